@@ -26,14 +26,19 @@ export default class SummaryReporter extends Mocha.reporters.Spec {
     };
     const write = (): void => writeFileSync(file, JSON.stringify(summary));
     write();
-    runner.on(Mocha.Runner.constants.EVENT_TEST_PASS, () => {
-      summary.passed++;
+    const passed = new Set<Mocha.Runnable>();
+    runner.on(Mocha.Runner.constants.EVENT_TEST_PASS, (test: Mocha.Test) => {
+      passed.add(test);
+      summary.passed = passed.size;
       write();
     });
     // A test that is skipped proves nothing, so it counts as failed; so does a failed hook.
     for (const event of [Mocha.Runner.constants.EVENT_TEST_FAIL, Mocha.Runner.constants.EVENT_TEST_PENDING]) {
       runner.on(event, (runnable: Mocha.Runnable, error?: Error) => {
         summary.failed++;
+        // What is found out after a test fails it although it had passed.
+        passed.delete(runnable);
+        summary.passed = passed.size;
         const reason = (error?.message ?? "It was skipped.").slice(0, reasonLength);
         if (summary.failures.length < failuresKept) summary.failures.push({ title: runnable.fullTitle(), reason });
         write();

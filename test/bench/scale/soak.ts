@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { slept, systemClock } from "#runtime/clock.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
+import { InvariantWatch } from "#test/support/invariants/invariantWatch.ts";
 import { countRow, median, type BenchRow } from "../row.ts";
 import { descriptorsOf, rssBytesOf } from "./processFigures.ts";
 import { signedInPlayer } from "./players.ts";
@@ -30,18 +31,21 @@ interface Samples {
 /** R7: players who launch, play, stop and walk off, with a fault every five seconds; nothing of a session may be left at the end. */
 export async function measureSoak(minutes: number): Promise<BenchRow[]> {
   const platform = await SoakPlatform.start();
+  const watch = new InvariantWatch(platform.invariants, sampleEveryMs);
   const over = new AbortController();
   const timer = setTimeout(() => over.abort(), minutes * 60_000);
   try {
+    watch.start();
     const [lives, faults, samples] = await Promise.all([
       Promise.all(Array.from({ length: players }, () => playOn(platform, over.signal))),
       makeFaults(platform, over.signal), sample(platform.programs.filter(({ isSpared }) => isSpared), over.signal),
     ]);
     console.log(`R7: ${lives.reduce((sum, count) => sum + count, 0)} sessions ran in ${minutes} min; faults: ${[...faults].map(([name, count]) => `${count} × ${name}`).join(", ")}`);
-    return [...leftoverRows(await settled(platform)), ...growthRows(samples)];
+    return [...leftoverRows(await settled(platform)), await invariantRow(watch), ...growthRows(samples)];
   } finally {
     clearTimeout(timer);
     over.abort();
+    await watch.stop().catch(() => undefined); // What it found is told above, where all went well.
     await platform.clear();
   }
 }
@@ -139,6 +143,14 @@ function leftoverRows({ pods, sessions, rows, folders, slots }: Leftovers): Benc
     countRow("R7 pods left over", pods, 0), countRow("R7 GameSessions left over", sessions, 0), countRow("R7 rows not recorded", rows, 0),
     countRow("R7 folders left over on nodes", folders, 0), countRow("R7 slots and ports not given back", slots, 0),
   ];
+}
+
+async function invariantRow(watch: InvariantWatch): Promise<BenchRow> {
+  const broken = await watch.stop().then(() => 0, (error: unknown) => {
+    console.error(`R7: ${String(error)}`);
+    return 1;
+  });
+  return countRow("R7 runs in which an invariant broke", broken, 0);
 }
 
 function growthRows(samples: ReadonlyMap<string, Samples>): BenchRow[] {

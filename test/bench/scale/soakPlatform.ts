@@ -10,6 +10,8 @@ import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 import { TestApi } from "#test/support/http/api.ts";
 import { ApiProcess } from "#test/support/http/apiProcess.ts";
 import { ChildProgram, freePort } from "#test/support/processes/childProgram.ts";
+import { directStores } from "#test/support/invariants/directStores.ts";
+import { Invariants } from "#test/support/invariants/invariants.ts";
 import { imageEnvironment } from "#test/support/processes/imageEnvironment.ts";
 import { OperatorProcess } from "#test/support/processes/operatorProcess.ts";
 import { repositoryRoot } from "#test/support/processes/programs.ts";
@@ -79,6 +81,13 @@ export class SoakPlatform {
       throw error;
     }
     return platform;
+  }
+
+  /** What has to hold here at every moment, looked at behind the relays. */
+  get invariants(): Invariants {
+    const { api: { deps: { postgres: { pool } }, minio } } = this;
+    const { sessions, pods, namespace } = this.#cluster;
+    return new Invariants(directStores({ pool, sessions, pods, namespace, minio }));
   }
 
   /** What is there now of sessions: nothing, once all are over. */

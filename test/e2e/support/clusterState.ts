@@ -12,7 +12,7 @@ export function clusterFolder(name: string): string {
 }
 
 /** Returns a value of a cluster's state. Throws when there is no such cluster. */
-export function clusterState(name: string, variable: "ENGINE" | "WEB_PORT"): string {
+export function clusterState(name: string, variable: "ENGINE" | "FROM_SOURCE" | "WEB_PORT"): string {
   const file = join(clusterFolder(name), "state.env");
   const value = new RegExp(`^${variable}=(.+)$`, "m").exec(read(file))?.[1];
   if (value === undefined) throw new Error(`${file} has no ${variable}; bring the platform up with \`make up\`.`);

@@ -1,4 +1,4 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -51,6 +51,11 @@ export class Platform {
     return new Platform(`http://localhost:${clusterState(mainCluster, "WEB_PORT")}`, join(clusterFolder(mainCluster), "kubeconfig"), await programPath("kubectl"));
   }
 
+  /** The platform of another cluster. */
+  static async at({ baseUrl, kubeconfig }: Pick<Platform, "baseUrl" | "kubeconfig">): Promise<Platform> {
+    return new Platform(baseUrl, kubeconfig, await programPath("kubectl"));
+  }
+
   /** Output of a node script in the API's container: what an ordinary pod can do. */
   inApiPod(script: string, ...args: string[]): Promise<string> {
     return this.kubectl(["-n", releaseNamespace, "exec", "deploy/joypod-api", "-c", "api", "--", "node", "-e", script, ...args]);
@@ -61,6 +66,11 @@ export class Platform {
     const running = run(this.#kubectl, ["--kubeconfig", this.kubeconfig, ...args], { timeout: 180_000, maxBuffer: 16 * 2 ** 20 });
     if (input !== undefined) running.child.stdin?.end(input);
     return (await running).stdout;
+  }
+
+  /** A kubectl command that goes on until it is ended. */
+  startKubectl(args: readonly string[]): ChildProcessWithoutNullStreams {
+    return spawn(this.#kubectl, ["--kubeconfig", this.kubeconfig, ...args]);
   }
 
   /** A player of this test alone. */
@@ -97,7 +107,12 @@ export class Platform {
 
 let opened: Promise<Platform> | undefined;
 
-/** The run's one platform. */
+/** The run's one platform, or the one that a suite with a cluster of its own has named. */
 export function platform(): Promise<Platform> {
   return opened ??= Platform.open();
+}
+
+/** Makes another platform the one that is meant, until it is called with none. */
+export function usePlatform(other: Platform | undefined): void {
+  opened = other && Promise.resolve(other);
 }

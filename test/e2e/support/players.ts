@@ -24,6 +24,7 @@ export function playersOfSuite(): Players {
 /** The signed-in players of one test, each with a browser profile of their own. */
 export class Players {
   readonly #contexts: BrowserContext[] = [];
+  readonly #traced = new WeakSet<BrowserContext>();
   #browser: Browser | undefined;
 
   /** A new player, signed in and looking at the catalogue. What is measured is not traced: that costs the page more than most of what it does. */
@@ -33,7 +34,10 @@ export class Players {
     this.#browser ??= await launchBrowser();
     const context = await this.#browser.newContext({ viewport: { width: 1280, height: 720 } });
     this.#contexts.push(context);
-    if (isTraced) await context.tracing.start(tracing);
+    if (isTraced) {
+      await context.tracing.start(tracing);
+      this.#traced.add(context);
+    }
     await context.addInitScript(await pageScript("probe"));
     const page = await context.newPage();
     page.setDefaultTimeout(30_000);
@@ -50,7 +54,7 @@ export class Players {
     if (isFailed) await keepEvidence(name, this.#contexts);
     for (const context of this.#contexts.splice(0)) {
       await stopSessions(context).catch(() => undefined);
-      await context.tracing.stop(isFailed ? { path: join(results, `${name}.zip`) } : {});
+      if (this.#traced.has(context)) await context.tracing.stop(isFailed ? { path: join(results, `${name}.zip`) } : {});
       await context.close();
     }
   }

@@ -7,10 +7,11 @@ import { platform, releaseNamespace } from "./platform.ts";
  */
 export async function readStoredSave(objectKey: string, file: string): Promise<string | undefined> {
   const installed = await platform();
+  const [address = ""] = await signedAddresses([objectKey]);
   const script = 'set -o pipefail; node -e \'fetch(process.argv[1]).then((r) => { if (!r.ok) process.exit(9); return r.body.pipeTo(new WritableStream({ write: (b) => new Promise((done) => process.stdout.write(b, done)) })); })\' "$1" | tar -xzOf - --no-anchored "$2"';
   try {
     return await installed.kubectl([
-      "-n", releaseNamespace, "exec", "deploy/joypod-api", "-c", "api", "--", "bash", "-c", script, "bash", await signedAddress(objectKey), file,
+      "-n", releaseNamespace, "exec", "deploy/joypod-api", "-c", "api", "--", "bash", "-c", script, "bash", address, file,
     ]);
   } catch (error) {
     if (error instanceof Error && error.message.includes("Not found in archive")) return undefined;
@@ -18,8 +19,8 @@ export async function readStoredSave(objectKey: string, file: string): Promise<s
   }
 }
 
-/** An address that reads the object for ten minutes; nothing is asked of the store for it. */
-async function signedAddress(objectKey: string): Promise<string> {
+/** Addresses that read these objects for ten minutes; nothing is asked of the store for them. */
+export async function signedAddresses(objectKeys: readonly string[]): Promise<string[]> {
   const installed = await platform();
   const { data } = JSON.parse(await installed.kubectl(["-n", releaseNamespace, "get", "secret", "joypod-s3", "-o", "json"])) as { data: Record<string, string> };
   const value = (key: string): string => Buffer.from(data[key] ?? "", "base64").toString();
@@ -27,5 +28,5 @@ async function signedAddress(objectKey: string): Promise<string> {
   const client = new Client({
     endPoint: hostname, port: Number(port), useSSL: false, region: value("region"), accessKey: value("accessKey"), secretKey: value("secretKey"),
   });
-  return client.presignedGetObject(value("bucket"), objectKey, 600);
+  return Promise.all(objectKeys.map((key) => client.presignedGetObject(value("bucket"), key, 600)));
 }

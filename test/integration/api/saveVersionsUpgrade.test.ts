@@ -32,6 +32,16 @@ const formerRows = `
     ('gs-played', 'gs-played', 'player', 'game', 'v1', 'played', 'running', '{}', 1800, now(), now(), NULL, NULL);
   UPDATE game_sessions SET peak_memory_mb = CASE id WHEN 'gs-before' THEN 700 ELSE 300 END;`;
 
+/** What that release sends to the database when a session is launched, ends, and has its last save stored. */
+const former = {
+  launch: `INSERT INTO game_sessions (id, cr_name, user_id, game_id, version_id, slot_id, spec, idle_timeout_seconds, cr_created_at)
+    VALUES ($1, $1, $2, 'game', 'v1', $3, $4, 1800, now())
+    ON CONFLICT (user_id) WHERE status IN ('starting', 'running', 'stopping') DO NOTHING`,
+  end: "UPDATE game_sessions SET status = 'stopped', ended_at = now(), recorded_at = now() WHERE id = $1",
+  awaitSave: "UPDATE save_slots SET pending_session = $1 WHERE id = (SELECT slot_id FROM game_sessions WHERE id = $1)",
+  unlock: "UPDATE save_slots SET pending_session = NULL WHERE pending_session = $1",
+};
+
 describe("a database of the release before versions", function () {
   this.timeout(60_000);
   let database: TestDatabase;
@@ -84,13 +94,10 @@ describe("a database of the release before versions", function () {
     const operator = operatorOf(api);
     const node = await operator.addNode(10);
     await eventually(() => api.deps.cluster.gameNodes.cache.list().some(({ metadata, status }) => metadata.name === node && status?.capacity !== undefined));
-    const end = `UPDATE game_sessions SET status = 'stopped', ended_at = now(), recorded_at = now() WHERE id = $1`;
-    await client.query(end, ["gs-played"]);
-    await client.query(`INSERT INTO game_sessions (id, cr_name, user_id, game_id, version_id, slot_id, spec, idle_timeout_seconds, cr_created_at)
-      VALUES ('gs-former', 'gs-former', 'player', 'game', 'v1', 'saved', $1, 1800, now())
-      ON CONFLICT (user_id) WHERE status IN ('starting', 'running', 'stopping') DO NOTHING`, [spec]);
+    await client.query(former.end, ["gs-played"]);
+    await client.query(former.launch, ["gs-former", "player", "saved", spec]);
     expect(await owners()).to.include("gs-former");
-    await client.query(end, ["gs-former"]);
+    await client.query(former.end, ["gs-former"]);
     const launch = { gameSlug: "the-game", saveSlotId: "saved" };
     expectErrorResponse(await api.as(user).post("/api/game/launch", launch), 409, "conflict");
     await releaseSlots(api.deps);
@@ -99,5 +106,23 @@ describe("a database of the release before versions", function () {
     expect(response.status, response.text).to.equal(202);
     const { sessionId } = response.json<{ sessionId: string }>();
     expect((await operator.session(sessionId)).spec.saveSlot).to.include({ objectKey: "saves/saved/4-gs-before-7.2.tar.gz", generation: 4 });
+  });
+
+  it("is played on by processes of that release alone: the slot of a session that they ended is free to them, unless it waits for its save", async () => {
+    await client.query("INSERT INTO users (id, email, name) VALUES ('returned', 'returned@example.test', 'Returned')");
+    await client.query("INSERT INTO save_slots (id, user_id, game_id, number, label) VALUES ('returned', 'returned', 'game', 1, 'Playthrough 1')");
+    const launch = async (id: string): Promise<unknown> =>
+      client.query(former.launch, [id, "returned", "returned", JSON.stringify(aGameSessionSpec())]).then(({ rowCount }) => rowCount, (error: unknown) => error);
+    expect(await launch("gs-first")).to.equal(1);
+    await client.query(former.end, ["gs-first"]);
+    expect(await launch("gs-second")).to.equal(1);
+    expect(await owners()).to.include("gs-second").and.not.include("gs-first");
+
+    await client.query(former.end, ["gs-second"]);
+    await client.query(former.awaitSave, ["gs-second"]);
+    expect(await launch("gs-third")).to.have.property("constraint", "game_sessions_slot_owner");
+    await client.query(former.unlock, ["gs-second"]);
+    expect(await launch("gs-third")).to.equal(1);
+    await client.query(former.end, ["gs-third"]);
   });
 });

@@ -1,16 +1,27 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
+import { PlayerHttp } from "#test/support/http/playerHttp.ts";
 import { healApiServer, silenceApiServer } from "../../e2e/support/controlPlane.ts";
 import { NodeFault } from "../../e2e/support/nodeFault.ts";
+import { platform } from "../../e2e/support/platform.ts";
 
 const outageMs = 60_000;
+/** A launch waits three seconds for the API server before it is refused. */
+const launchMs = 10_000;
 
 describe("an API server that is silent for a minute", () => {
   const faults = NodeFault.ofSuite();
 
+  /** Who launches again and again, and gets no session. */
+  async function anImpatientPlayer(): Promise<PlayerHttp> {
+    const installed = await platform();
+    return PlayerHttp.signIn(installed.baseUrl, await installed.createPlayer(), { timeoutMs: launchMs });
+  }
+
   it("ends no game and holds up no keepalive, and what was started and stopped is done when it is back", async () => {
     const { playing, podUid, second: stopping, neighbour } = await faults.play();
-    const [late, refused] = [await faults.player(), await faults.player()];
+    const late = await faults.player();
+    const refused = await anImpatientPlayer();
     faults.repairAfter(healApiServer);
     const starting = await late.launch();
     await stopping.stop();
@@ -26,9 +37,9 @@ describe("an API server that is silent for a minute", () => {
         await http.keepAlive(session.id).then(() => kept++, (error: unknown) => faultsSeen.push(String(error)));
         await http.status(session.id).then(({ status }) => status === "running" || faultsSeen.push(status), (error: unknown) => faultsSeen.push(String(error)));
       }
-      await refused.http.launch(refused.slug).then((id) => launches.push(id), (error: unknown) => launches.push(String(error)));
-      // The rate of a page that is impatient; the loop is the outage.
-      await delay(6_000);
+      await refused.launch(late.slug).then((id) => launches.push(id), (error: unknown) => launches.push(String(error)));
+      // No more launches in a minute than a player may try; the loop is the outage.
+      await delay(3_000);
     }
     await healApiServer();
     expect(faultsSeen, "keepalives and polls that failed").to.deep.equal([]);

@@ -8,13 +8,17 @@ const longestGapMs = 1_000;
 
 describe("while four games are played, a rolling restart", () => {
   const players = playersOfSuite();
-  let games: WatchedGames;
+  let games: WatchedGames | undefined;
 
-  beforeEach(async () => {
-    const { title } = await publishTestCard();
-    games = await WatchedGames.start(players, title, 4);
+  afterEach(async () => {
+    await games?.stop();
+    games = undefined;
   });
-  afterEach(() => games.stop());
+
+  async function play(): Promise<WatchedGames> {
+    const { title } = await publishTestCard();
+    return games = await WatchedGames.start(players, title, 4);
+  }
 
   async function restart(namespace: string, what: string): Promise<void> {
     const installed = await platform();
@@ -22,28 +26,30 @@ describe("while four games are played, a rolling restart", () => {
     await installed.kubectl(["-n", namespace, "rollout", "status", what, "--timeout=170s"]);
   }
 
-  async function expectSmooth(what: string): Promise<void> {
-    for (const gap of await games.takeLongestGaps()) expect(gap, `the longest gap between frames, in ms, with ${what} restarted`).to.be.at.most(longestGapMs);
+  async function expectSmooth(watched: WatchedGames, what: string): Promise<void> {
+    for (const gap of await watched.takeLongestGaps()) expect(gap, `the longest gap between frames, in ms, with ${what} restarted`).to.be.at.most(longestGapMs);
   }
 
   it("of API, operator and node agents refuses no request, and leaves each game in its pod and its picture moving", async () => {
+    const watched = await play();
     for (const [namespace, what] of [[releaseNamespace, "deploy/joypod-api"], [releaseNamespace, "deploy/joypod-operator"], [nodesNamespace, "ds/joypod-node-agent"]] as const) {
       await restart(namespace, what);
-      expect(games.takeFailed(), what).to.deep.equal([]);
-      await expectSmooth(what);
+      expect(watched.takeFailed(), what).to.deep.equal([]);
+      await expectSmooth(watched, what);
     }
-    await games.areUntouched(1);
+    await watched.areUntouched(1);
   });
 
   it("of the stores, of which there is one each, fails no keepalive and no status, and leaves each game in its pod and its picture moving", async () => {
+    const watched = await play();
     for (const what of ["statefulset/joypod-redis", "statefulset/joypod-minio", "statefulset/joypod-postgres"]) {
       await restart(releaseNamespace, what);
-      const failed = games.takeFailed();
+      const failed = watched.takeFailed();
       expect(failed.filter(({ asked }) => asked !== "library"), what).to.deep.equal([]);
       // Without Postgres the library says so until it is back.
       for (const failure of failed) expect(failure, what).to.include({ response: 503, hasRetryAfter: true });
-      await expectSmooth(what);
+      await expectSmooth(watched, what);
     }
-    await games.areUntouched(1);
+    await watched.areUntouched(1);
   });
 });

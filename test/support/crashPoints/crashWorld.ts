@@ -18,6 +18,7 @@ import { controlPlaneProgram } from "../processes/controlPlaneProgram.ts";
 import { imageEnvironment } from "../processes/imageEnvironment.ts";
 import { repositoryRoot } from "../processes/programs.ts";
 import { startRedis, type TestRedis } from "../stores/redis.ts";
+import { directStores } from "../invariants/directStores.ts";
 import { Invariants } from "../invariants/invariants.ts";
 import { writeGatedKubeconfig } from "./gatedKubeconfig.ts";
 import { objectFailure, objectWrite, startHttpGate } from "./httpGate.ts";
@@ -26,7 +27,6 @@ import { startRedisGate } from "./redisGate.ts";
 import { SessionContainers } from "./sessionContainers.ts";
 import { Gate, type Program } from "./strike.ts";
 import { Supervised } from "./supervised.ts";
-import { storesOf } from "./worldStores.ts";
 
 /** A heartbeat comes every ten seconds; one that is older than this makes its node take no more sessions. */
 const heartbeatStaleSeconds = 13;
@@ -67,9 +67,9 @@ export class CrashWorld {
     this.root = join(mkdtempSync(join(tmpdir(), "joypod-crash-")), "root");
     mkdirSync(this.root);
     chmodSync(join(this.root, ".."), 0o755);
-    const { sessions, namespace } = parts.fixture;
+    const { sessions, pods, namespace } = parts.fixture;
     this.containers = new SessionContainers(this.root, async (name) => (await sessions.find({ name, namespace }))?.metadata.uid);
-    this.invariants = new Invariants(storesOf(this));
+    this.invariants = new Invariants(directStores({ pool: parts.api.deps.postgres.pool, sessions, pods, namespace, minio: parts.api.minio }));
   }
 
   static async start(): Promise<CrashWorld> {

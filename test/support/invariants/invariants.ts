@@ -33,6 +33,13 @@ const statement = `SELECT json_build_object(
   'archives', (SELECT coalesce(json_agg(json_build_object('objectKey', v.object_key, 'sha256', v.sha256)), '[]') FROM games g
       JOIN game_versions v ON v.id = g.current_version_id WHERE g.deleted_at IS NULL AND v.removed_at IS NULL AND v.created_at > ${recent}))`;
 
+/** How it is looked. */
+export interface InvariantOptions {
+  now?: () => number;
+  /** What goes on: when something gets out of step, that is noted with it. */
+  during?: () => string;
+}
+
 /**
  * Looks, again and again, whether what has to hold at every moment does, whatever fails meanwhile: I1 to I5 of docs/reliability.md. (I6, that a
  * repeated request changes nothing, is checked where requests are repeated.) What may be out of step for a minute is a violation after it.
@@ -40,28 +47,54 @@ const statement = `SELECT json_build_object(
 export class Invariants {
   readonly #stores: InvariantStores;
   readonly #now: () => number;
-  /** Since when something has been out of step. */
-  readonly #since = new Map<string, number>();
-  readonly #violations = new Set<string>();
+  readonly #during: (() => string) | undefined;
+  /** Since when, and since what, something has been out of step. */
+  readonly #since = new Map<string, { ms: number; during: string | undefined }>();
+  /** Each is told once, however often it is seen. */
+  readonly #known = new Set<string>();
+  #untold: string[] = [];
   readonly #slots = new Map<string, { generation: number; hadSave: boolean }>();
   /** Objects whose bytes were found right: nothing else is ever stored under their keys. */
   readonly #whole = new Set<string>();
+  #turn: Promise<void> = Promise.resolve();
 
-  constructor(stores: InvariantStores, now: () => number = () => performance.now()) {
+  constructor(stores: InvariantStores, { now = () => performance.now(), during }: InvariantOptions = {}) {
     this.#stores = stores;
     this.#now = now;
+    this.#during = during;
   }
 
-  /** What did not hold so far, in sentences. */
-  get violations(): string[] {
-    return [...this.#violations];
+  /** Returns what did not hold, in sentences, that was not returned before. */
+  takeViolations(): string[] {
+    return this.#untold.splice(0);
   }
 
-  /** Looks once. Throws when a store cannot be looked at, of which nothing follows. */
-  async look(): Promise<void> {
+  /** Looks once, after the looks that were asked for before. Throws when a store cannot be looked at, of which nothing follows. */
+  look(): Promise<void> {
+    // One that is overtaken by another would see slots go back.
+    const look = this.#turn.then(() => this.#look());
+    this.#turn = look.catch(() => undefined);
+    return look;
+  }
+
+  /** Reads the objects that slots and games point to, those that were not read before. */
+  async readObjects(): Promise<void> {
+    const { slots, archives } = Rows.parse(await this.#stores.json(statement));
+    const objects = [
+      ...slots.filter(({ isUnreadable }) => !isUnreadable).map(({ id, ...object }) => ({ ...object, what: `I3: the save of slot ${id}` })),
+      ...archives.map((object) => ({ ...object, what: "I4: the current archive" })),
+    ].flatMap(({ objectKey, sha256, what }) => (objectKey === null || this.#whole.has(objectKey) ? [] : [{ objectKey, sha256, what }]));
+    const digests = await this.#stores.digestsOf(objects.map(({ objectKey }) => objectKey));
+    for (const { objectKey, sha256, what } of objects) {
+      const digest = digests.get(objectKey);
+      if (digest !== undefined && digest === sha256) this.#whole.add(objectKey);
+      else this.#violate(`${what}, ${objectKey}, ${digest === undefined ? "is missing" : "has other bytes than were stored"}.`);
+    }
+  }
+
+  async #look(): Promise<void> {
     // Rows before objects: what is made in between has both, or an object alone for a moment.
-    const rows = Rows.parse(await this.#stores.json(statement));
-    const [gameSessions, pods] = await Promise.all([this.#stores.gameSessions(), this.#stores.pods()]);
+    const [rows, gameSessions, pods] = await this.#read();
     const outOfStep = new Set<string>();
     this.#checkPlayers(rows);
     this.#checkObjects(rows, gameSessions, pods, outOfStep);
@@ -70,18 +103,20 @@ export class Invariants {
     this.#checkSlots(rows);
   }
 
-  /** Reads the objects that slots and games point to, those that were not read before. */
-  async readObjects(): Promise<void> {
-    const { slots, archives } = Rows.parse(await this.#stores.json(statement));
-    for (const { id, objectKey, sha256, isUnreadable } of slots) {
-      if (objectKey !== null && !isUnreadable) await this.#read(objectKey, sha256, `I3: the save of slot ${id}`);
+  async #read(): Promise<[Rows, Stored<GameSession>[], Stored<Pod>[]]> {
+    try {
+      const rows = Rows.parse(await this.#stores.json(statement));
+      return [rows, ...await Promise.all([this.#stores.gameSessions(), this.#stores.pods()])];
+    } catch (error) {
+      // Without the store nothing can heal either: the minute begins anew when it is back.
+      this.#since.clear();
+      throw error;
     }
-    for (const { objectKey, sha256 } of archives) await this.#read(objectKey, sha256, "I4: the current archive");
   }
 
   #checkPlayers({ sessions }: Rows): void {
     const active = Map.groupBy(sessions.filter(isActive), ({ user }) => user);
-    for (const [user, { length }] of active) if (length > 1) this.#violations.add(`I1: user ${user} has ${length} active sessions.`);
+    for (const [user, { length }] of active) if (length > 1) this.#violate(`I1: user ${user} has ${length} active sessions.`);
   }
 
   #checkObjects({ sessions }: Rows, gameSessions: readonly Stored<GameSession>[], pods: readonly Stored<Pod>[], outOfStep: Set<string>): void {
@@ -99,16 +134,16 @@ export class Invariants {
     const podsOf = Map.groupBy(pods, ({ metadata }) => metadata.labels?.[labels.gameSession]);
     for (const [name, { length }] of podsOf) {
       if (name === undefined) continue; // A probe.
-      if (length > 1) this.#violations.add(`I2: the session ${name} has ${length} pods.`);
+      if (length > 1) this.#violate(`I2: the session ${name} has ${length} pods.`);
       if (!objectOf.has(name)) outOfStep.add(`I2: the pod ${name} has no session.`);
     }
   }
 
   #checkDeadlines({ sessions }: Rows, outOfStep: Set<string>): void {
     for (const { id, status, startSeconds, ageSeconds, expiredSeconds, stoppingSeconds } of sessions) {
-      if (status === "starting" && startSeconds <= 0) this.#violations.add(`I5: the starting session ${id} has no deadline.`);
-      if (status === "running" && expiredSeconds === null) this.#violations.add(`I5: the running session ${id} never expires.`);
-      if (status === "stopping" && stoppingSeconds === null) this.#violations.add(`I5: nobody knows since when the session ${id} stops.`);
+      if (status === "starting" && startSeconds <= 0) this.#violate(`I5: the starting session ${id} has no deadline.`);
+      if (status === "running" && expiredSeconds === null) this.#violate(`I5: the running session ${id} never expires.`);
+      if (status === "stopping" && stoppingSeconds === null) this.#violate(`I5: nobody knows since when the session ${id} stops.`);
       // Two nodes may be tried, each for the whole time.
       if (status === "starting" && ageSeconds > 2 * startSeconds) outOfStep.add(`I5: the session ${id} starts longer than it may.`);
       if (status === "running" && (expiredSeconds ?? 0) > 0) outOfStep.add(`I5: the session ${id} runs on after its expiry.`);
@@ -119,27 +154,26 @@ export class Invariants {
   #checkSlots({ slots }: Rows): void {
     for (const { id, generation, objectKey } of slots) {
       const before = this.#slots.get(id);
-      if (before !== undefined && generation < before.generation) this.#violations.add(`I3: the slot ${id} went back from generation ${before.generation} to ${generation}.`);
-      if (before?.hadSave === true && objectKey === null) this.#violations.add(`I3: the slot ${id} has lost its save.`);
+      if (before !== undefined && generation < before.generation) this.#violate(`I3: the slot ${id} went back from generation ${before.generation} to ${generation}.`);
+      if (before?.hadSave === true && objectKey === null) this.#violate(`I3: the slot ${id} has lost its save.`);
       this.#slots.set(id, { generation, hadSave: objectKey !== null });
     }
-  }
-
-  async #read(objectKey: string, sha256: string | null, what: string): Promise<void> {
-    if (this.#whole.has(objectKey)) return;
-    const actual = await this.#stores.digestOf(objectKey);
-    if (actual === sha256) this.#whole.add(objectKey);
-    else this.#violations.add(`${what}, ${objectKey}, ${actual === undefined ? "is missing" : "has other bytes than were stored"}.`);
   }
 
   /** Remembers since when things are out of step; what is so for longer than a minute is a violation. */
   #decide(outOfStep: ReadonlySet<string>): void {
     for (const what of this.#since.keys()) if (!outOfStep.has(what)) this.#since.delete(what);
     for (const what of outOfStep) {
-      const since = this.#since.get(what) ?? this.#now();
+      const since = this.#since.get(what) ?? { ms: this.#now(), during: this.#during?.() };
       this.#since.set(what, since);
-      if (this.#now() - since > graceMs) this.#violations.add(what);
+      if (this.#now() - since.ms > graceMs) this.#violate(since.during === undefined ? what : `${what} (It has been so since “${since.during}”.)`);
     }
+  }
+
+  #violate(what: string): void {
+    if (this.#known.has(what)) return;
+    this.#known.add(what);
+    this.#untold.push(what);
   }
 }
 

@@ -1,0 +1,82 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
+import { clusterFolder, clusterState, mainCluster } from "./clusterState.ts";
+
+const run = promisify(execFile);
+const buildTimeoutMs = 40 * 60_000;
+
+/** The oldest release that an upgrade is promised from; another commit, tag or branch may be named. */
+const ref = process.env["RELEASE_BEFORE"] ?? "8f1e7a16deca5df1c1ffe7e2bd104f8255e63943";
+/** Beside the images of this commit: what is loaded under another tag of the same name, a node removes. */
+const imageRepository = "localhost/joypod-before";
+/** Its programs. The stores are today's: that they restart is another test's. */
+const programImages = ["controlPlane", "game", "streamer"];
+const storeImages = ["postgres", "redis", "minio"];
+/** The cluster whose folder its tools write to. */
+const cluster = "before";
+
+/** File with the references of the images of `make up`. */
+export const todaysImages = join(clusterFolder(mainCluster), "images.yaml");
+
+/** A release of before, built from its commit by its own tools. */
+export interface ReleaseBefore {
+  /** Folder of its chart. */
+  chart: string;
+  /** File with the references of its images, which Helm reads. */
+  images: string;
+}
+
+/** Builds it, which takes some ten minutes the first time, in a folder of the cache. Needs its commit in this clone, and what `make up` needs. */
+export async function buildReleaseBefore(): Promise<ReleaseBefore> {
+  const commit = await commitOf(ref);
+  const engine = clusterState(mainCluster, "ENGINE");
+  // Beside the folders of the clusters.
+  const folder = join(clusterFolder(mainCluster), "../../releases", commit.slice(0, 12));
+  const [source, cache] = [join(folder, "source"), join(folder, "cache")];
+  await unpack(commit, source);
+  const env = {
+    ...process.env, PATH: `${join(source, "node_modules/.bin")}:${process.env["PATH"] ?? ""}`, JOYPOD_CACHE: cache, JOYPOD_CLUSTER: cluster,
+    JOYPOD_IMAGE_REPOSITORY: imageRepository, JOYPOD_KUBE_CONTEXT: "", JOYPOD_ENGINE: engine,
+  };
+  const inSource = async (command: string, ...args: string[]): Promise<string> =>
+    (await run(command, args, { cwd: source, env, timeout: buildTimeoutMs, maxBuffer: 64 * 2 ** 20 })).stdout;
+  await mkdir(join(cache, "clusters", cluster), { recursive: true });
+  await writeFile(join(cache, "clusters", cluster, "state.env"), `ENGINE=${engine}\n`);
+  await standInForMinio(await inSource("bash", "-c", ". tools/lib.sh; . tools/programs/programs.sh; programPath minio"));
+  await inSource("make", "ready", "built");
+  const references = await inSource("tools/images/build.sh", ...programImages);
+  const today = await readFile(todaysImages, "utf8");
+  const stores = today.split("\n").filter((line) => storeImages.some((value) => line.startsWith(`  ${value}:`)));
+  const images = join(folder, "images.yaml");
+  await writeFile(images, `${references.trimEnd()}\n${stores.join("\n")}\n`);
+  return { chart: join(source, "charts/joypod"), images };
+}
+
+async function commitOf(name: string): Promise<string> {
+  try {
+    return (await run("git", ["-C", repositoryRoot, "rev-parse", "--verify", "--quiet", `${name}^{commit}`])).stdout.trim();
+  } catch (cause) {
+    throw new Error(`The upgrade is tested from ${name}, which this clone does not have: get it by \`git fetch --unshallow\`, or name another commit in RELEASE_BEFORE.`, { cause });
+  }
+}
+
+/** Lays out the files of the commit, once. */
+async function unpack(commit: string, source: string): Promise<void> {
+  if (existsSync(source)) return;
+  const draft = `${source}.new`;
+  await rm(draft, { recursive: true, force: true });
+  await mkdir(draft, { recursive: true });
+  await run("sh", ["-c", 'git -C "$1" archive "$2" | tar -x -C "$3" && mv "$3" "$4"', "sh", repositoryRoot, commit, draft, source]);
+}
+
+/** Its tools want to have compiled their MinIO before they build any image; none of those that are built here has it. */
+async function standInForMinio(path: string): Promise<void> {
+  const link = path.trim();
+  await mkdir(dirname(link), { recursive: true });
+  await rm(link, { force: true });
+  await symlink(await programPath("minio"), link);
+}

@@ -1,0 +1,95 @@
+import { execFile } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { expect } from "chai";
+import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
+import { publishGame, gameArchive } from "../../e2e/support/games.ts";
+import { Platform, releaseNamespace, usePlatform } from "../../e2e/support/platform.ts";
+import { playersOfSuite } from "../../e2e/support/players.ts";
+import { buildReleaseBefore, todaysImages, type ReleaseBefore } from "../../e2e/support/releaseBefore.ts";
+import { UpgradeCluster } from "../../e2e/support/upgradeCluster.ts";
+import { WatchedGames, type FailedRequest } from "../../e2e/support/watchedGames.ts";
+
+const run = promisify(execFile);
+const title = "Test Card";
+const longestGapMs = 1_000;
+/** The release before lets go of its port when it is told to end, a moment before every proxy has heard of that. */
+const formerEndMs = 3_000;
+
+/** For both releases: pictures that two cores encode and show four times, and no limits for pages that ask all the time. */
+const values = {
+  stores: { bundled: true }, gpu: { resourceName: "" },
+  api: {
+    idleTimeoutSeconds: 60, service: { type: "NodePort", nodePort: 30080 },
+    env: { STREAM_FRAMES_PER_SECOND: "15", POLLS_PER_MINUTE: "100000", CATALOG_REQUESTS_PER_MINUTE: "100000" },
+  },
+  nodeAgent: { saveIntervalSeconds: 10 },
+};
+
+describe("while four games are played, the upgrade from an earlier release", function () {
+  this.timeout(60 * 60_000);
+  const players = playersOfSuite();
+  let cluster: UpgradeCluster;
+  let created: UpgradeCluster | undefined;
+  let former: ReleaseBefore;
+  let games: WatchedGames | undefined;
+
+  before(async () => {
+    former = await buildReleaseBefore();
+    cluster = created = await UpgradeCluster.create();
+    for (const images of [former.images, todaysImages]) await cluster.loadImages(images);
+    await helm("install", former.chart, former.images, "--create-namespace", "--wait");
+    usePlatform(await Platform.at(cluster));
+    await publishGame("testcard", { slug: "testcard", title }, await gameArchive("testcard"));
+  });
+  afterEach(() => games?.stop());
+  after(async () => {
+    usePlatform(undefined);
+    await created?.delete();
+  });
+
+  async function helm(action: "install" | "upgrade", chart: string, imagesFile: string, ...args: string[]): Promise<void> {
+    const valuesFile = join(dirname(cluster.kubeconfig), "values.json");
+    await writeFile(valuesFile, JSON.stringify({ ...values, api: { ...values.api, baseUrl: cluster.baseUrl } }));
+    await run(await programPath("helm"), [
+      "--kubeconfig", cluster.kubeconfig, "--namespace", releaseNamespace, action, "joypod", chart, "--values", imagesFile, "--values", valuesFile, "--timeout", "8m", ...args,
+    ], { timeout: 10 * 60_000, maxBuffer: 16 * 2 ** 20 });
+  }
+
+  /** Takes what became of the games since the last call; every one is in its pod, and shows so many key presses. */
+  async function take(watched: WatchedGames, presses: number): Promise<Disturbance> {
+    const disturbance = { failed: watched.takeFailed(), longestGapMs: Math.max(...await watched.takeLongestGaps()) };
+    await watched.areUntouched(presses);
+    return disturbance;
+  }
+
+  it("and the way back refuse no request, leave each game in its pod and its picture moving, and keep what was played", async () => {
+    const watched = games = await WatchedGames.start(players, title, 4);
+    await helm("upgrade", join(repositoryRoot, "charts/joypod"), todaysImages, "--wait", "--wait-for-jobs");
+    const upgrade = await take(watched, 1);
+    // By the new page and the new API, from the streamer of before, which knows no tickets.
+    await watched.reload(3);
+    await take(watched, 2);
+
+    // `helm rollback` would take the kinds' definitions back as well, which the cluster refuses.
+    await helm("upgrade", former.chart, former.images, "--set", "crds.install=false", "--wait");
+    const back = await take(watched, 3);
+    await watched.stop();
+    // More than once, as only the newer release knows who owns a slot.
+    await watched.stopAndPlayOn(0, { title, presses: 3, times: 3 });
+
+    expect(upgrade.failed.filter(({ response }) => !/ECONNREFUSED|ECONNRESET|socket hang up/.test(String(response))), "requests that failed during the upgrade").to.deep.equal([]);
+    expect(durationMsOf(upgrade.failed), "milliseconds in which requests were refused when the former API ended").to.be.at.most(formerEndMs);
+    expect(back.failed, "requests that failed on the way back").to.deep.equal([]);
+    for (const [way, { longestGapMs: gap }] of Object.entries({ upgrade, back })) expect(gap, `the longest gap between frames, in ms: ${way}`).to.be.at.most(longestGapMs);
+  });
+});
+
+/** What disturbed the games on one of the ways. */
+interface Disturbance { failed: FailedRequest[]; longestGapMs: number }
+
+function durationMsOf(failed: readonly FailedRequest[]): number {
+  const times = failed.map(({ at }) => Date.parse(at));
+  return times.length === 0 ? 0 : Math.max(...times) - Math.min(...times);
+}
