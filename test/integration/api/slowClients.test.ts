@@ -56,8 +56,9 @@ describe("slow clients", function () {
       await bad(client);
       return client.untilClosed();
     }));
+    const lastedMs = response.then(() => performance.now() - startedMs);
     await goodClientsDuring(response);
-    expect(performance.now() - startedMs).to.be.below(5_000);
+    expect(await lastedMs, "the time of the bad ones").to.be.below(5_000);
     return response;
   }
 
