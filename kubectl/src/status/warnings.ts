@@ -84,15 +84,19 @@ function sessionWarnings(session: GameSession, now: Date): string[] {
   const { metadata: { name, creationTimestamp = now.toISOString() }, spec, status } = session;
   const secondsSince = (moment: string): number => (now.getTime() - Date.parse(moment)) / 1000;
   const look = `\`kubectl joypod session ${name}\``;
-  if (isFinished(session)) {
-    if (status?.failure !== undefined) return isSaveLate(session) ? [] : [`Session ${name} failed (${status.failure.reason}): ${status.failure.message}`];
-    return isSavePending(session) && secondsSince(status?.finishedAt ?? creationTimestamp) > slowStopSeconds
-      ? [`Session ${name} has ended, and its last save still lies on ${status?.nodeName ?? "its node"}: ${look}.`] : [];
-  }
+  if (isFinished(session)) return endWarnings(session, now);
   if (status?.stoppingAt !== undefined) {
     return secondsSince(status.stoppingAt) > slowStopSeconds ? [`Session ${name} has been stopping for ${ageText(status.stoppingAt, now) ?? ""}: ${look}.`] : [];
   }
   if (conditionStatus(session, "Ready") === "True") return [];
   const begun = status?.startedAt ?? creationTimestamp;
   return secondsSince(begun) > spec.startDeadlineSeconds / 2 ? [`Session ${name} has been starting for ${ageText(begun, now) ?? ""}: ${look}.`] : [];
+}
+
+function endWarnings(session: GameSession, now: Date): string[] {
+  const { metadata: { name }, status } = session;
+  if (status?.failure !== undefined) return isSaveLate(session) ? [] : [`Session ${name} failed (${status.failure.reason}): ${status.failure.message}`];
+  const endedSeconds = (now.getTime() - Date.parse(status?.finishedAt ?? session.metadata.creationTimestamp ?? now.toISOString())) / 1000;
+  return isSavePending(session) && endedSeconds > slowStopSeconds
+    ? [`Session ${name} has ended, and its last save still lies on ${status?.nodeName ?? "its node"}: \`kubectl joypod session ${name}\`.`] : [];
 }

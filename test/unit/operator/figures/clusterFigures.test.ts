@@ -104,6 +104,9 @@ describe("The figures of the cluster", () => {
     expect(await shown("joypod_saves_waiting_oldest_seconds")).to.deep.equal(['{node="node1"} 10']);
     cluster.gameSessions.clear();
     expect(await shown("joypod_saves_waiting_oldest_seconds")).to.deep.equal(['{node="node1"} 0']);
+    session("gs-b", over("False"));
+    nowMs += 5_000;
+    expect(await shown("joypod_saves_waiting_oldest_seconds"), "another one of the name").to.deep.equal(['{node="node1"} 5']);
   });
 
   it("show single sessions, with the times of their launch, and no more than five hundred", async () => {
