@@ -62,11 +62,11 @@ export class FakeOperator {
 
   /** The streamer runs at this address; the game does not yet. */
   async startStreamer(id: string, podIp: string): Promise<void> {
-    await this.report(id, { phase: "Starting", nodeName: "node-a", podIp });
+    await this.report(id, { phase: "Starting", nodeName: this.#place, podIp });
   }
 
   /** The game can be played from now on. */
-  async makeReady(id: string, { node = "node-a", podIp = "127.0.0.1" }: { node?: string; podIp?: string } = {}): Promise<void> {
+  async makeReady(id: string, { node = this.#place, podIp = "127.0.0.1" }: { node?: string; podIp?: string } = {}): Promise<void> {
     await this.report(id, {
       phase: "Running", nodeName: node, readyAt: new Date().toISOString(), podIp, podRef: { name: id, uid: "pod" },
       conditions: readyConditions.map((type) => aCondition(type)),
@@ -91,6 +91,11 @@ export class FakeOperator {
     await this.sessions.delete(this.#ref(id)).catch((error: unknown) => {
       if (!isNotFound(error)) throw error;
     });
+  }
+
+  /** Where sessions are, unless a test says so: on its first node. */
+  get #place(): string {
+    return this.#nodeNames[0] ?? "node-a";
   }
 
   #ref(name: string): { name: string; namespace: string } {
