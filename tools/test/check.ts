@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { z } from "zod";
 
 /** How a check ended, with the tests that failed, and its slowest tests and hooks, the slowest first. */
@@ -17,8 +17,6 @@ export interface CheckOptions {
   env?: NodeJS.ProcessEnv;
   /** Where the output goes instead of the terminal. */
   logFile?: string;
-  /** It takes the processors only where nothing else wants them. */
-  isPatient?: boolean;
 }
 
 /** A check that is a run of mocha, which writes down here what came of it. */
@@ -54,8 +52,7 @@ export function endRunningChecks(): void {
   for (const child of running) kill(child, "SIGKILL");
 }
 
-async function run({ command, timeoutMinutes, env, logFile, isPatient = false }: CheckOptions): Promise<{ code: number; seconds: number }> {
-  const [program, ...args] = isPatient ? [join(import.meta.dirname, "patiently.sh"), ...command] as const : command;
+async function run({ command: [program, ...args], timeoutMinutes, env, logFile }: CheckOptions): Promise<{ code: number; seconds: number }> {
   const started = performance.now();
   const log = logFile === undefined ? undefined : openSync(logFile, "w");
   // A process group of its own, so that a check past its time ends with all its children.

@@ -1,13 +1,11 @@
 // Runs everything that proves the project, tells what took longest and what failed, and ends with one line, `N passed, N failed`. A
-// failing check hides no other. Two processors are the measure: what is always busy runs beside what waits, and at a lower priority; what measures
-// rates, streams and games that attack their neighbours, has the machine to itself.
+// failing check hides no other. Two processors are the measure: what plays games has the machine to itself, since a busy one fails its tests.
 //
-//   1. programs and images      beside: the short checks, unit tests
+//   1. programs and images      beside: the short checks, lint, types, unit tests
 //   2. integration, two lanes that share nothing
-//   3. streams
-//   4. platform, on a cluster of its own name (JOYPOD_CLUSTER, default joypod-test), and sessions on it      beside: the install guide on
-//      another cluster; lint and types, which take what is left
-//   5. games that attack their neighbours
+//   3. streams, whose rates are measured
+//   4. the platform on a cluster of its own name (JOYPOD_CLUSTER, default joypod-test), sessions on it, and games that attack their neighbours
+//   5. the install guide on another cluster
 //
 // The cluster is made when it is needed, for an idle one takes a tenth of the machine, and removed at the end unless JOYPOD_KEEP is set. What takes
 // many minutes by its nature is in tools/test/long.sh.
@@ -36,6 +34,8 @@ const done: CheckResult[] = [];
 const prepared = inBackground({
   name: "programs and images", command: ["tools/test/prepare.sh"], timeoutMinutes: 60, env: { ...cluster, JOYPOD_KEEP: keep ? "yes" : "" },
 });
+await check("lint", ["npm", "run", "--silent", "lint"], 15);
+await check("typecheck", ["npm", "run", "--silent", "typecheck"], 15);
 await check("generated files", ["tools/manifests/verify.sh"], 5);
 await check("shell scripts", ["tools/test/lintShell.sh"], 5);
 await check("known vulnerabilities", ["tools/supplyChain/audit.sh"], 5);
@@ -48,16 +48,10 @@ await tests("integration:api", 40);
 await others.end();
 await tests("integration:streams", 20);
 
-const style = inBackground(
-  { name: "lint", command: ["npm", "run", "--silent", "lint"], timeoutMinutes: 30, isPatient: true },
-  { name: "typecheck", command: ["npm", "run", "--silent", "typecheck"], timeoutMinutes: 30, isPatient: true },
-);
-const install = inBackground(mochaCheck("e2e:install", { timeoutMinutes: 30, env: cluster }));
 await check("platform", ["tools/platform/up.sh"], 30, { ...cluster, JOYPOD_HELM_VALUES: join(root, "test/e2e/values.yaml") });
 await tests("e2e:sessions", 45, cluster);
-await install.end();
-await style.end();
 await tests("e2e:measured", 20, cluster);
+await tests("e2e:install", 30, cluster);
 if (!keep) await runCheck({ name: "clean-up", command: ["tools/cluster/delete.sh"], timeoutMinutes: 5, env: cluster });
 
 console.log("");
