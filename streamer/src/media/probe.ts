@@ -5,8 +5,11 @@ import { childFlags } from "../processes/childFlags.ts";
 import { buildProbePipeline, candidateEncoders, type Encoder, type Picture } from "./encoders.ts";
 import type { ProbeCommand, ProbeReport } from "./messages.ts";
 
-/** A working encoder needs well under a second for ten frames; a hanging driver would never end. */
-const probeDeadlineMs = 3_000;
+/**
+ * A working encoder needs well under a second. A driver that hangs would never end; what encodes by software does not hang, but may start on a machine that
+ * is very busy, where a worse encoder, or none, would be the session's for good.
+ */
+const probeDeadlineMs = { gpu: 3_000, software: 20_000 };
 
 export interface ProbeOptions {
   codecs: readonly VideoCodec[];
@@ -23,7 +26,7 @@ export async function probeEncoders({ codecs, profile, picture, env, log }: Prob
   for (const encoder of candidateEncoders(codecs, profile)) {
     if (found.has(encoder.codec)) continue;
     child ??= fork(new URL("./probeChild.ts", import.meta.url), { env, execArgv: childFlags });
-    const { works, message } = await tryEncoder(child, { pipeline: buildProbePipeline(encoder, picture) });
+    const { works, message } = await tryEncoder(child, { pipeline: buildProbePipeline(encoder, picture) }, probeDeadlineMs[encoder.needsGpu ? "gpu" : "software"]);
     log.info({ encoder: encoder.name, works, reason: message || undefined }, "Probed an encoder.");
     if (works) {
       found.set(encoder.codec, encoder);
@@ -35,7 +38,7 @@ export async function probeEncoders({ codecs, profile, picture, env, log }: Prob
   return found;
 }
 
-function tryEncoder(child: ChildProcess, command: ProbeCommand): Promise<ProbeReport> {
+function tryEncoder(child: ChildProcess, command: ProbeCommand, deadlineMs: number): Promise<ProbeReport> {
   return new Promise((resolve) => {
     const settle = (report: ProbeReport) => {
       clearTimeout(deadline);
@@ -45,8 +48,8 @@ function tryEncoder(child: ChildProcess, command: ProbeCommand): Promise<ProbeRe
     const deadline = setTimeout(() => {
       child.kill("SIGKILL");
       if (child.connected) child.disconnect();
-      settle({ works: false, message: `did not encode within ${probeDeadlineMs} ms` });
-    }, probeDeadlineMs);
+      settle({ works: false, message: `did not encode within ${deadlineMs} ms` });
+    }, deadlineMs);
     child.once("message", (report: ProbeReport) => settle(report));
     child.once("exit", (code, signal) => settle({ works: false, message: `the probe ended with ${code ?? signal ?? "nothing"}` }));
     child.send(command, (error) => {
