@@ -3,8 +3,11 @@ import { orAborted, withDeadline } from "#runtime/deadline.ts";
 import { BoundedQueue } from "#runtime/boundedQueue.ts";
 import { unavailable } from "../errors.ts";
 
-/** How long a launch waits for those before it: as long as a page waits, which then asks again under the same key. */
-export const launchPatienceMs = 15_000;
+/**
+ * How long a launch waits for those before it, each time that it has to: half as long as proxies do. A page asks again under the same key meanwhile, and who is
+ * refused earlier asks again, too, and makes the others wait for longer.
+ */
+export const launchPatienceMs = 30_000;
 /** Launches that wait for the same reason at the same time in one process; further ones are refused. */
 export const waitingLaunchesMax = 10_000;
 
