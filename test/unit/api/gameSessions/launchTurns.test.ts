@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { LaunchTurns } from "#api/gameSessions/launchTurns.ts";
+import { launchPatienceMs, LaunchTurns } from "#api/gameSessions/launchTurns.ts";
 import { FakeClock, settle } from "#test/support/clocks/fakeClock.ts";
 
 describe("LaunchTurns", () => {
@@ -54,7 +54,7 @@ describe("LaunchTurns", () => {
     const [a, b, c] = [work("a"), work("b"), work("c")];
     const first = turns.ofPlayer("one", a.run);
     const second = turns.ofPlayer("one", b.run).catch((error: unknown) => error);
-    await clock.advance(10_000);
+    await clock.advance(launchPatienceMs - 5_000);
     const third = turns.ofPlayer("one", c.run);
     await clock.advance(5_000);
     expect(await second).to.include({ code: "unavailable" });
