@@ -19,7 +19,7 @@ for (const [what, skewMs] of [["ten minutes ahead of", 600_000], ["ten minutes b
 
     afterEach(() => fixture.clear());
 
-    const pass = (seconds: number): void => fixture.clock.jump(seconds * 1000);
+    const pass = (seconds: number): Promise<void> => fixture.pass(seconds * 1000);
 
     /** By a clock that is right. */
     const inSeconds = (seconds: number): string => new Date(fixture.clock.now().getTime() - fixture.clock.skewMs + seconds * 1000).toISOString();
@@ -58,13 +58,13 @@ for (const [what, skewMs] of [["ten minutes ahead of", 600_000], ["ten minutes b
       await fixture.startOperator();
       const session = await running({ idleTimeoutSeconds: 60, expiresAt: inSeconds(75) });
       for (let keepalive = 1; keepalive <= 2; keepalive++) {
-        pass(50);
+        await pass(50);
         await fixture.sessions.mergePatch(session.metadata, { spec: { expiresAt: inSeconds(75) } });
         await stillRuns(session, `after keepalive ${keepalive}`);
       }
-      pass(60);
+      await pass(60);
       await stillRuns(session, "after the idle timeout, which the database rules");
-      pass(16);
+      await pass(16);
       await stops(session, "IdleTimeout");
     });
 
@@ -73,21 +73,21 @@ for (const [what, skewMs] of [["ten minutes ahead of", 600_000], ["ten minutes b
       const session = await running({ maxDurationSeconds: 600, idleTimeoutSeconds: 3600 });
       await takeOver();
       await stillRuns(session, "at once");
-      pass(590);
+      await pass(590);
       await stillRuns(session, "shortly before its end");
-      pass(11);
+      await pass(11);
       await stops(session, "MaxDuration");
     });
 
     it("counts on where it was when its clock is put right, or put wrong", async () => {
       await fixture.startOperator();
       const session = await running({ maxDurationSeconds: 600, idleTimeoutSeconds: 3600 });
-      pass(300);
+      await pass(300);
       fixture.clock.skewMs = skewMs;
       await stillRuns(session, "at once");
-      pass(290);
+      await pass(290);
       await stillRuns(session, "shortly before its end");
-      pass(11);
+      await pass(11);
       await stops(session, "MaxDuration");
     });
 
@@ -100,7 +100,7 @@ for (const [what, skewMs] of [["ten minutes ahead of", 600_000], ["ten minutes b
       await everythingDue();
       expect((await fixture.sessions.find(metadata))?.metadata.deletionTimestamp, "at once").to.equal(undefined);
       expect(await fixture.sessions.find(metadata)).not.to.equal(undefined);
-      pass(61);
+      await pass(61);
       await fixture.gone(metadata.name);
     });
   });

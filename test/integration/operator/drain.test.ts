@@ -133,7 +133,7 @@ describe("a sessions' namespace that is deleted", function () {
       await fixture.sessions.delete({ name, namespace });
       await eventually(async () => {
         // The operator's patience counts from when it saw the stop.
-        fixture.clock.jump(700_000);
+        await fixture.pass(700_000);
         await fixture.components.report(fixture.nodeNames[0] ?? "");
         return await fixture.sessions.find({ name, namespace }) === undefined;
       }, { what: `${name} to be gone`, timeoutMs: 30_000, intervalMs: 1000 });

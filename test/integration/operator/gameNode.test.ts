@@ -53,14 +53,14 @@ describe("GameNode controller", function () {
     await set();
     await fixture.createCache("the-question");
     await eventually(async () => (await fixture.gameNodes.get({ name })).spec.desired.length === 1, { what: "the cache's version to be asked for" });
-    fixture.clock.jump(2000);
+    await fixture.pass(2000);
     await gameNode((found) => (found.metadata.generation ?? 0) > 1 && kstatusOf(found) === "Current", "a node that is current again");
   });
 
   it("offers sessions what pods of other namespaces leave of the node", async () => {
     await set();
     const offers = async (cpuMillicores: number, gibibytes: number): Promise<void> => {
-      fixture.clock.jump(2000);
+      await fixture.pass(2000);
       await gameNode(({ status }) => isDeepStrictEqual(status?.capacity?.offered, { cpuMillicores, memoryBytes: gibibytes * 2 ** 30 }), `${gibibytes} GiB for sessions`);
     };
     await fixture.setAllocatable(name, { cpu: "4", memory: "8Gi" });
@@ -76,14 +76,14 @@ describe("GameNode controller", function () {
     await set({ COUNT_OTHER_PODS: "off" });
     await fixture.setAllocatable(name, { cpu: "4", memory: "8Gi" });
     const { metadata } = await fixture.addOtherPod(name, { cpu: "1", memory: "1Gi" });
-    fixture.clock.jump(2000);
+    await fixture.pass(2000);
     await gameNode(({ status }) => status?.capacity?.offered?.cpuMillicores === 4000, "the whole node");
     await fixture.pods.delete(metadata, { gracePeriodSeconds: 0 });
   });
 
   it("excludes a node from placement while its agent sends no heartbeat", async () => {
     await set({ HEARTBEAT_STALE_SECONDS: "35" });
-    fixture.clock.jump(36_000);
+    await fixture.pass(36_000);
     expect(readyReason(await gameNode(({ status }) => status?.capacity?.schedulable === false, "an unschedulable node"))).to.equal("AgentSilent");
     await fixture.components.report(name);
     expect(readyReason(await gameNode(({ status }) => status?.capacity?.schedulable === true, "a schedulable node"))).to.equal("NodeAndAgentWell");
@@ -104,11 +104,11 @@ describe("GameNode controller", function () {
     await set();
     const { metadata } = await fixture.launch();
     await fixture.session(metadata.name, (session) => publicStatusOf(session) === "running", "running session");
-    fixture.clock.jump(10_000);
+    await fixture.pass(10_000);
     await gameNode(({ status }) => status?.capacity?.used === 1, "one used slot");
     await fixture.sessions.mergePatch(metadata, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
     await fixture.session(metadata.name, (session) => publicStatusOf(session) === "stopped", "stopped session");
-    fixture.clock.jump(10_000);
+    await fixture.pass(10_000);
     await gameNode(({ status }) => status?.capacity?.used === 0, "no used slot");
   });
 
@@ -192,10 +192,10 @@ describe("GameNode controller", function () {
 
     await fixture.sessions.mergePatch(metadata, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
     await fixture.session(metadata.name, ({ status }) => status?.conditions?.some(({ reason }) => reason === "StoreUnreachable") ?? false, "unstored save");
-    fixture.clock.jump(50_000);
+    await fixture.pass(50_000);
     await fixture.session(metadata.name, (session) => publicStatusOf(session) === "stopped", "stopped session");
     await eventually(async () => await fixture.pods.find(metadata) === undefined, { what: "the pod to be gone" });
-    fixture.clock.jump(10_000);
+    await fixture.pass(10_000);
     await gameNode((node) => node.status?.capacity?.used === 0 && draining(node) === "True", "a node with a save alone");
     expect(await agentLabel(), "while a save is to be stored").to.equal("true");
 

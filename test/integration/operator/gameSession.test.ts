@@ -53,7 +53,7 @@ describe("GameSession controller", function () {
     expect(finished.status?.usage).to.include({ cpuSeconds: 12.5, peakMemoryBytes: 300_000_000 });
     expect(finished.status?.save).to.include({ final: true, sequence: 1 });
     expect(finished.status).to.not.have.any.keys("failure", "podIp");
-    fixture.clock.jump(1000);
+    await fixture.pass(1000);
     await fixture.gone(name);
     expect(await fixture.pods.find({ name, namespace }), "pod").to.equal(undefined);
 
@@ -85,7 +85,7 @@ describe("GameSession controller", function () {
     await fixture.components.report(small, { entries: [aCacheEntry()] });
     const other = await fixture.addOtherPod(small, { cpu: "100m", memory: "3500Mi" });
     await eventually(async () => {
-      fixture.clock.jump(2000);
+      await fixture.pass(2000);
       return (await fixture.gameNodes.get({ name: small })).status?.capacity?.offered?.memoryBytes === 596 * 2 ** 20;
     }, { what: "the other pod to be counted" });
     const { metadata: { name } } = await fixture.launch();
@@ -106,7 +106,7 @@ describe("GameSession controller", function () {
     expect(waiting.status?.conditions?.find(({ type }) => type === "Scheduled")?.message).to.contain("1024 MiB of memory").and.contain(`${node} has 512 MiB`);
     expect(waiting.status).to.not.have.any.keys("nodeName");
     await fixture.setAllocatable(node, { cpu: "4", memory: "2Gi" });
-    fixture.clock.jump(5000);
+    await fixture.pass(5000);
     await fixture.session(name, isRunning, "running session");
   });
 
@@ -118,11 +118,11 @@ describe("GameSession controller", function () {
     await fixture.startOperator();
     const { metadata: { name } } = await fixture.launch({ startDeadlineSeconds: 600 });
     await fixture.session(name, ({ status }) => status?.podIp !== undefined, "address of the first pod");
-    fixture.clock.jump(61_000);
+    await fixture.pass(61_000);
     const moved = await fixture.session(name, ({ status }) => status?.nodeName === second, "session on the second node");
     expect(moved.status).to.not.have.property("podIp");
     await eventually(() => fixture.components.podUids.get(name)?.size === 2, { what: "the second pod" });
-    fixture.clock.jump(61_000);
+    await fixture.pass(61_000);
     const failed = await fixture.session(name, isFinished, "finished session");
     expect(failed.status?.failure?.reason).to.equal("DownloadTimedOut");
     expect(publicStatusOf(failed)).to.equal("error");
@@ -188,7 +188,7 @@ describe("GameSession controller", function () {
     await fixture.startOperator();
     const { metadata: { name } } = await fixture.launch({ startDeadlineSeconds: 600 });
     await fixture.session(name, ({ status }) => status?.nodeName === first, "session on the first node");
-    fixture.clock.jump(61_000);
+    await fixture.pass(61_000);
     const moved = await fixture.session(name, isRunning, "running session");
     expect(moved.status).to.deep.include({ nodeName: second });
     expect(moved.status?.placement).to.deep.include({ attempt: 2, triedNodes: [first] });
@@ -197,9 +197,9 @@ describe("GameSession controller", function () {
     fixture.components.behaviour.nodesWithoutContent.add(second);
     const { metadata: other } = await fixture.launch({ startDeadlineSeconds: 600, userId: "user2" });
     await fixture.session(other.name, ({ status }) => status?.nodeName !== undefined, "placed session");
-    fixture.clock.jump(61_000);
+    await fixture.pass(61_000);
     await fixture.session(other.name, ({ status }) => status?.placement?.attempt === 2, "second attempt");
-    fixture.clock.jump(61_000);
+    await fixture.pass(61_000);
     const failed = await fixture.session(other.name, isFinished, "finished session");
     expect(failed.status?.failure?.reason).to.equal("DownloadTimedOut");
     expect(publicStatusOf(failed)).to.equal("error");
@@ -225,7 +225,7 @@ describe("GameSession controller", function () {
     }, { what: "the third session to run" });
     expect(third.status?.ports?.media, "the freed port rests").to.not.equal(running[0]!.status?.ports?.media);
 
-    fixture.clock.jump(301_000);
+    await fixture.pass(301_000);
     const sessions = await eventually(async () => {
       const all = await Promise.all(names.map((name) => fixture.sessions.get({ name, namespace: fixture.namespace })));
       return all.some(isFailed) ? all : undefined;

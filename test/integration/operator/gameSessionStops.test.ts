@@ -77,7 +77,7 @@ describe("GameSession controller, at a session's end", function () {
     await Promise.all([idle, active].map(({ metadata }) => fixture.session(metadata.name, isRunning, "running session")));
     const expiresAt = new Date(fixture.clock.now().getTime() + 3600_000).toISOString();
     await fixture.sessions.mergePatch(active.metadata, { spec: { expiresAt } });
-    fixture.clock.jump(601_000);
+    await fixture.pass(601_000);
     const finished = await fixture.session(idle.metadata.name, isFinished, "finished session");
     expect(finished.status).to.deep.include({ stopReason: "IdleTimeout" });
     expect(finished.status?.usage?.durationSeconds).to.be.at.most(602);
@@ -91,13 +91,13 @@ describe("GameSession controller, at a session's end", function () {
     const { metadata } = await fixture.launch({ idleTimeoutSeconds: 600, expiresAt });
     await fixture.session(metadata.name, isRunning, "running session");
     await fixture.stopOperator(operator);
-    fixture.clock.jump(3_600_000);
+    await fixture.pass(3_600_000);
     await fixture.startOperator();
     // It has looked at all sessions when it has brought up another one.
     const later = await fixture.launch({ idleTimeoutSeconds: 600, userId: "user2", expiresAt: new Date(fixture.clock.now().getTime() + 3_600_000).toISOString() });
     await fixture.session(later.metadata.name, isRunning, "running session");
     expect(publicStatusOf(await fixture.sessions.get(metadata))).to.equal("running");
-    fixture.clock.jump(751_000);
+    await fixture.pass(751_000);
     const finished = await fixture.session(metadata.name, isFinished, "finished session");
     expect(finished.status).to.deep.include({ stopReason: "IdleTimeout" });
   });

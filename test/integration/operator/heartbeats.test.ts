@@ -56,12 +56,12 @@ describe("Heartbeats of node agents", function () {
     for (const node of fixture.nodeNames) await eventually(() => leaseOf(node), { what: `the Lease of ${node}` });
     await fixture.components.renew(name);
     for (let time = 0; time < 3; time++) {
-      fixture.clock.jump(staleMs / 2);
+      await fixture.pass(staleMs / 2);
       await fixture.components.renew(name);
       await fixture.components.report(former);
       for (const node of fixture.nodeNames) await ready(node, "NodeAndAgentWell");
     }
-    fixture.clock.jump(staleMs);
+    await fixture.pass(staleMs);
     for (const node of fixture.nodeNames) await ready(node, "AgentSilent");
     await fixture.components.renew(name);
     await ready(name, "NodeAndAgentWell");
@@ -74,7 +74,7 @@ describe("Heartbeats of node agents", function () {
     await fixture.components.renew(name);
     const { metadata: { resourceVersion } } = await ready(name, "NodeAndAgentWell");
     for (let time = 0; time < 5; time++) {
-      fixture.clock.jump(staleMs / 3);
+      await fixture.pass(staleMs / 3);
       await fixture.components.renew(name);
     }
     // The other node's agent falls silent: by then the operator has looked at these heartbeats.

@@ -54,7 +54,7 @@ describe("Several installations in one cluster", function () {
     // A successor looks at all nodes anew.
     await fixture.stopOperators();
     await fixture.startOperator();
-    fixture.clock.jump(600_000);
+    await fixture.pass(600_000);
     await fixture.launch();
     expect((await staging.gameNodes.get({ name: stagingNode })).metadata.deletionTimestamp).to.equal(undefined);
     expect(isRunning(await staging.sessions.get({ name: stagingName, namespace: staging.namespace }))).to.equal(true);
@@ -68,7 +68,7 @@ describe("Several installations in one cluster", function () {
     await staging.startOperator();
     await fixture.nodes.mergePatch({ name: node }, { metadata: { labels: { fleet: fixture.namespace, fixture: null } } });
     await eventually(async () => {
-      staging.clock.jump(60_000);
+      await staging.pass(60_000);
       return (await staging.gameNodes.find({ name: node }))?.metadata.labels?.[installationLabel] === "staging";
     }, { what: "the other installation to have the node", timeoutMs: 20_000 });
     await eventually(async () => (await staging.nodes.get({ name: node })).metadata.labels?.[nodeAgentLabel] === "staging", { what: "its agents' label" });

@@ -66,7 +66,7 @@ describe("sessions that need the internet", function () {
     expect(await metricOf(started)).to.equal("0");
     await fixture.session((await fixture.launch()).metadata.name, isRunning, "running session without network");
     fixture.components.behaviour.probes = enforced;
-    fixture.clock.jump(600_000);
+    await fixture.pass(600_000);
     await fixture.reportNodes();
     await eventually(async () => await metricOf(started) === "1", { what: "the next round" });
     const second = await fixture.launch(needsInternet);
@@ -78,7 +78,7 @@ describe("sessions that need the internet", function () {
     const started = await fixture.startOperator();
     const { metadata: { name } } = await fixture.launch(needsInternet);
     await eventually(async () => (await probePods()).length === 2, { what: "two probe pods" });
-    fixture.clock.jump(61_000);
+    await fixture.pass(61_000);
     expect(await failureReasonOf(name)).to.equal("NetworkNotEnforced");
     expect(await metricOf(started)).to.equal("0");
   });
@@ -96,15 +96,15 @@ describe("sessions that need the internet", function () {
     const started = await fixture.startOperator();
     await eventually(async () => await metricOf(started) === "1", { what: "the first round" });
     fixture.components.behaviour.probes = undefined;
-    fixture.clock.jump(600_000);
+    await fixture.pass(600_000);
     await eventually(async () => (await probePods()).length === 2, { what: "the second round" });
-    fixture.clock.jump(61_000);
+    await fixture.pass(61_000);
     await eventually(async () => (await probePods()).length === 0, { what: "the second round's end" });
     await fixture.reportNodes();
     await fixture.session((await fixture.launch(needsInternet)).metadata.name, isRunning, "running session");
-    fixture.clock.jump(1_200_000);
+    await fixture.pass(1_200_000);
     await eventually(async () => (await probePods()).length === 2, { what: "the third round" });
-    fixture.clock.jump(61_000);
+    await fixture.pass(61_000);
     await eventually(async () => await metricOf(started) === "0", { what: "the end of the half hour" });
   });
 

@@ -36,7 +36,7 @@ describe("A node that joins", function () {
       const gameNode = await fixture.gameNodes.get({ name });
       const found = findCondition(gameNode.status?.conditions, "Filled");
       // Writes of progress are spaced.
-      fixture.clock.jump(2000);
+      await fixture.pass(2000);
       return found?.status === status && message.test(found.message) && gameNode;
     }, { what: `Filled of ${name} to be ${status}` });
   }
@@ -69,7 +69,7 @@ describe("A node that joins", function () {
     const failed = aCacheEntry({ digest: second, state: "Failed", reason: "ArchiveRefused: it is broken." });
     await fixture.components.report(joining, { entries: [there(first), failed] });
     await filled(joining, "False", /^1 of 2/);
-    fixture.clock.jump(limits.node.fillDeadlineSeconds * 1000);
+    await fixture.pass(limits.node.fillDeadlineSeconds * 1000);
     const gameNode = await filled(joining, "True", /1 of 2 .* when its time was over/);
     expect(findCondition(gameNode.status?.conditions, "Filled")?.reason).to.equal("NotInTime");
     for (const name of [known, joining]) await fixture.components.report(name, { entries: [there(first)] });

@@ -64,7 +64,7 @@ describe("An operator whose view of the sessions is behind that of the pods", fu
 
       api.silenceOnce(watchOf("gamesessions"));
       const stale = await fixture.standByOperator(api.transport());
-      fixture.clock.jump(61_000);
+      await fixture.pass(61_000);
       await fixture.session(name, (session) => session.status?.nodeName === second && publicStatusOf(session) === "running", "session on the second node");
       await fixture.stopOperator(former.operator);
       await stale.lead();
@@ -157,7 +157,7 @@ async function live(fixture: OperatorFixture, diesAfterWrites: number, goOn: (na
     });
     await eventually(async () => {
       // A successor waits for the time to live anew.
-      fixture.clock.jump(61_000);
+      await fixture.pass(61_000);
       return await fixture.sessions.find({ name, namespace }) === undefined;
     }, { what: `${name} to be gone`, timeoutMs: 15_000, intervalMs: 500 });
     await eventually(async () => await fixture.pods.find({ name, namespace }) === undefined, { what: "the pod to be gone" });

@@ -25,7 +25,7 @@ describe("GameSession controller, where kubelet, node agent or object store are 
     return eventually(async () => {
       const session = await fixture.sessions.get({ name, namespace: fixture.namespace });
       if (isFinished(session)) return session;
-      if (seconds < 120) fixture.clock.jump(10_000);
+      if (seconds < 120) await fixture.pass(10_000);
       seconds += 10;
       return undefined;
     }, { what: "the session to be finished", intervalMs: 200 });
@@ -37,7 +37,7 @@ describe("GameSession controller, where kubelet, node agent or object store are 
     return eventually(async () => {
       const session = await fixture.sessions.get({ name, namespace: fixture.namespace });
       if (session.status?.phase === "Stopping") return session;
-      if (seconds < 10) fixture.clock.jump(1_000);
+      if (seconds < 10) await fixture.pass(1_000);
       seconds++;
       return undefined;
     }, { what: "the session to be shown as stopping", intervalMs: 100 });
@@ -53,7 +53,7 @@ describe("GameSession controller, where kubelet, node agent or object store are 
     await fixture.setNodeReady(node, false);
     await eventually(async () => (await fixture.gameNodes.get({ name: node })).status?.capacity?.schedulable === false, { what: "an unschedulable node" });
     expect(publicStatusOf(await fixture.sessions.get({ name, namespace })), "one witness is not enough").to.equal("running");
-    fixture.clock.jump(36_000);
+    await fixture.pass(36_000);
     const finished = await fixture.session(name, isFinished, "finished session");
     expect(finished.status?.failure?.reason).to.equal("NodeLost");
     expect(finished.status).to.not.have.property("usage");
@@ -123,11 +123,11 @@ describe("GameSession controller, where kubelet, node agent or object store are 
       fixture.components.behaviour.silentNodes.add(silent);
       await fixture.setNodeReady(silent, false);
     }
-    fixture.clock.jump(36_000);
+    await fixture.pass(36_000);
     await fixture.components.report(others[2] ?? "");
     await lost((status, reason) => status === "Unknown" && reason === "BrakeHolds", "the brake to hold");
     expect(await registry.metrics()).to.match(/^joypod_operator_node_loss_brake 1$/m);
-    fixture.clock.jump(6_000);
+    await fixture.pass(6_000);
     expect(publicStatusOf(await fixture.sessions.get({ name, namespace: fixture.namespace }))).to.equal("running");
 
     for (const heard of others) {
@@ -139,7 +139,7 @@ describe("GameSession controller, where kubelet, node agent or object store are 
       const all = await Promise.all(others.map((other) => fixture.gameNodes.get({ name: other })));
       return all.every(({ status }) => status?.capacity?.schedulable === true);
     }, { what: "the others to be heard" });
-    fixture.clock.jump(6_000);
+    await fixture.pass(6_000);
     const finished = await fixture.session(name, isFinished, "finished session");
     expect(finished.status?.failure?.reason).to.equal("NodeLost");
     await lost((status) => status === "True", "the node to be declared lost");
@@ -158,7 +158,7 @@ describe("GameSession controller, where kubelet, node agent or object store are 
     await fixture.pods.mergePatchStatus({ name, namespace }, { status: { conditions: [
       { type: "Ready", status: "False", lastTransitionTime: new Date(Date.now() + 60_000).toISOString() }, { type: "ContainersReady", status: "True" }] } });
     for (const progressPercent of [10, 20, 30]) {
-      fixture.clock.jump(20_000);
+      await fixture.pass(20_000);
       await fixture.components.report(node, { entries: [aCacheEntry({ state: "Downloading", progressPercent })] });
       // Progress and heartbeat come in one report: where the one shows, the other was heard.
       await eventually(async () => {
@@ -173,7 +173,7 @@ describe("GameSession controller, where kubelet, node agent or object store are 
 
   it("waits for the last save by its own clock, though the API server's is ten minutes behind", async () => {
     await set();
-    fixture.clock.jump(600_000);
+    await fixture.pass(600_000);
     await fixture.startOperator();
     const { metadata: { name, namespace } } = await fixture.launch();
     await fixture.session(name, isRunning, "running session");
@@ -203,7 +203,7 @@ describe("GameSession controller, where kubelet, node agent or object store are 
       await fixture.sessions.mergePatch({ name, namespace }, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
       const waiting = await fixture.session(name, ({ status }) => status?.conditions?.some((condition) => condition.type === "SavePersisted" && condition.reason === reason) ?? false, "unstored save");
       expect(isFinished(waiting)).to.equal(false);
-      fixture.clock.jump(35_000);
+      await fixture.pass(35_000);
       await fixture.components.report(fixture.nodeNames[0] ?? "");
       expect(isFinished(await fixture.sessions.get({ name, namespace }))).to.equal(false);
       const finished = await endedByTime(name);

@@ -16,6 +16,7 @@ export class CountedTransport extends KubeTransport {
   /** Dies when so many writes that matter have been carried out; their responses are lost. */
   diesAfterWrites = Number.POSITIVE_INFINITY;
   #isDead = false;
+  #underWay = 0;
   readonly #matters: (write: Write) => boolean;
 
   constructor(kubeconfigPath: string, matters: (write: Write) => boolean = () => true, options: TransportOptions = {}) {
@@ -29,7 +30,21 @@ export class CountedTransport extends KubeTransport {
     return this.#isDead;
   }
 
+  /** Requests that wait for their answer, watches aside. */
+  get underWay(): number {
+    return this.#underWay;
+  }
+
   override async request(request: KubeRequest): Promise<unknown> {
+    this.#underWay++;
+    try {
+      return await this.#counted(request);
+    } finally {
+      this.#underWay--;
+    }
+  }
+
+  async #counted(request: KubeRequest): Promise<unknown> {
     if (this.#isDead) throw new Error("The process is dead.");
     const response = await super.request(request);
     const write = { method: request.method, path: request.path, bytes: JSON.stringify(request.body ?? "").length };
