@@ -3,10 +3,10 @@ import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { z } from "zod";
 
-/** How a check ended, with the tests that failed, and its slowest tests and hooks, the slowest first. */
-export interface CheckResult { name: string; passed: number; failed: number; seconds: number; failures: Failure[]; slowest: Timing[] }
+/** How a check ended, with the tests that failed, those that failed and then passed, and its slowest tests and hooks, the slowest first. */
+export interface CheckResult { name: string; passed: number; failed: number; seconds: number; failures: Failure[]; unstable: Failure[]; slowest: Timing[] }
 
-interface Failure { title: string; reason: string }
+export interface Failure { title: string; reason: string }
 
 interface Timing { title: string; seconds: number }
 
@@ -15,7 +15,7 @@ export interface CheckOptions {
   command: [string, ...string[]];
   timeoutMinutes: number;
   env?: NodeJS.ProcessEnv;
-  /** Where the output goes instead of the terminal. */
+  /** Where the output is appended instead of going to the terminal. */
   logFile?: string;
 }
 
@@ -28,15 +28,35 @@ const Summary = z.object({
 });
 const running = new Set<ChildProcess>();
 
+/** More failures than this are no accident of a busy machine. */
+const retriedAtMost = 2;
+
 /** A command that counts as one test. */
 export async function runCheck(options: CheckOptions): Promise<CheckResult> {
   const { code, seconds } = await run(options);
   const failures = code === 0 ? [] : [{ title: "(the whole check)", reason: `${options.command.join(" ")} ended with ${code}.` }];
-  return { name: options.name, passed: code === 0 ? 1 : 0, failed: failures.length, seconds, failures, slowest: [] };
+  return { name: options.name, passed: code === 0 ? 1 : 0, failed: failures.length, seconds, failures, unstable: [], slowest: [] };
 }
 
-/** A run of mocha: its tests count, and one more failure when it broke down or found nothing. */
+/**
+ * A run of mocha: its tests count, and one more failure when it broke down or found nothing. One or two tests that fail are run once more, without
+ * the others. If they pass then, they count as passed, and are told as unstable: a race, in them or in what they test, that somebody has to mend.
+ */
 export async function runTests(options: TestsOptions): Promise<CheckResult> {
+  const { brokeDown, ...first } = await runMocha(options);
+  if (brokeDown || first.failed === 0 || first.failed > retriedAtMost) return first;
+  console.log(`\n== ${options.name}: what failed, once more`);
+  const [program, ...args] = options.command;
+  const again = await runMocha({
+    ...options, command: [program, ...args, "--grep", `^(${first.failures.map(({ title }) => inPattern(suiteOrTest(title))).join("|")})`],
+    summaryFile: `${options.summaryFile}.again`,
+  });
+  const seconds = first.seconds + again.seconds;
+  if (again.failed > 0) return { ...first, seconds };
+  return { ...first, seconds, passed: first.passed + first.failed, failed: 0, failures: [], unstable: first.failures };
+}
+
+async function runMocha(options: TestsOptions): Promise<CheckResult & { brokeDown: boolean }> {
   const { name, summaryFile } = options;
   mkdirSync(dirname(summaryFile), { recursive: true });
   rmSync(summaryFile, { force: true });
@@ -44,7 +64,16 @@ export async function runTests(options: TestsOptions): Promise<CheckResult> {
   const { passed, failed, ended, failures, slowest } = readSummary(summaryFile);
   const brokeDown = !ended || passed + failed === 0 || (code !== 0 && failed === 0);
   if (brokeDown) failures.push({ title: "(the whole check)", reason: `The tests did not run to their end (code ${code}).` });
-  return { name, passed, failed: failed + (brokeDown ? 1 : 0), seconds, failures, slowest };
+  return { name, passed, failed: failed + (brokeDown ? 1 : 0), seconds, failures, unstable: [], slowest, brokeDown };
+}
+
+/** Returns the test's title, or the suite's whose hook failed. */
+function suiteOrTest(title: string): string {
+  return title.replace(/ "(before|after) (all|each)" hook.*/, "");
+}
+
+function inPattern(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`);
 }
 
 /** Ends what is running, with everything that it started. */
@@ -54,7 +83,7 @@ export function endRunningChecks(): void {
 
 async function run({ command: [program, ...args], timeoutMinutes, env, logFile }: CheckOptions): Promise<{ code: number; seconds: number }> {
   const started = performance.now();
-  const log = logFile === undefined ? undefined : openSync(logFile, "w");
+  const log = logFile === undefined ? undefined : openSync(logFile, "a");
   // A process group of its own, so that a check past its time ends with all its children.
   const child = spawn(program, args, { stdio: ["ignore", log ?? "inherit", log ?? "inherit"], env: { ...process.env, ...env }, detached: true });
   if (log !== undefined) closeSync(log);

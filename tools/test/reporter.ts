@@ -9,7 +9,7 @@ const slowestKept = 20;
 
 /** More failures than this have one cause, and a longer message stands in full in the output of the tests. */
 const failuresKept = 20;
-const reasonLength = 500;
+const reasonLength = 2000;
 
 /**
  * Mocha's ordinary output, and beside it a summary file (SUMMARY_FILE) that is right even when the run is killed half-way: how many tests

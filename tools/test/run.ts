@@ -1,5 +1,6 @@
 // Runs everything that proves the project, tells what took longest and what failed, and ends with one line, `N passed, N failed`. A
-// failing check hides no other. Two processors are the measure: what plays games has the machine to itself, since a busy one fails its tests.
+// failing check hides no other. One or two tests of a tier that fail are run once more by themselves; what passes then is told as unstable. Two
+// processors are the measure: what plays games has the machine to itself, since a busy one fails its tests.
 //
 //   1. programs and images      beside: the short checks, lint, types, unit tests
 //   2. integration, two lanes that share nothing
@@ -9,9 +10,9 @@
 //
 // The cluster is made when it is needed, for an idle one takes a tenth of the machine, and removed at the end unless JOYPOD_KEEP is set. What takes
 // many minutes by its nature is in tools/test/long.sh.
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { endRunningChecks, runCheck, runTests, type CheckOptions, type CheckResult, type TestsOptions } from "./check.ts";
+import { endRunningChecks, runCheck, runTests, type CheckOptions, type CheckResult, type Failure, type TestsOptions } from "./check.ts";
 
 type Tier = "unit" | "integration:api" | "integration:others" | "integration:streams" | "e2e:sessions" | "e2e:install";
 
@@ -74,6 +75,7 @@ async function tests(tier: Tier, timeoutMinutes: number, env: NodeJS.ProcessEnv 
 /** Begins a check whose output comes, all together, when its end is waited for. */
 function inBackground(options: CheckOptions | TestsOptions): { end: () => Promise<void> } {
   const logFile = join(results, `${options.name.replaceAll(/\W/g, "-")}.log`);
+  rmSync(logFile, { force: true });
   const running = "summaryFile" in options ? runTests({ ...options, logFile }) : runCheck({ ...options, logFile });
   return {
     end: async () => {
@@ -103,11 +105,16 @@ function printSlowest(): void {
   console.log("");
 }
 
-/** Prints each test that failed, once more, where a reader of the last lines finds it. */
+/** Prints each test that failed, though it may have passed when it was run once more, where a reader of the last lines finds it. */
 function printFailures(): void {
-  for (const { name, failures } of done) {
-    for (const { title, reason } of failures) console.log(`  FAILED  ${name}  ${title}\n          ${reason.replaceAll("\n", "\n          ")}\n`);
+  for (const { name, failures, unstable } of done) {
+    for (const failure of unstable) printFailure("UNSTABLE (failed, then passed by itself)", name, failure);
+    for (const failure of failures) printFailure("FAILED", name, failure);
   }
+}
+
+function printFailure(what: string, check: string, { title, reason }: Failure): void {
+  console.log(`  ${what}  ${check}  ${title}\n          ${reason.replaceAll("\n", "\n          ")}\n`);
 }
 
 function announce(name: string): void {

@@ -38,10 +38,8 @@ describe("GameSession controller, at a session's end", function () {
     const graceOf = async (isPlayed: boolean): Promise<number | undefined> => {
       fixture.components.behaviour.frozenStreamerIp = isPlayed ? undefined : "10.0.0.9";
       const { metadata: { name, namespace } } = await fixture.launch();
-      await eventually(async () => {
-        const pod = await fixture.pods.find({ name, namespace });
-        return isPlayed ? pod?.status?.phase === "Running" : pod?.status?.podIP !== undefined;
-      }, { what: "the pod to start" });
+      if (isPlayed) await fixture.session(name, isRunning, "running session");
+      else await eventually(async () => (await fixture.pods.find({ name, namespace }))?.status?.podIP !== undefined, { what: "the pod to start" });
       const [nodeName = ""] = fixture.nodeNames;
       fixture.components.behaviour.silentNodes.add(nodeName);
       await fixture.sessions.mergePatch({ name, namespace }, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
