@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { rm } from "node:fs/promises";
+import { copyFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
@@ -8,15 +8,20 @@ import { JoypodCli } from "../../../tools/seed/cli.ts";
 import { clusterFolder, clusterState, mainCluster } from "./clusterState.ts";
 
 const run = promisify(execFile);
-const timeoutMs = 5 * 60_000;
+const timeoutMs = 9 * 60_000;
 
-/** The nodes of a fresh cluster. */
+/** The nodes of a fresh cluster that has one game node. */
 export type FreshNode = "control-plane" | "worker";
 
-/**
- * A kind cluster for one suite alone, beside the one that the platform under test is in, without anything of ours: one control-plane node, and one
- * game node that others keep off.
- */
+/** What the nodes of a fresh cluster are like. */
+export interface FreshClusterOptions {
+  /** 1 unless given. */
+  gameNodes?: 1 | 2;
+  /** What is no game keeps off the game nodes; true unless given. */
+  areTainted?: boolean;
+}
+
+/** A kind cluster for one suite alone, beside the one that the platform under test is in, without anything of ours. */
 export class FreshCluster {
   readonly kubeconfig: string;
   /** Where NodePort 30080 is reached from this machine. */
@@ -24,10 +29,12 @@ export class FreshCluster {
   /** The `joypod` command of what is installed there. */
   readonly cli: JoypodCli;
   readonly #name: string;
+  readonly #gameNodes: number;
   readonly #kubectl: string;
 
-  private constructor(name: string, kubectl: string) {
+  private constructor(name: string, gameNodes: number, kubectl: string) {
     this.#name = name;
+    this.#gameNodes = gameNodes;
     this.#kubectl = kubectl;
     this.kubeconfig = join(clusterFolder(name), "kubeconfig");
     this.baseUrl = `http://localhost:${clusterState(name, "WEB_PORT")}`;
@@ -35,15 +42,15 @@ export class FreshCluster {
   }
 
   /** Makes the cluster that serves the purpose; removes before what a killed run left of it. */
-  static async create(purpose: string): Promise<FreshCluster> {
+  static async create(purpose: string, { gameNodes = 1, areTainted = true }: FreshClusterOptions = {}): Promise<FreshCluster> {
     const name = `${mainCluster}-${purpose}`;
     await remove(name);
     try {
-      await script(name, "tools/cluster/up.sh");
-      const cluster = new FreshCluster(name, await programPath("kubectl"));
-      // What is no game runs beside the control plane: the other node is for games alone.
+      await script(name, gameNodes, "tools/cluster/up.sh");
+      const cluster = new FreshCluster(name, gameNodes, await programPath("kubectl"));
+      // What is no game runs beside the control plane: the other nodes have room for games and little else.
       await cluster.kubectl(["taint", "nodes", cluster.node("control-plane"), "node-role.kubernetes.io/control-plane-"]);
-      await cluster.kubectl(["taint", "nodes", cluster.node("worker"), "games=only:NoSchedule"]);
+      if (areTainted) await cluster.kubectl(["taint", "nodes", "--selector", "!node-role.kubernetes.io/control-plane", "games=only:NoSchedule"]);
       return cluster;
     } catch (error) {
       await remove(name);
@@ -54,6 +61,12 @@ export class FreshCluster {
   /** Removes it with all that is in it. */
   async delete(): Promise<void> {
     await remove(this.#name);
+  }
+
+  /** Puts the images that a file of references names on the nodes, beside those that are there. */
+  async loadImages(file: string): Promise<void> {
+    await copyFile(file, join(clusterFolder(this.#name), "images.yaml"));
+    await script(this.#name, this.#gameNodes, "tools/images/load.sh");
   }
 
   /** The name of a node. */
@@ -107,12 +120,12 @@ export class FreshCluster {
 
 async function remove(name: string): Promise<void> {
   // Its path on this machine holds for the clusters that come after it, too.
-  await script(name, "tools/cluster/delete.sh", "--keep-state");
+  await script(name, 1, "tools/cluster/delete.sh", "--keep-state");
   await rm(clusterFolder(name), { recursive: true, force: true });
 }
 
 /** Runs a script of tools for the cluster. */
-async function script(cluster: string, path: string, ...args: string[]): Promise<void> {
-  const env = { ...process.env, JOYPOD_CLUSTER: cluster, JOYPOD_GAME_NODES: "1", JOYPOD_WEB_PORT: "", JOYPOD_KUBE_CONTEXT: "" };
+async function script(cluster: string, gameNodes: number, path: string, ...args: string[]): Promise<void> {
+  const env = { ...process.env, JOYPOD_CLUSTER: cluster, JOYPOD_GAME_NODES: String(gameNodes), JOYPOD_WEB_PORT: "", JOYPOD_KUBE_CONTEXT: "" };
   await run(join(repositoryRoot, path), args, { env, timeout: timeoutMs, maxBuffer: 16 * 2 ** 20 });
 }

@@ -4,11 +4,11 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
+import { FreshCluster } from "../../e2e/support/freshCluster.ts";
 import { publishGame, gameArchive } from "../../e2e/support/games.ts";
 import { Platform, releaseNamespace, usePlatform } from "../../e2e/support/platform.ts";
 import { playersOfSuite } from "../../e2e/support/players.ts";
 import { buildReleaseBefore, todaysImages, type ReleaseBefore } from "../../e2e/support/releaseBefore.ts";
-import { UpgradeCluster } from "../../e2e/support/upgradeCluster.ts";
 import { WatchedGames, type FailedRequest } from "../../e2e/support/watchedGames.ts";
 
 const run = promisify(execFile);
@@ -30,14 +30,14 @@ const values = {
 describe("while four games are played, the upgrade from an earlier release", function () {
   this.timeout(60 * 60_000);
   const players = playersOfSuite();
-  let cluster: UpgradeCluster;
-  let created: UpgradeCluster | undefined;
+  let cluster: FreshCluster;
+  let created: FreshCluster | undefined;
   let former: ReleaseBefore;
   let games: WatchedGames | undefined;
 
   before(async () => {
     former = await buildReleaseBefore();
-    cluster = created = await UpgradeCluster.create();
+    cluster = created = await FreshCluster.create("upgrade", { gameNodes: 2, areTainted: false });
     for (const images of [former.images, todaysImages]) await cluster.loadImages(images);
     await helm("install", former.chart, former.images, "--create-namespace", "--wait");
     usePlatform(await Platform.at(cluster));

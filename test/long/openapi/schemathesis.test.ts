@@ -26,6 +26,9 @@ const checks = [
   "negative_data_rejection", "unsupported_method", "ignored_auth",
 ];
 
+/** Operations that end the sign-in they come with, or put another in its place. */
+const endingSignIns = ["signOut", "setPassword", "unlinkProvider", "endSignIn", "endOtherSignIns"];
+
 const limitMs = 1_200_000;
 
 describe("Schemathesis, which makes requests of /openapi.json,", function () {
@@ -68,10 +71,23 @@ describe("Schemathesis, which makes requests of /openapi.json,", function () {
     const browser = api.as(user);
     await browser.get("/api/auth/session");
     const name = sessionCookieName(api.deps.config);
-    // Signing out would make every later request one of nobody.
-    await run(`Cookie: ${name}=${browser.cookies.get(name)}`, "--exclude-path-regex", "^/api/partners/", "--exclude-operation-id", "signOut");
+    // What ends the sign-in would make every later request one of nobody.
+    await run(
+      `Cookie: ${name}=${browser.cookies.get(name)}`, "--exclude-path-regex", "^/api/partners/",
+      ...endingSignIns.flatMap((operation) => ["--exclude-operation-id", operation]),
+    );
     expect((await browser.get("/api/games")).status).to.equal(200);
   });
+
+  for (const operation of endingSignIns) {
+    it(`finds nothing that the document does not say of ${operation}, which may end the sign-in`, async () => {
+      const { user } = await ownedThings(api);
+      const browser = api.as(user);
+      await browser.get("/api/auth/session");
+      const name = sessionCookieName(api.deps.config);
+      await run(`Cookie: ${name}=${browser.cookies.get(name)}`, "--include-operation-id", operation);
+    });
+  }
 
   it("finds nothing that the document does not say, as a partner", async () => {
     const { partner } = await ownedThings(api);
