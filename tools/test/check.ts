@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from "node:child_process";
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from "node:fs";
+import { appendFileSync, closeSync, mkdirSync, openSync, readFileSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { z } from "zod";
 
@@ -45,7 +45,7 @@ export async function runCheck(options: CheckOptions): Promise<CheckResult> {
 export async function runTests(options: TestsOptions): Promise<CheckResult> {
   const { brokeDown, ...first } = await runMocha(options);
   if (brokeDown || first.failed === 0 || first.failed > retriedAtMost) return first;
-  console.log(`\n== ${options.name}: what failed, once more`);
+  say(options, `\n== ${options.name}: what failed, once more\n`);
   const [program, ...args] = options.command;
   const again = await runMocha({
     ...options, command: [program, ...args, "--grep", `^(${first.failures.map(({ title }) => inPattern(suiteOrTest(title))).join("|")})`],
@@ -65,6 +65,12 @@ async function runMocha(options: TestsOptions): Promise<CheckResult & { brokeDow
   const brokeDown = !ended || passed + failed === 0 || (code !== 0 && failed === 0);
   if (brokeDown) failures.push({ title: "(the whole check)", reason: `The tests did not run to their end (code ${code}).` });
   return { name, passed, failed: failed + (brokeDown ? 1 : 0), seconds, failures, unstable: [], slowest, brokeDown };
+}
+
+/** Prints a line where the check's output goes. */
+function say({ logFile }: CheckOptions, line: string): void {
+  if (logFile === undefined) process.stdout.write(line);
+  else appendFileSync(logFile, line);
 }
 
 /** Returns the test's title, or the suite's whose hook failed. */
