@@ -32,6 +32,10 @@ import { atLeastRow, atMostRow, belowRow, countRow, median, percentile, table, t
 import { LaunchTimeline } from "./launchTimeline.ts";
 import { beginLaunch, keepAlive, launch, stop, whenRunning } from "./session.ts";
 
+if (process.argv.length > 2) {
+  console.error("The bench takes no arguments. ONLY=P9,A1 measures these rows alone; without it all are measured, which takes an hour.");
+  process.exit(2);
+}
 const rounds = Number(process.env["ROUNDS"] ?? 5);
 const photonTrials = 30;
 /** The object's deletion after its time to live, which comes too late to be waited for. */

@@ -20,6 +20,7 @@ const outageSeconds = 3600;
 const laterLooks = { count: 8, pauseMs: 250 };
 /** Sign-ins that one process remembers, the ones used last. */
 const rememberedMax = 10_000;
+const rememberedAgainMs = 10_000;
 /** This process remembers the sign-outs it made for longer than the cache can call them active. */
 const revokedMemory = { milliseconds: 2 * cacheSeconds * 1000, entries: 10_000 };
 
@@ -154,8 +155,11 @@ export class AuthSessions {
   }
 
   #remember(id: string, startedAt: number): void {
+    const atMs = this.#clock.monotonicMs();
+    // A map in the order of its use is renewed by each request otherwise, and grown and compacted all the time.
+    if (atMs - (this.#admittedHere.get(id)?.atMs ?? -Infinity) < rememberedAgainMs) return;
     this.#admittedHere.delete(id);
-    this.#admittedHere.set(id, { startedAt, atMs: this.#clock.monotonicMs() });
+    this.#admittedHere.set(id, { startedAt, atMs });
     for (const [oldest] of this.#admittedHere) {
       if (this.#admittedHere.size <= rememberedMax) break;
       this.#admittedHere.delete(oldest);

@@ -54,5 +54,5 @@ export function clearCookie(ctx: CookieContext, name: string): void {
 function replaceCookie(ctx: AppContext, name: string, cookie: string): void {
   const present = ctx.res.getHeader("Set-Cookie");
   const others = (Array.isArray(present) ? present : []).filter((other) => !other.startsWith(`${name}=`));
-  ctx.set("Set-Cookie", [...others, cookie]);
+  ctx.res.setHeader("Set-Cookie", [...others, cookie]);
 }

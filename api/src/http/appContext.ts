@@ -3,7 +3,7 @@ import type { Clock } from "#runtime/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { Metrics } from "../metrics.ts";
 import type { Postgres } from "../stores/postgres.ts";
-import type { RateLimits } from "./rateLimits.ts";
+import type { RateLimitOutcome, RateLimits } from "./rateLimits.ts";
 
 /** What HTTP itself needs to serve any route. */
 export interface HttpDeps {
@@ -41,6 +41,8 @@ export interface AppState {
   /** The path's pattern, such as `/api/games/:slug`. */
   route?: string;
   principal?: Principal;
+  /** Where its caller stands with every limit that it was counted under. */
+  rateLimitOutcomes?: readonly RateLimitOutcome[];
   /** What the session token said, before it is checked any further. */
   claims?: unknown;
 }

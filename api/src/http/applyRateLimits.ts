@@ -14,9 +14,6 @@ export class RateLimitError extends HttpError {
   }
 }
 
-/** A request may be counted again further in, under another key (a partner's upload): the headers show all. */
-const countedBefore = new WeakMap<AppContext, RateLimitOutcome[]>();
-
 /** Counts the request under every named limit, tells the caller where it stands, and throws RateLimitError when one is used up. */
 export async function applyRateLimits(ctx: AppContext<{ rateLimits: RateLimits }>, names: readonly RateLimitName[], key: string): Promise<void> {
   enforceRateLimits(ctx, await ctx.deps.rateLimits.consumeAll(names, key));
@@ -25,10 +22,11 @@ export async function applyRateLimits(ctx: AppContext<{ rateLimits: RateLimits }
 /** The same for a request that is counted already. */
 export function enforceRateLimits(ctx: AppContext, outcomes: readonly RateLimitOutcome[]): void {
   if (outcomes.length === 0) return;
-  const counted = [...countedBefore.get(ctx) ?? [], ...outcomes];
-  countedBefore.set(ctx, counted);
+  // A request may be counted again further in, under another key (a partner's upload): the headers show all.
+  const counted = ctx.state.rateLimitOutcomes === undefined ? outcomes : [...ctx.state.rateLimitOutcomes, ...outcomes];
+  ctx.state.rateLimitOutcomes = counted;
   const headers = rateLimitHeaders(counted);
-  ctx.set(headers);
+  for (const [name, value] of Object.entries(headers)) ctx.res.setHeader(name, value);
   const exceeded = outcomes.filter((outcome) => !outcome.isAllowed);
   if (exceeded.length > 0) throw new RateLimitError(exceeded, headers);
 }

@@ -11,7 +11,7 @@ export async function observeRequests(ctx: AppContext<HttpDeps>, next: Next): Pr
   const startedMs = clock.monotonicMs();
   const given = ctx.req.headers["x-request-id"];
   ctx.state.requestId = typeof given === "string" && idPattern.test(given) ? given : randomBase32(20);
-  ctx.set("X-Request-Id", ctx.state.requestId);
+  ctx.res.setHeader("X-Request-Id", ctx.state.requestId);
   ctx.res.once("close", () => observe(ctx, (clock.monotonicMs() - startedMs) / 1000));
   await next();
   // Clients of a process that ends take their next request elsewhere.

@@ -1,5 +1,5 @@
 import type { Clock } from "#runtime/clock.ts";
-import { DeadlineExceeded, orAborted, withDeadline } from "#runtime/deadline.ts";
+import { DeadlineExceeded, withTimeout } from "#runtime/deadline.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { unavailable, type DomainError } from "../errors.ts";
 import { isDatabaseUnavailable } from "./databaseUnavailable.ts";
@@ -34,10 +34,8 @@ export class DatabaseOutages {
       if (this.#clock.monotonicMs() < outage.nextTryMs) return instead(outage.cause);
       outage.nextTryMs = this.#clock.monotonicMs() + retryMs;
     }
-    const question = ask();
-    question.catch(() => undefined); // Told below, unless it was given up before.
     try {
-      const response = await withDeadline({ clock: this.#clock, ms: patienceMs, what: "The database" }, (signal) => orAborted(question, signal));
+      const response = await withTimeout(ask(), patienceMs, "The database", this.#clock);
       this.#end();
       return response;
     } catch (error) {

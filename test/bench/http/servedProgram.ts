@@ -23,13 +23,15 @@ export class ServedProgram {
   constructor(options: ServedProgramOptions) {
     this.port = options.port;
     this.#options = options;
-    process.once("exit", () => this.#process?.kill("SIGKILL"));
   }
 
   /** Resolves once it serves. */
   async start(): Promise<void> {
     const child = spawn(process.execPath, this.#options.args, { env: this.#options.env, stdio: ["ignore", "ignore", "inherit"] });
     this.#process = child;
+    const killIt = (): void => void child.kill("SIGKILL");
+    process.once("exit", killIt);
+    child.once("exit", () => process.off("exit", killIt));
     const died = once(child, "exit").then(([code]) => {
       throw new Error(`${this.#options.args.join(" ")} ended with ${code}.`);
     });
