@@ -24,6 +24,8 @@ import { startOwnStores } from "./support/ownStores.ts";
 const run = promisify(execFile);
 const version = projectVersion(repositoryRoot);
 const slowMs = 420_000;
+/** Module that makes Node call itself by an older version. */
+const olderNode = `data:text/javascript,Object.defineProperty(process,"versions",{value:{...process.versions,node:"20.20.2"}})`;
 
 describe("the install guide, with a registry and a cluster of its own", function () {
   this.timeout(slowMs);
@@ -83,6 +85,10 @@ describe("the install guide, with a registry and a cluster of its own", function
     await run("sha256sum", ["--check", "--quiet", "SHA256SUMS"], { cwd: release });
     const { stdout: help } = await run(process.execPath, [join(release, "joypod"), "--help"], { env: { XDG_CACHE_HOME: join(folder, "cache") } });
     expect(help).to.contain("Joypod's administration").and.contain("partner");
+    for (const command of ["joypod", "kubectl-joypod"]) {
+      const error: unknown = await run(process.execPath, ["--import", olderNode, join(release, command), "--help"]).catch((reason: unknown) => reason);
+      expect(error, command).to.have.property("stderr").that.matches(/^(joypod|kubectl joypod) needs Node\.js 24 or later; this is 20\.20\.2\.\n$/);
+    }
     expect([await registry.status(false), await registry.status(true)], "without and with the password").to.deep.equal([401, 200]);
   });
 
