@@ -4,11 +4,11 @@ import type { BenchPlayer, BenchFixture } from "./http/fixture.ts";
 import { atMostRow, median, type BenchRow } from "./row.ts";
 
 /** How a process is compiled and laid out in memory is chance, and stays: some are slower by a tenth for all their life. */
-const processes = 5;
-const rounds = Number(process.env["ROUNDS"] ?? 8);
-const requestsPerRound = 1000;
-/** A service in use has compiled what it does all day; a whole API needs some rounds for that. */
-const warmUpRounds = 8;
+const processes = 4;
+const rounds = Number(process.env["ROUNDS"] ?? 40);
+const requestsPerRound = 250;
+/** A service in use has compiled what it does all day. For 20,000 requests the time of each program still falls, to half of what it was at first. */
+const warmUpRounds = 80;
 
 const measured: Record<string, (player: BenchPlayer) => LoadRequest> = {
   "keepalive": ({ gameSessionId }) => ({ method: "POST", path: "/api/game/keepalive", body: JSON.stringify({ sessionId: gameSessionId }) }),
@@ -18,7 +18,7 @@ const measured: Record<string, (player: BenchPlayer) => LoadRequest> = {
 /**
  * A1: processor time per request of the whole API, beside peers that do the same work on the same stores: check the token and
  * the sign-in, count the request in Redis, run the statement, renew the cookie, send the same headers. None of them logs a request. The ratio is
- * the median of those of each round, whose requests follow each other within seconds: a machine may be slower by a third a minute later.
+ * the median of those of each round, whose requests follow each other within a second: a machine may be slower by a third some seconds later.
  */
 export async function measureApiCpu(fixture: BenchFixture): Promise<BenchRow[]> {
   const names = Object.keys(measured);
