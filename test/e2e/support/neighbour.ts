@@ -1,28 +1,11 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { constants, setPriority } from "node:os";
 import { expect } from "chai";
 import { TestCard } from "#test/support/browser/testCard.ts";
+import { yieldProcessors } from "#test/support/browser/yieldProcessors.ts";
 import { publishTestCard } from "./games.ts";
 import type { GamePage } from "./gamePage.ts";
 import { platform, sessionsNamespace } from "./platform.ts";
 import type { Players } from "./players.ts";
 import { operatorTicket, streamerUrl } from "./streamerAccess.ts";
-
-/**
- * Lets everything else on the machine go before the browser. A player's browser does not run on a game node; here it does, outside of what shares
- * the node's processors by weight, and each of its threads would weigh as much as all nodes together.
- */
-function yieldProcessors(): void {
-  for (const pid of descendantsOf(process.pid)) {
-    if (!readFileSync(`/proc/${pid}/comm`, "utf8").startsWith("chrom")) continue;
-    for (const thread of readdirSync(`/proc/${pid}/task`)) setPriority(Number(thread), constants.priority.PRIORITY_LOW);
-  }
-}
-
-function descendantsOf(pid: number): number[] {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter((text) => text !== "").map(Number);
-  return children.flatMap((child) => [child, ...descendantsOf(child)]);
-}
 
 /** A player who plays the test card in peace, beside whatever else runs on the node. */
 export class Neighbour {

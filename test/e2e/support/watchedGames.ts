@@ -1,10 +1,9 @@
 import { expect } from "chai";
 import { setTimeout as delay } from "node:timers/promises";
-import { pageScript } from "#test/support/browser/pageScripts.ts";
-import { TestCard } from "#test/support/browser/testCard.ts";
-import type { GamePage } from "./gamePage.ts";
+import type { PublishedGame } from "./games.ts";
 import { platform, sessionsNamespace } from "./platform.ts";
 import type { Players } from "./players.ts";
+import { PagePlayer, ReceivingPlayer, type WatchedPlayer } from "./watchedPlayer.ts";
 
 /** What a page asks for over and over. */
 type Asked = "keepalive" | "status" | "library";
@@ -18,52 +17,42 @@ export interface FailedRequest {
   at: string;
 }
 
-interface WatchedGame {
-  game: GamePage;
-  card: TestCard;
-  sessionId: string;
+interface Watched {
+  player: WatchedPlayer;
   podUid: string;
 }
 
-/** As few pictures as can be asked for, in the size by which the test card is read: two cores encode, send and show all of them. */
-const quality = { preset: "dataSaver", width: 1280, height: 720, fps: 15 };
 /** Within the limits of a minute, with what the page asks for by itself. */
-const pauseMs = 700;
+const pauseMs = 1_500;
+/** Long enough to see what the machine does to pictures by itself. */
+const calmMs = 20_000;
 
-/** Games that are played in real pages while something is done to the platform: their pods, their pictures, and their pages' requests. */
+/** Games that are played while something is done to the platform, one of them in a real page: their pods, their pictures, and their players' requests. */
 export class WatchedGames {
-  readonly #games: readonly WatchedGame[];
+  /** The player in the page. */
+  readonly page: PagePlayer;
+  readonly #watched: readonly Watched[];
   readonly #running: Promise<unknown>;
+  #calmGapMs = 0;
   #isOver = false;
   #failed: FailedRequest[] = [];
   #served = 0;
 
-  private constructor(games: readonly WatchedGame[], baseUrl: string) {
-    this.#games = games;
-    this.#running = Promise.all(games.flatMap(({ game, sessionId }) => [
-      this.#ask("keepalive", game, baseUrl, sessionId), this.#ask("status", game, baseUrl, sessionId), this.#ask("library", game, baseUrl, sessionId),
-    ]));
+  private constructor(page: PagePlayer, watched: readonly Watched[]) {
+    this.page = page;
+    this.#watched = watched;
+    this.#running = Promise.all(watched.flatMap(({ player }) => (["keepalive", "status", "library"] as const).map((asked) => this.#ask(asked, player))));
   }
 
-  /** So many players who play the game of that title. */
-  static async start(players: Players, title: string, count: number): Promise<WatchedGames> {
-    const installed = await platform();
-    const games: WatchedGame[] = [];
-    for (let number = 0; number < count; number++) {
-      const { game } = await players.signIn({ isTraced: false });
-      const chosen = await game.page.context().request.put(`${installed.baseUrl}/api/account/stream-quality`, { data: quality });
-      // A release before it has no such choice: its players see what the site says.
-      expect(chosen.status()).to.be.oneOf([200, 404]);
-      await game.openGame(title);
-      await game.startNewGame(1);
-      const card = new TestCard(game);
-      await card.showsPresses(0);
-      const sessionId = game.sessionId();
-      const { uid } = (await installed.pods.get({ namespace: sessionsNamespace, name: sessionId })).metadata;
-      games.push({ game, card, sessionId, podUid: uid });
-    }
-    for (const { game } of games) await watchFrames(game);
-    return new WatchedGames(games, installed.baseUrl);
+  /** So many players who play the game. */
+  static async start(players: Players, game: PublishedGame, count: number): Promise<WatchedGames> {
+    const page = await PagePlayer.start(players, game);
+    const all: WatchedPlayer[] = [page];
+    while (all.length < count) all.push(await ReceivingPlayer.start(game));
+    const watched = await Promise.all(all.map(async (player) => ({ player, podUid: await podUidOf(player) })));
+    const games = new WatchedGames(page, watched);
+    await games.#measureCalm();
+    return games;
   }
 
   /** Requests that failed since the last call; throws when none was served. */
@@ -75,65 +64,54 @@ export class WatchedGames {
     return failed;
   }
 
-  /** For each game, the longest time in milliseconds that its picture stood still since the last call. */
-  takeLongestGaps(): Promise<number[]> {
-    return Promise.all(this.#games.map(({ game }) => game.page.evaluate<number>("joypodFrameGaps.takeLongest()")));
+  /**
+   * The longest time in milliseconds that any picture stood still since the last call, beyond what it did while nothing was done: four
+   * games, their players and a platform that restarts share the machine's processors.
+   */
+  async takeAddedGap(): Promise<number> {
+    return await this.#takeLongestGap() - this.#calmGapMs;
   }
 
-  /** Every game is in its pod still, listens to its player, and shows it. */
+  /** Every game is in its pod still, and the page's listens to its player, who has pressed a key so many times then. */
   async areUntouched(presses: number): Promise<void> {
-    const { pods } = await platform();
-    for (const { game, card, sessionId, podUid } of this.#games) {
-      expect((await pods.get({ namespace: sessionsNamespace, name: sessionId })).metadata.uid, `the pod of ${sessionId}`).to.equal(podUid);
-      await game.pressKey("Space");
-      await card.showsPresses(presses);
-    }
+    for (const { player, podUid } of this.#watched) expect(await podUidOf(player), `the pod of ${player.sessionId}`).to.equal(podUid);
+    await this.page.press(presses);
   }
 
-  /** Reloads the page of the player of that number, who then plays on by what the platform serves now. */
-  async reload(number: number): Promise<void> {
-    const { game } = this.#game(number);
-    await game.page.reload();
-    await game.seesPicture();
-    await watchFrames(game);
-  }
-
-  /** The player of that number stops, and plays the slot on, as often as that; each time the card shows what was saved. Call it after `stop`. */
-  async stopAndPlayOn(number: number, { title, presses, times }: { title: string; presses: number; times: number }): Promise<void> {
-    const { game, card } = this.#game(number);
-    for (let count = 0; count < times; count++) {
-      await game.stop();
-      await game.openGame(title);
-      await game.continueSlot(1);
-      await card.showsPresses(presses);
-    }
-  }
-
-  /** Ends the requests; the games go on. */
+  /** Ends the requests, and all games but the page's. */
   async stop(): Promise<void> {
+    if (this.#isOver) return;
     this.#isOver = true;
     await this.#running;
+    for (const { player } of this.#watched) await player.close();
   }
 
-  #game(number: number): WatchedGame {
-    const game = this.#games[number];
-    if (game === undefined) throw new Error(`Nobody is player ${number}.`);
-    return game;
+  /** What the games' starts did to each other does not count. */
+  async #measureCalm(): Promise<void> {
+    await this.#takeLongestGap();
+    await delay(calmMs);
+    this.#calmGapMs = await this.#takeLongestGap();
   }
 
-  async #ask(asked: Asked, game: GamePage, baseUrl: string, sessionId: string): Promise<void> {
-    const { request } = game.page.context();
-    const options = { timeout: 15_000 };
+  async #takeLongestGap(): Promise<number> {
+    return Math.max(...await Promise.all(this.#watched.map(({ player }) => player.takeLongestGap())));
+  }
+
+  async #ask(asked: Asked, { http, sessionId }: WatchedPlayer): Promise<void> {
+    const request = {
+      keepalive: () => http.ask("POST", "/api/game/keepalive", { sessionId }),
+      status: () => http.ask("GET", `/api/game/session-status?sessionId=${sessionId}`),
+      library: () => http.ask("GET", "/api/games"),
+    }[asked];
     const isOver = (): boolean => this.#isOver;
     while (!isOver()) {
       try {
-        const response = asked === "keepalive" ? await request.post(`${baseUrl}/api/game/keepalive`, { data: { sessionId }, ...options })
-          : await request.get(asked === "status" ? `${baseUrl}/api/game/session-status?sessionId=${sessionId}` : `${baseUrl}/api/games`, options);
-        if (response.ok()) this.#served++;
-        else this.#fail(asked, response.status(), response.headers()["retry-after"] !== undefined);
-        await response.dispose();
+        const response = await request();
+        if (response.ok) this.#served++;
+        else this.#fail(asked, response.status, response.headers.has("retry-after"));
+        await response.arrayBuffer();
       } catch (error) {
-        if (!isOver()) this.#fail(asked, String(error).split("\n", 1)[0] ?? "", false);
+        if (!isOver()) this.#fail(asked, reasonOf(error), false);
       }
       await delay(pauseMs * (0.5 + Math.random()));
     }
@@ -144,7 +122,13 @@ export class WatchedGames {
   }
 }
 
-/** Notes from now on how long the page's picture stands still. */
-async function watchFrames(game: GamePage): Promise<void> {
-  await game.page.evaluate(await pageScript("frameGaps"));
+async function podUidOf({ sessionId }: WatchedPlayer): Promise<string> {
+  return (await (await platform()).pods.get({ namespace: sessionsNamespace, name: sessionId })).metadata.uid;
+}
+
+/** Why there was no response: `fetch` says it in the cause. */
+function reasonOf(error: unknown): string {
+  const { cause } = error instanceof Error ? error : {};
+  const code = cause instanceof Error && "code" in cause ? `${String(cause.code)} ` : "";
+  return code + String(cause ?? error);
 }

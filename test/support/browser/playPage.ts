@@ -46,6 +46,11 @@ export class PlayPage implements Picture {
     await waitForColor(this, area, color, options);
   }
 
+  /** Size of the picture as it is sent, in pixels. */
+  size(): Promise<{ width: number; height: number }> {
+    return this.page.evaluate("joypodProbe.size()");
+  }
+
   /** Frames decoded and shown since the page's video began. */
   frames(): Promise<number> {
     return this.page.evaluate("joypodProbe.frames()");
@@ -58,7 +63,7 @@ export class PlayPage implements Picture {
 
   /** Moves the pointer to a place of the picture, in its pixels. */
   async moveTo(x: number, y: number): Promise<void> {
-    const picture = await this.page.evaluate<{ width: number; height: number }>("joypodProbe.size()");
+    const picture = await this.size();
     const box = await this.page.getByTestId("game-video").boundingBox();
     if (box === null) throw new Error("The video is not on the page.");
     const scale = Math.min(box.width / picture.width, box.height / picture.height);

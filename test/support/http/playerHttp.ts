@@ -5,9 +5,12 @@ import type { Page } from "playwright-core";
 import { gameSessionEvents } from "#contracts/http/gameSessionEvents.ts";
 import type { GameSessionsResponse, GameSessionStatusResponse, LaunchRequest, StreamTicketResponse } from "#contracts/http/gameSessions.ts";
 import type { SavesResponse } from "#contracts/http/saves.ts";
-import type { ViewerRole } from "#contracts/stream.ts";
+import type { KeptQuality } from "#contracts/http/streamQuality.ts";
+import { whep, type ViewerRole } from "#contracts/stream.ts";
 import { ApiClient } from "./apiClient.ts";
 import { postSignIn } from "./authForms.ts";
+
+type Method = "GET" | "POST" | "PUT";
 
 /** What a signed-in player asks the running platform for, without waiting for a browser. */
 export class PlayerHttp {
@@ -76,23 +79,35 @@ export class PlayerHttp {
     return this.#call("POST", "/api/game/stream-ticket", { sessionId, role });
   }
 
+  /** Chooses the quality of the player's streams; returns the response, as a service may have no such choice. */
+  chooseQuality(quality: KeptQuality): Promise<Response> {
+    return this.ask("PUT", "/api/account/stream-quality", quality);
+  }
+
+  /** The answer to a WHEP offer. */
+  async offerStream(sessionId: string, sdp: string): Promise<string> {
+    const response = await this.#send("POST", `/api/stream/${sessionId}`, { "content-type": whep.contentType }, sdp);
+    if (!response.ok) throw new Error(`The offer for ${sessionId}: ${response.status} ${await response.text()}`);
+    return response.text();
+  }
+
   /** What the player is told of the session. */
   status(sessionId: string): Promise<GameSessionStatusResponse> {
     return this.#call("GET", `/api/game/session-status?sessionId=${sessionId}`);
   }
 
-  async #call<T>(method: "GET" | "POST", path: string, body?: object): Promise<T> {
+  /** Any response, once; an error when there is none. */
+  ask(method: Method, path: string, body?: object): Promise<Response> {
+    return this.#send(method, path, body === undefined ? {} : { "content-type": "application/json" }, body && JSON.stringify(body));
+  }
+
+  async #call<T>(method: Method, path: string, body?: object): Promise<T> {
     return await (await this.#request(method, path, body)).json() as T;
   }
 
   /** Those who ask too often wait as they are told. */
-  async #request(method: "GET" | "POST", path: string, body?: object): Promise<Response> {
-    const response = await fetch(this.#origin + path, {
-      method,
-      headers: { cookie: await this.#cookie(), ...(body === undefined ? {} : { "content-type": "application/json", origin: this.#origin }) },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(this.#timeoutMs),
-    });
+  async #request(method: Method, path: string, body?: object): Promise<Response> {
+    const response = await this.ask(method, path, body);
     const retryAfter = response.headers.get("retry-after");
     if (response.status === 429 && retryAfter !== null) {
       await setTimeout(Number(retryAfter) * 1000);
@@ -100,5 +115,14 @@ export class PlayerHttp {
     }
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
     return response;
+  }
+
+  async #send(method: Method, path: string, headers: Record<string, string>, body: string | undefined): Promise<Response> {
+    return fetch(this.#origin + path, {
+      method,
+      headers: { cookie: await this.#cookie(), ...(body === undefined ? {} : { ...headers, origin: this.#origin }) },
+      ...(body === undefined ? {} : { body }),
+      signal: AbortSignal.timeout(this.#timeoutMs),
+    });
   }
 }

@@ -1,0 +1,120 @@
+import { expect } from "chai";
+import { pageScript } from "#test/support/browser/pageScripts.ts";
+import { ScaledPicture } from "#test/support/browser/scaledPicture.ts";
+import { TestCard } from "#test/support/browser/testCard.ts";
+import { yieldProcessors } from "#test/support/browser/yieldProcessors.ts";
+import { PlayerHttp } from "#test/support/http/playerHttp.ts";
+import { StreamReceiver } from "#test/support/session/streamReceiver.ts";
+import type { GamePage } from "./gamePage.ts";
+import type { PublishedGame } from "./games.ts";
+import { platform } from "./platform.ts";
+import type { Players } from "./players.ts";
+
+/** As light as a stream can be: two cores encode and send four of them, show one, and restart the platform. */
+const quality = { preset: "lowLatency", width: 640, height: 360, fps: 15 } as const;
+const displayWidth = 1280;
+
+/** Somebody who plays, and knows how long the picture stood still. */
+export interface WatchedPlayer {
+  readonly http: PlayerHttp;
+  readonly sessionId: string;
+  /** The longest time in milliseconds between two frames since the last call. */
+  takeLongestGap(): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** A player in a real page, who sees what the game shows. */
+export class PagePlayer implements WatchedPlayer {
+  readonly http: PlayerHttp;
+  readonly sessionId: string;
+  readonly #game: GamePage;
+  readonly #card: TestCard;
+
+  private constructor(game: GamePage, card: TestCard) {
+    this.#game = game;
+    this.#card = card;
+    this.http = PlayerHttp.of(game.page);
+    this.sessionId = game.sessionId();
+  }
+
+  static async start(players: Players, { title }: PublishedGame): Promise<PagePlayer> {
+    const { game } = await players.signIn({ isTraced: false });
+    await choosesLightStream(PlayerHttp.of(game.page));
+    await game.openGame(title);
+    await game.startNewGame(1);
+    const card = new TestCard(new ScaledPicture(game, displayWidth));
+    await card.showsPresses(0);
+    await followFrames(game);
+    yieldProcessors();
+    return new PagePlayer(game, card);
+  }
+
+  takeLongestGap(): Promise<number> {
+    return this.#game.page.evaluate<number>("joypodFrameGaps.takeLongest()");
+  }
+
+  /** Presses a key once more, which makes it so many times, and sees that the game noticed. */
+  async press(presses: number): Promise<void> {
+    await this.#game.pressKey("Space");
+    await this.#card.showsPresses(presses);
+  }
+
+  /** Reloads the page, which then is what the platform serves now. */
+  async reload(): Promise<void> {
+    await this.#game.page.reload();
+    await this.#game.seesPicture();
+    await followFrames(this.#game);
+  }
+
+  /** Stops, and plays the slot on; the card shows what was saved. */
+  async stopAndPlayOn({ title }: PublishedGame, presses: number): Promise<void> {
+    await this.#game.stop();
+    await this.#game.openGame(title);
+    await this.#game.continueSlot(1);
+    await this.#card.showsPresses(presses);
+  }
+
+  /** Its page is closed with those of all players. */
+  async close(): Promise<void> {}
+}
+
+/** A player whose frames are noted as they arrive, and shown by nobody: that takes more of the machine than all else. */
+export class ReceivingPlayer implements WatchedPlayer {
+  readonly http: PlayerHttp;
+  readonly sessionId: string;
+  readonly #receiver: StreamReceiver;
+
+  private constructor(http: PlayerHttp, sessionId: string, receiver: StreamReceiver) {
+    this.http = http;
+    this.sessionId = sessionId;
+    this.#receiver = receiver;
+  }
+
+  static async start({ slug }: PublishedGame): Promise<ReceivingPlayer> {
+    const installed = await platform();
+    const http = await PlayerHttp.signIn(installed.baseUrl, await installed.createPlayer());
+    await choosesLightStream(http);
+    const sessionId = await http.launch(slug);
+    await http.whenRunning(sessionId);
+    return new ReceivingPlayer(http, sessionId, await StreamReceiver.open((sdp) => http.offerStream(sessionId, sdp)));
+  }
+
+  takeLongestGap(): Promise<number> {
+    return this.#receiver.takeLongestGap();
+  }
+
+  async close(): Promise<void> {
+    await this.#receiver.close();
+    await this.http.stop(this.sessionId);
+  }
+}
+
+/** A release before it has no such choice: its players see what the site says. */
+async function choosesLightStream(http: PlayerHttp): Promise<void> {
+  expect((await http.chooseQuality(quality)).status).to.be.oneOf([200, 404]);
+}
+
+/** Notes from now on how long the page's picture stands still. */
+async function followFrames(game: GamePage): Promise<void> {
+  await game.page.evaluate(await pageScript("frameGaps"));
+}

@@ -1,0 +1,51 @@
+// A WHEP player that shows no picture, as a process of its own: the transport's threads would keep the tests' process from its end.
+import nodeDataChannel from "node-datachannel";
+import type { ReceiverCommand, ReceiverEvent } from "./streamReceiver.ts";
+
+const tell = (event: ReceiverEvent): void => void process.send?.(event);
+
+const connection = new nodeDataChannel.PeerConnection("receiver", { iceServers: [], disableAutoNegotiation: true });
+const video = new nodeDataChannel.Video("video", "RecvOnly");
+video.addH264Codec(96, "profile-level-id=42e01f;packetization-mode=1;level-asymmetry-allowed=1");
+const track = connection.addTrack(video);
+track.setMediaHandler(new nodeDataChannel.RtcpReceivingSession());
+
+/** All packets of a frame carry one time, which the next frame does not. */
+const timestampOffset = 4;
+let timestamp: number | undefined;
+let lastFrameAt: number | undefined;
+let longestGapMs = 0;
+
+track.onMessage((packet) => {
+  const next = packet.readUInt32BE(timestampOffset);
+  if (next === timestamp) return;
+  timestamp = next;
+  if (lastFrameAt === undefined) tell({ type: "frame" });
+  noteGap();
+  lastFrameAt = performance.now();
+});
+connection.onStateChange((state) => {
+  if (state === "closed" || state === "disconnected" || state === "failed") tell({ type: "lost" });
+});
+process.on("message", (command: ReceiverCommand) => {
+  if (command.type === "take") connection.setRemoteDescription(command.sdp, "answer");
+  else tellLongestGap();
+});
+process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
+connection.onGatheringStateChange((state) => {
+  if (state === "complete") tell({ type: "offer", sdp: connection.localDescription()?.sdp ?? "" });
+});
+connection.setLocalDescription("offer");
+
+/** Notes the time since the frame before, also of one that still lasts. */
+function noteGap(): void {
+  if (lastFrameAt !== undefined) longestGapMs = Math.max(longestGapMs, performance.now() - lastFrameAt);
+}
+
+function tellLongestGap(): void {
+  // Asked here also because the transport ends a track that nothing refers to.
+  if (!track.isOpen()) tell({ type: "lost" });
+  noteGap();
+  tell({ type: "longestGap", milliseconds: longestGapMs });
+  longestGapMs = 0;
+}
