@@ -58,9 +58,15 @@ export class PlayerHttp {
   async whenRunning(sessionId: string): Promise<number> {
     const { body } = await this.#request("GET", `/api/game/events?sessionId=${sessionId}`);
     if (body === null) throw new Error("There are no events of the session.");
-    for await (const line of createInterface({ input: Readable.from(body) })) {
-      if (line === `event: ${gameSessionEvents.running}`) return Date.now();
-      if (line === `event: ${gameSessionEvents.end}`) break;
+    const input = Readable.from(body);
+    try {
+      for await (const line of createInterface({ input })) {
+        if (line === `event: ${gameSessionEvents.running}`) return Date.now();
+        if (line === `event: ${gameSessionEvents.end}`) break;
+      }
+    } finally {
+      // The lines' end leaves it open, and the request's deadline would end it where nobody listens.
+      input.destroy();
     }
     throw new Error(`The session ${sessionId} has ended before it ran.`);
   }
@@ -79,9 +85,11 @@ export class PlayerHttp {
     return this.#call("POST", "/api/game/stream-ticket", { sessionId, role });
   }
 
-  /** Chooses the quality of the player's streams; returns the response, as a service may have no such choice. */
-  chooseQuality(quality: KeptQuality): Promise<Response> {
-    return this.ask("PUT", "/api/account/stream-quality", quality);
+  /** Chooses the quality of the player's streams; returns the status, as a service may have no such choice. */
+  async chooseQuality(quality: KeptQuality): Promise<number> {
+    const response = await this.ask("PUT", "/api/account/stream-quality", quality);
+    await response.arrayBuffer();
+    return response.status;
   }
 
   /** The answer to a WHEP offer. */
@@ -96,7 +104,7 @@ export class PlayerHttp {
     return this.#call("GET", `/api/game/session-status?sessionId=${sessionId}`);
   }
 
-  /** Any response, once; an error when there is none. */
+  /** Any response, once, whose body the caller reads; an error when there is none. */
   ask(method: Method, path: string, body?: object): Promise<Response> {
     return this.#send(method, path, body === undefined ? {} : { "content-type": "application/json" }, body && JSON.stringify(body));
   }
