@@ -76,6 +76,8 @@ describe("while four games are played, the upgrade from an earlier release", fun
     await helm("upgrade", former.chart, former.images, "--set", "crds.install=false", "--wait");
     const back = await take(watched, 3);
     await watched.stop();
+    // The newer page stays open until its player loads the one that is served now.
+    await watched.page.reload();
     // More than once, as only the newer release knows who owns a slot.
     for (let count = 0; count < 3; count++) await watched.page.stopAndPlayOn(card, 3);
 
