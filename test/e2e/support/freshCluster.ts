@@ -9,6 +9,8 @@ import { clusterFolder, clusterState, mainCluster } from "./clusterState.ts";
 
 const run = promisify(execFile);
 const timeoutMs = 9 * 60_000;
+/** Of processor time, where every container has 1024. */
+const gameNodesFirstShares = 8192;
 
 /** The nodes of a fresh cluster that has one game node. */
 export type FreshNode = "control-plane" | "worker";
@@ -19,6 +21,8 @@ export interface FreshClusterOptions {
   gameNodes?: 1 | 2;
   /** What is no game keeps off the game nodes; true unless given. */
   areTainted?: boolean;
+  /** Processor time goes to the game nodes first, as they would be machines of their own elsewhere; false unless given. */
+  areGameNodesFirst?: boolean;
 }
 
 /** A kind cluster for one suite alone, beside the one that the platform under test is in, without anything of ours. */
@@ -42,7 +46,7 @@ export class FreshCluster {
   }
 
   /** Makes the cluster that serves the purpose; removes before what a killed run left of it. */
-  static async create(purpose: string, { gameNodes = 1, areTainted = true }: FreshClusterOptions = {}): Promise<FreshCluster> {
+  static async create(purpose: string, { gameNodes = 1, areTainted = true, areGameNodesFirst = false }: FreshClusterOptions = {}): Promise<FreshCluster> {
     const name = `${mainCluster}-${purpose}`;
     await remove(name);
     try {
@@ -50,6 +54,7 @@ export class FreshCluster {
       const cluster = new FreshCluster(name, gameNodes, await programPath("kubectl"));
       // What is no game runs beside the control plane: the other nodes have room for games and little else.
       await cluster.kubectl(["taint", "nodes", cluster.node("control-plane"), "node-role.kubernetes.io/control-plane-"]);
+      if (areGameNodesFirst) await cluster.#putGameNodesFirst();
       if (areTainted) await cluster.kubectl(["taint", "nodes", "--selector", "!node-role.kubernetes.io/control-plane", "games=only:NoSchedule"]);
       return cluster;
     } catch (error) {
@@ -111,6 +116,11 @@ export class FreshCluster {
     ];
     const texts = await Promise.all(looks.map(async (args) => `$ kubectl ${args.join(" ")}\n${await this.kubectl(args).catch((error: unknown) => String(error))}`));
     return texts.join("\n");
+  }
+
+  async #putGameNodesFirst(): Promise<void> {
+    const names = [this.node("worker"), ...Array.from({ length: this.#gameNodes - 1 }, (_, index) => `${this.node("worker")}${index + 2}`)];
+    for (const name of names) await run(clusterState(this.#name, "ENGINE"), ["update", "--cpu-shares", String(gameNodesFirstShares), name], { timeout: 30_000 });
   }
 
   async #onNode(node: FreshNode, command: string[]): Promise<string> {

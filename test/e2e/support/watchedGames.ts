@@ -14,6 +14,7 @@ export interface FailedRequest {
   /** Status, or why there was no response. */
   response: number | string;
   hasRetryAfter: boolean;
+  /** When it was sent. */
   at: string;
 }
 
@@ -48,11 +49,17 @@ export class WatchedGames {
   static async start(players: Players, game: PublishedGame, count: number): Promise<WatchedGames> {
     const page = await PagePlayer.start(players, game);
     const all: WatchedPlayer[] = [page];
-    while (all.length < count) all.push(await ReceivingPlayer.start(game));
-    const watched = await Promise.all(all.map(async (player) => ({ player, podUid: await podUidOf(player) })));
-    const games = new WatchedGames(page, watched);
-    await games.#measureCalm();
-    return games;
+    let games: WatchedGames | undefined;
+    try {
+      while (all.length < count) all.push(await ReceivingPlayer.start(game));
+      games = new WatchedGames(page, await Promise.all(all.map(async (player) => ({ player, podUid: await podUidOf(player) }))));
+      await games.#measureCalm();
+      return games;
+    } catch (error) {
+      await games?.stop();
+      for (const player of all) await player.close();
+      throw error;
+    }
   }
 
   /** Requests that failed since the last call; throws when none was served. */
@@ -105,20 +112,17 @@ export class WatchedGames {
     }[asked];
     const isOver = (): boolean => this.#isOver;
     while (!isOver()) {
+      const at = new Date().toISOString();
       try {
         const response = await request();
         if (response.ok) this.#served++;
-        else this.#fail(asked, response.status, response.headers.has("retry-after"));
+        else this.#failed.push({ asked, response: response.status, hasRetryAfter: response.headers.has("retry-after"), at });
         await response.arrayBuffer();
       } catch (error) {
-        if (!isOver()) this.#fail(asked, reasonOf(error), false);
+        if (!isOver()) this.#failed.push({ asked, response: reasonOf(error), hasRetryAfter: false, at });
       }
       await delay(pauseMs * (0.5 + Math.random()));
     }
-  }
-
-  #fail(asked: Asked, response: number | string, hasRetryAfter: boolean): void {
-    this.#failed.push({ asked, response, hasRetryAfter, at: new Date().toISOString() });
   }
 }
 

@@ -95,8 +95,13 @@ export class ReceivingPlayer implements WatchedPlayer {
     const http = await PlayerHttp.signIn(installed.baseUrl, await installed.createPlayer());
     await choosesLightStream(http);
     const sessionId = await http.launch(slug);
-    await http.whenRunning(sessionId);
-    return new ReceivingPlayer(http, sessionId, await StreamReceiver.open((sdp) => http.offerStream(sessionId, sdp)));
+    try {
+      await http.whenRunning(sessionId);
+      return new ReceivingPlayer(http, sessionId, await StreamReceiver.open((sdp) => http.offerStream(sessionId, sdp)));
+    } catch (error) {
+      await http.stop(sessionId);
+      throw error;
+    }
   }
 
   takeLongestGap(): Promise<number> {

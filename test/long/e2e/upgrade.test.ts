@@ -17,12 +17,12 @@ const addedGapMs = 1_000;
 /** The release before lets go of its port when it is told to end, a moment before every proxy has heard of that. */
 const formerEndMs = 3_000;
 
-/** For both releases: pictures that two cores encode and show four times, and no limits for pages that ask all the time. */
+/** For both releases: pictures that two cores draw, encode and show four times, and no limits for pages that ask all the time. */
 const values = {
   stores: { bundled: true }, gpu: { resourceName: "" },
   api: {
     idleTimeoutSeconds: 60, service: { type: "NodePort", nodePort: 30080 },
-    env: { STREAM_FRAMES_PER_SECOND: "15", POLLS_PER_MINUTE: "100000", CATALOG_REQUESTS_PER_MINUTE: "100000" },
+    env: { STREAM_WIDTH: "640", STREAM_HEIGHT: "360", STREAM_FRAMES_PER_SECOND: "15", POLLS_PER_MINUTE: "100000", CATALOG_REQUESTS_PER_MINUTE: "100000" },
   },
   nodeAgent: { saveIntervalSeconds: 10 },
 };
@@ -37,7 +37,7 @@ describe("while four games are played, the upgrade from an earlier release", fun
 
   before(async () => {
     former = await buildReleaseBefore();
-    cluster = created = await FreshCluster.create("upgrade", { gameNodes: 2, areTainted: false });
+    cluster = created = await FreshCluster.create("upgrade", { gameNodes: 2, areTainted: false, areGameNodesFirst: true });
     for (const images of [former.images, todaysImages]) await cluster.loadImages(images);
     await helm("install", former.chart, former.images, "--create-namespace", "--wait");
     usePlatform(await Platform.at(cluster));
@@ -81,15 +81,24 @@ describe("while four games are played, the upgrade from an earlier release", fun
     // More than once, as only the newer release knows who owns a slot.
     for (let count = 0; count < 3; count++) await watched.page.stopAndPlayOn(card, 3);
 
-    expect(upgrade.failed.filter(({ response }) => !/ECONNREFUSED|ECONNRESET|UND_ERR_SOCKET/.test(String(response))), "requests that failed during the upgrade").to.deep.equal([]);
-    expect(durationMsOf(upgrade.failed), "milliseconds in which requests were refused when the former API ended").to.be.at.most(formerEndMs);
-    expect(back.failed, "requests that failed on the way back").to.deep.equal([]);
+    expect(durationMsOf(upgrade.failed.filter(isUnconnected)), "milliseconds in which connections were refused when the former API ended").to.be.at.most(formerEndMs);
+    const refused = [...upgrade.failed.filter((failure) => !isUnconnected(failure)), ...back.failed];
+    expect(refused.filter((failure) => !isWithoutPostgres(failure)), "requests that were refused, on either way").to.deep.equal([]);
     for (const [way, { addedGapMs: gap }] of Object.entries({ upgrade, back })) expect(gap, `the gap between frames, in ms, that it added: ${way}`).to.be.at.most(addedGapMs);
   });
 });
 
 /** What disturbed the games on one of the ways. */
 interface Disturbance { failed: FailedRequest[]; addedGapMs: number }
+
+function isUnconnected({ response }: FailedRequest): boolean {
+  return /ECONNREFUSED|ECONNRESET|UND_ERR_SOCKET|UND_ERR_CONNECT_TIMEOUT/.test(String(response));
+}
+
+/** The bundled Postgres is one, and starts again on both ways: the library says so until it is back, and what players of a game ask for does without. */
+function isWithoutPostgres({ asked, response, hasRetryAfter }: FailedRequest): boolean {
+  return asked === "library" && response === 503 && hasRetryAfter;
+}
 
 function durationMsOf(failed: readonly FailedRequest[]): number {
   const times = failed.map(({ at }) => Date.parse(at));

@@ -94,9 +94,7 @@ export class PlayerHttp {
 
   /** The answer to a WHEP offer. */
   async offerStream(sessionId: string, sdp: string): Promise<string> {
-    const response = await this.#send("POST", `/api/stream/${sessionId}`, { "content-type": whep.contentType }, sdp);
-    if (!response.ok) throw new Error(`The offer for ${sessionId}: ${response.status} ${await response.text()}`);
-    return response.text();
+    return (await okOf(await this.#send("POST", `/api/stream/${sessionId}`, { "content-type": whep.contentType }, sdp))).text();
   }
 
   /** What the player is told of the session. */
@@ -121,8 +119,7 @@ export class PlayerHttp {
       await setTimeout(Number(retryAfter) * 1000);
       return this.#request(method, path, body);
     }
-    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
-    return response;
+    return okOf(response);
   }
 
   async #send(method: Method, path: string, headers: Record<string, string>, body: string | undefined): Promise<Response> {
@@ -133,4 +130,10 @@ export class PlayerHttp {
       signal: AbortSignal.timeout(this.#timeoutMs),
     });
   }
+}
+
+/** Returns the response, or throws when the platform refused. */
+async function okOf(response: Response): Promise<Response> {
+  if (!response.ok) throw new Error(`${response.url}: ${response.status} ${await response.text()}`);
+  return response;
 }

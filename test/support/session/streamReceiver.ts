@@ -1,31 +1,30 @@
-import { fork, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
 import { eventually } from "../clocks/eventually.ts";
+import { PeerProcess } from "./peerProcess.ts";
 
 /** What the receiver's process is told. */
 export type ReceiverCommand = { type: "take"; sdp: string } | { type: "takeLongestGap" };
 
-/** What the receiver's process tells; `frame` is the first one. */
-export type ReceiverEvent = { type: "offer"; sdp: string } | { type: "frame" | "lost" } | { type: "longestGap"; milliseconds: number };
+/** What the receiver's process tells after its offer; `frame` is the first one. */
+export type ReceiverEvent = { type: "frame" | "lost" } | { type: "longestGap"; milliseconds: number };
 
 const timeoutMs = 30_000;
 
 /** A WHEP player that takes a session's stream and shows no picture, for the tenth of what a browser costs. */
 export class StreamReceiver {
-  readonly #process: ChildProcess;
+  readonly #process: PeerProcess<ReceiverCommand, ReceiverEvent>;
   readonly #events: ReceiverEvent[] = [];
 
-  private constructor(process: ChildProcess) {
+  private constructor(process: PeerProcess<ReceiverCommand, ReceiverEvent>) {
     this.#process = process;
-    process.on("message", (event: ReceiverEvent) => this.#events.push(event));
+    process.follow((event) => this.#events.push(event));
   }
 
   /** `offer` exchanges the offer for the answer. Resolves with the first frame. */
   static async open(offer: (sdp: string) => Promise<string>): Promise<StreamReceiver> {
-    const receiver = new StreamReceiver(fork(new URL("./streamReceiverProcess.ts", import.meta.url)));
+    const process = await PeerProcess.start<ReceiverCommand, ReceiverEvent>(new URL("./streamReceiverProcess.ts", import.meta.url));
+    const receiver = new StreamReceiver(process);
     try {
-      const { sdp } = await receiver.#event("offer");
-      receiver.#tell({ type: "take", sdp: await offer(sdp) });
+      process.tell({ type: "take", sdp: await offer(process.offer) });
       await receiver.#event("frame");
       return receiver;
     } catch (error) {
@@ -36,29 +35,22 @@ export class StreamReceiver {
 
   /** The longest time in milliseconds between two frames since the last call. Throws when the connection is lost. */
   async takeLongestGap(): Promise<number> {
-    this.#tell({ type: "takeLongestGap" });
+    this.#process.tell({ type: "takeLongestGap" });
     const { milliseconds } = await this.#event("longestGap");
     if (this.#events.some(({ type }) => type === "lost")) throw new Error("The stream is lost.");
     return milliseconds;
   }
 
-  async close(): Promise<void> {
-    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
-    const ended = once(this.#process, "exit");
-    this.#process.disconnect();
-    await ended;
+  close(): Promise<void> {
+    return this.#process.close();
   }
 
   /** The next event of that type, which is told once. */
   #event<T extends ReceiverEvent["type"]>(type: T): Promise<Extract<ReceiverEvent, { type: T }>> {
     return eventually(() => {
-      if (this.#process.exitCode !== null) throw new Error(`The receiver ended with ${this.#process.exitCode}.`);
+      if (this.#process.hasEnded) throw new Error("The receiver has ended.");
       const index = this.#events.findIndex((event) => event.type === type);
       return index >= 0 && this.#events.splice(index, 1)[0] as Extract<ReceiverEvent, { type: T }>;
     }, { timeoutMs, intervalMs: 20, what: `the receiver to tell its ${type}` });
-  }
-
-  #tell(command: ReceiverCommand): void {
-    this.#process.send(command);
   }
 }

@@ -1,8 +1,9 @@
 // A WHEP player that shows no picture, as a process of its own: the transport's threads would keep the tests' process from its end.
 import nodeDataChannel from "node-datachannel";
+import type { PeerOffer } from "./peerProcess.ts";
 import type { ReceiverCommand, ReceiverEvent } from "./streamReceiver.ts";
 
-const tell = (event: ReceiverEvent): void => void process.send?.(event);
+const tell = (event: ReceiverEvent | PeerOffer): void => void process.send?.(event);
 
 const connection = new nodeDataChannel.PeerConnection("receiver", { iceServers: [], disableAutoNegotiation: true });
 const video = new nodeDataChannel.Video("video", "RecvOnly");

@@ -1,9 +1,13 @@
 // A page that tests its connection, without a browser, as a process of its own: the transport's threads would keep the tests' process from its end.
 import nodeDataChannel from "node-datachannel";
 import { connectionTest, TestNotice } from "#contracts/connectionTest.ts";
+import type { PeerOffer } from "./peerProcess.ts";
 import type { PageCommand, PageEvent } from "./testPage.ts";
 
-const tell = (event: PageEvent): void => void process.send?.(event);
+/** To nobody once the tests have left. */
+const tell = (event: PageEvent | PeerOffer): void => {
+  if (process.connected) process.send?.(event);
+};
 
 /** The transport takes a moment to tell the other side, and is not there any more when it ends by itself. */
 const leavingMs = 300;
@@ -23,7 +27,6 @@ connection.onStateChange((state) => {
 });
 process.on("message", (command: PageCommand) => {
   if (command.type === "send") control.sendMessage(command.text);
-  else if (command.type === "close") leave();
   else {
     connection.setRemoteDescription(command.sdp, "answer");
     connection.addRemoteCandidate(command.candidate, "0");

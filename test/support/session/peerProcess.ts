@@ -1,0 +1,51 @@
+import { fork, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+
+/** What every peer's process tells first. */
+export interface PeerOffer { type: "offer"; sdp: string }
+
+/** A peer of the streamer as a process of its own, which ends when it is disconnected: the transport's threads would keep the tests' process from its end. */
+export class PeerProcess<Command extends object, Event extends object> {
+  /** SDP of its offer. */
+  readonly offer: string;
+  readonly #process: ChildProcess;
+
+  private constructor(process: ChildProcess, offer: string) {
+    this.#process = process;
+    this.offer = offer;
+  }
+
+  /** Starts the program. Throws when it ends, or tells something else, before its offer. */
+  static async start<Command extends object, Event extends object>(program: URL): Promise<PeerProcess<Command, Event>> {
+    const process = fork(program);
+    const offer = await new Promise<string>((resolve, reject) => {
+      process.once("message", ({ type, sdp }: PeerOffer | { type: string; sdp?: never }) => {
+        if (sdp !== undefined) resolve(sdp);
+        else reject(new Error(`The peer begins with ${type} instead of its offer.`));
+      });
+      process.once("exit", (code) => reject(new Error(`The peer ended with ${code ?? "a signal"} before its offer.`)));
+    });
+    return new PeerProcess(process, offer);
+  }
+
+  /** Passes on what it tells from now on. */
+  follow(listener: (event: Event) => void): void {
+    this.#process.on("message", listener);
+  }
+
+  tell(command: Command): void {
+    this.#process.send(command);
+  }
+
+  get hasEnded(): boolean {
+    return this.#process.exitCode !== null || this.#process.signalCode !== null;
+  }
+
+  /** Disconnects it, and waits for its end. */
+  async close(): Promise<void> {
+    if (this.hasEnded) return;
+    const ended = once(this.#process, "exit");
+    this.#process.disconnect();
+    await ended;
+  }
+}
