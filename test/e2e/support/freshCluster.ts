@@ -10,7 +10,7 @@ import { clusterFolder, clusterState, mainCluster } from "./clusterState.ts";
 const run = promisify(execFile);
 const timeoutMs = 9 * 60_000;
 /** Of processor time, where every container has 1024. */
-const gameNodesFirstShares = 8192;
+const gameNodesFirstShares = 4096;
 
 /** The nodes of a fresh cluster that has one game node. */
 export type FreshNode = "control-plane" | "worker";
