@@ -23,8 +23,25 @@ const codecs = z.string()
   .transform((list) => list.split(",").map((codec) => codec.trim()))
   .pipe(z.array(VideoCodec).min(1));
 
-const Variables = z.object({
+/** What makes the picture, of a session and of a test without one. */
+const PictureVariables = z.object({
   DISPLAY: z.string().regex(/^:\d{1,5}$/, "must look like :99").default(":99"),
+  WIDTH: size.default(1280),
+  HEIGHT: size.default(720),
+  FPS: fps.default(60),
+  CODECS: codecs.default([...VideoCodec.options]),
+  PROFILE: z.enum(["gpu", "software"]).default("software"),
+  DISPLAY_SERVER: z.enum(["auto", "xvfb", "xwayland"]).default("auto"),
+  RUN_DIR: z.string().startsWith("/").default("/run/session"),
+  TERMINATION_LOG: z.string().startsWith("/").default("/dev/termination-log"),
+  LOG_LEVEL: z.enum(["debug", "info", "warn", "error"]).default("info"),
+  PATH: z.string().default("/usr/local/bin:/usr/bin:/bin"),
+  GST_PLUGIN_PATH: z.string().default(""),
+  SOFTWARE_GST_REGISTRY: z.string().startsWith("/").optional(),
+  NODE_COMPILE_CACHE: z.string().default(""),
+});
+
+const Variables = PictureVariables.extend({
   SIGNAL_PORT: port.default(signalPort),
   UDP_PORT: port,
   SESSION_ID: z.string().min(1),
@@ -33,9 +50,6 @@ const Variables = z.object({
   ANNOUNCE_ADDRESS: addresses,
   HOST_IP: address,
   POD_IP: address,
-  WIDTH: size.default(1280),
-  HEIGHT: size.default(720),
-  FPS: fps.default(60),
   MAX_FPS: fps.optional(),
   START_KBPS: kbps.default(4_000),
   MAX_KBPS: kbps.default(8_000),
@@ -44,18 +58,8 @@ const Variables = z.object({
   QUALITY_HEIGHT: pictureLength,
   QUALITY_FPS: fps.optional(),
   QUALITY_MAX_KBPS: kbps.optional(),
-  CODECS: codecs.default([...VideoCodec.options]),
-  PROFILE: z.enum(["gpu", "software"]).default("software"),
-  DISPLAY_SERVER: z.enum(["auto", "xvfb", "xwayland"]).default("auto"),
-  RUN_DIR: z.string().startsWith("/").default("/run/session"),
   GAME_REPORT_DIR: z.string().startsWith("/").default("/run/game"),
-  TERMINATION_LOG: z.string().startsWith("/").default("/dev/termination-log"),
   GAMEPAD_SOCKET: z.string().startsWith("/").optional(),
-  LOG_LEVEL: z.enum(["debug", "info", "warn", "error"]).default("info"),
-  PATH: z.string().default("/usr/local/bin:/usr/bin:/bin"),
-  GST_PLUGIN_PATH: z.string().default(""),
-  SOFTWARE_GST_REGISTRY: z.string().startsWith("/").optional(),
-  NODE_COMPILE_CACHE: z.string().default(""),
   SAVE_VOLUME: z.string().startsWith("/").optional(),
   SPOOL_DIR: z.string().startsWith("/").optional(),
   SESSION_UID: z.string().min(1).max(64).optional(),
@@ -67,6 +71,9 @@ const workDir = "/tmp/joypod-streamer";
 
 /** The configuration in the environment, checked and typed. */
 export type Config = ReturnType<typeof readConfig>;
+
+/** What makes the picture where there is no session. */
+export type PictureConfig = ReturnType<typeof readPictureConfig>;
 
 /** Where a session's saves are, and how they are packed. */
 export interface SavesConfig {
@@ -96,40 +103,21 @@ function qualityOf(env: z.infer<typeof Variables>): { bounds: QualityBounds; qua
   return { bounds, quality: qualityWithin(wish, bounds) };
 }
 
-/** Returns the configuration; throws one error that names every variable that is wrong. */
-export function readConfig(environment: Environment) {
-  const env = readEnvironment(Variables, environment, "streamer");
-  const ownAddress = env.HOST_IP ?? env.POD_IP;
-  const announceAddresses = env.ANNOUNCE_ADDRESS.length > 0 || ownAddress === undefined ? env.ANNOUNCE_ADDRESS : [ownAddress];
-  if (announceAddresses.length === 0) {
-    throw new Error("The streamer does not know where browsers reach it: set ANNOUNCE_ADDRESS, HOST_IP or POD_IP.");
-  }
-  const saves = savesOf(env);
+function pictureOf(env: z.infer<typeof PictureVariables>) {
   const soundSocket = `${env.RUN_DIR}/${socketNames.sound}`;
   return {
     display: env.DISPLAY,
     /** Of the display, which is the largest picture. */
     width: env.WIDTH,
     height: env.HEIGHT,
-    ...qualityOf(env),
-    signalPort: env.SIGNAL_PORT,
-    udpPort: env.UDP_PORT,
-    /** Whose tickets are taken: viewers' are signed by the API's key, unless the session is of a version without tickets. */
-    tickets: { sessionId: env.SESSION_ID, viewerKey: env.TICKET_PUBLIC_KEY, operatorKey: env.OPERATOR_PUBLIC_KEY },
-    announceAddresses,
-    startKbps: Math.min(env.START_KBPS, env.MAX_KBPS),
     codecs: env.CODECS,
     profile: env.PROFILE,
     displayServer: env.DISPLAY_SERVER,
     runDir: env.RUN_DIR,
     soundSocket,
-    gameReportPath: `${env.GAME_REPORT_DIR}/${gameReportFile}`,
-    gamepadSocket: env.GAMEPAD_SOCKET ?? `${env.RUN_DIR}/${socketNames.gamepad}`,
     terminationLog: env.TERMINATION_LOG,
     logLevel: env.LOG_LEVEL,
     workDir,
-    /** Undefined where saves are not kept. */
-    saves,
     /** The environment of the X server, the sound server and the media child, which get no other variable of the pod. */
     childEnvironment: {
       PATH: env.PATH,
@@ -147,5 +135,36 @@ export function readConfig(environment: Environment) {
       UV_THREADPOOL_SIZE: "8",
       LANG: "C.UTF-8",
     },
+  };
+}
+
+/** Returns the configuration of a test that has no session; throws one error that names every variable that is wrong. */
+export function readPictureConfig(environment: Environment) {
+  const env = readEnvironment(PictureVariables, environment, "node test");
+  return { ...pictureOf(env), framesPerSecond: env.FPS };
+}
+
+/** Returns the configuration; throws one error that names every variable that is wrong. */
+export function readConfig(environment: Environment) {
+  const env = readEnvironment(Variables, environment, "streamer");
+  const ownAddress = env.HOST_IP ?? env.POD_IP;
+  const announceAddresses = env.ANNOUNCE_ADDRESS.length > 0 || ownAddress === undefined ? env.ANNOUNCE_ADDRESS : [ownAddress];
+  if (announceAddresses.length === 0) {
+    throw new Error("The streamer does not know where browsers reach it: set ANNOUNCE_ADDRESS, HOST_IP or POD_IP.");
+  }
+  const saves = savesOf(env);
+  return {
+    ...pictureOf(env),
+    ...qualityOf(env),
+    signalPort: env.SIGNAL_PORT,
+    udpPort: env.UDP_PORT,
+    /** Whose tickets are taken: viewers' are signed by the API's key, unless the session is of a version without tickets. */
+    tickets: { sessionId: env.SESSION_ID, viewerKey: env.TICKET_PUBLIC_KEY, operatorKey: env.OPERATOR_PUBLIC_KEY },
+    announceAddresses,
+    startKbps: Math.min(env.START_KBPS, env.MAX_KBPS),
+    gameReportPath: `${env.GAME_REPORT_DIR}/${gameReportFile}`,
+    gamepadSocket: env.GAMEPAD_SOCKET ?? `${env.RUN_DIR}/${socketNames.gamepad}`,
+    /** Undefined where saves are not kept. */
+    saves,
   };
 }

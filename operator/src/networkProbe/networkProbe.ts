@@ -1,13 +1,13 @@
 import { labels } from "#contracts/crd/names.ts";
 import type { Pod } from "#kube/builtin.ts";
 import { slept, type Clock } from "#runtime/clock.ts";
-import { isConflict, isNotFound } from "#kube/errors.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { Stored } from "#kube/object.ts";
 import type { ResourceClient } from "#kube/resourceClient.ts";
 import type { Source } from "#kube/source.ts";
 import type { ProbeConfig } from "../config.ts";
 import type { OperatorMetrics } from "../metrics.ts";
+import { removePod } from "../sessionPods/removePod.ts";
 import { buildProbePod, outcomeOf, type ProbeRole } from "./probePod.ts";
 
 /** What sessions that may open connections have to expect. `Awaited` passes by itself. */
@@ -142,8 +142,6 @@ export class NetworkProbe implements Source {
   async #removePods(): Promise<void> {
     const { pods, namespace } = this.#deps;
     const { items } = await pods.listAll({ namespace, labelSelector: labels.networkProbe });
-    await Promise.all(items.map(({ metadata }) => pods.delete(metadata, { uid: metadata.uid }).catch((error: unknown) => {
-      if (!isNotFound(error) && !isConflict(error)) throw error;
-    })));
+    await Promise.all(items.map((pod) => removePod(pods, pod)));
   }
 }

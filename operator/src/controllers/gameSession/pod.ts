@@ -1,11 +1,13 @@
 import { memoryLimitOf, presetOfCluster, type GameSession } from "#contracts/crd/gameSession.ts";
 import { finalizers, labels } from "#contracts/crd/names.ts";
-import { containerNames, contentDirectory, podPaths, podVolumes, sessionDirectory, sessionUserId, socketNames } from "#contracts/nodeLayout.ts";
+import { containerNames, contentDirectory, podPaths, podVolumes, sessionDirectory, socketNames } from "#contracts/nodeLayout.ts";
 import { signalPort } from "#contracts/stream.ts";
 import type { Pod } from "#kube/builtin.ts";
 import { ownedBy, type Draft, type Stored } from "#kube/object.ts";
 import type { SessionPodConfig } from "../../config.ts";
-import { deviceGroupsOf, devicesOf, resourceClaimsOf } from "../../gpu/sessionDevices.ts";
+import { devicesOf, resourceClaimsOf } from "../../gpu/sessionDevices.ts";
+import { pinTo } from "../../sessionPods/pinTo.ts";
+import { containerSecurity, inMemory, podSecurityOf } from "../../sessionPods/podSecurity.ts";
 import { pullSecretsOf } from "../../sessionPods/pullSecrets.ts";
 import { sessionPodLabels } from "../../sessionPods/sessionPodLabels.ts";
 
@@ -48,14 +50,7 @@ export function buildPod(session: Stored<GameSession>, place: PodPlace, config: 
       terminationGracePeriodSeconds: config.graceSeconds,
       ...(config.priorityClass === undefined ? {} : { priorityClassName: config.priorityClass }),
       ...(config.runtimeClass === undefined ? {} : { runtimeClassName: config.runtimeClass }),
-      securityContext: {
-        runAsNonRoot: true,
-        runAsUser: sessionUserId,
-        runAsGroup: sessionUserId,
-        fsGroup: sessionUserId,
-        ...deviceGroupsOf(config.gpu),
-        seccompProfile: { type: "RuntimeDefault" },
-      },
+      securityContext: podSecurityOf(config.gpu),
       ...(session.spec.network === "Internet" ? nameResolution(config) : {}),
       affinity: pinTo(place.nodeName),
       ...(Object.keys(config.nodeSelector).length === 0 ? {} : { nodeSelector: config.nodeSelector }),
@@ -77,12 +72,6 @@ function nameResolution({ nameservers }: SessionPodConfig): Pick<PodSpec, "dnsPo
   return { dnsPolicy: "None", dnsConfig: { nameservers: [...nameservers] } };
 }
 
-/** Pins by affinity and not by spec.nodeName, so that the scheduler still counts GPUs, ports and memory. */
-function pinTo(nodeName: string): NonNullable<PodSpec["affinity"]> {
-  const matchFields = [{ key: "metadata.name", operator: "In", values: [nodeName] }];
-  return { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchFields }] } } };
-}
-
 /** The cluster's node controller looks at the kubelet alone: a pod whose kubelet is silent stays until the operator says that its node is lost. */
 function tolerations(config: SessionPodConfig): NonNullable<PodSpec["tolerations"]> {
   const unreachable = ["node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready"]
@@ -92,7 +81,6 @@ function tolerations(config: SessionPodConfig): NonNullable<PodSpec["tolerations
 
 /** Everything that the game can write to lies in memory: the kernel limits its size, and no path of it reaches the node's disk. */
 function volumes({ metadata, spec }: GameSession, { nodeRoot }: SessionPodConfig): NonNullable<PodSpec["volumes"]> {
-  const inMemory = (name: string, sizeLimit: string) => ({ name, emptyDir: { medium: "Memory", sizeLimit } });
   // Type Directory: a path that the node agent has not made ready fails the pod instead of being made up.
   const onNode = (name: string, path: string) => ({ name, hostPath: { path, type: "Directory" } });
   return [
@@ -106,12 +94,6 @@ function volumes({ metadata, spec }: GameSession, { nodeRoot }: SessionPodConfig
     onNode(podVolumes.spool, sessionDirectory(nodeRoot, metadata.name)),
   ];
 }
-
-const containerSecurity = {
-  readOnlyRootFilesystem: true,
-  allowPrivilegeEscalation: false,
-  capabilities: { drop: ["ALL"] },
-};
 
 function streamerContainer({ metadata, spec }: Stored<GameSession>, place: PodPlace, config: SessionPodConfig): Container {
   const { cpu, memory, memoryLimitBytes } = config.streamer;

@@ -1,0 +1,11 @@
+import type { Pod } from "#kube/builtin.ts";
+import { isConflict, isNotFound } from "#kube/errors.ts";
+import type { Stored } from "#kube/object.ts";
+import type { ResourceClient } from "#kube/resourceClient.ts";
+
+/** Asks for the deletion of this very pod; one that is gone, or another one of its name, is as good. */
+export async function removePod(pods: ResourceClient<Pod>, { metadata }: Pick<Stored<Pod>, "metadata">): Promise<void> {
+  await pods.delete(metadata, { uid: metadata.uid }).catch((error: unknown) => {
+    if (!isNotFound(error) && !isConflict(error)) throw error;
+  });
+}
