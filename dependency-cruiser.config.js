@@ -37,8 +37,8 @@ const rooms = {
     "unpack", "objectStore", "disk", "cluster", "config.ts", "rbac.ts",
   ],
   streamer: [
-    // The programs, one for a session and one for tests of connections, and what the first says of itself.
-    "main.ts", "connectionTest", "streamer.ts", "status", "streamPipeline.ts", "signalling", "termination", "saves",
+    // The programs, one for a session and one each for tests of connections and of nodes, and what the first says of itself.
+    "main.ts", "connectionTest", "nodeTest", "streamer.ts", "status", "streamPipeline.ts", "signalling", "termination", "saves",
     // The stream, from the viewer down to the display.
     "transport", "input", "media", "display", "sound",
     // What knows no part of the stream.
@@ -59,7 +59,7 @@ const rooms = {
   ],
   operator: [
     // Programs, and what puts the controllers together.
-    "main.ts", "terms.ts", "networkTest", "drain", "operator.ts",
+    "main.ts", "terms.ts", "networkTest", "nodeTest", "drain", "operator.ts",
     // One controller per kind.
     "controllers/gameSession", "controllers/gameCache", "controllers/gameNode",
     // What several controllers ask: may games have the internet, what shall a node hold, what does a node have, what is in the cluster; and

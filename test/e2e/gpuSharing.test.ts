@@ -5,7 +5,7 @@ import { PlayerHttp } from "#test/support/http/playerHttp.ts";
 import { fakeGpuPath, fakeGpuResource, fakeGpuShares, offerFakeGpus, removeFakeGpus } from "./support/fakeGpus.ts";
 import { publishTestCard } from "./support/games.ts";
 import { platform, sessionsNamespace, type Platform } from "./support/platform.ts";
-import { rollBackRelease, upgradeRelease } from "./support/release.ts";
+import { rollBackRelease, testRelease, upgradeRelease } from "./support/release.ts";
 
 /** Well below the idle timeout of test/e2e/values.yaml. */
 const keepaliveMs = 15_000;
@@ -76,6 +76,16 @@ describe("sessions on GPUs", () => {
     };
     expect(notShared(await gameNode(small, ({ status }) => status?.capacity?.slots === 1))).to.equal("False Shared");
     expect(notShared(await gameNode(large, ({ status }) => status?.capacity?.slots === 2))).to.equal("False Shared");
+  });
+
+  it("are found out by helm test to render in software, where the device is no GPU", async () => {
+    for (const [name, slots] of [[small, 1], [large, 2]] as const) await gameNode(name, ({ status }) => status?.capacity?.slots === slots && status.capacity.used === 0);
+    const { isPassed, output } = await testRelease("joypod-node-test");
+    expect(isPassed, output).to.equal(false);
+    for (const name of [small, large]) {
+      expect(output).to.contain(`${name}: sessions are to have a GPU and render in software, because the streamer's container has no GPU that renders`);
+      expect(output).to.match(/Renderer +llvmpipe/).and.match(/Encoders +x264enc \(h264\)/);
+    }
   });
 
   it("see the device in both containers, share a node's, and go to no node that is full", async () => {

@@ -123,10 +123,10 @@ describe("the install guide, with a registry and a cluster of its own", function
     await game.stop();
   });
 
-  it("says whether the cluster enforces NetworkPolicies, which this one does not", async () => {
+  it("says what renders on its game node, and whether the cluster enforces NetworkPolicies, which this one does not", async () => {
     await install();
     const refused = await admin.follow(["policies"]).then(() => "", (error: unknown) => error instanceof Error ? `${error.message}\n${Reflect.get(error, "stdout")}` : String(error));
-    expect(refused).to.contain("This cluster does not enforce NetworkPolicies");
+    expect(refused).to.contain(`${cluster.node("worker")}: sessions render with llvmpipe`).and.contain("This cluster does not enforce NetworkPolicies");
   });
 
   it("has other ways of exposure, which the cluster would take, too", async () => {

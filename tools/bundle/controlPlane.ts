@@ -60,6 +60,7 @@ await build({
         packer: "packer/src/packOnce.ts",
         networkProbe: "operator/src/networkProbe/main.ts",
         networkTest: "operator/src/networkTest/main.ts",
+        nodeTest: "operator/src/nodeTest/main.ts",
         drain: "operator/src/drain/main.ts",
       },
       // Its index imports thousands of models; we use the reader of kubeconfigs.

@@ -4,6 +4,7 @@
  *   size WIDTH HEIGHT   sets the display's size by RandR
  *   gl [FRAMES]         draws with OpenGL, and reads the picture back the way the capture does; then times so many frames
  *   vulkan [FRAMES]     the same through a Vulkan swapchain
+ *   extensions          names the extensions of the display's protocol, each on a line with its number
  *
  * Exits with 0 when the last step worked; a driver may also crash it, or hang it: whoever starts it sets a deadline.
  */
@@ -157,6 +158,17 @@ static void setSize(Display *display, unsigned width, unsigned height) {
   fail("the display keeps another size");
 }
 
+static void tellExtensions(Display *display) {
+  int count = 0;
+  char **extensions = XListExtensions(display, &count);
+  for (int i = 0; extensions && i < count; i++) {
+    char name[32];
+    snprintf(name, sizeof name, "extension%d", i + 1);
+    tell(name, extensions[i]);
+  }
+  XFreeExtensionList(extensions);
+}
+
 int main(int argc, char **argv) {
   const char *command = argc > 1 ? argv[1] : "";
   Display *display = XOpenDisplay(NULL);
@@ -164,7 +176,8 @@ int main(int argc, char **argv) {
   if (strcmp(command, "size") == 0 && argc == 4) setSize(display, (unsigned)atoi(argv[2]), (unsigned)atoi(argv[3]));
   else if (strcmp(command, "gl") == 0) probeGl(display, argc > 2 ? atoi(argv[2]) : 0);
   else if (strcmp(command, "vulkan") == 0) probeVulkan(display, argc > 2 ? atoi(argv[2]) : 0);
-  else fail("say size WIDTH HEIGHT, gl or vulkan");
+  else if (strcmp(command, "extensions") == 0) tellExtensions(display);
+  else fail("say size WIDTH HEIGHT, gl, vulkan or extensions");
   XCloseDisplay(display);
   return 0;
 }

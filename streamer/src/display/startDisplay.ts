@@ -34,7 +34,7 @@ export interface StartedDisplay {
 /** OpenGL by Vulkan: a Vulkan driver shows its pictures on Xvfb, which OpenGL's own driver may not. */
 const zink = { MESA_LOADER_DRIVER_OVERRIDE: "zink", GALLIUM_DRIVER: "zink", LIBGL_KOPPER_DRI2: "1" };
 /** One thread: more threads would take the encoder's processors. */
-const inSoftware = { LIBGL_ALWAYS_SOFTWARE: "1", LP_NUM_THREADS: "1" };
+export const inSoftware = { LIBGL_ALWAYS_SOFTWARE: "1", LP_NUM_THREADS: "1" };
 
 /** Returns whether a display is decided for by a probe, which takes time. */
 export function isProbed({ choice, profile }: Pick<DisplayOptions, "choice" | "profile">): boolean {

@@ -17,6 +17,12 @@ export async function rollBackRelease(): Promise<void> {
   await helm("rollback", "joypod", "--wait");
 }
 
+/** Runs one pod of `helm test`; resolves with what it printed. */
+export async function testRelease(pod: string): Promise<{ isPassed: boolean; output: string }> {
+  const isPassed = await helm("test", "joypod", "--filter", `name=${pod}`).then(() => true, () => false);
+  return { isPassed, output: await (await platform()).kubectl(["-n", releaseNamespace, "logs", pod]) };
+}
+
 /** One assignment per group of values, which are changed together. */
 function toAssignments(values: object): string {
   return Object.entries(values).map(([name, value]) => `${name}=${JSON.stringify(value)}`).join(",");

@@ -59,10 +59,9 @@ describe("the chart's network policies, where they are enforced", function () {
       const name = metadata.name.replace(/-[0-9a-f]{8}$/, "");
       if (spec?.template !== undefined) programs.set(name, aPod(metadata.namespace ?? "joypod", spec.template.metadata.labels));
     }
-    const test = manifests.find(({ kind, metadata }) => kind === "Pod" && metadata.name === "joypod-network-test");
-    programs.set("joypod-network-test", aPod("joypod", test?.metadata.labels ?? {}));
+    for (const { metadata } of manifests.filter(({ kind }) => kind === "Pod")) programs.set(metadata.name, aPod("joypod", metadata.labels ?? {}));
     expect([...programs.keys()]).to.have.members(
-      ["api", "operator", "node-agent", "connection-test", "pre-pull", "postgres", "redis", "minio", "network-test", "make-secrets", "store-keys", "drain"].map((name) => `joypod-${name}`));
+      ["api", "operator", "node-agent", "connection-test", "pre-pull", "postgres", "redis", "minio", "network-test", "node-test", "make-secrets", "store-keys", "drain"].map((name) => `joypod-${name}`));
   });
 
   function program(name: string): NetworkEnd {

@@ -170,12 +170,26 @@ describe("the chart", () => {
     }
   });
 
-  it("describes the release test that shows whether the policies are enforced", async () => {
-    const hooks = (await render(...values("external"))).filter(({ metadata }) => metadata.annotations?.["helm.sh/hook"] === "test");
-    expect(hooks.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).to.deep.equal(["Pod joypod-network-test"]);
-    expect(JSON.stringify(hooks[0])).to.contain("$(JOYPOD_API_SERVICE_HOST):$(JOYPOD_API_SERVICE_PORT)").and.contain("networkTest.js");
+  it("describes the release's tests, of game nodes and of whether the policies are enforced", async () => {
+    const testsOf = (manifests: Manifest[]): string[] => manifests.filter(({ metadata }) => metadata.annotations?.["helm.sh/hook"] === "test").map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+    const manifests = await render(...values("external"));
+    expect(testsOf(manifests)).to.have.members(["Pod joypod-network-test", "Pod joypod-node-test"]);
+    const textOf = (name: string): string => JSON.stringify(manifests.find(({ kind, metadata }) => kind === "Pod" && metadata.name === name));
+    expect(textOf("joypod-network-test")).to.contain("$(JOYPOD_API_SERVICE_HOST):$(JOYPOD_API_SERVICE_PORT)").and.contain("networkTest.js");
+    expect(textOf("joypod-node-test")).to.contain("nodeTest.js").and.contain('"serviceAccountName":"joypod-node-test"');
     const off = await render(...values("external"), "--set", "networkPolicies.enabled=false");
-    expect(off.filter(({ kind, metadata }) => kind === "NetworkPolicy" || metadata.annotations?.["helm.sh/hook"] === "test")).to.be.empty;
+    expect(testsOf(off)).to.deep.equal(["Pod joypod-node-test"]);
+    expect(off.filter(({ kind }) => kind === "NetworkPolicy")).to.be.empty;
+  });
+
+  it("tells the test of game nodes of session pods what the operator is told", async () => {
+    const manifests = await render(...values("full"));
+    const told = environmentOf(manifests, "operator");
+    const pod = manifests.find(({ kind, metadata }) => kind === "Pod" && metadata.name === "joypod-node-test");
+    const env = pod?.spec?.containers?.[0]?.env ?? [];
+    const names = env.map(({ name }) => name);
+    expect(names).to.include.members(["GPU_RESOURCE_NAME", "GPU_TOLERATIONS", "STREAMER_IMAGE", "SESSION_POD_LABELS", "DISPLAY_SERVER"]);
+    for (const { name, value } of env) expect(told[name], name).to.equal(value);
   });
 
   it("gives games the internet only when enabled with all required values", async () => {

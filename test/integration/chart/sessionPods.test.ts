@@ -5,6 +5,7 @@ import type { KubeRequest } from "#kube/request.ts";
 import type { KubeTransport } from "#kube/transport.ts";
 import { readConfig } from "#operator/config.ts";
 import { buildPod } from "#operator/controllers/gameSession/pod.ts";
+import { buildNodeTestPod } from "#operator/nodeTest/nodeTestPod.ts";
 import { buildProbePod } from "#operator/networkProbe/probePod.ts";
 import { aGameSession } from "#test/factories/gameSession.ts";
 import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
@@ -161,6 +162,14 @@ describe("the chart's policies for session pods", function () {
     for (const role of ["control", "covered"] as const) {
       const pod = buildProbePod(role, chart.sessionsNamespace, config.networkProbe!);
       expect(await chart.errorOf(operator, createPod({ apiVersion: "v1", kind: "Pod", ...pod })), role).to.equal(undefined);
+    }
+  });
+
+  it("accept the pods that helm test starts on game nodes", async () => {
+    const tester = await chart.account("node-test");
+    for (const { sessionPod: podConfig } of [config, addedConfig, ...gpuConfigs]) {
+      const pod = buildNodeTestPod("node1", chart.sessionsNamespace, podConfig);
+      expect(await chart.errorOf(tester, createPod({ apiVersion: "v1", kind: "Pod", ...pod }))).to.equal(undefined);
     }
   });
 

@@ -16,7 +16,7 @@ type Environment = Record<string, string>;
 
 /** How each program of ours reads its environment, by its container's name. The relay is written in Go, and reads its own in turn's tests. */
 const readers: Record<string, (environment: Environment) => unknown> = {
-  api: readApiConfig, migrate: readCliConfig, operator: readOperatorConfig, "node-agent": readNodeAgentConfig, "connection-test": readConnectionTestConfig,
+  api: readApiConfig, migrate: readCliConfig, operator: readOperatorConfig, "node-test": readOperatorConfig, "node-agent": readNodeAgentConfig, "connection-test": readConnectionTestConfig,
   drain: readDrainConfig, "make-secrets": readSecretsConfig, "store-keys": readStoreKeysConfig,
 };
 

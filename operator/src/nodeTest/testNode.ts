@@ -1,0 +1,69 @@
+import { parseNodeFindings } from "#contracts/nodeTest.ts";
+import type { Pod } from "#kube/builtin.ts";
+import type { Stored } from "#kube/object.ts";
+import type { ResourceClient } from "#kube/resourceClient.ts";
+import type { Clock } from "#runtime/clock.ts";
+import type { SessionPodConfig } from "../config.ts";
+import { unschedulable } from "../sessionPods/podState.ts";
+import { removePod } from "../sessionPods/removePod.ts";
+import type { NodeResult } from "./nodeReport.ts";
+import { buildNodeTestPod, nodeTestSelector } from "./nodeTestPod.ts";
+
+export interface NodeTestDeps {
+  pods: ResourceClient<Pod>;
+  namespace: string;
+  config: SessionPodConfig;
+  clock: Clock;
+}
+
+const pollMs = 1_000;
+/** For a node that may have to pull the image. */
+const deadlineMs = 170_000;
+/** What the scheduler finds no place for waits this long for a session's end. */
+const unschedulableMs = 15_000;
+
+/** Returns what a pod finds on the node, which is gone afterwards. */
+export async function testNode(nodeName: string, deps: NodeTestDeps): Promise<NodeResult> {
+  try {
+    return await runPod(nodeName, deps);
+  } catch (error) {
+    return { failure: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+async function runPod(nodeName: string, { pods, namespace, config, clock }: NodeTestDeps): Promise<NodeResult> {
+  const created = await pods.create(buildNodeTestPod(nodeName, namespace, config));
+  const startMs = clock.monotonicMs();
+  try {
+    for (;;) {
+      const pod = await pods.find(created.metadata);
+      const result = pod === undefined ? { failure: "Its pod was deleted." } : resultOf(pod, clock.monotonicMs() - startMs);
+      if (result) return result;
+      await clock.sleep(pollMs);
+    }
+  } finally {
+    await removePod(pods, created);
+  }
+}
+
+/** Removes what a test left behind that was killed. Throws KubeError. */
+export async function removeLeftovers({ pods, namespace }: Pick<NodeTestDeps, "pods" | "namespace">): Promise<void> {
+  const { items } = await pods.listAll({ namespace, labelSelector: nodeTestSelector });
+  await Promise.all(items.map((pod) => removePod(pods, pod)));
+}
+
+/** Undefined while there is something to wait for. */
+function resultOf(pod: Stored<Pod>, elapsedMs: number): NodeResult | undefined {
+  const state = pod.status?.containerStatuses?.[0]?.state;
+  if (state?.terminated) {
+    const { message = "", exitCode } = state.terminated;
+    const findings = exitCode === 0 ? parseNodeFindings(message) : undefined;
+    return findings ? { findings } : { failure: message.trim() || `Its pod ended with exit code ${exitCode}.` };
+  }
+  if (pod.status?.phase === "Failed") return { failure: pod.status.message ?? pod.status.reason ?? "Its pod failed." };
+  const place = unschedulable(pod);
+  if (place && elapsedMs > unschedulableMs) return { failure: `It has no room for the test beside what runs there: ${place.message}` };
+  if (elapsedMs <= deadlineMs) return undefined;
+  const { reason, message } = state?.waiting ?? {};
+  return { failure: `Its pod did not end in time. ${[reason, message].filter((part) => part !== undefined).join(": ")}`.trim() };
+}

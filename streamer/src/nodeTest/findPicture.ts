@@ -1,0 +1,43 @@
+import { mkdirSync } from "node:fs";
+import type { Drawing, NodeFindings } from "#contracts/nodeTest.ts";
+import type { Logger } from "#runtime/logger.ts";
+import type { PictureConfig } from "../config.ts";
+import { probeDisplay } from "../display/displayProbe.ts";
+import { findRenderNode } from "../display/renderNode.ts";
+import { inSoftware, startDisplay } from "../display/startDisplay.ts";
+import { probeEncoders } from "../media/probe.ts";
+
+/** Enough for a driver that compiles at the first one, and few enough for software. */
+const timedFrames = "60";
+
+/** Finds out what a session's picture would be made with here, by the probes that a session makes at its start. Throws when no display starts. */
+export async function findPicture(config: PictureConfig, log: Logger): Promise<NodeFindings> {
+  const { display, width, height, framesPerSecond: fps, codecs, profile, displayServer: choice, childEnvironment: env, workDir } = config;
+  mkdirSync(workDir, { recursive: true, mode: 0o700 });
+  const shown = await startDisplay({ choice, profile, display, width, height, env, log, renderNode: findRenderNode(), onExit: () => undefined });
+  if (!shown) throw new Error("The display did not start.");
+  try {
+    const ofGame = { ...env, ...(profile === "software" ? inSoftware : {}), ...shown.gameEnvironment };
+    const gl = await probeDisplay(["gl", timedFrames], ofGame);
+    const vulkan = await probeDisplay(["vulkan", timedFrames], ofGame);
+    const { values: extensions } = await probeDisplay(["extensions"], env);
+    const encoders = await probeEncoders({ codecs, profile, picture: { width, height, fps }, env, log });
+    return {
+      renderer: gl.values.get("renderer") ?? shown.renderer,
+      ...(shown.obstacle === undefined ? {} : { obstacle: shown.obstacle }),
+      openGl: drawingOf(gl.values.get("glVersion"), gl.values.get("glFrameMs"), gl.failure),
+      vulkan: drawingOf(vulkan.values.get("vulkanDevice"), vulkan.values.get("vulkanFrameMs"), vulkan.failure),
+      extensions: [...extensions.values()].sort(),
+      encoders: codecs.flatMap((codec) => {
+        const found = encoders.get(codec);
+        return found ? [{ codec, name: found.name }] : [];
+      }),
+    };
+  } finally {
+    await shown.server.stop();
+  }
+}
+
+function drawingOf(name = "", frameMs: string | undefined, failure: string | undefined): Drawing {
+  return { name, ...(frameMs === undefined ? {} : { frameMs: Number(frameMs) }), ...(failure === undefined ? {} : { failure: failure.slice(0, 200) }) };
+}

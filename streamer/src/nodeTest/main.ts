@@ -1,0 +1,16 @@
+// What `helm test` runs on each game node, in a pod without a session: leaves what it finds of the picture as the pod's termination message.
+import { writeFileSync } from "node:fs";
+import { createLogger } from "#runtime/createLogger.ts";
+import { orExit } from "#runtime/program.ts";
+import { readPictureConfig } from "../config.ts";
+import { findPicture } from "./findPicture.ts";
+
+const config = orExit(() => readPictureConfig(process.env));
+const log = createLogger({ program: "node-test", level: config.logLevel });
+try {
+  writeFileSync(config.terminationLog, JSON.stringify(await findPicture(config, log)));
+} catch (error) {
+  log.error({ err: error }, "What makes the picture could not be found out.");
+  writeFileSync(config.terminationLog, error instanceof Error ? error.message : String(error));
+  process.exitCode = 1;
+}
