@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { RenderingObstacle, VideoCodec } from "./stream.ts";
+import { parseTerminationMessage } from "./terminationMessage.ts";
 
 /** A driver calls itself what it likes; the kubelet keeps 4096 bytes of a termination message. */
 const word = z.string().max(200);
@@ -32,9 +33,5 @@ export type Drawing = z.infer<typeof Drawing>;
 
 /** Returns the findings in a termination message; undefined when it has none. */
 export function parseNodeFindings(message: string): NodeFindings | undefined {
-  try {
-    return NodeFindings.parse(JSON.parse(message));
-  } catch {
-    return undefined;
-  }
+  return parseTerminationMessage(NodeFindings, message);
 }

@@ -5,6 +5,7 @@
  * claim, and whoever counts them bounds them by what was possible.
  */
 import { z } from "zod";
+import { parseTerminationMessage } from "./terminationMessage.ts";
 
 /** Name of the game's report, in the directory of GAME_REPORT_DIR. */
 export const gameReportFile = "game.json";
@@ -69,18 +70,10 @@ export type StreamerTermination = z.infer<typeof StreamerTermination>;
 
 /** Returns the game's report in a text, or undefined when the text has none: it is empty, truncated, or another program's. */
 export function parseGameTermination(text: string): GameTermination | undefined {
-  return parseWith(GameTermination, text);
+  return parseTerminationMessage(GameTermination, text);
 }
 
 /** Does the same for the streamer's report. */
 export function parseStreamerTermination(text: string): StreamerTermination | undefined {
-  return parseWith(StreamerTermination, text);
-}
-
-function parseWith<T>(schema: z.ZodType<T>, text: string): T | undefined {
-  try {
-    return schema.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined; // Not JSON: a message of another kind is ordinary, not an error.
-  }
+  return parseTerminationMessage(StreamerTermination, text);
 }

@@ -303,8 +303,16 @@ capabilities: { drop: [ALL] }
 {{- if or $gpu.resourceName (dig "claim" "" $gpu) (dig "game" "resourceName" "" $gpu) (dig "streamer" "resourceName" "" $gpu) }}Gpu{{ else }}Software{{ end }}
 {{- end }}
 
-{{/* What session pods get beside what Joypod gives them, as the operator's environment; what no value says is left to operator.env. */}}
+{{/* Whose session pods are, and what they get, as the operator's environment; what no value says of what Joypod does not give them is left to operator.env. */}}
 {{- define "joypod.sessionPodEnv" -}}
+- { name: SESSIONS_NAMESPACE, value: {{ .Values.sessions.namespace | quote }} }
+- { name: INSTALLATION, value: {{ .Values.installation | default "" | quote }} }
+{{ include "joypod.gpuEnv" . }}
+- { name: DISPLAY_SERVER, value: {{ .Values.gpu.display }} }
+- { name: STREAMER_IMAGE, value: {{ .Values.images.streamer | quote }} }
+- { name: GAME_IMAGE, value: {{ .Values.images.game | quote }} }
+- { name: IMAGE_PULL_POLICY, value: {{ .Values.imagePullPolicy }} }
+- { name: IMAGE_PULL_SECRETS, value: {{ include "joypod.pullSecretNames" . | quote }} }
 {{- $pods := .Values.sessions.pods | default dict }}
 {{- range $name, $value := dict "SESSION_POD_LABELS" $pods.labels "SESSION_POD_ANNOTATIONS" $pods.annotations "SESSION_POD_NODE_SELECTOR" $pods.nodeSelector }}
 {{- with $value }}

@@ -7,7 +7,7 @@ import type { ResourceClient } from "#kube/resourceClient.ts";
 import type { Source } from "#kube/source.ts";
 import type { ProbeConfig } from "../config.ts";
 import type { OperatorMetrics } from "../metrics.ts";
-import { removePod } from "../sessionPods/removePod.ts";
+import { removePods } from "../sessionPods/removePods.ts";
 import { buildProbePod, outcomeOf, type ProbeRole } from "./probePod.ts";
 
 /** What sessions that may open connections have to expect. `Awaited` passes by itself. */
@@ -139,9 +139,8 @@ export class NetworkProbe implements Source {
     return pod && outcomeOf(pod);
   }
 
-  async #removePods(): Promise<void> {
+  #removePods(): Promise<void> {
     const { pods, namespace } = this.#deps;
-    const { items } = await pods.listAll({ namespace, labelSelector: labels.networkProbe });
-    await Promise.all(items.map((pod) => removePod(pods, pod)));
+    return removePods(pods, { namespace, labelSelector: labels.networkProbe });
   }
 }

@@ -3,15 +3,15 @@ import { labels } from "#contracts/crd/names.ts";
 import type { Pod } from "#kube/builtin.ts";
 import type { LabelRequirement } from "#kube/labelSelector.ts";
 import type { Draft } from "#kube/object.ts";
-import { pullSecretsOf } from "../sessionPods/pullSecrets.ts";
-import { sessionPodLabels } from "../sessionPods/sessionPodLabels.ts";
+import { containerSecurity } from "../sessionPods/podSecurity.ts";
+import { componentLabels, sessionPodLabels } from "../sessionPods/sessionPodLabels.ts";
+import { shortLivedPod } from "../sessionPods/shortLivedPod.ts";
 import type { ProbeConfig } from "../config.ts";
 import { exitCodes } from "./exitCodes.ts";
 
 /** `covered`: looks to the policies like the pod of a session with internet. `control`: a policy of its own lets it reach the operator. */
 export type ProbeRole = "control" | "covered";
 
-/** After this the cluster ends the pod, in case no operator is left to remove it. */
 const longestSeconds = 60;
 
 /** Returns a short-lived pod of the sessions namespace that tries to reach the operator, where session pods run and with as few rights. */
@@ -19,12 +19,7 @@ export function buildProbePod(role: ProbeRole, namespace: string, { image, image
   return {
     metadata: { name: `network-probe-${role}-${randomBytes(4).toString("hex")}`, namespace, labels: labelsOf(role) },
     spec: {
-      restartPolicy: "Never",
-      activeDeadlineSeconds: longestSeconds,
-      terminationGracePeriodSeconds: 1,
-      automountServiceAccountToken: false,
-      enableServiceLinks: false,
-      ...pullSecretsOf({ imagePullSecrets }),
+      ...shortLivedPod(longestSeconds, { imagePullSecrets }),
       securityContext: { runAsNonRoot: true, runAsUser: 10_000, runAsGroup: 10_000, seccompProfile: { type: "RuntimeDefault" } },
       // No terms would match no node.
       ...(gameNodeSelector.length === 0 ? {} : { affinity: onNodes(gameNodeSelector) }),
@@ -34,7 +29,7 @@ export function buildProbePod(role: ProbeRole, namespace: string, { image, image
         image,
         imagePullPolicy,
         command: ["node", "api/dist/programs/networkProbe.js", target.host, String(target.port)],
-        securityContext: { readOnlyRootFilesystem: true, allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } },
+        securityContext: containerSecurity,
         resources: { requests: { cpu: "10m", memory: "48Mi" }, limits: { memory: "128Mi" } },
       }],
     },
@@ -48,8 +43,7 @@ function onNodes(requirements: readonly LabelRequirement[]): NonNullable<NonNull
 
 /** Leaves out the label that names a session, so that a probe is never taken for one. */
 function labelsOf(role: ProbeRole): Record<string, string> {
-  const common = { "app.kubernetes.io/name": "joypod", "app.kubernetes.io/part-of": "joypod", "app.kubernetes.io/managed-by": "joypod-operator" };
-  const looks = role === "covered" ? sessionPodLabels("Internet") : { ...common, "app.kubernetes.io/component": "network-probe" };
+  const looks = role === "covered" ? sessionPodLabels("Internet") : componentLabels("network-probe");
   return { ...looks, [labels.networkProbe]: role };
 }
 

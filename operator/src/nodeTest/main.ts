@@ -8,8 +8,10 @@ import { KubeTransport } from "#kube/transport.ts";
 import { systemClock } from "#runtime/clock.ts";
 import { orExit } from "#runtime/program.ts";
 import { readConfig } from "../config.ts";
+import { removePods } from "../sessionPods/removePods.ts";
 import { isRight, nodeReport } from "./nodeReport.ts";
-import { removeLeftovers, testNode } from "./testNode.ts";
+import { nodeTestSelector } from "./nodeTestPod.ts";
+import { testNode } from "./testNode.ts";
 
 /** Nodes share nothing, but a registry may pull for all of them. */
 const nodesAtOnce = 20;
@@ -18,7 +20,7 @@ const { sessionsNamespace: namespace, installation, sessionPod } = orExit(() => 
 const transport = KubeTransport.fromDefault({ userAgent: "joypod-node-test" });
 try {
   const deps = { pods: new ResourceClient(transport, pods), namespace, config: sessionPod, clock: systemClock };
-  await removeLeftovers(deps);
+  await removePods(deps.pods, { namespace, labelSelector: nodeTestSelector }); // of a test that was killed
   const { items } = await new ResourceClient(transport, gameNodes).listAll({ labelSelector: gameNodeSelectorOf(installation) });
   const names = items.map(({ metadata }) => metadata.name).sort();
   if (names.length === 0) process.stdout.write("There is no game node: see gameNodes.selector.\n");

@@ -5,17 +5,14 @@ import type { SessionPodConfig } from "../config.ts";
 import { devicesOf, resourceClaimsOf } from "../gpu/sessionDevices.ts";
 import { pinTo } from "../sessionPods/pinTo.ts";
 import { containerSecurity, inMemory, podSecurityOf } from "../sessionPods/podSecurity.ts";
-import { pullSecretsOf } from "../sessionPods/pullSecrets.ts";
+import { componentLabels } from "../sessionPods/sessionPodLabels.ts";
+import { shortLivedPod } from "../sessionPods/shortLivedPod.ts";
 
-/** After this the cluster ends the pod, in case nobody is left to remove it; drivers have deadlines of their own. */
-export const longestSeconds = 150;
-
-const labels = {
-  "app.kubernetes.io/name": "joypod", "app.kubernetes.io/component": "node-test", "app.kubernetes.io/part-of": "joypod", "app.kubernetes.io/managed-by": "joypod-operator",
-};
+/** Drivers have deadlines of their own. */
+const longestSeconds = 150;
 
 /** Selects the pods of all tests. */
-export const nodeTestSelector = `app.kubernetes.io/component=${labels["app.kubernetes.io/component"]}`;
+export const nodeTestSelector = "app.kubernetes.io/component=node-test";
 
 /** Returns a short-lived pod on the node that sees of its GPU what a session's streamer sees, and has as few rights. */
 export function buildNodeTestPod(nodeName: string, namespace: string, config: SessionPodConfig): Draft<Pod> {
@@ -23,14 +20,9 @@ export function buildNodeTestPod(nodeName: string, namespace: string, config: Se
   const gpu = devicesOf("streamer", config.gpu, 1);
   const variables = { DISPLAY: ":99", PROFILE: config.gpu ? "gpu" : "software", DISPLAY_SERVER: config.displayServer, ...gpu.env };
   return {
-    metadata: { name: `node-test-${randomBytes(4).toString("hex")}`, namespace, labels: { ...config.labels, ...labels }, annotations: config.annotations },
+    metadata: { name: `node-test-${randomBytes(4).toString("hex")}`, namespace, labels: { ...config.labels, ...componentLabels("node-test") }, annotations: config.annotations },
     spec: {
-      restartPolicy: "Never",
-      activeDeadlineSeconds: longestSeconds,
-      terminationGracePeriodSeconds: 1,
-      automountServiceAccountToken: false,
-      enableServiceLinks: false,
-      ...pullSecretsOf(config),
+      ...shortLivedPod(longestSeconds, config),
       ...(config.runtimeClass === undefined ? {} : { runtimeClassName: config.runtimeClass }),
       securityContext: podSecurityOf(config.gpu),
       affinity: pinTo(nodeName),

@@ -5,9 +5,9 @@ import type { ResourceClient } from "#kube/resourceClient.ts";
 import type { Clock } from "#runtime/clock.ts";
 import type { SessionPodConfig } from "../config.ts";
 import { unschedulable } from "../sessionPods/podState.ts";
-import { removePod } from "../sessionPods/removePod.ts";
+import { removePod } from "../sessionPods/removePods.ts";
 import type { NodeResult } from "./nodeReport.ts";
-import { buildNodeTestPod, nodeTestSelector } from "./nodeTestPod.ts";
+import { buildNodeTestPod } from "./nodeTestPod.ts";
 
 export interface NodeTestDeps {
   pods: ResourceClient<Pod>;
@@ -44,12 +44,6 @@ async function runPod(nodeName: string, { pods, namespace, config, clock }: Node
   } finally {
     await removePod(pods, created);
   }
-}
-
-/** Removes what a test left behind that was killed. Throws KubeError. */
-export async function removeLeftovers({ pods, namespace }: Pick<NodeTestDeps, "pods" | "namespace">): Promise<void> {
-  const { items } = await pods.listAll({ namespace, labelSelector: nodeTestSelector });
-  await Promise.all(items.map((pod) => removePod(pods, pod)));
 }
 
 /** Undefined while there is something to wait for. */

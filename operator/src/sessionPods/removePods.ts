@@ -9,3 +9,9 @@ export async function removePod(pods: ResourceClient<Pod>, { metadata }: Pick<St
     if (!isNotFound(error) && !isConflict(error)) throw error;
   });
 }
+
+/** Does the same with all pods of the namespace that the labels select. Throws KubeError. */
+export async function removePods(pods: ResourceClient<Pod>, selection: { namespace: string; labelSelector: string }): Promise<void> {
+  const { items } = await pods.listAll(selection);
+  await Promise.all(items.map((pod) => removePod(pods, pod)));
+}
