@@ -2,7 +2,7 @@ import { hostname } from "node:os";
 import { type Event, events } from "./builtin.ts";
 import { type Clock, systemClock } from "#runtime/clock.ts";
 import { isNotFound, isTransient } from "./errors.ts";
-import { buildEvent, buildSeries, type EventNote, type EventSeries } from "./eventSeries.ts";
+import { buildEvent, buildSeries, subjectOf, type EventNote, type EventSeries } from "./eventSeries.ts";
 import { type Logger, silentLogger } from "#runtime/logger.ts";
 import type { KubeObject, ObjectRef, Stored } from "./object.ts";
 import { ResourceClient } from "./resourceClient.ts";
@@ -85,7 +85,7 @@ export class EventRecorder implements EventSink {
       return;
     }
     this.#series.delete(key);
-    this.#series.set(key, { regarding, event, count: 1, firstSeen: now, lastSeen: now, lastSeenMs: nowMs });
+    this.#series.set(key, { regarding: subjectOf(regarding), event, count: 1, firstSeen: now, lastSeen: now, lastSeenMs: nowMs });
     this.#forgetOldest();
     this.#enqueue(key, 0);
   }

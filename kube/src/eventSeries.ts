@@ -14,9 +14,17 @@ export interface EventNote {
   note: string;
 }
 
+/** What an event says of the object that it is about: a series outlives the object by minutes, and must not keep the whole of it. */
+export type EventSubject = Pick<Stored<KubeObject>, "apiVersion" | "kind"> & { metadata: Pick<Stored<KubeObject>["metadata"], "name" | "namespace" | "uid" | "resourceVersion"> };
+
+/** Returns what an event says of the object. */
+export function subjectOf({ apiVersion, kind, metadata: { name, namespace, uid, resourceVersion } }: Stored<KubeObject>): EventSubject {
+  return { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion } };
+}
+
 /** One event and how often it has been seen; the same event again is counted up, not written anew. */
 export interface EventSeries {
-  regarding: Stored<KubeObject>;
+  regarding: EventSubject;
   event: EventNote;
   count: number;
   firstSeen: Date;

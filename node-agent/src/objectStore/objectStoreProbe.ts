@@ -1,4 +1,5 @@
-import { slept, type Clock } from "#runtime/clock.ts";
+import { slept, systemClock, type Clock } from "#runtime/clock.ts";
+import { withDeadline } from "#runtime/deadline.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { objectStoreSentence } from "#s3/objectStoreFailure.ts";
 import type { ObjectStore } from "./objectStore.ts";
@@ -54,7 +55,7 @@ export class ObjectStoreProbe {
     const { objectStore, bucket, logger, onChange } = this.#options;
     const before = this.#state;
     try {
-      await objectStore.probe(bucket, AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(deadlineMs)]));
+      await withDeadline({ clock: systemClock, ms: deadlineMs, what: "The object store's response", signal: this.#stopping.signal }, (signal) => objectStore.probe(bucket, signal));
       this.#state = { isReachable: true, message: "The object store answers." };
     } catch (error) {
       if (this.#stopping.signal.aborted) return;

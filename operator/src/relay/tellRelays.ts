@@ -1,6 +1,7 @@
 import { lookup } from "node:dns/promises";
 import { isIPv6 } from "node:net";
-import type { Clock } from "#runtime/clock.ts";
+import { systemClock, type Clock } from "#runtime/clock.ts";
+import { withDeadline } from "#runtime/deadline.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { addressesOf, announcedAddresses } from "../nodes/addresses.ts";
 import { gameNodesNotice } from "./gameNodesNotice.ts";
@@ -28,9 +29,9 @@ export async function tellRelays({ cluster, clock, announceAddresses, relay, met
     throw error;
   });
   const told = await Promise.allSettled(relays.map(async ({ address }) => {
-    const response = await fetch(`http://${isIPv6(address) ? `[${address}]` : address}:${relay.port}/game-nodes`, {
-      method: "PUT", ...notice, redirect: "error", signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
-    });
+    const url = `http://${isIPv6(address) ? `[${address}]` : address}:${relay.port}/game-nodes`;
+    const response = await withDeadline({ clock: systemClock, ms: timeoutMs, what: `The response of the relay at ${address}`, signal },
+      (deadline) => fetch(url, { method: "PUT", ...notice, redirect: "error", signal: deadline }));
     if (!response.ok) throw new Error(`${address} responded with status ${response.status}.`);
   }));
   const failures = told.flatMap((result) => (result.status === "rejected" ? [result.reason as unknown] : []));

@@ -1,4 +1,6 @@
 import { isIPv6 } from "node:net";
+import { systemClock } from "#runtime/clock.ts";
+import { withDeadline } from "#runtime/deadline.ts";
 import { signalPort, StreamerStatus } from "#contracts/stream.ts";
 
 /** A streamer that runs responds at once, and it is asked again soon. */
@@ -15,10 +17,10 @@ export interface AskedStreamer {
 /** Returns what the streamer says of itself: a claim, for a game may have broken into it. Throws when it does not respond within a second. */
 export async function askStreamer({ podIp, ticket }: AskedStreamer, signal: AbortSignal): Promise<StreamerStatus> {
   const url = `http://${isIPv6(podIp) ? `[${podIp}]` : podIp}:${signalPort}/status`;
-  const response = await fetch(url, {
-    headers: { authorization: `Bearer ${ticket}` }, redirect: "error", signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+  return withDeadline({ clock: systemClock, ms: timeoutMs, what: "The streamer's response", signal }, async (deadline) => {
+    const response = await fetch(url, { headers: { authorization: `Bearer ${ticket}` }, redirect: "error", signal: deadline });
+    return StreamerStatus.parse(JSON.parse(await readBounded(response)));
   });
-  return StreamerStatus.parse(JSON.parse(await readBounded(response)));
 }
 
 async function readBounded({ body }: Response): Promise<string> {

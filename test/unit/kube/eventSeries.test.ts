@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { buildEvent, buildSeries, type EventSeries } from "#kube/eventSeries.ts";
+import { buildEvent, buildSeries, subjectOf, type EventSeries } from "#kube/eventSeries.ts";
 import { TokenBuckets } from "#kube/tokenBuckets.ts";
 import { aStored } from "#test/factories/stored.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";
@@ -9,6 +9,14 @@ const time = new Date("2030-01-01T00:00:00.123Z");
 const aSeries = (part: Partial<EventSeries> = {}): EventSeries => ({
   regarding: aStored({ name: "a", resourceVersion: "7" }), event: { type: "Normal", reason: "Downloaded", action: "Download", note: "Done." },
   count: 1, firstSeen: time, lastSeen: time, lastSeenMs: 0, ...part,
+});
+
+describe("subjectOf", () => {
+  it("keeps nothing of an object but its name, its kind and its version", () => {
+    const { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion } } = aStored({ name: "a" });
+    const object = { ...aStored({ name: "a" }), spec: { large: "x".repeat(1000) }, status: { conditions: [] } };
+    expect(subjectOf(object)).to.deep.equal({ apiVersion, kind, metadata: { name, namespace, uid, resourceVersion } });
+  });
 });
 
 describe("buildEvent", () => {
