@@ -57,6 +57,9 @@ export class Tokens {
   readonly #remembered = new Map<string, TokenClaims>();
   /** The last renewal of each remembered token, by its claims. */
   readonly #renewals = new WeakMap<object, IssuedToken & { iat: number; exp: number }>();
+  /** Each remembered token, and the one that it took the place of, by its claims. */
+  readonly #tokens = new WeakMap<object, string>();
+  readonly #replaced = new WeakMap<object, string>();
   readonly #verifyCookie: (ctx: TokenContext, next: () => Promise<void>) => Promise<void>;
 
   constructor({ signingKeys, lifetimeSeconds, cookie, clock }: TokensOptions) {
@@ -92,6 +95,7 @@ export class Tokens {
     const renewed = { sub, name, email, sid, iat, exp };
     const issued = { token: this.#sign(renewed), expiresAt: new Date(exp * 1000), iat, exp };
     this.#remember(issued.token, renewed);
+    this.#forgetObsolete(claims, renewed, before);
     this.#renewals.set(claims, issued);
     this.#renewals.set(renewed, issued);
     return issued;
@@ -122,8 +126,21 @@ export class Tokens {
     return jsonwebtoken.sign(claims, key, { algorithm: "HS256", keyid: this.#newestKid });
   }
 
+  /**
+   * Forgets what the token with these claims took the place of, since the browser has sent the newer one, and an earlier renewal of it, since it sent the
+   * older one again. Else each second in which a page asks would leave a token behind, and push out those of players whose pages ask seldom.
+   */
+  #forgetObsolete(claims: object, renewed: object, before: IssuedToken | undefined): void {
+    const current = this.#tokens.get(claims);
+    const replaced = this.#replaced.get(claims);
+    if (replaced !== undefined) this.#remembered.delete(replaced);
+    if (before !== undefined && before.token !== current) this.#remembered.delete(before.token);
+    if (current !== undefined) this.#replaced.set(renewed, current);
+  }
+
   #remember(token: string, claims: TokenClaims): void {
     this.#remembered.set(token, claims);
+    this.#tokens.set(claims, token);
     for (const oldest of this.#remembered.keys()) {
       if (this.#remembered.size <= rememberedMax) break;
       this.#remembered.delete(oldest);
