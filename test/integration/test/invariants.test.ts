@@ -12,7 +12,7 @@ import { directStores } from "#test/support/invariants/directStores.ts";
 import { invariantHooks } from "#test/support/invariants/invariantHooks.ts";
 import type { InvariantStores } from "#test/support/invariants/invariantStores.ts";
 import { Invariants } from "#test/support/invariants/invariants.ts";
-import { startMinio, type TestMinio } from "#test/support/stores/minio.ts";
+import { sharedMinio, type TestMinio } from "#test/support/stores/minio.ts";
 import { aGame, aGameSessionRow, aSaveSlot, aUser, type TestGame } from "../../factories/catalog.ts";
 import { aGameSessionSpec } from "../../factories/gameSession.ts";
 
@@ -33,7 +33,7 @@ describe("the checks of what holds at every moment", () => {
   let nowMs = 0;
 
   before(async () => {
-    [server, minio] = await Promise.all([sharedKubeApiServer(), startMinio()]);
+    [server, minio] = await Promise.all([sharedKubeApiServer(), sharedMinio()]);
     sessions = new ResourceClient(server.admin, gameSessions);
     pods = new ResourceClient(server.admin, podType);
   });

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { parseAllDocuments } from "yaml";
-import { programPath, repositoryRoot } from "../processes/programs.ts";
+import { noCollections, programPath, repositoryRoot } from "../processes/programs.ts";
 
 const run = promisify(execFile);
 
@@ -75,7 +75,7 @@ function template({ release = "joypod", namespace = "joypod" }: Release, args: r
 }
 
 async function helm(...args: string[]): Promise<string> {
-  const env = { ...process.env, KUBECONFIG: "/nonexistent" };
+  const env = { ...process.env, ...noCollections, KUBECONFIG: "/nonexistent" };
   return (await run(await programPath("helm"), args, { env, maxBuffer: 64 * 2 ** 20 })).stdout;
 }
 

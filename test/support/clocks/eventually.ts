@@ -4,7 +4,7 @@ import { inspect } from "node:util";
 export interface EventuallyOptions {
   /** How long to keep trying, in milliseconds. */
   timeoutMs?: number;
-  /** Pause between tries, in milliseconds. */
+  /** Pause between tries, in milliseconds; else a tenth of the time that has been waited so far, from 10 to 100. */
   intervalMs?: number;
   /** What is being waited for, for the failure's first line. */
   what?: string;
@@ -16,9 +16,9 @@ export interface EventuallyOptions {
  */
 export async function eventually<T>(
   attempt: () => T | Promise<T>,
-  { timeoutMs = 10_000, intervalMs = 50, what = "the expected state" }: EventuallyOptions = {},
+  { timeoutMs = 10_000, intervalMs, what = "the expected state" }: EventuallyOptions = {},
 ): Promise<Exclude<T, undefined | false>> {
-  const deadline = performance.now() + timeoutMs;
+  const began = performance.now();
   let last: unknown;
   for (;;) {
     try {
@@ -28,10 +28,11 @@ export async function eventually<T>(
     } catch (error) {
       last = error;
     }
-    if (performance.now() >= deadline) {
+    const waitedMs = performance.now() - began;
+    if (waitedMs >= timeoutMs) {
       throw new Error(`Gave up waiting for ${what} after ${timeoutMs} ms; last seen: ${describe(last)}`, { cause: last });
     }
-    await delay(intervalMs);
+    await delay(intervalMs ?? Math.min(Math.max(waitedMs / 10, 10), 100));
   }
 }
 

@@ -15,7 +15,7 @@ import { base64Of, CertificateAuthority, type KeyPair } from "../http/certificat
 import { ChildProgram, freePort } from "../processes/childProgram.ts";
 import { eventually } from "../clocks/eventually.ts";
 import { grant } from "./kubeRoles.ts";
-import { programPath, repositoryRoot } from "../processes/programs.ts";
+import { programPath, rareCollections, repositoryRoot } from "../processes/programs.ts";
 
 const install = "run `make programs`, which builds it.";
 
@@ -209,6 +209,7 @@ async function startEtcd(directory: string): Promise<{ program: ChildProgram; ur
       `--listen-peer-urls=${peerUrl}`, `--initial-advertise-peer-urls=${peerUrl}`, `--initial-cluster=default=${peerUrl}`,
       "--unsafe-no-fsync", "--log-level=warn",
     ],
+    env: { ...process.env, ...rareCollections },
     isReady: async () => (await fetch(`${url}/health`)).ok,
     install,
   });
@@ -234,6 +235,7 @@ async function startApiServer(
       // Pods need no "default" account here, which a controller would have to make.
       "--disable-admission-plugins=ServiceAccount", "--allow-privileged=true", "--endpoint-reconciler-type=none",
     ],
+    env: { ...process.env, ...rareCollections },
     isReady: () => isServing(port, authority, probe),
     install,
   });

@@ -24,7 +24,7 @@ import { freePort } from "../processes/childProgram.ts";
 import { sharedKubeApiServer, type KubeApiServer } from "../cluster/kubeApiServer.ts";
 import { grant } from "../cluster/kubeRoles.ts";
 import { checkAgainstDocument } from "../openapi/documentCheck.ts";
-import { startMinio, type TestMinio } from "../stores/minio.ts";
+import { sharedMinio, type TestMinio } from "../stores/minio.ts";
 import { createTestDatabase, type TestDatabase } from "../stores/postgres.ts";
 import { sharedRedis } from "../stores/redis.ts";
 
@@ -78,7 +78,7 @@ export class TestApi {
     const cleanUps: (() => Promise<void> | void)[] = [];
     const database = options.database ?? await createTestDatabase();
     if (options.database === undefined) cleanUps.push(() => database.drop());
-    const minio = options.minio === true ? await startMinio() : undefined;
+    const minio = options.minio === true ? await sharedMinio() : undefined;
     if (minio !== undefined) cleanUps.push(() => minio.remove());
     const cluster = options.kube === true ? await clusterForApi(options) : { env: { KUBECONFIG: deadKubeconfig(cleanUps) }, kube: undefined };
     const redisUrl = options.redisUrl ?? `${(await sharedRedis()).url}/${nextRedisDatabase++}`;

@@ -7,7 +7,7 @@ import { startFaultProxy, type FaultProxy } from "../cluster/faultProxy.ts";
 import { FaultyApi } from "../cluster/faultyApi.ts";
 import { sharedKubeApiServer } from "../cluster/kubeApiServer.ts";
 import { TestApi } from "../http/api.ts";
-import { startMinio, type TestMinio } from "../stores/minio.ts";
+import { sharedMinio, type TestMinio } from "../stores/minio.ts";
 import { eventually } from "../clocks/eventually.ts";
 import { historyRule } from "./savesModel.ts";
 
@@ -37,7 +37,7 @@ export class SavesFixture {
   }
 
   static async start(): Promise<SavesFixture> {
-    const [minio, server] = await Promise.all([startMinio(), sharedKubeApiServer()]);
+    const [minio, server] = await Promise.all([sharedMinio(), sharedKubeApiServer()]);
     const [proxy, cluster] = await Promise.all([startFaultProxy(minio.endpoint), FaultyApi.start(server)]);
     const directory = mkdtempSync(join(tmpdir(), "joypod-kubeconfig-"));
     const kubeconfig = join(directory, "config");

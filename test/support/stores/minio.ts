@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { copyFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
@@ -8,9 +9,9 @@ import { Client } from "minio";
 import type { KeyPair } from "../http/certificates.ts";
 import { eventually } from "../clocks/eventually.ts";
 import { ChildProgram, freePort } from "../processes/childProgram.ts";
-import { programPath } from "../processes/programs.ts";
+import { programPath, rareCollections } from "../processes/programs.ts";
 
-/** A private MinIO on the loopback with one empty bucket. */
+/** A MinIO on the loopback with one empty bucket that nobody else uses. */
 export interface TestMinio {
   endpoint: string;
   region: string;
@@ -26,7 +27,7 @@ export interface TestMinio {
   freeze(): void;
   /** Lets it go on, and waits until it has done what callers asked for that have given up since: it may store something yet. */
   resume(): Promise<void>;
-  /** Ends the server and removes its data. */
+  /** Removes the bucket with its objects, and ends the server unless it is the run's. */
   remove(): Promise<void>;
 }
 
@@ -39,6 +40,27 @@ export interface MinioOptions {
   env?: Record<string, string>;
 }
 
+let shared: Promise<TestMinio> | undefined;
+
+/**
+ * A bucket of the caller's own in the run's one MinIO, which is started when first asked for. Who stops or freezes it lets it go on before the test
+ * ends; it ends with the test process.
+ */
+export async function sharedMinio(): Promise<TestMinio> {
+  const server = await (shared ??= startMinio());
+  const bucket = `test-${randomBytes(6).toString("hex")}`;
+  await server.client.makeBucket(bucket, server.region);
+  return { ...server, bucket, remove: () => removeBucket(server.client, bucket) };
+}
+
+async function removeBucket(client: Client, bucket: string): Promise<void> {
+  const names: string[] = [];
+  for await (const { name } of client.listObjectsV2(bucket, "", true) as AsyncIterable<{ name?: string }>) if (name !== undefined) names.push(name);
+  await client.removeObjects(bucket, names);
+  await client.removeBucket(bucket);
+}
+
+/** Starts a MinIO of the caller's own, with options of its own. */
 export async function startMinio({ bucket = "joypod-test", tls, env = {} }: MinioOptions = {}): Promise<TestMinio> {
   const data = mkdtempSync(join(tmpdir(), "joypod-minio-"));
   const port = await freePort();
@@ -48,7 +70,7 @@ export async function startMinio({ bucket = "joypod-test", tls, env = {} }: Mini
   const server = new ChildProgram({
     command: await programPath("minio"),
     args: ["server", "--quiet", "--address", `127.0.0.1:${port}`, ...(tls === undefined ? [] : ["--certs-dir", certificatesFolder(tls.pair)]), data],
-    env: { ...process.env, MINIO_ROOT_USER: keys.accessKey, MINIO_ROOT_PASSWORD: keys.secretKey, MINIO_BROWSER: "off", MINIO_UPDATE: "off", ...env },
+    env: { ...process.env, ...rareCollections, MINIO_ROOT_USER: keys.accessKey, MINIO_ROOT_PASSWORD: keys.secretKey, MINIO_BROWSER: "off", MINIO_UPDATE: "off", ...env },
     isReady: () => isReady(`${endpoint}/minio/health/ready`, agent),
     install: "run `make programs`, which builds it from its Go module",
   });
