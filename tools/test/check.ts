@@ -43,7 +43,7 @@ export async function runCheck(options: CheckOptions): Promise<CheckResult> {
  * the others. If they pass then, they count as passed, and are told as unstable: a race, in them or in what they test, that somebody has to mend.
  */
 export async function runTests(options: TestsOptions): Promise<CheckResult> {
-  const { brokeDown, ...first } = await runMocha(options);
+  const { brokeDown, ...first } = await runMocha({ ...options, env: { ...options.env, JOYPOD_TRACES: "no" } });
   if (brokeDown || first.failed === 0 || first.failed > retriedAtMost) return first;
   say(options, `\n== ${options.name}: what failed, once more\n`);
   const [program, ...args] = options.command;

@@ -1,7 +1,7 @@
 import type { Browser, BrowserContext } from "playwright-core";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { launchBrowser, tracing } from "#test/support/browser/browser.ts";
+import { launchBrowser, startTrace } from "#test/support/browser/browser.ts";
 import { pageScript } from "#test/support/browser/pageScripts.ts";
 import { repositoryRoot } from "#test/support/processes/programs.ts";
 import { GamePage } from "./gamePage.ts";
@@ -24,7 +24,8 @@ export function playersOfSuite(): Players {
 /** The signed-in players of one test, each with a browser profile of their own. */
 export class Players {
   readonly #contexts: BrowserContext[] = [];
-  readonly #traced = new WeakSet<BrowserContext>();
+  /** What ends the traces of those that have one. */
+  readonly #endTrace = new WeakMap<BrowserContext, (file?: string) => Promise<void>>();
   #browser: Browser | undefined;
 
   /** A new player, signed in and looking at the catalogue. What is measured is not traced: that costs the page more than most of what it does. */
@@ -34,10 +35,7 @@ export class Players {
     this.#browser ??= await launchBrowser();
     const context = await this.#browser.newContext({ viewport: { width: 1280, height: 720 } });
     this.#contexts.push(context);
-    if (isTraced) {
-      await context.tracing.start(tracing);
-      this.#traced.add(context);
-    }
+    if (isTraced) this.#endTrace.set(context, await startTrace(context));
     await context.addInitScript(await pageScript("probe"));
     const page = await context.newPage();
     page.setDefaultTimeout(30_000);
@@ -54,7 +52,7 @@ export class Players {
     if (isFailed) await keepEvidence(name, this.#contexts);
     for (const context of this.#contexts.splice(0)) {
       await stopSessions(context).catch(() => undefined);
-      if (this.#traced.has(context)) await context.tracing.stop(isFailed ? { path: join(results, `${name}.zip`) } : {});
+      await this.#endTrace.get(context)?.(isFailed ? join(results, `${name}.zip`) : undefined);
       await context.close();
     }
   }

@@ -12,7 +12,17 @@ const quietFlags = [
 ];
 
 /** What a failed test's trace has: the page at each step. A film of it would have each picture of a stream encoded once more. */
-export const tracing = { screenshots: false, snapshots: true } as const;
+const tracing = { screenshots: false, snapshots: true } as const;
+
+/** Traces cost pages much of their time, so `make test` makes them only where it runs again what has failed. */
+const isTracing = process.env["JOYPOD_TRACES"] !== "no";
+
+/** Begins the trace of a window; resolves with what ends it, and keeps it in a file where one is named. */
+export async function startTrace(context: BrowserContext): Promise<(file?: string) => Promise<void>> {
+  if (!isTracing) return () => Promise.resolve();
+  await context.tracing.start(tracing);
+  return (path) => context.tracing.stop(path === undefined ? {} : { path });
+}
 
 /** A browser window of its own: own cookies, own trace. */
 export interface TestWindow {
@@ -45,7 +55,7 @@ export async function launchBrowser({ executablePath: starter, flags = [] }: Bro
 /** Opens a window at `baseUrl`; `name` is what its files are called when the test fails. */
 export async function openWindow(browser: Browser, { baseUrl, name }: { baseUrl: string; name: string }): Promise<TestWindow> {
   const context = await browser.newContext({ baseURL: baseUrl, viewport: { width: 1280, height: 720 }, ignoreHTTPSErrors: true });
-  await context.tracing.start(tracing);
+  const endTrace = await startTrace(context);
   const page = await context.newPage();
   const messages: string[] = [];
   page.on("console", (message) => messages.push(`${message.type()}: ${message.text()}`));
@@ -55,18 +65,18 @@ export async function openWindow(browser: Browser, { baseUrl, name }: { baseUrl:
     context,
     messages,
     close: async ({ failed }) => {
-      if (failed) await keepEvidence(page, context, messages, name);
-      else await context.tracing.stop();
+      if (failed) await keepEvidence(page, endTrace, messages, name);
+      else await endTrace();
       await context.close();
     },
   };
 }
 
-async function keepEvidence(page: Page, context: BrowserContext, messages: readonly string[], name: string): Promise<void> {
+async function keepEvidence(page: Page, endTrace: (file: string) => Promise<void>, messages: readonly string[], name: string): Promise<void> {
   const base = join(resultsFolder, name.replaceAll(/[^A-Za-z0-9]+/g, "-"));
   await mkdir(resultsFolder, { recursive: true });
   // A page that crashed has no picture; the trace is worth keeping all the same.
   await page.screenshot({ path: `${base}.png` }).catch((error: unknown) => console.error("No screenshot could be taken.", error));
-  await context.tracing.stop({ path: `${base}.trace.zip` });
-  console.error(`The page's screenshot and trace are in ${base}.*; its last messages: ${messages.slice(-20).join("\n")}`);
+  await endTrace(`${base}.trace.zip`);
+  console.error(`The page's screenshot and its trace, if there is one, are in ${base}.*; its last messages: ${messages.slice(-20).join("\n")}`);
 }
