@@ -17,11 +17,12 @@ describe("a game that floods memory, log and display", () => {
   });
 
   it("ends at its own memory limit, or fills a log of bounded size, and its neighbour's stream goes on", async () => {
-    const slugs = await publishHostile("memory", "shm", "output");
-    const neighbour = await Neighbour.moveIn(players);
+    const [slugs, neighbour] = await Promise.all([publishHostile("memory", "shm", "output"), Neighbour.moveIn(players)]);
     const [memory, shm, output] = await Promise.all([launch(slugs.memory), launch(slugs.shm), launch(slugs.output)]);
+    // It writes for half a minute, in which the others come to their ends.
+    await output.begin();
     await Promise.all([memory.storesProgress(), shm.storesProgress()]);
-    await Promise.all([memory, shm, output].map((session) => session.begin()));
+    await Promise.all([memory.begin(), shm.begin()]);
 
     for (const session of [memory, shm]) {
       const { status } = await session.finish({ isAsked: false });

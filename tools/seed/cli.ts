@@ -17,6 +17,11 @@ export class JoypodCli {
     await this.#run(["user", "create", "--email", email, "--name", name, "--password-stdin", "--json"], password);
   }
 
+  /** Creates players with bcrypt hashes that are there already. */
+  async importUsers(users: readonly { email: string; name: string; passwordHash: string }[]): Promise<void> {
+    await this.#run(["user", "import", "--json"], users.map((user) => `${JSON.stringify(user)}\n`).join(""));
+  }
+
   async createPartner(name: string): Promise<void> {
     await this.#run(["partner", "create", "--name", name, "--json"]);
   }

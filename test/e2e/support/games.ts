@@ -11,8 +11,16 @@ import { platform, type Platform } from "./platform.ts";
 
 const run = promisify(execFile);
 
+const archives = new Map<string, Promise<string>>();
+
 /** Path of the archive of a game under games/, made when it is not there. */
-export async function gameArchive(game: string): Promise<string> {
+export function gameArchive(game: string): Promise<string> {
+  const archive = archives.get(game) ?? buildGame(game);
+  archives.set(game, archive);
+  return archive;
+}
+
+async function buildGame(game: string): Promise<string> {
   const { stdout } = await run(join(repositoryRoot, "games/build.sh"), [game], { timeout: 20 * 60_000 });
   return stdout.trim();
 }
@@ -49,12 +57,12 @@ async function publishCard(fields: Pick<Partial<RegisterGameRequest>, "resources
 }
 
 /**
- * Registers a game under games/ for a partner of its own, with these fields in place of its own, uploads the archive, and waits until every node holds it:
+ * Registers a game under games/ for the run's partner, with these fields in place of its own, uploads the archive, and waits until every node holds it:
  * on the platform under test, or on another one. Returns how many nodes these are.
  */
 export async function publishGame(game: string, fields: Partial<RegisterGameRequest> & { slug: string }, archive: string, on?: PartnersPlatform): Promise<number> {
   const { slug } = fields;
-  const partner = await newPartner(on ?? await platform(), `Studio of ${slug}`);
+  const partner = await partnerOf(on ?? await platform());
   await partner.register(RegisterGameRequest.parse({ ...await gameMetadata(game), ...fields }));
   await partner.upload(slug, archive);
   return eventually(async () => {
@@ -66,8 +74,17 @@ export async function publishGame(game: string, fields: Partial<RegisterGameRequ
 /** Where partners publish, and who admits them. */
 type PartnersPlatform = Pick<Platform, "baseUrl" | "cli">;
 
-/** A partner of this run alone, over the partner interface. */
-async function newPartner({ baseUrl, cli }: PartnersPlatform, name: string): Promise<PartnerClient> {
+const partners = new Map<string, Promise<PartnerClient>>();
+
+/** The one partner that this run has on a platform, over the partner interface. */
+function partnerOf(on: PartnersPlatform): Promise<PartnerClient> {
+  const partner = partners.get(on.baseUrl) ?? newPartner(on);
+  partners.set(on.baseUrl, partner);
+  return partner;
+}
+
+async function newPartner({ baseUrl, cli }: PartnersPlatform): Promise<PartnerClient> {
+  const name = `Studio ${randomBytes(3).toString("hex")}`;
   await cli.createPartner(name);
   return new PartnerClient(baseUrl, await cli.createPartnerKey(name));
 }

@@ -2,10 +2,10 @@ import { expect } from "chai";
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { PlayerHttp } from "#test/support/http/playerHttp.ts";
-import { fakeGpuPath, fakeGpuResource, fakeGpuShares, offerFakeGpus, removeFakeGpus } from "./support/fakeGpus.ts";
-import { publishTestCard } from "./support/games.ts";
-import { platform, sessionsNamespace, type Platform } from "./support/platform.ts";
-import { rollBackRelease, testRelease, upgradeRelease } from "./support/release.ts";
+import { fakeGpuPath, fakeGpuResource, fakeGpuShares, offerFakeGpus, removeFakeGpus } from "../../e2e/support/fakeGpus.ts";
+import { publishTestCard } from "../../e2e/support/games.ts";
+import { platform, sessionsNamespace, type Platform } from "../../e2e/support/platform.ts";
+import { rollBackRelease, testRelease, upgradeRelease } from "../../e2e/support/release.ts";
 
 /** Well below the idle timeout of test/e2e/values.yaml. */
 const keepaliveMs = 15_000;
