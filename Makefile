@@ -106,7 +106,7 @@ prerequisites: ## install the Debian packages that tests need
 .PHONY: help
 help: ## this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
-	@printf '\nVariables: JOYPOD_CLUSTER (name, default joypod; joypod-test for make test), JOYPOD_WEB_PORT, JOYPOD_GAME_NODES (of a new cluster, default 2), JOYPOD_CACHE, JOYPOD_FROM_SOURCE (yes or no; else what the machine can do), JOYPOD_HELM_VALUES (a file), JOYPOD_KUBE_CONTEXT with JOYPOD_IMAGE_REPOSITORY and JOYPOD_BASE_URL, JOYPOD_KEEP (tests keep their cluster)\n'
+	@printf '\nVariables: JOYPOD_CLUSTER (name, default joypod; joypod-test for make test), JOYPOD_WEB_PORT, JOYPOD_GAME_NODES (of a new cluster, default 2), JOYPOD_CACHE, JOYPOD_FROM_SOURCE (yes or no; else what the machine can do), JOYPOD_HELM_VALUES (a file), JOYPOD_DEMO_GAMES (folders of games/), JOYPOD_KUBE_CONTEXT with JOYPOD_IMAGE_REPOSITORY and JOYPOD_BASE_URL, JOYPOD_KEEP (tests keep their cluster)\n'
 
 # node_modules and what is generated into the source tree but not committed.
 .PHONY: ready

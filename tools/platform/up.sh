@@ -9,7 +9,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../cluster/cluster.sh"
 . "$here/release.sh"
 
-games=(thequestion supertux)
+read -ra games <<<"${JOYPOD_DEMO_GAMES:-thequestion supertux}"
 
 # The game image packs the games, so its nodes and its archives agree about the libraries it has.
 buildGames() { "$repositoryRoot/games/build.sh" "${games[@]}"; }

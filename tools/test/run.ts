@@ -2,11 +2,11 @@
 // failing check hides no other. One or two tests of a tier that fail are run once more by themselves; what passes then is told as unstable. Two
 // processors are the measure: what plays games has the machine to itself, since a busy one fails its tests.
 //
-//   1. programs and images      beside: the short checks, lint, types, unit tests
-//   2. integration, two lanes that share nothing
+//   1. programs and images      beside: lint, and beside both: types, the short checks, unit tests
+//   2. integration, three lanes that share nothing
 //   3. streams, whose rates are measured
-//   4. the platform on a cluster of its own name (JOYPOD_CLUSTER, default joypod-test), and sessions on it, also of games that attack their neighbours
-//   5. the install guide on another cluster
+//   4. the install guide on a cluster of its own      beside: the platform on another one (JOYPOD_CLUSTER, default joypod-test)
+//   5. sessions on the platform, also of games that attack their neighbours
 //
 // The cluster is made when it is needed, for an idle one takes a tenth of the machine, and removed at the end unless JOYPOD_KEEP is set. What takes
 // many minutes by its nature is in tools/test/long.sh.
@@ -14,7 +14,7 @@ import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { endRunningChecks, runCheck, runTests, type CheckOptions, type CheckResult, type Failure, type TestsOptions } from "./check.ts";
 
-type Tier = "unit" | "integration:api" | "integration:others" | "integration:streams" | "e2e:sessions" | "e2e:install";
+type Tier = "unit" | "integration:api" | "integration:cluster" | "integration:others" | "integration:streams" | "e2e:sessions" | "e2e:install";
 
 const root = join(import.meta.dirname, "../..");
 const results = join(root, "test-results");
@@ -35,24 +35,25 @@ const done: CheckResult[] = [];
 const prepared = inBackground({
   name: "programs and images", command: ["tools/test/prepare.sh"], timeoutMinutes: 60, env: { ...cluster, JOYPOD_KEEP: keep ? "yes" : "" },
 });
-const typed = inBackground({ name: "typecheck", command: ["npm", "run", "--silent", "typecheck"], timeoutMinutes: 15 });
-await check("lint", ["npm", "run", "--silent", "lint"], 15);
-await typed.end();
+const linted = inBackground({ name: "lint", command: ["npm", "run", "--silent", "lint"], timeoutMinutes: 15 });
+await check("typecheck", ["npm", "run", "--silent", "typecheck"], 15);
 await check("generated files", ["tools/manifests/verify.sh"], 5);
 await check("shell scripts", ["tools/test/lintShell.sh"], 5);
 await check("known vulnerabilities", ["tools/supplyChain/audit.sh"], 5);
 await check("bill of materials", ["tools/supplyChain/sbom.sh"], 5);
 await tests("unit", 15);
+await linted.end();
 await prepared.end();
 
-const others = inBackground(mochaCheck("integration:others", { timeoutMinutes: 40 }));
+const besideIt = (["integration:cluster", "integration:others"] as const).map((tier) => inBackground(mochaCheck(tier, { timeoutMinutes: 40 })));
 await tests("integration:api", 40);
-await others.end();
+for (const tier of besideIt) await tier.end();
 await tests("integration:streams", 20);
 
-await check("platform", ["tools/platform/up.sh"], 30, { ...cluster, JOYPOD_HELM_VALUES: join(root, "test/e2e/values.yaml") });
+const install = inBackground(mochaCheck("e2e:install", { timeoutMinutes: 30, env: cluster }));
+await check("platform", ["tools/platform/up.sh"], 30, { ...cluster, JOYPOD_HELM_VALUES: join(root, "test/e2e/values.yaml"), JOYPOD_DEMO_GAMES: "thequestion" });
+await install.end();
 await tests("e2e:sessions", 60, cluster);
-await tests("e2e:install", 30, cluster);
 if (!keep) await runCheck({ name: "clean-up", command: ["tools/cluster/delete.sh"], timeoutMinutes: 5, env: cluster });
 
 console.log("");
