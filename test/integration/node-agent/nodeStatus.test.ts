@@ -1,10 +1,15 @@
 import { expect } from "chai";
 import { installationLabel } from "#contracts/crd/installation.ts";
 import { conditionStatusOf } from "#test/support/cluster/conditionStatusOf.ts";
+import { systemClock } from "#runtime/clock.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
+import { JumpClock } from "#test/support/clocks/jumpClock.ts";
 import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
 import { storeArchive } from "#test/support/stores/storedArchive.ts";
 import { aTarGz } from "#test/factories/tarArchive.ts";
+
+/** How often an agent asks the object store whether it is there. */
+const probeEveryMs = 10_000;
 
 describe("Node agent: status of its node", function () {
   this.timeout(60_000);
@@ -63,10 +68,12 @@ describe("Node agent: status of its node", function () {
 
   it("downloads what is desired later, and shows what is in use", async () => {
     await fixture.createGameNode();
-    await fixture.startAgent();
+    const clock = new JumpClock();
+    await fixture.startAgent({}, { clock, requestClock: systemClock });
     const source = await fixture.createGame();
     await fixture.nodes.mergePatch({ name: fixture.node }, { spec: { desired: [{ digest: source.sha256, source, priority: 0, pinned: true, hold: false }] } });
     const entry = (inUse: boolean) => eventually(async () => {
+      clock.jump(1000);
       const found = (await fixture.gameNode()).status?.cache?.entries[0];
       return found?.state === "Ready" && found.inUse === inUse;
     }, { timeoutMs: 25_000, what: `the game to be ready, in use: ${inUse}` });
@@ -85,11 +92,13 @@ describe("Node agent: status of its node", function () {
 
   it("says that the object store is unavailable", async () => {
     await fixture.createGameNode();
-    await fixture.startAgent();
+    const clock = new JumpClock();
+    await fixture.startAgent({}, { clock, requestClock: systemClock });
     const isReachable = (expected: string) => eventually(async () => conditionStatusOf(await fixture.gameNode(), "StoreReachable") === expected,
       { timeoutMs: 30_000, what: `StoreReachable to be ${expected}` });
     await isReachable("True");
     fixture.proxy.fault = () => ({ status: 503 });
+    clock.jump(probeEveryMs);
     await isReachable("False");
   });
 });

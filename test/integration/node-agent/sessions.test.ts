@@ -6,8 +6,11 @@ import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
 import { contentDirectory, sessionDirectory, sessionUserId } from "#contracts/nodeLayout.ts";
 import { aTarGz } from "#test/factories/tarArchive.ts";
+import { systemClock } from "#runtime/clock.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
+import { JumpClock } from "#test/support/clocks/jumpClock.ts";
 import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
+import { retryMs } from "#node-agent/sessions/steps/step.ts";
 import { sha256Of } from "#test/support/stores/storedArchive.ts";
 
 describe("Node agent: sessions", function () {
@@ -175,7 +178,8 @@ describe("Node agent: sessions", function () {
   });
 
   it("reports once that a save cannot be stored, however often it is tried", async () => {
-    await fixture.startAgent();
+    const clock = new JumpClock();
+    await fixture.startAgent({}, { clock, requestClock: systemClock });
     const name = await aRunningSession();
     writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
     await storedSave(name, 1);
@@ -184,9 +188,10 @@ describe("Node agent: sessions", function () {
     await fixture.condition(name, "SavePersisted", "False", "StoreRefused");
     const attempts = (): number => fixture.proxy.requests.filter(({ method }) => method === "PUT").length;
     const [before, { metadata: { resourceVersion } }] = [attempts(), await fixture.session(name)];
-    await eventually(() => attempts() >= before + 3, { timeoutMs: 30_000, what: "further attempts" });
+    await eventually(() => { clock.jump(1000); return attempts() >= before + 3; }, { timeoutMs: 30_000, what: "further attempts" });
     expect((await fixture.session(name)).metadata.resourceVersion, "writes of the status").to.equal(resourceVersion);
     fixture.proxy.fault = undefined;
+    clock.jump(retryMs);
     await storedSave(name, 2);
   });
 
