@@ -17,6 +17,7 @@ import { OperatorProcess } from "#test/support/processes/operatorProcess.ts";
 import { repositoryRoot } from "#test/support/processes/programs.ts";
 import { storeArchive } from "#test/support/stores/storedArchive.ts";
 import { TcpRelay } from "#test/support/stores/tcpRelay.ts";
+import { inspectable } from "./collectedMemory.ts";
 import { agentProgram, apiProgram, operatorProgram } from "./programs.ts";
 
 /** Of each program there are so many; the first of each is never killed, so that its memory and descriptors can be followed. */
@@ -33,6 +34,8 @@ export interface SoakProgram {
   readonly name: string;
   readonly isSpared: boolean;
   readonly pid: number;
+  /** Where its memory is collected, see collectedMemory.ts. */
+  readonly inspectPort: number;
   stop(signal?: NodeJS.Signals): Promise<void>;
   start(): Promise<void>;
   signal(signal: NodeJS.Signals): void;
@@ -133,12 +136,14 @@ export class SoakPlatform {
     const apiEnv = { ...stores, ...apiTimes, ...unlimited, KUBECONFIG: relayed(adminKubeconfig), SESSIONS_NAMESPACE: this.#cluster.namespace, POD_NAMESPACE: releaseNamespace, LOG_LEVEL: "error" };
     for (let number = 0; number < replicas; number++) {
       const isSpared = number === 0;
-      const operator = await OperatorProcess.start({ env: { ...operatorEnv, LOG_LEVEL: "error" }, identity: `operator-${number}`, program: operatorProgram });
-      this.#add(`operator-${number}`, isSpared, operator);
-      const api = await ApiProcess.beside(this.api, { ...apiEnv, POD_NAME: `api-${number}` }, apiProgram);
+      const ports = { operator: await freePort(), api: await freePort(), agent: await freePort() };
+      const operator = await OperatorProcess.start({ env: { ...operatorEnv, ...inspectable(ports.operator), LOG_LEVEL: "error" }, identity: `operator-${number}`, program: operatorProgram });
+      this.#add(`operator-${number}`, isSpared, operator, ports.operator);
+      const api = await ApiProcess.beside(this.api, { ...apiEnv, ...inspectable(ports.api), POD_NAME: `api-${number}` }, apiProgram);
       this.apiUrls.push(api.url);
-      this.#add(`api-${number}`, isSpared, api);
-      this.#add(`agent-${number}`, isSpared, await this.#startAgent(number, relayed(adminKubeconfig), stores.S3_ENDPOINT));
+      this.#add(`api-${number}`, isSpared, api, ports.api);
+      const agent = await this.#startAgent(number, { ...inspectable(ports.agent), KUBECONFIG: relayed(adminKubeconfig), S3_ENDPOINT: stores.S3_ENDPOINT });
+      this.#add(`agent-${number}`, isSpared, agent, ports.agent);
     }
     await eventually(async () => {
       const nodes = await Promise.all(this.#cluster.nodeNames.map((name) => this.#cluster.gameNodes.get({ name })));
@@ -146,7 +151,7 @@ export class SoakPlatform {
     }, { timeoutMs: 60_000, what: "schedulable game nodes" });
   }
 
-  async #startAgent(number: number, kubeconfig: string, endpoint: string): Promise<ChildProgram> {
+  async #startAgent(number: number, env: Record<string, string>): Promise<ChildProgram> {
     const port = await freePort();
     const { region, bucket, accessKey, secretKey } = this.api.deps.config.objectStore;
     const root = join(this.#directory, `node-${number}`);
@@ -154,9 +159,9 @@ export class SoakPlatform {
     const agent = new ChildProgram({
       command: process.execPath, args: [join(repositoryRoot, agentProgram)],
       env: {
-        ...imageEnvironment(), PATH: process.env["PATH"], KUBECONFIG: kubeconfig, NODE_NAME: this.#cluster.nodeNames[number], NODE_ROOT: root, SESSIONS_NAMESPACE: this.#cluster.namespace,
+        ...imageEnvironment(), PATH: process.env["PATH"], NODE_NAME: this.#cluster.nodeNames[number], NODE_ROOT: root, SESSIONS_NAMESPACE: this.#cluster.namespace,
         CACHE_BUDGET_BYTES: String(2 ** 30), HTTP_PORT: String(port), LOG_LEVEL: "error",
-        S3_ENDPOINT: endpoint, S3_REGION: region, S3_BUCKET: bucket, S3_ACCESS_KEY: accessKey, S3_SECRET_KEY: secretKey,
+        S3_REGION: region, S3_BUCKET: bucket, S3_ACCESS_KEY: accessKey, S3_SECRET_KEY: secretKey, ...env,
       },
       isReady: async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok,
       install: "it is this Node",
@@ -165,9 +170,9 @@ export class SoakPlatform {
     return agent;
   }
 
-  #add(name: string, isSpared: boolean, program: Omit<SoakProgram, "name" | "isSpared">): void {
+  #add(name: string, isSpared: boolean, program: Omit<SoakProgram, "name" | "isSpared" | "inspectPort">, inspectPort: number): void {
     this.programs.push({
-      name, isSpared, get pid() { return program.pid; },
+      name, isSpared, inspectPort, get pid() { return program.pid; },
       stop: (signal) => program.stop(signal), start: () => program.start(), signal: (signal) => program.signal(signal),
     });
   }
