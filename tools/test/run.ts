@@ -6,7 +6,7 @@
 //   2. integration, three lanes that share nothing
 //   3. streams, whose rates are measured
 //   4. the install guide on a cluster of its own      beside: the platform on another one (JOYPOD_CLUSTER, default joypod-test)
-//   5. sessions on the platform, also of games that attack their neighbours
+//   5. sessions on the platform, also of a game that is hostile
 //
 // The cluster is made when it is needed, for an idle one takes a tenth of the machine, and removed at the end unless JOYPOD_KEEP is set. What takes
 // many minutes by its nature is in tools/test/long.sh.
@@ -29,6 +29,8 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
 }
 
 mkdirSync(results, { recursive: true });
+// Node keeps what it compiles, for the next process that loads the same.
+process.env["NODE_COMPILE_CACHE"] ??= join(results, "compiled");
 process.chdir(root);
 const done: CheckResult[] = [];
 

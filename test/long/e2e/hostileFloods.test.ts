@@ -1,10 +1,10 @@
 import { expect } from "chai";
-import { GameNodeHost } from "./support/gameNodeHost.ts";
-import { publishHostile } from "./support/hostileGame.ts";
-import { hostileSessionsOfSuite } from "./support/hostileSession.ts";
-import { Neighbour } from "./support/neighbour.ts";
-import { Players } from "./support/players.ts";
-import { readStoredSave } from "./support/storedSave.ts";
+import { GameNodeHost } from "../../e2e/support/gameNodeHost.ts";
+import { publishHostile } from "../../e2e/support/hostileGame.ts";
+import { hostileSessionsOfSuite } from "../../e2e/support/hostileSession.ts";
+import { Neighbour } from "../../e2e/support/neighbour.ts";
+import { Players } from "../../e2e/support/players.ts";
+import { readStoredSave } from "../../e2e/support/storedSave.ts";
 
 const mebibyte = 2 ** 20;
 
