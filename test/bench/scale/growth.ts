@@ -1,6 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { freePort } from "#test/support/processes/childProgram.ts";
 import { atMostRow, type BenchRow } from "../row.ts";
 import { measureOperatorStart } from "./operatorStart.ts";
+import { collectedRssBytes } from "./collectedMemory.ts";
 import { cpuMsOf, rssBytesOf } from "./processFigures.ts";
 import { ScalePlatform } from "./scalePlatform.ts";
 
@@ -17,6 +19,7 @@ const idleMs = 30_000;
 /** A program beside so many sessions. */
 interface Figures {
   sessions: number;
+  /** After a collection: what it keeps, and not how much garbage V8 lets lie before one. */
   rssBytes: number;
   /** Of one life, without what the program costs while nothing happens. */
   cpuMsPerLife: number;
@@ -63,10 +66,12 @@ async function fill(platform: ScalePlatform, count: number): Promise<void> {
 }
 
 async function figuresBeside(platform: ScalePlatform, sessions: number): Promise<Map<Program, Figures>> {
-  const [operator, api] = [await platform.startOperator(), await platform.startApi()];
+  const ports = [await freePort(), await freePort()] as const;
+  const [operator, api] = [await platform.startOperator(ports[0]), await platform.startApi(ports[1])];
   await delay(settlingMs);
   const programs = new Map<Program, { pid: number }>([["operator", operator], ["API", api]]);
-  const rss = new Map([...programs].map(([program, { pid }]) => [program, rssBytesOf(pid)]));
+  const withGarbage = new Map([...programs].map(([program, { pid }]) => [program, rssBytesOf(pid)]));
+  const rss = new Map<Program, number>([["operator", await collectedRssBytes(operator.pid, ports[0])], ["API", await collectedRssBytes(api.pid, ports[1])]]);
   const cpu = (): Map<Program, number> => new Map([...programs].map(([program, { pid }]) => [program, cpuMsOf(pid)]));
   const before = cpu();
   await delay(idleMs);
@@ -79,7 +84,8 @@ async function figuresBeside(platform: ScalePlatform, sessions: number): Promise
     const idleCpuMs = used(idle, before) / (idleMs / 1000);
     const cpuMsPerLife = (used(after, idle) - idleCpuMs * livesMs / 1000) / lives;
     const measured = { sessions, rssBytes: rss.get(program) ?? 0, cpuMsPerLife, idleCpuMs };
-    console.log(`${program} beside ${sessions} sessions: ${Math.round(measured.rssBytes / 2 ** 20)} MiB, ${cpuMsPerLife.toFixed(1)} ms of processor per life, ${idleCpuMs.toFixed(1)} ms a second without one`);
+    const mebibytes = (bytes: number): number => Math.round(bytes / 2 ** 20);
+    console.log(`${program} beside ${sessions} sessions: ${mebibytes(measured.rssBytes)} MiB after a collection, ${mebibytes(withGarbage.get(program) ?? 0)} before, ${cpuMsPerLife.toFixed(1)} ms of processor per life, ${idleCpuMs.toFixed(1)} ms a second without one`);
     return [program, measured];
   }));
 }
@@ -90,7 +96,7 @@ function growthRows(program: Program, figures: ReadonlyMap<Program, Figures[]>, 
   if (few === undefined || many === undefined) throw new Error(`Nothing was measured of the ${program}.`);
   const bytesPerSession = (many.rssBytes - few.rssBytes) / (many.sessions - few.sessions);
   return [
-    bytesRow(`O2 ${program}'s memory per session, its JSON`, bytesPerSession, jsonBytes, 2),
+    bytesRow(`O2 ${program}'s memory per session after a collection, its JSON`, bytesPerSession, jsonBytes, 2),
     atMostRow(`O2 ${program}'s processor time of a life beside ${many.sessions} sessions, beside ${few.sessions}`, many.cpuMsPerLife, few.cpuMsPerLife, 1.2),
     atMostRow(`O2 ${program}'s idle processor time per session and second, ${many.sessions} to ${few.sessions}`, many.idleCpuMs / many.sessions, few.idleCpuMs / few.sessions, 1.2),
   ];

@@ -6,6 +6,7 @@ import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 import { TestApi } from "#test/support/http/api.ts";
 import { ApiProcess } from "#test/support/http/apiProcess.ts";
 import { OperatorProcess } from "#test/support/processes/operatorProcess.ts";
+import { inspectable } from "./collectedMemory.ts";
 import { signedInPlayer } from "./players.ts";
 import { apiProgram, operatorProgram } from "./programs.ts";
 
@@ -52,15 +53,16 @@ export class ScalePlatform {
     return new ScalePlatform({ cluster, api, gameSlug: slug, releaseNamespace, kubeconfigPath: server.kubeconfigPath });
   }
 
-  async startOperator(): Promise<OperatorProcess> {
-    const env = { ...this.cluster.environment, KUBECONFIG: this.cluster.kubeconfigPath };
+  /** Its memory can be collected at this port, see collectedMemory.ts. */
+  async startOperator(inspectPort?: number): Promise<OperatorProcess> {
+    const env = { ...this.cluster.environment, ...(inspectPort !== undefined && inspectable(inspectPort)), KUBECONFIG: this.cluster.kubeconfigPath };
     const operator = await OperatorProcess.start({ env, identity: `operator-${this.#operators++}`, program: operatorProgram, readyTimeoutMs: timeoutMs });
     this.#replicas.push(operator);
     return operator;
   }
 
-  async startApi(): Promise<ApiProcess> {
-    const env = { KUBECONFIG: this.#kubeconfigPath, SESSIONS_NAMESPACE: this.cluster.namespace, POD_NAMESPACE: this.#releaseNamespace, LOG_LEVEL: "warn" };
+  async startApi(inspectPort?: number): Promise<ApiProcess> {
+    const env = { ...(inspectPort !== undefined && inspectable(inspectPort)), KUBECONFIG: this.#kubeconfigPath, SESSIONS_NAMESPACE: this.cluster.namespace, POD_NAMESPACE: this.#releaseNamespace, LOG_LEVEL: "warn" };
     const replica = await ApiProcess.beside(this.#api, env, apiProgram);
     this.#replicas.push(replica);
     return replica;
