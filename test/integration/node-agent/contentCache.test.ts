@@ -11,6 +11,7 @@ import { aGameTar, aTar, aTarGz, tarEntry, type TarEntrySpec } from "#test/facto
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { beforeEachWithContentCaches, desired, isReady, type ContentCacheFixture } from "#test/support/fixtures/contentCacheFixture.ts";
 import { storeArchive } from "#test/support/stores/storedArchive.ts";
+import { temporaryFolder } from "#test/support/processes/temporaryFolder.ts";
 
 describe("ContentCache", function () {
   this.timeout(60_000);
@@ -50,7 +51,7 @@ describe("ContentCache", function () {
   });
 
   it("unpacks what GNU tar packs", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "joypod-game-"));
+    const folder = temporaryFolder("game");
     mkdirSync(`${folder}/engine/${"deep-".repeat(18)}`, { recursive: true });
     writeFileSync(`${folder}/run.sh`, "#!/bin/sh\n", { mode: 0o755 });
     writeFileSync(`${folder}/engine/${"deep-".repeat(18)}/ünïcode.txt`, "text");

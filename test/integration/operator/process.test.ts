@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
@@ -15,6 +14,7 @@ import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 import { controlPlaneProgram } from "#test/support/processes/controlPlaneProgram.ts";
 import { repositoryRoot } from "#test/support/processes/programs.ts";
 import { expectDocumented } from "#test/support/metrics/metricsDocument.ts";
+import { temporaryFolder } from "#test/support/processes/temporaryFolder.ts";
 
 interface Running {
   process: ChildProcess;
@@ -54,7 +54,7 @@ describe("The operator's process", function () {
   }
 
   function kubeconfigOf(api: FaultyApi): string {
-    const path = join(mkdtempSync(join(tmpdir(), "joypod-operator-")), "kubeconfig");
+    const path = join(temporaryFolder("operator"), "kubeconfig");
     writeFileSync(path, api.kubeconfig());
     return path;
   }

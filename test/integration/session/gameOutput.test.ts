@@ -1,11 +1,11 @@
-import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { execFileSync } from "node:child_process";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { compileSupervisor } from "#test/support/session/compileC.ts";
 import { superviseGame, type SupervisedGame } from "#test/support/session/supervisedGame.ts";
+import { temporaryFolder } from "../../support/processes/temporaryFolder.ts";
 
 const megabyte = 1024 * 1024;
 
@@ -21,7 +21,7 @@ describe("the output of a supervised game", function () {
   });
 
   async function play(script: string, environment: Record<string, string> = {}): Promise<SupervisedGame> {
-    const folder = await mkdtemp(join(tmpdir(), "joypod-game-"));
+    const folder = temporaryFolder("game");
     execFileSync("chmod", ["755", folder]);
     await writeFile(join(folder, "game.sh"), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
     return game = await superviseGame(supervisor, [join(folder, "game.sh")], environment);

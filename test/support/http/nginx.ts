@@ -1,9 +1,9 @@
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connect } from "node:net";
 import { ChildProgram } from "../processes/childProgram.ts";
 import type { KeyPair } from "./certificates.ts";
+import { temporaryFolder } from "../processes/temporaryFolder.ts";
 
 /** Debian's nginx with a server of a document, in place of whose addresses and files the test's stand. */
 export class Nginx {
@@ -15,7 +15,7 @@ export class Nginx {
 
   /** Starts it with the configuration, which is the content of an `http` block; resolves once it serves the port. */
   static async start(configuration: string, port: number): Promise<Nginx> {
-    const directory = mkdtempSync(join(tmpdir(), "joypod-nginx-"));
+    const directory = temporaryFolder("nginx");
     const folders = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map((name) => `${name}_temp_path ${join(directory, name)};`).join("\n");
     const file = join(directory, "nginx.conf");
     const user = process.getuid?.() === 0 ? "user root;" : "";

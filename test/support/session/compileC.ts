@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
-import { chmod, mkdtemp, readdir } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { temporaryFolder } from "../processes/temporaryFolder.ts";
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("../../..", import.meta.url));
@@ -34,7 +34,7 @@ export function compileProbe(name: string): Promise<string> {
 }
 
 async function compile(name: string, args: string[]): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "joypod-compiled-"));
+  const folder = temporaryFolder("compiled");
   await chmod(folder, 0o755);
   const program = join(folder, name);
   try {

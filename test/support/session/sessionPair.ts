@@ -1,7 +1,6 @@
 import { execFile } from "node:child_process";
 import { createSocket } from "node:dgram";
-import { chmod, chown, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, chown, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { StreamerStatus } from "#contracts/stream.ts";
@@ -12,6 +11,7 @@ import { freePort } from "../processes/childProgram.ts";
 import { eventually } from "../clocks/eventually.ts";
 import type { SessionImages } from "./containers.ts";
 import { bearing, TestTickets } from "./tickets.ts";
+import { temporaryFolder } from "../processes/temporaryFolder.ts";
 
 const run = promisify(execFile);
 /** User and group of both containers. */
@@ -174,7 +174,7 @@ function environment(variables: Record<string, string>): string[] {
 }
 
 async function layOut({ game }: SessionPairOptions): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "joypod-session-"));
+  const folder = temporaryFolder("session");
   await chmod(folder, 0o755);
   for (const name of ["x11", "run", "report", "saves", "game"]) await mkdir(join(folder, name));
   for (const shared of ["x11", "run"]) await chmod(join(folder, shared), 0o1777);

@@ -1,14 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { copyFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { copyFileSync, readFileSync, rmSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { Agent, get } from "node:https";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "minio";
 import type { KeyPair } from "../http/certificates.ts";
 import { eventually } from "../clocks/eventually.ts";
 import { ChildProgram, freePort } from "../processes/childProgram.ts";
+import { temporaryFolder } from "../processes/temporaryFolder.ts";
 import { programPath, rareCollections } from "../processes/programs.ts";
 
 /** A MinIO on the loopback with one empty bucket that nobody else uses. */
@@ -62,7 +62,7 @@ async function removeBucket(client: Client, bucket: string): Promise<void> {
 
 /** Starts a MinIO of the caller's own, with options of its own. */
 export async function startMinio({ bucket = "joypod-test", tls, env = {} }: MinioOptions = {}): Promise<TestMinio> {
-  const data = mkdtempSync(join(tmpdir(), "joypod-minio-"));
+  const data = temporaryFolder("minio");
   const port = await freePort();
   const keys = { accessKey: "joypod-test-user", secretKey: "joypod-test-secret" };
   const endpoint = `${tls === undefined ? "http" : "https"}://127.0.0.1:${port}`;
@@ -108,8 +108,7 @@ function connectionsLeftAt(port: number): number {
 }
 
 function certificatesFolder({ certificateFile, keyFile }: KeyPair): string {
-  const folder = mkdtempSync(join(tmpdir(), "joypod-minio-certs-"));
-  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder("minio-certs");
   copyFileSync(certificateFile, join(folder, "public.crt"));
   copyFileSync(keyFile, join(folder, "private.key"));
   return folder;
