@@ -24,7 +24,7 @@ const moreDescriptorsMax = 5;
 /** What a spared program had, second by second. */
 interface Samples {
   rssBytes: number[];
-  /** At the ends of the first quarter and of the last, after a collection. */
+  /** At the beginning, at the end of the first quarter and at the end, after a collection. */
   collectedBytes: number[];
   descriptors: number[];
   /** How often it ended, though nobody had killed it. */
@@ -118,6 +118,7 @@ async function sample(programs: readonly SoakProgram[], minutes: number, over: A
   const collect = async (): Promise<void> => {
     for (const { name, pid, inspectPort } of programs) samples.get(name)?.collectedBytes.push(await collectedRssBytes(pid, inspectPort));
   };
+  await collect(); // What inspects has descriptors of its own: it is there from the beginning.
   const collecting = slept(systemClock, minutes * 60_000 / 4, over).then(collect);
   while (await slept(systemClock, sampleEveryMs, over)) {
     for (const program of programs) {
@@ -167,7 +168,7 @@ async function invariantRow(watch: InvariantWatch): Promise<BenchRow> {
  * too, is told.
  */
 function growthRows(samples: ReadonlyMap<string, Samples>): BenchRow[] {
-  return [...samples].flatMap(([name, { rssBytes, collectedBytes: [early = NaN, late = NaN], descriptors, ends }]): BenchRow[] => {
+  return [...samples].flatMap(([name, { rssBytes, collectedBytes: [, early = NaN, late = NaN], descriptors, ends }]): BenchRow[] => {
     const mebibytes = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MiB`;
     console.log(`R7: ${name} had ${mebibytes(median(firstQuarter(rssBytes)))} with garbage in the first quarter, ${mebibytes(median(lastQuarter(rssBytes)))} in the last.`);
     const memory = late / early;
