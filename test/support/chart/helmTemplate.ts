@@ -1,11 +1,10 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { parseAllDocuments } from "yaml";
 import { noCollections, programPath, repositoryRoot } from "../processes/programs.ts";
+import { temporaryFolder } from "../processes/temporaryFolder.ts";
 
 const run = promisify(execFile);
 
@@ -109,8 +108,7 @@ async function rendered(text: Promise<string>): Promise<Rendering> {
   }
 }
 
-const folder = mkdtempSync(join(tmpdir(), "joypod-test-values-"));
-process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder("test-values");
 let files = 0;
 
 /** Renders the chart with one of its ci values files and, over it, these values. */
