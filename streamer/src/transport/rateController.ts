@@ -117,6 +117,8 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
   /** How long the queue was taken to be when the rate was last lowered. */
   let queuedMs = 0;
   let seenQueueMs = 0;
+  /** Since when the queue last seen can have drained, at the earliest. */
+  let drainingSince = -Infinity;
   let isQueueCaused = false;
   let queuedSince = now();
   /** The target when the present congestion began; undefined without one. */
@@ -145,6 +147,8 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
     const { queueMs, loss } = measured;
     const isQueued = isGrowing() || queueMs > congestedQueueMs;
     capacityKbps = findCapacity();
+    // The queue that a report tells of was met by a packet of that long ago: under the rate lowered before, it may have drained since.
+    drainingSince = congestedFromKbps === undefined ? at : Math.max(drainingSince, at - queueMs);
     congestedFromKbps ??= target;
     // What was sent since the last report comes on top of the queue that it tells of.
     const growthMs = Math.max(0, arrivals.sentKbps(capacitySpanMs) / capacityKbps - 1) * reportLagMs;
@@ -158,7 +162,7 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
   };
   const recover = (at: number) => {
     if (congestedFromKbps === undefined) return;
-    if (at - decreasedAt < seenQueueMs * falseDrainShare) { // No rate drains a queue that fast: something else was busy.
+    if (at - drainingSince < seenQueueMs * falseDrainShare) { // No rate drains a queue that fast: something else was busy.
       target = within(Math.max(target, congestedFromKbps));
       capacityKbps = undefined;
     }
