@@ -2,7 +2,7 @@ import { KubeConfig } from "@kubernetes/client-node";
 import type { Dispatcher } from "undici";
 import { Authentication } from "./authentication.ts";
 import { type Clock, systemClock } from "#runtime/clock.ts";
-import { withDeadline } from "#runtime/deadline.ts";
+import { orAborted, withDeadline } from "#runtime/deadline.ts";
 import { KubeError } from "./errors.ts";
 import { responseError, transportError } from "./responseError.ts";
 import { clockOffset } from "./clockOffset.ts";
@@ -156,7 +156,8 @@ export class KubeTransport {
     const sentAt = this.#clock.now();
     let status: number | undefined;
     try {
-      const response = await dispatcher.request({
+      // A request that waits for a connection hears of its signal only once there is one.
+      const response = await orAborted(dispatcher.request({
         origin: originOf(this.#authentication.server),
         path: pathOf(this.#authentication.server, request),
         method: request.method,
@@ -170,7 +171,7 @@ export class KubeTransport {
         signal,
         headersTimeout: timeoutMs,
         bodyTimeout: timeoutMs,
-      });
+      }), signal);
       status = response.statusCode;
       this.#clockOffsetMs = clockOffset(response.headers["date"], sentAt, this.#clock.now()) ?? this.#clockOffsetMs;
       return response;

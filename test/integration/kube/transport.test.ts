@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
@@ -122,6 +124,22 @@ describe("KubeTransport", () => {
     controller.abort(new Error("changed my mind"));
     expect(String(await aborted)).to.equal("Error: changed my mind");
     again.release();
+  });
+
+  it("ends a request at its deadline that still waits for a connection, as to a server that is frozen", async () => {
+    const frozen = createServer().listen(0, "127.0.0.1");
+    await once(frozen, "listening");
+    const transport = transportTo(`https://127.0.0.1:${(frozen.address() as AddressInfo).port}`);
+    const startedMs = performance.now();
+    try {
+      const late = await transport.request({ method: "GET", path: "/version", deadlineMs: 500 }).catch((reason: unknown) => reason);
+      expect(late).to.be.instanceOf(KubeError).and.to.include({ status: undefined, reason: "Timeout" });
+      // Connecting alone may take ten seconds.
+      expect(performance.now() - startedMs).to.be.below(5_000);
+    } finally {
+      await transport.close();
+      frozen.close();
+    }
   });
 
   it("counts every sent request by resource and code", async () => {
