@@ -31,6 +31,9 @@ import { Supervised } from "./supervised.ts";
 /** A heartbeat comes every ten seconds; one that is older than this makes its node take no more sessions. */
 const heartbeatStaleSeconds = 13;
 
+/** After this a program that does not say how it is is asked again. */
+const healthMs = 5_000;
+
 /** Starts a program by way of a tracer once, when there is a file that says how. */
 const byWayOfTracer = 'if [ -e "$TRACER" ]; then words=$(cat "$TRACER"); rm "$TRACER"; exec $words "$@"; fi; exec "$@"';
 
@@ -97,12 +100,14 @@ export class CrashWorld {
   /** Resolves when all programs run again, and those that stood in for frozen ones are gone. */
   async recover(): Promise<void> {
     this.gate.disarm();
+    // A life may end as soon as the standby leads, before whoever froze the other one has seen it lead.
+    await this.gate.over();
     await this.#standby.api?.stop("SIGTERM");
     await this.#standby.operator?.stop("SIGTERM");
     this.#standby = {};
     await Promise.all([...this.#programs.values()].map((program) => program.awaitStart()));
     await this.#leads("joypod-operator", "operator-1");
-    await eventually(async () => (await fetch(`${this.serving.url}/healthz`)).ok, { what: "the API to serve", timeoutMs: 30_000 });
+    await eventually(async () => (await fetch(`${this.serving.url}/healthz`, { signal: AbortSignal.timeout(healthMs) })).ok, { what: "the API to serve", timeoutMs: 30_000 });
   }
 
   /** Starts the node agent anew, by way of these words for once: those of a tracer that makes a call of it fail, or kills it there. */

@@ -5,7 +5,7 @@ import type { Program, Store, WriteCount } from "./strike.ts";
 /** Writes that come with time and not with a life: their number says nothing, and they are swept where a test of their own says so. */
 const periodic: Readonly<Record<Program, ReadonlySet<string>>> = {
   // A process that starts anew sends a script whole, once, and the first one of all makes the lease.
-  api: new Set(["POST leases", "PUT leases", "EVAL"]),
+  api: new Set(["POST leases", "PUT leases", "EVAL", "find-idle"]),
   operator: new Set(["POST leases", "PUT leases", "POST events", "PATCH events"]),
   nodeAgent: new Set(["POST events", "PATCH events"]),
 };

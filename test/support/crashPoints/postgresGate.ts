@@ -115,6 +115,8 @@ class GatedConnection {
   }
 
   async #apply(batch: readonly Frame[]): Promise<Frame[]> {
+    // A transaction that is frozen for long is ended by the database.
+    if (this.#upstream.destroyed) throw new Error("The database has closed the connection.");
     const done = Promise.withResolvers<Frame[]>();
     const onClose = (): void => done.reject(new Error("The database has closed the connection."));
     this.#upstream.once("close", onClose);

@@ -75,6 +75,8 @@ export class Gate {
   #counts = new Map<string, WriteCount & { arrived: number }>();
   #point: CrashPoint | undefined;
   #struck = false;
+  #failure: unknown;
+  #carryingOut: Promise<unknown> = Promise.resolve();
 
   constructor(executioner: Executioner) {
     this.#executioner = executioner;
@@ -85,6 +87,7 @@ export class Gate {
     this.#counts = new Map();
     this.#point = point;
     this.#struck = false;
+    this.#failure = undefined;
   }
 
   /** Strikes no more. */
@@ -95,6 +98,11 @@ export class Gate {
   /** Whether the crash point was come to. */
   get hasStruck(): boolean {
     return this.#struck;
+  }
+
+  /** Why nobody took over from the program that was to be frozen; undefined when somebody did. */
+  get failure(): unknown {
+    return this.#failure;
   }
 
   /** All writes since the gate was armed, by kind. */
@@ -119,8 +127,19 @@ export class Gate {
     };
   }
 
+  /** Resolves when the fault is over: a frozen program goes on. */
+  async over(): Promise<void> {
+    await this.#carryingOut.catch(() => undefined);
+  }
+
   /** Lets the fault happen to a write that is struck. */
-  async carryOut<T>(program: Program, mode: FaultMode, { apply, reply, refuse, cut }: Passage<T>): Promise<void> {
+  carryOut<T>(program: Program, mode: FaultMode, passage: Passage<T>): Promise<void> {
+    const carriedOut = this.#carryOut(program, mode, passage);
+    this.#carryingOut = carriedOut;
+    return carriedOut;
+  }
+
+  async #carryOut<T>(program: Program, mode: FaultMode, { apply, reply, refuse, cut }: Passage<T>): Promise<void> {
     switch (mode) {
       case "killed before":
         await this.#executioner.kill(program);
@@ -143,8 +162,11 @@ export class Gate {
         reply(await apply());
         break;
       case "frozen":
-        await this.#executioner.freeze(program);
         try {
+          await this.#executioner.freeze(program).catch((cause: unknown) => {
+            this.#failure = cause;
+            throw cause;
+          });
           reply(await apply());
         } finally {
           this.#executioner.wake(program);

@@ -117,8 +117,9 @@ export class Sweep {
     for (const isLast of [false, true]) {
       world.gate.arm(point);
       const end = await watchedLife(world);
-      const { hasStruck } = world.gate;
+      const { hasStruck, failure } = world.gate;
       await world.recover();
+      if (failure !== undefined) throw new Error("Nobody took over from the frozen program.", { cause: failure });
       expect(end, "what is left in the end").to.deep.equal(expected);
       if (hasStruck) return;
       if (isLast) throw new Error("The write did not come.");
