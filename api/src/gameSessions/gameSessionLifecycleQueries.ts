@@ -68,6 +68,16 @@ export async function lockUncreatedGameSession(transaction: Queryable, graceSeco
   return rows[0];
 }
 
+/** Locks the session's row, and returns whether the cluster has its object as far as anybody has noted. Waits for a relay that creates it just now. */
+export async function lockWhetherCreated(transaction: Queryable, id: string): Promise<boolean> {
+  const { rows } = await transaction.query<{ isCreated: boolean }>({
+    name: "lock-whether-created",
+    text: `SELECT cr_created_at IS NOT NULL AS "isCreated" FROM game_sessions WHERE id = $1 FOR UPDATE`,
+    values: [id],
+  });
+  return rows[0]?.isCreated === true;
+}
+
 /** Notes that the cluster has the session's object. */
 export async function updateGameSessionCreated(db: Queryable, id: string): Promise<void> {
   await db.query({

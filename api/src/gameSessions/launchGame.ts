@@ -66,7 +66,7 @@ async function createInCluster(deps: LaunchDeps, { id, spec }: NewGameSession): 
     await gameSessionWriter.create(id, spec);
   } catch (error) {
     if (error instanceof KubeError && error.status === 422) logger.error({ err: error, gameSession: id }, "The Kubernetes API refused the spec of a game session.");
-    await recordLaunchFailure(deps, id, "The cluster could not take the session.");
+    if (!await recordLaunchFailure(deps, id, "The cluster could not take the session.")) return;
     throw noServers("No game server can be reached just now: try again in a moment.", { cause: error });
   }
 }

@@ -1,7 +1,13 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect } from "chai";
 import { aGame, aGameSessionRow, aUser, type TestUser } from "../../factories/catalog.ts";
+import { FaultyApi } from "../../support/cluster/faultyApi.ts";
+import { sharedKubeApiServer } from "../../support/cluster/kubeApiServer.ts";
+import { LaunchFixture } from "../../support/fixtures/launchFixture.ts";
 import { TestApi } from "../../support/http/api.ts";
 import { expectErrorResponse, type ApiClient } from "../../support/http/apiClient.ts";
+import { temporaryFolder } from "../../support/processes/temporaryFolder.ts";
 
 const id = "gs-0000000000000000000a";
 
@@ -38,5 +44,33 @@ describe("while the Kubernetes API server is unavailable", function () {
     const row = await api.deps.postgres.prisma.gameSession.findUniqueOrThrow({ where: { id } });
     expect(row).to.include({ status: "stopping", stopReason: "UserRequested" });
     expectErrorResponse(await player.post("/api/game/keepalive", { sessionId: id }), 404, "not_found");
+  });
+});
+
+describe("a launch whose object is created, though the response of the Kubernetes API server comes too late,", function () {
+  this.timeout(60_000);
+  let fixture: LaunchFixture;
+  let cluster: FaultyApi;
+
+  before(async () => {
+    cluster = await FaultyApi.start(await sharedKubeApiServer());
+    const kubeconfig = join(temporaryFolder("kubeconfig"), "kubeconfig");
+    await writeFile(kubeconfig, cluster.kubeconfig());
+    fixture = await LaunchFixture.start({ env: { KUBECONFIG: kubeconfig }, hasFaults: true });
+  });
+  after(async () => {
+    await fixture.stop();
+    await cluster.stop();
+  });
+
+  it("goes on, since the recorder has seen the object", async () => {
+    await fixture.newPlayer();
+    const held = cluster.holdResponseOnce(({ method, path }) => method === "POST" && path.endsWith("/gamesessions"));
+    const launched = fixture.launched();
+    await held.carriedOut;
+    const id = await launched;
+    held.release();
+    expect(await fixture.rowOf(id)).to.include({ status: "starting", failureReason: null });
+    await fixture.makeReady(id);
   });
 });
