@@ -72,8 +72,6 @@ export class Agent {
   /** Sessions whose folders a former process left. */
   #left: readonly string[] = [];
   #isStarted = false;
-  /** Whether the cache knows what is in use and what is pinned. */
-  #hasTakenDesired = false;
 
   constructor(deps: AgentDeps) {
     const { config, transport, clock, random, logger, metrics } = deps;
@@ -97,7 +95,7 @@ export class Agent {
     this.#files = createSessionFiles({ paths: this.#paths, remover: this.#remover, kept: this.#kept });
     this.#watcher = createSpoolWatcher(logger);
     this.#events = new EventRecorder({ transport, controller: "joypod.dev/node-agent", instance: node, logger, clock });
-    this.#checks = new NodeChecks({ root, intervalMs: config.checkIntervalMs, clockOffsetMs: () => transport.clockOffsetMs, makeSpace: () => this.#makeSpace(), clock, logger, onChange: () => this.#reporter.changed() });
+    this.#checks = new NodeChecks({ root, intervalMs: config.checkIntervalMs, clockOffsetMs: () => transport.clockOffsetMs, makeSpace: () => this.#cache.relieve(), clock, logger, onChange: () => this.#reporter.changed() });
     this.#reporter = new NodeReporter({
       node, client: this.#clients.gameNodes, cache: this.#cache, keptFolders: () => this.#kept.count(), agentVersion: config.agentVersion,
       objectStoreState: () => this.#probe.state, checks: () => this.#checks.findings(), gameNode: () => this.#gameNode(), clock, random, logger,
@@ -182,10 +180,6 @@ export class Agent {
     return gameNode && foreignBecause(gameNode, installation);
   }
 
-  async #makeSpace(): Promise<boolean> {
-    return this.#hasTakenDesired && this.#cache.relieve();
-  }
-
   #holdRoot(signal: AbortSignal): Promise<RootLock> {
     const { onLockLost, logger } = this.#deps;
     const { lock } = this.#paths;
@@ -204,7 +198,6 @@ export class Agent {
     const { gameSessions, pods, gameNode } = this.#watches;
     if (!gameSessions.hasSynced || !pods.hasSynced || !gameNode.hasSynced) return;
     this.#cache.setDesired(this.#gameNode()?.spec.desired ?? []);
-    this.#hasTakenDesired = true;
   }
 
   #onObjectStoreChange(): void {

@@ -25,6 +25,8 @@ export interface Attempts {
   retryAtMs: number;
   /** The bytes behind this ETag are not tried again; a changed object is. */
   isQuarantined: boolean;
+  /** The disk ran out for the first time: it is tried again at once, with room made, before anybody is told that the node is full. */
+  isUntold: boolean;
 }
 
 const backOff: BackOff = { baseMs: 1_000, maxMs: 60_000 };
@@ -39,6 +41,7 @@ export function afterFailure(known: Attempts | undefined, failure: Failure, nowM
   const isSameObject = known?.last.etag === failure.etag;
   const strikes = blamesBytes ? (isSameObject ? known?.strikes ?? 0 : 0) + 1 : known?.strikes ?? 0;
   const isQuarantined = failure.isFinal || (blamesBytes && strikes >= strikesAllowed);
+  const isUntold = failure.ranOut === true && known?.last.ranOut !== true;
   const waitMs = isQuarantined ? quarantineCheckMs : backOffMs(backOff, failures, random);
-  return { failures, strikes, last: failure, retryAtMs: nowMs + waitMs, isQuarantined };
+  return { failures, strikes, last: failure, retryAtMs: isUntold ? nowMs : nowMs + waitMs, isQuarantined, isUntold };
 }

@@ -57,6 +57,8 @@ export class ContentCache {
   readonly #stopping = new AbortController();
   #attemptCount = 0;
   readonly #room: CacheRoom;
+  /** Whether it is known what is in use and what is pinned. */
+  #hasDesired = false;
   #retryTimer: Timer | undefined;
   /** Downloads begin one after the other, so that two do not count on the same free space. */
   #pumping: Promise<void> = Promise.resolve();
@@ -83,6 +85,7 @@ export class ContentCache {
   /** Sets what the policies want here, in place of what they wanted before; downloads that nobody wants any more end. */
   setDesired(desired: readonly DesiredContent[]): void {
     this.#wants.setDesired(desired);
+    this.#hasDesired = true;
     this.#reviewDownloads();
     this.#pump();
   }
@@ -108,7 +111,7 @@ export class ContentCache {
     if (this.#unpacked.has(digest)) return { state: "Ready" };
     const download = this.#downloads.get(digest);
     if (download !== undefined) return { state: "Downloading", progressPercent: download.progressPercent };
-    const failure = this.#failed.lastFailure(digest);
+    const failure = this.#failed.failureToTell(digest);
     if (failure !== undefined) return { state: "Failed", failure };
     return this.#wanted().some((wanted) => wanted.digest === digest) ? { state: "Queued", progressPercent: 0 } : undefined;
   }
@@ -138,8 +141,9 @@ export class ContentCache {
     return { capacityBytes, freeBytes, entries: entries.slice(0, limits.node.cacheEntriesReported) };
   }
 
-  /** Evicts games that nobody plays, the least worth first, until saves have room on the disk; returns whether any went. */
-  relieve(): Promise<boolean> {
+  /** Evicts games that nobody plays, the least worth first, until saves have room on the disk; returns whether any went. None go before the policies' wishes are known. */
+  async relieve(): Promise<boolean> {
+    if (!this.#hasDesired) return false;
     const relieving = this.#pumping.then(() => this.#room.relieve());
     // Downloads that begin meanwhile wait for it, whatever becomes of it.
     this.#pumping = relieving.then(() => undefined, () => undefined);

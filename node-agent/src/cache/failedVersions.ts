@@ -17,9 +17,15 @@ export class FailedVersions {
     return this.#attempts.get(digest)?.last;
   }
 
-  /** Returns whether any version failed for this reason. */
+  /** Returns the same, but for a failure that is tried again at once. */
+  failureToTell(digest: string): Failure | undefined {
+    const attempts = this.#attempts.get(digest);
+    return attempts?.isUntold === true ? undefined : attempts?.last;
+  }
+
+  /** Returns whether any version failed for this reason, and is not tried again at once. */
   hasReason(reason: Failure["reason"]): boolean {
-    return [...this.#attempts.values()].some(({ last }) => last.reason === reason);
+    return [...this.#attempts.values()].some(({ last, isUntold }) => last.reason === reason && !isUntold);
   }
 
   add(digest: string, failure: Failure): void {

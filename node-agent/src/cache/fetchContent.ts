@@ -12,7 +12,7 @@ import { readObject } from "../objectStore/readObject.ts";
 import type { Throttle } from "./throttle.ts";
 import type { Failure } from "./attempts.ts";
 import type { Manifest } from "./manifest.ts";
-import type { ObjectFiles } from "./objectFiles.ts";
+import type { Draft, ObjectFiles } from "./objectFiles.ts";
 
 /** What one attempt works with. */
 export interface FetchOptions {
@@ -46,8 +46,9 @@ const readOnly: TreeStyle = { fileMode: 0o444, executableMode: 0o555, directoryM
 export async function fetchContent(options: FetchOptions): Promise<Manifest> {
   const { files, source, clock, signal } = options;
   let etag: string | undefined;
-  const draft = await files.begin(source.sha256, options.attempt);
+  let draft: Draft | undefined;
   try {
+    draft = await files.begin(source.sha256, options.attempt);
     const { unpackedBytes, entries, packedBytes } = await unpackArchive({
       source: throttled(options, (opened) => {
         etag = opened;
@@ -63,7 +64,7 @@ export async function fetchContent(options: FetchOptions): Promise<Manifest> {
     await draft.publish(manifest);
     return manifest;
   } catch (error) {
-    await draft.discard();
+    await draft?.discard();
     signal.throwIfAborted();
     throw new FetchFailed(describeFailure(error, etag), error);
   }

@@ -23,6 +23,7 @@ export interface ObjectFiles {
 /** An archive being unpacked. */
 export interface Draft {
   contentDirectory: string;
+  /** Makes it a version that is whole. Throws when that may not outlive a loss of power; then there is none. */
   publish(manifest: Manifest): Promise<void>;
   discard(): Promise<void>;
 }
@@ -66,7 +67,13 @@ export function createObjectFiles(paths: NodePaths): ObjectFiles {
         await chmod(directory, 0o755);
         await syncDirectory(directory);
         await rename(directory, paths.object(digest));
-        await syncDirectory(paths.objects);
+        try {
+          await syncDirectory(paths.objects);
+        } catch (error) {
+          // It would stand in the way of the next attempt.
+          await removeTree(paths.object(digest), digest);
+          throw error;
+        }
       },
     };
   }

@@ -164,9 +164,8 @@ describe("Node agent: a full disk", function () {
     await nodeCondition("SpaceLeft", "EnoughSpace");
   });
 
-  it("evicts a game for a launch that lacks inodes, and says of a pinned one that it does not fit", async () => {
-    disk = await putOnSmallDisk(fixture, { megabytes: 256, inodes: 256 });
-    const files = 100;
+  /** A game that a session has played, not lately, and one that has not been here; both of many files. */
+  const gamesOfManyFiles = async (files: number): Promise<{ unplayed: ArchiveSource; wanted: ArchiveSource }> => {
     const aGameOfManyFiles = async (): Promise<ArchiveSource> => {
       const many = Array.from({ length: files }, (_, index) => ({ name: `engine/${index}`, body: randomBytes(100) }));
       const source = await storeArchive(fixture.minio, aTarGz([...aGameTar(), ...many]), { unpackedSizeBytes: files * 4096 });
@@ -180,6 +179,13 @@ describe("Node agent: a full disk", function () {
     await fixture.finish(earlier);
     await fixture.stopAgent();
     ageGame(fixture, unplayed.sha256);
+    return { unplayed, wanted };
+  };
+
+  it("evicts a game for a launch that lacks inodes, and says of a pinned one that it does not fit", async () => {
+    disk = await putOnSmallDisk(fixture, { megabytes: 256, inodes: 256 });
+    const files = 100;
+    const { unplayed, wanted } = await gamesOfManyFiles(files);
     await pin(unplayed, true);
     await fixture.startAgent();
     disk.fillInodes(50);
@@ -190,6 +196,18 @@ describe("Node agent: a full disk", function () {
     await fixture.ordered(name);
     expect(existsSync(objectDirectory(fixture.root, unplayed.sha256)), "not pinned any more").to.equal(false);
     expect(readdirSync(`${contentDirectory(fixture.root, wanted.sha256)}/engine`)).to.have.length(files + 1);
+  });
+
+  it("tells no launch that a game does not fit for which another one goes", async () => {
+    disk = await putOnSmallDisk(fixture, { megabytes: 256, inodes: 256 });
+    const { unplayed, wanted } = await gamesOfManyFiles(100);
+    await fixture.startAgent();
+    disk.fillInodes(50);
+    const name = await fixture.launch(wanted);
+    await fixture.ordered(name);
+    expect(existsSync(objectDirectory(fixture.root, unplayed.sha256)), "the game that nobody plays").to.equal(false);
+    await eventually(async () => (await fixture.eventsOf(name)).includes("Prepared"), { what: "the event that the game is ready" });
+    expect(await fixture.eventsOf(name)).not.to.include("InsufficientSpace");
   });
 
   it("gives up games that nobody plays before it takes its node out of service", async () => {

@@ -15,8 +15,14 @@ import type { SessionRecord } from "../record.ts";
 import { shownWithinMs, type Finding } from "../report.ts";
 import { retryMs, type SessionDeps, type Step, type StepContext } from "./step.ts";
 
-/** Makes the game's files ready and orders the restore of the save; says so when the disk has no room for that. */
+/** Makes the game's files ready and orders the restore of the save; says so when the disk has no room for that, once games that nobody plays have made some. */
 export const prepare: Step = async (context) => {
+  try {
+    return await prepareFiles(context);
+  } catch (error) {
+    if (!isDiskFull(error)) throw error;
+  }
+  await context.deps.cache.relieve();
   try {
     return await prepareFiles(context);
   } catch (error) {

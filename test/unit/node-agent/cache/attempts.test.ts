@@ -31,6 +31,13 @@ describe("afterFailure", () => {
     expect(failing(...Array.from({ length: 20 }, () => unavailable))).to.include({ strikes: 0, isQuarantined: false });
   });
 
+  it("tries again at once, and tells nobody, when the disk ran out for the first time", () => {
+    const full: Failure = { ...mismatch, reason: "InsufficientSpace", ranOut: true };
+    expect(failing(full)).to.include({ retryAtMs: 1000, isUntold: true });
+    expect(failing(full, full)).to.include({ retryAtMs: 2000, isUntold: false });
+    expect(failing(mismatch)).to.include({ isUntold: false });
+  });
+
   it("quarantines at once when intact bytes break the archive's rules", () => {
     expect(failing({ ...mismatch, reason: "ArchiveRefused", isFinal: true }).isQuarantined).to.equal(true);
   });
