@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { expect } from "chai";
 import { CrashWorld } from "#test/support/crashPoints/crashWorld.ts";
+import { describeFailure } from "#test/support/crashPoints/describeFailure.ts";
 import { diskCalls, ensureTracer, hasStruck, tracerWords, type DiskCall, type DiskFault } from "#test/support/crashPoints/diskFault.ts";
 import { Life, type LifeEnd } from "#test/support/crashPoints/life.ts";
 
@@ -9,15 +10,16 @@ const mostCalls = 60;
 
 describe("The node agent, whose disk fails or who is killed at one call,", function () {
   this.timeout(15 * 60_000);
-  let worlds: { world: CrashWorld; lives: number }[];
+  /** After a life that came to another end its world is replaced before the next one. */
+  let worlds: { world: CrashWorld; lives: number; isStopped: boolean }[];
   let clean: LifeEnd;
 
   before(async () => {
     await ensureTracer();
-    worlds = await Promise.all([0, 1, 2].map(async () => ({ world: await CrashWorld.start(), lives: 0 })));
+    worlds = await Promise.all([0, 1, 2].map(async () => ({ world: await CrashWorld.start(), lives: 0, isStopped: false })));
     [clean] = await Promise.all(worlds.map(({ world }) => new Life(world).live())) as [LifeEnd, LifeEnd, LifeEnd];
   });
-  after(() => Promise.all(worlds.map(({ world }) => world.stop())));
+  after(() => Promise.all(worlds.filter(({ isStopped }) => !isStopped).map(({ world }) => world.stop())));
 
   /** One life per call of this kind, until there are no more. */
   async function sweep(call: DiskCall, fault: DiskFault): Promise<void> {
@@ -26,6 +28,10 @@ describe("The node agent, whose disk fails or who is killed at one call,", funct
     await Promise.all(worlds.map(async (place) => {
       while (!isOver && next <= mostCalls) {
         const nth = next++;
+        if (place.isStopped) {
+          place.world = await CrashWorld.start();
+          place.isStopped = false;
+        }
         const log = join(place.world.root, "..", `calls-${place.lives++}`);
         try {
           await place.world.startAgentBy(tracerWords({ call, nth, fault }, log));
@@ -34,9 +40,9 @@ describe("The node agent, whose disk fails or who is killed at one call,", funct
         } catch (cause) {
           isOver = true;
           const logs = place.world.logs();
+          place.isStopped = true;
           await place.world.stop();
-          place.world = await CrashWorld.start();
-          throw new Error(`${fault} at number ${nth} of ${call}: ${cause instanceof Error ? cause.message : String(cause)}\n${logs}`, { cause });
+          throw new Error(`${fault} at number ${nth} of ${call}: ${describeFailure(cause)}\n${logs}`, { cause });
         }
         if (!hasStruck(log)) isOver = true;
       }

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { InvariantWatch } from "../invariants/invariantWatch.ts";
 import { CrashWorld } from "./crashWorld.ts";
+import { describeFailure } from "./describeFailure.ts";
 import { Life, type LifeEnd } from "./life.ts";
 import type { CrashPoint, FaultMode, Program, Store, WriteCount } from "./strike.ts";
 
@@ -95,7 +96,7 @@ export class Sweep {
         await this.#strike(world, point);
         outcome?.resolve(undefined);
       } catch (error) {
-        outcome?.reject(new Error(`${point.program}, ${titleOf(point)}: ${error instanceof Error ? error.message : String(error)}\n${world?.logs() ?? ""}`, { cause: error }));
+        outcome?.reject(new Error(`${point.program}, ${titleOf(point)}: ${describeFailure(error)}\n${world?.logs() ?? ""}`, { cause: error }));
         // What is left of a life that came to another end must not be taken for the next one's.
         if (world !== undefined) await this.#close(world);
         world = undefined;
