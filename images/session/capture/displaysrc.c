@@ -4,6 +4,8 @@
  * A picture is captured when something was drawn or the pointer moved, not at fixed intervals: that saves half a frame of latency on
  * average, and no two clocks drift against each other. Downstream runs in this element's thread, so that a picture is captured no earlier
  * than the encoder is free. A still display is repeated at intervals, for the encoder to refine it and for viewers that join late.
+ *
+ * It comes as the display has it, BGRx, or as software encoders take it: I420, converted by libyuv in a third of videoconvert's time.
  */
 #define _GNU_SOURCE
 #include <X11/Xlib.h>
@@ -13,6 +15,8 @@
 #include <X11/extensions/Xfixes.h>
 #include <gst/base/gstpushsrc.h>
 #include <gst/gst.h>
+#include <gst/video/video.h>
+#include <libyuv/convert.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -35,6 +39,7 @@ static const gint64 stillAfterUs = 1000000, stillRepeatUs = 50000;
 typedef struct {
   XShmSegmentInfo info;
   XImage *image;
+  guint8 *planes; /* the picture as I420; NULL until one is wanted */
   gint isBusy; /* downstream reads it; atomic */
 } Segment;
 
@@ -44,6 +49,7 @@ typedef struct {
   gint rate; /* pictures a second at most; atomic */
   gint isImmediate, isFlushing; /* atomic */
   int wake; /* eventfd: another thread changed one of these */
+  GstVideoInfo video;
 
   Display *display;
   Window root;
@@ -63,7 +69,9 @@ GType displaySrc_get_type(void);
 G_DEFINE_TYPE(DisplaySrc, displaySrc, GST_TYPE_PUSH_SRC)
 
 static GstStaticPadTemplate template = GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS,
-  GST_STATIC_CAPS("video/x-raw, format=BGRx, width=[1,32767], height=[1,32767], framerate=[1/1,240/1]"));
+  GST_STATIC_CAPS("video/x-raw, format=BGRx, width=[1,32767], height=[1,32767], framerate=[1/1,240/1];"
+    /* The matrix that libyuv converts by. */
+    "video/x-raw, format=I420, colorimetry=bt601, width=[1,32767], height=[1,32767], framerate=[1/1,240/1]"));
 
 static void wakeUp(DisplaySrc *self) {
   guint64 one = 1;
@@ -121,8 +129,12 @@ static gboolean stop(GstBaseSrc *base) {
     Segment *segment = &self->segments[i];
     if (segment->image) XDestroyImage(segment->image);
     segment->image = NULL;
-    if (segment->info.shmaddr && !g_atomic_int_get(&segment->isBusy)) shmdt(segment->info.shmaddr);
+    if (!g_atomic_int_get(&segment->isBusy)) {
+      if (segment->info.shmaddr) shmdt(segment->info.shmaddr);
+      g_free(segment->planes);
+    }
     segment->info.shmaddr = NULL;
+    segment->planes = NULL;
   }
   if (self->cursor) XFree(self->cursor);
   self->cursor = NULL;
@@ -215,6 +227,22 @@ static Segment *freeSegment(DisplaySrc *self) {
   return NULL;
 }
 
+/* The picture for downstream, which has the segment until it releases the buffer. */
+static GstBuffer *bufferOf(DisplaySrc *self, Segment *segment) {
+  const GstVideoInfo *video = &self->video;
+  gsize bytes = GST_VIDEO_INFO_SIZE(video);
+  guint8 *picture = (guint8 *)segment->image->data;
+  if (GST_VIDEO_INFO_FORMAT(video) == GST_VIDEO_FORMAT_I420) {
+    if (!segment->planes) segment->planes = g_malloc(bytes);
+    guint8 *planes[] = {segment->planes, segment->planes + GST_VIDEO_INFO_PLANE_OFFSET(video, 1), segment->planes + GST_VIDEO_INFO_PLANE_OFFSET(video, 2)};
+    ARGBToI420(picture, segment->image->bytes_per_line, planes[0], GST_VIDEO_INFO_PLANE_STRIDE(video, 0), planes[1], GST_VIDEO_INFO_PLANE_STRIDE(video, 1),
+      planes[2], GST_VIDEO_INFO_PLANE_STRIDE(video, 2), self->width, self->height);
+    picture = segment->planes;
+  }
+  g_atomic_int_set(&segment->isBusy, TRUE);
+  return gst_buffer_new_wrapped_full(GST_MEMORY_FLAG_READONLY, picture, bytes, 0, bytes, segment, release);
+}
+
 static GstFlowReturn create(GstPushSrc *base, GstBuffer **buffer) {
   DisplaySrc *self = (DisplaySrc *)base;
   if (!awaitPicture(self)) return GST_FLOW_FLUSHING;
@@ -232,9 +260,7 @@ static GstFlowReturn create(GstPushSrc *base, GstBuffer **buffer) {
   followPointer(self);
   XShmGetImage(self->display, self->root, segment->image, 0, 0, AllPlanes);
   drawPointer(self, segment->image);
-  gsize bytes = (gsize)segment->image->bytes_per_line * (gsize)self->height;
-  g_atomic_int_set(&segment->isBusy, TRUE);
-  *buffer = gst_buffer_new_wrapped_full(GST_MEMORY_FLAG_READONLY, segment->image->data, bytes, 0, bytes, segment, release);
+  *buffer = bufferOf(self, segment);
   return GST_FLOW_OK;
 }
 
@@ -249,6 +275,10 @@ static GstCaps *getCaps(GstBaseSrc *base, GstCaps *filter) {
   GstCaps *both = gst_caps_intersect_full(filter, caps, GST_CAPS_INTERSECT_FIRST);
   gst_caps_unref(caps);
   return both;
+}
+
+static gboolean setCaps(GstBaseSrc *base, GstCaps *caps) {
+  return gst_video_info_from_caps(&((DisplaySrc *)base)->video, caps);
 }
 
 static gboolean unlock(GstBaseSrc *base) {
@@ -312,6 +342,7 @@ static void displaySrc_class_init(DisplaySrcClass *class) {
   source->start = start;
   source->stop = stop;
   source->get_caps = getCaps;
+  source->set_caps = setCaps;
   source->unlock = unlock;
   source->unlock_stop = unlockStop;
   GST_PUSH_SRC_CLASS(class)->create = create;

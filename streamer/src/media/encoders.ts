@@ -17,6 +17,8 @@ export interface Encoder {
   name: string;
   codec: VideoCodec;
   needsGpu: boolean;
+  /** The pictures that its chain begins with: the capture makes those of the software encoders itself, in less time than a conversion in the pipeline. */
+  captured: "I420" | "BGRx";
   /** From raw pictures to an encoded stream; the element is named `encoderName`. */
   chain: string;
   bitrateProperty: string;
@@ -29,30 +31,27 @@ const h264 = "video/x-h264,profile=constrained-baseline,stream-format=byte-strea
 /** All encoders, best first within a codec. */
 export const encoders: readonly Encoder[] = [
   {
-    name: "nvh264enc", codec: "h264", needsGpu: true, bitrateProperty: "bitrate", bitrateUnit: 1,
+    name: "nvh264enc", codec: "h264", needsGpu: true, captured: "BGRx", bitrateProperty: "bitrate", bitrateUnit: 1,
     chain: "videoconvert n-threads=2 ! video/x-raw,format=NV12"
       + ` ! nvh264enc name=${encoderName} rc-mode=cbr zerolatency=true bframes=0 gop-size=-1 preset=low-latency-hq ! ${h264}`,
   },
   {
-    name: "vah264enc", codec: "h264", needsGpu: true, bitrateProperty: "bitrate", bitrateUnit: 1,
+    name: "vah264enc", codec: "h264", needsGpu: true, captured: "BGRx", bitrateProperty: "bitrate", bitrateUnit: 1,
     chain: "videoconvert n-threads=2 ! video/x-raw,format=NV12"
       + ` ! vah264enc name=${encoderName} rate-control=cbr key-int-max=1024 b-frames=0 ref-frames=1 target-usage=7 ! ${h264}`,
   },
   {
-    name: "x264enc", codec: "h264", needsGpu: false, bitrateProperty: "bitrate", bitrateUnit: 1,
-    chain: "videoconvert n-threads=2 ! video/x-raw,format=I420"
-      + ` ! x264enc name=${encoderName} tune=zerolatency speed-preset=ultrafast vbv-buf-capacity=120 bframes=0 threads=2 sliced-threads=true`
+    name: "x264enc", codec: "h264", needsGpu: false, captured: "I420", bitrateProperty: "bitrate", bitrateUnit: 1,
+    chain: `x264enc name=${encoderName} tune=zerolatency speed-preset=ultrafast vbv-buf-capacity=120 bframes=0 threads=2 sliced-threads=true`
       + ` aud=false key-int-max=${keyFrameDistance} ! ${h264}`,
   },
   {
-    name: "openh264enc", codec: "h264", needsGpu: false, bitrateProperty: "bitrate", bitrateUnit: 1000,
-    chain: "videoconvert n-threads=2 ! video/x-raw,format=I420"
-      + ` ! openh264enc name=${encoderName} usage-type=screen complexity=low rate-control=bitrate gop-size=${keyFrameDistance} multi-thread=2 ! ${h264}`,
+    name: "openh264enc", codec: "h264", needsGpu: false, captured: "I420", bitrateProperty: "bitrate", bitrateUnit: 1000,
+    chain: `openh264enc name=${encoderName} usage-type=screen complexity=low rate-control=bitrate gop-size=${keyFrameDistance} multi-thread=2 ! ${h264}`,
   },
   {
-    name: "vp8enc", codec: "vp8", needsGpu: false, bitrateProperty: "target-bitrate", bitrateUnit: 1000,
-    chain: "videoconvert n-threads=2 ! video/x-raw,format=I420"
-      + ` ! vp8enc name=${encoderName} deadline=1 cpu-used=-12 end-usage=cbr lag-in-frames=0 threads=2 buffer-size=500 buffer-initial-size=300`
+    name: "vp8enc", codec: "vp8", needsGpu: false, captured: "I420", bitrateProperty: "target-bitrate", bitrateUnit: 1000,
+    chain: `vp8enc name=${encoderName} deadline=1 cpu-used=-12 end-usage=cbr lag-in-frames=0 threads=2 buffer-size=500 buffer-initial-size=300`
       + ` buffer-optimal-size=400 static-threshold=1 min-quantizer=4 max-quantizer=56 undershoot=95 keyframe-max-dist=${keyFrameDistance}`,
   },
 ];
@@ -70,5 +69,5 @@ export const probeSink = "probe";
 
 /** Returns a pipeline that sends a few test pictures through the encoder. */
 export function buildProbePipeline(encoder: Encoder, { width, height, fps }: Picture): string {
-  return `videotestsrc num-buffers=${probeFrames} ! video/x-raw,width=${width},height=${height},framerate=${fps}/1 ! ${encoder.chain} ! appsink name=${probeSink} sync=false`;
+  return `videotestsrc num-buffers=${probeFrames} ! video/x-raw,format=${encoder.captured},width=${width},height=${height},framerate=${fps}/1 ! ${encoder.chain} ! appsink name=${probeSink} sync=false`;
 }

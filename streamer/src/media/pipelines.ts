@@ -33,7 +33,7 @@ export interface Display {
  * is scaled on its way.
  */
 export function buildVideoPipeline(encoder: Encoder, display: Display, shape: PictureShape): string {
-  return `joypoddisplaysrc name=${captureName} display-name=${display.name} rate=${idleRate} ! video/x-raw,framerate=${shape.fps}/1`
+  return `joypoddisplaysrc name=${captureName} display-name=${display.name} rate=${idleRate} ! video/x-raw,format=${encoder.captured},framerate=${shape.fps}/1`
     + ` ! ${scalingTo(display, shape)}${tunedChain(encoder, shape.preset)} ! ${payloaders[encoder.codec]} ! joypodpictures ! appsink name=${videoSink} sync=false max-buffers=1000`;
 }
 

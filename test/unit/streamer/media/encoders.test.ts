@@ -31,8 +31,16 @@ describe("candidateEncoders and the encoder table", () => {
   it("scales a picture that is smaller than the display, between capture and encoder", () => {
     const [encoder] = encoders;
     const pipeline = buildVideoPipeline(encoder!, display, { ...whole, width: 854, height: 480, fps: 30 });
-    expect(pipeline).to.match(/^joypoddisplaysrc [^!]* ! video\/x-raw,framerate=30\/1 ! videoscale [^!]* ! video\/x-raw,width=854,height=480,pixel-aspect-ratio=1\/1 ! /);
+    expect(pipeline).to.match(/^joypoddisplaysrc [^!]* ! video\/x-raw,format=BGRx,framerate=30\/1 ! videoscale [^!]* ! video\/x-raw,width=854,height=480,pixel-aspect-ratio=1\/1 ! /);
     expect(buildVideoPipeline(encoder!, display, whole)).not.to.contain("videoscale");
+  });
+
+  it("has software encoders' pictures captured as they take them", () => {
+    for (const encoder of encoders) {
+      const pipeline = buildVideoPipeline(encoder, display, whole);
+      if (encoder.needsGpu) expect(pipeline).to.contain("format=BGRx,framerate=60/1 ! videoconvert ");
+      else expect(pipeline).to.contain(`format=I420,framerate=60/1 ! ${encoder.name} `);
+    }
   });
 
   it("gives an encoder the properties of the preset after those of its chain, which they replace", () => {
