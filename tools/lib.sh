@@ -33,8 +33,15 @@ step() {
   shift 2
   expected=$(expectedSeconds "$name")
   say "$title …${expected:+ (about $(spoken "$expected"))}"
+  # The command is in the background, so it does not hear an interrupt from the keyboard. What inBackground has set ends it, too.
+  worker='' ticker=''
+  if [ -z "$(trap -p INT)" ]; then
+    ownTrap=yes
+    trap 'endProcess "$worker"; endProcess "$ticker"; say "Interrupted: $title was ended."; exit 130' INT TERM
+  fi
   # What the command leaves running must not hold the lock of this run.
   (
+    trap - INT TERM
     if [ -n "${lockDescriptor:-}" ]; then exec {lockDescriptor}>&-; fi
     "$@"
   ) >"$log" 2>&1 </dev/null &
@@ -44,11 +51,6 @@ step() {
     tellProgress "$worker" "$title" "$expected"
   ) >/dev/null &
   ticker=$!
-  # The command is in the background, so it does not hear an interrupt from the keyboard. What inBackground has set ends it, too.
-  if [ -z "$(trap -p INT)" ]; then
-    ownTrap=yes
-    trap 'endProcess "$worker"; endProcess "$ticker"; say "Interrupted: $title was ended."; exit 130' INT TERM
-  fi
   wait "$worker" || code=$?
   if [ -n "$ownTrap" ]; then trap - INT TERM; fi
   kill "$ticker" 2>/dev/null || true

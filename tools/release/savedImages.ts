@@ -1,4 +1,4 @@
-import { execFile, spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
 import { mkdir, mkdtemp, open, readFile, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
@@ -92,12 +92,9 @@ export class SavedImages {
   }
 }
 
+/** By the shell's pipe: a pipe of Node's is a socket, which tar leaves at the archive's end, while the engine may still write what fills up its last record. */
 async function unpackImage(engine: string, reference: string, folder: string): Promise<void> {
-  const save = spawn(engine, ["save", reference], { stdio: ["ignore", "pipe", "inherit"] });
-  const unpack = spawn("tar", ["-x", "-C", folder], { stdio: ["pipe", "ignore", "inherit"] });
-  const ends = [save, unpack].map((child) => new Promise<number | null>((resolve, reject) => child.once("error", reject).once("exit", resolve)));
-  await pipeline(save.stdout, unpack.stdin);
-  if ((await Promise.all(ends)).some((code) => code !== 0)) throw new Error(`${engine} could not save ${reference}.`);
+  await run("bash", ["-o", "pipefail", "-c", '"$0" save "$1" | tar -x -C "$2"', engine, reference, folder]);
 }
 
 async function sha256Of(file: string): Promise<string> {

@@ -22,8 +22,8 @@ describe("ContentCache, given launches that were cancelled", function () {
   const isSlow = (sources: readonly ArchiveSource[]) => {
     fixture.proxy.fault = ({ method, path }) => method === "GET" && sources.some(({ key }) => path.endsWith(key)) ? { bytesPerSecond: 20_000 } : undefined;
   };
-  const isDownloading = (cache: ContentCache, { sha256 }: ArchiveSource) =>
-    eventually(() => cache.stateOf(sha256)?.state === "Downloading", { what: "the download to run" });
+  const isDownloading = (cache: ContentCache, source: ArchiveSource) =>
+    eventually(() => cache.stateOf(source.sha256)?.state === "Downloading" && getsOf(source).length > 0, { what: "the download to run" });
 
   it("ends their downloads, so that the next launch has its place at once", async () => {
     const abandoned = await Promise.all([1, 2, 3, 4].map(() => aGame()));
