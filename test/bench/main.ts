@@ -1,6 +1,6 @@
 // Measures the running platform: `make bench`. Each figure stands beside a peer or a limit from the same run, in turns, because
 // machines are noisy and absolute times mean little. Prints one line per figure; exit code 1 when a target is missed.
-// `ONLY=launch` (or stops, streams, P5, P6, P7, P8, P9, P10, spool, copy, A1 … A6, C3, O1 … O5, P4, R4, R5, R7; several with commas) measures that alone, and what does not name the running
+// `ONLY=launch` (or stops, streams, P5, P6, P7, P8, P9, P10, P11, spool, copy, A1 … A6, C3, O1 … O5, P4, R4, R5, R7; several with commas) measures that alone, and what does not name the running
 // platform needs none; launches are also told step by step. `ROUNDS` is the number of launches. R5 stops fifty sessions in outages, which takes
 // about 25 minutes: it comes with `LONG=1`, or when ONLY names it.
 import { readFile } from "node:fs/promises";
@@ -25,6 +25,7 @@ import { measureFrameCpu } from "./frameCpu.ts";
 import { measureFrozenTime } from "./frozenTime.ts";
 import { measureScale } from "./scale/scale.ts";
 import { measureSharedMachine } from "./sharedMachine.ts";
+import { measureSound } from "./sound.ts";
 import { measureSpooling } from "./spooling.ts";
 import { measureRelayedPhoton } from "./relayedPhoton.ts";
 import { measureStopsInOutages } from "./stopsInOutages.ts";
@@ -68,6 +69,7 @@ async function measureAll(): Promise<void> {
   if (isWanted("P7")) rows.push(await measureFrozenTime());
   if (isWanted("P9")) rows.push(await measureFrameCpu());
   if (isWanted("P10")) rows.push(...await measureSharedMachine());
+  if (isWanted("P11")) rows.push(...await measureSound());
   if (isLong && isWanted("R5")) rows.push(...await measureStopsInOutages());
   if (isWanted("P8")) rows.push(belowRow("input to photon p50, added by TURN/TCP", (await measureRelayedPhoton()).addedMs, 10));
   if (isWanted("spool")) rows.push(await measureSpooling());

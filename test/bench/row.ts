@@ -35,6 +35,12 @@ export function shareRow(id: string, ours: number, asked: number, atLeast: numbe
   };
 }
 
+/** A count that may at most be this share of the whole. */
+export function belowShareRow(id: string, ours: number, whole: number, atMost: number): BenchRow {
+  const percent = (share: number): string => `${Number((share * 100).toFixed(2))} %`;
+  return { id, ours: percent(ours / whole), peer: "-", limit: percent(atMost), ratio: "-", target: `≤ ${percent(atMost)}`, isPassed: ours / whole <= atMost };
+}
+
 /** A time that must not be above its limit. */
 export function belowRow(id: string, oursMs: number, limitMs: number): BenchRow {
   return { id, ours: milliseconds(oursMs), peer: "-", limit: milliseconds(limitMs), ratio: "-", target: `≤ ${limitMs} ms`, isPassed: oursMs <= limitMs };
