@@ -1,5 +1,3 @@
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { expect } from "chai";
 import { aGame, aGameSessionRow, aUser, type TestUser } from "../../factories/catalog.ts";
 import { FaultyApi } from "../../support/cluster/faultyApi.ts";
@@ -7,7 +5,6 @@ import { sharedKubeApiServer } from "../../support/cluster/kubeApiServer.ts";
 import { LaunchFixture } from "../../support/fixtures/launchFixture.ts";
 import { TestApi } from "../../support/http/api.ts";
 import { expectErrorResponse, type ApiClient } from "../../support/http/apiClient.ts";
-import { temporaryFolder } from "../../support/processes/temporaryFolder.ts";
 
 const id = "gs-0000000000000000000a";
 
@@ -54,9 +51,7 @@ describe("a launch whose object is created, though the response of the Kubernete
 
   before(async () => {
     cluster = await FaultyApi.start(await sharedKubeApiServer());
-    const kubeconfig = join(temporaryFolder("kubeconfig"), "kubeconfig");
-    await writeFile(kubeconfig, cluster.kubeconfig());
-    fixture = await LaunchFixture.start({ env: { KUBECONFIG: kubeconfig }, hasFaults: true });
+    fixture = await LaunchFixture.start({ env: { KUBECONFIG: cluster.kubeconfig() }, hasFaults: true });
   });
   after(async () => {
     await fixture.stop();

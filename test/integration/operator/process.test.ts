@@ -1,7 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { expect } from "chai";
 import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
 import { leases } from "#kube/builtin.ts";
@@ -14,7 +12,6 @@ import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 import { controlPlaneProgram } from "#test/support/processes/controlPlaneProgram.ts";
 import { repositoryRoot } from "#test/support/processes/programs.ts";
 import { expectDocumented } from "#test/support/metrics/metricsDocument.ts";
-import { temporaryFolder } from "#test/support/processes/temporaryFolder.ts";
 
 interface Running {
   process: ChildProcess;
@@ -51,12 +48,6 @@ describe("The operator's process", function () {
     await eventually(async () => (await fetch(`${running.url}/readyz`)).status === 200, { what: `${identity} to be ready`, timeoutMs: 30_000 })
       .catch((cause: unknown) => { throw new Error(`${identity} did not become ready:\n${log}`, { cause }); });
     return running;
-  }
-
-  function kubeconfigOf(api: FaultyApi): string {
-    const path = join(temporaryFolder("operator"), "kubeconfig");
-    writeFileSync(path, api.kubeconfig());
-    return path;
   }
 
   async function holder(): Promise<string | undefined> {
@@ -127,7 +118,7 @@ describe("The operator's process", function () {
     const server = await sharedKubeApiServer();
     const api = await FaultyApi.start(server);
     try {
-      const operator = await start("operator-1", kubeconfigOf(api));
+      const operator = await start("operator-1", api.kubeconfig());
       await eventually(async () => await holder() === "operator-1", { what: "operator-1 to lead" });
       await fixture.reportNodes();
       const { arrived, release } = api.holdOnce(({ method, path }) => method === "POST" && path.endsWith("/pods"));
@@ -147,7 +138,7 @@ describe("The operator's process", function () {
   it("goes on when the API server responds again that it could not renew its lease at, without a restart", async () => {
     const api = await FaultyApi.start(await sharedKubeApiServer());
     try {
-      const operator = await start("operator-1", kubeconfigOf(api));
+      const operator = await start("operator-1", api.kubeconfig());
       await eventually(async () => await holder() === "operator-1", { what: "operator-1 to lead" });
       await fixture.reportNodes();
       const endStall = api.stall();

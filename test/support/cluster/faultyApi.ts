@@ -1,9 +1,12 @@
 import { once } from "node:events";
+import { writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
 import { Agent } from "undici";
 import { KubeTransport, type TransportOptions } from "#kube/transport.ts";
+import { temporaryFolder } from "../processes/temporaryFolder.ts";
 import type { KubeApiServer } from "./kubeApiServer.ts";
 
 /** A request as it came in. */
@@ -64,12 +67,14 @@ export class FaultyApi {
     return transport;
   }
 
-  /** The text of a kubeconfig with which programs go through here. */
+  /** Writes a kubeconfig with which programs go through here; returns its path. */
   kubeconfig(): string {
-    return JSON.stringify({
+    const path = join(temporaryFolder("kubeconfig"), "kubeconfig");
+    writeFileSync(path, JSON.stringify({
       apiVersion: "v1", kind: "Config", "current-context": "faulty", clusters: [{ name: "faulty", cluster: { server: this.url, "insecure-skip-tls-verify": true } }],
       users: [{ name: "faulty", user: {} }], contexts: [{ name: "faulty", context: { cluster: "faulty", user: "faulty" } }],
-    });
+    }));
+    return path;
   }
 
   /** Bytes of watches that were not passed on, see loseEvents. */

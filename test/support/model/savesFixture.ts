@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { aGame, type TestGame } from "../../factories/catalog.ts";
 import { operatorOf, type FakeOperator } from "../cluster/fakeOperator.ts";
 import { startFaultProxy, type FaultProxy } from "../cluster/faultProxy.ts";
@@ -25,32 +22,27 @@ export class SavesFixture {
   readonly cluster: FaultyApi;
   readonly game: TestGame;
   readonly #proxy: FaultProxy;
-  readonly #directory: string;
 
-  private constructor(api: TestApi, game: TestGame, parts: { minio: TestMinio; proxy: FaultProxy; cluster: FaultyApi; directory: string }) {
+  private constructor(api: TestApi, game: TestGame, parts: { minio: TestMinio; proxy: FaultProxy; cluster: FaultyApi }) {
     this.api = api;
     this.game = game;
     this.operator = operatorOf(api);
     ({ minio: this.minio, cluster: this.cluster } = parts);
     this.#proxy = parts.proxy;
-    this.#directory = parts.directory;
   }
 
   static async start(): Promise<SavesFixture> {
     const [minio, server] = await Promise.all([sharedMinio(), sharedKubeApiServer()]);
     const [proxy, cluster] = await Promise.all([startFaultProxy(minio.endpoint), FaultyApi.start(server)]);
-    const directory = mkdtempSync(join(tmpdir(), "joypod-kubeconfig-"));
-    const kubeconfig = join(directory, "config");
-    writeFileSync(kubeconfig, cluster.kubeconfig());
     const api = await TestApi.start({
       kube: true, isLed: true, hasFaults: true,
       env: {
-        KUBECONFIG: kubeconfig, S3_ENDPOINT: proxy.endpoint, S3_BUCKET: minio.bucket, S3_ACCESS_KEY: minio.accessKey, S3_SECRET_KEY: minio.secretKey,
+        KUBECONFIG: cluster.kubeconfig(), S3_ENDPOINT: proxy.endpoint, S3_BUCKET: minio.bucket, S3_ACCESS_KEY: minio.accessKey, S3_SECRET_KEY: minio.secretKey,
         SAVE_VERSIONS_KEPT: String(historyRule.versionsKept), SAVE_DAILY_VERSIONS_DAYS: String(historyRule.dailyVersionsDays),
         SAVE_RETENTION_DAYS: String(historyRule.retentionDays), LAUNCHES_PER_MINUTE: plenty, LAUNCHES_PER_HOUR: plenty, CATALOG_REQUESTS_PER_MINUTE: plenty,
       },
     });
-    const fixture = new SavesFixture(api, await aGame(api.deps), { minio, proxy, cluster, directory });
+    const fixture = new SavesFixture(api, await aGame(api.deps), { minio, proxy, cluster });
     const node = await fixture.operator.addNode(1000);
     await eventually(() => api.deps.cluster.gameNodes.cache.list().some(({ metadata, status }) => metadata.name === node && status?.capacity !== undefined));
     return fixture;
@@ -69,6 +61,5 @@ export class SavesFixture {
     await this.operator.removeNodes();
     await this.api.stop();
     await Promise.all([this.#proxy.close(), this.cluster.stop(), this.minio.remove()]);
-    rmSync(this.#directory, { recursive: true, force: true });
   }
 }
