@@ -1,6 +1,6 @@
 import type { GameSession, GameSessionSpec, StopReason } from "#contracts/crd/gameSession.ts";
 import { fieldManagers, finalizers, keptAliveUntilAnnotation, labels } from "#contracts/crd/names.ts";
-import { isAlreadyExists, isInvalid, isNotFound } from "#kube/errors.ts";
+import { isAlreadyExists, isInvalid, isNotFound, isUnreachable } from "#kube/errors.ts";
 import { removeFinalizer } from "#kube/finalizers.ts";
 import type { Draft, Stored } from "#kube/object.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
@@ -10,6 +10,8 @@ import { gameSessions } from "#contracts/crd/resources.ts";
 /** The timeout of a request that players wait for: the relay and the recorder finish what failed. */
 const deadlineMs = 3_000;
 const options = { deadlineMs, fieldManager: fieldManagers.api };
+/** A look that comes on top of that. */
+const lookDeadlineMs = 1_000;
 
 /** All that the API writes to GameSessions. Each call may be repeated. */
 export class GameSessionWriter {
@@ -35,7 +37,9 @@ export class GameSessionWriter {
     try {
       await this.#client.create(draft, options);
     } catch (error) {
-      if (!isAlreadyExists(error)) throw error;
+      if (isAlreadyExists(error)) return;
+      // It may have been carried out nevertheless: the response was lost, or this process was frozen until it was too late.
+      if (!isUnreachable(error) || !await this.#isThere(id)) throw error;
     }
   }
 
@@ -83,6 +87,12 @@ export class GameSessionWriter {
   /** Removes the recorder's finalizer from an object whose result is in the database. */
   async release(gameSession: Stored<GameSession>): Promise<void> {
     await removeFinalizer(this.#client, gameSession, finalizers.recorder, { deadlineMs });
+  }
+
+  /** Returns false, too, when the API server does not say so soon. */
+  async #isThere(id: string): Promise<boolean> {
+    const found = await this.#client.find(this.#ref(id), { deadlineMs: lookDeadlineMs }).catch(() => undefined);
+    return found !== undefined;
   }
 
   #ref(name: string): { name: string; namespace: string } {

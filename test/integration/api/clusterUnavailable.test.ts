@@ -60,12 +60,29 @@ describe("a launch whose object is created, though the response of the Kubernete
 
   it("goes on, since the recorder has seen the object", async () => {
     await fixture.newPlayer();
+    const id = await launchUntold();
+    await fixture.makeReady(id);
+  });
+
+  it("goes on, since it looks for the object, where nobody has seen that yet", async () => {
+    await fixture.newPlayer();
+    cluster.loseEvents(true);
+    try {
+      await launchUntold();
+    } finally {
+      cluster.loseEvents(false);
+      cluster.closeWatches();
+    }
+  });
+
+  /** Returns the id of a session of whose creation its launch does not hear in time. */
+  async function launchUntold(): Promise<string> {
     const held = cluster.holdResponseOnce(({ method, path }) => method === "POST" && path.endsWith("/gamesessions"));
     const launched = fixture.launched();
     await held.carriedOut;
     const id = await launched;
     held.release();
     expect(await fixture.rowOf(id)).to.include({ status: "starting", failureReason: null });
-    await fixture.makeReady(id);
-  });
+    return id;
+  }
 });
