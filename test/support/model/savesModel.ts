@@ -106,8 +106,10 @@ export function sweepModel(model: SavesModel, laterHours: number, found: Readonl
   }
   const isRetentionOver = laterHours >= historyRule.retentionDays * 24;
   for (const slot of model.slots) {
+    // A restored save has two rows: what was played, which others have superseded since, and the slot's own.
+    const own = slot.versions.findLast(({ key, kind }) => kind !== "conflict" && key === slot.current);
     for (const version of slot.versions.slice(0, -historyRule.versionsKept)) {
-      if (version.kind !== "conflict" || isRetentionOver) version.mayBeMissing ||= version.key !== slot.current;
+      if (version.kind !== "conflict" || isRetentionOver) version.mayBeMissing ||= version !== own;
     }
     if (slot.isDeleted && isRetentionOver) Object.assign(slot, { versions: [], isForgotten: true });
   }
