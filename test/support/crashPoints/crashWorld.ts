@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { limits } from "#contracts/limits.ts";
 import { clusterRules as agentClusterRules, sessionsNamespaceRules as agentRules } from "#node-agent/rbac.ts";
 import { clusterRules as apiClusterRules, releaseNamespaceRules, sessionsNamespaceRules } from "#api/rbac.ts";
 import type { PolicyRule } from "#kube/policyRule.ts";
@@ -277,7 +278,7 @@ export class CrashWorld {
       await eventually(async () => {
         const node = await this.fixture.gameNodes.get({ name: this.fixture.nodeNames[0] ?? "" });
         return node.status?.capacity?.schedulable === false;
-      }, { what: "the agent's heartbeat to be stale", timeoutMs: 40_000 });
+      }, { what: "the agent's heartbeat to be stale", timeoutMs: 2 * limits.node.heartbeatStaleSeconds * 1_000 });
     }
   }
 
