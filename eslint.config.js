@@ -31,6 +31,8 @@ export default tseslint.config(
       "no-fallthrough": "error",
       "no-unsafe-finally": "error",
       "no-unused-private-class-members": "error",
+      // What is taken out of an object is named for that alone.
+      "@typescript-eslint/no-unused-vars": ["error", { ignoreRestSiblings: true }],
       "no-warning-comments": "error",
       // An error that stands for another one names it as its cause.
       "preserve-caught-error": "error",

@@ -1,6 +1,9 @@
 import { KubeError } from "./errors.ts";
 import type { KubeObject, Stored } from "./object.ts";
 import { apiVersionOf, type ResourceType } from "./resourceType.ts";
+import { SharedStrings } from "./sharedStrings.ts";
+
+const strings = new SharedStrings();
 
 /** A page of a list: the objects, the version it was taken at, and the token for the next page, if any. */
 export interface ListPage<T extends KubeObject> {
@@ -10,7 +13,7 @@ export interface ListPage<T extends KubeObject> {
 }
 
 /**
- * Takes one object from the server's JSON. Fields nobody knows are kept; items of built-in lists, which come
+ * Takes one object from the server's JSON, which becomes that object. Fields nobody knows are kept; items of built-in lists, which come
  * without apiVersion and kind, get them. Who wrote which field last (`managedFields`) is dropped: it is as long as the object, and nobody
  * asks; a write without it leaves it as it is. Throws KubeError "MalformedResponse" when it is no T.
  */
@@ -18,8 +21,9 @@ export function decodeObject<T extends KubeObject>(type: ResourceType<T>, value:
   if (!isRecord(value) || !isRecord(value.metadata) || typeof value.metadata.name !== "string") {
     throw new KubeError({ reason: "MalformedResponse", message: `The API server's answer is no ${type.kind}.` });
   }
-  const metadata = Object.fromEntries(Object.entries(value.metadata).filter(([name]) => name !== "managedFields"));
-  const whole = { ...value, apiVersion: apiVersionOf(type), kind: type.kind, metadata };
+  const { managedFields, ...metadata } = value.metadata;
+  const whole = Object.assign(value, { apiVersion: strings.share(apiVersionOf(type)), kind: type.kind, metadata });
+  shareStrings(whole);
   try {
     // The server is the authority on its own objects; a type that wants more certainty brings `parse`.
     return (type.parse ? type.parse(whole) : whole) as Stored<T>;
@@ -47,6 +51,23 @@ export function decodeList<T extends KubeObject>(
     }
   }
   return { items, resourceVersion, continue: typeof next === "string" && next !== "" ? next : undefined };
+}
+
+/** Lets an object share with others what Kubernetes' conventions repeat in each of them; V8 shares what has ten characters at most. */
+function shareStrings({ metadata, status }: { metadata: Record<string, unknown>; status?: unknown }): void {
+  shareIn(metadata, "namespace");
+  const { labels } = metadata;
+  if (isRecord(labels)) for (const name of Object.keys(labels)) shareIn(labels, name);
+  const conditions = isRecord(status) ? status.conditions : undefined;
+  if (!Array.isArray(conditions)) return;
+  for (const condition of conditions) {
+    if (isRecord(condition)) for (const name of ["type", "reason", "message"]) shareIn(condition, name);
+  }
+}
+
+function shareIn(object: Record<string, unknown>, name: string): void {
+  const value = object[name];
+  if (typeof value === "string") object[name] = strings.share(value);
 }
 
 /** Whether a value is a JSON object. */

@@ -3,6 +3,14 @@ import { KubeError } from "./errors.ts";
 /** Longest line taken: an object is at most about 1.5 MB in etcd, and escapes make it longer. */
 const maxLineLength = 16 * 1024 * 1024;
 
+/** Reads a byte stream as one text. Its pieces are let go as they come: kept to the end, those of many large lists lie in memory for ever. */
+export async function readText(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of chunks) text += decoder.decode(chunk, { stream: true });
+  return text + decoder.decode();
+}
+
 /** Splits a byte stream into its lines; a stream that ends inside a line was cut, which is an error. */
 export async function* readLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, void> {
   const decoder = new TextDecoder();

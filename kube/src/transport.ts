@@ -6,7 +6,7 @@ import { orAborted, withDeadline } from "#runtime/deadline.ts";
 import { KubeError } from "./errors.ts";
 import { responseError, transportError } from "./responseError.ts";
 import { clockOffset } from "./clockOffset.ts";
-import { readLines } from "./lines.ts";
+import { readLines, readText } from "./lines.ts";
 import type { KubeRequest, RequestMetrics, WatchRequest } from "./request.ts";
 import { retryDelayMs } from "./retry.ts";
 
@@ -138,7 +138,7 @@ export class KubeTransport {
         const response = await this.#send(request, signal, ms);
         if (response.statusCode === 401) this.#authentication.refresh();
         if (response.statusCode < 200 || response.statusCode > 299) throw await responseError(response, this.#clock);
-        const text = await response.body.text();
+        const text = await readText(response.body);
         try {
           return text === "" ? undefined : JSON.parse(text) as unknown;
         } catch (cause) {
