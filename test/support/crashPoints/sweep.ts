@@ -96,7 +96,10 @@ export class Sweep {
         await this.#strike(world, point);
         outcome?.resolve(undefined);
       } catch (error) {
-        outcome?.reject(new Error(`${point.program}, ${titleOf(point)}: ${describeFailure(error)}\n${world?.logs() ?? ""}`, { cause: error }));
+        const reason = `${point.program}, ${titleOf(point)}: ${describeFailure(error)}`;
+        // At once: the tests' own report comes at the end of all sweeps, which take half an hour.
+        process.stderr.write(`${reason}\n`);
+        outcome?.reject(new Error(`${reason}\n${world?.logs() ?? ""}`, { cause: error }));
         // What is left of a life that came to another end must not be taken for the next one's.
         if (world !== undefined) await this.#close(world);
         world = undefined;
