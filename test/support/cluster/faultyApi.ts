@@ -8,6 +8,7 @@ import { Agent } from "undici";
 import { KubeTransport, type TransportOptions } from "#kube/transport.ts";
 import { temporaryFolder } from "../processes/temporaryFolder.ts";
 import type { KubeApiServer } from "./kubeApiServer.ts";
+import { openKubeconfig } from "./openKubeconfig.ts";
 
 /** A request as it came in. */
 export interface SeenRequest {
@@ -70,10 +71,7 @@ export class FaultyApi {
   /** Writes a kubeconfig with which programs go through here; returns its path. */
   kubeconfig(): string {
     const path = join(temporaryFolder("kubeconfig"), "kubeconfig");
-    writeFileSync(path, JSON.stringify({
-      apiVersion: "v1", kind: "Config", "current-context": "faulty", clusters: [{ name: "faulty", cluster: { server: this.url, "insecure-skip-tls-verify": true } }],
-      users: [{ name: "faulty", user: {} }], contexts: [{ name: "faulty", context: { cluster: "faulty", user: "faulty" } }],
-    }));
+    writeFileSync(path, openKubeconfig(this.url));
     return path;
   }
 

@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from "node:fs";
+import { openKubeconfig } from "../cluster/openKubeconfig.ts";
 import { kubeFailure, kubeWrite, startHttpGate } from "./httpGate.ts";
 import type { Gate, Program } from "./strike.ts";
 
@@ -16,10 +17,7 @@ export async function writeGatedKubeconfig({ gate, program, from, to }: { gate: 
     gate, program, store: "cluster", target: cluster.server, nameWrite: kubeWrite, failure: kubeFailure,
     identity: { tls: { ca: decoded(cluster["certificate-authority-data"]), ...own }, ...(token !== undefined && { token }) },
   });
-  writeFileSync(to, JSON.stringify({
-    apiVersion: "v1", kind: "Config", "current-context": "gated", clusters: [{ name: "gated", cluster: { server: url, "insecure-skip-tls-verify": true } }], users: [{ name: "gated", user: {} }],
-    contexts: [{ name: "gated", context: { cluster: "gated", user: "gated" } }],
-  }));
+  writeFileSync(to, openKubeconfig(url));
   return { close };
 }
 
