@@ -3,10 +3,26 @@ import type { GameNode } from "#contracts/crd/gameNode.ts";
 import { heartbeatLabelsOf } from "#contracts/crd/installation.ts";
 import type { Stored } from "#kube/object.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
+import type { Timer } from "#runtime/clock.ts";
+import { JumpClock } from "#test/support/clocks/jumpClock.ts";
 import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 
 /** As long as an agent may be silent, and a little longer. */
 const staleMs = 36_000;
+
+/** A clock whose timers come early, as Node's do by up to a millisecond, and that moves on with each look, as a busy machine's does. */
+class HastyClock extends JumpClock {
+  earlyMs = 0;
+  #lookedMs = 0;
+
+  override monotonicMs(): number {
+    return super.monotonicMs() + (this.#lookedMs += 0.5);
+  }
+
+  override setTimer(ms: number, callback: () => void): Timer {
+    return super.setTimer(Math.max(0, ms - this.earlyMs), callback);
+  }
+}
 
 describe("Heartbeats of node agents", function () {
   this.timeout(60_000);
@@ -67,6 +83,22 @@ describe("Heartbeats of node agents", function () {
     await ready(name, "NodeAndAgentWell");
     await fixture.components.report(former);
     await ready(former, "NodeAndAgentWell");
+  });
+
+  it("are missed however early the look comes, and whatever moment of it they run out in", async () => {
+    await fixture.clear();
+    const clock = new HastyClock();
+    fixture = await OperatorFixture.start({ environment: { HEARTBEAT_STALE_SECONDS: "35" }, clock });
+    await fixture.startOperator();
+    [name = ""] = fixture.nodeNames;
+    await lease("the Lease");
+    for (let looks = 0; looks < 30; looks++) {
+      clock.earlyMs = looks / 2;
+      await fixture.components.renew(name);
+      await ready(name, "NodeAndAgentWell");
+      await fixture.pass(staleMs - 1_100);
+      await ready(name, "AgentSilent");
+    }
   });
 
   it("cost the operator no write, and no change of the GameNode", async () => {

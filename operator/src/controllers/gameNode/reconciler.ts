@@ -63,6 +63,8 @@ export function createNodeReconciler(deps: NodeDeps) {
     const node = deps.cluster.nodes.get(name);
     const known = deps.cluster.gameNodes.get(name);
     if (known && foreignBecause(known, deps.installation) !== undefined) return leaveAlone(node, known, deps);
+    // Before all else: what runs out while this pass is at work was observed as it was before, and wants another pass.
+    const staleInMs = deps.heartbeats.staleInMs(name);
     const world = observe(name, node, deps);
     const action = nodeActionFor(world);
     if (action === "remove" || !node) {
@@ -84,8 +86,8 @@ export function createNodeReconciler(deps: NodeDeps) {
     await labelForAgent(node, agentLabelValueOf(deps.installation), deps, signal);
     await ensureLease(gameNode, deps, signal);
     const silentMs = deps.nodeLosses.isSilent(name) ? silentRetryMs : 0;
-    const fillMs = fillEndsInMs(deps.cluster.gameNodes.get(name), deps.fillDeadlineMs, deps.clock.now());
-    return requeue([waitMs, deps.heartbeats.staleInMs(name), silentMs, fillMs]);
+    const fillMs = fillEndsInMs(deps.cluster.gameNodes.get(name), deps.fillDeadlineMs, world.now);
+    return requeue([waitMs, staleInMs, silentMs, fillMs]);
   };
 }
 
