@@ -8,6 +8,14 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   return connectionFailureOf(error) !== undefined;
 }
 
+/** Whether the database did not respond to a statement in time: on its connection it says nothing to the next one either. */
+export function isUnanswered(error: unknown): boolean {
+  for (const { message } of databaseCausesOf(error)) {
+    if (message === "Query read timeout") return true;
+  }
+  return false;
+}
+
 /** Yields codes and messages of an error and of what it was caused by. */
 export function* databaseCausesOf(error: unknown): Generator<{ code: string; message: string }> {
   for (let cause = error, depth = 0; typeof cause === "object" && cause !== null && depth < 5; cause = causeOf(cause), depth += 1) {

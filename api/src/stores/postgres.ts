@@ -2,6 +2,7 @@ import { PrismaPg } from "@prisma/adapter-pg";
 import pg from "pg";
 import type { Logger } from "#runtime/logger.ts";
 import { PrismaClient } from "../generated/client.ts";
+import { isUnanswered } from "./databaseUnavailable.ts";
 
 /** The connections to the database. */
 export interface Postgres {
@@ -66,13 +67,15 @@ async function transaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Pr
     await client.query("COMMIT");
     return result;
   } catch (error) {
-    // A connection that cannot roll back is not put back into the pool.
-    await client.query("ROLLBACK").catch((cause: unknown) => {
-      broken = cause instanceof Error ? cause : new Error(String(cause));
-    });
+    // A connection that cannot roll back is not put back into the pool; without it the server rolls back by itself.
+    broken = isUnanswered(error) ? toError(error) : await client.query("ROLLBACK").then(() => undefined, toError);
     throw error;
   } finally {
     client.off("error", ignore);
     client.release(broken);
   }
+}
+
+function toError(cause: unknown): Error {
+  return cause instanceof Error ? cause : new Error(String(cause));
 }

@@ -24,6 +24,10 @@ function expectUnavailable(response: ApiResponse): void {
   expect(response.text).to.not.match(insides);
 }
 
+const databaseTimeoutMs = 500;
+/** How long the API waits for a server that does not end a statement itself. */
+const queryTimeoutMs = 1.2 * databaseTimeoutMs;
+
 describe("when the database", function () {
   this.timeout(60_000);
   let api: TestApi;
@@ -31,7 +35,7 @@ describe("when the database", function () {
   let user: { email: string; password: string };
 
   before(async () => {
-    api = await TestApi.start({ env: { DATABASE_TIMEOUT_MS: "500", CATALOG_REQUESTS_PER_MINUTE: "1000000" } });
+    api = await TestApi.start({ env: { DATABASE_TIMEOUT_MS: String(databaseTimeoutMs), CATALOG_REQUESTS_PER_MINUTE: "1000000" } });
     const signedIn = await aUser(api.deps);
     user = signedIn;
     player = api.as(signedIn);
@@ -116,6 +120,19 @@ describe("when the database", function () {
     } finally {
       release();
     }
+    await expectRecovery();
+  });
+
+  it("hangs within a transaction, nobody waits for as long again for that to be rolled back", async () => {
+    let [release, failedAt] = [(): void => undefined, Infinity];
+    const transaction = api.deps.postgres.transaction(async (client) => {
+      release = freezeDatabase(api.database);
+      await client.query("SELECT 1").finally(() => failedAt = performance.now());
+    });
+    const outcome = await transaction.then(() => "committed", (error: unknown) => error);
+    release();
+    expect(outcome).to.be.an("error").with.property("message", "Query read timeout");
+    expect(performance.now() - failedAt, "milliseconds after the statement failed").to.be.below(queryTimeoutMs);
     await expectRecovery();
   });
 });
