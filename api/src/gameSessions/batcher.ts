@@ -13,6 +13,8 @@ export interface BatcherOptions<T, R> {
   tooMany: () => Error;
   /** Does a batch, and returns for each item its result or what it throws. What this throws itself, each item throws. */
   work: (items: readonly T[]) => Promise<readonly (R | Error)[]>;
+  /** Whether what a batch throws would befall the next one, too: then those that wait throw it at once. */
+  isLasting: (error: unknown) => boolean;
 }
 
 /** An item whose batch has not begun. */
@@ -57,10 +59,7 @@ export class Batcher<T, R> {
   }
 
   async #doBatch(batch: readonly Waiting<T, R>[]): Promise<void> {
-    for (const waiting of batch) {
-      this.#waiting.delete(waiting);
-      waiting.timer.cancel();
-    }
+    this.#takeOut(batch);
     try {
       const results = await this.#options.work(batch.map(({ item }) => item));
       for (const [index, { done }] of batch.entries()) {
@@ -71,6 +70,20 @@ export class Batcher<T, R> {
       }
     } catch (error) {
       for (const { done } of batch) done.reject(error);
+      if (this.#options.isLasting(error)) this.#failWaiting(error);
+    }
+  }
+
+  #failWaiting(error: unknown): void {
+    const waiting = [...this.#waiting];
+    this.#takeOut(waiting);
+    for (const { done } of waiting) done.reject(error);
+  }
+
+  #takeOut(items: readonly Waiting<T, R>[]): void {
+    for (const waiting of items) {
+      this.#waiting.delete(waiting);
+      waiting.timer.cancel();
     }
   }
 }

@@ -38,6 +38,8 @@ export class LaunchStore {
   constructor(deps: LaunchStoreDeps) {
     const common = {
       clock: deps.clock, itemsMax: launchesPerBatch, waitingMax: waitingLaunchesMax, patienceMs: launchPatienceMs, tooMany: tooManyLaunches,
+      // Nobody waits for a database that hangs once more than it takes to find that out.
+      isLasting: isDatabaseUnavailable,
     };
     this.#checks = new Batcher({ ...common, work: (asked: readonly AskedLaunch[]) => checkLaunches(deps, asked) });
     this.#stores = new Batcher({ ...common, work: (asked: readonly LaunchToStore[]) => storeLaunches(deps, asked) });

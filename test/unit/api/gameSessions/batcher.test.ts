@@ -11,7 +11,7 @@ describe("Batcher", () => {
     clock = new FakeClock();
     batches = [];
     batcher = new Batcher<string, string>({
-      clock, itemsMax: 3, waitingMax: 4, patienceMs: 1000, tooMany: () => new Error("too many"),
+      clock, itemsMax: 3, waitingMax: 4, patienceMs: 1000, tooMany: () => new Error("too many"), isLasting: (error) => error instanceof Error && error.message === "the store is away",
       work: (items) => {
         const done = Promise.withResolvers<(string | Error)[]>();
         batches.push({ items, end: (results = items.map((item) => `${item} is done`)) => done.resolve(results), fail: (error) => done.reject(error) });
@@ -49,6 +49,17 @@ describe("Batcher", () => {
     const [b, c] = await both;
     expect(b).to.nested.include({ status: "rejected", "reason.message": "b is wrong" });
     expect(c).to.deep.equal({ status: "fulfilled", value: "c is done" });
+  });
+
+  it("tells those that wait an error that the next batch would meet, too, and goes on with those that come later", async () => {
+    const first = doAll("a");
+    const others = doAll("b", "c", "d", "e");
+    batches[0]?.fail(new Error("the store is away"));
+    for (const outcome of [...await first, ...await others]) expect(outcome).to.nested.include({ status: "rejected", "reason.message": "the store is away" });
+    const later = batcher.do("f");
+    batches[1]?.end();
+    expect(await later).to.equal("f is done");
+    expect(batches.map(({ items }) => items)).to.deep.equal([["a"], ["f"]]);
   });
 
   it("refuses what would wait for too long, or with too many", async () => {
