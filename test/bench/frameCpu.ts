@@ -4,6 +4,7 @@ import { buildGame, prepareSessionImages } from "#test/support/session/container
 import { startSessionPair, type SessionPair } from "#test/support/session/sessionPair.ts";
 import { launchBrowser, openViewer } from "#test/support/session/viewer.ts";
 import { atMostRow, median, type BenchRow } from "./row.ts";
+import { watch } from "./watch.ts";
 
 const rounds = Number(process.env["ROUNDS"] ?? 3);
 const peerFrames = 600;
@@ -45,7 +46,7 @@ export async function measureFrameCpu(): Promise<BenchRow> {
   });
   const viewer = await openViewer(browser, pair);
   try {
-    await viewer.connect();
+    await watch(viewer);
     await eventually(async () => (await pair.status()).fps > 20, { what: "a running capture" });
     const [ours, peers]: [number[], number[]] = [[], []];
     for (let round = 0; round < rounds; round++) {

@@ -5,6 +5,7 @@ import { buildGame, prepareSessionImages, type SessionImages } from "#test/suppo
 import { startSessionPair } from "#test/support/session/sessionPair.ts";
 import { launchBrowser, openViewer } from "#test/support/session/viewer.ts";
 import { atLeastRow, type BenchRow } from "./row.ts";
+import { watch } from "./watch.ts";
 
 const rounds = Number(process.env["ROUNDS"] ?? 2);
 const [wideKbps, narrowKbps] = [10_000, 1_500];
@@ -41,8 +42,7 @@ async function frozenMs(browser: Browser, images: SessionImages, archive: string
   path.limit(wideKbps, pathMs);
   const viewer = await openViewer(browser, pair, { mediaPort: path.port });
   try {
-    const { status } = await viewer.connect({ without });
-    if (status !== 201) throw new Error(`The offer was refused with ${status}.`);
+    await watch(viewer, { without });
     await delay(4_000); // The decoder and the rate settle, as they have in a session that is played.
     const frozenSeconds = async () => (await viewer.stats()).video?.totalFreezesDuration ?? 0;
     const before = await frozenSeconds();

@@ -5,6 +5,7 @@ import { startSessionPair, type SessionPair } from "#test/support/session/sessio
 import { launchBrowser, openViewer, type Viewer } from "#test/support/session/viewer.ts";
 import { prepareBackgroundFill } from "./backgroundFill.ts";
 import { shareRow, type BenchRow } from "./row.ts";
+import { watch } from "./watch.ts";
 
 const sessions = 2;
 const fps = 30;
@@ -27,7 +28,7 @@ export async function measureSharedMachine(): Promise<BenchRow[]> {
       pairs.push(pair);
       const viewer = await openViewer(browser, pair);
       viewers.push(viewer);
-      await viewer.connect();
+      await watch(viewer);
     }
     await eventually(async () => (await Promise.all(pairs.map(async (pair) => (await pair.status()).fps > fps / 2))).every(Boolean), { what: "two running streams" });
     const alone = await measureFrames("P10 frames delivered of two sessions at 30 a second", viewers);

@@ -4,6 +4,7 @@ import { buildGame, prepareSessionImages } from "#test/support/session/container
 import { startSessionPair } from "#test/support/session/sessionPair.ts";
 import { launchBrowser, openViewer, type Viewer } from "#test/support/session/viewer.ts";
 import { belowRow, belowShareRow, percentile, type BenchRow } from "./row.ts";
+import { watch } from "./watch.ts";
 
 const lossShare = 0.02;
 /** The jitter buffer and the clocks of sound and picture settle for this long. */
@@ -33,8 +34,7 @@ export async function measureSound(): Promise<BenchRow[]> {
   const path = await openBottleneck(pair.udpPort);
   const viewer = await openViewer(browser, pair, { mediaPort: path.port });
   try {
-    const { status } = await viewer.connect();
-    if (status !== 201) throw new Error(`The offer was refused with ${status}.`);
+    await watch(viewer);
     await delay(settleMs);
     const clean = await listen(viewer);
     path.lose(lossShare);

@@ -1,5 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync, readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, rmSync, writeFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { nodePaths } from "#node-agent/disk/nodePaths.ts";
 import { aGame } from "#test/factories/catalog.ts";
@@ -15,6 +14,7 @@ import { Invariants } from "#test/support/invariants/invariants.ts";
 import { imageEnvironment } from "#test/support/processes/imageEnvironment.ts";
 import { OperatorProcess } from "#test/support/processes/operatorProcess.ts";
 import { repositoryRoot } from "#test/support/processes/programs.ts";
+import { temporaryFolder } from "#test/support/processes/temporaryFolder.ts";
 import { storeArchive } from "#test/support/stores/storedArchive.ts";
 import { TcpRelay } from "#test/support/stores/tcpRelay.ts";
 import { inspectable } from "./collectedMemory.ts";
@@ -59,14 +59,13 @@ export class SoakPlatform {
   readonly api: TestApi;
   readonly gameSlug: string;
   readonly #cluster: OperatorFixture;
-  readonly #directory = mkdtempSync(join(tmpdir(), "joypod-soak-"));
+  readonly #directory = temporaryFolder("soak");
   readonly #roots: string[] = [];
 
   private constructor(cluster: OperatorFixture, api: TestApi, gameSlug: string) {
     this.#cluster = cluster;
     this.api = api;
     this.gameSlug = gameSlug;
-    process.once("exit", () => rmSync(this.#directory, { recursive: true, force: true }));
   }
 
   static async start(): Promise<SoakPlatform> {

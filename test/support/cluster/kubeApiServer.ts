@@ -1,7 +1,6 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { randomBytes } from "node:crypto";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Agent, request } from "undici";
 import { parseAllDocuments } from "yaml";
@@ -16,6 +15,7 @@ import { ChildProgram, freePort } from "../processes/childProgram.ts";
 import { eventually } from "../clocks/eventually.ts";
 import { grant } from "./kubeRoles.ts";
 import { programPath, rareCollections, repositoryRoot } from "../processes/programs.ts";
+import { temporaryFolder } from "../processes/temporaryFolder.ts";
 
 const install = "run `make programs`, which builds it.";
 
@@ -52,8 +52,7 @@ export class KubeApiServer {
   }
 
   static async start(): Promise<KubeApiServer> {
-    const directory = mkdtempSync(join(tmpdir(), "joypod-test-kube-"));
-    process.once("exit", () => rmSync(directory, { recursive: true, force: true }));
+    const directory = temporaryFolder("test-kube");
     const authority = await CertificateAuthority.create();
     const etcd = await startEtcd(directory);
     const { apiServer, port } = await startApiServer(directory, authority, etcd.url);

@@ -1,12 +1,12 @@
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { request } from "node:https";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { hash } from "bcryptjs";
 import { CertificateAuthority } from "../http/certificates.ts";
 import { ChildProgram } from "../processes/childProgram.ts";
 import { programPath } from "../processes/programs.ts";
+import { temporaryFolder } from "../processes/temporaryFolder.ts";
 
 /** A registry of images on an address of this machine, with TLS by a CA of its own and one user. */
 export interface TestRegistry {
@@ -23,8 +23,7 @@ export interface TestRegistry {
 }
 
 export async function startRegistry(address: string, port: number): Promise<TestRegistry> {
-  const folder = mkdtempSync(join(tmpdir(), "joypod-registry-"));
-  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder("registry");
   const host = `${address}:${port}`;
   const [user, password] = ["puller", "a password of the registry"];
   const authorization = Buffer.from(`${user}:${password}`).toString("base64");

@@ -1,13 +1,13 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, chownSync, copyFileSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, chownSync, copyFileSync, cpSync, existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { migrate } from "#api/stores/migrations.ts";
 import type { KeyPair } from "../http/certificates.ts";
 import { ChildProgram, freePort } from "../processes/childProgram.ts";
+import { temporaryFolder } from "../processes/temporaryFolder.ts";
 
 /** Account that the server runs as under root, which Postgres refuses: `nobody`. */
 const unprivilegedUid = 65_534;
@@ -82,8 +82,7 @@ export function startTlsPostgres(pair: KeyPair): Promise<TestServer> {
 }
 
 async function startServer(pair?: KeyPair): Promise<TestServer> {
-  const directory = mkdtempSync(join(tmpdir(), "joypod-postgres-"));
-  process.once("exit", () => rmSync(directory, { recursive: true, force: true }));
+  const directory = temporaryFolder("postgres");
   const isRoot = process.getuid?.() === 0;
   if (isRoot) chownSync(directory, unprivilegedUid, unprivilegedUid);
   const binaries = findBinaries(directory);
