@@ -152,3 +152,10 @@ buildImage() {
   esac
   nice -n 10 "${build[@]}" "${options[@]}" "$@" "$context"
 }
+
+# removeOldTags reference: keeps the three newest tags of an image; those that a container uses stay as well.
+removeOldTags() {
+  local reference
+  "$containerEngine" images --format '{{.Repository}}:{{.Tag}}' --filter "reference=${1%:*}" 2>/dev/null | tail -n +4 |
+    while read -r reference; do "$containerEngine" rmi "$reference" >/dev/null 2>&1 || true; done
+}

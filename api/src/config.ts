@@ -8,6 +8,7 @@ import { authorityFile } from "#runtime/authorityFile.ts";
 import { readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
 import { checkObjectStore, objectStoreAccessOf, objectStoreVariables } from "#s3/objectStoreVariables.ts";
 import { sessionCookieName } from "./auth/cookies.ts";
+import { streamCodecs } from "./gameSessions/streamCodecs.ts";
 import { checkSiteResources, siteResourcesOf, siteResourceVariables } from "./games/siteResources.ts";
 import { readProviders, type ProviderConfig } from "./auth/oauth/providerConfig.ts";
 import { checkDatabaseAuthority, checkRedisAuthority } from "./stores/checkAuthorities.ts";
@@ -132,6 +133,7 @@ const Variables = z.object({
   STREAM_MAX_HEIGHT: orUnset(pictureRanges.height),
   STREAM_MAX_FRAMES_PER_SECOND: orUnset(pictureRanges.fps),
   STREAM_MAX_BITRATE_KBPS: within(8000, pictureRanges.kbps),
+  STREAM_CODECS: streamCodecs,
   CONNECTION_TEST_URL: z.union([z.literal(""), z.url({ protocol: /^http$/, error: "must be an http address" })]).default(""),
   CONNECTION_TEST_SIGNING_KEY: testSigningKey,
   IDLE_TIMEOUT_SECONDS: whole(limits.gameSession.idleTimeoutSeconds, 10, 86_400),
@@ -246,6 +248,7 @@ export function readConfig(environment: Environment) {
     gameSession: {
       profile: env.STREAM_PROFILE,
       stream: siteBoundsOf(env),
+      codecs: env.STREAM_CODECS,
       idleTimeoutSeconds: env.IDLE_TIMEOUT_SECONDS,
       startDeadlineSeconds: env.START_DEADLINE_SECONDS,
       downloadDeadlineSeconds: env.DOWNLOAD_DEADLINE_SECONDS,

@@ -72,13 +72,6 @@ layOut() {
   done < <(inputsOf "$value")
 }
 
-# Keeps the three newest tags of an image; those that a container uses stay as well.
-removeOldTags() {
-  local reference
-  "$containerEngine" images --format '{{.Repository}}:{{.Tag}}' --filter "reference=${1%:*}" 2>/dev/null | tail -n +4 |
-    while read -r reference; do "$containerEngine" rmi "$reference" >/dev/null 2>&1 || true; done
-}
-
 ensureImage() {
   local value=$1 reference=$2 context target dockerfile options=()
   if imageExists "$reference"; then return 0; fi

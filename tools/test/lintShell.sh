@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 tools/ensureDebian.sh shellcheck
-mapfile -t scripts < <(find tools images games .ci -type f -perm -u+x -exec grep -lE '^#!/(usr/)?bin/(env )?(ba|da)?sh' {} +)
+mapfile -t scripts < <(find tools images games .ci test -type f -perm -u+x -exec grep -lE '^#!/(usr/)?bin/(env )?(ba|da)?sh' {} +)
 shellcheck "${scripts[@]}"
 # The recipes of the games are sourced by a path that shellcheck cannot know, and take its variables.
 shellcheck --exclude=SC1091,SC2034,SC2154 games/packing.sh games/capture.sh games/*/pack.sh games/*/play.sh

@@ -12,6 +12,8 @@ import { buildStreamSpec, siteBoundsFor, type LaunchedQuality } from "./streamSp
 export interface GameSessionSettings {
   profile: GameSessionSpec["profile"];
   stream: SiteBounds;
+  /** In order of preference. */
+  codecs: GameSessionSpec["stream"]["codecs"];
   idleTimeoutSeconds: number;
   startDeadlineSeconds: number;
   downloadDeadlineSeconds: number;
@@ -34,7 +36,7 @@ export interface SpecSource {
 
 /** Returns the spec of a launch's GameSession. */
 export function buildGameSessionSpec({ userId, slug, context, slot, settings, siteResources, quality, ticketPublicKey }: SpecSource): GameSessionSpec {
-  const { profile, stream, idleTimeoutSeconds, startDeadlineSeconds, downloadDeadlineSeconds, maxDurationSeconds, ttlSecondsAfterFinished } = settings;
+  const { profile, stream, codecs, idleTimeoutSeconds, startDeadlineSeconds, downloadDeadlineSeconds, maxDurationSeconds, ttlSecondsAfterFinished } = settings;
   const graceSeconds = idleTimeoutSeconds * limits.gameSession.expiryMargin;
   return GameSessionSpec.parse({
     userId,
@@ -52,7 +54,7 @@ export function buildGameSessionSpec({ userId, slug, context, slot, settings, si
     resources: resourcesFor(context, siteResources, profile),
     saveVolumeBytes: saveVolumeBytesFor(context.saveLimitMb, slot),
     network: context.network === "internet" ? "Internet" : "None",
-    stream: buildStreamSpec(quality, siteBoundsFor(stream, pictureFor(context.declared, siteResources))),
+    stream: buildStreamSpec(quality, siteBoundsFor(stream, pictureFor(context.declared, siteResources)), codecs),
     ticketPublicKey,
     desiredState: "Running",
     expiresAt: new Date(context.now.getTime() + graceSeconds * 1000).toISOString(),

@@ -12,8 +12,8 @@ export function siteBoundsFor(site: SiteBounds, picture: { width: number; height
   return picture === undefined ? site : { ...site, ...picture, maxWidth: picture.width, maxHeight: picture.height };
 }
 
-/** Returns the stream of a session that is launched with this wish, within the site's bounds. */
-export function buildStreamSpec(wish: LaunchedQuality, site: SiteBounds): StreamSpec {
+/** Returns the stream of a session that is launched with this wish, within the site's bounds, in the first of its codecs that node and browser both have. */
+export function buildStreamSpec(wish: LaunchedQuality, site: SiteBounds, codecs: StreamSpec["codecs"]): StreamSpec {
   const bounds = sessionBounds(wish, site);
   const { preset, width, height, fps, maxKbps } = qualityWithin(wish, bounds);
   return {
@@ -21,7 +21,7 @@ export function buildStreamSpec(wish: LaunchedQuality, site: SiteBounds): Stream
     height: bounds.height,
     framesPerSecond: bounds.fps,
     maxFramesPerSecond: bounds.maxFps,
-    codecs: ["H264", "VP8"],
+    codecs,
     maxBitrateKbps: bounds.maxKbps,
     quality: {
       preset: clusterPresetOf[preset], width, height, framesPerSecond: fps, maxBitrateKbps: maxKbps,

@@ -10,7 +10,7 @@ import {
 const defaults = limits.gameSession;
 const gameResources = limits.resources.declarable;
 
-export const StreamCodec = z.enum(["H264", "VP8"]);
+export const StreamCodec = z.enum(["H264", "H265", "AV1", "VP8"]);
 export type StreamCodec = z.infer<typeof StreamCodec>;
 
 /** The presets of the picture's quality as the cluster writes them, and as all else does. */

@@ -352,11 +352,13 @@ static void displaySrc_class_init(DisplaySrcClass *class) {
 }
 
 GType pictures_get_type(void); /* pictures.c */
+GType av1Pay_get_type(void);   /* av1pay.c */
 
 static gboolean loadPlugin(GstPlugin *plugin) {
   return gst_element_register(plugin, "joypoddisplaysrc", GST_RANK_NONE, displaySrc_get_type())
-    && gst_element_register(plugin, "joypodpictures", GST_RANK_NONE, pictures_get_type());
+    && gst_element_register(plugin, "joypodpictures", GST_RANK_NONE, pictures_get_type())
+    && gst_element_register(plugin, "joypodav1pay", GST_RANK_NONE, av1Pay_get_type());
 }
 
 #define PACKAGE "joypod"
-GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, joypod, "Joypod's capture of a display, and its pictures of packets", loadPlugin, "1.0", GST_LICENSE_UNKNOWN, PACKAGE, "https://joypod.dev")
+GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, joypod, "Joypod's capture of a display, and packets of pictures", loadPlugin, "1.0", GST_LICENSE_UNKNOWN, PACKAGE, "https://joypod.dev")

@@ -27,18 +27,20 @@ export interface Encoder {
 }
 
 const h264 = "video/x-h264,profile=constrained-baseline,stream-format=byte-stream";
+const h265 = "video/x-h265,profile=main,stream-format=byte-stream,alignment=au";
+const av1 = "video/x-av1,stream-format=obu-stream,alignment=tu";
+/** What GPUs take: the capture's pictures, converted. */
+const toNv12 = "videoconvert n-threads=2 ! video/x-raw,format=NV12";
 
 /** All encoders, best first within a codec. */
 export const encoders: readonly Encoder[] = [
   {
     name: "nvh264enc", codec: "h264", needsGpu: true, captured: "BGRx", bitrateProperty: "bitrate", bitrateUnit: 1,
-    chain: "videoconvert n-threads=2 ! video/x-raw,format=NV12"
-      + ` ! nvh264enc name=${encoderName} rc-mode=cbr zerolatency=true bframes=0 gop-size=-1 preset=low-latency-hq ! ${h264}`,
+    chain: `${toNv12} ! nvh264enc name=${encoderName} rc-mode=cbr zerolatency=true bframes=0 gop-size=-1 preset=low-latency-hq ! ${h264}`,
   },
   {
     name: "vah264enc", codec: "h264", needsGpu: true, captured: "BGRx", bitrateProperty: "bitrate", bitrateUnit: 1,
-    chain: "videoconvert n-threads=2 ! video/x-raw,format=NV12"
-      + ` ! vah264enc name=${encoderName} rate-control=cbr key-int-max=1024 b-frames=0 ref-frames=1 target-usage=7 ! ${h264}`,
+    chain: `${toNv12} ! vah264enc name=${encoderName} rate-control=cbr key-int-max=1024 b-frames=0 ref-frames=1 target-usage=7 ! ${h264}`,
   },
   {
     name: "x264enc", codec: "h264", needsGpu: false, captured: "I420", bitrateProperty: "bitrate", bitrateUnit: 1,
@@ -48,6 +50,23 @@ export const encoders: readonly Encoder[] = [
   {
     name: "openh264enc", codec: "h264", needsGpu: false, captured: "I420", bitrateProperty: "bitrate", bitrateUnit: 1000,
     chain: `openh264enc name=${encoderName} usage-type=screen complexity=low rate-control=bitrate gop-size=${keyFrameDistance} multi-thread=2 ! ${h264}`,
+  },
+  {
+    name: "nvh265enc", codec: "h265", needsGpu: true, captured: "BGRx", bitrateProperty: "bitrate", bitrateUnit: 1,
+    chain: `${toNv12} ! nvh265enc name=${encoderName} rc-mode=cbr zerolatency=true gop-size=-1 preset=low-latency-hq ! ${h265}`,
+  },
+  {
+    name: "vah265enc", codec: "h265", needsGpu: true, captured: "BGRx", bitrateProperty: "bitrate", bitrateUnit: 1,
+    chain: `${toNv12} ! vah265enc name=${encoderName} rate-control=cbr key-int-max=1024 b-frames=0 ref-frames=1 target-usage=7 ! ${h265}`,
+  },
+  {
+    name: "nvav1enc", codec: "av1", needsGpu: true, captured: "BGRx", bitrateProperty: "bitrate", bitrateUnit: 1,
+    chain: `${toNv12} ! nvav1enc name=${encoderName} rc-mode=cbr zerolatency=true gop-size=-1 preset=p3 tune=ultra-low-latency ! ${av1}`,
+  },
+  {
+    // A hierarchy of one level refers to no later picture, which would have to be waited for.
+    name: "vaav1enc", codec: "av1", needsGpu: true, captured: "BGRx", bitrateProperty: "bitrate", bitrateUnit: 1,
+    chain: `${toNv12} ! vaav1enc name=${encoderName} rate-control=cbr key-int-max=1024 hierarchical-level=1 ref-frames=1 target-usage=7 ! ${av1}`,
   },
   {
     name: "vp8enc", codec: "vp8", needsGpu: false, captured: "I420", bitrateProperty: "target-bitrate", bitrateUnit: 1000,

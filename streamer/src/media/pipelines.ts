@@ -17,6 +17,8 @@ export const audioSink = "audio";
 
 const payloaders: Record<VideoCodec, string> = {
   h264: `rtph264pay mtu=${packetBytes} aggregate-mode=zero-latency config-interval=-1`,
+  h265: `rtph265pay mtu=${packetBytes} aggregate-mode=zero-latency config-interval=-1`,
+  av1: `joypodav1pay mtu=${packetBytes}`,
   vp8: `rtpvp8pay mtu=${packetBytes} picture-id-mode=15-bit`,
 };
 

@@ -1,5 +1,6 @@
 import { randomInt } from "node:crypto";
 import nodeDataChannel, { type DataChannel, type MediaHandler, type PeerConnection, type Track } from "node-datachannel";
+import { codecEncodingNames } from "#contracts/stream.ts";
 import { InvalidOffer } from "../errors.ts";
 import { announceAddresses } from "./sdpAnswer.ts";
 import { connectionOn, gatherSdpAnswer } from "./sharedPort.ts";
@@ -59,8 +60,7 @@ function addVideo(connection: PeerConnection, { video }: Offer, { codec, payload
   const { transportSequence, playoutDelay } = video.extensions;
   const header = { payloadType, ssrc: newSsrc(), transportSequenceId: transportSequence, playoutDelayId: playoutDelay };
   const media = new nodeDataChannel.Video(video.mid, "SendOnly");
-  if (codec === "h264") media.addH264Codec(payloadType, parameters);
-  else media.addVP8Codec(payloadType);
+  media.addVideoCodec(payloadType, codecEncodingNames[codec], parameters === "" ? undefined : parameters);
   media.addSSRC(header.ssrc, streamName, streamName, "game-video");
   if (transportSequence !== undefined) {
     media.parseSdpLine(`a=extmap:${transportSequence} ${extensionUris.transportSequence}`);

@@ -257,6 +257,18 @@ describe("the chart", () => {
     expect(await renderingError(...values("bundled"), "--set", "stream.maxFps=240")).to.contain("maxFps");
   });
 
+  it("tells the API the codecs in their order, and refuses a list without one that every node encodes", async () => {
+    const codecsOf = async (...args: string[]): Promise<string | undefined> => {
+      const api = (await render(...values("bundled"), ...args)).find(({ kind, metadata }) => kind === "Deployment" && metadata.name === "joypod-api");
+      return /"name":"STREAM_CODECS","value":"([\w,]+)"/.exec(JSON.stringify(api?.spec))?.[1];
+    };
+    expect(await codecsOf()).to.equal("H264,VP8");
+    expect(await codecsOf("--set", "stream.codecs={AV1,H265,H264,VP8}")).to.equal("AV1,H265,H264,VP8");
+    for (const wrong of ["{AV1,H265}", "{H264,H264}", "{VP9,H264}"]) {
+      expect(await renderingError(...values("bundled"), "--set", `stream.codecs=${wrong}`), wrong).to.contain("codecs");
+    }
+  });
+
   it("refuses invalid values, saying what to do", async () => {
     expect(await renderingError()).to.contain("postgres.existingSecret is empty");
     expect(await renderingError(...values("bundled"), "--set", "media.portFirst=80")).to.contain("minimum");

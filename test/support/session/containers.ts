@@ -16,6 +16,8 @@ const maxOutputBytes = 16 * 1024 * 1024;
 export interface SessionImages {
   game: string;
   streamer: string;
+  /** The engine's name, as the scripts that build images take it. */
+  engineName: string;
   /** Runs the engine with these arguments and returns its standard output. */
   engine: (...args: string[]) => Promise<string>;
 }
@@ -30,7 +32,7 @@ export function prepareSessionImages(): Promise<SessionImages> {
 /** Finds the machine's container engine: its name, and how it is run with these arguments, which returns its standard output. */
 export async function containerEngine(): Promise<{ name: string; run: SessionImages["engine"] }> {
   // The engine's name and its settings come from the same script that builds the images.
-  const { stdout: printed } = await shell('. tools/lib.sh; . tools/containers.sh; useEngine "${JOYPOD_ENGINE:-}"; printf "%s\\n%s\\n" "$containerEngine" "${CONTAINERS_CONF:-}"');
+  const { stdout: printed } = await runShell('. tools/lib.sh; . tools/containers.sh; useEngine "${JOYPOD_ENGINE:-}"; printf "%s\\n%s\\n" "$containerEngine" "${CONTAINERS_CONF:-}"');
   const [name = "", configuration = ""] = printed.trim().split("\n");
   const env = { ...process.env, ...configuration && { CONTAINERS_CONF: configuration, STORAGE_DRIVER: "overlay" } };
   // podman's monitor leaves a file called oom in its working directory.
@@ -40,22 +42,24 @@ export async function containerEngine(): Promise<{ name: string; run: SessionIma
 
 async function prepare(): Promise<SessionImages> {
   const { name, run: engine } = await containerEngine();
-  const { stdout: built } = await shell(`JOYPOD_ENGINE=${name} tools/images/build.sh game streamer`);
+  const { stdout: built } = await runShell(`JOYPOD_ENGINE=${name} tools/images/build.sh game streamer`);
   const reference = (image: string) => z.string({ error: `tools/images/build.sh did not name the image ${image}` })
     .parse(new RegExp(`^  ${image}: (\\S+)$`, "m").exec(built)?.[1]);
   return {
     game: reference("game"),
     streamer: reference("streamer"),
+    engineName: name,
     engine,
   };
 }
 
 /** Makes a demo game's archive when it is not there, and returns its path. */
 export async function buildGame(game: string, image: string): Promise<string> {
-  const { stdout } = await shell(`JOYPOD_GAME_IMAGE=${image} games/build.sh ${game}`);
+  const { stdout } = await runShell(`JOYPOD_GAME_IMAGE=${image} games/build.sh ${game}`);
   return stdout.trim();
 }
 
-function shell(script: string) {
+/** Runs a script of the shell in the repository's root. */
+export function runShell(script: string): Promise<{ stdout: string; stderr: string }> {
   return run("bash", ["-euo", "pipefail", "-c", script], { cwd: root, timeout: buildDeadlineMs, maxBuffer: maxOutputBytes });
 }

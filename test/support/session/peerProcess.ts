@@ -16,8 +16,8 @@ export class PeerProcess<Command extends object, Event extends object> {
   }
 
   /** Starts the program. Throws when it ends, or tells something else, before its offer. */
-  static async start<Command extends object, Event extends object>(program: URL): Promise<PeerProcess<Command, Event>> {
-    const process = fork(program);
+  static async start<Command extends object, Event extends object>(program: URL, ...args: string[]): Promise<PeerProcess<Command, Event>> {
+    const process = fork(program, args);
     const offer = await new Promise<string>((resolve, reject) => {
       process.once("message", ({ type, sdp }: PeerOffer | { type: string; sdp?: never }) => {
         if (sdp !== undefined) resolve(sdp);

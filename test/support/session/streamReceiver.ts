@@ -20,8 +20,8 @@ export class StreamReceiver {
   }
 
   /** `offer` exchanges the offer for the answer. Resolves with the first frame. */
-  static async open(offer: (sdp: string) => Promise<string>): Promise<StreamReceiver> {
-    const process = await PeerProcess.start<ReceiverCommand, ReceiverEvent>(new URL("./streamReceiverProcess.ts", import.meta.url));
+  static async open(offer: (sdp: string) => Promise<string>, codec: "H264" | "H265" = "H264"): Promise<StreamReceiver> {
+    const process = await PeerProcess.start<ReceiverCommand, ReceiverEvent>(new URL("./streamReceiverProcess.ts", import.meta.url), codec);
     const receiver = new StreamReceiver(process);
     try {
       process.tell({ type: "take", sdp: await offer(process.offer) });

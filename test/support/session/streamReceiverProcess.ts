@@ -1,4 +1,4 @@
-// A WHEP player that shows no picture, as a process of its own: the transport's threads would keep the tests' process from its end.
+// A WHEP player that shows no picture, of the codec that its argument names, as a process of its own: the transport's threads would keep the tests' process from its end.
 import nodeDataChannel from "node-datachannel";
 import type { PeerOffer } from "./peerProcess.ts";
 import type { ReceiverCommand, ReceiverEvent } from "./streamReceiver.ts";
@@ -7,7 +7,12 @@ const tell = (event: ReceiverEvent | PeerOffer): void => void process.send?.(eve
 
 const connection = new nodeDataChannel.PeerConnection("receiver", { iceServers: [], disableAutoNegotiation: true });
 const video = new nodeDataChannel.Video("video", "RecvOnly");
-video.addH264Codec(96, "profile-level-id=42e01f;packetization-mode=1;level-asymmetry-allowed=1");
+const parameters = new Map([
+  ["H264", "profile-level-id=42e01f;packetization-mode=1;level-asymmetry-allowed=1"],
+  ["H265", "level-id=93;profile-id=1;tier-flag=0;tx-mode=SRST"],
+]);
+const codec = process.argv[2] ?? "H264";
+video.addVideoCodec(96, codec, parameters.get(codec));
 const track = connection.addTrack(video);
 track.setMediaHandler(new nodeDataChannel.RtcpReceivingSession());
 

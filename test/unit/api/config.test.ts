@@ -44,6 +44,11 @@ describe("readConfig", () => {
     expect(streamOf({ STREAM_FRAMES_PER_SECOND: "30", STREAM_MAX_FRAMES_PER_SECOND: "120" })).to.include({ fps: 30, maxFps: 120 });
   });
 
+  it("sends H.264 and VP8, or what the site lists, in its order", () => {
+    expect(readConfig(environment).gameSession.codecs).to.deep.equal(["H264", "VP8"]);
+    expect(readConfig({ ...environment, STREAM_CODECS: "AV1, H265,H264" }).gameSession.codecs).to.deep.equal(["AV1", "H265", "H264"]);
+  });
+
   it("tests connections only with an address and a key", () => {
     const CONNECTION_TEST_URL = "http://responders:8080";
     const CONNECTION_TEST_SIGNING_KEY = Buffer.alloc(32, 7).toString("base64");
@@ -60,7 +65,7 @@ describe("readConfig", () => {
     ["SIGNING_KEYS", `a:${Buffer.from("please-change-me-before-you-start").toString("base64")}`], ["BASE_URL", "https://play.test/path"],
     ["BASE_URL", "play.test"], ["ALLOWED_ORIGINS", "https://a.test,nonsense"], ["DATABASE_URL", "mysql://x"], ["REDIS_URL", "http://x"], ["PORT", "x"], ["PORT", "70000"],
     ["BCRYPT_COST", "3"], ["STREAM_PROFILE", "gpu"], ["GAME_MEMORY_MB", "16385"], ["GAME_CPUS", "4.5"], ["GAME_CPUS_MAX", "many"], ["GAME_MEMORY_MB_MAX", "64"], ["TRUSTED_PROXIES", "-1"],
-    ["STREAM_MAX_WIDTH", "100"], ["STREAM_MAX_FRAMES_PER_SECOND", "240"],
+    ["STREAM_MAX_WIDTH", "100"], ["STREAM_MAX_FRAMES_PER_SECOND", "240"], ["STREAM_CODECS", "H264,VP9"], ["STREAM_CODECS", "H264,H264"], ["STREAM_CODECS", "AV1,H265"], ["STREAM_CODECS", ","],
   ] as const) {
     it(`refuses ${name}=${value.slice(0, 24)} and names it`, () => {
       expect(() => readConfig({ ...environment, [name]: value })).to.throw(name);

@@ -10,7 +10,7 @@ describe("the streamer's readConfig", () => {
     expect(readConfig(enough)).to.deep.include({
       display: ":99", width: 1_280, height: 720, bounds: { width: 1_280, height: 720, fps: 60, maxFps: 60, maxKbps: 8_000 },
       quality: { preset: "auto", width: 1_280, height: 720, fps: 60, maxKbps: 8_000 }, signalPort: 8_080, udpPort: 30_000, announceAddresses: ["192.0.2.1"],
-      startKbps: 4_000, codecs: ["h264", "vp8"], profile: "software",
+      startKbps: 4_000, codecs: ["h264", "h265", "av1", "vp8"], profile: "software",
       soundSocket: "/run/session/pulse.sock", gameReportPath: "/run/game/game.json", gamepadSocket: "/run/session/pad0",
       tickets: { sessionId: "gs-own", viewerKey: keys.TICKET_PUBLIC_KEY, operatorKey: keys.OPERATOR_PUBLIC_KEY },
     });
@@ -36,7 +36,7 @@ describe("the streamer's readConfig", () => {
   });
 
   it("throws one error that names every invalid variable", () => {
-    expect(() => readConfig({ UDP_PORT: "70000", WIDTH: "1281", CODECS: "h264,av1", HOST_IP: "node1" }))
+    expect(() => readConfig({ UDP_PORT: "70000", WIDTH: "1281", CODECS: "h264,av2", HOST_IP: "node1" }))
       .to.throw(/UDP_PORT[^]*|WIDTH[^]*/).with.property("message").that.matches(/WIDTH/).and.matches(/CODECS/).and.matches(/HOST_IP/);
     expect(() => readConfig(own)).to.throw(/ANNOUNCE_ADDRESS, HOST_IP or POD_IP/);
   });

@@ -35,7 +35,7 @@ function pathText({ state }: PathResult): string {
   }
 }
 
-const codecNames = { h264: "H.264", vp8: "VP8" } as const;
+const codecNames = { h264: "H.264", h265: "H.265", av1: "AV1", vp8: "VP8" } as const;
 const placeTexts = new Map<Decoder["isHardware"], string>([[true, " in hardware"], [false, " in software"], [null, ""]]);
 
 function decodersText(decoders: readonly Decoder[]): string {

@@ -1,3 +1,4 @@
+import { softwareCodecs } from "#contracts/stream.ts";
 import { usedPath, type TestResult } from "./testResult.ts";
 
 /** What a test means to the player: what will work, and one thing to try. */
@@ -50,7 +51,9 @@ function blocked({ relay }: TestResult): Verdict {
     : { tone: "bad", sentence: "Games will not play here: this network blocks the way to the game servers, directly and through the relay.", advice };
 }
 
-function decoding({ decoders: [best] }: TestResult): Verdict {
+/** Judged by a codec that every node sends: whether one sends another is not known before. */
+function decoding({ decoders }: TestResult): Verdict {
+  const best = decoders.find(({ codec }) => softwareCodecs.includes(codec)) ?? decoders[0];
   if (best === undefined) {
     return {
       tone: "bad", sentence: "Games will not show here: the connection is good, but this browser decodes none of the pictures' formats.",

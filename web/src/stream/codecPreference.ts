@@ -10,7 +10,7 @@ export interface CodecChoice {
 const repairFormat = /^video\/(rtx|red|ulpfec|flexfec-03)$/i;
 
 /**
- * Returns the video codecs to offer, best first: H.264 in the format that streamers send, other H.264, VP8. Other codecs are omitted; the
+ * Returns the video codecs to offer: those that streamers send, in the order of VideoCodec, each first in the format that they send. Other codecs are omitted; the
  * list is empty when the browser has none of these, and then nothing should be set.
  */
 export function preferredCodecs<Codec extends CodecChoice>(available: readonly Codec[]): Codec[] {
@@ -24,7 +24,6 @@ export function preferredCodecs<Codec extends CodecChoice>(available: readonly C
 
 const unwanted = 2 * VideoCodec.options.length;
 
-/** Codecs in the order of VideoCodec, each first in the formats that streamers send. */
 function rankOf({ mimeType, sdpFmtpLine = "" }: CodecChoice): number {
   const codec = VideoCodec.options.find((name) => mimeType.toLowerCase() === `video/${codecEncodingNames[name].toLowerCase()}`);
   if (codec === undefined) return unwanted;

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { buildProbePipeline, candidateEncoders, encoders } from "#streamer/media/encoders.ts";
+import type { VideoCodec } from "#contracts/stream.ts";
 import { qualityPresets } from "#contracts/streamQuality.ts";
 import { buildVideoPipeline } from "#streamer/media/pipelines.ts";
 import { tunedChain } from "#streamer/media/tuning.ts";
@@ -8,11 +9,16 @@ const display = { name: ":99", width: 1_280, height: 720 };
 const whole = { preset: "auto", width: 1_280, height: 720, fps: 60 } as const;
 
 describe("candidateEncoders and the encoder table", () => {
-  const names = (profile: "gpu" | "software", ...codecs: ("h264" | "vp8")[]) => candidateEncoders(codecs, profile).map(({ name }) => name);
+  const names = (profile: "gpu" | "software", ...codecs: VideoCodec[]) => candidateEncoders(codecs, profile).map(({ name }) => name);
 
   it("lists encoders best first, and GPU encoders only for the gpu profile", () => {
     expect(names("gpu", "h264", "vp8")).to.deep.equal(["nvh264enc", "vah264enc", "x264enc", "openh264enc", "vp8enc"]);
     expect(names("software", "h264", "vp8")).to.deep.equal(["x264enc", "openh264enc", "vp8enc"]);
+  });
+
+  it("lists no encoder of H.265 and AV1 but GPUs'", () => {
+    expect(names("gpu", "av1", "h265")).to.deep.equal(["nvav1enc", "vaav1enc", "nvh265enc", "vah265enc"]);
+    expect(names("software", "av1", "h265", "h264")).to.deep.equal(["x264enc", "openh264enc"]);
   });
 
   it("lists encoders in the configured order of codecs", () => {
@@ -21,10 +27,10 @@ describe("candidateEncoders and the encoder table", () => {
   });
 
   it("gives every encoder's pipeline a named element, whose bitrate can be set, and the payloader of its codec", () => {
+    const payloaders = { h264: "rtph264pay", h265: "rtph265pay", av1: "joypodav1pay", vp8: "rtpvp8pay" };
     for (const encoder of encoders) {
       expect(encoder.chain).to.contain(`${encoder.name} name=encoder`);
-      const payloader = encoder.codec === "h264" ? "rtph264pay" : "rtpvp8pay";
-      expect(buildVideoPipeline(encoder, display, whole)).to.contain(` ! ${encoder.chain} ! ${payloader} `);
+      expect(buildVideoPipeline(encoder, display, whole)).to.contain(` ! ${encoder.chain} ! ${payloaders[encoder.codec]} `);
     }
   });
 

@@ -51,6 +51,16 @@ describe("parseOffer", () => {
     expect(audio).to.deep.equal({ mid: "1", extensions: {}, payloadType: 111, redundantPayloadType: 63 });
   });
 
+  it("takes H.265 and AV1 in the main profile, which is meant where none is named", () => {
+    const codecsOf = (...formats: string[]) => parseOffer(chromium.replace("a=rtpmap:97 rtx/90000\r\n", formats.map((format) => `${format}\r\n`).join("")))
+      .video.codecs.map(({ codec, payloadType }) => `${codec} ${payloadType}`);
+    const both = ["a=rtpmap:49 H265/90000", "a=fmtp:49 level-id=180;profile-id=2;tier-flag=0;tx-mode=SRST", "a=rtpmap:50 H265/90000", "a=fmtp:50 level-id=180;profile-id=1;tier-flag=0;tx-mode=SRST",
+      "a=rtpmap:45 AV1/90000", "a=fmtp:45 level-idx=5;profile=1;tier=0", "a=rtpmap:46 AV1/90000", "a=fmtp:46 level-idx=5;profile=0;tier=0"];
+    expect(codecsOf(...both)).to.deep.equal(["h264 108", "h265 50", "av1 46", "vp8 96"]);
+    expect(codecsOf("a=rtpmap:49 H265/90000", "a=rtpmap:45 AV1/90000")).to.deep.equal(["h264 108", "h265 49", "av1 45", "vp8 96"]);
+    expect(codecsOf("a=rtpmap:49 H265/90000", "a=fmtp:49 profile-id=1;tx-mode=MRST")).to.deep.equal(["h264 108", "vp8 96"]);
+  });
+
   it("takes redundant audio for none that is not offered, or around another codec than Opus", () => {
     const redundantOf = (offer: string) => parseOffer(offer).audio?.redundantPayloadType;
     expect(redundantOf(chromium.replace("a=rtpmap:63 red/48000/2\r\n", ""))).to.equal(undefined);

@@ -25,6 +25,7 @@ describe("verdictOf says of a connection", () => {
     ["that is narrow", { direct: works({ bandwidthKbps: 1_840 }) }, "fair", "with a less sharp picture: your connection carries 1.8 Mbit/s", "Pause downloads"],
     ["that is long", { direct: works({ roundTripMs: 180.4 }) }, "fair", "a round trip to the game server takes 180 ms", "Switch off a VPN"],
     ["whose browser decodes in software", { decoders: software }, "fair", "decodes the picture in software", "Turn on hardware acceleration"],
+    ["whose browser decodes in hardware only what few nodes send", { decoders: [{ codec: "av1", isHardware: true }, ...software] }, "fair", "decodes the picture in software", "Turn on hardware acceleration"],
     ["whose browser decodes nothing of ours", { decoders: [] }, "bad", "decodes none of the pictures' formats", "Use a current Chrome"],
     ["that is narrow, whose browser decodes in software, too", { direct: works({ bandwidthKbps: 1_000 }), decoders: software }, "fair", "carries 1 Mbit/s", "Pause downloads"],
   ];

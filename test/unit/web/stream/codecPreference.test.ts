@@ -12,7 +12,15 @@ describe("preferredCodecs", () => {
     expect(preferredCodecs([vp8, rtx, vp9, high, baseline])).to.deep.equal([baseline, high, vp8, rtx]);
   });
 
-  it("is empty when the browser has neither H.264 nor VP8", () => {
+  it("offers H.265 and AV1 after H.264, in the main profile first", () => {
+    const h265 = { mimeType: "video/H265", sdpFmtpLine: "level-id=180;profile-id=1;tier-flag=0;tx-mode=SRST" };
+    const main10 = { mimeType: "video/H265", sdpFmtpLine: "level-id=180;profile-id=2;tier-flag=0;tx-mode=SRST" };
+    const av1 = { mimeType: "video/AV1", sdpFmtpLine: "level-idx=5;profile=0;tier=0" };
+    const highAv1 = { mimeType: "video/AV1", sdpFmtpLine: "level-idx=5;profile=1;tier=0" };
+    expect(preferredCodecs([vp8, highAv1, av1, main10, h265, baseline])).to.deep.equal([baseline, h265, main10, av1, highAv1, vp8]);
+  });
+
+  it("is empty when the browser has none that streamers send", () => {
     expect(preferredCodecs([vp9, rtx])).to.deep.equal([]);
   });
 });

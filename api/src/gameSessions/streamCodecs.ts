@@ -1,0 +1,9 @@
+import { z } from "zod";
+import { StreamCodec } from "#contracts/crd/gameSession.ts";
+
+/** The list of a site's codecs, in order of preference, as a variable has it. Those that GPUs alone encode go with one that every node does. */
+export const streamCodecs = z.string().default("H264,VP8")
+  .transform((text) => text.split(",").map((part) => part.trim()).filter((part) => part !== ""))
+  .pipe(z.array(StreamCodec))
+  .refine((codecs) => new Set(codecs).size === codecs.length, "must name no codec twice")
+  .refine((codecs) => codecs.includes("H264") || codecs.includes("VP8"), "must name H264 or VP8 too, which every node encodes and every browser decodes");

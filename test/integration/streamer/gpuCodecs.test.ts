@@ -1,0 +1,78 @@
+import { expect } from "chai";
+import type { Browser } from "playwright-core";
+import { whep } from "#contracts/stream.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { TestCard } from "#test/support/browser/testCard.ts";
+import { buildGame, imageBuildMs, prepareSessionImages } from "#test/support/session/containers.ts";
+import { withGpuEncoders } from "#test/support/session/gpuEncoders.ts";
+import { startSessionPair, type SessionPair } from "#test/support/session/sessionPair.ts";
+import { StreamReceiver } from "#test/support/session/streamReceiver.ts";
+import { bearing } from "#test/support/session/tickets.ts";
+import { launchBrowser, openViewer, type Viewer } from "#test/support/session/viewer.ts";
+
+/** Small pictures: the encoders that stand in for a GPU's take as long as encoders in software do. */
+const small = { QUALITY_WIDTH: "640", QUALITY_HEIGHT: "360", FPS: "20" };
+
+describe("the codecs of GPUs, by encoders in software under VA-API's names", () => {
+  let browser: Browser;
+  let pair: SessionPair;
+  let viewer: Viewer;
+
+  before(async function () {
+    this.timeout(2 * imageBuildMs);
+    const images = await withGpuEncoders(await prepareSessionImages());
+    const archive = await buildGame("testcard", images.game);
+    browser = await launchBrowser();
+    pair = await startSessionPair({ images, game: { archive, launcher: "testcard.sh" }, streamerEnv: { PROFILE: "gpu", CODECS: "av1,h265,h264,vp8", ...small } });
+  });
+  beforeEach(async () => {
+    viewer = await openViewer(browser, pair);
+  });
+  afterEach(() => viewer.close());
+  after(async () => {
+    await pair.remove();
+    await browser.close();
+  });
+
+  const codecInUse = async (): Promise<string | undefined> => (await viewer.stats()).video?.codec;
+
+  it("show the game in AV1, and the game takes keys", async () => {
+    expect(await viewer.connect({ takeover: true })).to.include({ status: 201 });
+    const card = new TestCard(viewer);
+    const before = await eventually(() => card.presses(), { what: "the test card in AV1" });
+    await viewer.press("Space");
+    await card.showsPresses(before + 1);
+    expect(await codecInUse()).to.equal("video/AV1");
+    expect(await pair.status()).to.include({ codec: "av1", encoder: "vaav1enc" });
+  });
+
+  it("begin again with a key frame for each viewer, and after a change of size", async () => {
+    await viewer.connect({ client: "client-0001", takeover: true });
+    await viewer.reload();
+    expect(await viewer.connect({ client: "client-0001" })).to.include({ status: 201 });
+    await viewer.send({ t: "quality", preset: "auto", width: 480, height: 270 });
+    await eventually(async () => (await viewer.stats()).video?.frameWidth === 480, { what: "a smaller picture" });
+    expect((await viewer.stats()).video).to.include({ codec: "video/AV1", packetsLost: 0 }).and.have.property("keyFramesDecoded").that.is.at.least(2);
+  });
+
+  it("leave a browser that takes none of them H.264", async () => {
+    expect(await viewer.connect({ codec: "video/h264", takeover: true })).to.include({ status: 201 });
+    await eventually(() => new TestCard(viewer).presses().then((presses) => presses !== undefined), { what: "the test card in H.264" });
+    expect(await codecInUse()).to.equal("video/H264");
+  });
+
+  it("send H.265 to a player who takes it", async () => {
+    let sdpAnswer = "";
+    const receiver = await StreamReceiver.open(async (sdp) => {
+      const response = await fetch(`${pair.signalUrl}${whep.path}?${whep.takeoverParameter}=true`, { method: "POST", headers: { "content-type": whep.contentType, ...bearing(pair.tickets.viewer()) }, body: sdp });
+      return sdpAnswer = await response.text();
+    }, "H265");
+    try {
+      expect(sdpAnswer).to.match(/^a=rtpmap:96 H265\/90000\r$/m).and.match(/^a=fmtp:96 level-id=93;profile-id=1;tier-flag=0;tx-mode=SRST\r$/m);
+      await eventually(async () => (await pair.status()).fps > 5, { what: "pictures" });
+      expect(await pair.status()).to.include({ codec: "h265", encoder: "vah265enc" });
+    } finally {
+      await receiver.close();
+    }
+  });
+});
