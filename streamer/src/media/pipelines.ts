@@ -47,11 +47,12 @@ function scalingTo(display: Display, { width, height }: PictureShape): string {
 
 /**
  * Returns a pipeline from the sound server to Opus in RTP packets; apart from the video, so that the sound card's clock does not become the
- * video's. Sound is read every 10 ms; the buffer is what this process may fall behind without losing any, and the timestamps count samples:
- * a source that follows the pipeline's clock skips what came late.
+ * video's. Sound is read every 5 ms, twice for each packet: read as often as the server writes, a packet waits for up to one reading, more or less each time, and
+ * browsers hold the sound back for as long. The buffer is what this process may fall behind without losing any, and the timestamps count samples: a source that
+ * follows the pipeline's clock skips what came late.
  */
 export function buildAudioPipeline(soundServer: string, soundSink: string): string {
-  return `pulsesrc device=${soundSink}.monitor server=${soundServer} buffer-time=100000 latency-time=10000 provide-clock=false slave-method=none`
+  return `pulsesrc device=${soundSink}.monitor server=${soundServer} buffer-time=100000 latency-time=5000 provide-clock=false slave-method=none`
     + " ! audio/x-raw,format=S16LE,rate=48000,channels=2 ! queue ! opusenc bitrate=96000 frame-size=10 audio-type=restricted-lowdelay"
     + ` ! rtpopuspay ! appsink name=${audioSink} sync=false max-buffers=100`;
 }
