@@ -60,7 +60,7 @@ function addVideo(connection: PeerConnection, { video }: Offer, { codec, payload
   const { transportSequence, playoutDelay } = video.extensions;
   const header = { payloadType, ssrc: newSsrc(), transportSequenceId: transportSequence, playoutDelayId: playoutDelay };
   const media = new nodeDataChannel.Video(video.mid, "SendOnly");
-  media.addVideoCodec(payloadType, codecEncodingNames[codec], parameters === "" ? undefined : parameters);
+  media.addVideoCodec(payloadType, codecEncodingNames[codec], ...(parameters === "" ? [] : [parameters])); // It takes no undefined.
   media.addSSRC(header.ssrc, streamName, streamName, "game-video");
   if (transportSequence !== undefined) {
     media.parseSdpLine(`a=extmap:${transportSequence} ${extensionUris.transportSequence}`);
