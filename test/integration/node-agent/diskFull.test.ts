@@ -143,8 +143,9 @@ describe("Node agent: a full disk", function () {
     writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
     await fixture.packed(name);
     await fixture.killProcess();
+    // The inodes first: their names want blocks.
+    disk.fillInodes(disk.inodesOfFilling);
     disk.fill();
-    disk.fillInodes();
     fixture.proxy.fault = undefined;
     fixture.startProcess();
     await eventually(async () => (await fixture.storedSaves(`slot-${name}`)).length === 1, { timeoutMs: 30_000, what: "the save in the object store" });

@@ -17,6 +17,8 @@ export interface SmallDisk {
   fill(leftBytes?: number): void;
   /** Somebody else's files take all inodes but for so many. */
   fillInodes(left?: number): void;
+  /** How many inodes `fill` takes for a disk without a byte left. */
+  inodesOfFilling: number;
   /** Those files go. */
   clear(): void;
   /** From now on nothing reaches the disk, not even what was written and not yet flushed; everybody gets errors. */
@@ -54,6 +56,7 @@ export async function mountSmallDisk(mountPoint: string, { megabytes, inodes }: 
       mkdirSync(others, { recursive: true });
       execFileSync("sh", ["-c", 'for n in $(seq "$1"); do : >"$0/$n"; done', others, String(statfsSync(mountPoint).ffree - left)]);
     },
+    inodesOfFilling: 3,
     clear: () => rmSync(others, { recursive: true, force: true }),
     losePower: () => void execFileSync(shutdown, [mountPoint]),
     restart() {
