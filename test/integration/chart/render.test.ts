@@ -265,7 +265,7 @@ describe("the chart", () => {
     expect(await codecsOf()).to.equal("H264,VP8");
     expect(await codecsOf("--set", "stream.codecs={AV1,H265,H264,VP8}")).to.equal("AV1,H265,H264,VP8");
     for (const wrong of ["{AV1,H265}", "{H264,H264}", "{VP9,H264}"]) {
-      expect(await renderingError(...values("bundled"), "--set", `stream.codecs=${wrong}`), wrong).to.contain("codecs");
+      expect(await renderingError(...values("bundled"), "--set", `stream.codecs=${wrong}`), wrong).to.contain("/stream/codecs");
     }
   });
 

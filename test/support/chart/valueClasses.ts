@@ -81,6 +81,7 @@ const samples: Record<string, unknown[]> = {
   env: [{}, { EXTRA_VARIABLE: "x", ANOTHER: 1, THIRD: true }],
   "stores.storageClassName": ["", "fast"],
   "gpu.slotsPerNode": [0],
+  "stream.codecs": [["VP8"], ["H264"], ["AV1", "H265", "H264", "VP8"]],
   // One of both monitors; with bundled stores neither authorities nor web identities (stores.test.ts has them with others).
   metrics: [
     { serviceMonitor: { enabled: true, labels: { release: "prometheus" }, interval: "30s" }, rules: { enabled: true, labels: { release: "prometheus" } } },
