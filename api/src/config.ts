@@ -5,7 +5,7 @@ import { limits } from "#contracts/limits.ts";
 import { pictureRanges, type SiteBounds } from "#contracts/streamQuality.ts";
 import { ticketSigningKey } from "#contracts/streamTicket.ts";
 import { authorityFile } from "#runtime/authorityFile.ts";
-import { readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
+import { listed, readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
 import { checkObjectStore, objectStoreAccessOf, objectStoreVariables } from "#s3/objectStoreVariables.ts";
 import { sessionCookieName } from "./auth/cookies.ts";
 import { streamCodecs } from "./gameSessions/streamCodecs.ts";
@@ -37,7 +37,7 @@ function isPlaceholder(secret: string): boolean {
 
 const signingKeys = z.string("must be set; in the chart it is key signingKeys of the secret that api.existingSecret names").transform((text, context) => {
   const keys = new Map<string, Buffer>();
-  for (const pair of text.split(",").map((part) => part.trim()).filter((part) => part !== "")) {
+  for (const pair of listed(text)) {
     const [, kid, encoded] = /^([A-Za-z0-9_-]{1,32}):([A-Za-z0-9+/_-]+={0,2})$/.exec(pair) ?? [];
     const key = Buffer.from(encoded ?? "", "base64");
     const isWeak = key.length < keyBytesMin || isPlaceholder(key.toString("latin1"));
@@ -51,7 +51,7 @@ const signingKeys = z.string("must be set; in the chart it is key signingKeys of
   return keys;
 });
 
-const originList = z.string().default("").transform((text) => text.split(",").map((part) => part.trim()).filter((part) => part !== ""))
+const originList = z.string().default("").transform(listed)
   .pipe(z.array(origin));
 
 /** The private key of tickets to connection tests, by its seed. */
@@ -75,11 +75,11 @@ const providersFile = z.string().trim().default("").transform((file, context): P
 });
 
 const secondsList = (fallback: readonly number[]) => z.string().default(fallback.join(","))
-  .transform((text) => text.split(",").map((part) => part.trim()).filter((part) => part !== "").map(Number))
+  .transform((text) => listed(text).map(Number))
   .pipe(z.array(z.int().min(1).max(86_400)).max(10));
 
 /** Addresses of relays, as browsers take them. */
-const relayUrls = z.string().default("").transform((text) => text.split(",").map((part) => part.trim()).filter((part) => part !== ""))
+const relayUrls = z.string().default("").transform(listed)
   .pipe(z.array(z.string().regex(/^turns?:[A-Za-z0-9._:[\]-]+(\?transport=(udp|tcp))?$/, "must be turn: or turns: addresses, such as turn:turn.example.com:3478?transport=udp")).max(8));
 
 const stores = {

@@ -5,7 +5,7 @@ import { limits } from "#contracts/limits.ts";
 import { gpuConfigOf, gpuMistakes, gpuTolerations, Toleration } from "./gpu/gpuConfig.ts";
 import { parseLabelSelector } from "#kube/labelSelector.ts";
 import { parseQuantity } from "#kube/quantity.ts";
-import { readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
+import { listed, readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
 import { AddedAnnotations, AddedLabels, NodeLabels } from "./addedMetadata.ts";
 
 const whole = (fallback: number, min: number, max: number) => z.coerce.number().int().min(min).max(max).default(fallback);
@@ -33,7 +33,7 @@ const labelSelector = z.string().default("nvidia.com/gpu.present=true").transfor
   }
 });
 
-const addressList = (most: number) => z.string().default("").transform((text) => text.split(",").map((part) => part.trim()).filter((part) => part !== ""))
+const addressList = (most: number) => z.string().default("").transform(listed)
   .pipe(z.array(z.union([z.ipv4(), z.ipv6()])).max(most));
 /** Empty: there is none. */
 const hostAndPort = z.union([z.literal("").transform(() => undefined), z.string().regex(/^[A-Za-z0-9.-]+:\d{1,5}$/, "must be host:port").transform((text) => {
@@ -41,11 +41,11 @@ const hostAndPort = z.union([z.literal("").transform(() => undefined), z.string(
   return { host, port: Number(port) };
 })]).optional();
 
-const groupList = z.string().default("").transform((text): unknown => text.split(",").map((part) => part.trim()).filter((part) => part !== ""))
+const groupList = z.string().default("").transform((text): unknown => listed(text))
   .pipe(z.array(z.coerce.number().int().min(1).max(2 ** 31 - 1)).max(16));
 
 /** Names of secrets, which are as long as those of nodes can be. */
-const nameList = z.string().default("").transform((text) => text.split(",").map((part) => part.trim()).filter((part) => part !== ""))
+const nameList = z.string().default("").transform(listed)
   .pipe(z.array(nodeName).max(16));
 
 const tolerationList = z.string().default("[]").transform((text, context): unknown => {

@@ -9,3 +9,8 @@ export function readEnvironment<Output>(schema: z.ZodType<Output>, environment: 
   if (!parsed.success) throw new Error(`The configuration of the ${program} is wrong.\n${z.prettifyError(parsed.error)}`);
   return parsed.data;
 }
+
+/** Returns the parts of a variable's list, which commas separate; blanks around a part, and empty parts, do not count. */
+export function listed(text: string): string[] {
+  return text.split(",").map((part) => part.trim()).filter((part) => part !== "");
+}

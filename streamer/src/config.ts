@@ -5,13 +5,13 @@ import { signalPort, VideoCodec } from "#contracts/stream.ts";
 import { QualityPreset, qualityWithin, type QualityBounds, type StreamQuality } from "#contracts/streamQuality.ts";
 import { TicketPublicKey } from "#contracts/streamTicket.ts";
 import { gameReportFile } from "#contracts/termination.ts";
-import { readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
+import { listed, readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
 
 const port = z.coerce.number().int().min(1).max(65_535);
 /** A variable that the pod sets to an empty text counts as absent. */
 const address = z.union([z.ipv4(), z.ipv6(), z.literal("").transform(() => undefined)]).optional();
 /** One, or several separated by commas, the most likely first. */
-const addresses = z.string().default("").transform((list) => [...new Set(list.split(",").map((part) => part.trim()).filter((part) => part !== ""))])
+const addresses = z.string().default("").transform((list) => [...new Set(listed(list))])
   .pipe(z.array(z.union([z.ipv4(), z.ipv6()])).max(limits.announcedAddresses));
 /** Encoders need even sizes. */
 const size = z.coerce.number().int().min(160).max(4_096).multipleOf(2);

@@ -1,4 +1,5 @@
 import type { Clock } from "#runtime/clock.ts";
+import { toError } from "#runtime/toError.ts";
 import { DomainError } from "../errors.ts";
 import { lockLaunches } from "../saves/launchLockQueries.ts";
 import { isDatabaseUnavailable } from "../stores/databaseUnavailable.ts";
@@ -115,8 +116,4 @@ async function insertError(transaction: Queryable, [first, ...others]: readonly 
 function domainError(error: unknown): DomainError {
   if (error instanceof DomainError) return error;
   throw error;
-}
-
-function toError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
 }

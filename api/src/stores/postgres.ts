@@ -1,6 +1,7 @@
 import { PrismaPg } from "@prisma/adapter-pg";
 import pg from "pg";
 import type { Logger } from "#runtime/logger.ts";
+import { toError } from "#runtime/toError.ts";
 import { PrismaClient } from "../generated/client.ts";
 import { isUnanswered } from "./databaseUnavailable.ts";
 
@@ -74,8 +75,4 @@ async function transaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Pr
     client.off("error", ignore);
     client.release(broken);
   }
-}
-
-function toError(cause: unknown): Error {
-  return cause instanceof Error ? cause : new Error(String(cause));
 }

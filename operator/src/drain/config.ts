@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
+import { listed, readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
 
-const names = z.string().transform((text) => text.split(",").map((name) => name.trim()).filter((name) => name !== ""));
+const names = z.string().transform(listed);
 
 const Variables = z.object({
   SESSIONS_NAMESPACE: z.string().trim().min(1),

@@ -1,13 +1,13 @@
 import { z } from "zod";
 import { signalPort } from "#contracts/stream.ts";
 import { TicketPublicKey } from "#contracts/streamTicket.ts";
-import { readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
+import { listed, readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
 
 const port = z.coerce.number().int().min(1).max(65_535);
 const address = z.union([z.ipv4(), z.ipv6()]);
 /** Addresses separated by commas. */
 const addresses = z.string().default("")
-  .transform((list) => list.split(",").map((part) => part.trim()).filter((part) => part !== ""))
+  .transform(listed)
   .pipe(z.array(address).max(8));
 
 const Variables = z.object({

@@ -1,7 +1,4 @@
-import { imageBuildMs, runShell, type SessionImages } from "./containers.ts";
-
-/** How long its preparation may take. */
-export const standInBuildMs = imageBuildMs;
+import { runShell, type SessionImages } from "./containers.ts";
 
 /** Returns the images with a streamer that finds encoders of AV1 and H.265 by VA-API where its profile is `gpu`: they work in software. */
 export async function withGpuEncoders(images: SessionImages): Promise<SessionImages> {

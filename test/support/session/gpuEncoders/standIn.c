@@ -67,26 +67,20 @@ static void standIn_class_init(StandInClass *class) {
   gst_element_class_set_static_metadata(GST_ELEMENT_CLASS(class), "Stand-in", "Codec/Encoder/Video", "An encoder in software by another name", "Joypod");
 }
 
-typedef StandIn Av1;
-typedef StandInClass Av1Class;
-static GType av1_get_type(void);
-G_DEFINE_TYPE(Av1, av1, standIn_get_type())
-static void av1_init(Av1 *self) { (void)self; }
-static void av1_class_init(Av1Class *class) {
-  class->chain = "videoconvert ! video/x-raw,format=I420 ! av1enc name=software usage-profile=realtime cpu-used=10 end-usage=cbr lag-in-frames=0"
-                 " keyframe-max-dist=1024 row-mt=true threads=2";
-  class->bitrate = "target-bitrate";
-}
+/* A stand-in's type, which differs by its encoder alone. */
+#define STAND_IN(Type, name, encoderChain, bitrateProperty) \
+  typedef StandIn Type; \
+  typedef StandInClass Type##Class; \
+  static GType name##_get_type(void); \
+  G_DEFINE_TYPE(Type, name, standIn_get_type()) \
+  static void name##_init(Type *self) { (void)self; } \
+  static void name##_class_init(Type##Class *class) { \
+    class->chain = "videoconvert ! video/x-raw,format=I420 ! " encoderChain; \
+    class->bitrate = bitrateProperty; \
+  }
 
-typedef StandIn H265;
-typedef StandInClass H265Class;
-static GType h265_get_type(void);
-G_DEFINE_TYPE(H265, h265, standIn_get_type())
-static void h265_init(H265 *self) { (void)self; }
-static void h265_class_init(H265Class *class) {
-  class->chain = "videoconvert ! video/x-raw,format=I420 ! x265enc name=software tune=zerolatency speed-preset=ultrafast key-int-max=1024";
-  class->bitrate = "bitrate";
-}
+STAND_IN(Av1, av1, "av1enc name=software usage-profile=realtime cpu-used=10 end-usage=cbr lag-in-frames=0 keyframe-max-dist=1024 row-mt=true threads=2", "target-bitrate")
+STAND_IN(H265, h265, "x265enc name=software tune=zerolatency speed-preset=ultrafast key-int-max=1024", "bitrate")
 
 static gboolean loadPlugin(GstPlugin *plugin) {
   return gst_element_register(plugin, "vaav1enc", GST_RANK_NONE, av1_get_type()) && gst_element_register(plugin, "vah265enc", GST_RANK_NONE, h265_get_type());

@@ -1,0 +1,4 @@
+/** Returns what was thrown, as an error: itself, or one that says what it was. */
+export function toError(cause: unknown): Error {
+  return cause instanceof Error ? cause : new Error(String(cause));
+}
