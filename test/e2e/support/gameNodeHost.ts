@@ -5,8 +5,8 @@ import { runEngine, runOnNode, signalOnNode } from "./nodeContainer.ts";
 import { nodesNamespace, platform, sessionsNamespace } from "./platform.ts";
 
 const nodeRoot = "/var/lib/joypod";
-const warnLevel = 40;
-const LogLine = z.looseObject({ level: z.number() });
+const warningLevels = ["warn", "error", "fatal"];
+const LogLine = z.looseObject({ level: z.string() });
 
 const kubeletPattern = ["-x", "kubelet"];
 const agentPattern = ["-f", "programs/nodeAgent[.]js"];
@@ -19,11 +19,11 @@ export class GameNodeHost {
     this.name = name;
   }
 
-  /** Resident memory of the agent's process. */
+  /** Resident memory of the agent's processes: the container's first one has started the agent. */
   async agentRssBytes(): Promise<number> {
-    const { name } = await this.#agent();
-    const status = await (await platform()).kubectl(["-n", nodesNamespace, "exec", name, "--", "cat", "/proc/1/status"]);
-    return kibibytes(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]);
+    const pids = (await this.#run("pgrep", ...agentPattern)).trim().replaceAll("\n", ",");
+    const sizes = (await this.#run("ps", "-p", pids, "-o", "rss=")).trim().split("\n");
+    return sizes.reduce((sum, size) => sum + kibibytes(size.trim()), 0);
   }
 
   /** The agent's pod and how often its container was started again. */
@@ -36,7 +36,7 @@ export class GameNodeHost {
   async agentWarnings(sessionId: string): Promise<string[]> {
     const { name } = await this.#agent();
     const log = await (await platform()).kubectl(["-n", nodesNamespace, "logs", name, "--since", "10m"]);
-    return log.split("\n").filter((line) => line.includes(sessionId) && line.startsWith("{") && LogLine.parse(JSON.parse(line)).level >= warnLevel);
+    return log.split("\n").filter((line) => line.includes(sessionId) && line.startsWith("{") && warningLevels.includes(LogLine.parse(JSON.parse(line)).level));
   }
 
   /** Resident memory of the kubelet. */

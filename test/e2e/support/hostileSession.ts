@@ -1,5 +1,6 @@
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { isConditionTrue } from "#kube/conditions.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { PlayerHttp } from "#test/support/http/playerHttp.ts";
 import { platform, sessionsNamespace } from "./platform.ts";
@@ -88,6 +89,15 @@ export class HostileSession {
     }, { timeoutMs: 120_000, intervalMs: 500, what: `${this.id} to be finished` });
     clearInterval(this.#keepalive);
     return finished;
+  }
+
+  /** Waits until the last save of a finished session is stored, be it after its end. */
+  persistsSave(): Promise<GameSession> {
+    return eventually(async () => {
+      const object = await this.object();
+      if (!isConditionTrue(object.status?.conditions, "SavePersisted")) throw new Error(JSON.stringify(object.status));
+      return object;
+    }, { timeoutMs: 120_000, intervalMs: 500, what: `${this.id} to have its save stored` });
   }
 
   /** Ends what is left of it, whatever the test came to. */
