@@ -19,7 +19,7 @@ export interface ReconcileContext {
 }
 
 /** Brings one object, named by its key, nearer to what is wanted. Throwing means: try again after a back-off. */
-// eslint-disable-next-line @typescript-eslint/no-invalid-void-type -- a reconcile with nothing to ask for may just end
+// oxlint-disable-next-line typescript/no-invalid-void-type -- a reconcile with nothing to ask for may just end
 export type Reconcile = (key: string, context: ReconcileContext) => Promise<ReconcileResult | undefined | void>;
 
 /** Told of each reconcile. */

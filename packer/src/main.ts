@@ -12,7 +12,7 @@ process.umask(0o077);
 onStopSignal(() => ended.abort());
 process.on("message", ({ t }: PackerCommand) => {
   // This is the only command, but a later release's parent may send others.
-  if (t === "ended") ended.abort(); // eslint-disable-line @typescript-eslint/no-unnecessary-condition
+  if (t === "ended") ended.abort(); // oxlint-disable-line typescript/no-unnecessary-condition
 });
 // Without its parent the container is ending, and the next run packs again.
 process.on("disconnect", () => process.exit(0));

@@ -55,7 +55,7 @@ function addRoutes(app: FastifyInstance, { gameSession, catalog }: Config, store
     onSend: async (request, reply, payload) => {
       const tag = etagOf(String(payload));
       reply.header("Cache-Control", "private, no-cache").header("ETag", tag);
-      return request.headers["if-none-match"] === tag ? reply.code(304).send() : payload;
+      return request.headers["if-none-match"] === tag ? await reply.code(304).send() : payload;
     },
   }, async (request) => JSON.parse(await stores.games((request.user as Claims).sub, request.query)) as GamesResponse);
 }

@@ -66,7 +66,7 @@ describe("the packer restoring saves", () => {
       { archive: await save(file("big", randomBytes(6 * 2 ** 20))), reason: "SaveVolumeFull", says: /does not fit/ },
     ];
     for (const { archive, claims, reason, says } of cases) {
-      fixture?.remove(); // eslint-disable-line @typescript-eslint/no-unnecessary-condition
+      fixture?.remove(); // oxlint-disable-line typescript/no-unnecessary-condition
       open({ volumeMb: 4 });
       fixture.order(archive, claims);
       const run = fixture.start();

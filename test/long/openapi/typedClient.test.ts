@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { execFile } from "node:child_process";
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -63,15 +63,18 @@ describe("a client that openapi-ts makes of /openapi.json", function () {
 
   /** What a program of the repository's packages says of the folder; empty when it finds nothing. A process of its own, so that the API goes on. */
   async function complaints(folder: string, program: string, ...args: string[]): Promise<string> {
-    return run(process.execPath, [join(repositoryRoot, "node_modules", program), ...args], { cwd: folder, timeout: limitMs }).then(({ stdout }) => stdout, failureOf);
+    const env = { ...process.env, OXLINT_TSGOLINT_PATH: join(repositoryRoot, "node_modules/oxlint-tsgolint/bin/tsgolint.js") };
+    return run(process.execPath, [join(repositoryRoot, "node_modules", program), ...args], { cwd: folder, env, timeout: limitMs })
+      .then(({ stdout }) => stdout.trim(), failureOf);
   }
 
   async function compilerErrors(folder: string): Promise<string> {
     return complaints(folder, "typescript/bin/tsc", "-p", ".");
   }
 
+  /** Each place of quickStart.ts where a value's type is `any`, be it the program's own or the client's. */
   async function untypedPlaces(folder: string): Promise<string> {
-    return complaints(folder, "eslint/bin/eslint.js", "--config", join(import.meta.dirname, "untyped.eslint.js"), "quickStart.ts");
+    return complaints(folder, "oxlint/bin/oxlint", "--config", join(import.meta.dirname, "untyped.oxlintrc.json"), "--format", "unix", "quickStart.ts");
   }
 
   /** Does what the operator would do for the user's session. */
@@ -116,5 +119,11 @@ describe("a client that openapi-ts makes of /openapi.json", function () {
     const errors = (await compilerErrors(await clientOf(changed))).trim().split("\n");
     expect(errors).to.have.length(1);
     expect(errors[0]).to.match(/^.*quickStart\.ts\(.*Property 'expiresAt' does not exist on type 'Keepalive'/);
+  });
+
+  it("refuses a program that takes values without their types", async () => {
+    const folder = await clientOf(document);
+    appendFileSync(join(folder, "quickStart.ts"), "export const version: string = JSON.parse(\"{}\").version;\n");
+    expect(await untypedPlaces(folder)).to.match(/no-unsafe-assignment[^]*no-unsafe-member-access/);
   });
 });

@@ -7,7 +7,7 @@ export interface ApiResponse {
   headers: Headers;
   text: string;
   /** The body as JSON; throws when it is none. */
-  // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the test says which shape it then looks at
+  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the test says which shape it then looks at
   json: <T = Record<string, unknown>>() => T;
   setCookies: string[];
 }

@@ -1,10 +1,8 @@
-import { RuleTester } from "eslint";
-import tseslint from "typescript-eslint";
-import { documentedExports } from "../../../tools/lint/documentedExports.js";
-import { fieldTerms } from "../../../tools/lint/fieldTerms.js";
-import { functionLength } from "../../../tools/lint/functionLength.js";
+import { RuleTester } from "oxlint/plugins-dev";
+import plugin from "../../../tools/lint/plugin.js";
 
-const rules = new RuleTester({ languageOptions: { parser: tseslint.parser } });
+const { documentedExports, fieldTerms, functionLength, queriesApart } = plugin.rules;
+const rules = new RuleTester({ languageOptions: { parserOptions: { lang: "ts" } } });
 
 rules.run("documentedExports", documentedExports, {
   valid: [
@@ -35,6 +33,12 @@ rules.run("functionLength", functionLength, {
     { code: `function create() {\n${inner}  go();\n}`, options: [{ max: 4 }], errors: [{ messageId: "long" }, { messageId: "long" }] },
     { code: "const long = () => {\n  go();\n};", options: [{ max: 2 }], errors: [{ messageId: "long" }] },
   ],
+});
+
+rules.run("queriesApart", queriesApart, {
+  valid: ["const game = await findGame(prisma, id);", "await prisma.game.create({ data });", "const { query } = request;"],
+  invalid: ["await client.query(text);", "await prisma.game.findFirst({ where });", "await prisma.game.updateManyAndReturn({ data });"]
+    .map((code) => ({ code, errors: [{ messageId: "elsewhere" }] })),
 });
 
 /** Each source with the names in it that are refused. */

@@ -153,7 +153,7 @@ export class OAuthProvider {
     // The ID token's signature is checked although it comes straight from the provider: a proxy in between may not be trusted.
     const execute: ((configuration: client.Configuration) => void)[] = [];
     if (config.type === "oidc") execute.push(client.enableNonRepudiationChecks);
-    // eslint-disable-next-line @typescript-eslint/no-deprecated -- marked so that it is not used by accident; ours is for the loopback
+    // oxlint-disable-next-line typescript/no-deprecated -- marked so that it is not used by accident; ours is for the loopback
     if (allowInsecure) execute.push(client.allowInsecureRequests);
     if (config.type === "oidc") {
       return client.discovery(new URL(config.issuer), clientId, undefined, authentication, { timeout: requestSeconds, execute, [client.customFetch]: customFetch });

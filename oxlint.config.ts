@@ -1,0 +1,110 @@
+import { defineConfig } from "oxlint";
+
+/** The programs and what they share; who may import whom among them says dependency-cruiser.config.js. */
+const packages = ["contracts", "runtime", "archive", "s3", "kube", "api", "operator", "kubectl", "node-agent", "packer", "streamer", "web"];
+
+/** typescript-eslint's strict rules that have nothing to choose. */
+const strictRules = [
+  "await-thenable", "ban-ts-comment", "no-array-delete", "no-base-to-string", "no-deprecated", "no-duplicate-enum-values",
+  "no-duplicate-type-constituents", "no-dynamic-delete", "no-empty-object-type", "no-explicit-any", "no-extra-non-null-assertion",
+  "no-extraneous-class", "no-floating-promises", "no-for-in-array", "no-generated-empty-object-type", "no-implied-eval", "no-invalid-void-type",
+  "no-meaningless-void-operator", "no-misused-new", "no-misused-promises", "no-misused-spread", "no-mixed-enums", "no-namespace",
+  "no-non-null-asserted-nullish-coalescing", "no-non-null-asserted-optional-chain", "no-non-null-assertion", "no-redundant-type-constituents",
+  "no-require-imports", "no-this-alias", "no-unnecessary-boolean-literal-compare", "no-unnecessary-template-expression",
+  "no-unnecessary-type-arguments", "no-unnecessary-type-assertion", "no-unnecessary-type-constraint", "no-unnecessary-type-conversion",
+  "no-unnecessary-type-parameters", "no-unsafe-argument", "no-unsafe-assignment", "no-unsafe-call", "no-unsafe-declaration-merging",
+  "no-unsafe-enum-assignment", "no-unsafe-enum-comparison", "no-unsafe-function-type", "no-unsafe-member-access", "no-unsafe-return",
+  "no-unsafe-unary-minus", "no-useless-default-assignment", "no-wrapper-object-types", "only-throw-error", "prefer-as-const",
+  "prefer-literal-enum-member", "prefer-namespace-keyword", "prefer-promise-reject-errors", "prefer-reduce-type-parameter",
+  "prefer-return-this-type", "related-getter-setter-pairs", "require-await", "triple-slash-reference", "unbound-method", "unified-signatures",
+  "use-unknown-in-catch-callback-variable",
+];
+
+export default defineConfig({
+  plugins: ["eslint", "typescript"],
+  jsPlugins: ["./tools/lint/plugin.js"],
+  categories: { correctness: "error" },
+  options: { typeAware: true, reportUnusedDisableDirectives: "error" },
+  ignorePatterns: ["**/*.js", "**/*.mjs", "**/dist/", "api/src/generated/", "test-results/"],
+  rules: {
+    ...Object.fromEntries(strictRules.map((name) => [`typescript/${name}`, "error" as const])),
+    "joypod/fieldTerms": "error",
+    "typescript/consistent-type-assertions": ["error", { assertionStyle: "as", objectLiteralTypeAssertions: "never" }],
+    "typescript/consistent-type-imports": "error",
+    "typescript/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true, ignoreVoidOperator: true }],
+    "typescript/no-unnecessary-condition": ["error", { allowConstantLoopConditions: "only-allowed-literals" }],
+    "typescript/require-array-sort-compare": "off",
+    "typescript/restrict-plus-operands": ["error", {
+      allowAny: false, allowBoolean: false, allowNullish: false, allowNumberAndString: false, allowRegExp: false,
+    }],
+    "typescript/restrict-template-expressions": ["error", { allowNumber: true, allowBoolean: true }],
+    "typescript/return-await": ["error", "error-handling-correctness-only"],
+    "typescript/switch-exhaustiveness-check": ["error", { considerDefaultExhaustiveForUnions: true }],
+    "no-array-constructor": "error",
+    "no-console": "error",
+    // Terminals' escapes are matched, and archives' names with control characters refused.
+    "no-control-regex": "off",
+    "no-empty": "error",
+    "no-fallthrough": "error",
+    // An element's property does something when it is set.
+    "no-self-assign": ["error", { props: false }],
+    // What is taken out of an object is named for that alone.
+    "no-unused-vars": ["error", { ignoreRestSiblings: true }],
+    "no-useless-constructor": "error",
+    "no-var": "error",
+    "no-warning-comments": "error",
+    "prefer-const": "error",
+    "prefer-rest-params": "error",
+    "prefer-spread": "error",
+    // An error that stands for another one names it as its cause.
+    "preserve-caught-error": "error",
+    "max-depth": ["error", 4],
+    "max-lines": ["error", { max: 300, skipBlankLines: true, skipComments: true }],
+    eqeqeq: ["error", "always"],
+    "no-restricted-imports": ["error", {
+      patterns: [{ regex: `^(\\.\\./)+(${packages.join("|")})/src/`, message: "Reach another package by its subpath: #contracts/…, #kube/…." }],
+    }],
+  },
+  overrides: [
+    {
+      files: [...packages, "tools"].flatMap((name) => [`${name}/**/*.ts`, `${name}/**/*.tsx`]),
+      excludeFiles: ["**/*.d.ts"],
+      rules: {
+        "joypod/documentedExports": "error",
+        "joypod/functionLength": ["error", { max: 60 }],
+        complexity: ["error", { max: 20 }],
+      },
+    },
+    {
+      // The table of all variables is read from top to bottom.
+      files: ["**/config.ts"],
+      rules: { "joypod/functionLength": "off" },
+    },
+    {
+      files: packages.filter((name) => name !== "web").map((name) => `${name}/**/*.ts`),
+      excludeFiles: ["**/config.ts", "**/main.ts", "**/packOnce.ts", "**/cli.ts", "**/*Child.ts", "**/*Worker.ts", "runtime/src/program.ts"],
+      rules: {
+        "no-restricted-properties": ["error",
+          { object: "process", property: "env", message: "Configuration is parsed once, in config.ts." },
+          { object: "process", property: "exit", message: "Only main.ts ends the process." }],
+      },
+    },
+    {
+      files: ["api/src/**/*.ts"],
+      excludeFiles: ["api/src/**/*{Queries,Query}.ts", "api/src/stores/*.ts"],
+      rules: { "joypod/queriesApart": "error" },
+    },
+    {
+      files: ["test/**/*.ts"],
+      rules: {
+        // chai's property assertions (`to.be.true`) are expressions by design.
+        "no-unused-expressions": "off",
+        "typescript/no-non-null-assertion": "off",
+      },
+    },
+    {
+      files: ["tools/**/*.ts", "games/**/*.ts", "test/**/*.ts", "api/src/cli/cli.ts"],
+      rules: { "no-console": "off" },
+    },
+  ],
+});

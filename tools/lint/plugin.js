@@ -1,0 +1,7 @@
+import { documentedExports } from "./documentedExports.js";
+import { fieldTerms } from "./fieldTerms.js";
+import { functionLength } from "./functionLength.js";
+import { queriesApart } from "./queriesApart.js";
+
+/** The rules of this repository, as `joypod/…` in oxlint.config.ts. */
+export default { meta: { name: "joypod" }, rules: { documentedExports, fieldTerms, functionLength, queriesApart } };
