@@ -11,17 +11,17 @@ export async function hasRequestedVersion(db: Queryable, slotId: string, gameSes
   return rowCount === 1;
 }
 
-/** Stores the version of a request. It is never older than the request, however the clocks of node and API differ. */
+/** Stores the version of a request, as of the request: the node's clock, which says when it was stored there, would make a later request look like one that is fulfilled. */
 export async function insertRequestedVersion(
   transaction: Queryable, slotId: string, gameSession: string, save: StoredSave & { requestedAt: string; attempt: number },
 ): Promise<void> {
   await transaction.query({
     name: "insert-requested-version",
     text: `INSERT INTO save_versions (slot_id, kind, game_session, object_key, sha256, bytes, unpacked_bytes, generation, sequence, attempt, stored_at)
-      VALUES ($1, 'requested', $2, $3, $4, $5, $6, $7, $8, $9, GREATEST($10::timestamptz, $11::timestamptz))`,
+      VALUES ($1, 'requested', $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
     values: [
       slotId, gameSession, save.objectKey, save.sha256, save.bytes, save.unpackedBytes ?? null, save.generation, save.sequence, save.attempt,
-      save.persistedAt, save.requestedAt,
+      save.requestedAt,
     ],
   });
 }

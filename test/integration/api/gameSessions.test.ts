@@ -76,6 +76,14 @@ describe("game sessions", function () {
       await operator.report(id, { save: stored(slotId!, 3, { persistedAt: new Date().toISOString(), requestedAt: second }) });
       await eventually(async () => (await versions()).length === 2, { what: "the second version" });
       expect((await versions()).every(({ isCurrent }) => !isCurrent)).to.be.true;
+      // The node's clock is a minute ahead.
+      const late = (at: string): string => new Date(new Date(at).getTime() + 60_000).toISOString();
+      const third = await request();
+      await operator.report(id, { save: stored(slotId!, 4, { persistedAt: late(third), requestedAt: third }) });
+      await eventually(async () => (await versions()).length === 3, { what: "the third version" });
+      const fourth = await request();
+      await operator.report(id, { save: stored(slotId!, 5, { persistedAt: late(fourth), requestedAt: fourth }) });
+      await eventually(async () => (await versions()).length === 4, { what: "the fourth version" });
     });
 
     it("keeps one version when two recorders see the save at once, and none of a session that does not own its slot", async () => {

@@ -119,15 +119,38 @@ describe("recorder, relay and sweeper", function () {
     const { id: theirs } = await aSaveSlot(api.deps, { user: await aUser(api.deps), game });
     const count = async (): Promise<number> => Number(/^joypod_refused_save_reports_total (\d+)$/m.exec(await api.deps.metrics.registry.metrics())?.[1]);
     const stolen = aSave(theirs, 1).objectKey;
-    for (const objectKey of [stolen, `saves/${slot}/../${stolen.slice("saves/".length)}`, `saves/${slot}x/1-gs-a-1.1.tar.gz`, "archives/game/upload.tar.gz"]) {
+    await operator.sessions.mergePatch({ name: id, namespace: api.kube!.sessionsNamespace }, { spec: { saveRequestedAt: new Date().toISOString() } });
+    const { spec: { saveRequestedAt } } = await operator.session(id);
+    const strangeKeys = [stolen, `saves/${slot}/../${stolen.slice("saves/".length)}`, `saves/${slot}x/1-gs-a-1.1.tar.gz`, "archives/game/upload.tar.gz"];
+    for (const objectKey of strangeKeys) {
       const seen = await count();
-      await operator.report(id, { save: aSave(slot, 1, { objectKey }) });
+      await operator.report(id, { save: aSave(slot, 1, { objectKey, requestedAt: saveRequestedAt }) });
       await eventually(async () => expect(await count(), objectKey).to.be.above(seen));
       expect(await slotOf(id), objectKey).to.include({ objectKey: null, generation: 0 });
     }
     expect(api.logLines.join("")).to.contain("The recorder refuses a save").and.contain(`"objectKey":"${stolen}"`);
     await operator.report(id, { save: aSave(slot, 2) });
     await eventually(async () => expect(await slotOf(id)).to.include({ sequence: 2 }));
+    expect(await api.deps.postgres.prisma.saveVersion.count({ where: { objectKey: { in: strangeKeys } } }), "versions").to.equal(0);
+  });
+
+  it("keep no version for a request that nobody made, and one for each that was", async () => {
+    const id = await running();
+    const { id: slot } = await slotOf(id);
+    let sequence = 0;
+    const versionsAfter = async (requestedAt: string): Promise<number> => {
+      await operator.report(id, { save: aSave(slot, ++sequence, { requestedAt }) });
+      // One after the other: what came of the first is there once the second is.
+      await operator.report(id, { save: aSave(slot, ++sequence, { requestedAt }) });
+      await eventually(async () => expect(await slotOf(id)).to.include({ sequence }));
+      return api.deps.postgres.prisma.saveVersion.count({ where: { slotId: slot } });
+    };
+    const asked = new Date();
+    expect(await versionsAfter(asked.toISOString()), "before any request").to.equal(0);
+    await operator.sessions.mergePatch({ name: id, namespace: api.kube!.sessionsNamespace }, { spec: { saveRequestedAt: asked.toISOString() } });
+    expect(await versionsAfter(new Date(asked.getTime() + 1000).toISOString()), "of a later one").to.equal(0);
+    await operator.report(id, { save: aSave(slot, ++sequence, { requestedAt: asked.toISOString() }) });
+    await eventually(async () => expect(await api.deps.postgres.prisma.saveVersion.count({ where: { slotId: slot } })).to.equal(1));
   });
 
   it("record an end once, however often they reconcile, and then remove the object's finalizer", async () => {

@@ -1,4 +1,4 @@
-import type { GameSession } from "#contracts/crd/gameSession.ts";
+import type { GameSession, StoredSave } from "#contracts/crd/gameSession.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
@@ -27,8 +27,11 @@ export async function recordGameSession(deps: RecorderDeps, id: string): Promise
   if (gameSession === undefined) return recordAbsent(deps, id, row);
   if (row === undefined) return recordOrphan(deps, gameSession);
   if (row.crCreatedAt === null) await updateGameSessionCreated(deps.postgres.pool, id);
-  await recordSave(deps, row, gameSession);
-  await recordRequestedSave(deps, row, gameSession.status?.save);
+  const save = credibleSave(deps, row, gameSession);
+  if (save !== undefined) {
+    await recordSave(deps, row, save);
+    await recordRequestedSave(deps, row, save);
+  }
   if (row.recordedAt === null) await recordUnreadableSave(deps, row.id, gameSession);
   if (isFinished(gameSession)) return recordResult(deps, row, gameSession);
   await recordProgress(deps, row, gameSession);
@@ -52,16 +55,26 @@ async function recordOrphan({ gameSessionWriter, logger }: RecorderDeps, gameSes
   await gameSessionWriter.requestStop(gameSession.metadata.name, "Deleted");
 }
 
-/** Every stored save counts, also one of a session that is still played, and one that comes after the end or when the slot is another's. */
-async function recordSave({ postgres, logger, metrics }: RecorderDeps, row: RecordedGameSession, { status }: GameSession): Promise<void> {
-  const save = status?.save;
-  if (save === undefined || row.slotId === null) return;
-  // A node's agent writes this: one that was taken over must not hand its player another player's save, or make the sweeper remove it.
+/**
+ * Returns the save that the node's agent reports, undefined without one. An agent that was taken over must not hand its player another player's save, or make
+ * the sweeper remove it, and must not crowd out older versions by requests that no player made: no other key is taken than one of the session's slot, and no
+ * request that is not in the session's spec.
+ */
+function credibleSave({ logger, metrics }: RecorderDeps, row: RecordedGameSession, { spec, status }: GameSession): StoredSave | undefined {
+  if (status?.save === undefined || row.slotId === null) return undefined;
+  const { requestedAt, ...save } = status.save;
   if (!isSaveKeyOf(row.slotId, save.objectKey)) {
     metrics.saveRefused();
-    logger.warn({ gameSession: row.id, slot: row.slotId, objectKey: save.objectKey, node: status?.nodeName }, "The recorder refuses a save whose key is not one of its session's slot.");
-    return;
+    logger.warn({ gameSession: row.id, slot: row.slotId, objectKey: save.objectKey, node: status.nodeName }, "The recorder refuses a save whose key is not one of its session's slot.");
+    return undefined;
   }
+  const isRequested = requestedAt !== undefined && spec.saveRequestedAt !== undefined && Date.parse(requestedAt) <= Date.parse(spec.saveRequestedAt);
+  return isRequested ? { ...save, requestedAt } : save;
+}
+
+/** Every stored save counts, also one of a session that is still played, and one that comes after the end or when the slot is another's. */
+async function recordSave({ postgres, logger, metrics }: RecorderDeps, row: RecordedGameSession, save: StoredSave): Promise<void> {
+  if (row.slotId === null) return;
   const keys = { gameSession: row.id, slot: row.slotId, sequence: save.sequence };
   const move = row.slotReleasedAt === null ? await updateSlotSave(postgres.pool, row.slotId, row.id, save) : "not_owner";
   if (move === "moved") logger.info(keys, "The recorder stored a save in its slot.");

@@ -10,9 +10,9 @@ import type { Postgres } from "../../stores/postgres.ts";
  * that owns its slot adds to its versions.
  */
 export async function recordRequestedSave(
-  { postgres, logger }: { postgres: Postgres; logger: Logger }, { id, slotId }: { id: string; slotId: string | null }, save: StoredSave | undefined,
+  { postgres, logger }: { postgres: Postgres; logger: Logger }, { id, slotId }: { id: string; slotId: string | null }, save: StoredSave,
 ): Promise<void> {
-  if (save?.requestedAt === undefined || slotId === null) return;
+  if (save.requestedAt === undefined || slotId === null) return;
   const { requestedAt } = save;
   if (await hasRequestedVersion(postgres.pool, slotId, id, requestedAt)) return;
   const isRecorded = await postgres.transaction(async (transaction) => {
