@@ -47,7 +47,8 @@ func readConfig(get func(string) string) (config, error) {
 	if err != nil {
 		wrong = append(wrong, fmt.Errorf("PEER_PORTS %w", err))
 	}
-	secret := get("TURN_SECRET")
+	// A file's last line end is none of the secret; API and operator leave it out, too.
+	secret := strings.TrimSpace(get("TURN_SECRET"))
 	if len(secret) < secretBytesMin {
 		wrong = append(wrong, fmt.Errorf("TURN_SECRET must be at least %d characters of random text: make it with 'openssl rand -base64 48'", secretBytesMin))
 	}

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -17,6 +19,8 @@ const (
 	silenceMax = 2 * time.Minute
 	// A client that takes nothing for so long has gone.
 	writeMax = 10 * time.Second
+	// What keeps connections from being taken, such as too many open files, may pass.
+	acceptPause = 100 * time.Millisecond
 	// How often the certificate's file is looked at.
 	certificateCheck = 10 * time.Second
 )
@@ -28,7 +32,7 @@ func listenStreams(config config, counts *counts, logger *slog.Logger) ([]net.Li
 	if err != nil {
 		return nil, fmt.Errorf("listening on TCP: %w", err)
 	}
-	listeners := []net.Listener{&boundedListener{plain, slots}}
+	listeners := []net.Listener{&boundedListener{plain, slots, logger}}
 	if config.tls.listen == "" {
 		return listeners, nil
 	}
@@ -42,7 +46,7 @@ func listenStreams(config config, counts *counts, logger *slog.Logger) ([]net.Li
 	}
 	counts.certificate.Store(certificate)
 	settings := &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: certificate.current}
-	return append(listeners, tls.NewListener(&boundedListener{secure, slots}, settings)), nil
+	return append(listeners, &secureListener{&boundedListener{secure, slots, logger}, settings}), nil
 }
 
 // certificateFile reads the certificate again when its file has changed, as it does when it is renewed.
@@ -79,14 +83,20 @@ func (c *certificateFile) current(*tls.ClientHelloInfo) (*tls.Certificate, error
 // boundedListener takes no more connections than there are slots, and none that says nothing.
 type boundedListener struct {
 	net.Listener
-	slots chan struct{}
+	slots  chan struct{}
+	logger *slog.Logger
 }
 
 func (l *boundedListener) Accept() (net.Conn, error) {
 	for {
 		connection, err := l.Listener.Accept()
-		if err != nil {
+		if errors.Is(err, net.ErrClosed) {
 			return nil, err
+		}
+		if err != nil {
+			l.logger.Warn("A connection cannot be taken; the relay tries again.", "err", err.Error())
+			time.Sleep(acceptPause)
+			continue
 		}
 		select {
 		case l.slots <- struct{}{}:
@@ -95,6 +105,39 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 			_ = connection.Close()
 		}
 	}
+}
+
+// secureListener takes connections whose type is not that of the TLS library: with those, pion shakes hands itself, and leaves a connection open, with
+// the slot that it takes, when that fails.
+type secureListener struct {
+	net.Listener
+	settings *tls.Config
+}
+
+func (l *secureListener) Accept() (net.Conn, error) {
+	connection, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &secureConnection{Conn: tls.Server(connection, l.settings)}, nil
+}
+
+// secureConnection shakes hands when it is read for the first time, and is of no use where that fails or takes long.
+type secureConnection struct {
+	*tls.Conn
+	isShaken bool
+}
+
+func (c *secureConnection) Read(into []byte) (int, error) {
+	if !c.isShaken {
+		inTime, done := context.WithTimeout(context.Background(), firstBytesMax)
+		defer done()
+		if err := c.HandshakeContext(inTime); err != nil {
+			return 0, err
+		}
+		c.isShaken = true
+	}
+	return c.Conn.Read(into)
 }
 
 // timedConnection ends when its client is silent, or takes nothing.

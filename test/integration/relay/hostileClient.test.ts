@@ -1,8 +1,9 @@
 import { expect } from "chai";
-import { X509Certificate } from "node:crypto";
+import { randomBytes, X509Certificate } from "node:crypto";
 import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { connect } from "node:net";
 import { createCluster, type Cluster } from "#operator/cluster/cluster.ts";
 import { tellRelays } from "#operator/relay/tellRelays.ts";
 import { systemClock } from "#runtime/clock.ts";
@@ -12,6 +13,7 @@ import { CertificateAuthority, type KeyPair } from "../../support/http/certifica
 import { expectDocumented } from "../../support/metrics/metricsDocument.ts";
 import { TestNetwork } from "../../support/network/namespaces.ts";
 import { TurnClient } from "../../support/network/turnClient.ts";
+import { decodeTurn, encodeTurn, methods } from "../../support/network/turnMessage.ts";
 import { relayPorts, TurnRelay } from "../../support/network/turnRelay.ts";
 
 const [forbidden, unauthorized, quotaReached, insufficientCapacity] = [403, 401, 486, 508];
@@ -214,6 +216,63 @@ describe("the operator and a relay", function () {
       expect(line.time).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     }
     expect(lines.map(({ level }) => level)).to.include.members(["info", "warn"]);
+  });
+});
+
+describe("a relay whose connections are few", function () {
+  this.timeout(30_000);
+  let network: TestNetwork;
+  let relay: TurnRelay;
+  const connectionsMax = 4;
+
+  before(async () => {
+    network = await TestNetwork.create();
+    const certificate = await (await CertificateAuthority.create()).server("relay", [`IP:${network.relay.ipv4}`]);
+    relay = await TurnRelay.start({ host: network.relay, peerPorts: "20000-20009", certificate, env: { CONNECTIONS_MAX: String(connectionsMax) } });
+  });
+  after(async () => {
+    await relay.stop();
+    await network.remove();
+  });
+
+  /** Opens a connection, sends these bytes, and resolves with the first that come back, or with none at its end. */
+  async function exchange(port: number, bytes: Buffer | string): Promise<Buffer> {
+    const socket = connect(port, relay.address).on("error", () => undefined);
+    socket.setTimeout(2_000, () => socket.destroy());
+    socket.write(bytes);
+    const [first] = await Promise.race([once(socket, "data"), once(socket, "close").then(() => [Buffer.alloc(0)])]) as [Buffer];
+    socket.destroy();
+    return first;
+  }
+
+  it("has room again after handshakes of TLS that fail", async () => {
+    for (const bytes of ["GET / HTTP/1.1\r\n\r\n", randomBytes(64)]) {
+      for (let count = 0; count < connectionsMax; count++) await exchange(relayPorts.tls, bytes);
+    }
+    for (let count = 0; count < connectionsMax; count++) {
+      const socket = connect(relayPorts.tls, relay.address);
+      await once(socket, "connect");
+      socket.destroy();
+    }
+    await eventually(async () => {
+      const { packet, transaction } = encodeTurn(methods.binding, []);
+      return decodeTurn(await exchange(relayPorts.plain, packet))?.transaction === transaction;
+    }, { timeoutMs: 5_000, what: "a place for a client of TCP" });
+  });
+});
+
+describe("a relay whose secret came from a file with a line end", function () {
+  this.timeout(30_000);
+  it("believes what is signed with the secret alone", async () => {
+    const network = await TestNetwork.create();
+    const secret = randomBytes(32).toString("base64");
+    const relay = await TurnRelay.start({ host: network.relay, peerPorts: "20000-20009", env: { TURN_SECRET: `${secret}\n` } });
+    try {
+      expect(await relay.tell([network.own.ipv4], { secret })).to.equal(204);
+    } finally {
+      await relay.stop();
+      await network.remove();
+    }
   });
 });
 

@@ -11,7 +11,7 @@ export const attributes = {
 } as const;
 
 /** Methods, as the type of a request. */
-export const methods = { allocate: 0x0003, refresh: 0x0004, send: 0x0016, createPermission: 0x0008, channelBind: 0x0009, connect: 0x000a } as const;
+export const methods = { binding: 0x0001, allocate: 0x0003, refresh: 0x0004, send: 0x0016, createPermission: 0x0008, channelBind: 0x0009, connect: 0x000a } as const;
 
 /** One message of STUN. */
 export interface TurnMessage {

@@ -19,6 +19,8 @@ export interface TurnRelayOptions {
   /** UDP ports of game nodes. */
   peerPorts: string;
   certificate?: KeyPair;
+  /** What the relay is configured with beside it. */
+  env?: Record<string, string>;
 }
 
 /** The relay of the chart, on a machine of the test network. */
@@ -28,7 +30,7 @@ export class TurnRelay {
   readonly #program: ChildProgram;
   readonly #folder = mkdtempSync(join(tmpdir(), "joypod-turn-"));
 
-  private constructor({ host, peerPorts, certificate }: TurnRelayOptions, program: string) {
+  private constructor({ host, peerPorts, certificate, env = {} }: TurnRelayOptions, program: string) {
     this.address = host.ipv4;
     if (certificate !== undefined) {
       copyFileSync(certificate.certificateFile, join(this.#folder, "tls.crt"));
@@ -38,7 +40,7 @@ export class TurnRelay {
       command: "ip", args: ["netns", "exec", host.namespace, program], install: "install the Debian package iproute2.",
       env: {
         PATH: process.env["PATH"], TURN_SECRET: this.secret, PEER_PORTS: peerPorts, LISTEN_TLS: `:${relayPorts.tls}`,
-        ...(certificate !== undefined && { TLS_FOLDER: this.#folder }),
+        ...(certificate !== undefined && { TLS_FOLDER: this.#folder }), ...env,
       },
       isReady: async () => (await fetch(`http://${this.address}:${relayPorts.control}/healthz`)).ok,
     });
