@@ -2,6 +2,7 @@ import { ArchiveRefused } from "./archiveRefused.ts";
 import type { ArchiveRules } from "./archiveRules.ts";
 import { parseEntryName } from "./entryName.ts";
 import { createEntryTree } from "./entryTree.ts";
+import { createHeaderBounds } from "./headerBounds.ts";
 import type { TarEntry } from "./tarReader.ts";
 
 /** A file or directory that passed the rules; `path` is relative, without trailing slash, and safe to join to a directory. */
@@ -23,6 +24,8 @@ export interface ArchiveSummary {
 
 /** Checks an archive's entries as they are read; throws ArchiveRefused. */
 export interface ArchiveInspector {
+  /** Counts an extended header: its type flag, and the bytes of the archive that it takes. */
+  extended(type: string, bytes: number): void;
   /** Returns undefined for the root directory itself, which needs no work. */
   entry(header: TarEntry): ArchiveEntry | undefined;
   /** Checks the ratio; call at intervals with the bytes read of the packed archive and the bytes unpacked from it. */
@@ -42,6 +45,7 @@ const refusedTypes: Readonly<Record<string, string>> = {
 export function createArchiveInspector(rules: ArchiveRules): ArchiveInspector {
   const { limits, names, launcher, engineDir } = rules;
   const tree = createEntryTree(names);
+  const headers = createHeaderBounds(limits);
   let entries = 0;
   let unpackedBytes = 0;
   let hasLauncher = false;
@@ -54,6 +58,7 @@ export function createArchiveInspector(rules: ArchiveRules): ArchiveInspector {
     const components = parseEntryName(name, names);
     if (components.length === 0) {
       if (!isDirectory) throw new ArchiveRefused("has no name", { entry: name });
+      headers.addRoot();
       return undefined;
     }
     entries += tree.add(components, isDirectory);
@@ -81,5 +86,5 @@ export function createArchiveInspector(rules: ArchiveRules): ArchiveInspector {
     return { entries, unpackedBytes };
   }
 
-  return { entry, progress, finish };
+  return { extended: (type, bytes) => headers.addExtended(type, bytes), entry, progress, finish };
 }

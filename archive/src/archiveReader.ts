@@ -23,6 +23,7 @@ export function createArchiveReader(rules: ArchiveRules, sink: ArchiveSink = {})
   let isPassed = false;
   let written = 0;
   const tar = createTarReader({
+    extended: (type, bytes) => inspector.extended(type, bytes),
     entry(header) {
       const entry = inspector.entry(header);
       isPassed = entry !== undefined;

@@ -30,7 +30,10 @@ export function gameArchiveRules(game: { launcher?: string | undefined; engineDi
   return { limits: limits.archive, names: "portable", ...game };
 }
 
-/** The rules for a stored save. A save may be all zeros, so that its ratio is not limited. */
+/**
+ * The rules for a stored save. A save may be all zeros, so that its ratio is not limited. What it unpacks to is bounded all the same: by its
+ * files' bytes, by two blocks for each entry, by `createHeaderBounds` for all other headers, and by what may follow its end marker.
+ */
 export const saveArchiveRules: ArchiveRules = {
   limits: { ...limits.save, ratio: Number.POSITIVE_INFINITY, ratioFreeBytes: limits.save.unpackedBytes },
   names: "posix",

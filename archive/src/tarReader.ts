@@ -12,8 +12,10 @@ export interface TarEntry {
   mtimeSeconds: number;
 }
 
-/** Receives an archive's content in order: an entry, its bytes in chunks, its end. Chunks are views of what was written. */
+/** Receives an archive's content in order: extended headers, their entry, its bytes in chunks, its end. Chunks are views of what was written. */
 export interface TarSink {
+  /** An extended header starts, which takes so many bytes of the archive; its type flag is `g` when it stands for no entry. */
+  extended(type: string, bytes: number): void;
   entry(entry: TarEntry): void;
   data(bytes: Buffer): void;
   endEntry(): void;
@@ -88,6 +90,7 @@ export function createTarReader(sink: TarSink): TarReader {
     extended += type === "g" ? "" : type;
     if (size > maxExtendedBytes) throw new ArchiveRefused(`has an extended header of more than ${maxExtendedBytes} bytes`);
     startBody(size);
+    sink.extended(type, tarBlockBytes + size + padding);
     section = { kind: "extended", type, parts: [] };
     if (size === 0) endExtended(type, Buffer.alloc(0));
   }

@@ -100,7 +100,7 @@ describe("transfers of saves", function () {
 
   it("refuse what is no archive of a save, and leave nothing of it", async () => {
     await fixture.aVersion(slotId, "one");
-    const bad = [Buffer.from("no gzip"), aSave("x").subarray(0, -5), Buffer.concat([aSave("x"), Buffer.from("more")]), gzipSync(Buffer.alloc(100, 1)), Buffer.alloc(0)];
+    const bad = [Buffer.from("no gzip"), aSave("x").subarray(0, -5), Buffer.concat([aSave("x"), Buffer.from("more")]), gzipSync(Buffer.alloc(100, 1)), Buffer.alloc(0), aTarGz(Array.from({ length: 1001 }, () => ({ name: "./" })))];
     await expectNothingLeft(async () => {
       for (const body of bad) expectErrorResponse(await upload(body), 422, "invalid_archive");
       expectErrorResponse(await upload(bad[0]!, fixture.path), 422, "invalid_archive");

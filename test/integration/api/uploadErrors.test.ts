@@ -82,7 +82,10 @@ describe("refused uploads", function () {
       try {
         const client = fixture.api.asPartner(fixture.partner, served);
         expectErrorResponse(await client.put(fixture.path, await anArchive({ header: { name: "x", type: "fifo", size: 0 } }), gzip), 422, "invalid_archive");
-        const floods = [[bomb, "more than 200 times"], [longHeader, "header"], [await manyEntries(1_000_000), "more than 200000 files and directories"]] as const;
+        const globalHeaders = gzipOf(...Array<Buffer>(32).fill(flushed(Buffer.concat(Array<Buffer>(2048).fill(tarEntry({ name: "x", type: "g" }))))));
+        const floods = [
+          [bomb, "more than 200 times"], [longHeader, "header"], [await manyEntries(1_000_000), "more than 200000 files and directories"], [globalHeaders, "1000 headers"],
+        ] as const;
         for (const [body, rule] of floods) {
           served.resetPeak();
           const [startedMs, before] = [performance.now(), served.peakBytes];

@@ -39,6 +39,24 @@ function rejectionOf(tar: Buffer, options: Parameters<typeof read>[1] = {}): Arc
   throw new Error("The archive was not refused.");
 }
 
+/** How a reader refuses an archive of these blocks and one more file; they are made one by one, as all at once would fill the memory. */
+function rejectionOfFlood(blocks: Iterable<Buffer>, withRules: ArchiveRules): ArchiveRefused {
+  const reader = createArchiveReader(withRules);
+  try {
+    for (const block of blocks) reader.write(block, Number.MAX_SAFE_INTEGER);
+    reader.write(aTar([file("last")]), Number.MAX_SAFE_INTEGER);
+    reader.finish();
+  } catch (error) {
+    if (error instanceof ArchiveRefused) return error;
+    throw error;
+  }
+  throw new Error("The archive was not refused.");
+}
+
+function* repeated(count: number, block: (at: number) => Buffer): Generator<Buffer, void, void> {
+  for (let at = 0; at < count; at += 1) yield block(at);
+}
+
 const file = (name: string, body = "x"): TarEntrySpec => ({ name, body });
 
 describe("createArchiveReader", () => {
@@ -148,6 +166,34 @@ describe("createArchiveReader", () => {
     const zeros = aTar([{ name: "zeros", body: Buffer.alloc(10_000) }]);
     expect(rejectionOf(zeros, { withRules: small({ ratio: 10, ratioFreeBytes: 100 }), packedBytes: 500 }).message).to.match(/more than 10 times/);
     expect(read(zeros, { withRules: small({ ratio: 10, ratioFreeBytes: 100_000 }), packedBytes: 500 })).to.have.length(1);
+  });
+
+  const withoutEntry: [title: string, header: TarEntrySpec][] = [
+    ["global headers", paxHeader({ comment: "0123abcd" }, "g")], ["empty global headers", { name: "pax", type: "g" }], ["./", { name: "./" }], [".", { name: ".", type: "5" }],
+  ];
+  for (const [title, header] of withoutEntry) {
+    it(`rejects hundreds of thousands of ${title}, which are no entries and whose ratio saves do not limit`, () => {
+      const block = tarEntry(header);
+      for (const withRules of [rules, saveArchiveRules]) {
+        expect(rejectionOfFlood(repeated(300_000, () => block), withRules).message).to.match(/more than 1000 headers that stand for no file or directory.*pack its files anew/);
+      }
+    });
+  }
+
+  it("counts global headers and entries of the root together, and accepts as many as an archive has that is joined of others", () => {
+    const pair = [paxHeader({ comment: "0123abcd" }, "g"), { name: "./" }];
+    const joined = Array.from({ length: 500 }, () => pair).flat();
+    expect(read(aTar([...joined, file("a")]), { withRules: saveArchiveRules })).to.deep.equal(["a=x"]);
+    expect(rejectionOf(aTar([...joined, { name: "./" }, file("a")]), { withRules: saveArchiveRules }).message).to.match(/more than 1000 headers/);
+  });
+
+  it("rejects entries with large extended headers when there are many, and accepts the longest path of each", () => {
+    const large = tarEntry(paxHeader({ comment: "c".repeat(60_000) }));
+    const flood = repeated(1000, (at) => Buffer.concat([large, tarEntry(file(String(at), ""))]));
+    expect(rejectionOfFlood(flood, saveArchiveRules).message).to.match(/more than 40960000 bytes of extended headers: pack its files anew/);
+    const folder = `${"d".repeat(255)}/`.repeat(3);
+    const longest = Array.from({ length: 97 }, (_, at) => [paxHeader({ path: `${folder}${String(at).padStart(255, "0")}`, mtime: "1700000000.123456789" }), file("cut")]).flat();
+    expect(read(aTar(longest), { withRules: { ...saveArchiveRules, limits: { ...saveArchiveRules.limits, entries: 100 } } })).to.have.length(97);
   });
 
   it("requires the launcher and the engine's directory at the root", () => {
