@@ -106,14 +106,25 @@ export function gameTerminationReport(pod: Pod): GameTermination | undefined {
   return undefined;
 }
 
-/** Returns why the streamer failed; undefined when it did not. */
+/** A game whose display is gone ends at its next call of it; beyond a busy node's delay and the whole seconds of the kubelet's times it ended by itself. */
+const endsWithStreamerMs = 10_000;
+
+/** Returns why the streamer failed; undefined when it did not, and when the game outlived the one that did. */
 export function streamerFault(pod: Pod): string | undefined {
   const streamer = streamerStatus(pod);
-  for (const ended of [streamer?.state?.terminated, streamer?.lastState?.terminated]) {
+  const { terminated: previous } = streamer?.lastState ?? {};
+  // The kubelet starts a streamer that failed again, and keeps the failed one's end for as long as the pod is there.
+  for (const ended of [streamer?.state?.terminated, hasEndedWithGame(previous, pod) ? previous : undefined]) {
     const reason = parseStreamerTermination(ended?.message ?? "")?.reason ?? undefined;
     if (reason !== undefined && reason !== "stopped") return reason;
   }
   return undefined;
+}
+
+/** Whether the streamer ended shortly before the game, or after it: one that fails may still wait for the last pack of a game that it took with it. */
+function hasEndedWithGame(streamer: Terminated | undefined, pod: Pod): boolean {
+  // Of a time that the kubelet does not know there is no number, and no comparison is true.
+  return Date.parse(streamer?.finishedAt ?? "") >= Date.parse(gameTerminated(pod)?.finishedAt ?? "") - endsWithStreamerMs;
 }
 
 /** Returns why the kubelet refused to run the pod, of which it has started nothing; undefined when it did not refuse. */

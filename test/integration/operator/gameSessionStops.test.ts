@@ -1,9 +1,12 @@
 import { expect } from "chai";
+import { Registry } from "prom-client";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
+import { FaultyApi, type SeenRequest } from "#test/support/cluster/faultyApi.ts";
+import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 
 const isRunning = (session: GameSession): boolean => publicStatusOf(session) === "running";
@@ -115,4 +118,33 @@ describe("GameSession controller, at a session's end", function () {
       await eventually(async () => await fixture.pods.find({ name, namespace }) === undefined, { what: "the pod to be gone" });
     });
   }
+});
+
+describe("GameSession controller whose write of a session's end is refused", function () {
+  this.timeout(60_000);
+
+  it("makes the pass again, and counts the end and the failed launch once", async () => {
+    const fixture = await OperatorFixture.start();
+    const api = await FaultyApi.start(await sharedKubeApiServer());
+    try {
+      const isStatusWrite = ({ method, path }: SeenRequest): boolean => method === "PATCH" && /\/gamesessions\/[^/]+\/status$/.test(path);
+      const refusedAs = [[409, "Conflict"], [403, "Forbidden"], [409, "Conflict"]] as const;
+      for (const [status, reason] of refusedAs) api.respondOnce(isStatusWrite, status, { reason });
+      const registry = new Registry();
+      const operator = await fixture.standByOperator(api.transport(), { registry });
+      await operator.lead();
+      // Its first write is the last one: it ends before it is placed.
+      const { metadata: { name } } = await fixture.launch({ network: "Internet" });
+      await fixture.session(name, isFinished, "finished session");
+      expect(api.requests.filter(isStatusWrite)).to.have.length.above(refusedAs.length);
+      const counted = async (): Promise<string[]> =>
+        (await registry.metrics()).split("\n").filter((line) => /^joypod_(launches_failed|sessions_finished)_total\{.*"NetworkNotAllowed"/.test(line) && !line.endsWith(" 0"));
+      await eventually(async () => expect(await counted()).to.have.members([
+        'joypod_launches_failed_total{stage="scheduling",reason="NetworkNotAllowed"} 1', 'joypod_sessions_finished_total{reason="NetworkNotAllowed"} 1',
+      ]), { what: "what was counted" });
+    } finally {
+      await fixture.clear();
+      await api.stop();
+    }
+  });
 });

@@ -31,6 +31,7 @@ export function createSessionReconciler(deps: SessionDeps) {
     await runSteps(plan.steps, { world, draft, cause: plan.cause, deps, signal, logger: sessionLogger });
     if (!await patchStatus(world, draft, deps, signal)) return { requeueAfterMs: 50 };
     for (const event of draft.events) deps.events.record(world.session, event);
+    for (const count of draft.counts) count(deps.metrics);
     return { requeueAfterMs: requeueAfterMs(world, deps) };
   };
 }

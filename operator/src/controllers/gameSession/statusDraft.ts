@@ -10,15 +10,20 @@ import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import { findCondition, isConditionTrue, setCondition } from "#kube/conditions.ts";
 import type { EventNote } from "#kube/eventSeries.ts";
 import type { Stored } from "#kube/object.ts";
+import type { OperatorMetrics } from "../../metrics.ts";
 
 /** The part of the status that the operator writes; the rest is the node agent's. */
 export type OperatorStatus = Omit<GameSessionStatus, "save">;
 
-/** Collects what a pass concludes about a session, to be written once, and the events that go with it. */
+/** Counts in the operator's metrics what a pass concluded. */
+export type Count = (metrics: OperatorMetrics) => void;
+
+/** Collects what a pass concludes about a session, to be written once, and the events and counts that go with it. */
 export class StatusDraft {
   /** To be changed by the steps. */
   readonly status: OperatorStatus;
   readonly events: EventNote[] = [];
+  readonly counts: Count[] = [];
   readonly #session: Stored<GameSession>;
   readonly #now: Date;
 
@@ -67,6 +72,11 @@ export class StatusDraft {
   /** Notes an event that is recorded when the status has been written. */
   event(type: EventNote["type"], reason: GameSessionEventReason, action: string, note: string): void {
     this.events.push({ type, reason, action, note });
+  }
+
+  /** Notes what is counted when the status has been written: a pass whose write is refused is made again, and comes to the same conclusion. */
+  count(count: Count): void {
+    this.counts.push(count);
   }
 
   /**

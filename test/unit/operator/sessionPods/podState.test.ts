@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import type { Pod } from "#kube/builtin.ts";
-import { aGameSession } from "#test/factories/gameSession.ts";
-import { aSessionPod, containerStatus, ended } from "#test/factories/sessionPod.ts";
-import { isInterrupted } from "#operator/sessionPods/podState.ts";
+import { after, aGameSession, createdAt } from "#test/factories/gameSession.ts";
+import { aSessionPod, containerStatus, ended, type ContainerStatus } from "#test/factories/sessionPod.ts";
+import { isInterrupted, streamerFault } from "#operator/sessionPods/podState.ts";
 
 const startedAt = "2030-01-01T10:00:05Z";
 const game = (state: Parameters<typeof containerStatus>[1]) => ({ containerStatuses: [containerStatus("game", state)] });
@@ -21,4 +21,31 @@ describe("isInterrupted", () => {
   for (const [what, status, expected] of cases) {
     it(`is ${expected} for ${what}`, () => expect(isInterrupted(aSessionPod(aGameSession(), { status }))).to.equal(expected));
   }
+});
+
+describe("streamerFault", () => {
+  const failed = (finishedAt: Date | undefined): NonNullable<ContainerStatus["state"]> => {
+    const report = { state: "ended", reason: "display-failed", connections: 1, game: null, cpuSeconds: 1, peakMemoryBytes: 1, wallSeconds: 1 };
+    return { terminated: { exitCode: 1, reason: "Error", message: JSON.stringify(report), ...(finishedAt && { finishedAt: finishedAt.toISOString() }) } };
+  };
+  const restarted = (finishedAt: Date | undefined): ContainerStatus =>
+    containerStatus("streamer", { running: { startedAt: createdAt } }, { restartCount: 1, lastState: failed(finishedAt) });
+  /** The game's end is 65 seconds after the session's creation. */
+  const cases: [string, ContainerStatus, string | undefined][] = [
+    ["none of a streamer that failed long before the game ended", restarted(after(5)), undefined],
+    ["none of a streamer that failed eleven seconds before the game ended", restarted(after(54)), undefined],
+    ["that of a streamer which failed ten seconds before the game ended", restarted(after(55)), "display-failed"],
+    ["that of a streamer which failed as the game ended", restarted(after(65)), "display-failed"],
+    ["that of a streamer which packed the save of the game that it took with it", restarted(after(80)), "display-failed"],
+    ["none of a streamer that failed at a time which is not known", restarted(undefined), undefined],
+    ["that of a streamer which failed and was not started again", containerStatus("streamer", failed(undefined)), "display-failed"],
+  ];
+  for (const [what, streamer, expected] of cases) {
+    it(`is ${what}`, () => expect(streamerFault(aSessionPod(aGameSession(), { status: { ...ended(), initContainerStatuses: [streamer] } }))).to.equal(expected));
+  }
+
+  it("is none of an earlier streamer while the game's end is not known", () => {
+    const unknown = [containerStatus("game", { terminated: { exitCode: 137, reason: "ContainerStatusUnknown" } })];
+    expect(streamerFault(aSessionPod(aGameSession(), { status: { ...ended(), initContainerStatuses: [restarted(after(5))], containerStatuses: unknown } }))).to.be.undefined;
+  });
 });

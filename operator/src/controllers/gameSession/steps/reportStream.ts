@@ -11,7 +11,7 @@ const obstacles: Record<RenderingObstacle, { reason: AcceleratedReason; message:
 };
 
 /** Notes what the streamer found to make the stream; nothing of a streamer that has not said it yet. */
-export function reportStream({ session, playable }: SessionWorld, draft: StepContext["draft"], { metrics }: Pick<StepContext["deps"], "metrics">): void {
+export function reportStream({ session, playable }: SessionWorld, draft: StepContext["draft"]): void {
   if (playable?.picture === undefined) return;
   const { encoder, codec, picture: { renderer, width, height, maxFps, obstacle } } = playable;
   draft.status.stream = { renderer, encoder, codec: codec.toUpperCase(), width, height, fps: maxFps };
@@ -23,5 +23,5 @@ export function reportStream({ session, playable }: SessionWorld, draft: StepCon
   const { reason, message } = obstacles[obstacle];
   draft.set("Accelerated", "False", reason, `${message} The session renders in software.`);
   draft.event("Warning", reason, "Start", `The session was to have a GPU and renders in software. ${message}`);
-  metrics.sessionUnaccelerated(reason);
+  draft.count((metrics) => metrics.sessionUnaccelerated(reason));
 }

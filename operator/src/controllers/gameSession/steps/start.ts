@@ -52,7 +52,7 @@ async function isStillWanted({ world, deps, signal }: StepContext): Promise<bool
 }
 
 /** Reports in the status whether the stream can be opened. */
-export const reportReadiness: Step = ({ world, draft, deps }) => {
+export const reportReadiness: Step = ({ world, draft }) => {
   const pod = currentPod(world);
   if (!pod) return "wait";
   const { status } = draft;
@@ -72,10 +72,11 @@ export const reportReadiness: Step = ({ world, draft, deps }) => {
   const wasReady = isConditionTrue(status.conditions, "Ready");
   draft.set("Ready", "True", readyReasons.streaming, "The game can be played.");
   // With the write that says that it is ready, and with one of its own where the kubelet was quicker than the streamer's response.
-  if (status.stream === undefined) reportStream(world, draft, deps);
+  if (status.stream === undefined) reportStream(world, draft);
   if (status.readyAt === undefined) {
     status.readyAt = world.now.toISOString();
-    deps.metrics.sessionReady((world.nowMs - (world.seenAtMs.startedAt ?? world.nowMs)) / 1000);
+    const seconds = (world.nowMs - (world.seenAtMs.startedAt ?? world.nowMs)) / 1000;
+    draft.count((metrics) => metrics.sessionReady(seconds));
   }
   if (!wasReady) draft.event("Normal", gameSessionEventReasons.ready, "Start", `The stream is ready on ${status.address ?? ""}:${status.ports?.media ?? ""}.`);
   return "wait";

@@ -88,14 +88,14 @@ export const finish: Step = ({ world, draft, deps, cause }) => {
   for (const type of ["PodReady", "StreamReady"] as const) draft.set(type, "False", unsetReasons.finished, message);
   draft.setFinished(reason, message);
   draft.event(status.failure ? "Warning" : "Normal", gameSessionEventReasons.finished, "Stop", status.failure ? `${reason}: ${message}` : `The session ended: ${reason}.`);
-  countEnd(deps, world, reason, status.failure !== undefined);
+  countEnd({ world, draft }, reason, status.failure !== undefined);
   return "wait";
 };
 
-function countEnd({ metrics }: StepContext["deps"], { session }: StepContext["world"], reason: string, hasFailed: boolean): void {
-  metrics.sessionFinished(reason);
-  const step = clusterLaunchStepOf(session);
-  if (hasFailed && step !== undefined) metrics.launchFailed(step, reason);
+function countEnd({ world, draft }: Pick<StepContext, "world" | "draft">, reason: string, hasFailed: boolean): void {
+  draft.count((metrics) => metrics.sessionFinished(reason));
+  const step = clusterLaunchStepOf(world.session);
+  if (hasFailed && step !== undefined) draft.count((metrics) => metrics.launchFailed(step, reason));
 }
 
 function hasGivenUp(world: StepContext["world"]): boolean {

@@ -55,6 +55,12 @@ const noRoom = (message: string) => ({
 const withStreamer = (reason: string) => ({ ...pending, initContainerStatuses: [containerStatus("streamer", { waiting: { reason, message: "not found" } })] });
 const imageFailed = withStreamer("ErrImagePull");
 const imageMissing = withStreamer("ImagePullBackOff");
+/** A streamer that failed so many seconds after the session's creation, and was started again. */
+const restartedStreamer = (failedAfter: number) => {
+  const message = JSON.stringify({ state: "ended", reason: "failed", connections: 1, game: null, cpuSeconds: 1, peakMemoryBytes: 1, wallSeconds: 1 });
+  const lastState = { terminated: { exitCode: 1, reason: "Error", message, finishedAt: after(failedAfter).toISOString() } };
+  return { initContainerStatuses: [containerStatus("streamer", { running: { startedAt: createdAt } }, { restartCount: 1, lastState })] };
+};
 const toEnd = ["recordStopping", "deletePod", "awaitGameEnd", "awaitSave", "finish"];
 
 describe("planFor", () => {
@@ -139,6 +145,9 @@ describe("planFor", () => {
     ["stops a session that failed after the kernel took one of its processes", { status: aRunningStatus(), pod: { status: ended(1, aTerminationReport({ reason: "exited", exitCode: 1, oomKills: 1 })) } }, toEnd, "OutOfMemory"],
     ["stops a session that ended well though the kernel took one of its processes", { status: aRunningStatus(), pod: { status: ended(0, aTerminationReport({ reason: "exited", exitCode: 0, oomKills: 1 })) } }, toEnd],
     ["stops a session whose display did not appear", { status: aPlacedStatus({ conditions: contentReady }), pod: { status: ended(70, aTerminationReport({ reason: "no-display", exitCode: 70 })) } }, toEnd, "StreamerFailed"],
+    ["stops a session whose game ended with its streamer", { status: aRunningStatus(), pod: { status: { ...ended(1), ...restartedStreamer(64) } } }, toEnd, "StreamerFailed"],
+    ["stops a session whose game ended well long after its streamer failed and was started again", { status: aRunningStatus(), pod: { status: { ...ended(0), ...restartedStreamer(5) } } }, toEnd],
+    ["stops a session whose game crashed long after its streamer failed and was started again", { status: aRunningStatus(), pod: { status: { ...ended(3), ...restartedStreamer(5) } } }, toEnd, "GameCrashed"],
     ["stops a session whose pod is evicted", { status: aRunningStatus(), pod: { status: { phase: "Failed", reason: "Evicted", message: "disk" } } }, toEnd, "PodEvicted"],
     ["stops a session whose pod a taint evicts", { status: aRunningStatus(), pod: { status: { ...running, conditions: [{ type: "DisruptionTarget", status: "True", message: "taint" }] }, metadata: { deletionTimestamp: createdAt } } }, toEnd, "PodEvicted"],
     ["stops a session whose pod somebody deleted", { status: aRunningStatus(), pod: { metadata: { deletionTimestamp: createdAt } } }, toEnd, "PodDeleted"],
@@ -167,6 +176,7 @@ describe("planFor", () => {
     ["a deletion", { metadata: { deletionTimestamp: createdAt }, status: aRunningStatus(), pod: {} }, "Deleted"],
     ["an idle session", { status: aRunningStatus(), pod: {}, now: after(1805) }, "IdleTimeout"],
     ["a long session", { status: aRunningStatus(), spec: { expiresAt }, keptAliveAt: after(28_000), pod: {}, now: after(28_805) }, "MaxDuration"],
+    ["a game that ended long after its streamer failed", { status: aRunningStatus(), pod: { status: { ...ended(0), ...restartedStreamer(5) } } }, "GameExited"],
     ["a game that ended", { status: aRunningStatus(), pod: { status: ended(0) } }, "GameExited"],
     ["what was written down first", { metadata: { deletionTimestamp: createdAt }, status: aRunningStatus({ stoppingAt: createdAt, stopReason: "MaxDuration" }), pod: {} }, "MaxDuration"],
   ];

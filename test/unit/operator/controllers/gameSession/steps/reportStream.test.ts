@@ -17,7 +17,9 @@ function report(profile: "Gpu" | "Software", playable: PlayableStream | undefine
     timing: { unschedulableMs: 1, saveGiveUpMs: 1 },
   };
   const metrics = { sessionReady() {}, sessionFinished() {}, nodeLossBraked() {}, networkPoliciesEnforced() {}, launchStepDone() {}, launchFailed() {}, relaysTold() {}, sessionUnaccelerated: (reason: string) => counted.push(reason) };
-  reportStream(world, draft, { metrics });
+  reportStream(world, draft);
+  expect(counted, "counted before the status is written").to.be.empty;
+  for (const count of draft.counts) count(metrics);
   const accelerated = draft.status.conditions?.find(({ type }) => type === "Accelerated");
   return { stream: draft.status.stream, accelerated, events: draft.events, counted };
 }
