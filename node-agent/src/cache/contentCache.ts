@@ -183,10 +183,11 @@ export class ContentCache {
 
   async #startDownloads(): Promise<void> {
     if (this.#stopping.signal.aborted) return;
+    const startedMs = this.#options.clock.monotonicMs();
     await this.#liftQuarantines();
     const due = this.#wanted().filter(({ digest }) => !this.#failed.isWaiting(digest));
     for (const wanted of chooseDownloads(due, this.#downloads.list())) await this.#begin(wanted);
-    this.#planRetry();
+    this.#planRetry(startedMs);
   }
 
   async #begin(wanted: Wanted): Promise<void> {
@@ -195,10 +196,14 @@ export class ContentCache {
     if (!await this.#room.make(reservedBytes, wanted, this.#failed.lastFailure(digest)?.ranOut === true)) {
       const message = `The node has no room for ${reservedBytes} bytes: what is there is in use, pinned or matters more.`;
       this.#fail(digest, { reason: contentReasons.insufficientSpace, message, etag: undefined, isFinal: false });
+      this.#pump(); // Its place is another version's, which no download's end would start.
       return;
     }
     // It may have been cancelled while room was made.
-    if (!this.#wanted().some((other) => other.digest === digest)) return;
+    if (!this.#wanted().some((other) => other.digest === digest)) {
+      this.#pump();
+      return;
+    }
     const download: Download = { digest, isForLaunch, progressPercent: 0, reservedBytes, abandoning: new AbortController(), ended: Promise.resolve() };
     this.#downloads.add(download);
     download.ended = this.#run(download, source);
@@ -282,9 +287,10 @@ export class ContentCache {
     }
   }
 
-  #planRetry(): void {
+  /** Sets the timer for what becomes due after the pass began. What was due by then has begun, or waits for the pump that each download's end causes. */
+  #planRetry(passStartedMs: number): void {
     this.#failed.keepOnly(new Set(this.#wanted().map(({ digest }) => digest)));
-    const nextMs = this.#failed.msToNextTry();
+    const nextMs = this.#failed.msToNextTry(passStartedMs);
     if (nextMs !== undefined) this.#retryAfter(Math.max(10, nextMs));
   }
 

@@ -67,10 +67,13 @@ export class FailedVersions {
     else this.add(digest, last);
   }
 
-  /** Returns the time until the first of them is due, in milliseconds; undefined when there is none. */
-  msToNextTry(): number | undefined {
-    if (this.#attempts.size === 0) return undefined;
-    return Math.min(...[...this.#attempts.values()].map(({ retryAtMs }) => retryAtMs)) - this.#clock.monotonicMs();
+  /**
+   * Returns the time until the first of those is due that were not yet at `sinceMs`, in milliseconds: negative for one that has become so since.
+   * Undefined when there is none: a version that was due is tried already, or waits for a place among the downloads, and not for a time.
+   */
+  msToNextTry(sinceMs: number): number | undefined {
+    const times = [...this.#attempts.values()].map(({ retryAtMs }) => retryAtMs).filter((retryAtMs) => retryAtMs > sinceMs);
+    return times.length === 0 ? undefined : Math.min(...times) - this.#clock.monotonicMs();
   }
 
   #isDue({ retryAtMs }: Attempts): boolean {

@@ -1,0 +1,59 @@
+import { expect } from "chai";
+import { ContentCache } from "#node-agent/cache/contentCache.ts";
+import { readDiskSpace } from "#node-agent/cache/space.ts";
+import { createObjectStore } from "#node-agent/objectStore/objectStore.ts";
+import { silentLogger } from "#runtime/logger.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { FakeClock } from "#test/support/clocks/fakeClock.ts";
+import type { Fault } from "#test/support/cluster/faultProxy.ts";
+import { beforeEachWithContentCaches, desired, isReady, type ContentCacheFixture } from "#test/support/fixtures/contentCacheFixture.ts";
+
+describe("ContentCache, given games that could not be fetched", function () {
+  this.timeout(60_000);
+  let fixture: ContentCacheFixture;
+
+  beforeEachWithContentCaches((fresh) => {
+    fixture = fresh;
+  });
+
+  it("sets no timer while one is tried again, and one anew when that fails too", async () => {
+    const source = await fixture.aGame();
+    const held = Promise.withResolvers<undefined>();
+    const faults: Fault[] = [{ corruptByte: 1_500_000 }, { corruptByte: 1_500_000, holdUntil: held.promise }];
+    fixture.proxy.fault = ({ method }) => method === "GET" ? faults.shift() : undefined;
+    const clock = new FakeClock();
+    const objectStore = createObjectStore({ ...fixture.minio, endpoint: fixture.proxy.endpoint });
+    const cache = new ContentCache({
+      files: fixture.files, objectStore, budgetBytes: 2 ** 30, readDiskSpace: () => readDiskSpace(fixture.root), inUse: () => fixture.inUse, isPlayed: () => false, fillBytesPerSecond: 0,
+      clock, random: () => 0, logger: silentLogger,
+      metrics: { downloaded: () => undefined, reported: () => undefined, resumed: () => undefined, evicted: () => undefined },
+    });
+    try {
+      await cache.load();
+      cache.demand("gs-1", source);
+      await eventually(() => clock.pendingTimers === 1, { timeoutMs: 20_000, what: "the wait for the second try" });
+      await clock.advance(1000);
+      await eventually(() => fixture.getsOf(source).length === 2, { what: "the second try" });
+      expect(clock.pendingTimers, "timers beside the second try").to.equal(0);
+      held.resolve(undefined);
+      await eventually(() => clock.pendingTimers === 1, { timeoutMs: 20_000, what: "the wait for the third try" });
+      await clock.advance(2000);
+      await isReady(cache, source);
+      expect(fixture.getsOf(source)).to.have.length(3);
+      expect(clock.pendingTimers, "timers when all is there").to.equal(0);
+    } finally {
+      held.resolve(undefined);
+      await cache.stop();
+      objectStore.close();
+    }
+  });
+
+  it("fills with the next one when the one that matters more finds no room", async () => {
+    const [large, small] = [await fixture.aGame(1000), await fixture.aGame(1000)];
+    const cache = await fixture.aCache({ budgetBytes: 7_000_000 });
+    cache.setDesired([desired({ ...large, unpackedSizeBytes: 2 ** 30 }, { priority: 5 }), desired(small, { priority: 1 })]);
+    await isReady(cache, small);
+    expect(cache.stateOf(large.sha256)?.state).to.equal("Failed");
+    expect(fixture.getsOf(large)).to.be.empty;
+  });
+});

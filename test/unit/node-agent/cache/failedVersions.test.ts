@@ -1,0 +1,35 @@
+import { expect } from "chai";
+import type { Failure } from "#node-agent/cache/attempts.ts";
+import { FailedVersions } from "#node-agent/cache/failedVersions.ts";
+import { FakeClock } from "#test/support/clocks/fakeClock.ts";
+
+const unreachable: Failure = { reason: "StoreUnreachable", message: "", etag: undefined, isFinal: false };
+
+describe("FailedVersions", () => {
+  it("has no next try without a failure", () => {
+    expect(new FailedVersions(new FakeClock(), () => 0).msToNextTry(0)).to.equal(undefined);
+  });
+
+  it("waits for the first version that was not due yet, and for none that was", async () => {
+    const clock = new FakeClock();
+    const failed = new FailedVersions(clock, () => 0);
+    failed.add("first", unreachable);
+    await clock.advance(100);
+    failed.add("second", unreachable);
+    expect(failed.msToNextTry(100)).to.equal(400);
+    await clock.advance(450);
+    expect(failed.isWaiting("first")).to.equal(false);
+    expect(failed.msToNextTry(550), "the first is being tried").to.equal(50);
+    await clock.advance(450);
+    expect(failed.msToNextTry(1000), "both are").to.equal(undefined);
+  });
+
+  it("does not miss a version that has become due since the given moment", async () => {
+    const clock = new FakeClock();
+    const failed = new FailedVersions(clock, () => 0);
+    failed.add("first", unreachable);
+    await clock.advance(520);
+    expect(failed.msToNextTry(490)).to.equal(-20);
+    expect(failed.msToNextTry(500), "due at that very moment").to.equal(undefined);
+  });
+});
