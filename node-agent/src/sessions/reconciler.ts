@@ -41,10 +41,12 @@ async function observe(deps: SessionDeps, key: string): Promise<SessionWorld> {
   const record = await readRecord(deps, key);
   // Another object under the same name has nothing to do with what lies here.
   const session = found !== undefined && record !== undefined && found.metadata.uid !== record.uid ? undefined : found;
+  // Before the spool: what a pod packed before it ended is found there then.
+  const pod = pods.cache.get(key);
   const formerSaves = record?.version === 1 ? await files.formerSaves(name) : undefined;
   const spool = record === undefined ? {} : await lookAtSpool(files.folder(name), record.uid);
   return {
-    session, record, pod: pods.cache.get(key), isOrdered: record?.version === 2 && await files.isOrdered(name),
+    session, record, pod, isOrdered: record?.version === 2 && await files.isOrdered(name),
     ...formerSaves !== undefined && { formerSaves }, ...spool instanceof SpoolUnreadable ? { spool: {}, unreadable: spool } : { spool },
   };
 }

@@ -34,7 +34,9 @@ export function mayStillPack(pod: Pod): boolean {
   // A pod that was never bound to a node has no kubelet that could start it.
   if (pod.spec?.nodeName === undefined) return false;
   if (isOfPreviousRelease(pod)) return !isGameTerminated(pod);
-  return initContainerStatuses?.find(({ name }) => name === containerNames.streamer)?.state?.terminated === undefined;
+  if (initContainerStatuses?.find(({ name }) => name === containerNames.streamer)?.state?.terminated === undefined) return true;
+  // A streamer that failed beside a game that goes on is about to be started again, and its packer with it, unless the pod is on its way out.
+  return isGameRunning(pod) && pod.metadata.deletionTimestamp === undefined;
 }
 
 /** Returns whether the pod keeps its saves in a folder on the node, as pods of the previous release do. */

@@ -50,7 +50,9 @@ export function createSavePacker({ saveDirectory, spool, log, restored, requeste
     const scan = scanSave(saveDirectory);
     if (asked !== undefined) spool.noteRequest(asked);
     if (!isFinal && scan.signature === failedSignature) return "later";
-    if (await isUnchanged(scan, isFinal)) {
+    // Of a save that was restored there is no pack, and a player who asks for one gets it.
+    const isWanted = asked !== undefined && spool.save() === undefined;
+    if (!isWanted && await isUnchanged(scan, isFinal)) {
       publish(isFinal);
       return "later";
     }

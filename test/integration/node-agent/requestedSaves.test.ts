@@ -1,8 +1,10 @@
 import { writeFileSync } from "node:fs";
 import { expect } from "chai";
 import type { StoredSave } from "#contracts/crd/gameSession.ts";
+import { aTarGz } from "#test/factories/tarArchive.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
+import { sha256Of } from "#test/support/stores/storedArchive.ts";
 
 describe("Node agent: saves that players ask for", function () {
   this.timeout(90_000);
@@ -33,5 +35,19 @@ describe("Node agent: saves that players ask for", function () {
     // Nothing has changed since: the save that is stored is the answer.
     expect((await requestedSave(name, "2026-01-01T00:00:02.000Z")).objectKey).to.equal(objectKey);
     expect(await fixture.storedSaves(`slot-${name}`)).to.have.length(2);
+  });
+
+  it("are stored also of a game that has changed nothing since its save was restored", async () => {
+    await fixture.startAgent({ SAVE_INTERVAL_SECONDS: "600" });
+    const save = aTarGz([{ name: "progress", body: "level 7" }]);
+    const objectKey = "saves/loaded/3-gs-old-1.tar.gz";
+    await fixture.minio.client.putObject(fixture.minio.bucket, objectKey, save, save.length);
+    const name = await fixture.aRunningSession({ saveSlot: { slotId: "loaded", number: 1, objectKey, sha256: sha256Of(save), generation: 3 } });
+    const stored = await requestedSave(name, "2026-01-01T00:00:01.000Z");
+    expect(stored.generation).to.equal(4);
+    expect(await fixture.readSaved(stored.objectKey, "progress")).to.equal("level 7");
+    await fixture.endGame(name);
+    await fixture.condition(name, "SavePersisted", "True");
+    expect(await fixture.storedSaves("loaded")).to.have.members([objectKey, stored.objectKey]);
   });
 });

@@ -1,6 +1,7 @@
-import type { StoredSave } from "#contracts/crd/gameSession.ts";
+import type { GameSession, StoredSave } from "#contracts/crd/gameSession.ts";
 import { saveReasons, type SaveReason } from "#contracts/crd/reasons.ts";
-import type { SpoolManifest } from "#contracts/spool.ts";
+import type { PackedSave, SpoolManifest } from "#contracts/spool.ts";
+import { findCondition } from "#kube/conditions.ts";
 import { requestSave } from "../../spool/orderRestore.ts";
 import { SpoolUnreadable } from "../../spool/readSpool.ts";
 import type { SessionRecord } from "../record.ts";
@@ -18,8 +19,9 @@ export const keepStored: Step = async (context) => {
   if (record.stored !== undefined && isNotReported(record.stored, session.status?.save)) await reportStored(context, record.stored);
   if (manifest.refused !== undefined) await deps.reporter.report(session, [notFinal(manifest.refused.reason, manifest.refused.message)], undefined, signal);
   const answered = await answeredRequest(context, manifest);
-  if (manifest.save === undefined || isStored(record, manifest.save)) {
+  if (manifest.save === undefined || (isStored(record, manifest.save) && !isFirstOfRequest(context, manifest.save, answered))) {
     if (answered !== undefined && record.stored !== undefined) await markRequested(context, record.stored, answered);
+    else if (manifest.refused === undefined && isTroubled(session)) await reportStored(context, record.stored);
     return again;
   }
   const dueInMs = answered === undefined ? dueMs(context) - deps.clock.now().getTime() : 0;
@@ -38,6 +40,17 @@ export const keepStored: Step = async (context) => {
   await reportStored(context, next.stored);
   return again;
 };
+
+/** Returns whether the save is what a player asked for who has changed nothing since the session began: it becomes a save of this session. */
+function isFirstOfRequest({ record }: StepContext, { files }: PackedSave, answered: string | undefined): boolean {
+  return answered !== undefined && record.stored === undefined && files > 0;
+}
+
+/** Returns whether the session shows that its saves could not be kept. */
+function isTroubled({ status }: GameSession): boolean {
+  const persisted = findCondition(status?.conditions, "SavePersisted");
+  return persisted?.status === "False" && persisted.reason !== saveReasons.playing;
+}
 
 function isNotReported(stored: StoredSave, reported: StoredSave | undefined): boolean {
   return reported?.objectKey !== stored.objectKey || reported.requestedAt !== stored.requestedAt;
@@ -59,8 +72,9 @@ async function markRequested(context: StepContext, stored: StoredSave, requested
   await reportStored(context, next.stored);
 }
 
-async function reportStored({ deps, session, world: { spool: { manifest } }, signal }: StepContext, stored: StoredSave): Promise<void> {
-  const findings = manifest?.refused === undefined ? [notFinal(saveReasons.playing, `Save ${stored.sequence} is stored; the game goes on.`)] : [];
+async function reportStored({ deps, session, world: { spool: { manifest } }, signal }: StepContext, stored: StoredSave | undefined): Promise<void> {
+  const message = stored === undefined ? "No save is to be stored; the game goes on." : `Save ${stored.sequence} is stored; the game goes on.`;
+  const findings = manifest?.refused === undefined ? [notFinal(saveReasons.playing, message)] : [];
   await deps.reporter.report(session, findings, stored, signal);
 }
 

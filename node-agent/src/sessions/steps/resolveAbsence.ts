@@ -5,16 +5,22 @@ import type { SessionRecord } from "../record.ts";
 import { mayStillPack, type SessionWorld } from "../world.ts";
 import { giveUp } from "./settle.ts";
 import { retryMs, type RecordContext, type SessionDeps } from "./step.ts";
-import { hasLivePod, storeNewest } from "./storeLast.ts";
+import { hasLivePod, lookAgain, storeNewest } from "./storeLast.ts";
 
 /** Stores what a session left here that is gone from the cluster, or goes on elsewhere; then forgets the session. */
 export async function resolveAbsence(context: RecordContext): Promise<ReconcileResult | undefined> {
-  const { deps, record, world, signal } = context;
+  const { deps, record, world: { pod, spool }, signal } = context;
   const again = { requeueAfterMs: retryMs };
   const session = await deps.gameSessions.client.find({ name: record.gameSession, namespace: record.namespace }, { signal });
   if (session?.metadata.uid === record.uid && session.status?.nodeName === deps.node) return again;
-  const isDone = world.spool.manifest?.final === true;
-  if (!isDone && (world.pod !== undefined ? mayStillPack(world.pod) : await hasLivePod(context))) return again;
+  const isDone = spool.manifest?.final === true;
+  if (!isDone && (pod !== undefined ? mayStillPack(pod) : await hasLivePod(context))) return again;
+  return resolveLeft(isDone || pod !== undefined ? context : await lookAgain(context));
+}
+
+async function resolveLeft(context: RecordContext): Promise<ReconcileResult | undefined> {
+  const { deps, record, world, signal } = context;
+  const again = { requeueAfterMs: retryMs };
   if (record.outcome !== undefined || hasNothing(world)) {
     await giveUp(deps, record);
     return again; // A new session of the same name may have been waiting for the place.

@@ -1,6 +1,6 @@
 import { saveReasons } from "#contracts/crd/reasons.ts";
 import type { SpoolManifest } from "#contracts/spool.ts";
-import { SpoolUnreadable } from "../../spool/readSpool.ts";
+import { readSpool, SpoolUnreadable } from "../../spool/readSpool.ts";
 import type { SaveOutcome, SessionRecord } from "../record.ts";
 import { mayStillPack } from "../world.ts";
 import { notFinal, reportSaveFailure } from "./keepStored.ts";
@@ -12,7 +12,7 @@ import type { RecordContext, Step, StepContext } from "./step.ts";
 export const storeLast: Step = async (context) => {
   if (context.world.pod === undefined && await hasLivePod(context)) return { requeueAfterMs: 1_000 };
   try {
-    const next = await storeNewest(context);
+    const next = await storeNewest(context.world.pod === undefined ? await lookAgain(context) : context);
     return next === undefined ? { requeueAfterMs: 100 } : await settle({ ...context, record: next });
   } catch (error) {
     if (error instanceof SpoolUnreadable) return refuse(context, error);
@@ -84,6 +84,13 @@ function leftOutOf(save: SpoolManifest["save"]): string {
   if (save?.leftOut === undefined) return "";
   const { count, example } = save.leftOut;
   return ` ${count} of its entries cannot be kept, such as: ${example}.`.slice(0, 900);
+}
+
+/** Reads the spool anew: a pod that is found gone may have packed between the pass's first look at it and that finding. */
+export async function lookAgain<Context extends RecordContext>(context: Context): Promise<Context> {
+  const { deps, record, world } = context;
+  if (world.unreadable !== undefined) return context;
+  return { ...context, world: { ...world, spool: await readSpool(deps.files.folder(record.gameSession), record.uid) } };
 }
 
 /** Returns whether the cluster has the session's pod on this node: a fresh look, as the watch of pods may lag behind that of sessions. */

@@ -18,10 +18,13 @@ const stopping = aGameSession({ status: aRunningStatus(), spec: { desiredState: 
 const cancelled = aGameSession({ status: aPlacedStatus(), spec: { desiredState: "Stopped" } });
 const deleted = aGameSession({ status: aRunningStatus(), metadata: { deletionTimestamp: createdAt } });
 const finished = aGameSession({ status: aRunningStatus({ conditions: [aCondition("Finished")] }) });
+const streamerFailed = { initContainerStatuses: [containerStatus(containerNames.streamer, { terminated: { exitCode: 1, reason: "Error" } })] };
 const streamerRuns = { initContainerStatuses: [containerStatus(containerNames.streamer, { running: { startedAt: createdAt } })] };
 const runningPod = aSessionPod(playing);
 const endedPod = aSessionPod(playing, { status: ended() });
 const packingPod = aSessionPod(playing, { status: { ...ended(), ...streamerRuns, phase: "Running" } });
+const restartingPod = aSessionPod(playing, { status: { ...running, ...streamerFailed } });
+const leavingPod = aSessionPod(playing, { status: { ...running, ...streamerFailed }, metadata: { deletionTimestamp: createdAt } });
 const waitingPod = aSessionPod(playing, { status: { phase: "Pending", containerStatuses: [containerStatus("game", { waiting: { reason: "PodInitializing" } })] } });
 const unboundPod = aSessionPod(playing, { isBound: false, status: { phase: "Pending" } });
 const evictedPod = aSessionPod(playing, { status: { ...running, phase: "Failed" } });
@@ -53,6 +56,9 @@ const cases: [title: string, world: SessionWorld, step: StepName][] = [
   ["a pod that starts", { ...ordered, session: playing, pod: waitingPod }, "prepare"],
   ["a running game", { ...played, session: playing, pod: runningPod }, "keepStored"],
   ["a running game whose packer claims to be done", { ...played, session: playing, pod: runningPod, spool: final }, "keepStored"],
+  ["a running game whose streamer is about to be started again", { ...played, session: playing, pod: restartingPod }, "keepStored"],
+  ["a running game whose streamer was started again after a pack that was taken for the last", { ...played, session: playing, pod: runningPod, record: settled }, "keepStored"],
+  ["a running game whose streamer has ended in a pod on its way out", { ...played, session: playing, pod: leavingPod }, "storeLast"],
   ["a stop while the game still runs", { ...played, session: stopping, pod: runningPod }, "keepStored"],
   ["a stop while the pod has yet to start", { ...ordered, session: stopping, pod: waitingPod }, "wait"],
   ["a game that ended while its packer works", { ...played, session: playing, pod: packingPod }, "wait"],

@@ -1,0 +1,53 @@
+import { existsSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { expect } from "chai";
+import { limits } from "#contracts/limits.ts";
+import { spoolNames } from "#contracts/nodeLayout.ts";
+import { containerStatus, type ContainerStatus } from "#test/factories/sessionPod.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
+
+describe("Node agent: saves of a game that goes on after something was amiss", function () {
+  this.timeout(90_000);
+  let fixture: NodeAgentFixture;
+
+  beforeEachWithNodeAgent(async (fresh) => {
+    fixture = fresh;
+    await fixture.createGameNode();
+  });
+
+  /** As the kubelet, says how the streamer is, beside whom the game goes on. */
+  async function setStreamer(name: string, state: ContainerStatus["state"]): Promise<void> {
+    await fixture.pods.mergePatchStatus({ name, namespace: fixture.namespace }, { status: { initContainerStatuses: [containerStatus("streamer", state)] } });
+  }
+
+  it("are stored when its streamer failed and was started again", async () => {
+    await fixture.startAgent();
+    const name = await fixture.aRunningSession();
+    writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
+    await fixture.storedSave(name, 1);
+    await fixture.killPacker(name);
+    await setStreamer(name, { terminated: { exitCode: 1, reason: "Error" } });
+    // Told of the failure, the agent is told of a request: one that took the failure for the end would not pass it on any more.
+    await fixture.sessions.mergePatch({ name, namespace: fixture.namespace }, { spec: { saveRequestedAt: "2026-01-01T00:00:01.000Z" } });
+    await eventually(() => existsSync(`${fixture.folder(name)}/${spoolNames.request}`), { timeoutMs: 20_000, what: "the request to be passed on" });
+    await fixture.startPacker(name);
+    await setStreamer(name, { running: { startedAt: new Date().toISOString() } });
+    writeFileSync(`${fixture.saves(name)}/progress`, "level 2");
+    await fixture.endGame(name);
+    expect(await fixture.condition(name, "SavePersisted", "True")).to.equal("Stored");
+    expect(await fixture.readSaved((await fixture.session(name)).status!.save!.objectKey, "progress")).to.equal("level 2");
+  });
+
+  it("are said to be kept again when they are within the limits again", async () => {
+    await fixture.startAgent();
+    const name = await fixture.aRunningSession();
+    writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
+    await fixture.storedSave(name, 1);
+    writeFileSync(`${fixture.saves(name)}/large`, "");
+    truncateSync(`${fixture.saves(name)}/large`, limits.save.unpackedBytes + 1);
+    await fixture.condition(name, "SavePersisted", "False", "SaveTooLarge");
+    rmSync(`${fixture.saves(name)}/large`);
+    await fixture.condition(name, "SavePersisted", "False", "Playing");
+    expect(await fixture.storedSaves(`slot-${name}`), "the same save as before").to.have.length(1);
+  });
+});
