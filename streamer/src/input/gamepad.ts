@@ -3,7 +3,7 @@ import { removeStale } from "../processes/staleSocket.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { encodeChanges, restingGamepad, type GamepadState } from "./gamepadState.ts";
 
-/** Bounds the memory that a game takes which opens the pad and never reads it. */
+/** Bounds the memory that a game takes which opens the pad and never reads it: the sockets' high-water mark, at which they promise a drain event. */
 const maxUnreadBytes = 16_384;
 const maxReaders = 16;
 /** Bounds the log: a game may open and close the pad without end. */
@@ -30,12 +30,12 @@ export async function openGamepad({ socketPath, log, now }: GamepadOptions): Pro
   let openings = 0;
 
   const sendChanges = (socket: Socket) => {
-    if (socket.writableLength > maxUnreadBytes) return; // It gets the changes on its drain event.
+    if (socket.writableNeedDrain) return; // It gets the changes on its drain event. A length of our own choice below the mark would promise none.
     const changes = encodeChanges(readers.get(socket) ?? restingGamepad, present, now());
     readers.set(socket, present);
     if (changes.length > 0) socket.write(changes);
   };
-  const server = createServer((socket) => {
+  const server = createServer({ highWaterMark: maxUnreadBytes }, (socket) => {
     if (openings++ < maxLoggedOpenings) log.info({ openings }, "The game opened the gamepad.");
     readers.set(socket, restingGamepad);
     socket.on("drain", () => sendChanges(socket));

@@ -76,6 +76,9 @@ export function createArrivals(now: () => number, pictureMs: () => number): Arri
     known.push({ at, isLost: false, bytes: packet.bytes, queueMs: delayMs - base.delayMs, arrivedAtMs });
     return { sentAtMs: packet.at, arrivedAtMs };
   };
+  const forgetSendings = (at: number) => {
+    sendings = sendings.filter((packet) => at - packet.at < windowMs);
+  };
   const arrived = () => known.filter(({ isLost }) => !isLost);
   const shortestQueueMs = () => {
     const packets = arrived();
@@ -89,12 +92,15 @@ export function createArrivals(now: () => number, pictureMs: () => number): Arri
       const packet = { at: now(), bytes };
       sent[sequence] = packet;
       sendings.push(packet);
+      // Some browsers never report. A second's packets go at a time: one by one, each would move all the others.
+      const oldestAt = sendings[0]?.at ?? packet.at;
+      if (packet.at - oldestAt > 2 * windowMs) forgetSendings(packet.at);
     },
     feedback(feedback) {
       const at = now();
       const arrivals = feedback.flatMap(({ sequence, arrivedAtMs }) => note(sequence, arrivedAtMs, at) ?? []);
       known = known.filter((packet) => at - packet.at < windowMs);
-      sendings = sendings.filter((packet) => at - packet.at < windowMs);
+      forgetSendings(at);
       return arrivals;
     },
     measure() {

@@ -6,6 +6,7 @@ import type { Logger } from "#runtime/logger.ts";
 import type { OfferedCodec } from "./offer.ts";
 import { openPeer, type OutgoingTrack, type Peer, type PeerOptions } from "./peer.ts";
 import { createRateController, type RateController } from "./rateController.ts";
+import { createSilenceDetector } from "./silenceDetector.ts";
 import { createVideoSender, type VideoSenderOptions } from "./videoSender.ts";
 import { readRtcp, type RtcpEvent } from "../rtp/rtcp.ts";
 import { rewritePacket } from "../rtp/rtpPacket.ts";
@@ -36,7 +37,7 @@ export interface ViewerOptions extends PeerOptions {
   onKeyFrameNeeded: () => void;
   onRate: (kbps: number) => void;
   onChannelOpen: () => void;
-  /** Called when the player's input cannot arrive any more: whatever is pressed must be released. */
+  /** Called when the player's input cannot arrive any more, or for now: whatever is pressed must be released. The viewer stays until `onClosed`. */
   onLost: () => void;
   onClosed: () => void;
 }
@@ -75,12 +76,19 @@ export function createViewer(options: ViewerOptions): Viewer {
   let peer: Peer | undefined; // Referenced for as long as it is needed: the transport closes what is garbage collected.
   let channel: DataChannel | undefined;
   let keyFrameRequestedAt = -Infinity;
-  let lastReceivedAt = now();
   let isClosed = false;
   let reconnectTimer: NodeJS.Timeout | undefined;
   let { quality } = options;
   const rate = createRateController({ startKbps: options.startKbps, minKbps, maxKbps: options.quality.maxKbps, fps: options.quality.fps, now, onRate: options.onRate });
 
+  // The transport notices after half a minute that the network is gone; a key must not be held for so long. The connection stays, for it may recover.
+  const silence = createSilenceDetector({
+    now, schedule: options.schedule, afterMs: silenceMs,
+    onSilent: () => {
+      log.info({ viewer: id }, "A viewer fell silent; what it held is released.");
+      options.onLost();
+    },
+  });
   const requestKeyFrame = (): boolean => {
     if (now() - keyFrameRequestedAt < keyFrameGapMs) return false;
     keyFrameRequestedAt = now();
@@ -88,11 +96,14 @@ export function createViewer(options: ViewerOptions): Viewer {
     return true;
   };
   const handleRtcp = (message: Buffer) => {
-    lastReceivedAt = now();
+    silence.heard();
     for (const event of readRtcp(Buffer.from(message))) {
       if (event.type === "keyFrameRequest") requestKeyFrame();
       if (event.type === "nack") video.resend(event.lost);
-      if (event.type === "feedback") rate.feedback(event.feedback);
+      if (event.type === "feedback") {
+        silence.start(); // Who does not report of packets may send other RTCP every five seconds only.
+        rate.feedback(event.feedback);
+      }
       options.onRtcp(event);
     }
   };
@@ -103,7 +114,7 @@ export function createViewer(options: ViewerOptions): Viewer {
     }
     channel = offered;
     channel.onMessage((message) => {
-      lastReceivedAt = now();
+      silence.heard();
       if (!isClosed) options.onInput(message, notify);
     });
     channel.onClosed(options.onLost);
@@ -145,6 +156,7 @@ export function createViewer(options: ViewerOptions): Viewer {
   };
   const finish = () => {
     video.close();
+    silence.stop();
     clearTimeout(reconnectTimer);
     clearTimeout(connectTimer);
     peer?.connection.close();
@@ -171,7 +183,7 @@ export function createViewer(options: ViewerOptions): Viewer {
       });
       return peer.sdpAnswer;
     },
-    isPresent: () => !isClosed && now() - lastReceivedAt < silenceMs,
+    isPresent: () => !isClosed && !silence.isSilent(),
     roundTripMs: () => (channel?.isOpen() ? measuredRoundTripMs(peer) : null),
     setQuality(changed) {
       quality = changed;

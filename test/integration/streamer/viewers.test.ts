@@ -2,6 +2,7 @@ import { expect } from "chai";
 import type { Browser } from "playwright-core";
 import layout from "../../../games/testcard/layout.json" with { type: "json" };
 import { eventually } from "#test/support/clocks/eventually.ts";
+import { openBottleneck } from "#test/support/session/bottleneck.ts";
 import { buildGame, imageBuildMs, prepareSessionImages, type SessionImages } from "#test/support/session/containers.ts";
 import { startSessionPair, type SessionPair } from "#test/support/session/sessionPair.ts";
 import { launchBrowser, openViewer, type Viewer } from "#test/support/session/viewer.ts";
@@ -53,6 +54,31 @@ describe("viewers of a session", function () {
     await viewer.connect({ client: thisTab });
     await new TestCard(viewer).shows(layout.heldBlock, "dark");
     await new TestCard(viewer).shows(layout.padBlock, "dark");
+  });
+
+  it("leave no key or button pressed a few seconds after their network is gone, and play on in the same connection when it is back", async function () {
+    this.timeout(90_000);
+    const way = await openBottleneck(pair.udpPort);
+    const remote = await openViewer(browser, pair, { mediaPort: way.port });
+    try {
+      expect(await remote.connect({ client: thisTab })).to.include({ status: 201 });
+      const card = new TestCard(remote);
+      await remote.send({ t: "key", c: "KeyW", d: 1 }, { t: "pad", s: [0, 0, 0, 0], l: 0, r: 0, b: 1 });
+      await card.shows(layout.heldBlock, "white");
+      await card.shows(layout.padBlock, "white");
+      way.lose(1);
+      // By its log alone the streamer says so: the picture does not arrive either.
+      await eventually(async () => (await pair.streamerLogs()).includes("A viewer fell silent"), { timeoutMs: 15_000, intervalMs: 200, what: "the silence to be noticed" });
+      way.lose(0);
+      await card.shows(layout.heldBlock, "dark");
+      await card.shows(layout.padBlock, "dark");
+      await remote.send({ t: "key", c: "KeyW", d: 1 });
+      await card.shows(layout.heldBlock, "white");
+      expect(await pair.status()).to.include({ viewers: 1, connections: 1 });
+    } finally {
+      await remote.close();
+      way.close();
+    }
   });
 
   it("take over from another tab only on request, and the other one is told", async () => {

@@ -1,0 +1,26 @@
+import { expect } from "chai";
+import { createArrivals } from "#streamer/transport/arrivals.ts";
+
+const packetBytes = 1_000;
+const packetEveryMs = 2;
+const sentKbps = packetBytes * 8 / packetEveryMs;
+const minuteMs = 60_000;
+const playedMs = 30 * minuteMs;
+
+describe("createArrivals", () => {
+  it("keeps the last second of what was sent, and two seconds at most, for a browser that never reports", () => {
+    let now = 0;
+    let sequence = 0;
+    const arrivals = createArrivals(() => now, () => 1_000 / 60);
+    for (let endsAt = minuteMs; endsAt <= playedMs; endsAt += minuteMs) {
+      for (; now < endsAt; now += packetEveryMs) {
+        arrivals.sent(sequence, packetBytes);
+        sequence = (sequence + 1) & 0xffff;
+      }
+      expect(arrivals.sentKbps(1_000), `kbit/s of the last second at ${now} ms`).to.be.closeTo(sentKbps, sentKbps / 100);
+      // Over the whole time counts what is kept of it.
+      const keptMs = arrivals.sentKbps(playedMs) * playedMs / sentKbps;
+      expect(keptMs, `what is kept at ${now} ms`).to.be.within(990, 2_010);
+    }
+  });
+});

@@ -1,0 +1,93 @@
+import { expect } from "chai";
+import { createSilenceDetector, type SilenceDetector } from "#streamer/transport/silenceDetector.ts";
+import { FakeClock } from "#test/support/clocks/fakeClock.ts";
+
+const afterMs = 4_000;
+
+describe("createSilenceDetector", () => {
+  let clock: FakeClock;
+  let silentAt: number[];
+  let detector: SilenceDetector;
+
+  beforeEach(() => {
+    clock = new FakeClock();
+    silentAt = [];
+    detector = createSilenceDetector({
+      afterMs,
+      now: () => clock.monotonicMs(),
+      schedule: (ms, callback) => {
+        const timer = clock.setTimer(ms, callback);
+        return () => timer.cancel();
+      },
+      onSilent: () => silentAt.push(clock.monotonicMs()),
+    });
+  });
+
+  it("tells of a silence once, after its time and within another second, wherever between two checks it began", async () => {
+    detector.start();
+    for (const heardMs of [1_000, 1, 998, 500]) {
+      silentAt = [];
+      await clock.advance(heardMs);
+      detector.heard();
+      const heardAt = clock.monotonicMs();
+      expect(detector.isSilent()).to.equal(false);
+      await clock.advance(afterMs);
+      expect(detector.isSilent()).to.equal(true);
+      await clock.advance(60_000);
+      expect(silentAt).to.have.length(1);
+      expect(silentAt[0]).to.be.within(heardAt + afterMs, heardAt + afterMs + 1_000);
+    }
+  });
+
+  it("tells of the next silence too once something has come, and of none while packets come", async () => {
+    detector.start();
+    await clock.advance(10_000);
+    expect(silentAt).to.have.length(1);
+    for (let packet = 0; packet < 100; packet++) {
+      detector.heard();
+      await clock.advance(900);
+    }
+    expect(silentAt).to.have.length(1);
+    await clock.advance(10_000);
+    expect(silentAt).to.have.length(2);
+  });
+
+  it("tells nothing of a browser that need not report, though it is silent", async () => {
+    await clock.advance(60_000);
+    expect(silentAt).to.deep.equal([]);
+    expect(detector.isSilent()).to.equal(true);
+    expect(clock.pendingTimers).to.equal(0);
+  });
+
+  it("does not take a time in which the streamer itself stood still for a silence", () => {
+    let now = 0;
+    const due: (() => void)[] = [];
+    const stalled = createSilenceDetector({
+      afterMs,
+      now: () => now,
+      schedule: (_ms, callback) => {
+        due.push(callback);
+        return () => undefined;
+      },
+      onSilent: () => expect.fail("What came meanwhile was yet to be read."),
+    });
+    stalled.start();
+    now = 60_000; // A timer that is so late is called once, and before what has arrived.
+    due.shift()?.();
+    stalled.heard();
+    for (let check = 0; check < 4; check++) due.shift()?.();
+  });
+
+  it("has one timer however often it is started, and none once it is stopped", async () => {
+    detector.start();
+    detector.start();
+    expect(clock.pendingTimers).to.equal(1);
+    await clock.advance(2_500);
+    expect(clock.pendingTimers).to.equal(1);
+    detector.stop();
+    detector.start();
+    expect(clock.pendingTimers).to.equal(0);
+    await clock.advance(60_000);
+    expect(silentAt).to.deep.equal([]);
+  });
+});
