@@ -4,7 +4,9 @@ import { BrowserRouter } from "react-router";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { z } from "zod";
 import { App } from "./App.tsx";
+import { PageFailure } from "./PageFailure.tsx";
 import { createQueryClient } from "./queryClient.ts";
+import { reloadForRelease } from "./reloadForRelease.ts";
 import "./styles/base.css";
 import "./styles/controls.css";
 import "./styles/pages.css";
@@ -13,12 +15,14 @@ import "./styles/play.css";
 // The page's content security policy allows no code from text, which zod would otherwise try to make.
 z.config({ jitless: true });
 
+reloadForRelease();
+
 const root = document.getElementById("root");
 if (root === null) throw new Error("index.html has no element with the id root.");
 createRoot(root).render(
   <StrictMode>
     <QueryClientProvider client={createQueryClient()}>
-      <BrowserRouter><App /></BrowserRouter>
+      <BrowserRouter><PageFailure><App /></PageFailure></BrowserRouter>
     </QueryClientProvider>
   </StrictMode>,
 );

@@ -116,7 +116,7 @@ async function settle(ctx: AppContext<HttpDeps>, write: () => Promise<unknown>):
 
 function stillRunning(): DomainError {
   return new DomainError("conflict", {
-    message: "A request with this Idempotency-Key is still worked on: ask again in a moment.", retryAfterSeconds: runningRetrySeconds,
+    message: "This request is still being worked on: ask again in a moment.", retryAfterSeconds: runningRetrySeconds,
   });
 }
 

@@ -10,6 +10,7 @@ import { sessionIdOf, signInAs } from "../../support/browser/pages.ts";
 import { PlayPage } from "../../support/browser/playPage.ts";
 import { PlayFixture } from "../../support/fixtures/playFixture.ts";
 import { imageBuildMs } from "../../support/session/containers.ts";
+import type { SessionPair } from "../../support/session/sessionPair.ts";
 
 const white = "#ffffff";
 const dark = "#202020";
@@ -48,6 +49,7 @@ describe("a player's devices and browsers", function () {
   let tab: TestWindow;
   let page: Page;
   let game: PlayPage;
+  let pair: SessionPair;
 
   before(async function () {
     this.timeout(imageBuildMs);
@@ -63,7 +65,7 @@ describe("a player's devices and browsers", function () {
     await signInAs(page, user);
     await page.getByRole("button", { name: "Play", exact: true }).click();
     await page.waitForURL("**/play/**");
-    await fixture.letRun(sessionIdOf(page));
+    pair = await fixture.letRun(sessionIdOf(page));
     await game.waitUntilPlaying();
   });
   after(async function () {
@@ -146,6 +148,55 @@ describe("a player's devices and browsers", function () {
     }
     await page.getByRole("button", { name: "Take it back" }).click();
     await game.waitUntilPlaying();
+  });
+
+  describe("in a browser that plays no sound before the player has done something,", () => {
+    const isSilent = (): Promise<boolean> => other.page.evaluate<boolean>("document.querySelector('video').muted");
+    let strict: Browser;
+    let other: TestWindow;
+    let there: PlayPage;
+
+    before(async () => {
+      strict = await launchBrowser({ flags: ["--autoplay-policy=document-user-activation-required"] });
+    });
+    after(() => strict.close());
+    beforeEach(async () => {
+      other = await openWindow(strict, { baseUrl: fixture.api.url, name: "without sound" });
+      await other.context.addCookies(await tab.context.cookies());
+      there = await PlayPage.on(other.page);
+    });
+    afterEach(async function () {
+      await other.close({ failed: this.currentTest?.state === "failed" });
+    });
+
+    it("are heard once a click has brought the game there", async () => {
+      await other.page.goto(new URL(page.url()).pathname);
+      await other.page.getByRole("button", { name: "Play here" }).click();
+      await there.waitUntilPlaying();
+      expect(await isSilent()).to.equal(false);
+    });
+
+    it("play silently and say so, also after a lost connection", async () => {
+      const { pathname } = new URL(page.url());
+      await page.goto("/"); // Hangs up, so that nobody has to click to take the game over.
+      await other.page.goto(pathname);
+      await there.waitUntilPlaying();
+      const hint = other.page.getByText("Press any key or click to hear the game.");
+      await hint.waitFor({ state: "attached" });
+      await pair.freezeStreamer(true);
+      await other.page.getByText("Connection lost. Reconnecting…").waitFor({ timeout: 40_000 });
+      await pair.freezeStreamer(false);
+      await there.waitUntilPlaying();
+      const seen = await there.frames();
+      await eventually(async () => await there.frames() > seen + 5, { timeoutMs: 15_000, what: "more frames" });
+      expect(await isSilent()).to.equal(true);
+      await hint.waitFor({ state: "attached" });
+      await other.page.getByTestId("game-surface").click();
+      await eventually(async () => !await isSilent(), { what: "the sound" });
+      await other.page.goto("/");
+      await page.goto(pathname);
+      await game.waitUntilPlaying();
+    });
   });
 
   it("play in Firefox", async () => {

@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import type { Browser, Page } from "playwright-core";
-import { aUser } from "../../factories/catalog.ts";
+import { aGame, aSaveSlot, aUser } from "../../factories/catalog.ts";
 import { aCondition } from "../../factories/gameSession.ts";
 import type { TestApi } from "../../support/http/api.ts";
 import { launchBrowser, openWindow, type TestWindow } from "../../support/browser/browser.ts";
 import { eventually } from "../../support/clocks/eventually.ts";
 import { LaunchFixture } from "../../support/fixtures/launchFixture.ts";
-import { signInAs } from "../../support/browser/pages.ts";
+import { sessionIdOf, signInAs } from "../../support/browser/pages.ts";
 import type { FakeOperator } from "../../support/cluster/fakeOperator.ts";
 import { buildWeb } from "../../support/browser/web.ts";
 
@@ -89,6 +89,71 @@ describe("a launch on the play page", function () {
     expect(attempts).to.equal(2);
     expect(keys.size).to.equal(1);
     expect(await operator.findSession(id)).to.not.equal(undefined);
+    await operator.finish(id);
+  });
+
+  it("waits while the API still works on a launch whose response was lost", async () => {
+    let attempts = 0;
+    await page.route("**/api/game/launch", async (route) => {
+      attempts += 1;
+      if (attempts === 1) return route.abort("connectionreset");
+      if (attempts > 4) return route.continue();
+      return route.fulfill({ status: 409, headers: { "retry-after": "1" }, json: { error: "conflict", message: "This request is still being worked on." } });
+    });
+    const id = await play();
+    expect(attempts).to.equal(5);
+    await operator.finish(id);
+  });
+
+  it("says in the API's words why the game cannot be launched", async () => {
+    const { title } = await aGame(api.deps, { slug: "online", title: "Online" });
+    await api.deps.postgres.prisma.game.update({ where: { slug: "online" }, data: { network: "internet" } });
+    await page.goto("/games/online");
+    await signInAs(page, await aUser(api.deps));
+    await page.getByRole("heading", { name: title, level: 1 }).waitFor();
+    await page.getByRole("button", { name: "Play", exact: true }).click();
+    await page.getByRole("alert").filter({ hasText: "This game needs the internet" }).waitFor();
+  });
+
+  it("tries again with the slot that was chosen", async () => {
+    const user = await aUser(api.deps);
+    const slots = [];
+    for (const number of [2, 1]) slots.push(await aSaveSlot(api.deps, { user, game: fixture.game, number }));
+    await page.goto("/games/followed");
+    await signInAs(page, user);
+    for (const [choice, slotId] of [["Continue slot 2", slots[0]?.id], ["New game in slot 3", undefined]] as const) {
+      await page.goto("/games/followed");
+      await page.getByRole("button", { name: choice }).click();
+      await page.waitForURL("**/play/**");
+      const failed = new URL(page.url()).pathname;
+      await operator.finish(sessionIdOf(page), { stopReason: "Failed", failure: { reason: "StartTimeout", message: "it took too long" } });
+      await fixture.ended(sessionIdOf(page));
+      await page.getByRole("button", { name: "Try again" }).click();
+      await page.waitForURL((url) => url.pathname.startsWith("/play/") && url.pathname !== failed);
+      const row = await fixture.rowOf(sessionIdOf(page));
+      const { number } = await api.deps.postgres.prisma.saveSlot.findUniqueOrThrow({ where: { id: row.slotId! } });
+      expect({ number, isKnown: row.slotId === slotId }, choice).to.deep.equal({ number: slotId === undefined ? 3 : 2, isKnown: slotId !== undefined });
+      await operator.finish(sessionIdOf(page));
+      await fixture.ended(sessionIdOf(page));
+    }
+  });
+
+  it("is shown after an upgrade, whose API has no part of the open page any more", async () => {
+    let refused = 0;
+    await page.route("**/assets/PlayPage-*.js", (route) => refused++ === 0 ? route.fulfill({ status: 404, body: "" }) : route.continue());
+    const id = await play();
+    await page.locator("#launch-title").waitFor();
+    expect(refused).to.equal(2);
+    await operator.finish(id);
+  });
+
+  it("says what to do when the page cannot be shown", async () => {
+    await page.route("**/assets/PlayPage-*.js", (route) => route.fulfill({ status: 404, body: "" }));
+    const id = await play();
+    await page.getByRole("heading", { name: "This page could not be shown" }).waitFor();
+    await page.unroute("**/assets/PlayPage-*.js");
+    await page.getByRole("button", { name: "Reload" }).click();
+    await page.locator("#launch-title").waitFor();
     await operator.finish(id);
   });
 });

@@ -225,6 +225,15 @@ describe("playing on the page", function () {
     await game.waitForColor(layout.keyBlock, yellow);
   });
 
+  it("lets the keyboard reach the controls also while the pointer is locked, which it frees", async () => {
+    await play();
+    await game.openControl("Lock pointer");
+    await eventually(() => page.evaluate<boolean>("document.pointerLockElement !== null"), { what: "a locked pointer" });
+    await page.keyboard.press("Control+Alt+KeyM");
+    await page.getByRole("button", { name: "Full screen" }).and(page.locator(":focus")).waitFor();
+    expect(await page.evaluate<boolean>("document.pointerLockElement === null")).to.equal(true);
+  });
+
   it("asks before it stops, then shows what the session used", async () => {
     const id = await play();
     const shown = game.stop();
@@ -232,6 +241,21 @@ describe("playing on the page", function () {
     await operator.finish(id, { usage: { durationSeconds: 63, cpuSeconds: 12.5, peakMemoryBytes: 200 * 2 ** 20 } });
     expect(await shown).to.deep.equal({ duration: "1 min 3 s", cpuSeconds: 12.5, peakMemoryMb: 200 });
     await page.getByRole("button", { name: "Play again" }).waitFor();
+  });
+
+  it("says when the game could not be stopped, and goes on with it", async () => {
+    const id = await play();
+    await page.route("**/api/game/stop", (route) => route.fulfill({ status: 503, json: { error: "unavailable", message: "The database is away." } }));
+    await game.openControl("Stop");
+    await page.getByRole("button", { name: "Save and stop" }).click();
+    await page.getByRole("alert").filter({ hasText: "The game goes on, because it could not be stopped. Joypod is not available just now." }).waitFor();
+    await game.waitUntilPlaying();
+    expect((await operator.session(id)).spec.desiredState).to.not.equal("Stopped");
+    await page.unroute("**/api/game/stop");
+    const shown = game.stop();
+    await eventually(async () => (await operator.session(id)).spec.desiredState === "Stopped");
+    await operator.finish(id, { usage: { durationSeconds: 5, cpuSeconds: 1, peakMemoryBytes: 2 ** 26 } });
+    await shown;
   });
 
   it("shows why the session ended when the game ends by itself", async () => {

@@ -66,7 +66,8 @@ export function sentenceFor(error: unknown): string {
     case "rate_limited": return `That was too often in a short time. Try again ${wait}.`;
     case "no_servers": return `${error.lack === undefined ? "All game servers are busy" : `No game server has ${lackWords[error.lack]} left for this game`}. Try again ${wait}.`;
     case "slot_in_use": return `This slot is being played, or its last save is still on its way. Stop the game, or try again ${wait}.`;
-    case "conflict": return `Your last save is still being stored. Try again ${wait}.`;
+    // What is in the way differs, and the API's own sentence says it.
+    case "conflict": return error.message;
     case "unavailable": return `Joypod is not available just now. Try again ${wait}.`;
     default: return sentences[error.code] ?? "Something went wrong on our side. Try again in a moment.";
   }

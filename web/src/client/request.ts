@@ -7,6 +7,8 @@ import { randomId } from "./randomId.ts";
 const requestTimeoutMs = 15_000;
 const maxRetries = 2;
 const retryPauseMs = 1_000;
+/** For how long the API may work on a request whose response was lost: longer than a launch waits for its turn. */
+const workMaxMs = 60_000;
 
 /** Without a method, a request with a body (`json` or `form`) is a POST, any other a GET. */
 export interface RequestOptions {
@@ -33,14 +35,18 @@ export async function requestOnce<Schema extends z.ZodType>(
   schema: Schema, path: string, json: unknown, { timeoutMs = requestTimeoutMs }: Pick<RequestOptions, "timeoutMs"> = {},
 ): Promise<z.infer<Schema>> {
   const options = { method: "POST", json, idempotencyKey: randomId(), timeoutMs } as const;
-  for (let retriesLeft = maxRetries; ; retriesLeft--) {
+  const givesUpAt = performance.now() + workMaxMs;
+  let lost = 0;
+  for (;;) {
     try {
       return await request(schema, path, options);
     } catch (error) {
+      const isLost = isApiError(error, "unreachable");
+      if (isLost) lost++;
       // A retry gets `conflict` while the API still works on the first request.
-      const isUndecided = isApiError(error, "unreachable") || (retriesLeft < maxRetries && isApiError(error, "conflict"));
-      if (!isUndecided || retriesLeft === 0) throw error;
-      await new Promise((resolve) => setTimeout(resolve, retryPauseMs));
+      const isUndecided = isLost ? lost <= maxRetries : lost > 0 && isApiError(error, "conflict") && performance.now() < givesUpAt;
+      if (!isUndecided) throw error;
+      await new Promise((resolve) => setTimeout(resolve, retryPauseMs * (0.75 + Math.random() / 2)));
     }
   }
 }

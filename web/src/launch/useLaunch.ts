@@ -39,7 +39,7 @@ export function useLaunch(): Launch {
       const { startKbps } = launchQualityFrom(readTestResult());
       return launchGame(startKbps === undefined ? request : { ...request, quality: { startKbps, ...request.quality } });
     },
-    onSuccess: async (sessionId, { request: { gameSlug } }) => await navigate(playPath({ sessionId, gameSlug })),
+    onSuccess: async (sessionId, { request }) => await navigate(playPath({ sessionId, ...request })),
     onError: (failure, _attempt, _result, { client }) => {
       refreshActiveGameSession(client);
       if (isApiError(failure, "maintenance")) refreshServiceStatus(client);

@@ -1,9 +1,10 @@
-import { useCallback } from "react";
+import { useCallback, useEffect } from "react";
 import { useParams, useSearchParams } from "react-router";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
 import { isApiError, sentenceFor } from "../client/apiError.ts";
 import { Notice, Spinner } from "../components/Notice.tsx";
 import { useTitle } from "../components/useTitle.ts";
+import { queryOfRunning, slotChoiceOf } from "../launch/playPath.ts";
 import type { StreamState } from "../stream/streamState.ts";
 import { LaunchProgress } from "./LaunchProgress.tsx";
 import { PlayerView } from "./PlayerView.tsx";
@@ -15,14 +16,18 @@ import { useGameStream } from "./useGameStream.ts";
 /** One game session, from launch to statistics. */
 export default function PlayPage() {
   const { sessionId = "" } = useParams();
-  const [query] = useSearchParams();
-  const gameSlug = query.get("game") ?? undefined;
   // The key makes a new page of each session, so that no state of another one remains.
-  return <Play key={sessionId} sessionId={sessionId} gameSlug={gameSlug} />;
+  return <Play key={sessionId} sessionId={sessionId} />;
 }
 
-function Play({ sessionId, gameSlug }: { sessionId: string; gameSlug: string | undefined }) {
+function Play({ sessionId }: { sessionId: string }) {
+  const [query, setQuery] = useSearchParams();
+  const gameSlug = query.get("game") ?? undefined;
   const view = useGameSession(sessionId);
+  const isRunning = view.session?.status === "running";
+  useEffect(() => {
+    if (isRunning) setQuery(queryOfRunning, { replace: true });
+  }, [isRunning, setQuery]);
   const { session, refresh } = view;
   const streamUrl = session === undefined || view.isStopping ? undefined : streamUrlOf(session);
   // A stream breaks off also because its session ends: the status tells which it is.
@@ -38,14 +43,14 @@ function Play({ sessionId, gameSlug }: { sessionId: string; gameSlug: string | u
       const isStarting = session.status === "starting";
       if (view.isStopping && !isStarting) return <PlayFrame><Saving title={session.gameTitle} /></PlayFrame>;
       // The player's view is there while the session starts, under the launch progress: the picture shows as soon as the session runs.
-      const launch = isStarting && <LaunchProgress session={session} isCancelling={view.isStopping} error={view.error} onCancel={view.stop} />;
+      const launch = isStarting && <LaunchProgress session={session} isCancelling={view.isStopping} error={view.error ?? view.stopError} onCancel={view.stop} />;
       return <PlayerView launch={launch} session={session} stream={stream} view={view} gameSlug={gameSlug} />;
     }
     case "stopping":
       return <PlayFrame><Saving title={session.gameTitle} /></PlayFrame>;
     case "stopped":
     case "error":
-      return <PlayFrame><SessionEnded session={session} statistics={view.statistics} gameSlug={gameSlug} /></PlayFrame>;
+      return <PlayFrame><SessionEnded session={session} statistics={view.statistics} gameSlug={gameSlug} choice={slotChoiceOf(query)} /></PlayFrame>;
   }
 }
 

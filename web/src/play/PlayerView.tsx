@@ -1,5 +1,6 @@
-import { useEffect, useRef, useState, type ReactNode, type RefObject } from "react";
+import { useCallback, useEffect, useRef, useState, type ReactNode, type RefObject } from "react";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
+import { sentenceFor } from "../client/apiError.ts";
 import { captureInput } from "../stream/inputCapture.ts";
 import type { Size } from "../stream/pictureArea.ts";
 import { menuChord } from "../stream/keyboardCapture.ts";
@@ -11,7 +12,7 @@ import { StopDialog } from "./StopDialog.tsx";
 import { StreamOverlay } from "./StreamOverlay.tsx";
 import { useIsPointerLocked } from "./useDocumentFlag.ts";
 import type { GameSessionView } from "./useGameSession.ts";
-import { useSaveNow } from "./useSaveNow.ts";
+import { useSaveNow, type SaveNow } from "./useSaveNow.ts";
 import type { GameStreamView } from "./useGameStream.ts";
 import { useVideoPlayback } from "./useVideoPlayback.ts";
 
@@ -37,6 +38,7 @@ export function PlayerView({ launch, session, stream: { stream, state, media, he
   const saving = useSaveNow(session.sessionId, gameSlug);
   const isLaunching = Boolean(launch);
   const display = useDisplaySize(quality);
+  const showMenu = useMenu(menu, isLocked);
   const isPlaying = state.phase === "connected" && !isLaunching;
 
   useEffect(() => {
@@ -47,9 +49,9 @@ export function PlayerView({ launch, session, stream: { stream, state, media, he
       video: video.current,
       send: (message) => stream.send(message),
       display: () => display.current,
-      onMenu: () => menu.current?.focus(),
+      onMenu: showMenu,
     });
-  }, [isPlaying, stream]);
+  }, [isPlaying, stream, showMenu]);
 
   return (
     <main ref={root} className="player" id="main" data-phase={isLaunching ? "launching" : isPlaying && playback.hasPicture ? "playing" : state.phase}>
@@ -89,13 +91,41 @@ export function PlayerView({ launch, session, stream: { stream, state, media, he
             }}
           />
           <ExpiryWarning expiresAt={view.expiresAt} />
-          <p className={saving.notice?.isProblem === true ? "save-word save-word-problem" : "save-word"} role="status">{saving.notice?.text}</p>
-          {session.saveNotice !== undefined && <p className="save-notice" role="alert">{session.saveNotice}</p>}
+          <Notices saving={saving} stopError={view.stopError} saveNotice={session.saveNotice} />
           {isAsking && <StopDialog title={session.gameTitle} onStop={view.stop} onDismiss={() => setIsAsking(false)} />}
         </>
       )}
     </main>
   );
+}
+
+/** What the player is told above the picture: what became of a save that they asked for, and what is the matter with the session. */
+function Notices({ saving: { notice }, stopError, saveNotice }: { saving: SaveNow; stopError: Error | null; saveNotice: string | undefined }) {
+  const warning = stopError === null ? saveNotice : `The game goes on, because it could not be stopped. ${sentenceFor(stopError)}`;
+  return (
+    <>
+      <p className={notice?.isProblem === true ? "save-word save-word-problem" : "save-word"} role="status">{notice?.text}</p>
+      {warning !== undefined && <p className="player-warning" role="alert">{warning}</p>}
+    </>
+  );
+}
+
+/** Returns what gives the keyboard to the controls: at once, or when they are there again where a locked pointer hides them. */
+function useMenu(menu: RefObject<HTMLButtonElement | null>, isLocked: boolean): () => void {
+  const isWanted = useRef(false);
+  useEffect(() => {
+    if (isLocked || !isWanted.current) return;
+    isWanted.current = false;
+    menu.current?.focus();
+  }, [menu, isLocked]);
+  return useCallback(() => {
+    if (document.pointerLockElement === null) {
+      menu.current?.focus();
+    } else {
+      isWanted.current = true;
+      document.exitPointerLock();
+    }
+  }, [menu]);
 }
 
 /** Keeps the size of the game's display, which input is told in, for listeners that outlive a render. */

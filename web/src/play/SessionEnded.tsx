@@ -1,17 +1,20 @@
-import type { GameSessionStatusResponse, StopResponse } from "#contracts/http/gameSessions.ts";
+import type { GameSessionStatusResponse, LaunchRequest, StopResponse } from "#contracts/http/gameSessions.ts";
 import { sentenceFor } from "../client/apiError.ts";
 import { Icon } from "../components/Icon.tsx";
 import { durationText } from "../components/timeText.ts";
 import { LaunchConflict } from "../launch/LaunchConflict.tsx";
+import type { SlotChoice } from "../launch/playPath.ts";
 import { useLaunch } from "../launch/useLaunch.ts";
 import { endMessageOf } from "./endMessage.ts";
 import { ExitLinks } from "./PlayFrame.tsx";
 
 /** Says why the session ended and what it used, and links to what the player may do next. */
-export function SessionEnded({ session, statistics, gameSlug }: {
+export function SessionEnded({ session, statistics, gameSlug, choice }: {
   session: GameSessionStatusResponse;
   statistics: StopResponse | undefined;
   gameSlug: string | undefined;
+  /** With which slot the session was launched. */
+  choice: SlotChoice;
 }) {
   const { title, text } = endMessageOf(session);
   return (
@@ -21,7 +24,7 @@ export function SessionEnded({ session, statistics, gameSlug }: {
       <p className="lead" role={session.status === "error" ? "alert" : "status"}>{text}</p>
       {statistics !== undefined && statistics.duration > 0 && <Statistics statistics={statistics} />}
       <div className="actions">
-        {gameSlug !== undefined && <PlayAgain gameSlug={gameSlug} label={session.status === "error" ? "Try again" : "Play again"} />}
+        {gameSlug !== undefined && <PlayAgain request={{ gameSlug, ...choice }} label={session.status === "error" ? "Try again" : "Play again"} />}
         <ExitLinks gameSlug={gameSlug} />
       </div>
     </section>
@@ -41,13 +44,13 @@ function Statistics({ statistics: { duration, cpuSeconds, peakMemoryMb } }: { st
   );
 }
 
-/** Launches the game with the slot that was played last, which is the one of this session. */
-function PlayAgain({ gameSlug, label }: { gameSlug: string; label: string }) {
+/** Launches the game with the slot of this session. */
+function PlayAgain({ request, label }: { request: LaunchRequest; label: string }) {
   const launch = useLaunch();
   return (
     <>
       {launch.error !== null && <p className="message message-problem" role="alert">{sentenceFor(launch.error)}</p>}
-      <button type="button" className="button button-primary" disabled={launch.isLaunching} onClick={() => launch.start({ gameSlug })}>
+      <button type="button" className="button button-primary" disabled={launch.isLaunching} onClick={() => launch.start(request)}>
         <Icon name="play" />{launch.isLaunching ? "Launching…" : label}
       </button>
       <LaunchConflict launch={launch} />

@@ -10,8 +10,10 @@ import { useKeepalive } from "./useKeepalive.ts";
 export interface GameSessionView {
   /** Undefined until the first response. */
   session: GameSessionStatusResponse | undefined;
-  /** Why the last request failed; null again after one that succeeded. */
+  /** Why the status could not be read; null again after it was. */
   error: Error | null;
+  /** Why the session could not be stopped; null again with the next attempt that succeeds. */
+  stopError: Error | null;
   /** True from the player's wish to stop until the session has ended. */
   isStopping: boolean;
   /** Statistics of an ended session. */
@@ -46,5 +48,5 @@ export function useGameSession(sessionId: string): GameSessionView {
   });
   const { refetch: requestEnd } = ended;
   const stop = useCallback(() => void requestEnd().then(refresh), [requestEnd, refresh]);
-  return { session, error: error ?? ended.error, isStopping: ended.isFetching, statistics: ended.data, refresh, stop, expiresAt };
+  return { session, error, stopError: ended.error, isStopping: ended.isFetching, statistics: ended.data, refresh, stop, expiresAt };
 }

@@ -21,7 +21,7 @@ export function useVideoPlayback(video: RefObject<HTMLVideoElement | null>, medi
     let isOver = false;
     setHasPicture(false);
     element.srcObject = media;
-    startPlaying(element).then((isBlocked) => !isOver && setIsSoundBlocked(isBlocked), () => undefined);
+    startPlaying(element, () => setIsSoundBlocked(true)).catch(() => undefined); // The picture of another connection took its place.
     whenFirstFrame(element, () => {
       if (!isOver) setHasPicture(true);
     });
@@ -48,16 +48,18 @@ export function useVideoPlayback(video: RefObject<HTMLVideoElement | null>, medi
   return { hasPicture, isMuted, isSoundBlocked, toggleMuted: () => setIsMuted((muted) => !muted) };
 }
 
-/** Plays with sound, or silently where the browser does not allow that yet; returns whether sound is blocked. */
-async function startPlaying(element: HTMLVideoElement): Promise<boolean> {
+/**
+ * Plays with sound, or silently where the browser does not allow that yet, which is told at once: silence lets it play, and so that it plays later says nothing of
+ * sound. Only what the player does ends the silence.
+ */
+async function startPlaying(element: HTMLVideoElement, onSoundBlocked: () => void): Promise<void> {
   try {
     await element.play();
-    return false;
   } catch (error) {
     if (!(error instanceof DOMException) || error.name !== "NotAllowedError") throw error;
+    onSoundBlocked();
     element.muted = true;
     await element.play();
-    return true;
   }
 }
 

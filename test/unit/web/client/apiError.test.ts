@@ -3,8 +3,9 @@ import { ErrorCode } from "#contracts/http/errors.ts";
 import { ApiError, isApiError, sentenceFor, waitText } from "#web/client/apiError.ts";
 
 describe("sentenceFor", () => {
-  it("returns a sentence for every error code and never the server's own message", () => {
-    for (const code of [...ErrorCode.options, "unreachable", "unexpected"] as const) {
+  it("returns a sentence for every error code, the server's own for a conflict alone, whose causes differ", () => {
+    expect(sentenceFor(new ApiError("conflict", "This game needs the internet."))).to.equal("This game needs the internet.");
+    for (const code of [...ErrorCode.options.filter((option) => option !== "conflict"), "unreachable", "unexpected"] as const) {
       expect(sentenceFor(new ApiError(code, "internal words")), code).to.match(/^[A-Z].*\.$/).and.not.include("internal");
     }
     expect(sentenceFor(new TypeError("x is undefined"))).to.not.include("undefined");
