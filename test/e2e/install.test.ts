@@ -10,7 +10,7 @@ import { launchBrowser } from "#test/support/browser/browser.ts";
 import { pageScript } from "#test/support/browser/pageScripts.ts";
 import { TestCard } from "#test/support/browser/testCard.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import { guideSettings } from "#test/support/fixtures/installGuide.ts";
+import { guideSettings } from "#test/support/fixtures/guides.ts";
 import { freePort } from "#test/support/processes/childProgram.ts";
 import { repositoryRoot } from "#test/support/processes/programs.ts";
 import { startRegistry, type TestRegistry } from "#test/support/registry/registry.ts";
@@ -47,7 +47,7 @@ describe("the install guide, with a registry and a cluster of its own", function
     await cluster.trust(registry.host, registry.caFile);
     imagesBefore = (await Promise.all((["control-plane", "worker"] as const).map((node) => cluster.imagesOn(node)))).flat().join("\n");
     const env = { RELEASE_FOLDER: release, REGISTRY_CERT_DIR: dirname(registry.caFile) };
-    admin = new GuidedAdmin({ folder, kubeconfig: cluster.kubeconfig, caFile: registry.caFile, env, timeoutMs: slowMs });
+    admin = new GuidedAdmin("install", { folder, kubeconfig: cluster.kubeconfig, caFile: registry.caFile, env, timeoutMs: slowMs });
     browser = await launchBrowser();
   });
   afterEach(async function () {

@@ -1,9 +1,10 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
+import { guideScript } from "#test/support/fixtures/guides.ts";
 import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { publishTestCard } from "./support/games.ts";
@@ -30,10 +31,7 @@ describe("docs/operations.md", () => {
     (await run("bash", ["-euo", "pipefail", "-c", commands], { cwd: directory, env, maxBuffer: 16 * 2 ** 20, timeout: 120_000 })).stdout;
 
   it("runs as written", async () => {
-    const page = readFileSync(join(repositoryRoot, "docs/operations.md"), "utf8");
-    const blocks = [...page.matchAll(/^```sh operations\n(.*?)^```$/gms)].map(([, block = ""]) => block);
-    expect(blocks.length).to.be.greaterThan(5);
-    const output = await type(blocks.join("\n"));
+    const output = await type(guideScript("operations", ["operations"], {}));
     expect(output).to.match(/^Release: +joypod /m).and.match(/^Stores: +ready$/m).and.match(/^NODE +TAKES +SLOTS/m);
     expect(output).to.include("Players read: We are back at 14:00.").and.include("Maintenance is over").and.match(/joypod-support-[^\n]*\/logs\/joypod\/joypod-api-[^\n]*\/api\.log/);
     expect(output).to.match(/node\/\S+ cordoned/).and.match(/node\/\S+ uncordoned/);

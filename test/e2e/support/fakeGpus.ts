@@ -7,27 +7,30 @@ const namespace = "joypod-fake-gpus";
 const programFolder = "/opt/joypod-fake-gpus";
 const pluginFolder = "/var/lib/kubelet/device-plugins";
 
-/** What the nodes offer. */
-export const fakeGpuResource = "gpu.example.com/fake";
+/** Nodes' shares of GPUs that are none: what a vendor's plugin would call them, and how many each node offers. */
+export interface FakeGpus {
+  resource: string;
+  shares: Readonly<Record<string, number>>;
+}
+
 /** Where a container that has shares of it sees the device. */
 export const fakeGpuPath = "/dev/fakegpu0";
 /** The variable that tells a container which shares it has. */
 export const fakeGpuShares = "FAKE_GPU_SHARES";
 
-/** Starts a device plugin on the game nodes, which are containers, and resolves when each offers its shares of a GPU that is none. */
-export async function offerFakeGpus(shares: Record<string, number>): Promise<void> {
+/** Starts a device plugin on the game nodes, which are containers, and resolves when each offers its shares. */
+export async function offerFakeGpus(gpus: FakeGpus): Promise<void> {
   const installed = await platform();
-  const nodes = Object.keys(shares);
-  await putProgram(nodes);
+  await putProgram(Object.keys(gpus.shares));
   const image = await installed.kubectl(["-n", releaseNamespace, "get", "deploy/joypod-api", "-o", "jsonpath={.spec.template.spec.containers[0].image}"]);
-  await installed.kubectl(["apply", "-f", "-"], JSON.stringify({ apiVersion: "v1", kind: "List", items: manifests(shares, image) }));
-  for (const [node, count] of Object.entries(shares)) await offers(node, count);
+  await installed.kubectl(["apply", "-f", "-"], JSON.stringify({ apiVersion: "v1", kind: "List", items: manifests(gpus, image) }));
+  for (const [node, count] of Object.entries(gpus.shares)) await offers(node, gpus.resource, count);
 }
 
 /** Ends the device plugin; resolves when no node offers anything any more. */
-export async function removeFakeGpus(shares: Record<string, number>): Promise<void> {
+export async function removeFakeGpus({ resource, shares }: FakeGpus): Promise<void> {
   await (await platform()).kubectl(["delete", "namespace", namespace, "--ignore-not-found", "--timeout=120s"]);
-  for (const node of Object.keys(shares)) await offers(node, 0);
+  for (const node of Object.keys(shares)) await offers(node, resource, 0);
 }
 
 async function putProgram(nodes: readonly string[]): Promise<void> {
@@ -38,18 +41,18 @@ async function putProgram(nodes: readonly string[]): Promise<void> {
   }
 }
 
-async function offers(node: string, count: number): Promise<void> {
+async function offers(node: string, resource: string, count: number): Promise<void> {
   const installed = await platform();
   await eventually(async () => {
     const { status } = JSON.parse(await installed.kubectl(["get", "node", node, "-o", "json"])) as { status: { allocatable: Record<string, string> } };
-    return Number(status.allocatable[fakeGpuResource] ?? "0") === count;
-  }, { timeoutMs: 60_000, intervalMs: 500, what: `${node} to offer ${count} of ${fakeGpuResource}` });
+    return Number(status.allocatable[resource] ?? "0") === count;
+  }, { timeoutMs: 60_000, intervalMs: 500, what: `${node} to offer ${count} of ${resource}` });
 }
 
-function manifests(shares: Record<string, number>, image: string): object[] {
+function manifests({ resource, shares }: FakeGpus, image: string): object[] {
   const labels = { app: "fake-gpus" };
   const folders = { plugins: pluginFolder, program: programFolder };
-  const args = [`-resource=${fakeGpuResource}`, `-device=${fakeGpuPath}`, `-shares=${Object.entries(shares).map((pair) => pair.join("=")).join(",")}`];
+  const args = [`-resource=${resource}`, `-device=${fakeGpuPath}`, `-shares=${Object.entries(shares).map((pair) => pair.join("=")).join(",")}`];
   return [
     { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace, labels: { "pod-security.kubernetes.io/enforce": "privileged" } } },
     {

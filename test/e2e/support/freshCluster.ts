@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
 import { JoypodCli } from "../../../tools/seed/cli.ts";
 import { clusterFolder, clusterState, mainCluster } from "./clusterState.ts";
+import { gatewayOf } from "./nodeContainer.ts";
 
 const run = promisify(execFile);
 const timeoutMs = 9 * 60_000;
@@ -80,11 +81,8 @@ export class FreshCluster {
   }
 
   /** The address at which nodes and this machine reach what listens on this machine. */
-  async gateway(): Promise<string> {
-    const route = await this.#onNode("control-plane", ["ip", "-4", "route", "show", "default"]);
-    const address = /^default via (\S+)/.exec(route)?.[1];
-    if (address === undefined) throw new Error(`The nodes of the cluster ${this.#name} have no gateway: ${route}`);
-    return address;
+  gateway(): Promise<string> {
+    return gatewayOf(this.node("control-plane"));
   }
 
   /** Makes the nodes trust a registry's CA, as docs/releasing.md says. */

@@ -82,28 +82,28 @@ export class HostileSession {
   /** Waits for the end, after asking for it unless the game has ended by itself. */
   async finish({ isAsked = true } = {}): Promise<GameSession> {
     if (isAsked) await this.player.stop(this.id);
-    const finished = await eventually(async () => {
-      const object = await this.object();
-      if (!isFinished(object)) throw new Error(JSON.stringify(object.status));
-      return object;
-    }, { timeoutMs: 120_000, intervalMs: 500, what: `${this.id} to be finished` });
+    const finished = await this.#objectWhen(isFinished, "be finished");
     clearInterval(this.#keepalive);
     return finished;
   }
 
   /** Waits until the last save of a finished session is stored, be it after its end. */
   persistsSave(): Promise<GameSession> {
-    return eventually(async () => {
-      const object = await this.object();
-      if (!isConditionTrue(object.status?.conditions, "SavePersisted")) throw new Error(JSON.stringify(object.status));
-      return object;
-    }, { timeoutMs: 120_000, intervalMs: 500, what: `${this.id} to have its save stored` });
+    return this.#objectWhen(({ status }) => isConditionTrue(status?.conditions, "SavePersisted"), "have its save stored");
   }
 
   /** Ends what is left of it, whatever the test came to. */
   async discard(): Promise<void> {
     clearInterval(this.#keepalive);
     await this.player.stop(this.id).catch(() => undefined);
+  }
+
+  #objectWhen(isIt: (object: GameSession) => boolean, what: string): Promise<GameSession> {
+    return eventually(async () => {
+      const object = await this.object();
+      if (!isIt(object)) throw new Error(JSON.stringify(object.status));
+      return object;
+    }, { timeoutMs: 120_000, intervalMs: 500, what: `${this.id} to ${what}` });
   }
 
   async #kubectl(...args: string[]): Promise<string> {

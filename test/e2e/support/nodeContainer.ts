@@ -7,6 +7,14 @@ export async function runOnNode(node: string, ...command: string[]): Promise<str
   return runEngine("exec", node, ...command);
 }
 
+/** Returns the address at which the node, and the containers and pods beside it, reach what listens on this machine. Throws when it has no gateway. */
+export async function gatewayOf(node: string): Promise<string> {
+  const route = await runOnNode(node, "ip", "-4", "route", "show", "default");
+  const address = /^default via (\S+)/.exec(route)?.[1];
+  if (address === undefined) throw new Error(`The node ${node} has no gateway: ${route}`);
+  return address;
+}
+
 /** Runs the container engine with these arguments, as to pause a node, and returns its standard output. */
 export async function runEngine(...args: string[]): Promise<string> {
   engine ??= containerEngine();

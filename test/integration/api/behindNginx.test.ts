@@ -11,7 +11,7 @@ import { aGame, aPartner, aUser, type TestUser } from "../../factories/catalog.t
 import { eventually } from "../../support/clocks/eventually.ts";
 import { operatorOf, type FakeOperator } from "../../support/cluster/fakeOperator.ts";
 import { archivedGame } from "../../support/fixtures/archives.ts";
-import { installGuide } from "../../support/fixtures/installGuide.ts";
+import { guideBlocks } from "../../support/fixtures/guides.ts";
 import { TestApi } from "../../support/http/api.ts";
 import { CertificateAuthority } from "../../support/http/certificates.ts";
 import { certificateLines, Nginx, withReplaced } from "../../support/http/nginx.ts";
@@ -40,7 +40,7 @@ describe("behind Debian's nginx, as the install guide configures it", function (
     await eventually(() => api.deps.cluster.gameNodes.cache.size > 0);
     const authority = await CertificateAuthority.create();
     ca = readFileSync(authority.certificateFile, "utf8");
-    nginx = await Nginx.start(withReplaced(installGuide().find(({ language }) => language === "nginx")?.text ?? "", [
+    nginx = await Nginx.start(withReplaced(guideBlocks("install").find(({ language }) => language === "nginx")?.text ?? "", [
       [/ {2}server 192\.0\.2\.10:30080;\n {2}server 192\.0\.2\.11:30080;/, `server ${new URL(api.url).host};`],
       [/listen 443 ssl;/, `listen ${port} ssl;`],
       [/ssl_certificate .*\n\s*ssl_certificate_key .*;/, certificateLines(await authority.server("localhost", ["IP:127.0.0.1"]))],

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { expect } from "chai";
 import { parseAllDocuments } from "yaml";
 import { chartFolder } from "#test/support/chart/helmTemplate.ts";
-import { guideScript, guideSettings, installGuide } from "#test/support/fixtures/installGuide.ts";
+import { guideBlocks, guideScript, guideSettings } from "#test/support/fixtures/guides.ts";
 import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
 
 const run = promisify(execFile);
@@ -22,7 +22,7 @@ describe("docs/install.md", function () {
   after(() => rmSync(directory, { recursive: true }));
 
   /** What Helm makes of the guide's values with a way of exposure: by the guide's own commands, but for the last, which is `helm template` here. */
-  const rendered = (exposure: string): Promise<Manifest[]> => template(guideScript([`exposure ${exposure}`, "helm"], { CHART: chartFolder }));
+  const rendered = (exposure: string): Promise<Manifest[]> => template(guideScript("install", [`exposure ${exposure}`, "helm"], { CHART: chartFolder }));
 
   /** Runs the commands with `helm template` in place of the installation. */
   async function template(commands: string): Promise<Manifest[]> {
@@ -35,7 +35,7 @@ describe("docs/install.md", function () {
   const find = (manifests: Manifest[], kind: string): Manifest | undefined => manifests.find((manifest) => manifest.kind === kind && manifest.metadata.name === "joypod-api");
 
   it("has commands of known purposes alone, so that none is left unread", () => {
-    const shell = installGuide().filter(({ language }) => language === "sh");
+    const shell = guideBlocks("install").filter(({ language }) => language === "sh");
     expect(new Set(shell.map(({ purpose }) => purpose))).to.deep.equal(new Set(purposes));
     expect(guideSettings()).to.include.members(["CHART", "JOYPOD_URL", "DATABASE_URL", "S3_BUCKET", "S3_NODE_SECRET_KEY"]);
   });

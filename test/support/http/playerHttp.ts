@@ -3,6 +3,7 @@ import { Readable } from "node:stream";
 import { setTimeout } from "node:timers/promises";
 import type { Page } from "playwright-core";
 import { gameSessionEvents } from "#contracts/http/gameSessionEvents.ts";
+import type { IceServersResponse } from "#contracts/http/iceServers.ts";
 import type { GameSessionsResponse, GameSessionStatusResponse, LaunchRequest, StreamTicketResponse } from "#contracts/http/gameSessions.ts";
 import type { SavesResponse } from "#contracts/http/saves.ts";
 import type { KeptQuality } from "#contracts/http/streamQuality.ts";
@@ -83,6 +84,11 @@ export class PlayerHttp {
   /** A ticket to the session's stream. */
   streamTicket(sessionId: string, role: ViewerRole = "play"): Promise<StreamTicketResponse> {
     return this.#call("POST", "/api/game/stream-ticket", { sessionId, role });
+  }
+
+  /** Relays, with the player's credentials. */
+  iceServers(): Promise<IceServersResponse> {
+    return this.#call("GET", "/api/stream/ice-servers");
   }
 
   /** Chooses the quality of the player's streams; returns the status, as a service may have no such choice. */

@@ -1,19 +1,12 @@
 import type { Browser, Page } from "playwright-core";
 import { aUser } from "../../factories/catalog.ts";
 import { openWindow, type TestWindow } from "../browser/browser.ts";
+import { connectionPathOf, type ConnectionPath } from "../browser/connectionPath.ts";
 import { pageScript } from "../browser/pageScripts.ts";
 import { PlayPage } from "../browser/playPage.ts";
 import { sessionIdOf, signInAs } from "../browser/pages.ts";
 import { eventually } from "../clocks/eventually.ts";
 import type { PlayNetwork } from "./playNetwork.ts";
-
-/** How the packets of the page's connection go. */
-export interface ConnectionPath {
-  state: string;
-  local: string;
-  relayProtocol: string;
-  remote: string;
-}
 
 /** A player in a browser of the test network. */
 export class NetworkPlayer {
@@ -46,8 +39,8 @@ export class NetworkPlayer {
   }
 
   /** How the packets go now. */
-  async path(): Promise<ConnectionPath | undefined> {
-    return this.page.evaluate<ConnectionPath | undefined>("joypodConnection.path()");
+  path(): Promise<ConnectionPath | undefined> {
+    return connectionPathOf(this.page);
   }
 
   /** Resolves when so many more frames were shown, and returns the milliseconds that this took. */
