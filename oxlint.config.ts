@@ -33,6 +33,7 @@ export default defineConfig({
     "typescript/consistent-type-imports": "error",
     "typescript/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true, ignoreVoidOperator: true }],
     "typescript/no-unnecessary-condition": ["error", { allowConstantLoopConditions: "only-allowed-literals" }],
+    // Names and keys are sorted as strings, which is what the default does.
     "typescript/require-array-sort-compare": "off",
     "typescript/restrict-plus-operands": ["error", {
       allowAny: false, allowBoolean: false, allowNullish: false, allowNumberAndString: false, allowRegExp: false,

@@ -1,6 +1,5 @@
 import { expect } from "chai";
 import { spawn } from "node:child_process";
-import { join } from "node:path";
 import { createObjectStore } from "#node-agent/objectStore/objectStore.ts";
 import { readConfig as readAgentConfig } from "#node-agent/config.ts";
 import { objectStoreSentence } from "#s3/objectStoreFailure.ts";
@@ -10,7 +9,7 @@ import { TestApi } from "../../support/http/api.ts";
 import { ApiProcess } from "../../support/http/apiProcess.ts";
 import { CertificateAuthority } from "../../support/http/certificates.ts";
 import { freePort } from "../../support/processes/childProgram.ts";
-import { repositoryRoot } from "../../support/processes/programs.ts";
+import { joypodProgram } from "../../support/processes/controlPlaneProgram.ts";
 import { startMinio, type TestMinio } from "../../support/stores/minio.ts";
 import { createTestDatabase, startTlsPostgres, type TestDatabase, type TestServer } from "../../support/stores/postgres.ts";
 import { sharedRedis, startRedis, type TestRedis } from "../../support/stores/redis.ts";
@@ -54,7 +53,8 @@ describe("stores behind TLS", function () {
 
   /** What the chart's Job runs. */
   function migrate(env: Record<string, string>): Promise<{ code: number | null; output: string }> {
-    const child = spawn(join(repositoryRoot, "api/bin/joypod"), ["migrate", "--wait-seconds", "120"], { env: { PATH: process.env.PATH, ...env } });
+    const [program = "", ...first] = joypodProgram();
+    const child = spawn(program, [...first, "migrate", "--wait-seconds", "120"], { env: { PATH: process.env.PATH, ...env } });
     let output = "";
     for (const stream of [child.stdout, child.stderr]) stream.on("data", (text: Buffer) => output += text.toString());
     return new Promise((resolve, reject) => child.once("error", reject).once("close", (code) => resolve({ code, output })));

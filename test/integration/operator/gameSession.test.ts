@@ -40,6 +40,7 @@ describe("GameSession controller", function () {
     const { metadata: { name, namespace } } = await fixture.launch({ ttlSecondsAfterFinished: 1 });
     const writes = (): Write[] => [...fixture.joypod.writes, ...transport.writes];
     const started = await fixture.session(name, isRunning, "running session");
+    await fixture.responses();
     expect(writes().length, JSON.stringify(writes(), null, 1)).to.be.at.most(5);
     expect(started.status).to.deep.include({ phase: "Running", nodeName: fixture.nodeNames[0], address: "192.0.2.1", ports: { media: 20_000 } });
     expect(started.status).to.include({ podIp });
@@ -154,6 +155,7 @@ describe("GameSession controller", function () {
       expect(publicStatusOf(starting)).to.equal("starting");
       said.game = "running";
       const started = await fixture.session(name, isRunning, "running session");
+      await fixture.responses();
       expect(started.status?.podRef?.name).to.equal(name);
       expect(fixture.joypod.writes.length + transport.writes.length, "writes up to Ready, with one for the streamer's address").to.be.at.most(6);
       expect(started.status?.stream, "in the same write").to.deep.equal({ renderer: "software", encoder: "x264enc", codec: "H264", width: 1280, height: 720, fps: 30 });

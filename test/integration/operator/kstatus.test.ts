@@ -25,11 +25,13 @@ describe("A GameSession, as tools that wait for objects read it", function () {
     await fixture.sessions.mergePatch({ name, namespace }, { metadata: { annotations: { seen: "true" } } });
     expect(kstatusOf(await fixture.session(name, isRunning, "running session"))).to.equal("Current");
 
+    await fixture.responses();
     const writesBefore = transport.writes.length;
     await fixture.sessions.mergePatch({ name, namespace }, { spec: { expiresAt: new Date(Date.now() + 7_200_000).toISOString() } });
     const kept = await fixture.session(name, ({ metadata, status }) => metadata.generation === 2 && status?.observedGeneration === 2, "session that saw its keepalive");
     expect(kstatusOf(kept)).to.equal("Current");
     expect(kept.status?.conditions?.find(({ type }) => type === "Ready"), "what kubectl wait looks at").to.include({ status: "True", observedGeneration: 2 });
+    await fixture.responses();
     expect(transport.writes.length - writesBefore).to.equal(1);
 
     fixture.components.behaviour.isRecorderUnavailable = true;
