@@ -2,7 +2,9 @@ import type { Audit } from "../audit/audit.ts";
 import type { AuthSessions, NewAuthSession } from "../auth/authSessions.ts";
 import type { Passwords } from "../auth/passwords.ts";
 import type { SignInPlace } from "../auth/signInPlace.ts";
+import { unauthorized } from "../errors.ts";
 import type { Postgres } from "../stores/postgres.ts";
+import type { Queryable } from "../stores/queryable.ts";
 import { updatePasswordHash } from "./accountQueries.ts";
 import { requirePassword } from "./passwordRule.ts";
 
@@ -16,6 +18,8 @@ export interface OwnSignInsDeps {
 /** A player who asks from their own browser. */
 export interface Player {
   id: string;
+  /** The sign-in of that browser. */
+  authSessionId: string;
   signedInAt: Date;
   place: SignInPlace;
   address: string;
@@ -28,22 +32,34 @@ export interface ReplacedSignIns {
   endedOthers: number;
 }
 
-/** Sets the player's password and ends their sign-ins; the browser goes on with a new one. Throws what requirePassword throws. */
+/**
+ * Sets the player's password and ends their sign-ins; the browser goes on with a new one. Throws what requirePassword throws, and `unauthorized` where the browser's
+ * own sign-in has been ended meanwhile.
+ */
 export async function changeOwnPassword(deps: OwnSignInsDeps & { passwords: Passwords }, player: Player, newPassword: string): Promise<ReplacedSignIns> {
   await requirePassword(newPassword);
   const passwordHash = await deps.passwords.hash(newPassword);
   const { begun, ended } = await deps.postgres.transaction(async (transaction) => {
     await updatePasswordHash(transaction, player.id, passwordHash);
-    return deps.authSessions.replaceAll(transaction, { userId: player.id, place: player.place });
+    return replaceAll(deps, transaction, player);
   });
   return announced(deps, player, "user.passwordChanged", { begun, ended });
 }
 
-/** Ends all other sign-ins of the player. Their browser gets a new one in place of its own, which somebody may have copied. */
+/**
+ * Ends all other sign-ins of the player. Their browser gets a new one in place of its own, which somebody may have copied. Throws `unauthorized` where that has been
+ * ended meanwhile.
+ */
 export async function endOtherSignIns(deps: OwnSignInsDeps, player: Player): Promise<ReplacedSignIns> {
-  const { id: userId, place, signedInAt: startedAt } = player;
-  const replaced = await deps.postgres.transaction((transaction) => deps.authSessions.replaceAll(transaction, { userId, place, startedAt }));
+  const replaced = await deps.postgres.transaction((transaction) => replaceAll(deps, transaction, player, player.signedInAt));
   return announced(deps, player, "user.signInsEnded", replaced);
+}
+
+/** Whoever's sign-in was ended while they asked must not end those that have begun since, nor get another one. */
+async function replaceAll({ authSessions }: OwnSignInsDeps, transaction: Queryable, { id: userId, place, authSessionId }: Player, startedAt?: Date): ReturnType<AuthSessions["replaceAll"]> {
+  const replaced = await authSessions.replaceAll(transaction, { userId, place, ...(startedAt !== undefined && { startedAt }) });
+  if (!replaced.ended.includes(authSessionId)) throw unauthorized();
+  return replaced;
 }
 
 async function announced(

@@ -83,8 +83,8 @@ const endSignIns = route({
   },
 });
 
-function playerOf(ctx: AppContext, { id, signedInAt }: UserPrincipal): Player {
-  return { id, signedInAt, place: signInPlaceOf(ctx), address: ctx.ip, requestId: ctx.state.requestId };
+function playerOf(ctx: AppContext, { id, authSessionId, signedInAt }: UserPrincipal): Player {
+  return { id, authSessionId, signedInAt, place: signInPlaceOf(ctx), address: ctx.ip, requestId: ctx.state.requestId };
 }
 
 /** Routes by which players change how they sign in. */

@@ -1,18 +1,41 @@
 import { clearCookie, csrfCookieName, sessionCookieName, setCookie } from "./cookies.ts";
 import { authSessionIdOf } from "./tokens.ts";
 import type { AuthContext } from "./authDeps.ts";
+import { DomainError } from "../errors.ts";
 import type { AppContext } from "../http/appContext.ts";
 import type { NewAuthSession } from "./authSessions.ts";
 import type { UserDeps } from "./requireUser.ts";
+import { OAuthFailure } from "./oauth/oauthFailure.ts";
+import { signIn } from "./signIn.ts";
 import { signInPlaceOf } from "./signInPlace.ts";
 import type { User } from "./userQueries.ts";
 
-/** Signs the browser in. A new sign-in never continues the one that the browser had. */
-export async function beginAuthSession(ctx: AuthContext, user: User, provider: string): Promise<void> {
+/** Signs the browser in by a password. Throws what `signIn` throws. */
+export async function signInByPassword(ctx: AuthContext, { email, password }: { email: string; password: string }): Promise<void> {
+  const { deps } = ctx;
+  const credentials = { email, password, address: ctx.ip, requestId: ctx.state.requestId };
+  const { user, begun } = await signIn(deps, credentials, async (checked) => {
+    const session = await deps.authSessions.createByPassword(checked, signInPlaceOf(ctx));
+    return session === undefined ? undefined : { user: checked, begun: session };
+  });
+  await takeAuthSession(ctx, user, begun, "credentials");
+}
+
+/** Signs the browser in as a user whom a provider has identified. Throws OAuthFailure when the account was disabled, or deleted, since. */
+export async function signInByProvider(ctx: AuthContext, user: User, provider: string): Promise<void> {
+  const begun = await ctx.deps.authSessions.create(user.id, signInPlaceOf(ctx)).catch((error: unknown) => {
+    if (!(error instanceof DomainError) || error.code !== "unauthorized") throw error;
+    throw new OAuthFailure("AccessDenied", "The account was disabled, or deleted, while it was signed in to.", error, user.email);
+  });
+  await takeAuthSession(ctx, user, begun, provider);
+}
+
+/** Makes the browser go on with a sign-in that has begun, which never continues the one that it had. */
+async function takeAuthSession(ctx: AuthContext, user: User, begun: NewAuthSession, provider: string): Promise<void> {
   const { tokens, authSessions, audit } = ctx.deps;
   const before = await tokens.verify(ctx);
   if (before !== undefined) await authSessions.revoke(authSessionIdOf(before.sid));
-  giveAuthSession(ctx, user, await authSessions.create(user.id, signInPlaceOf(ctx)));
+  giveAuthSession(ctx, user, begun);
   await audit.record({
     action: "signIn.succeeded", actor: { kind: "user", id: user.id }, address: ctx.ip, requestId: ctx.state.requestId, details: { provider },
   });

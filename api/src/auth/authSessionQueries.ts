@@ -20,9 +20,26 @@ export interface AuthSessionRow {
   ipPrefix: string | null;
 }
 
-/** Stores a sign-in of the user that began then. */
-export async function insertAuthSession(db: Queryable, { id, userId, startedAt, place }: NewAuthSessionRow): Promise<void> {
-  await db.query({
+/**
+ * Stores a sign-in of the user that began then, and returns true, unless the account is disabled or deleted by now or, where `checkedHash` is named, has another
+ * password hash. A new password and a disabling change the user's row before they revoke the sign-ins that there are: the lock makes this wait for them, and them for this.
+ */
+export async function insertAuthSessionOfUnchanged(
+  db: Queryable, { id, userId, startedAt, place }: NewAuthSessionRow, checkedHash: string | undefined,
+): Promise<boolean> {
+  const { rowCount } = await db.query({
+    name: "authSession.begin",
+    text: `INSERT INTO auth_sessions (id, user_id, created_at, device, ip_prefix)
+           SELECT $1::text, u.id, $3::timestamptz, $4::text, $5::text FROM users u
+           WHERE u.id = $2 AND u.disabled_at IS NULL AND ($6::text IS NULL OR u.password_hash = $6) FOR SHARE`,
+    values: [id, userId, startedAt, place?.device ?? null, place?.ipPrefix ?? null, checkedHash ?? null],
+  });
+  return rowCount === 1;
+}
+
+/** Stores a sign-in of the user that began then, in the place of others that the transaction revokes. */
+export async function insertAuthSession(transaction: Queryable, { id, userId, startedAt, place }: NewAuthSessionRow): Promise<void> {
+  await transaction.query({
     name: "authSession.create",
     text: "INSERT INTO auth_sessions (id, user_id, created_at, device, ip_prefix) VALUES ($1, $2, $3, $4, $5)",
     values: [id, userId, startedAt, place?.device ?? null, place?.ipPrefix ?? null],

@@ -1,16 +1,18 @@
 import type { Clock } from "#runtime/clock.ts";
 import type { Postgres } from "../stores/postgres.ts";
+import { unauthorized } from "../errors.ts";
 import { redisUnavailable, type RateLimitName, type RateLimitOutcome, type RateLimits } from "../http/rateLimits.ts";
 import type { DatabaseOutages } from "../stores/databaseOutages.ts";
 import type { Queryable } from "../stores/queryable.ts";
 import type { Redis } from "../stores/redis.ts";
 import { announceRevoked, authSessionCacheKey, revoked } from "./revocations.ts";
 import {
-  findAuthSessions, insertAuthSession, updateAuthSessionRevoked, updateAuthSessionSeen, updateAuthSessionsRevoked, updateOwnAuthSessionRevoked,
-  type AuthSessionRow,
+  findAuthSessions, insertAuthSession, insertAuthSessionOfUnchanged, updateAuthSessionRevoked, updateAuthSessionSeen, updateAuthSessionsRevoked,
+  updateOwnAuthSessionRevoked, type AuthSessionRow, type NewAuthSessionRow,
 } from "./authSessionQueries.ts";
 import type { SignInPlace } from "./signInPlace.ts";
 import { authSessionIdOf, createSid } from "./tokens.ts";
+import type { CheckedUser } from "./userQueries.ts";
 
 /** For so long the cache is believed without asking the database. */
 const cacheSeconds = 60;
@@ -77,9 +79,19 @@ export class AuthSessions {
     this.#absoluteLifetimeSeconds = absoluteLifetimeSeconds;
   }
 
-  /** Begins a sign-in, at `place` if that is known. */
-  create(userId: string, place?: SignInPlace): Promise<NewAuthSession> {
-    return this.#begin(this.#postgres.pool, { userId, place, startedAt: this.#clock.now() });
+  /** Begins a sign-in, at `place` if that is known. Throws unauthorized for an account that is disabled, or deleted. */
+  async create(userId: string, place?: SignInPlace): Promise<NewAuthSession> {
+    const begun = await this.#beginOfUnchanged(userId, place, undefined);
+    if (begun === undefined) throw unauthorized();
+    return begun;
+  }
+
+  /**
+   * Begins a sign-in by a password that was right. Returns undefined when the account has another password hash by now, or is disabled, or deleted:
+   * what ended all its sign-ins meanwhile must end this one, too.
+   */
+  createByPassword({ id, passwordHash }: Pick<CheckedUser, "id" | "passwordHash">, place: SignInPlace): Promise<NewAuthSession | undefined> {
+    return this.#beginOfUnchanged(id, place, passwordHash);
   }
 
   /**
@@ -90,7 +102,9 @@ export class AuthSessions {
     transaction: Queryable, { userId, place, startedAt = this.#clock.now() }: { userId: string; place: SignInPlace; startedAt?: Date },
   ): Promise<{ begun: NewAuthSession; ended: string[] }> {
     const ended = await updateAuthSessionsRevoked(transaction, userId);
-    return { begun: await this.#begin(transaction, { userId, place, startedAt }), ended };
+    const { row, begun } = this.#newAuthSession({ userId, place, startedAt });
+    await insertAuthSession(transaction, row);
+    return { begun, ended };
   }
 
   /** Returns the user's sign-ins that a browser can still come with, the one used last first. */
@@ -135,6 +149,15 @@ export class AuthSessions {
     if (again.gate === revoked) return undefined;
     if (isCounted) return this.#admission(startedAt, counted.outcomes);
     return this.#admission(startedAt, again.gate === redisUnavailable ? await this.#rateLimits.consumeHere(limits, userId) : again.outcomes);
+  }
+
+  /**
+   * Whether an admitted sign-in has ended since, as far as this process and Redis know: every end is announced there. The database is not asked, so that
+   * who is done already waits for Redis at most; when that is unavailable the sign-in counts as going on.
+   */
+  async hasEnded(id: string): Promise<boolean> {
+    if (this.#revokedHere.has(id)) return true;
+    return this.#redis.get(authSessionCacheKey(id)).then((value) => value === revoked, () => false);
   }
 
   /**
@@ -199,10 +222,14 @@ export class AuthSessions {
     return new Date((Math.floor(startedAtSeconds) + this.#absoluteLifetimeSeconds) * 1000);
   }
 
-  async #begin(db: Queryable, { userId, place, startedAt }: { userId: string; place: SignInPlace | undefined; startedAt: Date }): Promise<NewAuthSession> {
+  async #beginOfUnchanged(userId: string, place: SignInPlace | undefined, checkedHash: string | undefined): Promise<NewAuthSession | undefined> {
+    const { row, begun } = this.#newAuthSession({ userId, place, startedAt: this.#clock.now() });
+    return await insertAuthSessionOfUnchanged(this.#postgres.pool, row, checkedHash) ? begun : undefined;
+  }
+
+  #newAuthSession(of: Omit<NewAuthSessionRow, "id">): { row: NewAuthSessionRow; begun: NewAuthSession } {
     const sid = createSid();
-    await insertAuthSession(db, { id: authSessionIdOf(sid), userId, startedAt, place });
-    return { sid, endsAt: this.#endOf(startedAt.getTime() / 1000) };
+    return { row: { ...of, id: authSessionIdOf(sid) }, begun: { sid, endsAt: this.#endOf(of.startedAt.getTime() / 1000) } };
   }
 
   /** Makes every process refuse sign-ins that the database calls revoked. */

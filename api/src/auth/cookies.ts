@@ -50,6 +50,15 @@ export function clearCookie(ctx: CookieContext, name: string): void {
   replaceCookie(ctx, name, `${name}=; Path=/; HttpOnly; SameSite=Lax${secure}; Max-Age=0`);
 }
 
+/** Leaves a cookie with this value out of the response again; another one of its name that has taken its place stays. */
+export function withdrawCookie(ctx: AppContext, name: string, value: string): void {
+  const present = ctx.res.getHeader("Set-Cookie");
+  if (!Array.isArray(present)) return;
+  const others = present.filter((cookie) => !cookie.startsWith(`${name}=${value};`));
+  if (others.length === 0) ctx.res.removeHeader("Set-Cookie");
+  else ctx.res.setHeader("Set-Cookie", others);
+}
+
 /** Replaces an earlier Set-Cookie of the same name: signing out also undoes the renewal of the same request. */
 function replaceCookie(ctx: AppContext, name: string, cookie: string): void {
   const present = ctx.res.getHeader("Set-Cookie");

@@ -9,6 +9,8 @@ interface Subject {
   lockedAt: number;
   lockedUntil: number;
   lockedBy: string | undefined;
+  /** The last success at another process that this one knows of. */
+  succeededAt: number;
   seenAt: number;
 }
 
@@ -60,6 +62,25 @@ export class LocalLockout {
     subject.lockedBy = undefined;
   }
 
+  /**
+   * Notes that a password was right at another process, as `attempt` has found out, which began after that. Failures, level and a lock up to that
+   * moment are forgotten; the attempt itself counts on, and locks only if there are enough failures without those.
+   */
+  succeedElsewhere(name: string, attempt: string, at: number): void {
+    const subject = this.#subjects.get(name);
+    if (subject === undefined || at <= subject.succeededAt) return;
+    subject.succeededAt = at;
+    for (const [id, failedAt] of subject.failures) {
+      if (failedAt <= at && id !== attempt) subject.failures.delete(id);
+    }
+    const isLockedSince = subject.lockedAt > at && (subject.lockedBy !== attempt || subject.failures.size >= this.#rules.failures);
+    if (isLockedSince) return;
+    subject.level = 0;
+    subject.lockedAt = -1;
+    subject.lockedUntil = 0;
+    subject.lockedBy = undefined;
+  }
+
   /** Forgets a subject's failures after a right password. */
   forget(name: string): void {
     this.#subjects.delete(name);
@@ -90,5 +111,8 @@ export class LocalLockout {
 }
 
 function newSubject(now: number): Subject {
-  return { failures: new Map<string, number>(), undecided: new Map<string, number>(), level: 0, lockedAt: -1, lockedUntil: 0, lockedBy: undefined, seenAt: now };
+  return {
+    failures: new Map<string, number>(), undecided: new Map<string, number>(),
+    level: 0, lockedAt: -1, lockedUntil: 0, lockedBy: undefined, succeededAt: -1, seenAt: now,
+  };
 }

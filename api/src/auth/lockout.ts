@@ -34,7 +34,7 @@ const rules: LockoutRules = {
 /**
  * Locks an e-mail address after too many failures. An attempt is counted as a failure before the password is checked, so
  * that many at once get no more checks than one after another; who finds only such attempts in the way waits for them. Failures are counted in Redis for all replicas, and in this process as well:
- * when Redis is unavailable or was emptied, the locks that this process knows of stay.
+ * when Redis is unavailable or was emptied, the locks that this process knows of stay. A success leaves its moment in Redis, where each process that counts an attempt learns of it.
  */
 export class Lockout {
   readonly #redis: Redis;
@@ -74,10 +74,11 @@ export class Lockout {
       this.#turns.call(email);
     };
     const key = keyOf(subject);
+    const succeed = (): Promise<unknown> => this.#redis.eval(succeedScript, 2, key, successKeyOf(subject), this.#clock.now().getTime(), rules.memoryMs);
     return {
       isAllowed: true,
       failed: reporting(() => this.#local.fail(subject, attempt), () => this.#redis.hdel(key, `u:${attempt}`)),
-      succeeded: reporting(() => this.#local.forget(subject), () => this.#redis.del(key)),
+      succeeded: reporting(() => this.#local.forget(subject), succeed),
       notMade: reporting(() => this.#local.takeBack(subject, attempt), () => this.#redis.eval(takeBackScript, 1, key, attempt)),
     };
   }
@@ -85,7 +86,10 @@ export class Lockout {
   async #beginShared(subject: string, attempt: string, now: number): Promise<number | undefined> {
     try {
       const { failures, windowMs, memoryMs, undecidedMs, lockMs } = rules;
-      const lockedMs = Number(await this.#redis.eval(beginScript, 1, keyOf(subject), attempt, now, failures, windowMs, memoryMs, undecidedMs, ...lockMs));
+      const bounds = [failures, windowMs, memoryMs, undecidedMs, ...lockMs];
+      const reply = await this.#redis.eval(beginScript, 2, keyOf(subject), successKeyOf(subject), attempt, now, ...bounds);
+      const [lockedMs, succeededAt] = reply as [number, number];
+      this.#local.succeedElsewhere(subject, attempt, succeededAt);
       return lockedMs < 0 ? undefined : lockedMs;
     } catch {
       return 0; // Redis is unavailable: only this process counts.
@@ -97,14 +101,20 @@ function keyOf(subject: string): string {
   return `joypod:lockout:${subject}`;
 }
 
+/** The key of the moment of the last success, by which the other processes learn that their own counts are out of date. */
+function successKeyOf(subject: string): string {
+  return `joypod:signInSuccess:${subject}`;
+}
+
 /**
  * One hash per subject: `level`, `lockedAt`, `lockedUntil`, `lockedBy`, `f:<attempt>` = time of each counted failure, and `u:<attempt>` = the
- * same of each attempt that is still undecided. Returns for how many milliseconds the subject is still locked, 0 when this attempt may be
- * made, -1 when that depends on undecided ones. Same rules as LocalLockout.
+ * same of each attempt that is still undecided. Returns two numbers: for how many milliseconds the subject is still locked, 0 when this attempt
+ * may be made, -1 when that depends on undecided ones; and when a password was last right, -1 when that is not known. Same rules as LocalLockout.
  */
 const beginScript = `
 local key, attempt, now, failures, window = KEYS[1], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local memory, undecided = tonumber(ARGV[5]), tonumber(ARGV[6])
+local succeededAt = tonumber(redis.call('GET', KEYS[2]) or '') or -1
 local lockedUntil = tonumber(redis.call('HGET', key, 'lockedUntil') or '0')
 local lockedAt = tonumber(redis.call('HGET', key, 'lockedAt') or '-1')
 local count, waiting = 0, false
@@ -118,8 +128,8 @@ for i = 1, #all, 2 do
   end
 end
 if lockedUntil > now then
-  if waiting then return -1 end
-  return lockedUntil - now
+  if waiting then return { -1, succeededAt } end
+  return { lockedUntil - now, succeededAt }
 end
 redis.call('HSET', key, 'f:' .. attempt, now, 'u:' .. attempt, now)
 if count + 1 >= failures then
@@ -129,6 +139,12 @@ if count + 1 >= failures then
   redis.call('HSET', key, 'lockedAt', now, 'lockedUntil', now + lock, 'lockedBy', attempt)
 end
 redis.call('PEXPIRE', key, memory)
+return { 0, succeededAt }`;
+
+/** The failures go first: a Redis whose memory is full may not take the moment. */
+const succeedScript = `
+redis.call('DEL', KEYS[1])
+redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
 return 0`;
 
 const takeBackScript = `

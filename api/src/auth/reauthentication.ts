@@ -28,7 +28,8 @@ export async function requireReauthentication(ctx: AppContext<ReauthenticationDe
   const account = await findUserById(postgres.prisma, user.id);
   if (account === undefined) throw unauthorized();
   try {
-    await signIn(ctx.deps, { email: account.email, password: currentPassword, address: ctx.ip, requestId: ctx.state.requestId });
+    const credentials = { email: account.email, password: currentPassword, address: ctx.ip, requestId: ctx.state.requestId };
+    await signIn(ctx.deps, credentials, (checked) => Promise.resolve({ user: checked }));
   } catch (error) {
     if (!(error instanceof DomainError) || error.code !== "invalid_credentials") throw error;
     throw reauthenticationRequired("That is not the password of this account.");

@@ -1,6 +1,6 @@
 import type { AuthSessions } from "./authSessions.ts";
 import { authSessionIdOf, type Tokens } from "./tokens.ts";
-import { clearCookie, sessionCookieName, setCookie } from "./cookies.ts";
+import { clearCookie, sessionCookieName, setCookie, withdrawCookie } from "./cookies.ts";
 import { signInPlaceOf } from "./signInPlace.ts";
 import { unauthorized } from "../errors.ts";
 import type { AppContext, HttpDeps } from "../http/appContext.ts";
@@ -43,9 +43,40 @@ export interface SignedIn {
   outcomes: RateLimitOutcome[];
 }
 
+/** The renewal that a response carries. */
+interface Renewal {
+  authSessionId: string;
+  token: string;
+  admittedMs: number;
+}
+
+const renewals = new WeakMap<AppContext, Renewal>();
+/** So soon after its admission a request is not looked at again: that would cost each of them one more question to Redis. */
+const quickMs = 1_000;
+
+/**
+ * Does a request's work, and takes the renewal of its cookie back when that took long and the sign-in has ended meanwhile. The browser may have
+ * another sign-in by then, as after a new password: the cookie of the old one would take its place, and the player would be signed out.
+ */
+export async function renewingWhileValid(ctx: AppContext<UserDeps>, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } finally {
+    await withdrawRenewalOfEnded(ctx);
+  }
+}
+
+async function withdrawRenewalOfEnded(ctx: AppContext<UserDeps>): Promise<void> {
+  const { config, clock, authSessions } = ctx.deps;
+  const renewal = renewals.get(ctx);
+  if (renewal === undefined || clock.monotonicMs() - renewal.admittedMs <= quickMs) return;
+  // The server may have sent a response of its own meanwhile, to a client that was too slow.
+  if (await authSessions.hasEnded(renewal.authSessionId) && !ctx.headerSent) withdrawCookie(ctx, sessionCookieName(config), renewal.token);
+}
+
 /** The same where nobody need be signed in. */
 export async function findUser(ctx: AppContext<UserDeps>, limits: readonly RateLimitName[] = []): Promise<SignedIn | undefined> {
-  const { config, tokens, authSessions } = ctx.deps;
+  const { config, clock, tokens, authSessions } = ctx.deps;
   const cookie = sessionCookieName(config);
   // Nobody to look for, and no cookie to clear.
   if (ctx.cookies.get(cookie) === undefined) return undefined;
@@ -58,6 +89,7 @@ export async function findUser(ctx: AppContext<UserDeps>, limits: readonly RateL
   }
   const { token, expiresAt } = tokens.issue(claims, admission.endsAt);
   setCookie(ctx, cookie, token, expiresAt);
+  renewals.set(ctx, { authSessionId, token, admittedMs: clock.monotonicMs() });
   const user = { id: claims.sub, name: claims.name, email: claims.email, authSessionId, signedInAt: admission.startedAt };
   ctx.state.principal = { kind: "user", id: user.id };
   return { user, expiresAt, outcomes: admission.outcomes };

@@ -5,7 +5,6 @@ import {
 import { limits } from "#contracts/limits.ts";
 import { callbackUrlOf } from "./callbackUrl.ts";
 import { clearCookie, sessionCookieName } from "./cookies.ts";
-import { signIn } from "./signIn.ts";
 import { findUser } from "./requireUser.ts";
 import { presentAuthProviders } from "./presentProviders.ts";
 import { presentAuthSession } from "./presentSession.ts";
@@ -14,7 +13,7 @@ import { empty, json, redirect } from "../http/responses.ts";
 import { publicRouteFor } from "../http/route.ts";
 import { findUserById } from "./userQueries.ts";
 import { respondToForm, respondWithUrl, formRoute, requireCsrf } from "./authResponse.ts";
-import { beginAuthSession, csrfTokenFor, endAuthSession } from "./authSession.ts";
+import { csrfTokenFor, endAuthSession, signInByPassword } from "./authSession.ts";
 
 const route = publicRouteFor<AuthDeps>();
 
@@ -92,8 +91,7 @@ const credentials = route({
   errors: ["invalid_credentials", "csrf", "locked", "unavailable"],
   handle: async ({ ctx, deps, query, body: form }) => {
     await respondToForm(ctx, form, async (isJson) => {
-      const user = await signIn(deps, { ...form, address: ctx.ip, requestId: ctx.state.requestId });
-      await beginAuthSession(ctx, user, "credentials");
+      await signInByPassword(ctx, form);
       respondWithUrl(ctx, isJson, callbackUrlOf(form.callbackUrl ?? query.callbackUrl, deps.config));
     });
   },

@@ -4,12 +4,12 @@ import { accountHashOf } from "./accountHash.ts";
 import { isEmail, normalizeEmail } from "./email.ts";
 import type { Attempt, Locked, Lockout } from "./lockout.ts";
 import type { Passwords } from "./passwords.ts";
-import type { SignInQueue } from "./signInQueue.ts";
+import { tooManySignIns, type SignInQueue } from "./signInQueue.ts";
 import { DomainError, rateLimited } from "../errors.ts";
 import type { RateLimits } from "../http/rateLimits.ts";
 import type { Metrics } from "../metrics.ts";
 import type { Postgres } from "../stores/postgres.ts";
-import { findUserByEmail, updateUnchangedPasswordHash, type User, type UserWithPassword } from "./userQueries.ts";
+import { findUserByEmail, updateUnchangedPasswordHash, type CheckedUser } from "./userQueries.ts";
 
 /** What a sign-in by password needs. */
 export interface SignInDeps {
@@ -33,31 +33,42 @@ export interface Credentials {
   requestId: string;
 }
 
+/** What a right password leads to. */
+export interface SignedInUser {
+  user: CheckedUser;
+}
+
+type Begin<T extends SignedInUser> = (user: CheckedUser) => Promise<T | undefined>;
+
+/** How often one attempt checks an account that changes each time, before it gives up. */
+const checksMax = 3;
+
 /**
- * Returns the user with this e-mail address and password. Throws `invalid_credentials` (an unknown address and a wrong password look alike
- * and take equally long), `locked` after too many failures of the e-mail address, `rate_limited` after too many from one network.
+ * Finds the user with this e-mail address and password, and returns what `begin` makes of it; that returns undefined when the account was changed
+ * since the password was checked. Throws `invalid_credentials` (an unknown address and a wrong password look alike and take equally long),
+ * `locked` after too many failures of the e-mail address, `rate_limited` after too many from one network.
  */
-export async function signIn(deps: SignInDeps, credentials: Credentials): Promise<User> {
+export async function signIn<T extends SignedInUser>(deps: SignInDeps, credentials: Credentials, begin: Begin<T>): Promise<T> {
   const { rateLimits, metrics, audit } = deps;
   const { password, address } = credentials;
   const email = normalizeEmail(credentials.email);
   const place = rateLimits.addressKey(address);
   const attempt = await beginAttempt(deps, email, place, credentials);
-  let user: UserWithPassword | undefined;
+  let begun: T | undefined;
   try {
-    user = await checkedUser(deps, email, password);
+    begun = await beginChecked(deps, email, password, begin);
   } catch (error) {
     await Promise.all([attempt.notMade(), rateLimits.giveBack("signInFailures", place)]);
     throw error;
   }
-  if (user === undefined) {
+  if (begun === undefined) {
     metrics.signInDone("failed");
     await Promise.all([attempt.failed(), audit.record({ action: "signIn.failed", ...accountEvent(deps, credentials) })]);
     throw new DomainError("invalid_credentials", { message: "That e-mail and password do not match an account." });
   }
   await Promise.all([attempt.succeeded(), rateLimits.giveBack("signInFailures", place)]);
   metrics.signInDone("succeeded");
-  return user;
+  return begun;
 }
 
 /** Counts the attempt by network and by e-mail address and returns the permission to check one password; it may have to wait for others. */
@@ -100,11 +111,32 @@ function accountEvent({ config }: SignInDeps, { email, address, requestId }: Cre
   return { actor: { kind: "anonymous" }, subject: { kind: "account", id }, address, requestId };
 }
 
-async function checkedUser(deps: SignInDeps, email: string, password: string): Promise<UserWithPassword | undefined> {
+/**
+ * Returns what `begin` makes of the user with this password; undefined when it is nobody's. An account that changes meanwhile is checked
+ * anew: after a new password this one is wrong, and after a new hash of the same one, by another sign-in at the same time, it is still right.
+ */
+async function beginChecked<T extends SignedInUser>(deps: SignInDeps, email: string, password: string, begin: Begin<T>): Promise<T | undefined> {
+  for (let checks = 0; checks < checksMax; checks += 1) {
+    const checked = await checkedUser(deps, email, password);
+    if (checked === undefined) return undefined;
+    const user = checked.shouldRehash ? await rehashed(deps, checked.user, password) : checked.user;
+    const begun = user === undefined ? undefined : await begin(user);
+    if (begun !== undefined) return begun;
+  }
+  throw tooManySignIns();
+}
+
+async function checkedUser(deps: SignInDeps, email: string, password: string): Promise<{ user: CheckedUser; shouldRehash: boolean } | undefined> {
   const isPossible = isEmail(email) && password.length <= limits.auth.passwordMaxLength;
   const user = isPossible ? await deps.signInQueue.run(() => findUserByEmail(deps.postgres.pool, email)) : undefined;
-  const { isEqual, shouldRehash } = await deps.passwords.check(password.slice(0, limits.auth.passwordMaxLength), user?.passwordHash ?? null);
-  if (!isEqual || user === undefined || user.isDisabled) return undefined;
-  if (shouldRehash) await updateUnchangedPasswordHash(deps.postgres.prisma, user, await deps.passwords.hash(password));
-  return user;
+  const passwordHash = user?.passwordHash ?? null;
+  const { isEqual, shouldRehash } = await deps.passwords.check(password.slice(0, limits.auth.passwordMaxLength), passwordHash);
+  if (!isEqual || user === undefined || user.isDisabled || passwordHash === null) return undefined;
+  return { user: { ...user, passwordHash }, shouldRehash };
+}
+
+/** Replaces the hash that was checked by one of our own, and returns the user with that; undefined when the account has another one by now. */
+async function rehashed({ passwords, postgres }: SignInDeps, user: CheckedUser, password: string): Promise<CheckedUser | undefined> {
+  const passwordHash = await passwords.hash(password);
+  return await updateUnchangedPasswordHash(postgres.prisma, user, passwordHash) ? { ...user, passwordHash } : undefined;
 }

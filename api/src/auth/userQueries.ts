@@ -15,6 +15,11 @@ export interface UserWithPassword extends User {
   isDisabled: boolean;
 }
 
+/** A user whose password was right, with the stored hash that it was right for. */
+export interface CheckedUser extends User {
+  passwordHash: string;
+}
+
 const columns = { id: true, email: true, name: true, image: true } as const;
 
 /** Returns the user of a normalised e-mail address, also a disabled one; undefined when there is none. */
@@ -32,7 +37,8 @@ export async function findUserById(prisma: PrismaClient, id: string): Promise<Us
   return await prisma.user.findFirst({ where: { id, disabledAt: null }, select: columns }) ?? undefined;
 }
 
-/** Replaces the user's password hash, unless it was changed since the user was read. */
-export async function updateUnchangedPasswordHash(prisma: PrismaClient, user: UserWithPassword, passwordHash: string): Promise<void> {
-  await prisma.user.updateMany({ where: { id: user.id, passwordHash: user.passwordHash }, data: { passwordHash } });
+/** Replaces the user's password hash, unless it was changed since the user was read; returns whether it did. */
+export async function updateUnchangedPasswordHash(prisma: PrismaClient, user: CheckedUser, passwordHash: string): Promise<boolean> {
+  const { count } = await prisma.user.updateMany({ where: { id: user.id, passwordHash: user.passwordHash }, data: { passwordHash } });
+  return count === 1;
 }

@@ -1,7 +1,7 @@
 import type { Access } from "../http/access.ts";
 import { isTrustedOrigin, requireTrustedOrigin } from "../http/requireTrustedOrigin.ts";
 import { toRoute, type Definition, type Route } from "../http/route.ts";
-import { requireUser, type UserDeps, type UserPrincipal } from "./requireUser.ts";
+import { renewingWhileValid, requireUser, type UserDeps, type UserPrincipal } from "./requireUser.ts";
 
 /** What handlers get of the signed-in player. */
 interface UserCaller {
@@ -22,5 +22,13 @@ export const userAccess: Access<UserDeps, UserCaller> = {
 
 /** Returns a function that makes routes for signed-in players, and whose handlers use `D`. */
 export function userRouteFor<D>() {
-  return <Params, Query, Body>(definition: Definition<D & UserDeps, UserCaller, Params, Query, Body>): Route<D & UserDeps> => toRoute(userAccess, definition);
+  return <Params, Query, Body>(definition: Definition<D & UserDeps, UserCaller, Params, Query, Body>): Route<D & UserDeps> => {
+    const route: Route<D & UserDeps> = toRoute(userAccess, definition);
+    return withValidRenewal(route);
+  };
+}
+
+/** The same route; a response that comes late renews the cookie only if its sign-in still goes on. */
+export function withValidRenewal<D extends UserDeps>(route: Route<D>): Route<D> {
+  return { ...route, handle: (ctx) => renewingWhileValid(ctx, () => route.handle(ctx)) };
 }

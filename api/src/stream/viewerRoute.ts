@@ -1,7 +1,7 @@
 import { bearerTicket } from "#contracts/streamTicket.ts";
 import type { StreamGrant, StreamTickets } from "../auth/streamTickets.ts";
 import type { UserDeps } from "../auth/requireUser.ts";
-import { userAccess } from "../auth/userRoute.ts";
+import { userAccess, withValidRenewal } from "../auth/userRoute.ts";
 import { forbidden } from "../errors.ts";
 import type { Access } from "../http/access.ts";
 import type { AppContext } from "../http/appContext.ts";
@@ -54,5 +54,8 @@ export function readTicketOf(ctx: AppContext<ViewerDeps>): StreamGrant | undefin
 
 /** Returns a function that makes routes for players and holders of tickets, and whose handlers use `D`. */
 export function viewerRouteFor<D>() {
-  return <Params, Query, Body>(definition: Definition<D & ViewerDeps, ViewerCaller, Params, Query, Body>): Route<D & ViewerDeps> => toRoute(viewerAccess, definition);
+  return <Params, Query, Body>(definition: Definition<D & ViewerDeps, ViewerCaller, Params, Query, Body>): Route<D & ViewerDeps> => {
+    const route: Route<D & ViewerDeps> = toRoute(viewerAccess, definition);
+    return withValidRenewal(route);
+  };
 }

@@ -10,13 +10,13 @@ import { notFound, unavailable } from "../../errors.ts";
 import { findSignInMethods } from "../identityQueries.ts";
 import { isSameIssuer } from "../issuer.ts";
 import { isRecentSignIn, requireReauthentication } from "../reauthentication.ts";
-import { findUser, type UserPrincipal } from "../requireUser.ts";
+import { findUser, renewingWhileValid, type UserPrincipal } from "../requireUser.ts";
 import { json, redirect } from "../../http/responses.ts";
 import { HttpError } from "../../http/httpError.ts";
 import { publicRouteFor } from "../../http/route.ts";
 import type { AuthContext, AuthDeps } from "../authDeps.ts";
 import { respondToForm, respondWithUrl, formRoute } from "../authResponse.ts";
-import { beginAuthSession } from "../authSession.ts";
+import { signInByProvider } from "../authSession.ts";
 
 const route = publicRouteFor<AuthDeps>();
 const credentials = "credentials";
@@ -38,12 +38,13 @@ const startSignIn = route({
   },
   errors: ["csrf", "not_found", "reauthentication_required", "locked", "unavailable"],
   handle: async ({ ctx, deps, params, body: form }) => {
-    await respondToForm(ctx, form, async (isJson) => {
+    // A provider may take seconds to tell its addresses.
+    await renewingWhileValid(ctx, () => respondToForm(ctx, form, async (isJson) => {
       const query = new URLSearchParams(ctx.querystring);
       const callbackUrl = callbackUrlOf(form.callbackUrl ?? query.get("callbackUrl") ?? undefined, deps.config);
       if (params.provider === credentials) respondWithUrl(ctx, isJson, signInPageUrl(deps.config, { callbackUrl }));
       else respondWithUrl(ctx, isJson, await begin(ctx, providerOf(ctx, params.provider), { callbackUrl, query, currentPassword: form.currentPassword }));
-    });
+    }));
   },
 });
 
@@ -125,7 +126,7 @@ async function finish(ctx: AuthContext, providerId: string): Promise<string> {
   const linkTo = await linkTargetOf(ctx, transaction);
   const { mayLink = false } = transaction;
   const user = await signInWithIdentity(ctx.deps, { provider, profile, linkTo, mayLink, address: ctx.ip, requestId: ctx.state.requestId });
-  await beginAuthSession(ctx, user, provider.id);
+  await signInByProvider(ctx, user, provider.id);
   metrics.signInDone("succeeded");
   return callbackUrl;
 }

@@ -17,9 +17,9 @@ const limitHeaders: readonly HeaderName[] = ["RateLimit-Policy", "RateLimit"];
 
 /** Returns the headers of a response that is no error response. */
 export function successHeaders(route: Route, { headers, optionalHeaders }: RouteResponse): HeaderSet {
-  const required = [...everywhere, ...headers, ...limitsOf(route), ...route.access === "user" ? ["Set-Cookie"] as const : []];
-  const cookie: HeaderName[] = route.access === "viewer" ? ["Set-Cookie"] : [];
-  return headerSet(required, [...optionalHeaders, ...cookie]);
+  // A cookie whose sign-in has ended while the request was worked on is not renewed.
+  const cookie: HeaderName[] = route.access === "user" || route.access === "viewer" ? ["Set-Cookie"] : [];
+  return headerSet([...everywhere, ...headers, ...limitsOf(route)], [...optionalHeaders, ...cookie]);
 }
 
 /** Returns the headers of an error response: what is decided before the caller is known, or before requests are counted, carries less. */

@@ -139,18 +139,49 @@ describe("parallel attempts from many networks", () => {
 });
 
 describe("right passwords at two replicas", () => {
-  it("wait for each other", async () => {
-    const api = await TestApi.start();
-    const replica = await TestApi.start({ database: api.database, redisUrl: api.deps.config.redis.url });
-    try {
-      const user = await aUser(api.deps);
-      for (let attempt = 0; attempt < 4; attempt += 1) await postSignIn(api.anonymous(), { ...user, password: "wrong" });
-      const responses = await Promise.all(Array.from({ length: 12 }, (_, index) => postSignIn(api.anonymous(index % 2 === 0 ? api : replica), user)));
-      expect(responses.map(({ status }) => status)).to.deep.equal(Array<number>(12).fill(200));
-    } finally {
-      await replica.stop();
-      await api.stop();
+  let api: TestApi;
+  let replica: TestApi;
+  let user: TestUser;
+
+  before(async () => {
+    api = await TestApi.start();
+    replica = await TestApi.start({ database: api.database, redisUrl: api.deps.config.redis.url });
+  });
+  after(async () => {
+    await replica.stop();
+    await api.stop();
+  });
+  beforeEach(async () => {
+    await api.deps.redis.flushdb();
+    user = await aUser(api.deps);
+  });
+
+  async function fail(times: number): Promise<void> {
+    for (let attempt = 0; attempt < times; attempt += 1) {
+      expectErrorResponse(await postSignIn(api.anonymous(), { ...user, password: "wrong" }), 401, "invalid_credentials");
     }
+  }
+
+  it("wait for each other", async () => {
+    await fail(4);
+    const responses = await Promise.all(Array.from({ length: 12 }, (_, index) => postSignIn(api.anonymous(index % 2 === 0 ? api : replica), user)));
+    expect(responses.map(({ status }) => status)).to.deep.equal(Array<number>(12).fill(200));
+  });
+
+  it("make each of them forget the failures that the other one has counted", async () => {
+    await fail(4);
+    expect((await postSignIn(api.anonymous(replica), user)).status).to.equal(200);
+    await fail(1);
+    expect((await postSignIn(api.anonymous(), user)).status).to.equal(200);
+  });
+
+  it("do not make either of them forget the failures that come afterwards", async () => {
+    await fail(4);
+    expect((await postSignIn(api.anonymous(replica), user)).status).to.equal(200);
+    await fail(5);
+    // The process's own count has to hold by itself.
+    await api.deps.redis.flushdb();
+    expectErrorResponse(await postSignIn(api.anonymous(), user), 429, "locked");
   });
 });
 

@@ -88,9 +88,11 @@ describe("sign-in", () => {
 
   it("refuses a disabled account, and ends its session", async () => {
     const disabled = await aUser(api.deps);
+    const browser = api.as(disabled);
+    expect((await browser.get("/api/auth/session")).json()).to.have.property("user");
     await api.deps.postgres.prisma.user.update({ where: { id: disabled.id }, data: { disabledAt: new Date() } });
     expectErrorResponse(await postSignIn(api.anonymous(), disabled), 401, "invalid_credentials");
-    const browser = api.as(disabled);
+    await api.deps.redis.flushdb(); // The database is asked for the sign-in again.
     expect((await browser.get("/api/auth/session")).json()).to.deep.equal({});
     expect(browser.cookies.has(cookieName)).to.be.false;
   });

@@ -70,6 +70,38 @@ describe("LocalLockout", () => {
     expect([begin(0), begin(0)]).to.deep.equal([0, 0]);
   });
 
+  it("forgets what came before a success elsewhere, its level and its lock included, but not the attempt that has found out", () => {
+    for (const now of [0, 0, 0]) begin(now);
+    expect(begin(1)).to.equal(99);
+    for (const now of [100, 100]) begin(now);
+    expect(lockout.begin("a", "last", 120), "and locks here").to.equal(0);
+    lockout.succeedElsewhere("a", "last", 110);
+    lockout.fail("a", "last");
+    expect([begin(130), begin(130), begin(130)], "two more failures lock, for as long as at first").to.deep.equal([0, 0, 100]);
+  });
+
+  it("stays locked by enough failures since a success elsewhere", () => {
+    begin(0);
+    for (const now of [20, 20]) begin(now);
+    lockout.succeedElsewhere("a", "of another replica", 10);
+    expect(begin(21), "locked by an earlier attempt").to.equal(99);
+    for (const now of [130, 130]) begin(now);
+    lockout.begin("a", "last", 130);
+    lockout.succeedElsewhere("a", "last", 125);
+    lockout.fail("a", "last");
+    expect(begin(131), "locked by the attempt that has found out").to.be.above(0);
+  });
+
+  it("takes each success elsewhere into account once", () => {
+    lockout.begin("a", "first", 0);
+    lockout.succeedElsewhere("a", "first", 0);
+    lockout.fail("a", "first");
+    for (const now of [0, 0]) begin(now);
+    lockout.succeedElsewhere("a", "another", 0);
+    expect(begin(1)).to.equal(99);
+    lockout.succeedElsewhere("unknown", "x", 5);
+  });
+
   it("keeps a bounded number of subjects, dropping the longest unused", () => {
     for (const now of [0, 0, 0]) begin(now, "first");
     for (let index = 0; index < 10_000; index += 1) begin(1, `subject-${index}`);

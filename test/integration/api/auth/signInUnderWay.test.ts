@@ -1,0 +1,183 @@
+import { expect } from "chai";
+import { deleteUser, disableUser, setPassword, type ChangeUserDeps } from "#api/accounts/changeUser.ts";
+import type { Passwords } from "#api/auth/passwords.ts";
+import { aUser, type TestUser } from "../../../factories/catalog.ts";
+import { eventually } from "../../../support/clocks/eventually.ts";
+import { TestApi } from "../../../support/http/api.ts";
+import { expectErrorResponse, type ApiResponse } from "../../../support/http/apiClient.ts";
+import { postProviderSignIn, postSignIn } from "../../../support/http/authForms.ts";
+import { FaultyIssuer } from "../../../support/oidc/faultyIssuer.ts";
+import { providersEnv } from "../../../support/oidc/providersFile.ts";
+import { StatementLog } from "../../../support/stores/statementLog.ts";
+
+const newPassword = "a quite uncommon password";
+
+describe("a sign-in that is under way", () => {
+  let api: TestApi;
+  let issuer: FaultyIssuer;
+  let user: TestUser;
+
+  before(async () => {
+    issuer = await FaultyIssuer.start();
+    api = await TestApi.start({ env: providersEnv([{ id: "example", name: "Example", type: "oidc", issuer: issuer.url, clientId: "joypod", allowInsecure: true }]) });
+  });
+  after(async () => {
+    await api.stop();
+    await issuer.stop();
+  });
+  beforeEach(async () => {
+    await api.deps.redis.flushdb();
+    user = await aUser(api.deps);
+  });
+
+  /** Lets `passed` happen after each check of a password, before anything comes of it. Returns what undoes that. */
+  function holdChecks(passwords: Passwords, passed: () => Promise<unknown>): () => void {
+    const check = passwords.check.bind(passwords);
+    passwords.check = async (password, storedHash) => {
+      const result = await check(password, storedHash);
+      await passed();
+      return result;
+    };
+    return () => {
+      passwords.check = check;
+    };
+  }
+
+  /** Signs in with the user's password; once that was found right, and before anything comes of it, `meanwhile` happens. */
+  async function signInAround(meanwhile: () => Promise<unknown>): Promise<ApiResponse> {
+    const [checked, gate] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
+    const release = holdChecks(api.deps.passwords, () => {
+      checked.resolve(undefined);
+      return gate.promise;
+    });
+    const signingIn = postSignIn(api.anonymous(), user);
+    try {
+      await Promise.race([checked.promise, signingIn]);
+      await meanwhile();
+    } finally {
+      release();
+      gate.resolve(undefined);
+    }
+    return signingIn;
+  }
+
+  function adminDeps(): ChangeUserDeps {
+    const { postgres, audit, authSessions } = api.deps;
+    return { postgres, audit, announce: (ids) => authSessions.announceRevoked(ids).then(() => true) };
+  }
+
+  const signedIn = (userId: string): Promise<number> => api.deps.postgres.prisma.authSession.count({ where: { userId, revokedAt: null } });
+
+  it("with the old password is refused once the player has set a new one, and leaves nobody signed in", async () => {
+    const browser = api.as(user);
+    const response = await signInAround(async () => expect((await browser.put("/api/account/password", { newPassword })).status).to.equal(200));
+    expectErrorResponse(response, 401, "invalid_credentials");
+    expect(response.setCookies).to.be.empty;
+    expect(await signedIn(user.id), "the browser that set the password").to.equal(1);
+    expect((await browser.get("/api/account/sign-ins")).status).to.equal(200);
+    expect((await postSignIn(api.anonymous(), { ...user, password: newPassword })).status).to.equal(200);
+  });
+
+  it("of which a copy sets a password at the same time is the player's, who was first", async () => {
+    const browser = api.as(user);
+    const copy = api.as(user);
+    const { passwords } = api.deps;
+    const hash = passwords.hash.bind(passwords);
+    const [hashed, gate] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
+    passwords.hash = async (password) => {
+      const result = await hash(password);
+      hashed.resolve(undefined);
+      await gate.promise;
+      return result;
+    };
+    const copying = copy.put("/api/account/password", { newPassword: "what somebody else wants" });
+    await hashed.promise;
+    passwords.hash = hash;
+    expect((await browser.put("/api/account/password", { newPassword })).status).to.equal(200);
+    gate.resolve(undefined);
+    expectErrorResponse(await copying, 401, "unauthorized");
+    expect((await browser.get("/api/account/sign-ins")).status).to.equal(200);
+    expect((await postSignIn(api.anonymous(), { ...user, password: newPassword })).status).to.equal(200);
+  });
+
+  const changes: Record<string, () => Promise<unknown>> = {
+    "set another password": () => setPassword({ ...adminDeps(), passwords: api.deps.passwords }, { email: user.email, password: newPassword }),
+    "disabled the account": () => disableUser(adminDeps(), user.email),
+    "deleted the account": () => deleteUser(adminDeps(), user.email),
+  };
+  for (const [what, change] of Object.entries(changes)) {
+    it(`is refused once an admin has ${what}, and leaves nobody signed in`, async () => {
+      expectErrorResponse(await signInAround(change), 401, "invalid_credentials");
+      expect(await signedIn(user.id)).to.equal(0);
+    });
+  }
+
+  it("with the old password waits for a new one that is not committed yet", async () => {
+    const passwordHash = await api.deps.passwords.hash(newPassword);
+    const { pool } = api.deps.postgres;
+    const holder = await pool.connect();
+    await holder.query("BEGIN");
+    await holder.query("UPDATE users SET password_hash = $2 WHERE id = $1", [user.id, passwordHash]);
+    const signingIn = postSignIn(api.anonymous(), user);
+    try {
+      const waiting = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+      await eventually(async () => (await pool.query(waiting)).rowCount === 1, { what: "the sign-in to wait" });
+      await holder.query("UPDATE auth_sessions SET revoked_at = now() WHERE user_id = $1", [user.id]);
+    } finally {
+      await holder.query("COMMIT");
+      holder.release();
+    }
+    expectErrorResponse(await signingIn, 401, "invalid_credentials");
+    expect(await signedIn(user.id)).to.equal(0);
+  });
+
+  it("is not refused for another one at the same time that has stored a new hash of the same password", async () => {
+    const costlier = await TestApi.start({ database: api.database, env: { BCRYPT_COST: "5" } });
+    try {
+      const both = Promise.withResolvers<undefined>();
+      let checks = 0;
+      holdChecks(costlier.deps.passwords, () => {
+        checks += 1;
+        if (checks === 2) both.resolve(undefined);
+        return both.promise;
+      });
+      const responses = await Promise.all([postSignIn(costlier.anonymous(), user), postSignIn(costlier.anonymous(), user)]);
+      expect(responses.map(({ status }) => status)).to.deep.equal([200, 200]);
+      expect(checks, "of which one is of the new hash").to.equal(3);
+      const { passwordHash } = await api.deps.postgres.prisma.user.findUniqueOrThrow({ where: { id: user.id } });
+      expect(passwordHash).to.match(/^\$2b\$05\$/);
+    } finally {
+      await costlier.stop();
+    }
+  });
+
+  it("takes one statement to find the player and one to begin", async () => {
+    const log = new StatementLog(api.deps.postgres.pool);
+    expect(await log.during(() => postSignIn(api.anonymous(), user))).to.deep.equal(["user.byEmail", "authSession.begin", "audit.record"]);
+  });
+
+  it("at a provider is refused once the account was disabled", async () => {
+    const email = "under-way@example.test";
+    issuer.misbehaviour = { claims: { sub: "under-way", email } };
+    const visit = async (): Promise<ApiResponse> => {
+      const browser = api.anonymous();
+      const { url } = (await postProviderSignIn(browser, "example")).json<{ url: string }>();
+      const back = new URL((await fetch(url, { redirect: "manual" })).headers.get("location") ?? "");
+      return browser.get(back.pathname + back.search);
+    };
+    expect((await visit()).headers.get("location")).to.equal(`${api.url}/`);
+    const { id } = await api.deps.postgres.prisma.user.findUniqueOrThrow({ where: { email } });
+    const { authSessions } = api.deps;
+    const create = authSessions.create.bind(authSessions);
+    authSessions.create = async (userId, place) => {
+      await disableUser(adminDeps(), email);
+      return create(userId, place);
+    };
+    try {
+      expect((await visit()).headers.get("location")).to.equal(`${api.url}/api/auth/signin?error=AccessDenied`);
+    } finally {
+      authSessions.create = create;
+    }
+    expect(await signedIn(id)).to.equal(0);
+  });
+});
