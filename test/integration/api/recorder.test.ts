@@ -143,14 +143,15 @@ describe("recorder, relay and sweeper", function () {
       // One after the other: what came of the first is there once the second is.
       await operator.report(id, { save: aSave(slot, ++sequence, { requestedAt }) });
       await eventually(async () => expect(await slotOf(id)).to.include({ sequence }));
-      return api.deps.postgres.prisma.saveVersion.count({ where: { slotId: slot } });
+      return api.deps.postgres.prisma.saveVersion.count({ where: { slotId: slot, kind: "requested" } });
     };
     const asked = new Date();
-    expect(await versionsAfter(asked.toISOString()), "before any request").to.equal(0);
+    const invented = new Date(asked.getTime() + 1_000).toISOString();
+    expect(await versionsAfter(invented), "before any request").to.equal(0);
     await operator.sessions.mergePatch({ name: id, namespace: api.kube!.sessionsNamespace }, { spec: { saveRequestedAt: asked.toISOString() } });
-    expect(await versionsAfter(new Date(asked.getTime() + 1000).toISOString()), "of a later one").to.equal(0);
+    expect(await versionsAfter(invented), "of a later one").to.equal(0);
     await operator.report(id, { save: aSave(slot, ++sequence, { requestedAt: asked.toISOString() }) });
-    await eventually(async () => expect(await api.deps.postgres.prisma.saveVersion.count({ where: { slotId: slot } })).to.equal(1));
+    await eventually(async () => expect(await api.deps.postgres.prisma.saveVersion.count({ where: { slotId: slot, kind: "requested" } })).to.equal(1));
   });
 
   it("record an end once, however often they reconcile, and then remove the object's finalizer", async () => {
