@@ -17,6 +17,8 @@ const patterns: readonly { found: RegExp; by: string }[] = [
   { found: /((?:session-token|csrf-token|ice-pwd|ice-ufrag|X-Amz-Signature|X-Amz-Credential)[=:] ?)[^\s;"'&\\]+/gi, by: "$1[redacted]" },
   { found: /[\w.+%'-]+@[\w-]+(?:\.[\w-]+)+/g, by: "[redacted: e-mail]" },
 ];
+/** As the programs log who asked: players are in their logs who have no session any more. */
+const playerField = /"(user|userId)":"(?!player-[0-9a-f]{8}")([^"\\]{6,128})"/g;
 const ipv4 = /(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?!\d)/g;
 /** Eight groups, or fewer with `::`; three groups with colons are a time of day. */
 const ipv6 = /(?<![\w:.])(?:(?:[0-9a-f]{1,4}:){7}[0-9a-f]{1,4}|(?:[0-9a-f]{1,4}(?::[0-9a-f]{1,4}){0,6})?::(?:[0-9a-f]{1,4}(?::[0-9a-f]{1,4}){0,6})?)(?![\w:])/gi;
@@ -45,7 +47,7 @@ export class Redactor {
     // The longest first: one may be a part of another.
     this.#secrets = [...new Set(spelled)].filter((secret) => secret.length >= shortestSecret).sort((a, b) => b.length - a.length);
     this.#ownAddresses = ownAddresses;
-    this.#players = new Map(players.filter((id) => id.length >= shortestSecret).map((id) => [id, `player-${createHash("sha256").update(id).digest("hex").slice(0, 8)}`]));
+    this.#players = new Map(players.filter((id) => id.length >= shortestSecret).map((id) => [id, otherNameOf(id)]));
   }
 
   /** Returns the text without what it must not hold. A player is always called by the same other name. */
@@ -53,6 +55,7 @@ export class Redactor {
     let redacted = text;
     for (const secret of this.#secrets) redacted = redacted.replaceAll(secret, "[redacted: secret]");
     for (const [id, name] of this.#players) redacted = redacted.replaceAll(id, name);
+    redacted = redacted.replaceAll(playerField, (_, field: string, id: string) => `"${field}":"${otherNameOf(id)}"`);
     for (const { found, by } of patterns) redacted = redacted.replaceAll(found, by);
     const address = (found: string): string => (this.#ownAddresses.has(found) || isNobodys(found) ? found : "[redacted: address]");
     return redacted.replaceAll(ipv4, address).replaceAll(ipv6, address);
@@ -73,6 +76,10 @@ export class Redactor {
     if (isText && name === "value" && typeof owner.name === "string" && secretName.test(owner.name)) return "[redacted]";
     return this.value(content);
   }
+}
+
+function otherNameOf(player: string): string {
+  return `player-${createHash("sha256").update(player).digest("hex").slice(0, 8)}`;
 }
 
 /** Loopback and wildcard addresses are no machine's, and a version such as 1.2.3.4 with a number above 255 is no address. */

@@ -47,4 +47,13 @@ describe("Redactor", () => {
     const [first, second] = [redactor.text("cm3qk1x2v0000"), redactor.text("player cm3qk1x2v0000 again")];
     expect(second).to.equal(`player ${first} again`);
   });
+
+  it("takes out the ids of players too whom it was not told of, where a program logs who asked", () => {
+    const line = (id: string): string => `{"level":"debug","msg":"A request was served.","user":"${id}","userId":"${id}","route":"/api/games"}`;
+    const redacted = redactor.text(line("cm9zz9zz9z9999"));
+    expect(redacted).to.not.include("cm9zz9zz9z9999");
+    expect(redacted).to.match(/"user":"(player-[0-9a-f]{8})","userId":"\1"/);
+    expect(redactor.text(redacted), "once").to.equal(redacted);
+    expect(redactor.text(line("cm3qk1x2v0000"))).to.include(`"user":"${redactor.text("cm3qk1x2v0000")}"`);
+  });
 });
