@@ -274,6 +274,10 @@ describe("playing on the page", function () {
     await page.getByRole("button", { name: "Play", exact: true }).click();
     await page.getByRole("dialog", { name: "You are already playing" }).getByText("Test card").waitFor();
     await page.getByRole("button", { name: "Stop it and start this one" }).click();
+    const stopping = page.getByRole("button", { name: "Saving and stopping…" });
+    await stopping.waitFor();
+    await page.keyboard.press("Escape");
+    expect(await stopping.isVisible(), "what is under way stays in view").to.equal(true);
     await eventually(async () => (await operator.session(id)).spec.desiredState === "Stopped");
     await operator.finish(id, { usage: { durationSeconds: 5, cpuSeconds: 1, peakMemoryBytes: 2 ** 26 } });
     await page.getByRole("heading", { name: "Second game" }).and(page.locator("#launch-title")).waitFor();
