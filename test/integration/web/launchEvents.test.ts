@@ -147,6 +147,15 @@ describe("a launch on the play page", function () {
     await operator.finish(id);
   });
 
+  it("says what to do when not even the page's script comes", async () => {
+    await page.route("**/assets/index-*.js", (route) => route.fulfill({ status: 404, body: "" }));
+    await page.goto("/");
+    await page.getByText("If nothing else appears here, reload the page.").waitFor();
+    await page.unroute("**/assets/index-*.js");
+    await page.reload();
+    await page.getByLabel("E-mail").waitFor();
+  });
+
   it("says what to do when the page cannot be shown", async () => {
     await page.route("**/assets/PlayPage-*.js", (route) => route.fulfill({ status: 404, body: "" }));
     const id = await play();
