@@ -12,7 +12,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 # Running sessions end as if their players had stopped them, so that their saves are stored.
 endSessions() {
   kubectlDo --request-timeout=10s get crd gamesessions.joypod.dev >/dev/null 2>&1 || return 0
-  kubectlDo delete gamesessions --all --all-namespaces --timeout=60s
+  kubectlDo --namespace joypod-sessions delete gamesessions --all --timeout=60s
 }
 
 if [ -f "$clusterKubeconfig" ]; then

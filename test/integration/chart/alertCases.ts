@@ -63,7 +63,11 @@ export const alertCases: readonly AlertCase[] = [
   { alert: "JoypodNoFreeSlots", fires: slots(0, 1), isQuiet: slots(1, 1) },
   { alert: "JoypodNodeSilent", ...gauge("joypod_game_node_silent", 1, 0, 'node="n1"') },
   { alert: "JoypodNodeLossBrake", ...gauge("joypod_operator_node_loss_brake", 1, 0) },
-  { alert: "JoypodNodeNotReady", ...condition("Ready", 0) },
+  {
+    alert: "JoypodNodeNotReady",
+    fires: { 'joypod_game_node_schedulable{namespace="joypod",node="n1"}': `0${always}`, ...condition("Draining", 0).fires },
+    isQuiet: { 'joypod_game_node_schedulable{namespace="joypod",node="n1"}': `0${always}`, ...condition("Draining", 1).fires },
+  },
   { alert: "JoypodCacheFull", ...condition("DiskPressure", 1) },
   { alert: "JoypodNodeStoreUnreachable", ...condition("StoreReachable", 0) },
   { alert: "JoypodSessionsSetAside", ...condition("SessionsSetAside", 1) },

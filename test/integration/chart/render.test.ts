@@ -263,6 +263,7 @@ describe("the chart", () => {
       return /"name":"STREAM_CODECS","value":"([\w,]+)"/.exec(JSON.stringify(api?.spec))?.[1];
     };
     expect(await codecsOf()).to.equal("H264,VP8");
+    expect(await codecsOf("--set", "stream.codecs=null"), "with the values of a release before codecs could be chosen").to.equal("H264,VP8");
     expect(await codecsOf("--set", "stream.codecs={AV1,H265,H264,VP8}")).to.equal("AV1,H265,H264,VP8");
     for (const wrong of ["{AV1,H265}", "{H264,H264}", "{VP9,H264}"]) {
       expect(await renderingError(...values("bundled"), "--set", `stream.codecs=${wrong}`), wrong).to.contain("/stream/codecs");

@@ -16,7 +16,7 @@ interface Volume {
 interface Manifest {
   kind: string;
   metadata: { name: string };
-  spec?: { template?: { spec: { containers: Container[]; volumes?: Volume[] } } };
+  spec?: { template?: { spec: { containers: Container[]; initContainers?: Container[]; volumes?: Volume[] } } };
 }
 
 const argumentsOf = (values: string, settings: string[]): string[] => [...chart.values(values), ...settings.flatMap((setting) => ["--set", setting])];
@@ -24,9 +24,9 @@ const render = (values: string, ...settings: string[]): Promise<Manifest[]> => c
 const renderingError = (values: string, ...settings: string[]): Promise<string> => chart.renderingError(...argumentsOf(values, settings));
 
 /** What a program finds where: files of secrets by their paths, and variables; a value of a secret is `secret/key`. */
-function lookInto(manifests: Manifest[], kind: string, name: string): { files: Record<string, string>; env: Record<string, string> } {
+function lookInto(manifests: Manifest[], kind: string, name: string, { first = "containers" }: { first?: "containers" | "initContainers" } = {}): { files: Record<string, string>; env: Record<string, string> } {
   const pod = manifests.find((manifest) => manifest.kind === kind && manifest.metadata.name.replace(/-[0-9a-f]{8}$/, "") === name)?.spec?.template?.spec;
-  const [container] = pod?.containers ?? [];
+  const [container] = pod?.[first] ?? [];
   const files: Record<string, string> = {};
   for (const { name: volume, mountPath, readOnly } of container?.volumeMounts ?? []) {
     const { secret, projected } = pod?.volumes?.find((one) => one.name === volume) ?? {};
@@ -54,6 +54,9 @@ describe("the chart's stores", function () {
     const migrate = lookInto(manifests, "Job", "joypod-migrate");
     expect(migrate.files).to.deep.equal({ "/etc/joypod/stores/postgres/ca.crt": "postgres-ca/ca.crt, mode 288" });
     expect(migrate.env).to.include({ DATABASE_CA_FILE: "/etc/joypod/stores/postgres/ca.crt" });
+    const unhooked = lookInto(await render("external", ...authorities, "helmHooks=false"), "Deployment", "joypod-api", { first: "initContainers" });
+    expect(unhooked.files, "of the migration before the API, where there are no hooks").to.deep.equal(migrate.files);
+    expect(unhooked.env).to.include({ DATABASE_CA_FILE: "/etc/joypod/stores/postgres/ca.crt" });
     const agent = lookInto(manifests, "DaemonSet", "joypod-node-agent");
     expect(agent.files, "of the copy in its own namespace").to.deep.equal({ "/etc/joypod/stores/s3/ca.crt": "joypod-node-agent-store/ca.crt, mode 288" });
     expect(agent.env).to.include({ S3_CA_FILE: "/etc/joypod/stores/s3/ca.crt" }).and.not.have.any.keys("DATABASE_CA_FILE", "REDIS_CA_FILE");
