@@ -134,6 +134,9 @@ static bool enterSandbox(void) {
 }
 
 int main(int argc, char **argv) {
+  sigset_t before;
+  /* First of all: as PID 1 this process would never hear of a SIGTERM that came before it blocks or handles it, and loading the filter takes a while. */
+  blockSignals(&before);
   bool isSandboxed = enterSandbox();
   int sandboxError = errno;
   if (argc < 2) {
@@ -146,8 +149,6 @@ int main(int argc, char **argv) {
     logLine("the game is not started: this node's kernel takes no filter of system calls (seccomp): %s", strerror(sandboxError));
     return giveUp("exited", EXIT_NO_SANDBOX);
   }
-  sigset_t before;
-  blockSignals(&before);
   if (!waitFor(hasDisplay, DISPLAY_WAIT_MS)) return giveUp("no-display", EXIT_NO_DISPLAY);
   if (!waitFor(hasSaves, DIRECTORY_WAIT_MS)) return giveUp("exited", EXIT_NO_DIRECTORY);
   takeOverEnvironment(environmentOr("RUN_DIR", "/run/session"));

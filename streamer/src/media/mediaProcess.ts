@@ -44,7 +44,10 @@ export function startMediaProcess(options: MediaProcessOptions): MediaProcess {
   const process = fork(new URL("./mediaChild.ts", import.meta.url), { env: options.env, serialization: "advanced", execArgv: childFlags });
   process.on("message", (report: MediaReport) => options.onReport(report));
   process.on("exit", (exitCode, signal) => options.onExit(exitCode ?? signal));
-  process.on("error", (error) => log.error({ err: error }, "The media child cannot be reached."));
+  process.on("error", (error) => {
+    log.error({ err: error }, "The media child cannot be reached.");
+    if (process.pid === undefined) options.onExit(null); // What could not be started has no exit.
+  });
   const send = (command: MediaCommand) => {
     if (process.connected) process.send(command, () => undefined); // A child that just exited is replaced on its exit event.
   };

@@ -54,7 +54,11 @@ export function startPacker({ saves, launchSettled, log, now, random }: PackerPr
       else close();
     });
     started.on("exit", (exitCode, signal) => replace(exitCode ?? signal, now() - startedAt));
-    started.on("error", (error) => log.error({ err: error }, "The packer cannot be reached."));
+    started.on("error", (error) => {
+      log.error({ err: error }, "The packer cannot be reached.");
+      // What could not be started, as where a game holds all processes that the pod may have, has no exit.
+      if (started.pid === undefined) replace(null, 0);
+    });
     if (isFinishing) sendGameEnded(started);
     return started;
   }

@@ -91,6 +91,19 @@ describe("the streamer's packer", () => {
     expect(fixture.manifest()).to.include({ attempt: 3, final: true });
   });
 
+  it("is started again when it could not be started", async () => {
+    fixture.order(aTarGz([{ name: "a", body: "level 1" }]));
+    const { execPath } = process;
+    process.execPath = join(fixture.volume, "no-such-program");
+    try {
+      start();
+    } finally {
+      process.execPath = execPath;
+    }
+    await eventually(() => existsSync(fixture.saves));
+    expect(readFileSync(join(fixture.saves, "a"), "utf8")).to.equal("level 1");
+  });
+
   it("is waited for no longer than the deadline", async () => {
     const started = start(300);
     const child = await eventually(pid);
