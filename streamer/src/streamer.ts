@@ -13,7 +13,7 @@ import { collectMetrics, presentStatus } from "./status/presentStatus.ts";
 import { createThroughputMeter } from "./status/throughputMeter.ts";
 import { PipelineStartError, startStreamPipeline, type StreamPipeline } from "./streamPipeline.ts";
 import { createUsageReader } from "./termination/cgroup.ts";
-import { watchGame } from "./termination/gameWatcher.ts";
+import { watchGame, type GameWatcher } from "./termination/gameWatcher.ts";
 import { createTerminationLog } from "./termination/terminationLog.ts";
 import { noTotals } from "./transport/viewers.ts";
 
@@ -24,6 +24,9 @@ const pendingOfferMs = 8_000;
 const launchSettlesMs = 1_500;
 /** The last notice leaves within this time; then the transport closes. */
 const lastNoticeMs = 700;
+/** A game that draws, or has lost its sound, ends within this time of what it lost, and its supervisor says so. */
+const gameEndsWithinMs = 1_500;
+const lookMs = 50;
 
 /** How a streamer ended. */
 export type EndReason = NonNullable<StreamerTermination["reason"]>;
@@ -40,6 +43,14 @@ export interface StreamerOptions {
 /** A session's streamer: the stream pipeline, and what it reports to the outside. */
 export interface Streamer {
   stop(reason: EndReason): Promise<void>;
+}
+
+/** Whether a game whose streamer has failed ends too: what it saved last is packed then, as no other streamer is started after it. */
+async function endsSoon(game: GameWatcher, now: () => number): Promise<boolean> {
+  for (const endsAt = now() + gameEndsWithinMs; now() < endsAt; await delay(lookMs)) {
+    if (game.readReport()?.state === "ended") return true;
+  }
+  return false;
 }
 
 /** Serves probes and status at once, then starts the pipeline; the streamer is ready when it would answer an offer. */
@@ -114,7 +125,8 @@ export function startStreamer({ config, log, now, onStopped }: StreamerOptions):
     }
     pipeline?.close();
     server.close();
-    await packed;
+    if (isOver) await packed;
+    else if (await endsSoon(game, now)) await packer?.finish();
     packer?.close();
     writeReport(terminationReport(reason));
     onStopped(reason);

@@ -1,13 +1,18 @@
 import { expect } from "chai";
+import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import { TestCard } from "#test/support/browser/testCard.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { publishDiary } from "../../e2e/support/diaryGame.ts";
 import { readDiary, type DiarySession } from "../../e2e/support/diarySession.ts";
+import { publishTestCard } from "../../e2e/support/games.ts";
 import { NodeFault } from "../../e2e/support/nodeFault.ts";
 import { runOnNode } from "../../e2e/support/nodeContainer.ts";
 import { platform, sessionsNamespace } from "../../e2e/support/platform.ts";
+import { playersOfSuite } from "../../e2e/support/players.ts";
 
 describe("the pod of a session", () => {
   const faults = NodeFault.ofSuite();
+  const players = playersOfSuite();
 
   const kubectl = async (args: string[], input?: string): Promise<string> => (await platform()).kubectl(["-n", sessionsNamespace, ...args], input);
 
@@ -70,6 +75,28 @@ describe("the pod of a session", () => {
     const next = await player.play();
     await next.stop();
     await faults.expectOrder(session, next);
+  });
+
+  it("whose display dies ends with what its game had saved until then", async () => {
+    const { title } = await publishTestCard();
+    const { game } = await players.signIn();
+    await game.openGame(title);
+    await game.startNewGame(1);
+    const card = new TestCard(game);
+    await card.showsPresses(0);
+    await game.pressKey("Space", 3);
+    await card.showsPresses(3);
+    const id = game.sessionId();
+    await kubectl(["exec", id, "-c", "streamer", "--", "sh", "-c", "kill -KILL $(pidof Xvfb)"]);
+    const { gameSessions } = await platform();
+    const finished = await eventually(async () => {
+      const session = await gameSessions.get({ namespace: sessionsNamespace, name: id });
+      return isFinished(session) ? session : undefined;
+    }, { timeoutMs: 60_000, intervalMs: 500, what: "the session's end" });
+    expect(finished.status?.conditions?.find(({ type }) => type === "SavePersisted"), JSON.stringify(finished.status)).to.include({ status: "True", reason: "Stored" });
+    await game.openGame(title);
+    await game.continueSlot(1);
+    await card.showsPresses(3);
   });
 
   it("whose image is missing on its node is made on another one", async () => {
