@@ -1,6 +1,9 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
 import { expect } from "chai";
 import type { Browser } from "playwright-core";
 import layout from "../../../games/testcard/layout.json" with { type: "json" };
+import { sessionUserId } from "#contracts/nodeLayout.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { openBottleneck } from "#test/support/session/bottleneck.ts";
 import { buildGame, imageBuildMs, prepareSessionImages, type SessionImages } from "#test/support/session/containers.ts";
@@ -10,6 +13,15 @@ import { TestCard } from "#test/support/browser/testCard.ts";
 
 const thisTab = "tab-aaaaaaaa";
 const otherTab = "tab-bbbbbbbb";
+
+/** A process of the user that all sessions run as, which sends descriptors that nobody receives. Not for longer than a test, and with it at the latest. */
+async function holdDescriptorsInFlight(): Promise<ChildProcess> {
+  const script = "import socket, time\nheld = [socket.socketpair() for _ in range(4)]\nfor near, far in held: socket.send_fds(near, [b'x'], [0] * 200)\nprint('held', flush=True)\ntime.sleep(60)";
+  const identity = [`--reuid=${sessionUserId}`, `--regid=${sessionUserId}`, "--clear-groups"];
+  const holder = spawn("setpriv", ["--pdeathsig=KILL", ...identity, "--", "python3", "-c", script], { stdio: ["ignore", "pipe", "inherit"] });
+  await Promise.race([once(holder.stdout, "data"), once(holder, "exit").then(() => { throw new Error("Nothing holds descriptors in flight."); })]);
+  return holder;
+}
 
 describe("viewers of a session", function () {
   this.timeout(30_000); // capture goes on for some seconds after a viewer left
@@ -78,6 +90,18 @@ describe("viewers of a session", function () {
     } finally {
       await remote.close();
       way.close();
+    }
+  });
+
+  it("see and hear the game beside another one that holds many descriptors in flight, which the kernel counts for all sessions together", async () => {
+    const holder = await holdDescriptorsInFlight();
+    try {
+      expect(await viewer.connect({ client: thisTab })).to.include({ status: 201 });
+      await new TestCard(viewer).shows(layout.keyBlock, "red");
+      await eventually(async () => ((await viewer.stats()).audio?.packetsReceived ?? 0) > 50, { what: "the game's sound" });
+      expect((await pair.status()).mediaRestarts).to.equal(0);
+    } finally {
+      holder.kill("SIGKILL");
     }
   });
 
