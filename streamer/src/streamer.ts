@@ -47,10 +47,12 @@ export interface Streamer {
 
 /** Whether a game whose streamer has failed ends too: what it saved last is packed then, as no other streamer is started after it. */
 async function endsSoon(game: GameWatcher, now: () => number): Promise<boolean> {
-  for (const endsAt = now() + gameEndsWithinMs; now() < endsAt; await delay(lookMs)) {
-    if (game.readReport()?.state === "ended") return true;
+  const givesUpAt = now() + gameEndsWithinMs;
+  while (game.readReport()?.state !== "ended") {
+    if (now() >= givesUpAt) return false;
+    await delay(lookMs);
   }
-  return false;
+  return true;
 }
 
 /** Serves probes and status at once, then starts the pipeline; the streamer is ready when it would answer an offer. */

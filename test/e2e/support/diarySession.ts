@@ -20,6 +20,7 @@ export class DiaryPlayer {
   readonly http: PlayerHttp;
   readonly slug: string;
   readonly #keepalives = new Set<NodeJS.Timeout>();
+  readonly #launched = new Set<string>();
 
   private constructor(http: PlayerHttp, slug: string) {
     this.http = http;
@@ -36,8 +37,11 @@ export class DiaryPlayer {
   async launch(choice: Pick<LaunchRequest, "saveSlotId" | "fresh"> = {}, timeoutMs = launchMs): Promise<DiarySession> {
     const id = await eventually(async () => {
       const { sessions: [active] } = await this.http.sessions();
+      // The API may be about to learn of the end of one before.
+      if (active !== undefined && this.#launched.has(active.sessionId)) return undefined;
       return active?.sessionId ?? await this.http.launch(this.slug, choice);
     }, { timeoutMs, intervalMs: 1000, what: `a launch of ${this.slug}` });
+    this.#launched.add(id);
     this.#keepalives.add(setInterval(() => void this.http.keepAlive(id).catch(() => undefined), keepaliveMs).unref());
     return new DiarySession(id, this);
   }
