@@ -18,7 +18,7 @@ const otherTab = "tab-bbbbbbbb";
 async function holdDescriptorsInFlight(): Promise<ChildProcess> {
   const script = "import socket, time\nheld = [socket.socketpair() for _ in range(4)]\nfor near, far in held: socket.send_fds(near, [b'x'], [0] * 200)\nprint('held', flush=True)\ntime.sleep(60)";
   const identity = [`--reuid=${sessionUserId}`, `--regid=${sessionUserId}`, "--clear-groups"];
-  const holder = spawn("setpriv", ["--pdeathsig=KILL", ...identity, "--", "python3", "-c", script], { stdio: ["ignore", "pipe", "inherit"] });
+  const holder = spawn("setpriv", ["--pdeathsig=KILL", ...identity, "--", "/usr/bin/python3", "-c", script], { stdio: ["ignore", "pipe", "inherit"] });
   await Promise.race([once(holder.stdout, "data"), once(holder, "exit").then(() => { throw new Error("Nothing holds descriptors in flight."); })]);
   return holder;
 }
