@@ -4,7 +4,7 @@ import { eventually } from "../../../support/clocks/eventually.ts";
 import { settle } from "../../../support/clocks/fakeClock.ts";
 import { JumpClock } from "../../../support/clocks/jumpClock.ts";
 import { TestApi } from "../../../support/http/api.ts";
-import { ApiClient, type ApiResponse } from "../../../support/http/apiClient.ts";
+import type { ApiClient, ApiResponse } from "../../../support/http/apiClient.ts";
 import { postSignIn } from "../../../support/http/authForms.ts";
 
 const cookieName = "auth.session-token";
@@ -29,12 +29,9 @@ describe("the cookie that a long request renews", () => {
     user = await aUser(api.deps);
   });
 
-  /**
-   * A browser in which the user is signed in. Its responses are not held to the interface's document, which promises the renewed cookie with each of
-   * them: those to requests whose sign-in has ended go without.
-   */
+  /** A browser in which the user is signed in. */
   async function signedIn(): Promise<ApiClient> {
-    const browser = new ApiClient(api.url);
+    const browser = api.anonymous();
     expect((await postSignIn(browser, user)).status).to.equal(200);
     return browser;
   }
@@ -71,7 +68,7 @@ describe("the cookie that a long request renews", () => {
         const browser = await signedIn();
         const finish = await beginLong(browser);
         // Another tab of the same browser.
-        const tab = new ApiClient(at().url);
+        const tab = at().anonymous();
         for (const [name, value] of browser.cookies) tab.cookies.set(name, value);
         expect((await tab.put("/api/account/password", { newPassword: "a quite uncommon password" })).status).to.equal(200);
         const renewed = tab.cookies.get(cookieName) ?? "";

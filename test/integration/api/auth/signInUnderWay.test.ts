@@ -30,35 +30,55 @@ describe("a sign-in that is under way", () => {
     user = await aUser(api.deps);
   });
 
-  /** Lets `passed` happen after each check of a password, before anything comes of it. Returns what undoes that. */
-  function holdChecks(passwords: Passwords, passed: () => Promise<unknown>): () => void {
-    const check = passwords.check.bind(passwords);
-    passwords.check = async (password, storedHash) => {
-      const result = await check(password, storedHash);
+  /** The same work, after which `passed` happens before anything comes of it. */
+  function heldAfter<Args extends unknown[], Result>(work: (...args: Args) => Promise<Result>, passed: () => Promise<unknown>): (...args: Args) => Promise<Result> {
+    return async (...args) => {
+      const result = await work(...args);
       await passed();
       return result;
     };
+  }
+
+  /** Lets `passed` happen after each check of a password. Returns what undoes that. */
+  function holdChecks(passwords: Passwords, passed: () => Promise<unknown>): () => void {
+    const check = passwords.check.bind(passwords);
+    passwords.check = heldAfter(check, passed);
     return () => {
       passwords.check = check;
     };
   }
 
-  /** Signs in with the user's password; once that was found right, and before anything comes of it, `meanwhile` happens. */
-  async function signInAround(meanwhile: () => Promise<unknown>): Promise<ApiResponse> {
-    const [checked, gate] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
-    const release = holdChecks(api.deps.passwords, () => {
-      checked.resolve(undefined);
+  /** The same after each hash that is made of one. */
+  function holdHashes(passwords: Passwords, passed: () => Promise<unknown>): () => void {
+    const hash = passwords.hash.bind(passwords);
+    passwords.hash = heldAfter(hash, passed);
+    return () => {
+      passwords.hash = hash;
+    };
+  }
+
+  /** Sends a request, and lets `meanwhile` happen when it has come to where `hold` holds it: that one, and none of those that follow. */
+  async function around(hold: typeof holdChecks, begin: () => Promise<ApiResponse>, meanwhile: () => Promise<unknown>): Promise<ApiResponse> {
+    const [reached, gate] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
+    const release = hold(api.deps.passwords, () => {
+      reached.resolve(undefined);
       return gate.promise;
     });
-    const signingIn = postSignIn(api.anonymous(), user);
+    const response = begin();
     try {
-      await Promise.race([checked.promise, signingIn]);
+      await Promise.race([reached.promise, response]);
+      release();
       await meanwhile();
     } finally {
       release();
       gate.resolve(undefined);
     }
-    return signingIn;
+    return response;
+  }
+
+  /** Signs in with the user's password; once that was found right, and before anything comes of it, `meanwhile` happens. */
+  function signInAround(meanwhile: () => Promise<unknown>): Promise<ApiResponse> {
+    return around(holdChecks, () => postSignIn(api.anonymous(), user), meanwhile);
   }
 
   function adminDeps(): ChangeUserDeps {
@@ -81,21 +101,9 @@ describe("a sign-in that is under way", () => {
   it("of which a copy sets a password at the same time is the player's, who was first", async () => {
     const browser = api.as(user);
     const copy = api.as(user);
-    const { passwords } = api.deps;
-    const hash = passwords.hash.bind(passwords);
-    const [hashed, gate] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
-    passwords.hash = async (password) => {
-      const result = await hash(password);
-      hashed.resolve(undefined);
-      await gate.promise;
-      return result;
-    };
-    const copying = copy.put("/api/account/password", { newPassword: "what somebody else wants" });
-    await hashed.promise;
-    passwords.hash = hash;
-    expect((await browser.put("/api/account/password", { newPassword })).status).to.equal(200);
-    gate.resolve(undefined);
-    expectErrorResponse(await copying, 401, "unauthorized");
+    const copied = await around(holdHashes, () => copy.put("/api/account/password", { newPassword: "what somebody else wants" }),
+      async () => expect((await browser.put("/api/account/password", { newPassword })).status).to.equal(200));
+    expectErrorResponse(copied, 401, "unauthorized");
     expect((await browser.get("/api/account/sign-ins")).status).to.equal(200);
     expect((await postSignIn(api.anonymous(), { ...user, password: newPassword })).status).to.equal(200);
   });
