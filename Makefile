@@ -1,6 +1,8 @@
 # Joypod: `make up` runs the platform, `make test` proves it. `make` alone lists what there is.
 # Node comes with the npm packages, so their programs go first.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
+# What Node compiled is kept for the next program, which starts in half the time.
+export NODE_COMPILE_CACHE ?= $(CURDIR)/node_modules/.cache/node
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory

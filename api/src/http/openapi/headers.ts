@@ -60,12 +60,10 @@ export function headerReferences({ required, optional }: HeaderSet): Record<stri
 
 /** The headers that the document's responses refer to. */
 export function headerComponents(used: readonly HeaderSet[]): HeaderComponents {
-  const components = new Map<string, HeaderComponents[string]>();
-  for (const { required, optional } of used) {
-    for (const name of required) components.set(name, headerComponent(name, true));
-    for (const name of optional) components.set(`${name}-Optional`, headerComponent(name, false));
-  }
-  return Object.fromEntries([...components].toSorted(([left], [right]) => (left < right ? -1 : 1)));
+  const components: [string, HeaderComponents[string]][] = [];
+  for (const name of new Set(used.flatMap(({ required }) => [...required]))) components.push([name, headerComponent(name, true)]);
+  for (const name of new Set(used.flatMap(({ optional }) => [...optional]))) components.push([`${name}-Optional`, headerComponent(name, false)]);
+  return Object.fromEntries(components.toSorted(([left], [right]) => (left < right ? -1 : 1)));
 }
 
 function headerComponent(name: HeaderName, isRequired: boolean): HeaderComponents[string] {
