@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { randomBytes, X509Certificate } from "node:crypto";
-import { createSocket, type Socket } from "node:dgram";
+import { createSocket, type RemoteInfo, type Socket } from "node:dgram";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
@@ -21,17 +21,18 @@ const firstPort = 20_000;
 const lastPort = 20_009;
 
 /** What listens where a game node would. */
-interface Listener { received: string[]; socket: Socket }
+interface Listener { received: string[]; socket: Socket; /** Where the last packet came from. */ last?: RemoteInfo }
 
 async function listenOn(port: number, address: string): Promise<Listener> {
-  const received: string[] = [];
   const socket = createSocket("udp4").bind(port, address);
   await once(socket, "listening");
+  const listener: Listener = { received: [], socket };
   socket.on("message", (message, from) => {
-    received.push(message.toString());
+    listener.received.push(message.toString());
+    listener.last = from;
     socket.send(`re: ${message.toString()}`, from.port, from.address);
   });
-  return { received, socket };
+  return listener;
 }
 
 describe("the relay and a hostile client with valid credentials", function () {
@@ -97,6 +98,15 @@ describe("the relay and a hostile client with valid credentials", function () {
     expect(await relay.metric("joypod_turn_packets_refused_total")).to.equal(before + 2);
   });
 
+  it("hears from no other port of a game node", async () => {
+    await afterwards();
+    const relayed = media.last ?? expect.fail("the media port heard nothing.");
+    other.socket.send("from another port", relayed.port, relayed.address);
+    media.socket.send("from the media port", relayed.port, relayed.address);
+    await eventually(() => client.received.some((data) => data.includes("from the media port")), { what: "the packet of the media port" });
+    expect(client.received.filter((data) => data.includes("from another port"))).to.deep.equal([]);
+  });
+
   it("reaches no address that is no game node's, nor the relay's own, loopback or link-local ones", async () => {
     await relay.tell(["198.51.100.7", "127.0.0.1", "169.254.169.254", "0.0.0.0", "224.0.0.1"]); // Not even where it is told to.
     const before = media.received.length;
@@ -127,11 +137,18 @@ describe("the relay and a hostile client with valid credentials", function () {
     expect(await client.connect(node, firstPort)).to.not.equal("connected");
   });
 
-  it("is refused with a forged, an expired or no login, and keeps what it has when its login ends", async () => {
+  it("is refused with a forged, an expired or no login", async () => {
     for (const login of [relay.expiredLogin(), relay.login("player", new Date(), "another secret of this length"), { username: "player", credential: "x" }]) {
       expect(await (await connect(login)).allocate()).to.be.oneOf([unauthorized, 400]);
     }
-    expect(await client.refresh()).to.equal("kept");
+  });
+
+  it("keeps what it has when its login ends", async () => {
+    const login = relay.loginThatEndsIn(2, "ending");
+    const playing = await connect(login);
+    expect(await playing.allocate()).to.equal("allocated");
+    await eventually(async () => await (await connect(login)).allocate() === unauthorized, { what: "the end of the login" });
+    expect(await playing.refresh()).to.equal("kept");
   });
 
   it("gets a bounded number of relayed addresses, and another player still gets one", async () => {

@@ -10,6 +10,8 @@ import type { KeyPair } from "../http/certificates.ts";
 import type { TestHost } from "./namespaces.ts";
 
 const day = 86_400;
+/** How long credentials of the tests are good for, in seconds. */
+const lifetimeSeconds = 3_600;
 
 /** The ports that a relay of the tests listens on; TLS on that of the web, as the chart's Service does. */
 export const relayPorts = { plain: 3478, tls: 443, control: 8086 } as const;
@@ -79,7 +81,7 @@ export class TurnRelay {
 
   /** As the API, makes credentials for a player, at a time that may be long ago. */
   login(userId = "player", now = new Date(), secret = this.secret): { username: string; credential: string } {
-    const turn = { relay: { urls: ["turn:unused"], secret }, lifetimeSeconds: 3_600 };
+    const turn = { relay: { urls: ["turn:unused"], secret }, lifetimeSeconds };
     const { iceServers: [server] } = iceServersFor({ config: { turn }, clock: { now: () => now } }, userId);
     return { username: server?.username ?? "", credential: server?.credential ?? "" };
   }
@@ -87,6 +89,11 @@ export class TurnRelay {
   /** The same that ended a day before. */
   expiredLogin(): { username: string; credential: string } {
     return this.login("player", new Date(Date.now() - day * 1_000));
+  }
+
+  /** A player's that end in so many seconds. */
+  loginThatEndsIn(seconds: number, userId: string): { username: string; credential: string } {
+    return this.login(userId, new Date(Date.now() - (lifetimeSeconds - seconds) * 1_000));
   }
 
   async stop(): Promise<void> {
