@@ -1,4 +1,6 @@
 import { randomBytes } from "node:crypto";
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
 import { expect } from "chai";
 import { connectionTest, TestSdpAnswer } from "#contracts/connectionTest.ts";
 import { signTicket, ticketSigningKey, type TicketClaims } from "#contracts/streamTicket.ts";
@@ -75,17 +77,39 @@ describe("a game node's responder of connection tests", function () {
     expect(sdpAnswer.sdp).to.match(/^v=0/).and.not.contain("a=candidate").and.not.contain("a=end-of-candidates");
   });
 
-  for (const [what, body] of [
-    ["a text that is none", "hello"], ["one without a fingerprint", "v=0\r\na=ice-ufrag:a\r\na=ice-pwd:b\r\n"],
-    ["one for pictures", `${offerLike}m=video 9 UDP/TLS/RTP/SAVPF 96\r\n`], ["one of two connections", `${offerLike}m=application 9\r\nm=application 9\r\n`],
-    ["one that the transport cannot read", `${offerLike}m=application 9 UDP/DTLS/SCTP webrtc-datachannel\r\n`],
+  for (const [what, body, reason] of [
+    ["a text that is none", "hello", "The body is not a session description."],
+    ["one without a fingerprint", "v=0\r\na=ice-ufrag:a\r\na=ice-pwd:b\r\n", "The offer has no fingerprint."],
+    ["one for pictures", `${offerLike}m=video 9 UDP/TLS/RTP/SAVPF 96\r\n`, "The offer must be for data channels alone."],
+    ["one of two connections", `${offerLike}m=application 9\r\nm=application 9\r\n`, "The offer must be for data channels alone."],
+    ["one that the transport cannot read", `${offerLike}m=application 9 UDP/DTLS/SCTP webrtc-datachannel\r\n`, "The offer cannot be answered: "],
   ] as const) {
     it(`refuses an offer: ${what}`, async () => {
       const response = await post(body, bearing(ticket({ sub: "stranger" })));
       expect(response.status).to.equal(400);
-      expect(await response.json()).to.include({ error: "invalid_offer" });
+      const { error, message } = await response.json() as { error: string; message: string };
+      expect(error).to.equal("invalid_offer");
+      expect(message).to.contain(reason);
     });
   }
+
+  it("sends nothing to an address that an offer names", async () => {
+    const bystander = createSocket("udp4").bind(0, "127.0.0.1");
+    await once(bystander, "listening");
+    const received: Buffer[] = [];
+    bystander.on("message", (packet) => received.push(packet));
+    try {
+      const { offer } = await aPage();
+      const named = `a=candidate:1 1 UDP 2122317823 127.0.0.1 ${bystander.address().port} typ host\r\n`;
+      const response = await post(offer.replaceAll(/a=candidate:.*\r\n/g, "").replace("a=end-of-candidates\r\n", "") + named, bearing(ticket({ sub: "hostile" })));
+      expect(response.status).to.equal(201);
+      await connect("player"); // By then a packet would have come.
+      expect(received).to.deep.equal([]);
+      await connect("hostile"); // Ends the test whose page never came.
+    } finally {
+      bystander.close();
+    }
+  });
 
   it("refuses an offer that is too long, unread", async () => {
     expect((await post("v".repeat(70_000), bearing(ticket()))).status).to.equal(413);
@@ -126,7 +150,7 @@ describe("a game node's responder of connection tests", function () {
     expect(busy.status).to.equal(503);
     expect(await busy.json()).to.include({ error: "not_ready" });
     const again = await connect("first");
-    await eventually(() => first.isClosed, { what: "the end of the player's earlier test" });
+    await eventually(() => first.isClosed, { timeoutMs: connectionTest.durationSeconds * 500, what: "the end of the player's earlier test, long before its time" });
     expect(second.isClosed).to.equal(false);
     await eventually(() => second.isClosed && again.isClosed, { timeoutMs: (connectionTest.durationSeconds + 2) * 1_000, what: "the end of both" });
     expect(performance.now() - startedAt).to.be.above((connectionTest.durationSeconds - 2) * 1_000);

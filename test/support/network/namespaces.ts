@@ -45,6 +45,7 @@ export class TestNetwork {
     if (process.getuid?.() !== 0 || !existsSync("/usr/sbin/iptables")) {
       throw new Error("Tests of networks make network namespaces: run them as root, with the Debian packages iproute2 and iptables.");
     }
+    await removeAbandoned();
     // Two test processes at once have different numbers; the range is one for benchmarks, which no network of the machine uses.
     const number = process.pid % 32 * 8 + nextNetwork++ % 8;
     const network = new TestNetwork(`jp${process.pid}-${number}`, number);
@@ -168,5 +169,14 @@ export class TestNetwork {
 
   #onRouter(...command: string[]): Promise<void> {
     return this.inNamespace({ namespace: this.#router }, ...command);
+  }
+}
+
+/** Removes the networks of test processes that were killed: a later one may have their number, and with it their addresses. */
+async function removeAbandoned(): Promise<void> {
+  const { stdout } = await run("ip", ["netns", "list"], { timeout: commandDeadlineMs });
+  for (const [, namespace = "", pid = ""] of stdout.matchAll(/^(jp(\d+)-\S+)/gm)) {
+    // Another test process may be removing it, too.
+    if (!existsSync(`/proc/${pid}`)) await run("ip", ["netns", "delete", namespace], { timeout: commandDeadlineMs }).catch(() => undefined);
   }
 }
