@@ -20,11 +20,17 @@ export interface OrderOptions {
   signal: AbortSignal;
 }
 
-/** Makes the packer's folder, the only one that the session's user may write to. */
+/**
+ * Makes the packer's folder, the only one that the session's user may write to. It appears with its owner, by one rename: the packer may look
+ * at any time, also where the agent was killed in between.
+ */
 export async function makePackedFolder(sessionFolder: string): Promise<void> {
   const packed = `${sessionFolder}/${spoolNames.packed}`;
-  await mkdir(packed, { recursive: true, mode: 0o700 });
-  await chown(packed, sessionUserId, sessionUserId);
+  if (await stat(packed).catch(() => undefined) !== undefined) return;
+  const draft = `${packed}.new`;
+  await mkdir(draft, { recursive: true, mode: 0o700 });
+  await chown(draft, sessionUserId, sessionUserId);
+  await rename(draft, packed);
 }
 
 /**
