@@ -59,10 +59,10 @@ describe("the quality of a stream", function () {
   }
 
   /** Kbit/s of video that the browser gets in the next two seconds. */
-  async function receivedKbps(): Promise<number> {
-    const before = (await viewer.stats()).video;
+  async function receivedKbps(of = viewer): Promise<number> {
+    const before = (await of.stats()).video;
     return eventually(async () => {
-      const now = (await viewer.stats()).video;
+      const now = (await of.stats()).video;
       const ms = (now?.timestamp ?? 0) - (before?.timestamp ?? 0);
       return ms >= 2_000 && 8 * ((now?.bytesReceived ?? 0) - (before?.bytesReceived ?? 0)) / ms;
     }, { timeoutMs: 10_000, what: "two seconds" });
@@ -140,6 +140,7 @@ describe("the quality of a stream", function () {
       expect(await next.connect({ takeover: true })).to.include({ status: 201 });
       expect((await next.notices()).find(({ t }) => t === "quality")).to.include({ preset: "dataSaver", fps: 59, maxKbps: 1_500 });
       await eventually(async () => (await next.stats()).video?.frameWidth === 854, { what: "a picture of that size" });
+      await eventually(async () => await receivedKbps(next) < 1_500 * margin, { timeoutMs: 8_000, what: "a bitrate under the cap" });
     } finally {
       await next.close();
     }
