@@ -151,7 +151,7 @@ function entryOf({ propertyNames, additionalProperties }: Schema, resolve: (sche
 
 function invalidOf(schema: Schema): unknown[] {
   const { minimum, maximum, pattern } = schema;
-  const texts = ["a b", " ", "-", "{{ .Values }}", "$(HOME)", "ä", "a\nb"].filter((text) => pattern !== undefined && typesOf(schema).includes("string") && !new RegExp(pattern).test(text));
+  const texts = ["a b", " ", "-", "{{ .Values }}", "$(HOME)", "ä", "a\nb", "0", "0.0Gi"].filter((text) => pattern !== undefined && typesOf(schema).includes("string") && !new RegExp(pattern).test(text));
   return [
     ...wrongTypes(schema), ...texts,
     ...schema.enum ? ["no-such-word"] : [],
