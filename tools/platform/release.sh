@@ -15,7 +15,9 @@ ensureRestricted() {
 # The extended resource that game nodes offer; empty, for software rendering, when none does. Where a device plugin was taken away its kubelet still
 # names the resource, of which there are 0 then.
 gpuResource() {
-  if [[ $(kubectlDo get nodes -o 'jsonpath={.items[*].status.allocatable.nvidia\.com/gpu}') == *[1-9]* ]]; then echo nvidia.com/gpu; fi
+  local counts
+  counts=$(kubectlDo get nodes -o 'jsonpath={.items[*].status.allocatable.nvidia\.com/gpu}')
+  if [[ $counts == *[1-9]* ]]; then echo nvidia.com/gpu; fi
 }
 
 # A helm that was killed leaves its revision pending, and every later one would refuse to go on.
