@@ -25,6 +25,7 @@ import { createSessionReconciler } from "./sessions/reconciler.ts";
 import { createSessionReporter } from "./sessions/report.ts";
 import { createSessionFiles, type SessionFiles } from "./sessions/sessionFiles.ts";
 import { fromContent, fromDisk, onceSynced } from "./sessions/sources.ts";
+import { TransferTurns } from "./sessions/transferTurns.ts";
 import { packFormerSaves } from "./spool/packFormerSaves.ts";
 import { createSpoolWatcher, type SpoolWatcher } from "./spool/spoolWatcher.ts";
 import { Heartbeat } from "./status/heartbeat.ts";
@@ -42,10 +43,10 @@ export interface AgentDeps {
   onLockLost: () => void;
 }
 
-/** Sessions that are prepared or stored at the same time. */
-const workers = 8;
-/** Time for one session's pass: a large save over a thin line takes minutes. */
-const passTimeoutMs = 10 * 60_000;
+/** Sessions that are looked at at the same time: most of them wait, for their turn at the object store or for its response. */
+const passesAtOnce = 128;
+/** All that a pass waits for has a deadline of its own; this is more than the longest of them, that of the largest save over the thinnest line. */
+const passTimeoutMs = 6 * 3_600_000;
 const passBackOff = { baseMs: 1_000, maxMs: 30_000 };
 /** The API server counts as lost when none of its watches was heard for this long. */
 const silenceMs = 5 * 60_000;
@@ -157,14 +158,14 @@ export class Agent {
       name: "gameSession",
       sources: [fromCache(gameSessions), fromCache(pods), fromDisk(namespace, () => this.#left), this.#watcher, fromContent(this.#cache, gameSessions.cache), onceSynced(gameNode)],
       reconcile: createSessionReconciler({
-        node, root, cache: this.#cache, files: this.#files, watcher: this.#watcher, objectStore: this.#objectStore, bucket, packFormerSaves,
+        node, root, cache: this.#cache, files: this.#files, watcher: this.#watcher, objectStore: this.#objectStore, bucket, turns: new TransferTurns(passesAtOnce), packFormerSaves,
         gameCaches: clients.gameCaches, gameNode: () => this.#gameNode(), events: this.#events, clock, random,
         gameSessions: { cache: gameSessions.cache, client: clients.gameSessions },
         pods: { cache: pods.cache, client: clients.pods },
         reporter: createSessionReporter(clients.gameSessions, clock),
         saveIntervalMs, onSaveStored: (outcome) => metrics.saveStored(outcome), onKept: (path, reason) => this.#onKept(path, reason),
       }),
-      logger, workers, timeoutMs: passTimeoutMs, backOff: passBackOff, clock, random, metrics: metrics.kube.controller("gameSession"),
+      logger, workers: passesAtOnce, timeoutMs: passTimeoutMs, backOff: passBackOff, clock, random, metrics: metrics.kube.controller("gameSession"),
     });
   }
 

@@ -11,8 +11,3 @@ export class SaveError extends Error {
     this.reason = reason;
   }
 }
-
-/** Returns the code of a system call's error; undefined for any other. */
-export function systemErrorCode(error: unknown): string | undefined {
-  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
-}

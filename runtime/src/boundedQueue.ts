@@ -9,7 +9,7 @@ export interface BoundedQueueOptions {
   tooMany: () => Error;
 }
 
-/** Bounds how much work goes on at once; the rest waits, first come, first served. */
+/** Bounds how much work goes on at once; the rest waits: the highest priority goes first, and of one priority who came first. */
 export class BoundedQueue {
   readonly #options: BoundedQueueOptions;
   readonly #queue: PQueue;
@@ -20,7 +20,7 @@ export class BoundedQueue {
   }
 
   /** Runs `work` in its turn and returns its result. Throws when too much waits, or when `work` has waited too long. */
-  async run<T>(work: () => Promise<T>): Promise<T> {
+  async run<T>(work: () => Promise<T>, priority = 0): Promise<T> {
     const { waitingMax, deadlineMs, tooMany } = this.#options;
     if (this.#queue.size >= waitingMax) throw tooMany();
     const waiting = new AbortController();
@@ -30,7 +30,7 @@ export class BoundedQueue {
       return work();
     };
     try {
-      return await this.#queue.add(begin, { signal: waiting.signal });
+      return await this.#queue.add(begin, { signal: waiting.signal, priority });
     } finally {
       clearTimeout(timer);
     }

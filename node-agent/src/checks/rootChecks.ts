@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { rootExecutableReasons, rootWritableReasons, spaceLeftReasons } from "#contracts/crd/reasons.ts";
 import { limits } from "#contracts/limits.ts";
 import type { ConditionUpdate } from "#kube/conditions.ts";
+import { systemErrorCode } from "#runtime/systemError.ts";
 import { readDiskSpace, shortageOf } from "../cache/space.ts";
 
 /** The file by which the root is tried. One agent at a time holds the root, so it may have one name. */
@@ -42,14 +43,10 @@ const executableNotTried: ConditionUpdate = {
 
 /** The kernel refuses to start a program of a noexec file system, or its interpreter to take it, with EACCES; whatever else happens, it was let through. */
 async function checkExecutable(root: string, path: string): Promise<ConditionUpdate> {
-  const code = await once(spawn(path, { stdio: "ignore", timeout: runDeadlineMs }), "exit").then(() => "", codeOf);
+  const code = await once(spawn(path, { stdio: "ignore", timeout: runDeadlineMs }), "exit").then(() => undefined, systemErrorCode);
   if (code !== "EACCES" && code !== "EPERM") return { type: "RootExecutable", status: "True", reason: rootExecutableReasons.executable, message: `Programs in ${root} can be started.` };
   const message = `${root} is on a file system that is mounted noexec, so no game would start. Name a folder of another one in gameNodes.root, or mount it with exec and restart the node's agent.`;
   return { type: "RootExecutable", status: "False", reason: rootExecutableReasons.mountedNoexec, message };
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
 async function checkSpace(root: string, hadSpace: boolean): Promise<ConditionUpdate> {

@@ -4,6 +4,7 @@ import { mkdir, readdir, rename } from "node:fs/promises";
 import { backOffMs } from "#runtime/backOff.ts";
 import { slept, type Clock } from "#runtime/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
+import { systemErrorCode } from "#runtime/systemError.ts";
 
 /** What the remover is given. */
 export interface TreeRemoverOptions {
@@ -43,7 +44,7 @@ export class TreeRemover {
     try {
       await rename(path, `${this.#options.trash}/${randomBytes(8).toString("hex")}`);
     } catch (error) {
-      if (error instanceof Error && "code" in error && error.code === "ENOENT") return;
+      if (systemErrorCode(error) === "ENOENT") return;
       throw error;
     }
     this.#wake();
@@ -75,7 +76,8 @@ export class TreeRemover {
 /** Returns whether all that was there is gone. */
 async function removeContents(folder: string, signal: AbortSignal): Promise<boolean> {
   // The names in the trash are ours, and few.
-  const names = await readdir(folder);
+  const names = await readdir(folder).catch(() => undefined);
+  if (names === undefined) return false;
   if (names.length === 0) return true;
   const paths = names.map((name) => `${folder}/${name}`);
   return new Promise((resolve) => {

@@ -10,6 +10,7 @@ import { resolveAbsence } from "./steps/resolveAbsence.ts";
 import { reportNothing, settle } from "./steps/settle.ts";
 import { retryMs, type SessionDeps, type Step } from "./steps/step.ts";
 import { packFormerSaves, refuseSpool, storeLast } from "./steps/storeLast.ts";
+import { NoTurnYet } from "./transferTurns.ts";
 import type { SessionWorld } from "./world.ts";
 
 const steps: Record<Exclude<StepName, "wait" | "nothing" | "resolveAbsence">, Step> = {
@@ -18,20 +19,29 @@ const steps: Record<Exclude<StepName, "wait" | "nothing" | "resolveAbsence">, St
 
 /** Returns the function that brings what this node holds of a session nearer to what the session needs: it observes, decides, and takes one step. */
 export function createSessionReconciler(deps: SessionDeps): (key: string, context: ReconcileContext) => Promise<ReconcileResult | undefined> {
-  return async (key, { signal, logger }) => {
-    const world = await observe(deps, key);
-    const step = stepFor(world);
-    const { session } = world;
-    // Also after a restart of the agent, when the packer has long been at work.
-    if (world.record !== undefined) deps.watcher.follow(key, deps.files.packedFolder(world.record.gameSession));
-    if (step === "nothing") return undefined;
-    if (step === "wait") return { requeueAfterMs: retryMs };
-    if (step === "resolveAbsence") return world.record && resolveAbsence({ deps, record: world.record, world, signal, logger });
-    if (session === undefined) return undefined;
-    // Of a session that is prepared anew the previous release's record is replaced.
-    const record = world.record !== undefined && !(step === "prepare" && world.record.version === 1) ? world.record : recordOf(session);
-    return steps[step]({ deps, session, record, world, signal, logger });
+  return async (key, context) => {
+    try {
+      return await takeStep(deps, key, context);
+    } catch (error) {
+      if (error instanceof NoTurnYet) return { requeueAfterMs: 0 };
+      throw error;
+    }
   };
+}
+
+async function takeStep(deps: SessionDeps, key: string, { signal, logger }: ReconcileContext): Promise<ReconcileResult | undefined> {
+  const world = await observe(deps, key);
+  const step = stepFor(world);
+  const { session } = world;
+  // Also after a restart of the agent, when the packer has long been at work.
+  if (world.record !== undefined) deps.watcher.follow(key, deps.files.packedFolder(world.record.gameSession));
+  if (step === "nothing") return undefined;
+  if (step === "wait") return { requeueAfterMs: retryMs };
+  if (step === "resolveAbsence") return world.record && resolveAbsence({ deps, record: world.record, world, signal, logger });
+  if (session === undefined) return undefined;
+  // Of a session that is prepared anew the previous release's record is replaced.
+  const record = world.record !== undefined && !(step === "prepare" && world.record.version === 1) ? world.record : recordOf(session);
+  return steps[step]({ deps, session, record, world, signal, logger });
 }
 
 async function observe(deps: SessionDeps, key: string): Promise<SessionWorld> {

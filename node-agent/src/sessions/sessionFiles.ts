@@ -1,11 +1,16 @@
+import type { Stats } from "node:fs";
 import { lstat, mkdir, open, readdir, readFile, rename } from "node:fs/promises";
 import { objectName } from "#contracts/crd/schema.ts";
+import { systemErrorCode } from "#runtime/systemError.ts";
 import { syncDirectory } from "../disk/syncDirectory.ts";
 import type { KeptFolders } from "../disk/keptFolders.ts";
 import type { TreeRemover } from "../disk/treeRemover.ts";
 import type { NodePaths } from "../disk/nodePaths.ts";
 import { isRestoreOrdered, makePackedFolder } from "../spool/orderRestore.ts";
 import { SessionRecord } from "./record.ts";
+
+/** What a disk says of bytes that are lost. */
+const damageCodes: ReadonlySet<string> = new Set(["EIO", "EUCLEAN", "EBADMSG"]);
 
 /** The session folders on the node's disk. */
 export interface SessionFiles {
@@ -46,15 +51,13 @@ export interface SessionFilesDeps {
 export function createSessionFiles({ paths, remover, kept }: SessionFilesDeps): SessionFiles {
   const folder = (gameSession: string): string => paths.session(gameSession);
   const recordPath = (gameSession: string): string => `${folder(gameSession)}/session.json`;
-  const isFolder = async (path: string): Promise<boolean> => (await lstat(path).catch(() => undefined))?.isDirectory() ?? false;
-  const isFile = async (path: string): Promise<boolean> => (await lstat(path).catch(() => undefined))?.isFile() ?? false;
-
   async function load(): Promise<string[]> {
     await mkdir(paths.sessions, { recursive: true, mode: 0o755 });
     const names: string[] = [];
     for (const name of await readdir(paths.sessions)) {
-      // The record is written before anything else: without it there is nothing to lose.
-      if (objectName.safeParse(name).success && await isFile(recordPath(name))) names.push(name);
+      // The record is written before anything else: without it there is nothing to lose. One that the disk does not show may be there.
+      const hasRecord = objectName.safeParse(name).success && await find(recordPath(name)).then((found) => found?.isFile() ?? false, () => true);
+      if (hasRecord) names.push(name);
       else await remover.remove(folder(name));
     }
     return names;
@@ -65,8 +68,9 @@ export function createSessionFiles({ paths, remover, kept }: SessionFilesDeps): 
     try {
       text = await readFile(recordPath(gameSession), "utf8");
     } catch (error) {
-      if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
-      throw error;
+      const code = systemErrorCode(error);
+      if (code === "ENOENT") return undefined;
+      throw damageCodes.has(code ?? "") ? new RecordUnreadable(gameSession, error) : error;
     }
     try {
       return SessionRecord.parse(JSON.parse(text));
@@ -98,9 +102,19 @@ export function createSessionFiles({ paths, remover, kept }: SessionFilesDeps): 
     isOrdered: (gameSession) => isRestoreOrdered(folder(gameSession)),
     formerSaves: async (gameSession) => {
       const saves = `${folder(gameSession)}/save`;
-      return await isFolder(saves) ? saves : undefined;
+      return (await find(saves))?.isDirectory() === true ? saves : undefined;
     },
     remove: (gameSession) => remover.remove(folder(gameSession)),
     keep: (gameSession) => kept.take(folder(gameSession), gameSession),
   };
+}
+
+/** Returns undefined where nothing is; throws what else the disk says, as what cannot be read may be there. */
+async function find(path: string): Promise<Stats | undefined> {
+  try {
+    return await lstat(path);
+  } catch (error) {
+    if (["ENOENT", "ENOTDIR"].includes(systemErrorCode(error) ?? "")) return undefined;
+    throw error;
+  }
 }

@@ -3,6 +3,7 @@ import { open, type FileHandle } from "node:fs/promises";
 import type { z } from "zod";
 import { spoolFileBytes, spoolNames } from "#contracts/nodeLayout.ts";
 import { RestoreReport, SpoolManifest } from "#contracts/spool.ts";
+import { systemErrorCode } from "#runtime/systemError.ts";
 
 /** What the packer has said in a session's folder. */
 export interface Spool {
@@ -60,8 +61,7 @@ export async function openSpoolFile(path: string): Promise<FileHandle | undefine
   try {
     return await open(path, openUntrusted);
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
-    if (code === "ENOENT") return undefined;
+    if (systemErrorCode(error) === "ENOENT") return undefined;
     throw new SpoolUnreadable(`${path} cannot be opened`, error);
   }
 }

@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, type BigIntStats } from "node:fs";
 import { Readable } from "node:stream";
 import { createTarPacker, type TarPackController } from "modern-tar";
 import type { PackedSave } from "#contracts/spool.ts";
-import { systemErrorCode } from "../errors.ts";
+import { systemErrorCode } from "#runtime/systemError.ts";
 import { createSkippedEntries } from "../save/skippedEntries.ts";
 import { readFixedSize } from "../save/readFixedSize.ts";
 import { createSaveQuota } from "../save/saveQuota.ts";

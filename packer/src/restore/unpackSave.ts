@@ -7,7 +7,8 @@ import { ArchiveRefused } from "#archive/archiveRefused.ts";
 import { createArchiveReader } from "#archive/archiveReader.ts";
 import { saveArchiveRules } from "#archive/archiveRules.ts";
 import { createStrictGunzip, toArchiveRefused, chunkBytes } from "#archive/gunzip.ts";
-import { systemErrorCode, SaveError } from "../errors.ts";
+import { systemErrorCode } from "#runtime/systemError.ts";
+import { SaveError } from "../errors.ts";
 import { createTreeWriter } from "./treeWriter.ts";
 
 /** The checksum and size that an archive must have. */

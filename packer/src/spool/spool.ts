@@ -2,7 +2,8 @@ import { readdirSync, rmSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 import { packedArchiveName, spoolNames } from "#contracts/nodeLayout.ts";
 import type { PackedSave, SpoolManifest } from "#contracts/spool.ts";
-import { systemErrorCode, type SaveError } from "../errors.ts";
+import { systemErrorCode } from "#runtime/systemError.ts";
+import { type SaveError } from "../errors.ts";
 import { readManifest } from "./earlierRun.ts";
 import { moveDurably, writeDurably } from "./spoolFiles.ts";
 
@@ -32,6 +33,7 @@ export async function openSpool(directory: string, uid: string): Promise<Spool> 
   let written: SpoolManifest | undefined;
   let save = earlier?.save;
   let answered = earlier?.answered;
+  let lastSequence = save?.sequence ?? 0;
 
   function write(manifest: SpoolManifest): void {
     if (isDeepStrictEqual(manifest, written)) return;
@@ -55,10 +57,12 @@ export async function openSpool(directory: string, uid: string): Promise<Spool> 
     noteRequest(requestedAt) {
       answered = requestedAt;
     },
-    nextSequence: () => (save?.sequence ?? 0) + 1,
+    nextSequence: () => lastSequence + 1,
     draftPath: (sequence) => `${packed}/${packedArchiveName({ attempt, sequence })}.new`,
     commit(kept, isFinal) {
       const path = `${packed}/${packedArchiveName(kept)}`;
+      // A manifest that the disk took, and said it did not, may have been read: its pack's name stands for that pack alone.
+      lastSequence = kept.sequence;
       moveDurably(`${path}.new`, path);
       write({ version: 1, uid, attempt, final: isFinal, save: kept, ...answered !== undefined && { answered } });
       removeOthers(packed, kept);

@@ -1,10 +1,14 @@
+import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { expect } from "chai";
 import type { StoredSave } from "#contracts/crd/gameSession.ts";
 import { aTarGz } from "#test/factories/tarArchive.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
+import { putOnSmallDisk } from "#test/support/fixtures/nodeDisk.ts";
 import { sha256Of } from "#test/support/stores/storedArchive.ts";
+
+const mebibyte = 2 ** 20;
 
 describe("Node agent: saves that players ask for", function () {
   this.timeout(90_000);
@@ -17,12 +21,15 @@ describe("Node agent: saves that players ask for", function () {
 
   /** Asks for a save as the API does, and returns the one that answers. */
   async function requestedSave(name: string, saveRequestedAt: string): Promise<StoredSave> {
-    await fixture.sessions.mergePatch({ name, namespace: fixture.namespace }, { spec: { saveRequestedAt } });
-    return eventually(async () => {
-      const save = (await fixture.session(name)).status?.save;
-      return save?.requestedAt === saveRequestedAt ? save : undefined;
-    }, { timeoutMs: 20_000, what: "the save that was asked for" });
+    await ask(name, saveRequestedAt);
+    return saveOf(name, saveRequestedAt);
   }
+
+  const ask = (name: string, saveRequestedAt: string) => fixture.sessions.mergePatch({ name, namespace: fixture.namespace }, { spec: { saveRequestedAt } });
+  const saveOf = (name: string, saveRequestedAt: string): Promise<StoredSave> => eventually(async () => {
+    const save = (await fixture.session(name)).status?.save;
+    return save?.requestedAt === saveRequestedAt ? save : undefined;
+  }, { timeoutMs: 20_000, what: "the save that was asked for" });
 
   it("are stored at once, and say which request they answer", async () => {
     await fixture.startAgent({ SAVE_INTERVAL_SECONDS: "600" });
@@ -49,5 +56,23 @@ describe("Node agent: saves that players ask for", function () {
     await fixture.endGame(name);
     await fixture.condition(name, "SavePersisted", "True");
     expect(await fixture.storedSaves("loaded")).to.have.members([objectKey, stored.objectKey]);
+  });
+
+  it("are not said to be stored while what the game wrote has no room on the node", async () => {
+    const disk = await putOnSmallDisk(fixture, { megabytes: 128 });
+    await fixture.startAgent();
+    const name = await fixture.aRunningSession();
+    writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
+    await fixture.storedSave(name, 1);
+    disk.fill(mebibyte);
+    writeFileSync(`${fixture.saves(name)}/progress`, randomBytes(8 * mebibyte));
+    const requestedAt = "2026-01-01T00:00:01.000Z";
+    await ask(name, requestedAt);
+    await eventually(() => {
+      const manifest = fixture.manifest(name);
+      return manifest?.refused !== undefined && manifest.answered === requestedAt;
+    }, { timeoutMs: 20_000, what: "the packer to say that it could not pack what was asked for" });
+    disk.clear();
+    expect((await saveOf(name, requestedAt)).unpackedBytes).to.be.at.least(8 * mebibyte);
   });
 });

@@ -33,6 +33,11 @@ export function tracerWords({ call, nth, fault }: DiskPoint, logFile: string): s
   ];
 }
 
+/** The words that a program is started with to be told once that the disk cannot read what is known of this path. */
+export function unreadableOnce(path: string, logFile: string): string[] {
+  return ["strace", "-f", "-qq", "--seccomp-bpf", "-o", logFile, "-P", path, "-e", "trace=statx", "-e", "inject=statx:error=EIO:when=1", "setpriv", "--pdeathsig=KILL"];
+}
+
 /** Whether the fault has come. */
 export function hasStruck(logFile: string): boolean {
   return existsSync(logFile) && /\(INJECTED\)|killed by SIGKILL/.test(readFileSync(logFile, "utf8"));

@@ -2,13 +2,15 @@ import type { GameSession, StoredSave } from "#contracts/crd/gameSession.ts";
 import { saveReasons, type SaveReason } from "#contracts/crd/reasons.ts";
 import type { PackedSave, SpoolManifest } from "#contracts/spool.ts";
 import { findCondition } from "#kube/conditions.ts";
+import type { ReconcileResult } from "#kube/controller.ts";
 import { requestSave } from "../../spool/orderRestore.ts";
 import { SpoolUnreadable } from "../../spool/readSpool.ts";
 import type { SessionRecord } from "../record.ts";
 import type { Finding } from "../report.ts";
 import { isObjectStoreUnreachable, ObjectStoreError } from "../../objectStore/errors.ts";
 import { isStored, storePack } from "./storeSave.ts";
-import type { Step, StepContext } from "./step.ts";
+import { lookAgain } from "./lookAgain.ts";
+import type { RecordContext, Step, StepContext } from "./step.ts";
 
 /** Stores the packer's newest pack while the game is played: at most one each interval, and at once the one that the player asked for. */
 export const keepStored: Step = async (context) => {
@@ -27,9 +29,17 @@ export const keepStored: Step = async (context) => {
   const dueInMs = answered === undefined ? dueMs(context) - deps.clock.now().getTime() : 0;
   // More than an interval would be the work of a clock that was put back.
   if (dueInMs > 0 && dueInMs <= deps.saveIntervalMs) return { requeueAfterMs: dueInMs };
+  return deps.turns.upload({ dueMs: dueMs(context), isAwaited: answered !== undefined }, async () => storeDue(await lookAgain(context)));
+};
+
+/** Stores the newest pack there is when the turn has come. */
+async function storeDue(context: StepContext): Promise<ReconcileResult> {
+  const { deps, world: { spool: { manifest } } } = context;
+  const again = { requeueAfterMs: deps.saveIntervalMs };
+  if (manifest?.save === undefined) return again;
   let next: SessionRecord | undefined;
   try {
-    next = await storePack(context, manifest.save, false, answered);
+    next = await storePack(context, manifest.save, false, await answeredRequest(context, manifest));
   } catch (error) {
     await reportSaveFailure(context, error);
     if (error instanceof SpoolUnreadable) return again; // Nothing gets better before the packer writes anew.
@@ -39,7 +49,7 @@ export const keepStored: Step = async (context) => {
   deps.onSaveStored("stored");
   await reportStored(context, next.stored);
   return again;
-};
+}
 
 /** Returns whether the save is what a player asked for who has changed nothing since the session began: it becomes a save of this session. */
 function isFirstOfRequest({ record }: StepContext, { files }: PackedSave, answered: string | undefined): boolean {
@@ -56,11 +66,14 @@ function isNotReported(stored: StoredSave, reported: StoredSave | undefined): bo
   return reported?.objectKey !== stored.objectKey || reported.requestedAt !== stored.requestedAt;
 }
 
-/** Passes the player's request on to the packer; returns it once the packer has answered it, and undefined when its save is marked already. */
-async function answeredRequest({ deps, record, session }: StepContext, { answered }: SpoolManifest): Promise<string | undefined> {
+/**
+ * Passes the player's request on to the packer; returns it once the packer has answered it, and undefined when its save is marked already. A packer that
+ * could not pack what it found has answered nothing yet: the save that it has is an older one.
+ */
+async function answeredRequest({ deps, record, session }: StepContext, { answered, refused }: SpoolManifest): Promise<string | undefined> {
   const { saveRequestedAt } = session.spec;
   if (saveRequestedAt === undefined || record.stored?.requestedAt === saveRequestedAt) return undefined;
-  if (answered === saveRequestedAt) return answered;
+  if (answered === saveRequestedAt) return refused === undefined ? answered : undefined;
   await requestSave(deps.files.folder(record.gameSession), record.uid, saveRequestedAt);
   return undefined;
 }
@@ -96,6 +109,6 @@ function reasonOf(error: unknown): SaveReason {
 }
 
 /** Returns when the next upload may begin, in milliseconds since 1970. */
-function dueMs({ record: { stored }, deps: { saveIntervalMs } }: StepContext): number {
+export function dueMs({ record: { stored }, deps: { saveIntervalMs } }: RecordContext): number {
   return stored === undefined ? 0 : Date.parse(stored.persistedAt) + saveIntervalMs;
 }

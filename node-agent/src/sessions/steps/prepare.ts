@@ -8,12 +8,16 @@ import { contentDirectory } from "#contracts/nodeLayout.ts";
 import type { EventNote } from "#kube/eventRecorder.ts";
 import { isPrepared } from "#contracts/crd/sessionConditions.ts";
 import { keyOf, type Stored } from "#kube/object.ts";
+import { withDeadline } from "#runtime/deadline.ts";
 import { isDiskFull } from "../../disk/diskFull.ts";
 import { makePackedFolder, orderRestore } from "../../spool/orderRestore.ts";
 import { ChecksumMismatch, isObjectStoreUnreachable, ObjectStoreError } from "../../objectStore/errors.ts";
 import type { SessionRecord } from "../record.ts";
 import { shownWithinMs, type Finding } from "../report.ts";
 import { retryMs, type SessionDeps, type Step, type StepContext } from "./step.ts";
+
+/** No launch waits for a save for so long. */
+const restoreDeadlineMs = 10 * 60_000;
 
 /** Makes the game's files ready and orders the restore of the save; says so when the disk has no room for that, once games that nobody plays have made some. */
 export const prepare: Step = async (context) => {
@@ -97,16 +101,14 @@ async function findContent(deps: SessionDeps, { metadata, spec }: Stored<GameSes
 }
 
 /** Orders the restore once; returns what the packer has reported of it. */
-async function findSave({ deps, record, world, signal }: StepContext): Promise<Finding<"SaveRestored">> {
-  const { files, objectStore, bucket, clock, random } = deps;
-  const { baseSave, gameSession, uid } = record;
+async function findSave(context: StepContext): Promise<Finding<"SaveRestored">> {
+  const { record: { baseSave }, world } = context;
   const finding = (status: Finding["status"], reason: RestoreReason, message: string): Finding<"SaveRestored"> => ({ type: "SaveRestored", status, reason, message });
   const { report } = world.spool;
   if (report?.refused !== undefined) return finding("False", terminalReasonOf(report.refused.reason), report.refused.message);
   if (!world.isOrdered) {
-    const save = baseSave && { location: { bucket, key: baseSave.objectKey }, sha256: baseSave.sha256 };
     try {
-      await orderRestore({ sessionFolder: files.folder(gameSession), uid, save, objectStore, clock, random, signal });
+      await orderSave(context);
     } catch (error) {
       const reason = failureReason(error);
       if (reason === undefined || !(error instanceof Error)) throw error;
@@ -117,6 +119,17 @@ async function findSave({ deps, record, world, signal }: StepContext): Promise<F
   return report === undefined
     ? finding("Unknown", restoreReasons.restoring, "The slot's save is on the node, and is restored when the pod runs.")
     : finding("True", restoreReasons.restored, "The slot's save is in place.");
+}
+
+/** Fetches the slot's save in its turn, and orders its restore; of a new playthrough there is nothing to wait for. */
+async function orderSave({ deps, session, record, signal }: StepContext): Promise<void> {
+  const { files, objectStore, bucket, clock, random, turns } = deps;
+  const { baseSave, gameSession, uid } = record;
+  const order = { sessionFolder: files.folder(gameSession), uid, objectStore, clock, random };
+  if (baseSave === undefined) return orderRestore({ ...order, save: undefined, signal });
+  const save = { location: { bucket, key: baseSave.objectKey }, sha256: baseSave.sha256 };
+  const deadline = { clock, ms: restoreDeadlineMs, what: `Fetching ${baseSave.objectKey}`, signal };
+  return turns.restore(Date.parse(session.metadata.creationTimestamp), () => withDeadline(deadline, (fetching) => orderRestore({ ...order, save, signal: fetching })));
 }
 
 async function findSource(deps: SessionDeps, ref: { name: string; namespace: string | undefined }, digest: string, signal: AbortSignal): Promise<ArchiveSource | undefined> {

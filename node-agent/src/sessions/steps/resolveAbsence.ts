@@ -5,7 +5,8 @@ import type { SessionRecord } from "../record.ts";
 import { mayStillPack, type SessionWorld } from "../world.ts";
 import { giveUp } from "./settle.ts";
 import { retryMs, type RecordContext, type SessionDeps } from "./step.ts";
-import { hasLivePod, lookAgain, storeNewest } from "./storeLast.ts";
+import { lookAgain } from "./lookAgain.ts";
+import { hasLivePod, storeNewest } from "./storeLast.ts";
 
 /** Stores what a session left here that is gone from the cluster, or goes on elsewhere; then forgets the session. */
 export async function resolveAbsence(context: RecordContext): Promise<ReconcileResult | undefined> {

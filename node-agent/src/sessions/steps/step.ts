@@ -16,6 +16,7 @@ import type { ObjectStore } from "../../objectStore/objectStore.ts";
 import type { SessionRecord } from "../record.ts";
 import type { SessionReporter } from "../report.ts";
 import type { SessionFiles } from "../sessionFiles.ts";
+import type { TransferTurns } from "../transferTurns.ts";
 import type { SessionWorld } from "../world.ts";
 
 /** What the sessions of a node work with. */
@@ -34,6 +35,7 @@ export interface SessionDeps {
   reporter: SessionReporter;
   events: EventSink;
   packFormerSaves: PackFormerSaves;
+  turns: TransferTurns;
   saveIntervalMs: number;
   onSaveStored: (outcome: "stored" | "unchanged" | "failed") => void;
   /** Told of each session folder that is set aside, and why. */

@@ -1,11 +1,13 @@
 import { saveReasons } from "#contracts/crd/reasons.ts";
 import type { SpoolManifest } from "#contracts/spool.ts";
-import { readSpool, SpoolUnreadable } from "../../spool/readSpool.ts";
+import { SpoolUnreadable } from "../../spool/readSpool.ts";
 import type { SaveOutcome, SessionRecord } from "../record.ts";
 import { mayStillPack } from "../world.ts";
-import { notFinal, reportSaveFailure } from "./keepStored.ts";
+import { dueMs, notFinal, reportSaveFailure } from "./keepStored.ts";
+import { lookAgain } from "./lookAgain.ts";
 import { settle } from "./settle.ts";
 import { isStored, storePack } from "./storeSave.ts";
+import { NoTurnYet } from "../transferTurns.ts";
 import type { RecordContext, Step, StepContext } from "./step.ts";
 
 /** Stores the last pack, and settles the session with what became of its save. */
@@ -16,7 +18,7 @@ export const storeLast: Step = async (context) => {
     return next === undefined ? { requeueAfterMs: 100 } : await settle({ ...context, record: next });
   } catch (error) {
     if (error instanceof SpoolUnreadable) return refuse(context, error);
-    await reportSaveFailure(context, error);
+    if (!(error instanceof NoTurnYet)) await reportSaveFailure(context, error);
     throw error;
   }
 };
@@ -43,7 +45,7 @@ export const packFormerSaves: Step = async (context) => {
 export async function storeNewest(context: RecordContext): Promise<SessionRecord | undefined> {
   const { deps, record, world: { spool: { manifest } } } = context;
   const newest = manifest?.save !== undefined && !isStored(record, manifest.save) ? manifest.save : undefined;
-  const stored = newest === undefined ? record : await storePack(context, newest, true);
+  const stored = newest === undefined ? record : await deps.turns.upload({ dueMs: dueMs(context), isAwaited: true }, () => storePack(context, newest, true));
   if (stored === undefined) return undefined;
   const next = { ...stored, ...stored.stored && { stored: { ...stored.stored, final: true } }, outcome: outcomeOf(stored, manifest, deps.clock.now()) };
   await deps.files.write(next);
@@ -84,13 +86,6 @@ function leftOutOf(save: SpoolManifest["save"]): string {
   if (save?.leftOut === undefined) return "";
   const { count, example } = save.leftOut;
   return ` ${count} of its entries cannot be kept, such as: ${example}.`.slice(0, 900);
-}
-
-/** Reads the spool anew: a pod that is found gone may have packed between the pass's first look at it and that finding. */
-export async function lookAgain<Context extends RecordContext>(context: Context): Promise<Context> {
-  const { deps, record, world } = context;
-  if (world.unreadable !== undefined) return context;
-  return { ...context, world: { ...world, spool: await readSpool(deps.files.folder(record.gameSession), record.uid) } };
 }
 
 /** Returns whether the cluster has the session's pod on this node: a fresh look, as the watch of pods may lag behind that of sessions. */

@@ -3,9 +3,14 @@ import { packedArchiveName } from "#contracts/nodeLayout.ts";
 import { saveKey } from "#contracts/objectKeys.ts";
 import type { PackedSave } from "#contracts/spool.ts";
 import { toApiTime } from "#kube/time.ts";
+import { withDeadline } from "#runtime/deadline.ts";
 import { verifyPacked } from "../../spool/verifyPacked.ts";
 import type { SessionRecord } from "../record.ts";
 import type { RecordContext } from "./step.ts";
+
+/** A line that carries less, in bytes per second, stores no saves. */
+const slowestUpload = 64 * 1024;
+const startOfUploadMs = 60_000;
 
 /** Returns whether the object store has these bytes already, or the session started from them. */
 export function isStored({ stored, baseSave }: SessionRecord, { sha256, files }: PackedSave): boolean {
@@ -15,7 +20,7 @@ export function isStored({ stored, baseSave }: SessionRecord, { sha256, files }:
 
 /**
  * Stores a pack; returns the record as it is on disk afterwards, or undefined when a newer pack has taken its place. The key names the pack,
- * so that storing it twice, or by two agents, is one and the same. `answered` is the player's request that it answers. Throws SpoolUnreadable or ObjectStoreError, with everything as it was.
+ * so that storing it twice, or by two agents, is one and the same. `answered` is the player's request that it answers. Throws SpoolUnreadable, ObjectStoreError or DeadlineExceeded, with everything as it was.
  */
 export async function storePack({ deps, record, signal }: RecordContext, save: PackedSave, isFinal: boolean, answered?: string): Promise<SessionRecord | undefined> {
   const { files, objectStore, bucket, clock } = deps;
@@ -26,7 +31,7 @@ export async function storePack({ deps, record, signal }: RecordContext, save: P
   const sequence = record.sequence + save.sequence;
   const objectKey = saveKey(record.slotId, { generation, gameSession: record.gameSession, sequence, attempt: save.attempt });
   try {
-    await objectStore.put({ bucket, key: objectKey }, pack, signal);
+    await withDeadline({ clock, ms: uploadDeadlineMs(save.bytes), what: `Storing ${objectKey}`, signal }, (uploading) => objectStore.put({ bucket, key: objectKey }, pack, uploading));
   } finally {
     await pack.close();
   }
@@ -37,6 +42,11 @@ export async function storePack({ deps, record, signal }: RecordContext, save: P
   const next = { ...record, stored };
   await files.write(next);
   return next;
+}
+
+/** Returns how long the upload may take: an object store that goes silent is given up long before. */
+function uploadDeadlineMs(bytes: number): number {
+  return startOfUploadMs + bytes / slowestUpload * 1000;
 }
 
 /** Later saves repeat which request was the last that was answered. */
