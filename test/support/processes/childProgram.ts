@@ -1,6 +1,8 @@
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { randomInt } from "node:crypto";
+import { once } from "node:events";
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eventually } from "../clocks/eventually.ts";
@@ -94,11 +96,29 @@ export class ChildProgram {
   }
 }
 
-/** A TCP port of the loopback that was free a moment ago. */
+/** Below those that the system gives out by itself (from 32768), so that no connection and no server on port 0 takes one, also while its program is stopped. */
+const firstPort = 20_000;
+const portCount = 10_000;
+const portsGiven = new Set<number>();
+
+/** A TCP port that was free a moment ago, and is given once. */
 export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = firstPort + randomInt(portCount);
+    if (portsGiven.has(port) || !await isFree(port)) continue;
+    portsGiven.add(port);
+    return port;
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
   const server = createServer();
-  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise<void>((resolve, reject) => server.close((error) => error === undefined ? resolve() : reject(error)));
-  return port;
+  try {
+    await once(server.listen(port), "listening");
+  } catch {
+    return false;
+  }
+  server.close();
+  await once(server, "close");
+  return true;
 }
