@@ -2,7 +2,7 @@ import { RepeatedJob, type BackgroundJob, type RepeatedJobOptions } from "#runti
 import type { Postgres } from "../stores/postgres.ts";
 import { refreshPopularity } from "./refreshPopularity.ts";
 
-/** popular` up to date needs=What refreshing `sort=popular` needs=popular` up to date needs. */
+/** What keeping `sort=popular` up to date needs. */
 export interface PopularityDeps extends Pick<RepeatedJobOptions, "clock" | "logger"> {
   postgres: Postgres;
 }

@@ -19,11 +19,12 @@ export function presentPartnerGames(games: readonly Game[]): PartnerGamesRespons
 
 /** Returns a game as its partner sees it, with the number of nodes that have its archive. */
 export function presentPartnerGame(game: PartnerGame, { cluster, config }: { cluster: ClusterView; config: { baseUrl: string } }): PartnerGameDetail {
-  const { id, slug, title, developer, description, tags, launcher, engineDir, network, saveLimitMb, status } = game;
+  const { id, slug, title, developer, description, tags, launcher, engineDir, screenshots, languages, network, saveLimitMb, status } = game;
   const { totalServers, cachedOn } = presentSync(game, cluster);
   return {
     id, slug, title, developer, description, tags, launcher, engineDir, thumbnail: game.thumbnail ?? "",
-    picture: game.pictureId === null ? null : pictureAddress(config, game.pictureId), network, saveLimitMb,
+    picture: game.pictureId === null ? null : pictureAddress(config, game.pictureId),
+    screenshots, contentRating: game.contentRating ?? "", languages, website: game.website ?? "", releaseDate: dayOf(game.releaseDate), network, saveLimitMb,
     resources: presentResources(game), status, cacheStatus: { servers: totalServers, cached: cachedOn },
   };
 }
@@ -59,4 +60,8 @@ function nodesOf(gameCache: GameCache | undefined): NonNullable<NonNullable<Game
 
 function isoOf(timestamp: string | undefined): string | null {
   return timestamp === undefined ? null : new Date(timestamp).toISOString();
+}
+
+function dayOf(date: Date | null): string {
+  return date === null ? "" : date.toISOString().slice(0, 10);
 }

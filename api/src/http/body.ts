@@ -14,12 +14,14 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** A JSON body of at most `maxBytes`. */
 export async function readJson(ctx: BodyContext, maxBytes: number = limits.partner.bodyBytes): Promise<unknown> {
+  if (!hasBody(ctx)) throw invalidRequest("The body is missing: send a JSON object, as application/json.");
   requireType(ctx, [jsonType]);
   return parseJson(await readText(ctx, maxBytes));
 }
 
-/** The fields of a form, or of a JSON object that stands for one. */
+/** The fields of a form, or of a JSON object that stands for one; where there is no body, none. */
 export async function readForm(ctx: BodyContext, maxBytes: number = limits.auth.bodyBytes): Promise<unknown> {
+  if (!hasBody(ctx)) return {};
   const type = requireType(ctx, [formType, jsonType]);
   const text = await readText(ctx, maxBytes);
   return type === jsonType ? parseJson(text) : Object.fromEntries(new URLSearchParams(text));
@@ -40,6 +42,11 @@ export function continueBody(ctx: AppContext): void {
 export async function readBinary<Type extends string>(ctx: BodyContext, types: readonly Type[], maxBytes: number): Promise<{ type: Type; bytes: Buffer }> {
   const type = requireType(ctx, types);
   return { type, bytes: await readWhole(ctx, maxBytes) };
+}
+
+/** What has no body has no media type that could be the wrong one. */
+function hasBody({ req: { headers } }: AppContext): boolean {
+  return headers["content-type"] !== undefined || headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 }
 
 function requireType<Type extends string>(ctx: AppContext, accepted: readonly Type[]): Type {

@@ -1,7 +1,12 @@
 import type { Next } from "koa";
 import type { AppContext, HttpDeps } from "./appContext.ts";
 
-const exposedHeaders = ["API-Version", "ETag", "Link", "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-Id"].join(", ");
+const exposedHeaders = [
+  "API-Version", "Content-Disposition", "ETag", "Idempotency-Replayed", "Link", "Location", "RateLimit", "RateLimit-Policy", "Repr-Digest", "Retry-After", "X-Request-Id",
+].join(", ");
+const allowedHeaders = [
+  "Authorization", "Content-Digest", "Content-Type", "Idempotency-Key", "If-None-Match", "Last-Event-ID", "Repr-Digest", "X-Auth-Return-Redirect",
+].join(", ");
 const preflightSeconds = 600;
 
 /**
@@ -23,8 +28,8 @@ function allow(ctx: AppContext, origin: string): void {
   ctx.set({ "Access-Control-Allow-Origin": origin, "Access-Control-Allow-Credentials": "true", "Access-Control-Expose-Headers": exposedHeaders });
   if (ctx.method !== "OPTIONS") return;
   ctx.set({
-    "Access-Control-Allow-Methods": "GET, POST, DELETE",
-    "Access-Control-Allow-Headers": "Authorization, Content-Type, Idempotency-Key, X-Auth-Return-Redirect",
+    "Access-Control-Allow-Methods": "GET, POST, PUT, PATCH, DELETE",
+    "Access-Control-Allow-Headers": allowedHeaders,
     "Access-Control-Max-Age": String(preflightSeconds),
   });
 }

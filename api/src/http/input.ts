@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { invalidRequest, notFound } from "../errors.ts";
+import { invalidRequest, notFound, type DomainError } from "../errors.ts";
 import type { AppContext, HttpDeps } from "./appContext.ts";
 import { readForm, readJson } from "./body.ts";
 
@@ -25,6 +25,7 @@ export interface Input<Params, Query, Body> {
 export const NoQuery = z.strictObject({});
 
 const issuesShown = 20;
+const namedLength = 64;
 
 /**
  * Reads and checks a request's input; an impossible path parameter is an unknown resource, anything else wrong is 400. With
@@ -34,11 +35,17 @@ export async function readInput<Params, Query, Body>(
   ctx: AppContext<HttpDeps>, schemas: InputSchemas<Params, Query, Body>, { refusesStrayQuery = false } = {},
 ): Promise<Input<Params | undefined, Query | z.infer<typeof NoQuery> | undefined, Body | undefined>> {
   const params = schemas.params?.safeParse(ctx.params);
-  if (params?.success === false) throw notFound("There is nothing at this address.");
+  if (params?.success === false) throw noSuch(ctx.params, params.error);
   const querySchema = schemas.query ?? (refusesStrayQuery ? NoQuery : undefined);
   const query = querySchema === undefined ? undefined : check<Query | z.infer<typeof NoQuery>>(querySchema, readQuery(ctx));
   const body = schemas.body === undefined ? undefined : check(schemas.body, await readBody(ctx, schemas));
   return { params: params?.data, query, body };
+}
+
+/** Says which part of the address is impossible, as it would say of one that is only unknown. */
+function noSuch(params: Readonly<Record<string, string>>, { issues }: z.ZodError): DomainError {
+  const value = params[String(issues[0]?.path[0])] ?? "";
+  return notFound(`There is nothing named ${Array.from(value).slice(0, namedLength).join("")} at this address.`);
 }
 
 function readBody(ctx: AppContext<HttpDeps>, { isForm = false, bodyBytes }: InputSchemas<unknown, unknown, unknown>): Promise<unknown> {

@@ -104,7 +104,7 @@ export class RateLimits {
     return outcome;
   }
 
-  /** Counts one request of `key` under each limit. */
+  /** Counts one request of `key` under each limit, in this order; what one of them refuses counts under none that follow. */
   async consumeAll(names: readonly RateLimitName[], key: string): Promise<RateLimitOutcome[]> {
     if (names.length === 0) return [];
     const { gate, outcomes } = await this.consumeIf({ key: "", closed: "" }, names, key);
@@ -116,7 +116,7 @@ export class RateLimits {
     const wanted = names.map((name) => this.#limitOf(name));
     try {
       const keys = [gate.key, ...wanted.map(({ keyPrefix }) => keyPrefix + key)];
-      const values = [gate.closed, gate.opening?.value ?? "", gate.opening?.seconds ?? 0, ...wanted.map(({ windowSeconds }) => windowSeconds)];
+      const values = [gate.closed, gate.opening?.value ?? "", gate.opening?.seconds ?? 0, ...wanted.flatMap(({ windowSeconds, points }) => [windowSeconds, points])];
       const [value, leftMs, ...counts] = await countScript.run(this.#redis, keys, values) as [string, number, ...number[]];
       const outcomes = counts.length === 0 ? [] : wanted.map((limit, index) => outcomeOf(limit, counts[2 * index] ?? 0, counts[2 * index + 1] ?? 0));
       return { gate: value === "" ? undefined : value, gateSeconds: Math.max(0, leftMs) / 1000, outcomes };
@@ -127,14 +127,14 @@ export class RateLimits {
 
   /** Counts one request in this process alone. */
   async consumeHere(names: readonly RateLimitName[], key: string): Promise<RateLimitOutcome[]> {
-    return Promise.all(names.map(async (name) => {
+    const outcomes: RateLimitOutcome[] = [];
+    for (const name of names) {
       const limit = this.#limitOf(name);
-      const { consumedPoints, msBeforeNext } = await limit.local.consume(key).catch((rejected: unknown) => {
-        if (rejected instanceof RateLimiterRes) return rejected;
-        throw rejected;
-      });
-      return outcomeOf(limit, consumedPoints, msBeforeNext);
-    }));
+      const isRefused = outcomes.some(({ isAllowed }) => !isAllowed);
+      const found = isRefused ? await limit.local.get(key) : await consumePoint(limit.local, key);
+      outcomes.push(outcomeOf(limit, found?.consumedPoints ?? 0, found?.msBeforeNext ?? 0));
+    }
+    return outcomes;
   }
 
   /** Takes one request back, for what turned out not to count. */
@@ -155,6 +155,13 @@ export class RateLimits {
   }
 }
 
+async function consumePoint(limiter: RateLimiterMemory, key: string): Promise<RateLimiterRes> {
+  return limiter.consume(key).catch((rejected: unknown) => {
+    if (rejected instanceof RateLimiterRes) return rejected;
+    throw rejected;
+  });
+}
+
 function outcomeOf({ name, points, windowSeconds }: Limit, count: number, leftMs: number): RateLimitOutcome {
   return {
     name, points, windowSeconds, isAllowed: count <= points, isFirstOverLimit: count === points + 1,
@@ -164,8 +171,8 @@ function outcomeOf({ name, points, windowSeconds }: Limit, count: number, leftMs
 
 /**
  * KEYS: the gate (empty for none), then the limits' counters. ARGV: the gate's closed value, the value to open it with and for
- * how many seconds, then the limits' windows. Returns the gate's value and the milliseconds it is kept for; when it is open, each count and
- * milliseconds left follow.
+ * how many seconds, then each limit's window in seconds and points. Returns the gate's value and the milliseconds it is kept for; when it is open,
+ * each count and milliseconds left follow. Counters after one that is over its points are read only.
  */
 const countScript = new RedisScript(`
 local closed, opening, seconds = ARGV[1], ARGV[2], ARGV[3]
@@ -179,14 +186,16 @@ if KEYS[1] ~= '' then
   if gate == '' or gate == closed then return { gate, 0 } end
   kept = redis.call('PTTL', KEYS[1])
 end
-local reply = { gate, kept }
+local reply, isRefused = { gate, kept }, false
 for i = 2, #KEYS do
-  local count = redis.call('INCR', KEYS[i])
+  local window, points = ARGV[2 * i] * 1000, tonumber(ARGV[2 * i + 1])
+  local count = isRefused and tonumber(redis.call('GET', KEYS[i]) or '0') or redis.call('INCR', KEYS[i])
   local left = redis.call('PTTL', KEYS[i])
-  if left < 0 then
-    left = ARGV[i + 2] * 1000
+  if left < 0 and not isRefused then
+    left = window
     redis.call('PEXPIRE', KEYS[i], left)
   end
+  isRefused = isRefused or count > points
   reply[#reply + 1] = count
   reply[#reply + 1] = left
 end

@@ -58,9 +58,9 @@ export function serveWeb(pages: WebPages): (ctx: AppContext, next: Next) => Prom
   };
 }
 
-/** A missing script must stay missing: the page in its place would only confuse. */
+/** A missing script must stay missing, and so must a probe's address: the page in its place would only confuse, and pass for a good sign. */
 function isPageAddress(path: string): boolean {
-  return !/\.[A-Za-z0-9]+$/.test(path) && !path.startsWith("/assets/");
+  return !/\.[A-Za-z0-9]+$/.test(path) && !/^\/+(?:assets|healthz|readyz|metrics)(?:\/|$)/i.test(path);
 }
 
 function describe(path: string, body: Buffer): WebFile {

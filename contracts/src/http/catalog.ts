@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { limits } from "../limits.ts";
-import { isoMoment, line, opaqueId, slug } from "./text.ts";
+import { isoMoment, name, opaqueId, slug } from "./text.ts";
 
 const { catalog } = limits;
 
@@ -18,8 +18,8 @@ export const GamesQuery = z.strictObject({
   page: pageNumber.default(catalog.pageDefault).meta({ description: "Page, from 1; a page past the end is empty.", override: { default: catalog.pageDefault } }),
   limit: pageNumber.transform((size) => Math.min(size, catalog.pageSizeMax)).default(catalog.pageSizeDefault)
     .meta({ description: `Games on a page; more than ${catalog.pageSizeMax} is taken as ${catalog.pageSizeMax}.`, override: { default: catalog.pageSizeDefault } }),
-  search: line(catalog.searchMaxLength).trim().optional().meta({ description: "Part of the title or of the developer's name; case does not count.", examples: ["moon"] }),
-  tag: line(limits.partner.tagMaxLength).trim().optional().meta({ description: "A whole tag; case does not count.", examples: ["racing"] }),
+  search: name(catalog.searchMaxLength).optional().meta({ description: "Part of the title or of the developer's name; case does not count.", examples: ["moon"] }),
+  tag: name(limits.partner.tagMaxLength).optional().meta({ description: "A whole tag; case does not count.", examples: ["racing"] }),
   sort: z.enum(["title", "createdAt", "popular"]).default("title")
     .meta({ description: `\`popular\` counts the launches of the last ${catalog.popularWindowDays} days; ties go by title.` }),
   order: z.enum(["asc", "desc"]).default("asc").meta({ description: "Ascending or descending, for every sort." }),

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { rootEntryName } from "../crd/schema.ts";
 import { limits } from "../limits.ts";
-import { httpsUrl, isoMoment, line, opaqueId, paragraphs, requiredLine, slug } from "./text.ts";
+import { httpsUrl, isoMoment, line, opaqueId, paragraphs, requiredName, slug } from "./text.ts";
 
 const { partner, save } = limits;
 const { declarable } = limits.resources;
@@ -25,21 +25,21 @@ export const GameResources = z.strictObject({
 export type GameResources = z.infer<typeof GameResources>;
 
 const required = {
-  title: requiredLine(partner.titleMaxLength),
-  developer: requiredLine(partner.titleMaxLength),
+  title: requiredName(partner.titleMaxLength),
+  developer: requiredName(partner.titleMaxLength),
   launcher: rootEntryName,
   engineDir: rootEntryName,
 };
 
 const optional = {
   description: paragraphs(partner.descriptionMaxLength),
-  tags: z.array(requiredLine(partner.tagMaxLength)).max(partner.tags),
+  tags: z.array(requiredName(partner.tagMaxLength)).max(partner.tags),
   thumbnail: httpsUrl,
   screenshots: z.array(httpsUrl).max(partner.screenshots),
   contentRating: line(32),
   languages: z.array(z.string().max(35).regex(/^[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*$/, "must be a BCP 47 language tag")).max(partner.languages),
   website: httpsUrl,
-  releaseDate: z.iso.date(),
+  releaseDate: z.iso.date().refine((day) => day >= "0001-01-01", "must be a day of the year 1 or later"),
   network: z.enum(["none", "internet"]).meta({
     description: "Whether the game may open connections: none at all (the default), or to public addresses, where this site allows it.", examples: ["none"],
   }),
@@ -122,6 +122,11 @@ export const PartnerGameDetail = z.object({
   engineDir: z.string().meta({ description: "The archive's directory of engine files.", examples: ["engine"] }),
   thumbnail: z.string().meta({ description: "Address of a picture, or empty.", examples: ["https://images.example.org/moonlight-drift.jpg"] }),
   picture: z.string().nullable().meta({ description: "Address of the uploaded picture, which players see in place of `thumbnail`.", examples: [null] }),
+  screenshots: z.array(z.string()).meta({ description: "Addresses of pictures.", examples: [["https://images.example.org/moonlight-drift-1.jpg"]] }),
+  contentRating: z.string().meta({ description: "May be empty.", examples: ["PEGI 12"] }),
+  languages: z.array(z.string()).meta({ examples: [["en", "pt-BR"]] }),
+  website: z.string().meta({ description: "May be empty.", examples: ["https://moonlight-drift.example.org/"] }),
+  releaseDate: z.string().meta({ description: "`YYYY-MM-DD`, or empty.", examples: ["2026-10-31"] }),
   network: optional.network,
   saveLimitMb: optional.saveLimitMb.nullable(),
   resources: GameResources.nullable(),

@@ -13,6 +13,16 @@ export function requiredLine(maxLength: number): z.ZodString {
   return line(maxLength).trim().min(1, "must not be empty");
 }
 
+/** The same as `name`, not empty. */
+export function requiredName(maxLength: number): z.ZodString {
+  return name(maxLength).min(1, "must not be empty");
+}
+
+/** Names as people write them and search for them: however an accent is encoded, it is one letter. */
+export function name(maxLength: number): z.ZodString {
+  return line(maxLength).normalize("NFC").trim();
+}
+
 /** Text of several lines: line feeds and tabs are allowed, other control characters are not. */
 export function paragraphs(maxLength: number): z.ZodString {
   return z.string().max(maxLength)

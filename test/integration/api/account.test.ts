@@ -165,10 +165,17 @@ describe("a player's account", () => {
 
     it("takes none that is short, and none of the common ones in whatever case", async () => {
       const browser = await signedIn();
-      for (const [password, error] of [["l3tte!s", "invalid_request"], ["12345678", "common_password"], ["PassWord1", "common_password"], ["x".repeat(1025), "invalid_request"]] as const) {
+      for (const [password, error] of [["l3tte!s", "invalid_request"], ["12345678", "common_password"], ["PassWord1", "common_password"], ["x".repeat(1025), "invalid_request"], ["漢".repeat(950), "invalid_request"]] as const) {
         expectErrorResponse(await setPassword(browser, { newPassword: password }), 400, error);
       }
       expect((await postSignIn(api.anonymous(), user)).status).to.equal(200);
+    });
+
+    it("signs in by the form with the longest of them, in whatever letters", async () => {
+      const browser = await signedIn();
+      const password = "漢".repeat(680);
+      expect((await setPassword(browser, { newPassword: password })).status).to.equal(200);
+      expect((await postSignIn(api.anonymous(), { ...user, password })).status).to.equal(200);
     });
 
     it("goes on with a common one that it has had", async () => {

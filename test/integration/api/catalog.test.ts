@@ -102,6 +102,22 @@ describe("the catalogue", () => {
       expect(await slugs("search=quest'%20OR%201=1--")).to.deep.equal([]);
     });
 
+    it("finds names and tags however their accents are encoded, here and by their partner", async () => {
+      const partner = await aPartner(api.deps);
+      for (const [slug, form] of [["composed", "NFC"], ["decomposed", "NFD"]] as const) {
+        await aGame(api.deps, { slug, partnerId: partner.id });
+        const names = { title: "Forêt".normalize(form), developer: "Zoë".normalize(form), tags: ["rétro".normalize(form)] };
+        expect((await api.asPartner(partner).patch(`/api/partners/games/${slug}`, names)).status).to.equal(200);
+      }
+      try {
+        for (const form of ["NFC", "NFD"]) {
+          for (const query of ["search=forêt", "search=zoë", "tag=rétro"]) expect(await slugs(encodeURI(query.normalize(form)))).to.deep.equal(["composed", "decomposed"]);
+        }
+      } finally {
+        await api.deps.postgres.pool.query("UPDATE games SET deleted_at = now() WHERE partner_id = $1", [partner.id]);
+      }
+    });
+
     it("filters by a whole tag in any case, together with a search", async () => {
       expect(await slugs("tag=Rpg")).to.deep.equal(["alpha-quest", "beta-quest"]);
       expect(await slugs("tag=rp")).to.deep.equal([]);

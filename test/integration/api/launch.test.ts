@@ -260,6 +260,9 @@ describe("POST /api/game/launch at its limits", function () {
     expectErrorResponse(refused, 429, "rate_limited");
     expect(Number(refused.headers.get("retry-after"))).to.be.within(1, 60);
     expect(refused.headers.get("ratelimit-policy")).to.contain('"launch";q=3;w=60').and.contain('"launchHourly";q=5;w=3600');
+    // What the minute refuses uses up nothing of the hour.
+    for (let count = 0; count < 3; count++) await player.post(path, {});
+    expect((await player.post(path, {})).headers.get("ratelimit")).to.contain('"launchHourly";r=2');
   });
 });
 

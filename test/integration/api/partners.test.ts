@@ -80,7 +80,7 @@ describe("partner games", function () {
       expect(created.status, created.text).to.equal(201);
       const beyond = [
         ["title", "t".repeat(121)], ["description", "d".repeat(5001)], ["tags", ["t".repeat(33)]], ["slug", "s".repeat(64)], ["slug", "s"], ["slug", "a-"],
-        ["languages", ["english language"]], ["releaseDate", "2030-02-30"], ["screenshots", Array(11).fill("https://example.test/a.png")],
+        ["languages", ["english language"]], ["releaseDate", "2030-02-30"], ["releaseDate", "0000-01-01"], ["screenshots", Array(11).fill("https://example.test/a.png")],
         ["saveLimitMb", 15], ["saveLimitMb", 1025], ["saveLimitMb", 16.5], ["network", "lan"],
         ["website", `https://example.test/${"w".repeat(2028)}`], ["website", "http://example.test/"], ["launcher", "-rf"], ["launcher", ".hidden"], ["engineDir", ".."],
       ] as const;
@@ -153,8 +153,28 @@ describe("partner games", function () {
       const detail = await client.get(`${path}/${game.slug}`);
       expect(detail.json()).to.deep.equal({
         id: game.id, slug: game.slug, title: game.title, developer: "Test Studio", description: "", tags: [], launcher: "run.sh",
-        engineDir: "engine", thumbnail: "", picture: null, network: "none", saveLimitMb: null, resources: null, status: "active", cacheStatus: { servers: 3, cached: 1 },
+        engineDir: "engine", thumbnail: "", picture: null, screenshots: [], contentRating: "", languages: [], website: "", releaseDate: "", network: "none", saveLimitMb: null, resources: null, status: "active", cacheStatus: { servers: 3, cached: 1 },
       });
+    });
+
+    it("are not found by names that no game can have, which are named", async () => {
+      for (const name of ["no_such", "NOPE", "x", "y".repeat(64)]) {
+        for (const response of [await client.get(`${path}/${name}`), await client.patch(`${path}/${name}`, {}), await client.get(`${path}/${name}/sync`), await client.delete(`${path}/${name}`)]) {
+          expectErrorResponse(response, 404, "not_found");
+          expect(response.json<{ message: string }>().message).to.contain(name);
+        }
+      }
+    });
+
+    it("show all that their partner set", async () => {
+      const set = {
+        ...metadata, slug: `whole-${partner.keyId}`, description: "Long.", tags: ["night"], thumbnail: "https://example.test/a.png", screenshots: ["https://example.test/1.png"],
+        contentRating: "PEGI 12", languages: ["en", "pt-BR"], website: "https://example.test/", releaseDate: "2030-02-03", network: "none", saveLimitMb: 64,
+        resources: { memoryMb: 2048 },
+      };
+      const created = await client.post(path, set);
+      expect(created.status, created.text).to.equal(201);
+      expect((await client.get(`${path}/${set.slug}`)).json()).to.deep.include(set);
     });
 
     it("are changed by PATCH in the given fields only", async () => {

@@ -18,7 +18,8 @@ const versionsMigration = "20261122210000_save_versions";
 const formerRows = `
   INSERT INTO users (id, email, name) VALUES ('player', 'player@example.test', 'Player');
   INSERT INTO partners (id, name) VALUES ('partner', 'Partner');
-  INSERT INTO games (id, partner_id, slug, title, developer, launcher, engine_dir) VALUES ('game', 'partner', 'the-game', 'Game', 'Us', 'run.sh', 'engine');
+  INSERT INTO games (id, partner_id, slug, title, developer, tags, launcher, engine_dir)
+    VALUES ('game', 'partner', 'the-game', 'Game', 'Cafe\u0301 Games', ARRAY['racing', 're\u0301tro'], 'run.sh', 'engine');
   INSERT INTO game_versions (id, game_id, object_key, sha256, size_bytes, unpacked_size_bytes) VALUES ('v1', 'game', 'archives/game/v1.tar.gz', repeat('a', 64), 1, 1);
   UPDATE games SET status = 'active', current_version_id = 'v1';
   INSERT INTO save_slots (id, user_id, game_id, number, label, object_key, sha256, bytes, generation, saved_by_session, sequence, attempt, pending_session) VALUES
@@ -73,6 +74,11 @@ describe("a database of the release before versions", function () {
     const { rows } = await client.query<{ id: string }>("SELECT id FROM game_sessions WHERE slot_released_at IS NULL ORDER BY id");
     return rows.map(({ id }) => id);
   }
+
+  it("has the names of games with composed letters, as they are searched for", async () => {
+    const { developer, tags } = await api.deps.postgres.prisma.game.findUniqueOrThrow({ where: { id: "game" } });
+    expect({ developer, tags }).to.deep.equal({ developer: "Caf\u00e9 Games", tags: ["racing", "r\u00e9tro"] });
+  });
 
   it("knows the most memory that a game's sessions have used", async () => {
     const game = await api.deps.postgres.prisma.game.findUniqueOrThrow({ where: { id: "game" } });

@@ -61,7 +61,7 @@ describe("serving", () => {
       expect((await api.anonymous().request("HEAD", "/")).text).to.equal("");
     });
 
-    for (const path of ["/assets/missing-12345678.js", "/missing.png", "/../joypod-outside.txt", "/%2e%2e/joypod-outside.txt", "/..%2fjoypod-outside.txt"]) {
+    for (const path of ["/assets/missing-12345678.js", "/missing.png", "/../joypod-outside.txt", "/%2e%2e/joypod-outside.txt", "/..%2fjoypod-outside.txt", "/healthz/", "/READYZ", "/metrics"]) {
       it(`has nothing at ${path}`, async () => {
         const response = await api.anonymous().get(path);
         expect(response.text).to.not.contain("outside");

@@ -71,7 +71,7 @@ const show = publicRoute({
       ctx.remove("ETag");
       throw error;
     });
-    ctx.set("Cache-Control", "public, max-age=31536000, immutable");
+    ctx.set({ "Cache-Control": "public, max-age=31536000, immutable", "Cross-Origin-Resource-Policy": "cross-origin" });
     if (bytes === undefined) return;
     ctx.status = 200;
     ctx.type = type;

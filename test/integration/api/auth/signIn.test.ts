@@ -114,6 +114,10 @@ describe("sign-in", () => {
     expectErrorResponse(await browser.post("/api/auth/callback/credentials", new URLSearchParams({ ...user, csrfToken: "0".repeat(64), json: "true" })), 403, "csrf");
     const plain = await browser.post("/api/auth/callback/credentials", new URLSearchParams({ ...user }));
     expect(plain.headers.get("location")).to.equal(`${api.url}/api/auth/signin?error=MissingCSRF&csrf=true`);
+    for (const path of ["/api/auth/callback/credentials", "/api/auth/signout"]) {
+      const empty = await browser.request("POST", path, {});
+      expect({ status: empty.status, location: empty.headers.get("location") }, path).to.deep.equal({ status: 302, location: plain.headers.get("location") });
+    }
     expect((await postSignIn(api.anonymous(), user)).status).to.equal(200);
   });
 

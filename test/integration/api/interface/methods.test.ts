@@ -100,7 +100,11 @@ describe("methods and paths:", function () {
         const allowed = await open.anonymous().request("OPTIONS", "/api/game/launch", { headers: { ...named, ...preflight } });
         expect(allowed.headers.get("access-control-allow-origin")).to.equal("https://play.joypod.test");
         expect(allowed.headers.get("access-control-allow-credentials")).to.equal("true");
-        expect(allowed.headers.get("access-control-allow-headers")).to.match(/Content-Type/);
+        for (const route of wholeInterface().routes.filter(({ path }) => path.startsWith("/api/") && !path.startsWith("/api/partners/"))) {
+          const { headers: granted } = await open.anonymous().request("OPTIONS", sampleRequest(route, own.known).path, { headers: { ...named, ...preflight } });
+          expect(granted.get("access-control-allow-methods")?.split(", "), route.name).to.include(route.method);
+          expect(granted.get("access-control-allow-headers")?.split(", "), route.name).to.include.members(["Content-Type", ...route.headers ?? []]);
+        }
         const refused = await open.anonymous().get("/api/games", named);
         expectErrorResponse(refused, 401, "unauthorized");
         expect(refused.headers.get("access-control-allow-origin")).to.equal("https://play.joypod.test");

@@ -32,6 +32,15 @@ describe("writes with a player's cookie", function () {
     });
 
     if (route.schemas.body === undefined) continue;
+    it(`to ${route.method} ${route.path} are refused without a body, as invalid`, async () => {
+      const { user, known } = await ownedThings(api);
+      const { method, path, headers } = sampleRequest(route, known);
+      const { "content-type": _, ...others } = headers;
+      const before = await stateOf(api);
+      expectErrorResponse(await api.as(user).request(method, path, { headers: others }), 400, "invalid_request");
+      expect(await stateOf(api)).to.deep.equal(before);
+    });
+
     it(`to ${route.method} ${route.path} are refused with a content type that another site's form could send`, async () => {
       const { user, known } = await ownedThings(api);
       const { method, path, body } = sampleRequest(route, known);
