@@ -77,9 +77,9 @@ export class TestNetwork {
   async restore(): Promise<void> {
     for (const program of ["iptables", "ip6tables"]) await this.#onRouter(program, "-w", "-F", "FORWARD");
     await this.dropClientIpv4();
+    await this.inNamespace(this.client, "ip", "-6", "address", "flush", "dev", "eth0", "scope", "global");
     this.#clientHost = 2;
-    await this.inNamespace(this.client, "ip", "address", "add", `${this.client.ipv4}/24`, "dev", "eth0");
-    await this.inNamespace(this.client, "ip", "route", "replace", "default", "via", this.#addressesAt("client", 1).ipv4);
+    await this.#setClient(this.client);
   }
 
   /** Takes the player's cable out, or puts it in again. */
@@ -96,8 +96,17 @@ export class TestNetwork {
     const onClient = (...words: string[]): Promise<void> => this.inNamespace(this.client, "ip", ...words);
     // The old one goes first: a second address of the same network would go with it.
     await onClient("address", "del", `${before.ipv4}/24`, "dev", "eth0");
-    await onClient("address", "add", `${after.ipv4}/24`, "dev", "eth0");
-    await onClient("route", "replace", "default", "via", this.#addressesAt("client", 1).ipv4);
+    await onClient("-6", "address", "del", `${before.ipv6}/64`, "dev", "eth0");
+    await this.#setClient(after);
+  }
+
+  async #setClient({ ipv4, ipv6 }: { ipv4: string; ipv6: string }): Promise<void> {
+    const onClient = (...words: string[]): Promise<void> => this.inNamespace(this.client, "ip", ...words);
+    const router = this.#addressesAt("client", 1);
+    await onClient("address", "replace", `${ipv4}/24`, "dev", "eth0");
+    await onClient("-6", "address", "replace", `${ipv6}/64`, "dev", "eth0", "nodad");
+    await onClient("route", "replace", "default", "via", router.ipv4);
+    await onClient("-6", "route", "replace", "default", "via", router.ipv6);
   }
 
   /** Leaves the player only IPv6. */

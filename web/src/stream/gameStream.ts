@@ -113,7 +113,7 @@ export class GameStream extends Emitter<GameStreamEvents> {
         this.#setState(next);
         return;
       }
-      await this.#pause(backOffMs(attempt), signal);
+      if (!(outcome.kind === "lost" && outcome.isReachable)) await this.#pause(backOffMs(attempt), signal);
     }
   }
 
@@ -139,7 +139,7 @@ export class GameStream extends Emitter<GameStreamEvents> {
 
   #endOf(connection: StreamConnection): Promise<ConnectionOutcome> {
     return new Promise((resolve) => {
-      connection.on("lost", () => resolve({ kind: "lost" }));
+      connection.on("lost", ({ isReachable }) => resolve({ kind: "lost", isReachable }));
       connection.on("notice", (notice) => {
         this.emit("notice", notice);
         const outcome = outcomeOf(notice);

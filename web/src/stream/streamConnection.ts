@@ -3,19 +3,22 @@ import { preferredCodecs } from "./codecPreference.ts";
 import { Emitter } from "./emitter.ts";
 import type { IceServers } from "./iceServers.ts";
 import { InputSender } from "./inputSender.ts";
+import { readServiceStatus } from "../client/service.ts";
+import { receivedOf, watchSilence } from "./silenceWatch.ts";
 import { deleteResource, postOffer } from "./whep.ts";
 
 const connectTimeoutMs = 15_000;
 const peerConfiguration: RTCConfiguration = { bundlePolicy: "max-bundle" };
 /** A connection that reports `disconnected` often recovers by itself; after this time it counts as lost. */
 const disconnectGraceMs = 4_000;
+const reachableTimeoutMs = 1_000;
 
 export interface StreamConnectionEvents {
   /** The streamer has answered: pictures may come from now on. */
   answered: undefined;
   notice: StreamNotice;
-  /** The connection has ended; no other event follows. */
-  lost: undefined;
+  /** The connection has ended; no other event follows. With `isReachable` the network is there, and another one can be made at once. */
+  lost: { isReachable: boolean };
 }
 
 export interface StreamConnectionOptions {
@@ -35,6 +38,7 @@ export class StreamConnection extends Emitter<StreamConnectionEvents> {
   #offer: Promise<string> | undefined;
   #resourceUrl: string | null = null;
   #graceTimer: ReturnType<typeof setTimeout> | undefined;
+  #stopWatching: (() => void) | undefined;
   #hasEnded = false;
 
   constructor(iceServers: Pick<IceServers, "current">) {
@@ -57,6 +61,11 @@ export class StreamConnection extends Emitter<StreamConnectionEvents> {
       await this.#peer.setRemoteDescription({ type: "answer", sdp: sdpAnswer.sdp });
       this.emit("answered", undefined);
       await this.#opened(signal);
+      this.#stopWatching = watchSilence({
+        received: async () => receivedOf(await this.#peer.getStats()),
+        isReachable: () => readServiceStatus(AbortSignal.timeout(reachableTimeoutMs)).then(() => true, () => false),
+        onOneWay: () => this.#lose({ isReachable: true }),
+      });
     } catch (error) {
       this.close();
       throw error;
@@ -75,6 +84,7 @@ export class StreamConnection extends Emitter<StreamConnectionEvents> {
   close(): void {
     this.#hasEnded = true;
     clearTimeout(this.#graceTimer);
+    this.#stopWatching?.();
     this.#peer.close();
     if (this.#resourceUrl !== null) deleteResource(this.#resourceUrl);
     this.#resourceUrl = null;
@@ -107,10 +117,10 @@ export class StreamConnection extends Emitter<StreamConnectionEvents> {
     if (connectionState === "disconnected") this.#graceTimer = setTimeout(() => this.#lose(), disconnectGraceMs);
   }
 
-  #lose(): void {
+  #lose({ isReachable } = { isReachable: false }): void {
     if (this.#hasEnded) return;
     this.close();
-    this.emit("lost", undefined);
+    this.emit("lost", { isReachable });
   }
 
   /**

@@ -22,7 +22,8 @@ export type StreamState =
 
 /** How one connection, or the attempt at one, ended. */
 export type ConnectionOutcome =
-  | { kind: "lost" }
+  /** With `isReachable`, the network is there. */
+  | { kind: "lost"; isReachable: boolean }
   | { kind: "connectFailed"; code: OfferErrorCode; message: string }
   | { kind: "takenOver" }
   | { kind: "ended"; notice: EndedNotice };

@@ -3,7 +3,7 @@ import { isStillStarting, outcomeOf, stateAfter } from "#web/stream/streamState.
 
 describe("stateAfter", () => {
   it("returns no state after a loss, so that it is tried again, until two minutes have passed", () => {
-    expect(stateAfter({ kind: "lost" }, 0)).to.equal(undefined);
+    expect(stateAfter({ kind: "lost", isReachable: false }, 0)).to.equal(undefined);
     expect(stateAfter({ kind: "connectFailed", code: "not_ready", message: "" }, 60_000)).to.equal(undefined);
     expect(stateAfter({ kind: "connectFailed", code: "unreachable", message: "" }, 120_000)).to.include({ phase: "failed", code: "gave_up" });
   });
@@ -23,7 +23,7 @@ describe("stateAfter", () => {
   it("isStillStarting is true only for a session that is not ready yet", () => {
     expect(isStillStarting({ kind: "connectFailed", code: "not_ready", message: "" })).to.equal(true);
     expect(isStillStarting({ kind: "connectFailed", code: "unreachable", message: "" })).to.equal(false);
-    expect(isStillStarting({ kind: "lost" })).to.equal(false);
+    expect(isStillStarting({ kind: "lost", isReachable: false })).to.equal(false);
   });
 
   it("outcomeOf returns an outcome only for notices that end a connection", () => {

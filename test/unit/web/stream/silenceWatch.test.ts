@@ -1,0 +1,93 @@
+import { expect } from "chai";
+import { receivedOf, watchSilence } from "#web/stream/silenceWatch.ts";
+
+describe("watchSilence", () => {
+  let nowMs: number;
+  let scheduled: { atMs: number; work: () => void } | undefined;
+  let received: number;
+  let isReachable: boolean;
+  let questions: number;
+  let oneWays: number;
+  let stop: () => void;
+
+  beforeEach(() => {
+    [nowMs, received, questions, oneWays, isReachable] = [0, 0, 0, 0, true];
+    stop = watchSilence({
+      received: () => Promise.resolve(received),
+      isReachable: () => {
+        questions += 1;
+        return Promise.resolve(isReachable);
+      },
+      onOneWay: () => oneWays += 1,
+      now: () => nowMs,
+      schedule: (ms, work) => {
+        scheduled = { atMs: nowMs + ms, work };
+        return () => scheduled = undefined;
+      },
+    });
+  });
+
+  /** Time passes; `perLook` packets come before each look. */
+  async function pass(ms: number, perLook: number): Promise<void> {
+    for (const endMs = nowMs + ms; scheduled !== undefined && scheduled.atMs <= endMs;) {
+      const { atMs, work } = scheduled;
+      [nowMs, scheduled] = [atMs, undefined];
+      received += perLook;
+      work();
+      await new Promise((resolve) => setTimeout(resolve));
+    }
+  }
+
+  it("says once that nothing comes any more over a network that works", async () => {
+    await pass(2_000, 30);
+    await pass(1_500, 0);
+    expect({ questions, oneWays }).to.deep.equal({ questions: 0, oneWays: 0 });
+    await pass(10_000, 0);
+    expect({ questions, oneWays }).to.deep.equal({ questions: 1, oneWays: 1 });
+  });
+
+  it("waits for the first packet", async () => {
+    await pass(10_000, 0);
+    expect(questions).to.equal(0);
+  });
+
+  it("waits for a network that lets nothing through, and goes on with what comes after it", async () => {
+    isReachable = false;
+    await pass(1_000, 30);
+    await pass(30_000, 0);
+    expect(oneWays).to.equal(0);
+    await pass(1_000, 30);
+    isReachable = true;
+    await pass(1_000, 0);
+    expect(oneWays).to.equal(0);
+  });
+
+  it("says nothing when something came while it asked whether the network works", async () => {
+    await pass(1_000, 30);
+    await pass(1_500, 0);
+    const before = received;
+    isReachable = true;
+    const asked = pass(250, 0);
+    received = before + 1;
+    await asked;
+    expect(oneWays).to.equal(0);
+  });
+
+  it("ends when it is stopped", async () => {
+    await pass(1_000, 30);
+    stop();
+    await pass(10_000, 0);
+    expect({ questions, oneWays }).to.deep.equal({ questions: 0, oneWays: 0 });
+  });
+});
+
+describe("receivedOf", () => {
+  it("grows with each packet of sound or picture, and with each report on them", () => {
+    const of = (...entries: object[]): number => receivedOf(new Map(entries.map((entry, index) => [String(index), entry])));
+    const [sound, picture, report] = [{ type: "inbound-rtp", packetsReceived: 5 }, { type: "inbound-rtp", packetsReceived: 7 }, { type: "remote-outbound-rtp", remoteTimestamp: 100.5 }];
+    expect(of()).to.equal(0);
+    expect(of(sound, picture, { type: "transport", bytesReceived: 9_000 })).to.equal(12);
+    expect(of(sound, picture, report)).to.be.greaterThan(of(sound, picture));
+    expect(of(sound, picture, { ...report, remoteTimestamp: 600.5 })).to.be.greaterThan(of(sound, picture, report));
+  });
+});
