@@ -55,6 +55,10 @@ folder=${RELEASE_FOLDER:-$repositoryRoot/dist/release}
 if [ "${VERSION:-$version}" != "$version" ]; then
   die "package.json says version $version; write $VERSION everywhere with \`node tools/release/setVersion.ts $VERSION\`, commit it, and release that."
 fi
+# What is there is replaced: it has to be a release.
+if [ -n "$(ls -A "$folder" 2>/dev/null)" ] && [ ! -f "$folder/SHA256SUMS" ]; then
+  die "RELEASE_FOLDER $folder holds something that is no release, and would be replaced: name another folder, or empty it."
+fi
 useEngineOfImages
 keepPath
 mkdir -p "$joypodCache/release"

@@ -1,6 +1,6 @@
 import type { GameNode } from "./gameNode.ts";
 import { group, type ObjectMeta } from "./kind.ts";
-import { heartbeatLabel } from "./names.ts";
+import { heartbeatLabel, nodeAgentLabel } from "./names.ts";
 
 /** Label of GameNodes with the installation that they belong to; those of the installation without a name have none. */
 export const installationLabel = `${group}/installation`;
@@ -52,10 +52,19 @@ export function foreignBecause({ metadata }: Pick<GameNode, "metadata">, { name,
   const namespace = metadata.annotations?.[sessionsNamespaceAnnotation];
   if (label !== name) {
     const owner = label === "" ? "the installation without a name" : `the installation ${label}`;
-    return `Game node ${metadata.name} belongs to ${owner}: a node has one installation. Give the two installations selectors that share no node (chart value gameNodes.selector).`;
+    return `Game node ${metadata.name} belongs to ${owner}: a node has one installation. Give the two installations selectors that share no node (chart value gameNodes.selector). `
+      + `If that one is gone, take away what it left: ${takeAwayNodesOf({ name: label })}; ${takeAwayLabelsOf({ name: label })}`;
   }
   if (namespace === undefined || namespace === sessionsNamespace) return undefined;
   return `Game node ${metadata.name} belongs to an installation of the same name whose sessions are in namespace ${namespace}, and those of this one are in ${sessionsNamespace}: `
     + "give this one a name of its own (chart value installation), and a selector that shares no node with the other's. If that one is gone, delete what it left: "
-    + `kubectl delete gamenodes -l '${gameNodeSelectorOf({ name })}'`;
+    + takeAwayNodesOf({ name });
+}
+
+function takeAwayNodesOf(installation: Pick<Installation, "name">): string {
+  return `kubectl delete gamenodes -l '${gameNodeSelectorOf(installation)}'`;
+}
+
+function takeAwayLabelsOf(installation: Pick<Installation, "name">): string {
+  return `kubectl label nodes -l ${nodeAgentLabel}=${agentLabelValueOf(installation)} ${nodeAgentLabel}-`;
 }

@@ -4,11 +4,11 @@ import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
 import type { Maintenance } from "#contracts/maintenance.ts";
 import { leases, pods, type Lease, type Pod } from "#kube/builtin.ts";
-import type { Stored } from "#kube/object.ts";
+import type { KubeObject, Stored } from "#kube/object.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import { findMaintenance } from "./maintenance.ts";
 import type { Installation } from "./installation.ts";
-import { daemonSets, deployments, instanceLabel, statefulSets, type Workload } from "./workloads.ts";
+import { componentLabel, daemonSets, deployments, instanceLabel, statefulSets, type Workload } from "./workloads.ts";
 import { askStores, type StoreState } from "./stores.ts";
 
 /** What an installation looks like at one moment. */
@@ -41,8 +41,19 @@ export async function observe(installation: Installation): Promise<Observed> {
     askStores(installation),
     findMaintenance(installation),
   ]);
+  const isOwn = ownsNamespace(namespace, workloads.flat());
   return {
-    workloads: workloads.flat(), programPods: allPods.items.filter(({ metadata }) => metadata.namespace !== sessionsNamespace),
+    workloads: workloads.flat().filter(isOwn), programPods: allPods.items.filter((pod) => pod.metadata.namespace !== sessionsNamespace && isOwn(pod)),
     sessionPods: sessionPods.items, leases: heldLeases.items, nodes: nodes.items, sessions: sessions.items, caches: caches.items, stores, maintenance,
   };
+}
+
+/** Another installation may have a release of the same name: its own programs are in the namespaces that its operator knows. */
+function ownsNamespace(namespace: string, workloads: readonly Stored<Workload>[]): (object: Stored<KubeObject>) => boolean {
+  const operator = workloads.find(({ metadata }) => metadata.namespace === namespace && metadata.labels?.[componentLabel] === "operator");
+  const variables = operator?.spec.template.spec.containers.flatMap(({ env }) => env ?? []) ?? [];
+  const valueOf = (variable: string): string | undefined => variables.find(({ name }) => name === variable)?.value;
+  const [, relayNamespace] = (valueOf("RELAY_CONTROL") ?? "").split(".");
+  const own = new Set([namespace, valueOf("NODE_AGENT_NAMESPACE"), relayNamespace]);
+  return ({ metadata }) => operator === undefined || own.has(metadata.namespace);
 }

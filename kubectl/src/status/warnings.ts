@@ -94,9 +94,12 @@ function sessionWarnings(session: GameSession, now: Date): string[] {
 }
 
 function endWarnings(session: GameSession, now: Date): string[] {
-  const { metadata: { name }, status } = session;
-  if (status?.failure !== undefined) return isSaveLate(session) ? [] : [`Session ${name} failed (${status.failure.reason}): ${status.failure.message}`];
-  const endedSeconds = (now.getTime() - Date.parse(status?.finishedAt ?? session.metadata.creationTimestamp ?? now.toISOString())) / 1000;
-  return isSavePending(session) && endedSeconds > slowStopSeconds
-    ? [`Session ${name} has ended, and its last save still lies on ${status?.nodeName ?? "its node"}: \`kubectl joypod session ${name}\`.`] : [];
+  const { metadata: { name, creationTimestamp }, status } = session;
+  const endedSeconds = (now.getTime() - Date.parse(status?.finishedAt ?? creationTimestamp ?? now.toISOString())) / 1000;
+  const where = isSavePending(session) && endedSeconds > slowStopSeconds
+    ? `its last save still lies on ${status?.nodeName ?? "its node"}: \`kubectl joypod session ${name}\`.` : undefined;
+  if (status?.failure === undefined) return where === undefined ? [] : [`Session ${name} has ended, and ${where}`];
+  if (isSaveLate(session)) return [];
+  const failed = `Session ${name} failed (${status.failure.reason}): ${status.failure.message}`;
+  return [where === undefined ? failed : `${failed} By now ${where}`];
 }

@@ -71,7 +71,7 @@ describe("two releases of the chart in one cluster", function () {
     const elsewhere = await installed.server.createNamespace("others-sessions");
     const sessions = new ResourceClient(admin, gameSessions);
     for (const namespace of [sessionsNamespace, elsewhere]) await sessions.create({ metadata: { name: "gs-one", namespace }, spec: aGameSessionSpec() });
-    const operator = await installed.account("operator");
+    const [operator, api] = [await installed.account("operator"), await installed.account("api")];
     const patch = (path: string, body: object): KubeRequest => ({ method: "PATCH", path, contentType: "application/merge-patch+json", body });
     const nodePath = (name: string): string => `/apis/joypod.dev/v1alpha1/gamenodes/${name}`;
     const sessionPath = (namespace: string): string => `/apis/joypod.dev/v1alpha1/namespaces/${namespace}/gamesessions/gs-one`;
@@ -84,6 +84,8 @@ describe("two releases of the chart in one cluster", function () {
       [operator, { method: "DELETE", path: nodePath(other) }, "only the GameNodes of its own installation"],
       [operator, patch(sessionPath(sessionsNamespace), touched), undefined],
       [operator, patch(sessionPath(elsewhere), touched), "only the objects of its own sessions' namespace"],
+      [api, patch(sessionPath(sessionsNamespace), touched), undefined],
+      [api, patch(sessionPath(elsewhere), touched), "only the objects of its own sessions' namespace"],
       [operator, patch(`/api/v1/nodes/${own}`, { metadata: { labels: { [nodeAgentLabel]: "true" } } }), "absent or staging"],
       [operator, patch(`/api/v1/nodes/${own}`, { metadata: { labels: { [nodeAgentLabel]: "staging" } } }), undefined],
       [agents.own, patch(`${nodePath(own)}/status`, heartbeat), undefined],

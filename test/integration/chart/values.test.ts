@@ -40,6 +40,14 @@ describe("the chart's values", function () {
     }
   });
 
+  it("are refused in words where sessions would be among Joypod's own programs", async () => {
+    for (const namespace of ["joypod", "own-agents"]) {
+      const values = valuesOf([{ path: ["sessions", "namespace"], value: namespace }, { path: ["nodeAgent", "namespace"], value: "own-agents" }]);
+      const rendering = await renderChart("bundled", values);
+      expect("error" in rendering && rendering.error, namespace).to.contain("sessions.namespace is that of Joypod's programs");
+    }
+  });
+
   for (const base of ["bundled", "full"]) {
     it(`of every class over ${base} reach the programs and the API server as they take them, or are refused in words`, async () => {
       const result: SweepResult = { rendered: 0, refused: [], faults: [] };

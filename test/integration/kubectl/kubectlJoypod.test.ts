@@ -109,6 +109,23 @@ describe("kubectl joypod", function () {
     expect(stores.state, "no API runs here that could be asked").to.equal("unknown");
   });
 
+  it("shows nothing of another installation whose release has the same name", async () => {
+    const [agents, others] = [await server.createNamespace("agents"), await server.createNamespace("others")];
+    const program = (component: string, place: string, env: { name: string; value: string }[] = []) => create(deployments, {
+      metadata: { name: `joypod-${component}`, namespace: place, labels: labelsOf(namespace, component) }, spec: podTemplate([{ name: component, image: `joypod/${place}:1`, env }]),
+    });
+    await program("operator", namespace, [{ name: "NODE_AGENT_NAMESPACE", value: agents }]);
+    await program("node-agent", agents);
+    await program("operator", others, [{ name: "NODE_AGENT_NAMESPACE", value: others }]);
+    try {
+      const { components } = JSON.parse(await printed("status", "-o", "json")) as { components: { namespace: string }[] };
+      expect(components.map((component) => component.namespace)).to.have.members([namespace, namespace, agents]);
+    } finally {
+      for (const place of [namespace, others]) await new ResourceClient(server.admin, deployments).delete({ name: "joypod-operator", namespace: place });
+      await new ResourceClient(server.admin, deployments).delete({ name: "joypod-node-agent", namespace: agents });
+    }
+  });
+
   it("lists sessions, nodes, games and what nodes hold, in columns", async () => {
     await addSession("gs-listed", aRunningStatus({ nodeName }));
     const sessions = await printed("sessions");
@@ -128,14 +145,15 @@ describe("kubectl joypod", function () {
 
   it("says of a save that did not come in time where it is, and that it is stored once it has come", async () => {
     const failure = { reason: "SaveNotStored", message: "The last save could not be stored in time." };
-    const over = (persisted: object) => aRunningStatus({ phase: "Finished", nodeName, failure, conditions: [aCondition("Finished"), aCondition("SavePersisted", persisted)] });
+    const finishedAt = new Date(Date.now() - 600_000).toISOString();
+    const over = (persisted: object) => aRunningStatus({ phase: "Finished", nodeName, failure, finishedAt, conditions: [aCondition("Finished"), aCondition("SavePersisted", persisted)] });
     await addSession("gs-waits", over({ status: "False", reason: "StoreUnreachable", message: "The object store cannot be reached." }));
     await addSession("gs-came", over({ reason: "Stored", message: "The last save is stored." }));
     const sessions = await printed("sessions");
     expect(sessions).to.match(/^gs-waits +Finished .* SaveNotStored: The last save could not be stored in time\.$/m);
     expect(sessions).to.match(/^gs-came +Finished .* SaveNotStored: The last save was not stored in time\. By now: The last save is stored\.$/m);
     expect(await printed("session", "gs-came")).to.match(/^Failure: +SaveNotStored: .* By now: The last save is stored\.$/m);
-    expect(await printed("status")).to.include("! Session gs-waits failed (SaveNotStored)").and.to.not.include("gs-came");
+    expect(await printed("status")).to.match(new RegExp(`^ *! Session gs-waits failed \\(SaveNotStored\\): .* By now its last save still lies on ${nodeName}:`, "m")).and.to.not.include("gs-came");
   });
 
   it("tells a session's launch by its times, its conditions and its events", async () => {

@@ -74,6 +74,29 @@ describe("Several installations in one cluster", function () {
     await eventually(async () => (await staging.nodes.get({ name: node })).metadata.labels?.[nodeAgentLabel] === "staging", { what: "its agents' label" });
   });
 
+  it("leave their nodes to others when they are gone, once an admin has taken away what they left", async () => {
+    const { fixture, node } = await install();
+    await fixture.startOperator();
+    await eventually(async () => (await fixture.nodes.get({ name: node })).metadata.labels?.[nodeAgentLabel] === "true", { what: "the agents' label" });
+    await fixture.stopOperators();
+    const { fixture: staging } = await install({ INSTALLATION: "staging", GAME_NODE_SELECTOR: `fleet=${fixture.namespace}` });
+    for (const name of [node, staging.nodeNames[0] ?? ""]) await staging.nodes.mergePatch({ name }, { metadata: { labels: { fleet: fixture.namespace } } });
+    await staging.startOperator();
+    const taken = await eventually(async () => {
+      const { items } = await new ResourceClient((await sharedKubeApiServer()).admin, events).listAll({ namespace: "default" });
+      return items.find(({ regarding, reason }) => regarding?.name === node && reason === "NodeTaken");
+    }, { what: "an event that says whose the node is" });
+    expect(taken.note).to.contain("kubectl delete gamenodes -l '!joypod.dev/installation'; kubectl label nodes -l joypod.dev/node-agent=true joypod.dev/node-agent-");
+    // As these commands do, of this node alone.
+    await staging.gameNodes.delete({ name: node });
+    await staging.nodes.mergePatch({ name: node }, { metadata: { labels: { [nodeAgentLabel]: null } } });
+    await eventually(async () => {
+      await staging.pass(60_000);
+      return (await staging.gameNodes.find({ name: node }))?.metadata.labels?.[installationLabel] === "staging";
+    }, { what: "the other installation to have the node", timeoutMs: 20_000 });
+    await eventually(async () => (await staging.nodes.get({ name: node })).metadata.labels?.[nodeAgentLabel] === "staging", { what: "its agents' label" });
+  });
+
   it("of one name are refused before anything is written, in words", async () => {
     const { fixture, node } = await install();
     await fixture.startOperator();

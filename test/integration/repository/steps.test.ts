@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -49,5 +49,20 @@ describe("steps of the tools", () => {
     expect(await ended).to.equal(130);
     expect(said()).to.contain("Interrupted: Making a thing was ended.");
     await eventually(() => !existsSync(`/proc/${pid}`), { what: "its command to end" });
+  });
+});
+
+describe("make release", () => {
+  it("replaces no folder that holds something else", () => {
+    const folder = mkdtempSync(join(tmpdir(), "joypod-release-"));
+    try {
+      writeFileSync(join(folder, "letter"), "to keep");
+      const { status, stderr } = spawnSync("tools/release/release.sh", { cwd: repositoryRoot, env: { ...process.env, RELEASE_FOLDER: folder }, encoding: "utf8", timeout: 60_000 });
+      expect(status).to.equal(1);
+      expect(stderr).to.contain(`RELEASE_FOLDER ${folder} holds something that is no release`);
+      expect(readFileSync(join(folder, "letter"), "utf8")).to.equal("to keep");
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 });
