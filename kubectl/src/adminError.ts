@@ -1,7 +1,7 @@
 import { isForbidden, isKubeError, isNotFound, isUnauthorized, isUnreachable } from "#kube/errors.ts";
 
 /** How the program ends: 2 is a command line that it does not understand, 4 a thing that is not there, 5 a right that is missing. */
-export const exitCodes = { failed: 1, usage: 2, notFound: 4, forbidden: 5 } as const;
+export const exitCodes = { failed: 1, usage: 2, notFound: 4, forbidden: 5, interrupted: 130 } as const;
 
 /** An error in words for an admin: what is wrong, and what to do about it. */
 export class AdminError extends Error {

@@ -3,8 +3,13 @@ import { systemClock } from "#runtime/clock.ts";
 import { exitCodes, toAdminError } from "./adminError.ts";
 import { createProgram } from "./program.ts";
 
+const endWithinMs = 300;
 const interruption = new AbortController();
-process.once("SIGINT", () => interruption.abort());
+process.once("SIGINT", () => {
+  interruption.abort();
+  // Most commands have nothing to end in good order: what waits is left.
+  setTimeout(() => process.exit(exitCodes.interrupted), endWithinMs).unref();
+});
 // Who reads the first lines alone (`| head`) closes the pipe.
 process.stdout.on("error", () => process.exit(0));
 

@@ -100,6 +100,7 @@ function addSessionCommands(program: Command, environment: Environment): void {
   const { clock, print } = environment;
   withOutput(program.command("sessions").description("sessions, and what those wait for that are not played")).option("-w, --watch", "go on, and print again what has changed")
     .action(({ output, watch }: OutputOptions & { watch?: true }, command: Command) => withInstallation(command, async (installation) => {
+      if (watch === true && output === "json") throw new AdminError("--watch prints tables: leave it out, or leave out --output json.", exitCodes.usage);
       if (watch === true) return watchSessions(installation, environment);
       const sessions = await inSessions(installation, gameSessions);
       print(output === "json" ? JSON.stringify(sessions, null, 2) : sessionTable(sessions, clock.now()));

@@ -3,7 +3,7 @@
 # content of their inputs, and writes their references to <cache>/clusters/<cluster>/images.yaml, which Helm reads as values.
 # With JOYPOD_KUBE_CONTEXT the images go to the registry that JOYPOD_IMAGE_REPOSITORY names.
 # JOYPOD_PROGRAM_ARCHITECTURE (amd64 or arm64) makes them for another architecture than the machine's, of which no program runs here: only
-# images that tools/release/images.sh calls portable can be made so.
+# images that tools/release/release.sh calls portable can be made so.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../lib.sh"

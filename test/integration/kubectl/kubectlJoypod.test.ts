@@ -1,4 +1,5 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -238,10 +239,27 @@ describe("kubectl joypod", function () {
     return `${code ?? 0} ${stderr}${stdout}`.trim();
   }
 
+  it("ends when it is interrupted while it waits", async () => {
+    const sessions = new ResourceClient(server.admin, gameSessions);
+    const ref = { name: "gs-lasting", namespace: sessionsNamespace };
+    await sessions.create({ ...aGameSession(), metadata: { ...ref, finalizers: ["joypod.dev/test"] } });
+    const stopping = spawn(bin, ["--kubeconfig", server.kubeconfigPath, "--namespace", namespace, "stop", ref.name], { env: { PATH: process.env["PATH"] }, stdio: "ignore" });
+    try {
+      await eventually(async () => (await sessions.get(ref)).metadata.deletionTimestamp !== undefined, { timeoutMs: 20_000, what: "the command to wait for the session" });
+      const ended = once(stopping, "exit");
+      stopping.kill("SIGINT");
+      expect(await ended).to.deep.equal([130, null]);
+    } finally {
+      stopping.kill("SIGKILL");
+      await sessions.mergePatch(ref, { metadata: { finalizers: null } });
+    }
+  });
+
   it("fails in a sentence that says what to do, and by its exit code", async () => {
     expect(await failure("--namespace", namespace, "session", "gs-never")).to.match(/^4 There is no session gs-never .*`kubectl joypod sessions` lists them/);
     expect(await failure("--namespace", "default", "status")).to.match(/^4 There is no Joypod in the namespace default: name its namespace with --namespace/);
     expect(await failure("--context", "another", "status")).to.match(/^2 The kubeconfig has no context another/);
+    expect(await failure("--namespace", namespace, "sessions", "--watch", "--output", "json")).to.match(/^2 --watch prints tables/);
     expect(await failure("explode")).to.match(/^2 error: unknown command 'explode'/);
     expect(await failure("--namespace", namespace, "maintenance", "on", "--message", "")).to.match(/^2 .*one line of at most 400 characters/);
     const stranger = await server.asUser(`stranger-of-${namespace}`, []);
