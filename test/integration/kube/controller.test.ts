@@ -11,7 +11,7 @@ import { fromCache, toOwner } from "#kube/source.ts";
 import { ObjectCache } from "#kube/cache.ts";
 import type { KubeTransport } from "#kube/transport.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import { type KubeApiServer, startKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
+import { type KubeApiServer, sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { type Widget, widgetDefinition, widgets } from "#test/support/session/widgets.ts";
 
 const finalizer = "kube.test/tidy";
@@ -79,13 +79,11 @@ describe("Controller on a real API server", () => {
 
   before(async function () {
     this.timeout(60_000);
-    server = await startKubeApiServer();
+    server = await sharedKubeApiServer();
     await server.applyCustomResources(widgetDefinition);
     widgetClient = new ResourceClient(server.admin, widgets);
     configMapClient = new ResourceClient(server.admin, configMaps);
   });
-
-  after(() => server.stop());
 
   beforeEach(async () => {
     namespace = await server.createNamespace();

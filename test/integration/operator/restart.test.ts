@@ -159,7 +159,7 @@ async function live(fixture: OperatorFixture, diesAfterWrites: number, goOn: (na
       // A successor waits for the time to live anew.
       await fixture.pass(61_000);
       return await fixture.sessions.find({ name, namespace }) === undefined;
-    }, { what: `${name} to be gone`, timeoutMs: 15_000, intervalMs: 500 });
+    }, { what: `${name} to be gone`, timeoutMs: 15_000, intervalMs: 50 });
     await eventually(async () => await fixture.pods.find({ name, namespace }) === undefined, { what: "the pod to be gone" });
     return { end: summaryOf(finished, fixture.components.podUids.get(name)?.size), deaths };
   } finally {

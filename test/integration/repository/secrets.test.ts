@@ -29,7 +29,7 @@ const examples = [
 ];
 
 function secretsIn(text: string): string[] {
-  return Object.entries(kinds).flatMap(([kind, pattern]) => [...text.matchAll(new RegExp(pattern, "g"))]
+  return Object.entries(kinds).filter(([, pattern]) => pattern.test(text)).flatMap(([kind, pattern]) => [...text.matchAll(new RegExp(pattern, "g"))]
     .filter(([found]) => !examples.some((example) => found.endsWith(example)))
     .map(([found]) => `${kind}: ${found.slice(0, 12)}…`));
 }

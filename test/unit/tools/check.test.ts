@@ -24,7 +24,7 @@ describe("a run of tests", function () {
         throw new Error(name + " jams.");
       }
       describe("a door", () => { ${body} });`);
-    const command: [string, ...string[]] = ["npx", "mocha", "--no-config", "--reporter", "tools/test/reporter.ts", file];
+    const command: [string, ...string[]] = [process.execPath, "node_modules/mocha/bin/mocha.js", "--no-config", "--reporter", "tools/test/reporter.ts", file];
     return runTests({ name: "doors", command, timeoutMinutes: 1, summaryFile: join(folder, "doors.json"), logFile: join(folder, "doors.log") });
   }
 
