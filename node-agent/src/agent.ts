@@ -154,11 +154,14 @@ export class Agent {
     const { config: { node, sessionsNamespace: namespace, root, saveIntervalMs, objectStore: { bucket } }, metrics, clock, random, logger } = this.#deps;
     const { gameSessions, pods, gameNode } = this.#watches;
     const clients = this.#clients;
+    const turns = new TransferTurns(passesAtOnce);
+    const changes = [fromCache(gameSessions), fromCache(pods), this.#watcher];
+    for (const source of changes) source.subscribe((key) => turns.lookAgain(key));
     return new Controller({
       name: "gameSession",
-      sources: [fromCache(gameSessions), fromCache(pods), fromDisk(namespace, () => this.#left), this.#watcher, fromContent(this.#cache, gameSessions.cache), onceSynced(gameNode)],
+      sources: [...changes, fromDisk(namespace, () => this.#left), fromContent(this.#cache, gameSessions.cache), onceSynced(gameNode)],
       reconcile: createSessionReconciler({
-        node, root, cache: this.#cache, files: this.#files, watcher: this.#watcher, objectStore: this.#objectStore, bucket, turns: new TransferTurns(passesAtOnce), packFormerSaves,
+        node, root, cache: this.#cache, files: this.#files, watcher: this.#watcher, objectStore: this.#objectStore, bucket, turns, packFormerSaves,
         gameCaches: clients.gameCaches, gameNode: () => this.#gameNode(), events: this.#events, clock, random,
         gameSessions: { cache: gameSessions.cache, client: clients.gameSessions },
         pods: { cache: pods.cache, client: clients.pods },

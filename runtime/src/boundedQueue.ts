@@ -19,8 +19,8 @@ export class BoundedQueue {
     this.#queue = new PQueue({ concurrency: options.concurrency });
   }
 
-  /** Runs `work` in its turn and returns its result. Throws when too much waits, or when `work` has waited too long. */
-  async run<T>(work: () => Promise<T>, priority = 0): Promise<T> {
+  /** Runs `work` in its turn and returns its result. Throws when too much waits, when `work` has waited too long, or the signal's reason when that ends the wait. */
+  async run<T>(work: () => Promise<T>, { priority = 0, signal }: { priority?: number; signal?: AbortSignal } = {}): Promise<T> {
     const { waitingMax, deadlineMs, tooMany } = this.#options;
     if (this.#queue.size >= waitingMax) throw tooMany();
     const waiting = new AbortController();
@@ -30,7 +30,7 @@ export class BoundedQueue {
       return work();
     };
     try {
-      return await this.#queue.add(begin, { signal: waiting.signal, priority });
+      return await this.#queue.add(begin, { signal: signal === undefined ? waiting.signal : AbortSignal.any([waiting.signal, signal]), priority });
     } finally {
       clearTimeout(timer);
     }

@@ -15,10 +15,21 @@ export class NoTurnYet extends Error {
   }
 }
 
+/** What waits for its turn, and since when it should have had it. */
+export interface WaitingUpload {
+  /** Of the session. */
+  key: string;
+  dueMs: number;
+  /** A player waits for it, or the end of the session. */
+  isAwaited: boolean;
+}
+
 /** The saves of a node share the line to the object store: each waits here for its turn, and holds up nothing else meanwhile. */
 export class TransferTurns {
   readonly #uploads: BoundedQueue;
   readonly #restores: BoundedQueue;
+  /** Ends the wait of a session's upload. */
+  readonly #waiting = new Map<string, AbortController>();
 
   /** Of so many passes at once all may wait. */
   constructor(passesAtOnce: number) {
@@ -27,13 +38,28 @@ export class TransferTurns {
     this.#restores = new BoundedQueue(options);
   }
 
-  /** Uploads in its turn: what a player or a session's end waits for goes before all else, and of these, as of the others, what was due first. Throws NoTurnYet. */
-  upload<T>({ dueMs, isAwaited }: { dueMs: number; isAwaited: boolean }, work: () => Promise<T>): Promise<T> {
-    return this.#uploads.run(work, (isAwaited ? awaitedFirst : 0) - dueMs);
+  /** Uploads in its turn: what is awaited goes before all else, and of these, as of the others, what was due first. Throws NoTurnYet. */
+  async upload<T>({ key, dueMs, isAwaited }: WaitingUpload, work: () => Promise<T>): Promise<T> {
+    const waiting = new AbortController();
+    this.#waiting.set(key, waiting);
+    const begin = (): Promise<T> => {
+      this.#waiting.delete(key);
+      return work();
+    };
+    try {
+      return await this.#uploads.run(begin, { priority: (isAwaited ? awaitedFirst : 0) - dueMs, signal: waiting.signal });
+    } finally {
+      this.#waiting.delete(key);
+    }
+  }
+
+  /** Has a session that waits for its upload looked at anew, as something about it has changed. */
+  lookAgain(key: string): void {
+    this.#waiting.get(key)?.abort(new NoTurnYet());
   }
 
   /** Fetches a save in its turn: the session that was launched first goes first. Throws NoTurnYet. */
   restore<T>(launchedMs: number, work: () => Promise<T>): Promise<T> {
-    return this.#restores.run(work, -launchedMs);
+    return this.#restores.run(work, { priority: -launchedMs });
   }
 }

@@ -3,6 +3,7 @@ import { saveReasons, type SaveReason } from "#contracts/crd/reasons.ts";
 import type { PackedSave, SpoolManifest } from "#contracts/spool.ts";
 import { findCondition } from "#kube/conditions.ts";
 import type { ReconcileResult } from "#kube/controller.ts";
+import { keyOf } from "#kube/object.ts";
 import { requestSave } from "../../spool/orderRestore.ts";
 import { SpoolUnreadable } from "../../spool/readSpool.ts";
 import type { SessionRecord } from "../record.ts";
@@ -29,7 +30,7 @@ export const keepStored: Step = async (context) => {
   const dueInMs = answered === undefined ? dueMs(context) - deps.clock.now().getTime() : 0;
   // More than an interval would be the work of a clock that was put back.
   if (dueInMs > 0 && dueInMs <= deps.saveIntervalMs) return { requeueAfterMs: dueInMs };
-  return deps.turns.upload({ dueMs: dueMs(context), isAwaited: answered !== undefined }, async () => storeDue(await lookAgain(context)));
+  return deps.turns.upload({ key: keyOf(session), dueMs: dueMs(context), isAwaited: answered !== undefined }, async () => storeDue(await lookAgain(context)));
 };
 
 /** Stores the newest pack there is when the turn has come. */
