@@ -1,4 +1,6 @@
 const headerBytes = 20;
+/** Browsers report ten times a second and oftener; more packets than this go in no tenth of one. */
+const mostPackets = 4_096;
 const referenceUnitMs = 64;
 const deltaUnitMs = 0.25;
 const vectorFlag = 0x8000;
@@ -18,13 +20,13 @@ type Symbol = 0 | 1 | 2 | 3;
 
 /**
  * Returns the reports of a feedback packet (draft-holmer-rmcat-transport-wide-cc-extensions-01): a base sequence number and time, run-length
- * or vector chunks of packet states, then the arrival deltas. Returns undefined when it is truncated.
+ * or vector chunks of packet states, then the arrival deltas. Returns undefined when it is truncated, or claims more packets than can be.
  */
 export function parseTransportFeedback(packet: Buffer): TransportFeedback | undefined {
   if (packet.length < headerBytes) return undefined;
   const baseSequence = packet.readUInt16BE(12);
   const count = packet.readUInt16BE(14);
-  const states = readStates(packet, count);
+  const states = count > mostPackets ? undefined : readStates(packet, count);
   if (!states) return undefined;
   let arrivedAtMs = packet.readIntBE(16, 3) * referenceUnitMs;
   let offset = states.end;

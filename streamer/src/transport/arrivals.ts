@@ -58,7 +58,7 @@ export interface Arrivals {
 
 /** Returns the record of a connection's packets. `now` is in milliseconds, as is what lies between two pictures. */
 export function createArrivals(now: () => number, pictureMs: () => number): Arrivals {
-  const sent = new Array<{ at: number; bytes: number } | undefined>(sequenceCount);
+  const sent = new Array<{ at: number; bytes: number; isReportedLost?: boolean } | undefined>(sequenceCount);
   let sendings: { at: number; bytes: number }[] = [];
   let known: Known[] = [];
   let base = { delayMs: Infinity, since: 0 };
@@ -67,6 +67,8 @@ export function createArrivals(now: () => number, pictureMs: () => number): Arri
     const packet = sent[sequence];
     if (!packet) return undefined;
     if (arrivedAtMs === null) {
+      if (packet.isReportedLost === true) return undefined;
+      packet.isReportedLost = true;
       known.push({ at, isLost: true, bytes: 0, queueMs: 0, arrivedAtMs: 0 });
       return undefined;
     }

@@ -104,7 +104,8 @@ export function createViewers(options: ViewersOptions): Viewers {
     if (!old) return;
     const mayReplace = mayEnd(holder, old.holder);
     const isSameTab = mayReplace && client !== undefined && client === old.client;
-    if (!isSameTab && !(mayReplace && takeover) && old.isPresent()) throw new ViewerActive(mayReplace);
+    // Who plays may come back from a silence: who only watches waits until the connection has ended.
+    if (!isSameTab && !(mayReplace && (takeover || !old.isPresent()))) throw new ViewerActive(mayReplace);
     old.close(isSameTab ? undefined : { t: "taken-over" });
   };
   const play = (viewer: Viewer) => {

@@ -14,6 +14,9 @@ import { RawClient } from "../../support/http/rawHttp.ts";
 import { startReplica, stopReplica } from "../../support/http/replica.ts";
 import { StatementLog } from "../../support/stores/statementLog.ts";
 
+/** A line of the log; its level is a word. */
+interface LogLine { level: string; msg: string; route?: string; isCut?: boolean }
+
 describe("GET /api/game/events", function () {
   this.timeout(60_000);
   let clock: JumpClock;
@@ -104,10 +107,14 @@ describe("GET /api/game/events", function () {
     await reader.see("stage");
     const before = api.logLines.length;
     reader.close();
-    await eventually(() => api.logLines.slice(before).some((line) => line.includes('"route":"/api/game/events"')), { what: "the request's line" });
-    const lines = api.logLines.slice(before).map((line) => JSON.parse(line) as { level: number; route?: string; isCut?: boolean });
-    expect(lines.find(({ route }) => route === "/api/game/events")).to.include({ isCut: true });
-    expect(lines.filter(({ level }) => level >= 40)).to.be.empty;
+    const linesSince = (): LogLine[] => api.logLines.slice(before).map((line) => JSON.parse(line) as LogLine);
+    const [request, brokenOff] = ["A request has ended.", "A response broke off."] as const;
+    await eventually(() => [request, brokenOff].every((text) => linesSince().some(({ msg }) => msg === text)), { what: "what is logged of the end" });
+    const lines = linesSince();
+    const ofRoute = lines.filter(({ route }) => route === "/api/game/events");
+    expect(ofRoute).to.have.length(1);
+    expect(ofRoute[0]).to.include({ msg: request, isCut: true });
+    expect(lines.filter(({ level }) => ["warn", "error", "fatal"].includes(level))).to.be.empty;
   });
 
   it("resumes after the last event that a client saw, on any replica, and answers 204 to one that saw the end", async () => {

@@ -11,6 +11,8 @@ import { sha256Of } from "../../support/fixtures/archives.ts";
 import { aSave, SavesFixture } from "../../support/fixtures/savesFixture.ts";
 import { expectErrorResponse, type ApiResponse } from "../../support/http/apiClient.ts";
 import { responseTo } from "../../support/http/httpResponse.ts";
+import { RawClient } from "../../support/http/rawHttp.ts";
+import { responsesIn } from "../../support/http/rawResponses.ts";
 
 const gzip = { "content-type": "application/gzip" };
 const mebibyte = 2 ** 20;
@@ -34,9 +36,13 @@ describe("transfers of saves", function () {
     return fixture.player.post(path, body, { ...gzip, ...headers });
   }
 
+  function cookies(): string {
+    return [...fixture.player.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+  }
+
   /** The bytes of a version, as they come. */
   async function downloaded(versionId: string): Promise<{ status: number; headers: Headers; bytes: Buffer }> {
-    const cookie = [...fixture.player.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+    const cookie = cookies();
     const response = await fetch(`${fixture.api.url}${fixture.path}/${slotId}/versions/${versionId}/archive`, { headers: { cookie } });
     return { status: response.status, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) };
   }
@@ -53,7 +59,7 @@ describe("transfers of saves", function () {
   /** An upload whose bytes the test sends, when the store has a part of it. */
   async function begun(archive: Buffer): Promise<{ request: ClientRequest; response: Promise<number> }> {
     await fixture.saves(); // Signs the player in.
-    const cookie = [...fixture.player.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+    const cookie = cookies();
     const request = httpRequest(`${fixture.api.url}${fixture.path}/${slotId}/archive`, { method: "POST", headers: { cookie, "content-length": String(archive.length), ...gzip } });
     const response = responseTo(request).then(({ status }) => status);
     response.catch(() => undefined);
@@ -61,6 +67,17 @@ describe("transfers of saves", function () {
     request.write(archive.subarray(0, -1000));
     await eventually(async () => (await fixture.unfinishedUploads()).some((key) => key.includes(slotId)), { what: "the upload to be taken on" });
     return { request, response };
+  }
+
+  /** What the API says to the head of an upload of so many bytes, whose client waits to be asked for them. */
+  async function announce(bytes: number): Promise<string> {
+    const headers = { ...gzip, "host": "x", "cookie": cookies(), "content-length": String(bytes), "expect": "100-continue" };
+    const head = `POST ${fixture.path}/${slotId}/archive HTTP/1.1\r\n${Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n`;
+    const client = await RawClient.connect(fixture.api.url);
+    client.write(head);
+    await eventually(() => client.received !== "", { what: "a response" });
+    if (client.received.startsWith("HTTP/1.1 100 ")) client.destroy();
+    return client.untilClosed();
   }
 
   it("upload what was downloaded into the slot and into a new one, to the byte", async () => {
@@ -125,8 +142,11 @@ describe("transfers of saves", function () {
     const pages = aTarGz(Array.from({ length: 4097 }, (_, index) => ({ name: `f${index}`, body: "x" })));
     await expectNothingLeft(async () => {
       for (const body of [zeros, pages]) expectErrorResponse(await upload(body), 413, "payload_too_large");
-      const announced = await upload(Buffer.from("x"), undefined, { "content-length": String(81 * mebibyte) }).catch(() => undefined);
-      if (announced !== undefined) expectErrorResponse(announced, 413, "payload_too_large");
+      const [refused] = responsesIn(await announce(80 * mebibyte + 1), ["POST"]);
+      expect(refused).to.include({ status: 413, isWhole: true });
+      expect(JSON.parse(refused?.text ?? "")).to.include({ error: "payload_too_large" });
+      // What is not larger is asked for.
+      expect(await announce(80 * mebibyte)).to.equal("HTTP/1.1 100 Continue\r\n\r\n");
     });
     expect((await upload(aTarGz([{ name: "zeros", body: Buffer.alloc(16 * mebibyte) }]))).status).to.equal(200);
   });

@@ -1,6 +1,9 @@
 import { expect } from "chai";
 import { scrubSaves } from "#api/saves/scrubSaves.ts";
+import { systemClock, type Clock } from "#runtime/clock.ts";
 import { aGame, aUser } from "../../factories/catalog.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { FakeClock } from "../../support/clocks/fakeClock.ts";
 import { SavesFixture } from "../../support/fixtures/savesFixture.ts";
 
 describe("scrubSaves", function () {
@@ -21,13 +24,18 @@ describe("scrubSaves", function () {
   });
   after(() => fixture.stop());
 
-  async function pass(options: Partial<typeof scrub> = {}, signal = never): Promise<void> {
+  async function pass(options: Partial<typeof scrub> = {}, { signal = never, clock = systemClock }: { signal?: AbortSignal; clock?: Clock } = {}): Promise<void> {
     const { config, ...deps } = fixture.api.deps;
-    await scrubSaves({ ...deps, config: { saves: { ...config.saves, scrub: { ...scrub, ...options } } } }, signal);
+    await scrubSaves({ ...deps, clock, config: { saves: { ...config.saves, scrub: { ...scrub, ...options } } } }, signal);
   }
 
   async function metric(name: string): Promise<string[]> {
     return (await fixture.api.deps.metrics.registry.metrics()).split("\n").filter((line) => line.startsWith(name));
+  }
+
+  /** How many saves have been checked, whatever they were found to be. */
+  async function checks(): Promise<number> {
+    return (await metric("joypod_save_checks_total")).reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
   }
 
   it("finds what is missing or damaged, tells it, and notices what is whole again", async () => {
@@ -49,16 +57,29 @@ describe("scrubSaves", function () {
 
   it("reads each save once in its time, and goes on where it was stopped", async () => {
     const { prisma } = fixture.api.deps.postgres;
-    await fixture.aVersion(slotId, "one");
-    await fixture.aVersion(slotId, "two");
-    await pass({}, AbortSignal.abort());
-    expect(await prisma.saveVersion.count({ where: { checkDueAt: { gt: new Date() } } })).to.equal(0);
-    const before = await metric("joypod_save_checks_total");
+    const one = await fixture.aVersion(slotId, "one");
+    const two = await fixture.aVersion(slotId, "two");
+    const dueCount = (): Promise<number> => prisma.saveVersion.count({ where: { checkDueAt: { lte: new Date() } } });
+    await pass({}, { signal: AbortSignal.abort() });
+    expect(await dueCount()).to.equal(2);
+    const before = await checks();
+    // At one byte a second of a clock that is moved by hand, the pass gets through one save and is stopped in the midst of the other.
+    const clock = new FakeClock();
+    const stopping = new AbortController();
+    const logged = fixture.api.logLines.length;
+    const stopped = pass({ bytesPerSecond: 1 }, { signal: stopping.signal, clock });
+    await eventually(() => clock.pendingTimers === 1, { what: "a pause in the first save" });
+    await clock.advance(1_000 * Math.max(one.archive.length, two.archive.length));
+    await eventually(async () => clock.pendingTimers === 1 && await dueCount() === 1, { what: "a pause in the second save" });
+    stopping.abort();
+    await stopped;
+    expect(await dueCount(), "checks that are due").to.equal(1);
+    expect(await checks()).to.equal(before + 1);
+    expect(fixture.api.logLines.slice(logged).filter((line) => line.includes("could not be read to check it"))).to.be.empty;
     await pass();
-    const after = await metric("joypod_save_checks_total");
-    expect(after).to.not.deep.equal(before);
+    expect(await checks()).to.equal(before + 2);
     await pass();
-    expect(await metric("joypod_save_checks_total")).to.deep.equal(after);
+    expect(await checks()).to.equal(before + 2);
     expect(await prisma.saveVersion.count({ where: { checkDueAt: { gt: new Date(Date.now() + 3_500_000) } } })).to.equal(2);
   });
 

@@ -5,13 +5,13 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { parse, stringify } from "yaml";
-import { alertCases } from "./alertCases.ts";
+import { alertCases, type AlertCase } from "./alertCases.ts";
 import { repositoryRoot } from "#test/support/processes/programs.ts";
 
 const run = promisify(execFile);
 const rulesFile = join(repositoryRoot, "charts/joypod/files/alerts.yaml");
 
-interface Rule { alert: string; labels: { severity: string }; annotations: Record<string, string> }
+interface Rule { alert: string; for?: string; labels: { severity: string }; annotations: Record<string, string> }
 
 const { groups } = parse(readFileSync(rulesFile, "utf8")) as { groups: { rules: Rule[] }[] };
 const rules = groups.flatMap((group) => group.rules);
@@ -40,23 +40,39 @@ describe("the chart's alerts", function () {
     return promtool("test", "rules", file);
   }
 
-  const aTest = (alert: string, series: Readonly<Record<string, string>>, isFiring: boolean, atMinutes = 45): object => ({
+  const aTest = (alert: string, series: Readonly<Record<string, string>>, isFiring: boolean, atMinutes = 45, states: object[] = []): object => ({
     name: `${alert} ${isFiring ? "fires" : "is quiet"}`, interval: "1m",
     input_series: Object.entries(series).map(([name, values]) => ({ series: name, values: values.trim() })),
     promql_expr_test: [{
       expr: `count by (alertname) (ALERTS{alertname="${alert}",alertstate="firing"})`, eval_time: `${atMinutes}m`,
       exp_samples: isFiring ? [{ labels: `{alertname="${alert}"}`, value: 1 }] : [],
-    }],
+    }, ...states],
   });
 
+  /** What is expected around the end of a rule's `for`: in the minute before it the alert is pending and does not fire, then it fires. */
+  function statesOf({ alert, forMinutes, beginsAtMinutes = 0 }: AlertCase): object[] {
+    if (forMinutes === undefined) return [];
+    const states = [{ atMinutes: beginsAtMinutes + forMinutes - 1, state: "pending" }, { atMinutes: beginsAtMinutes + forMinutes, state: "firing" }];
+    return states.map(({ atMinutes, state }) => ({
+      expr: `count by (alertstate) (ALERTS{alertname="${alert}"})`, eval_time: `${atMinutes}m`, exp_samples: [{ labels: `{alertstate="${state}"}`, value: 1 }],
+    }));
+  }
+
   it("fire when they should, and not before", async () => {
-    const said = await testRules(alertCases.flatMap(({ alert, fires, isQuiet, atMinutes }) => [aTest(alert, fires, true, atMinutes), aTest(alert, isQuiet, false, atMinutes)]));
+    const said = await testRules(alertCases.flatMap((one) => (
+      [aTest(one.alert, one.fires, true, one.atMinutes, statesOf(one)), aTest(one.alert, one.isQuiet, false, one.atMinutes)]
+    )));
     expect(said, said).to.match(/SUCCESS/).and.not.match(/FAILED/);
   });
 
   it("have a test each, once", () => {
     expect(alertCases.map(({ alert }) => alert)).to.have.members(rules.map(({ alert }) => alert));
     expect(new Set(rules.map(({ alert }) => alert)).size).to.equal(rules.length);
+  });
+
+  it("wait before they fire only where a test says for how long", () => {
+    const waiting = rules.flatMap(({ alert, for: duration }) => (duration === undefined ? [] : [alert]));
+    expect(waiting).to.have.members(alertCases.flatMap(({ alert, forMinutes }) => (forMinutes === undefined ? [] : [alert])));
   });
 
   it("are rules that Prometheus takes, and say how grave they are and what happened", async () => {

@@ -7,6 +7,7 @@ import { anArchiveSource } from "#test/factories/gameCache.ts";
 import { aCacheEntry } from "#test/factories/gameNode.ts";
 import { aDigest } from "#test/factories/gameSession.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
+import { CountedTransport } from "#test/support/cluster/countedTransport.ts";
 import { kstatusOf } from "#test/support/cluster/kstatus.ts";
 import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 
@@ -72,6 +73,34 @@ describe("GameCache controller", function () {
     expect(ready(filled)).to.equal("AllNodesCached");
     expect(kstatusOf(filled)).to.equal("Current");
     expect(await eventually(async () => (await fixture.eventsOf(slug)).includes("AllNodesCached"), { what: "an event" })).to.equal(true);
+  });
+
+  it("writes how far downloads are no more often than every two seconds", async () => {
+    fixture = await OperatorFixture.start();
+    /** When each write of the cache's status was carried out, by the operator's clock. */
+    const writtenMs: number[] = [];
+    const transport = new CountedTransport(fixture.kubeconfigPath, ({ path }) => {
+      const isStatus = path.includes(`/gamecaches/${slug}/status`);
+      if (isStatus) writtenMs.push(fixture.clock.monotonicMs());
+      return isStatus;
+    });
+    await (await fixture.standByOperator(transport)).lead();
+    await fixture.reportNodes();
+    await fixture.createCache(slug);
+    const shown = (percent: number) => cache(({ status }) => status?.nodes?.[0]?.progressPercent === percent, `${percent} percent`);
+    const responses = () => eventually(() => transport.underWay === 0, { what: "an operator that waits for no response", intervalMs: 5 });
+    await report(0, aCacheEntry({ state: "Downloading", progressPercent: 0 }));
+    await shown(0);
+    await responses();
+    const first = writtenMs.length;
+    for (let percent = 1; percent <= 20; percent++) await report(0, aCacheEntry({ state: "Downloading", progressPercent: percent }));
+    await responses();
+    fixture.clock.jump(2000);
+    await shown(20);
+    await responses();
+    const apart = writtenMs.slice(first).map((ms, index) => ms - (writtenMs[first + index - 1] ?? 0));
+    expect(apart, "writes of how far the download is").to.not.be.empty;
+    for (const ms of apart) expect(ms, "milliseconds after the write before").to.be.at.least(2000);
   });
 
   it("switches to a new version and keeps the former one on its nodes", async () => {

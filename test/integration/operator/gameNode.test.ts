@@ -5,6 +5,7 @@ import { nodeAgentLabel } from "#contracts/crd/names.ts";
 import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
 import type { Stored } from "#kube/object.ts";
 import type { Operator } from "#operator/operator.ts";
+import { CountedTransport } from "#test/support/cluster/countedTransport.ts";
 import { FaultyApi, watchOf } from "#test/support/cluster/faultyApi.ts";
 import { kstatusOf } from "#test/support/cluster/kstatus.ts";
 import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
@@ -101,15 +102,36 @@ describe("GameNode controller", function () {
   });
 
   it("counts sessions, with bounded rate of writes", async () => {
-    await set();
+    fixture = await OperatorFixture.start();
+    name = fixture.nodeNames[0] ?? "";
+    /** When each write of the node's status was carried out, by the operator's clock. */
+    const writtenMs: number[] = [];
+    const transport = new CountedTransport(fixture.kubeconfigPath, ({ path }) => {
+      const isStatus = path.includes(`/gamenodes/${name}/status`);
+      if (isStatus) writtenMs.push(fixture.clock.monotonicMs());
+      return isStatus;
+    });
+    const responses = () => eventually(() => transport.underWay === 0, { what: "an operator that waits for no response", intervalMs: 5 });
+    const pass = async (ms: number): Promise<void> => {
+      await responses();
+      fixture.clock.jump(ms);
+    };
+    await (await fixture.standByOperator(transport)).lead();
+    await fixture.reportNodes();
+    await responses();
+    const first = writtenMs.length;
     const { metadata } = await fixture.launch();
     await fixture.session(metadata.name, (session) => publicStatusOf(session) === "running", "running session");
-    await fixture.pass(10_000);
+    await pass(10_000);
     await gameNode(({ status }) => status?.capacity?.used === 1, "one used slot");
     await fixture.sessions.mergePatch(metadata, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
     await fixture.session(metadata.name, (session) => publicStatusOf(session) === "stopped", "stopped session");
-    await fixture.pass(10_000);
+    await pass(10_000);
     await gameNode(({ status }) => status?.capacity?.used === 0, "no used slot");
+    await responses();
+    const apart = writtenMs.slice(first).map((ms, index) => ms - (writtenMs[first + index - 1] ?? 0));
+    expect(apart, "one write for each count").to.have.length(2);
+    for (const ms of apart) expect(ms, "milliseconds after the write before").to.be.at.least(10_000);
   });
 
   it("keeps sessions off a node while its agent reports a check that fails, and tells them which", async () => {

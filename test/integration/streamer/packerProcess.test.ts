@@ -1,8 +1,10 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { getPriority } from "node:os";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
 import { pino } from "pino";
+import { restorePaths } from "#packer/restore/restorePaths.ts";
 import { startPacker, type PackerProcess } from "#streamer/saves/packerProcess.ts";
 import { aTarGz } from "#test/factories/tarArchive.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
@@ -45,10 +47,19 @@ describe("the streamer's packer", () => {
   }
 
   it("restores at normal priority, then lowers the priority of all its threads", async () => {
+    fixture.order(aTarGz(Array.from({ length: 10_000 }, (_, index) => ({ name: `file${index}`, body: "x" }))));
     start();
     const child = await eventually(pid);
+    const priorities = () => readdirSync(`/proc/${child}/task`).map((thread) => getPriority(Number(thread)));
+    await eventually(() => existsSync(restorePaths({ saveVolume: fixture.volume, spool: fixture.spool }).draft), { what: "a restore under way", intervalMs: 1 });
+    process.kill(child, "SIGSTOP");
+    await eventually(() => /^State:\tT/m.test(readFileSync(`/proc/${child}/status`, "utf8")), { what: "a packer that is held" });
+    await setImmediate(); // What it has told the streamer by now is heard.
+    expect(existsSync(fixture.saves), "restored already").to.equal(false);
+    for (const priority of priorities()) expect(priority, "while it restores").to.equal(0);
+    process.kill(child, "SIGCONT");
     await eventually(() => existsSync(fixture.saves));
-    await eventually(() => readdirSync(`/proc/${child}/task`).every((thread) => getPriority(Number(thread)) > 0));
+    await eventually(() => priorities().every((priority) => priority > 0));
   });
 
   it("of a new playthrough starts after the launch, or at the session's end", async () => {

@@ -146,6 +146,28 @@ describe("viewers of a session", function () {
     }
   });
 
+  it("are not replaced by who only watches while their network is gone for some seconds", async function () {
+    this.timeout(90_000);
+    const way = await openBottleneck(pair.udpPort);
+    const remote = await openViewer(browser, pair, { mediaPort: way.port });
+    const watching = await openViewer(browser, pair, { role: "watch" });
+    try {
+      expect(await remote.connect({ client: thisTab })).to.include({ status: 201 });
+      await new TestCard(remote).shows(layout.keyBlock, "red");
+      way.lose(1);
+      await eventually(async () => (await pair.streamerLogs()).includes("A viewer fell silent"), { timeoutMs: 15_000, intervalMs: 200, what: "the silence to be noticed" });
+      expect(await watching.connect({ client: otherTab })).to.include({ status: 409 });
+      way.lose(0);
+      await remote.press("Space");
+      await new TestCard(remote).shows(layout.keyBlock, "green");
+      expect(await pair.status()).to.include({ viewers: 1, connections: 1 });
+    } finally {
+      await watching.close();
+      await remote.close();
+      way.close();
+    }
+  });
+
   it("hang up with DELETE, and the next one is let in at once", async () => {
     await viewer.connect({ client: thisTab });
     expect(await viewer.hangUp()).to.equal(200);

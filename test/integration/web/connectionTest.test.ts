@@ -72,6 +72,17 @@ describe("the test of a player's connection", function () {
     expect(await page.evaluate("localStorage.getItem('joypod.connectionTest')")).to.equal(null);
   });
 
+  it("that another one of the same player ends says so, and nothing of the network", async () => {
+    await region().getByRole("button", { name: "Test my connection" }).click();
+    await region().getByRole("status").getByText("Counting lost packets").waitFor();
+    const second = await tab.context.newPage();
+    await second.goto("/games/alpha");
+    await second.getByRole("button", { name: "Test my connection" }).click();
+    await region().getByRole("status").getByText("The test broke off").waitFor();
+    expect(await page.evaluate("localStorage.getItem('joypod.connectionTest')")).to.equal(null);
+    await second.close();
+  });
+
   it("measures a good one, says so, and keeps it for the account's page", async () => {
     await page.route("**/api/stream/ice-servers", (route) => route.fulfill({ json: {
       iceServers: [{ urls: ["turn:127.0.0.1:9?transport=udp"], username: "player", credential: "secret" }], expiresInSeconds: 600,

@@ -97,6 +97,19 @@ describe("a player's devices and browsers", function () {
     await page.evaluate("document.exitPointerLock()");
   });
 
+  it("press a mouse's button that leads back, which is the game's", async () => {
+    const { pathname } = new URL(page.url());
+    const devtools = await page.context().newCDPSession(page);
+    for (const type of ["mousePressed", "mouseReleased"] as const) {
+      await devtools.send("Input.dispatchMouseEvent", { type, x: 640, y: 560, button: "back", buttons: type === "mousePressed" ? 8 : 0, clickCount: 1 });
+    }
+    await devtools.detach();
+    await game.moveTo(640, 560);
+    await page.mouse.wheel(0, 100);
+    await game.waitForColor(layout.wheelBlock, layout.cycle[2] ?? "");
+    expect(new URL(page.url()).pathname).to.equal(pathname);
+  });
+
   it("show the game full screen, where it goes on", async () => {
     await game.openControl("Full screen");
     await eventually(() => page.evaluate("document.fullscreenElement !== null"), { what: "full screen" });
@@ -151,7 +164,7 @@ describe("a player's devices and browsers", function () {
   });
 
   describe("in a browser that plays no sound before the player has done something,", () => {
-    const isSilent = (): Promise<boolean> => other.page.evaluate<boolean>("document.querySelector('video').muted");
+    const isSilent = (): Promise<unknown> => quietly("document.querySelector('video').muted");
     let strict: Browser;
     let other: TestWindow;
     let there: PlayPage;
@@ -161,6 +174,9 @@ describe("a player's devices and browsers", function () {
     });
     after(() => strict.close());
     beforeEach(async () => {
+      // Another test may have taken the game elsewhere.
+      await page.reload();
+      await game.waitUntilPlaying();
       other = await openWindow(strict, { baseUrl: fixture.api.url, name: "without sound" });
       await other.context.addCookies(await tab.context.cookies());
       there = await PlayPage.on(other.page);
@@ -168,6 +184,23 @@ describe("a player's devices and browsers", function () {
     afterEach(async function () {
       await other.close({ failed: this.currentTest?.state === "failed" });
     });
+
+    /** Asks the page by the debugger alone: whatever Playwright asks it counts as something that the player did. */
+    async function quietly(expression: string): Promise<unknown> {
+      const devtools = await other.context.newCDPSession(other.page);
+      const { result } = await devtools.send("Runtime.evaluate", { expression, returnByValue: true });
+      await devtools.detach();
+      return result.value;
+    }
+
+    /** Opens the game there without a click, which plays without sound then. */
+    async function playSilently(pathname: string): Promise<void> {
+      await page.goto("/"); // Hangs up, so that nobody has to click to take the game over.
+      await other.page.goto(pathname);
+      await eventually(() => quietly("document.querySelector('[data-phase=playing]') !== null"), { timeoutMs: 30_000, what: "the picture" });
+      expect(await quietly("document.body.textContent")).to.contain("Press any key or click to hear the game.");
+      expect(await isSilent()).to.equal(true);
+    }
 
     it("are heard once a click has brought the game there", async () => {
       await other.page.goto(new URL(page.url()).pathname);
@@ -178,11 +211,8 @@ describe("a player's devices and browsers", function () {
 
     it("play silently and say so, also after a lost connection", async () => {
       const { pathname } = new URL(page.url());
-      await page.goto("/"); // Hangs up, so that nobody has to click to take the game over.
-      await other.page.goto(pathname);
-      await there.waitUntilPlaying();
+      await playSilently(pathname);
       const hint = other.page.getByText("Press any key or click to hear the game.");
-      await hint.waitFor({ state: "attached" });
       await pair.freezeStreamer(true);
       await other.page.getByText("Connection lost. Reconnecting…").waitFor({ timeout: 40_000 });
       await pair.freezeStreamer(false);
@@ -192,6 +222,21 @@ describe("a player's devices and browsers", function () {
       expect(await isSilent()).to.equal(true);
       await hint.waitFor({ state: "attached" });
       await other.page.getByTestId("game-surface").click();
+      await eventually(async () => !await isSilent(), { what: "the sound" });
+      await other.page.goto("/");
+      await page.goto(pathname);
+      await game.waitUntilPlaying();
+    });
+
+    it("go on after Escape, which is no wish for sound to browsers, and are heard after a click", async () => {
+      const { pathname } = new URL(page.url());
+      await playSilently(pathname);
+      await other.page.keyboard.press("Escape");
+      const frames = (): Promise<unknown> => quietly("document.querySelector('video').getVideoPlaybackQuality().totalVideoFrames");
+      const seen = Number(await frames());
+      await eventually(async () => Number(await frames()) > seen + 30, { what: "more frames" });
+      expect(await isSilent()).to.equal(true);
+      await other.page.mouse.click(640, 360);
       await eventually(async () => !await isSilent(), { what: "the sound" });
       await other.page.goto("/");
       await page.goto(pathname);

@@ -140,6 +140,24 @@ describe("playing on the page", function () {
     }
   });
 
+  it("gives the pointer back when the game moves to another window", async () => {
+    await play();
+    await game.openControl("Lock pointer");
+    await eventually(() => page.evaluate<boolean>("document.pointerLockElement !== null"), { what: "a locked pointer" });
+    const other = await openWindow(browser, { baseUrl: fixture.api.url, name: "the window that takes over" });
+    try {
+      await other.context.addCookies(await tab.context.cookies());
+      await other.page.goto(new URL(page.url()).pathname);
+      await other.page.getByRole("button", { name: "Play here" }).click();
+      await other.page.locator('[data-phase="playing"]').waitFor();
+      await page.getByRole("button", { name: "Take it back" }).click();
+      await game.waitUntilPlaying();
+      expect(await page.evaluate<boolean>("document.pointerLockElement === null")).to.equal(true);
+    } finally {
+      await other.close({ failed: false });
+    }
+  });
+
   it("shows statistics of the connection", async () => {
     await play();
     await game.openControl("Statistics");
@@ -172,6 +190,17 @@ describe("playing on the page", function () {
     const kept = await page.evaluate<{ quality: object }>("fetch('/api/account/stream-quality').then((response) => response.json())");
     expect(kept.quality).to.deep.equal({ preset: "dataSaver" });
     expect((await operator.session(id)).spec.stream.quality).to.include({ preset: "Auto" });
+  });
+
+  it("brings a quality that is chosen while the connection is lost to the next one", async () => {
+    await play();
+    await pair.freezeStreamer(true);
+    await page.getByText("Connection lost. Reconnecting…").waitFor({ timeout: 40_000 });
+    await game.openControl("Quality");
+    await page.getByRole("radio", { name: "Data saver" }).check();
+    await pair.freezeStreamer(false);
+    await game.waitUntilPlaying();
+    await eventually(async () => (await page.evaluate<{ width: number }>("joypodProbe.size()")).width === 854, { timeoutMs: 20_000, what: "a small picture" });
   });
 
   it("turns the view as far in a small picture as in a large one while the pointer is locked", async () => {

@@ -4,9 +4,11 @@ import { expect } from "chai";
 import { packedArchiveName } from "#contracts/nodeLayout.ts";
 import { aTarGz } from "#test/factories/tarArchive.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import { diskCalls, ensureTracer, hasStruck, tracerWords, type DiskCall, type DiskFault, type DiskPoint } from "#test/support/crashPoints/diskFault.ts";
+import { callsIn, ensureTracer, hasStruck, notingWords, tracerWords, type DiskCall, type DiskFault, type DiskPoint } from "#test/support/crashPoints/diskFault.ts";
 import { createPackerFixture, type PackerFixture, type PackerRun } from "#test/support/fixtures/packerFixture.ts";
 
+/** The kinds of calls that a life makes. */
+const packerCalls = ["mkdir", "rename", "fsync", "utimensat", "unlink"] satisfies DiskCall[];
 /** Lives at the same time; most of one is waiting. */
 const parallel = 4;
 /** More than a life has calls of any kind. */
@@ -15,19 +17,26 @@ const mostCalls = 60;
 /** What a life leaves. */
 interface PackerEnd { content: Record<string, string | undefined>; isFinal: boolean; isRefused: boolean; files: number }
 
+/** Left of a life in which the save was not restored, and so no game was played: a report that says why. */
+const notRestored = "not restored";
+
 describe("The packer, whose disk fails or who is killed at one call,", function () {
   this.timeout(600_000);
   let clean: PackerEnd;
 
   before(async () => {
     await ensureTracer();
-    clean = (await live(undefined)).end;
+    const { end, calls } = await live(undefined);
+    expect(calls, "kinds of calls of a life").to.have.members(packerCalls);
+    if (end === notRestored) throw new Error("The save was not restored.");
+    clean = end;
     expect(clean.content).to.include({ kept: "before\n", progress: "last\n" });
   });
 
   for (const fault of ["killed", "EIO", "ENOSPC"] satisfies DiskFault[]) {
-    for (const call of diskCalls) {
-      it(`${fault === "killed" ? "killed before" : `told ${fault} by`} any ${call}, packs the game's last state in the end`, async () => {
+    for (const call of packerCalls) {
+      const title = fault === "killed" ? `killed before any ${call}, packs the game's last state in the end` : `told ${fault} by any ${call}, packs the game's last state or says why it did not`;
+      it(title, async () => {
         await sweep(call, fault, clean);
       });
     }
@@ -37,6 +46,7 @@ describe("The packer, whose disk fails or who is killed at one call,", function 
 /** One life per call of this kind, until there are no more. */
 async function sweep(call: DiskCall, fault: DiskFault, clean: PackerEnd): Promise<void> {
   let next = 1;
+  let struck = 0;
   let isOver = false;
   const lane = async (): Promise<void> => {
     while (!isOver && next <= mostCalls) {
@@ -46,25 +56,35 @@ async function sweep(call: DiskCall, fault: DiskFault, clean: PackerEnd): Promis
         throw new Error(`${fault} at number ${point.nth} of ${call}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
       });
       if (!wasStruck) isOver = true;
-      else expect(end, `${fault} at number ${point.nth} of ${call}`).to.deep.equal(clean);
+      else {
+        struck++;
+        expect(endsOf(fault, clean), `${fault} at number ${point.nth} of ${call}`).to.deep.include(end);
+      }
     }
   };
   await Promise.all(Array.from({ length: parallel }, lane));
   expect(isOver, "a life without this call").to.equal(true);
+  expect(struck, "lives that were struck").to.be.above(0);
+}
+
+/** A disk that fails may cost the game its last state, but not the state before, and not in silence. */
+function endsOf(fault: DiskFault, clean: PackerEnd): (PackerEnd | typeof notRestored)[] {
+  return fault === "killed" ? [clean] : [clean, { ...clean, content: { ...clean.content, progress: "first\n" }, isRefused: true }, notRestored];
 }
 
 /** A session restores its save, plays, is packed twice, and ends; the packer is started again whenever it dies, as the streamer does. */
-async function live(point: DiskPoint | undefined): Promise<{ end: PackerEnd; wasStruck: boolean }> {
+async function live(point: DiskPoint | undefined): Promise<{ end: PackerEnd | typeof notRestored; wasStruck: boolean; calls: DiskCall[] }> {
   const fixture = createPackerFixture();
   const log = join(fixture.volume, "calls");
-  let current = fixture.start(point === undefined ? [] : tracerWords(point, log));
+  let current = start(fixture, point === undefined ? notingWords(log) : tracerWords(point, log));
   try {
     fixture.order(aTarGz([{ name: "kept", body: "before\n" }, { name: "folder/", mode: 0o755 }, { name: "folder/progress", body: "first\n" }]));
     const restarting = async <T>(attempt: () => T | Promise<T>, what: string): Promise<unknown> => eventually(async () => {
       if (hasDied(current)) current = restart(fixture);
       return attempt();
     }, { what: `${what}; ${current.log().join("\n")}`, timeoutMs: 30_000 });
-    await restarting(() => existsSync(fixture.saves), "the save directory");
+    await restarting(() => existsSync(fixture.saves) || fixture.report()?.refused !== undefined, "the save directory, or why there is none");
+    if (!existsSync(fixture.saves)) return { end: notRestored, wasStruck: hasStruck(log), calls: callsIn(log) };
     fixture.game("echo first > progress");
     await restarting(() => fixture.manifest()?.save !== undefined && fixture.manifest()?.refused === undefined, "the first pack");
     fixture.game("echo last > progress");
@@ -72,7 +92,7 @@ async function live(point: DiskPoint | undefined): Promise<{ end: PackerEnd; was
       if (fixture.manifest()?.final === true) return true;
       return await current.finish() === 0 && fixture.manifest()?.final === true;
     }, "the last pack");
-    return { end: endOf(fixture), wasStruck: hasStruck(log) };
+    return { end: endOf(fixture), wasStruck: hasStruck(log), calls: callsIn(log) };
   } finally {
     fixture.remove();
   }
@@ -82,7 +102,14 @@ async function live(point: DiskPoint | undefined): Promise<{ end: PackerEnd; was
 function restart(fixture: PackerFixture): PackerRun {
   const save = fixture.manifest()?.save;
   if (save !== undefined) fixture.content(save);
-  return fixture.start();
+  return start(fixture);
+}
+
+/** Who dies as it is told of the game's end does not hear of it; the next run does. */
+function start(fixture: PackerFixture, wrapper?: readonly string[]): PackerRun {
+  const run = fixture.start(wrapper);
+  run.process.on("error", () => undefined);
+  return run;
 }
 
 function hasDied({ process: { exitCode, signalCode } }: PackerRun): boolean {

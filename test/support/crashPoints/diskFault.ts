@@ -6,6 +6,12 @@ import { repositoryRoot } from "../processes/programs.ts";
 
 const run = promisify(execFile);
 
+const tracer = ["strace", "-f", "-qq"];
+/** Stops the program at traced calls alone. */
+const quick = ["--seccomp-bpf"];
+/** By its path: the tracer looks for it in the environment of the program, which may have no PATH. */
+const dyingWithTracer = ["/usr/bin/setpriv", "--pdeathsig=KILL"];
+
 /** What may happen to one call of a program to the file system: the program is killed before it, or it fails. */
 export type DiskFault = "killed" | "EIO" | "ENOSPC";
 
@@ -26,19 +32,28 @@ export async function ensureTracer(): Promise<void> {
  * tracer, which counts by thread, counts them in order; it dies with the tracer.
  */
 export function tracerWords({ call, nth, fault }: DiskPoint, logFile: string): string[] {
-  const what = fault === "killed" ? "signal=SIGKILL" : `error=${fault}`;
-  return [
-    "strace", "-f", "-qq", "--seccomp-bpf", "-o", logFile, "-e", `trace=${call}`, "-e", `inject=${call}:${what}:when=${nth}`,
-    "setpriv", "--pdeathsig=KILL", "env", "UV_THREADPOOL_SIZE=1",
-  ];
+  // A signal gets lost at a stop of seccomp's: to be killed a program is stopped at all of its calls.
+  const [options, what] = fault === "killed" ? [[], "signal=SIGKILL"] : [quick, `error=${fault}`];
+  return [...tracer, ...options, "-o", logFile, "-e", `trace=${call}`, "-e", `inject=${call}:${what}:when=${nth}`, ...dyingWithTracer, "env", "UV_THREADPOOL_SIZE=1"];
+}
+
+/** The words that a program is started with to have its calls noted, without a fault. */
+export function notingWords(logFile: string): string[] {
+  return [...tracer, ...quick, "-o", logFile, "-e", `trace=${diskCalls.join()}`, ...dyingWithTracer];
+}
+
+/** The kinds of calls that were noted. */
+export function callsIn(logFile: string): DiskCall[] {
+  const log = readFileSync(logFile, "utf8");
+  return diskCalls.filter((call) => new RegExp(`^\\d+ +${call}\\(`, "m").test(log));
 }
 
 /** The words that a program is started with to be told once that the disk cannot read what is known of this path. */
 export function unreadableOnce(path: string, logFile: string): string[] {
-  return ["strace", "-f", "-qq", "--seccomp-bpf", "-o", logFile, "-P", path, "-e", "trace=statx", "-e", "inject=statx:error=EIO:when=1", "setpriv", "--pdeathsig=KILL"];
+  return [...tracer, ...quick, "-o", logFile, "-P", path, "-e", "trace=statx", "-e", "inject=statx:error=EIO:when=1", ...dyingWithTracer];
 }
 
-/** Whether the fault has come. */
+/** Whether the fault has come: who is killed before a call gets no result of it. That something was killed is not enough, as the program may kill children of its own. */
 export function hasStruck(logFile: string): boolean {
-  return existsSync(logFile) && /\(INJECTED\)|killed by SIGKILL/.test(readFileSync(logFile, "utf8"));
+  return existsSync(logFile) && /\(INJECTED\)$|\) += \?$/m.test(readFileSync(logFile, "utf8"));
 }

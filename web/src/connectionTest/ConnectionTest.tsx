@@ -3,6 +3,7 @@ import { isApiError, sentenceFor } from "../client/apiError.ts";
 import { Icon } from "../components/Icon.tsx";
 import { timeAgo } from "../components/timeText.ts";
 import { useNow } from "../components/useNow.ts";
+import { TestBrokeOff } from "./measurePath.ts";
 import { TestFigures } from "./TestFigures.tsx";
 import { useConnectionTest, type TestProgress } from "./useConnectionTest.ts";
 import type { TestResult } from "./testResult.ts";
@@ -69,5 +70,6 @@ function progressText({ way, step }: TestProgress): string {
 function problemText(error: Error): string {
   if (isApiError(error, "unavailable")) return "This Joypod has no game server that tests connections just now. You can play all the same.";
   if (isApiError(error, "no_servers")) return "Other players test their connection just now. Try again in a few seconds.";
+  if (error instanceof TestBrokeOff) return "The test broke off: the network was gone for a moment, or you started another test. Try again.";
   return sentenceFor(error);
 }

@@ -33,7 +33,7 @@ export function PlayerView({ launch, session, stream: { stream, state, media, he
   const menu = useRef<HTMLButtonElement>(null);
   const [isAsking, setIsAsking] = useState(false);
   const [hasStatistics, setHasStatistics] = useState(false);
-  const isLocked = useIsPointerLocked();
+  const isLocked = usePointerLock(state.phase);
   const playback = useVideoPlayback(video, media);
   const saving = useSaveNow(session.sessionId, gameSlug);
   const isLaunching = Boolean(launch);
@@ -126,6 +126,14 @@ function useMenu(menu: RefObject<HTMLButtonElement | null>, isLocked: boolean): 
       document.exitPointerLock();
     }
   }, [menu]);
+}
+
+/** Returns whether the pointer is locked. It is given back where no game takes it any more, and the page asks something that is to be clicked. */
+function usePointerLock(phase: GameStreamView["state"]["phase"]): boolean {
+  useEffect(() => {
+    if (["occupied", "takenOver", "ended", "failed"].includes(phase)) document.exitPointerLock();
+  }, [phase]);
+  return useIsPointerLocked();
 }
 
 /** Keeps the size of the game's display, which input is told in, for listeners that outlive a render. */

@@ -36,13 +36,17 @@ export function useVideoPlayback(video: RefObject<HTMLVideoElement | null>, medi
     if (element === null) return;
     element.muted = isMuted || isSoundBlocked;
     if (!isSoundBlocked) return;
-    const unblock = (): void => setIsSoundBlocked(false);
-    window.addEventListener("pointerdown", unblock, { once: true });
-    window.addEventListener("keydown", unblock, { once: true });
-    return () => {
-      window.removeEventListener("pointerdown", unblock);
-      window.removeEventListener("keydown", unblock);
+    const stopped = new AbortController();
+    const unblock = (): void => {
+      // Escape, and a touch that has only begun, are no wish to browsers: sound would pause the picture.
+      if ("userActivation" in navigator && !navigator.userActivation.hasBeenActive) return;
+      element.muted = isMuted;
+      startPlaying(element, () => undefined).then((isSilent) => {
+        if (!isSilent && !stopped.signal.aborted) setIsSoundBlocked(false);
+      }).catch(() => undefined); // The next thing that the player does is another try.
     };
+    for (const event of ["pointerdown", "pointerup", "keydown"] as const) window.addEventListener(event, unblock, { signal: stopped.signal });
+    return () => stopped.abort();
   }, [video, isMuted, isSoundBlocked]);
 
   return { hasPicture, isMuted, isSoundBlocked, toggleMuted: () => setIsMuted((muted) => !muted) };
@@ -50,16 +54,18 @@ export function useVideoPlayback(video: RefObject<HTMLVideoElement | null>, medi
 
 /**
  * Plays with sound, or silently where the browser does not allow that yet, which is told at once: silence lets it play, and so that it plays later says nothing of
- * sound. Only what the player does ends the silence.
+ * sound. Only what the player does ends the silence. Resolves with whether it plays silently.
  */
-async function startPlaying(element: HTMLVideoElement, onSoundBlocked: () => void): Promise<void> {
+async function startPlaying(element: HTMLVideoElement, onSoundBlocked: () => void): Promise<boolean> {
   try {
     await element.play();
+    return false;
   } catch (error) {
     if (!(error instanceof DOMException) || error.name !== "NotAllowedError") throw error;
     onSoundBlocked();
     element.muted = true;
     await element.play();
+    return true;
   }
 }
 

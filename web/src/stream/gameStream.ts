@@ -6,6 +6,8 @@ import { StreamConnection, type StreamConnectionOptions } from "./streamConnecti
 import { isStillStarting, outcomeOf, stateAfter, type ConnectionOutcome, type StreamState } from "./streamState.ts";
 import { WhepError } from "./whep.ts";
 
+type QualityMessage = Extract<StreamInput, { t: "quality" }>;
+
 export interface GameStreamEvents {
   state: StreamState;
   /** The media to play; another for each connection. */
@@ -23,6 +25,8 @@ export class GameStream extends Emitter<GameStreamEvents> {
   /** Made by `prepare`, used by the first connect. */
   #prepared: StreamConnection | undefined;
   #hasMedia = false;
+  /** The player's last wish: a connection that was being lost, or made, has not taken it to the streamer. */
+  #quality: QualityMessage | undefined;
   #running = new AbortController();
 
   constructor(clientId: string) {
@@ -74,6 +78,7 @@ export class GameStream extends Emitter<GameStreamEvents> {
   }
 
   send(message: StreamInput): void {
+    if (message.t === "quality") this.#quality = message;
     this.#connection?.send(message);
   }
 
@@ -142,6 +147,8 @@ export class GameStream extends Emitter<GameStreamEvents> {
       connection.on("lost", ({ isReachable }) => resolve({ kind: "lost", isReachable }));
       connection.on("notice", (notice) => {
         this.emit("notice", notice);
+        if (notice.t === "hello" && this.#quality !== undefined) connection.send(this.#quality);
+        if (notice.t === "taken-over") this.#quality = undefined;
         const outcome = outcomeOf(notice);
         if (outcome === undefined) return;
         connection.close();

@@ -72,6 +72,7 @@ function listenToPointer(surface: HTMLElement, pointer: PointerCapture, signal: 
     event.preventDefault(); // Prevents text selection and scrolling by the middle button, but also the focus, which is set here.
     surface.focus({ preventScroll: true });
   }, { signal });
+  surface.addEventListener("mouseup", (event) => event.preventDefault(), { signal }); // The button that leads back is the game's.
   surface.addEventListener("contextmenu", (event) => event.preventDefault(), { signal });
 }
 

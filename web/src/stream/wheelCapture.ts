@@ -16,7 +16,8 @@ export class WheelCapture {
     this.#send = send;
   }
 
-  sample({ deltaX, deltaY, deltaMode }: WheelSample): void {
+  /** Reads the mode first: Firefox takes whoever reads a distance first for a page that knows pixels alone, and then tells lines as pixels. */
+  sample({ deltaMode, deltaX, deltaY }: WheelSample): void {
     const distance = perNotch[deltaMode] ?? perNotch[0];
     this.#restX = withSameDirection(this.#restX, deltaX / distance);
     this.#restY = withSameDirection(this.#restY, deltaY / distance);

@@ -32,12 +32,24 @@ describe("SignInQueue", () => {
     expect(await queue.run(() => Promise.resolve("in again"))).to.equal("in again");
   });
 
-  it("refuses work beyond the queue's length, and work that waits too long", async () => {
+  it("refuses work beyond the queue's length, at once", async () => {
+    const queue = new SignInQueue({ concurrency: 1, waitingMax: 1, deadlineMs: patient });
+    const gate = Promise.withResolvers<undefined>();
+    const inside = queue.run(() => gate.promise);
+    const waiting = queue.run(() => Promise.resolve("in"));
+    const refused = queue.run(() => Promise.resolve("in, too")).catch((error: unknown) => error);
+    expect(await Promise.race([refused, new Promise(setImmediate)])).to.be.instanceOf(DomainError).with.property("code", "unavailable");
+    gate.resolve(undefined);
+    await inside;
+    expect(await waiting).to.equal("in");
+  });
+
+  it("refuses work that waits too long", async () => {
     const queue = new SignInQueue({ concurrency: 1, waitingMax: 1, deadlineMs: 1 });
     const gate = Promise.withResolvers<undefined>();
     const inside = queue.run(() => gate.promise);
-    const errors = await Promise.all([1, 2].map(() => queue.run(() => Promise.resolve()).catch((error: unknown) => error)));
-    for (const error of errors) expect(error).to.be.instanceOf(DomainError).with.property("code", "unavailable");
+    const error = await queue.run(() => Promise.resolve("late")).catch((thrown: unknown) => thrown);
+    expect(error).to.be.instanceOf(DomainError).with.property("code", "unavailable");
     gate.resolve(undefined);
     await inside;
     expect(await queue.run(() => Promise.resolve("in"))).to.equal("in");

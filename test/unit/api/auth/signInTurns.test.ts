@@ -30,10 +30,23 @@ describe("SignInTurns", () => {
     expect(await turns.take("a", () => Promise.resolve("in"))).to.equal("in");
   });
 
-  it("refuses those for whom there is no room, and those who have waited too long", async () => {
+  it("refuses those for whom there is no room, at once", async () => {
+    const turns = new SignInTurns({ waitingMax: 1, deadlineMs: patient, pauseMs: patient });
+    const inside = turns.take("a", () => Promise.resolve("in"));
+    const refused = turns.take("a", () => Promise.resolve("in, too")).catch((error: unknown) => error);
+    const first = await Promise.race([refused, new Promise(setImmediate)]);
+    expect(first).to.be.instanceOf(DomainError).with.property("code", "unavailable");
+    turns.call("a");
+    expect(await inside).to.equal("in");
+    const next = turns.take("a", () => Promise.resolve("in again"));
+    turns.call("a");
+    expect(await next).to.equal("in again");
+  });
+
+  it("refuses those who have waited too long, and frees their place", async () => {
     const turns = new SignInTurns({ waitingMax: 1, deadlineMs: 5, pauseMs: 1 });
-    const errors = await Promise.all([1, 2].map(() => turns.take("a", () => Promise.resolve(undefined)).catch((error: unknown) => error)));
-    for (const error of errors) expect(error).to.be.instanceOf(DomainError).with.property("code", "unavailable");
+    const error = await turns.take("a", () => Promise.resolve(undefined)).catch((thrown: unknown) => thrown);
+    expect(error).to.be.instanceOf(DomainError).with.property("code", "unavailable");
     expect(await turns.take("a", () => Promise.resolve("in"))).to.equal("in");
   });
 });

@@ -45,6 +45,12 @@ describe("parseTransportFeedback", () => {
     expect(parseTransportFeedback(packet.subarray(0, 12))).to.equal(undefined);
   });
 
+  it("returns undefined for more packets than can be: a few bytes would claim tens of thousands", () => {
+    const runs = (count: number): number[] => [...Array.from({ length: Math.floor(count / 0x1fff) }, () => [0x1f, 0xff]).flat(), (count % 0x1fff) >> 8, (count % 0x1fff) & 0xff];
+    expect(parseTransportFeedback(feedback({ base: 0, count: 65_535, reference: 0, rest: runs(65_535) }))).to.equal(undefined);
+    expect(parseTransportFeedback(feedback({ base: 0, count: 4_000, reference: 0, rest: runs(4_000) }))).to.have.length(4_000);
+  });
+
   it("does not throw for arbitrary bytes", () => {
     fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
       parseTransportFeedback(Buffer.from(bytes));

@@ -23,4 +23,13 @@ describe("createArrivals", () => {
       expect(keptMs, `what is kept at ${now} ms`).to.be.within(990, 2_010);
     }
   });
+
+  it("counts a packet as lost once, however often it is reported so, and as arrived when it comes after all", () => {
+    const arrivals = createArrivals(() => 0, () => 1_000 / 60);
+    for (let sequence = 0; sequence < 100; sequence++) arrivals.sent(sequence, packetBytes);
+    const halfLost = Array.from({ length: 100 }, (_, sequence) => ({ sequence, arrivedAtMs: sequence < 50 ? null : sequence }));
+    for (let report = 0; report < 10; report++) arrivals.feedback(halfLost);
+    expect(arrivals.measure()?.loss).to.equal(0.5);
+    expect(arrivals.feedback([{ sequence: 0, arrivedAtMs: 200 }])).to.have.length(1);
+  });
 });

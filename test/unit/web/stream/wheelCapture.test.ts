@@ -18,6 +18,25 @@ describe("WheelCapture", () => {
     expect(sentFor([{ deltaY: -3, deltaMode: 1 }])).to.deep.equal([{ t: "wheel", x: 0, y: -1 }]);
   });
 
+  it("asks for the mode before the distances: Firefox tells who asks otherwise of pixels", () => {
+    const sent: StreamInput[] = [];
+    let hasAskedForMode = false;
+    // As Firefox answers for three lines.
+    new WheelCapture((message) => void sent.push(message)).sample({
+      get deltaMode() {
+        hasAskedForMode = true;
+        return 1;
+      },
+      get deltaX() {
+        return 0;
+      },
+      get deltaY() {
+        return hasAskedForMode ? 3 : 57;
+      },
+    });
+    expect(sent).to.deep.equal([{ t: "wheel", x: 0, y: 1 }]);
+  });
+
   it("discards a part of a notch when the direction changes", () => {
     expect(sentFor([{ deltaY: 90 }, { deltaY: -100 }])).to.deep.equal([{ t: "wheel", x: 0, y: -1 }]);
   });
