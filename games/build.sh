@@ -19,8 +19,8 @@ pack() {
   writeBuildSecrets
   if [ -f "$buildSecrets/ca" ]; then mounts+=(-v "$buildSecrets/ca:/run/secrets/ca:ro"); fi
   if [ -f "$buildSecrets/apt" ]; then mounts+=(-v "$buildSecrets/apt:/etc/apt/apt.conf.d/95build-host:ro"); fi
-  # Tries three times, as a package mirror may be unavailable for half a minute.
-  for try in 1 2 3; do
+  # Tries five times, as a package mirror may be unavailable for minutes.
+  for try in 1 2 3 4 5; do
     if [ "$try" -gt 1 ]; then sleep $((10 * try + RANDOM % 10)); fi
     nice -n 10 "$containerEngine" run --rm --user 0:0 --network host --entrypoint /bin/bash \
       -v "$games:/games:ro" -v "$(dirname "$archive"):/out" "${mounts[@]}" "$image" /games/packing.sh "$game" "/out/$(basename "$archive")" && return 0
