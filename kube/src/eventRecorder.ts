@@ -115,6 +115,7 @@ export class EventRecorder implements EventSink {
 
   async #write(key: string, series: EventSeries): Promise<void> {
     const { count } = series;
+    if (count === series.writtenCount) return; // What was on its way at a stop has arrived.
     try {
       if (series.ref) await this.#countUp(series, series.ref);
       else await this.#create(series);

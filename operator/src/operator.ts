@@ -62,6 +62,7 @@ export interface OperatorOptions {
 export class Operator {
   readonly #installation: Installation;
   readonly #reflectors: Reflectors;
+  readonly #heartbeats: Heartbeats;
   readonly #controllers: Controller[];
   readonly #events: EventRecorder;
   readonly #networkProbe: NetworkProbe;
@@ -76,14 +77,14 @@ export class Operator {
     this.#installation = config.installation;
     const metrics = kubeMetrics ?? new KubeMetrics(registry);
     const cluster = createCluster();
-    const heartbeats = followHeartbeats(cluster, new Heartbeats(clock, config.timing.heartbeatStaleMs));
+    const heartbeats = this.#heartbeats = followHeartbeats(cluster, new Heartbeats(clock, config.timing.heartbeatStaleMs));
     this.#reflectors = createReflectors({
       transport, cluster, sessionsNamespace: config.sessionsNamespace, nodeAgentNamespace: config.nodeAgentNamespace, installation: config.installation,
       countsOtherPods: config.countsOtherPods, clock, logger, metrics,
     });
     this.#events = new EventRecorder({ transport, controller: "joypod.dev/operator", logger, clock });
     const operatorMetrics = createOperatorMetrics(registry);
-    const nodeLosses = new NodeLosses({ cluster, heartbeats, brakePercent: config.nodeLossBrakePercent, metrics: operatorMetrics, logger });
+    const nodeLosses = new NodeLosses({ cluster, heartbeats, brakePercent: config.nodeLossBrakePercent, metrics: operatorMetrics, logger, clock, returnMs: config.timing.heartbeatStaleMs });
     this.#networkProbe = new NetworkProbe({
       pods: new ResourceClient(transport, pods), namespace: config.sessionsNamespace, config: config.networkProbe, waiting: () => keysThatNeedInternet(cluster),
       metrics: operatorMetrics, clock, logger,
@@ -143,6 +144,7 @@ export class Operator {
       const reason = foreignBecause(gameNode, this.#installation);
       if (reason !== undefined) throw new Error(reason);
     }
+    this.#heartbeats.beginAnew();
     this.#isLeading = true;
     this.#showFigures();
     this.#networkProbe.start();

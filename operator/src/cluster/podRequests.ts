@@ -8,14 +8,19 @@ type Quantities = Record<string, string> | undefined;
 
 /** Returns what a pod requests of its node, as the scheduler counts it: init containers run one after another, sidecars beside all that follows. */
 export function podRequests({ spec }: { spec?: PodSpec | undefined }): PodResources {
-  return { cpuMillicores: Math.ceil(requestOf(spec, "cpu") * 1000), memoryBytes: Math.ceil(requestOf(spec, "memory")) };
+  return { cpuMillicores: Math.ceil(millicoresOf(requestOf(spec, "cpu"))), memoryBytes: Math.ceil(requestOf(spec, "memory")) };
 }
 
 /** Returns a list of quantities as the operator compares them; undefined for what the list does not name. */
 export function resourcesIn(quantities: Quantities): Partial<PodResources> {
   const cpu = parseQuantity(quantities?.["cpu"]);
   const memory = parseQuantity(quantities?.["memory"]);
-  return { ...(cpu !== undefined && { cpuMillicores: Math.floor(cpu * 1000) }), ...(memory !== undefined && { memoryBytes: Math.floor(memory) }) };
+  return { ...(cpu !== undefined && { cpuMillicores: Math.floor(millicoresOf(cpu)) }), ...(memory !== undefined && { memoryBytes: Math.floor(memory) }) };
+}
+
+/** To the micro-unit: what binary fractions add to a sum of decimal ones must not count as a millicore. */
+function millicoresOf(cpus: number): number {
+  return Math.round(cpus * 1e6) / 1e3;
 }
 
 function requestOf(spec: PodSpec | undefined, name: "cpu" | "memory"): number {

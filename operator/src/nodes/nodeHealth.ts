@@ -57,6 +57,11 @@ export class Heartbeats {
     this.#note(metadata.name, "lease", spec?.renewTime);
   }
 
+  /** Waits for all agents anew, as a process does that has just begun: a standby may have heard nothing for reasons of its own. */
+  beginAnew(): void {
+    for (const [nodeName, seen] of this.#seen) this.#seen.set(nodeName, { ...seen, atMs: this.#clock.monotonicMs(), isHeard: false });
+  }
+
   /** Forgets a node that is gone. */
   forget(nodeName: string): void {
     this.#seen.delete(nodeName);

@@ -1,5 +1,6 @@
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import { isConditionTrue } from "#kube/conditions.ts";
+import type { Clock } from "#runtime/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { healthOf, isNodeReady, type Heartbeats, type NodeHealth } from "./nodeHealth.ts";
@@ -14,6 +15,9 @@ export interface NodeLossesDeps {
   brakePercent: number;
   metrics: { nodeLossBraked(isBraked: boolean): void };
   logger: Logger;
+  clock: Clock;
+  /** When the brake has let go, the nodes that are still silent have so long to come back as well. */
+  returnMs: number;
 }
 
 /**
@@ -23,6 +27,7 @@ export interface NodeLossesDeps {
 export class NodeLosses {
   readonly #deps: NodeLossesDeps;
   #isBraked = false;
+  #releasedAtMs: number | undefined;
 
   constructor(deps: NodeLossesDeps) {
     this.#deps = deps;
@@ -39,13 +44,18 @@ export class NodeLosses {
     if (health !== "Lost" && !this.#isBraked) return health;
     this.#brake();
     // A node that the cluster has removed is not behind a broken line.
-    return health === "Lost" && node !== undefined && this.#isBraked ? "Unknown" : health;
+    return health === "Lost" && node !== undefined && (this.#isBraked || this.#isJustReleased()) ? "Unknown" : health;
   }
 
   /** Returns whether both signals of the node are gone, whatever follows from that. */
   isSilent(nodeName: string): boolean {
     const { cluster, heartbeats } = this.#deps;
     return healthOf(cluster.nodes.get(nodeName), heartbeats.isFresh(nodeName)) === "Lost";
+  }
+
+  /** Nodes that were cut off together come back one by one, within the time of a report or two. */
+  #isJustReleased(): boolean {
+    return this.#releasedAtMs !== undefined && this.#deps.clock.monotonicMs() - this.#releasedAtMs < this.#deps.returnMs;
   }
 
   #isDeclaredLost({ metadata: { name }, status }: GameNode): boolean {
@@ -59,14 +69,15 @@ export class NodeLosses {
    * kubelets may count as ready for some seconds more.
    */
   #brake(): void {
-    const { cluster, heartbeats, brakePercent, logger, metrics } = this.#deps;
+    const { cluster, heartbeats, brakePercent, logger, metrics, clock } = this.#deps;
     const counted = cluster.gameNodes.list().filter((gameNode) => gameNode.status?.heartbeat !== undefined && !this.#isDeclaredLost(gameNode));
     const silent = counted.filter(({ metadata }) => heartbeats.isLate(metadata.name)).length;
     const isBraked = silent >= leastSilentNodes && silent * 100 > brakePercent * counted.length;
     if (isBraked === this.#isBraked) return;
     this.#isBraked = isBraked;
+    this.#releasedAtMs = isBraked ? undefined : clock.monotonicMs();
     metrics.nodeLossBraked(isBraked);
     if (isBraked) logger.warn({ silent, gameNodes: counted.length }, "Many game nodes have fallen silent together: none is declared lost, and their sessions go on.");
-    else logger.info({ silent, gameNodes: counted.length }, "Most game nodes are heard: a node that is silent is lost again.");
+    else logger.info({ silent, gameNodes: counted.length }, "Most game nodes are heard: one that stays silent is lost, once it had time to come back.");
   }
 }

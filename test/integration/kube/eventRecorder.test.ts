@@ -70,6 +70,17 @@ describe("EventRecorder", () => {
     await eventually(() => recorder.dropped === 1);
   });
 
+  it("counts an event once that is on its way when it is stopped", async () => {
+    const held = api.holdResponseOnce(({ method }) => method === "POST");
+    recorder.record(object, note);
+    await held.carriedOut;
+    const stopped = recorder.stop();
+    held.release();
+    await stopped;
+    expect(api.requests.map(({ method }) => method)).to.deep.equal(["POST"]);
+    expect((await written()).map(({ series }) => series)).to.deep.equal([undefined]);
+  });
+
   it("ends in time when the server does not respond", async () => {
     const held = api.holdOnce(() => true);
     recorder.record(object, note);

@@ -5,6 +5,8 @@ import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import type { Stored } from "#kube/object.ts";
 import { aCacheEntry } from "#test/factories/gameNode.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
+import { FaultyApi, watchOf } from "#test/support/cluster/faultyApi.ts";
+import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 
 const isRunning = (session: GameSession): boolean => publicStatusOf(session) === "running";
@@ -139,11 +141,43 @@ describe("GameSession controller, where kubelet, node agent or object store are 
       const all = await Promise.all(others.map((other) => fixture.gameNodes.get({ name: other })));
       return all.every(({ status }) => status?.capacity?.schedulable === true);
     }, { what: "the others to be heard" });
+    // They had been cut off together, so that this one may come back as well.
     await fixture.pass(6_000);
+    expect(publicStatusOf(await fixture.sessions.get({ name, namespace: fixture.namespace }))).to.equal("running");
+    for (let count = 0; count < 3; count++) {
+      for (const heard of others) await fixture.components.report(heard);
+      await fixture.pass(10_000);
+    }
     const finished = await fixture.session(name, isFinished, "finished session");
     expect(finished.status?.failure?.reason).to.equal("NodeLost");
     await lost((status) => status === "True", "the node to be declared lost");
     expect(await registry.metrics()).to.match(/^joypod_operator_node_loss_brake 0$/m);
+  });
+
+  it("leaves a session alone whose node's kubelet is silent, when it takes over after it had heard no agent itself", async () => {
+    await set({ nodes: 2, environment: { HEARTBEAT_STALE_SECONDS: "35" } });
+    const api = await FaultyApi.start(await sharedKubeApiServer());
+    try {
+      const { operator: former } = await fixture.startOperator();
+      const { metadata: { name, namespace } } = await fixture.launch();
+      const { status: { nodeName: node = "" } = {} } = await fixture.session(name, isRunning, "running session");
+      for (const kind of ["leases", "gamenodes"]) api.silenceOnce(watchOf(kind));
+      const standby = await fixture.standByOperator(api.transport());
+      for (let count = 0; count < 2; count++) {
+        await fixture.pass(18_000);
+        for (const each of fixture.nodeNames) await fixture.components.report(each);
+      }
+      await fixture.setNodeReady(node, false);
+      await fixture.stopOperator(former);
+      await standby.lead();
+      await fixture.pass(6_000);
+      const { metadata: later } = await fixture.launch({ userId: "user2" });
+      await fixture.session(later.name, ({ status }) => status?.nodeName !== undefined, "session that the new leader has placed");
+      expect(isRunning(await fixture.sessions.get({ name, namespace }))).to.equal(true);
+    } finally {
+      await fixture.stopOperators();
+      await api.stop();
+    }
   });
 
   it("changes nothing about a session whose kubelet is silent while its node agent reports", async () => {

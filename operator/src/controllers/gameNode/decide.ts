@@ -112,8 +112,8 @@ function gpuNotSharedOf(node: Node, { gpu }: SlotRules): Finding {
 }
 
 /**
- * Returns how the status differs from the GameNode's. `used`: only in the number of sessions. `minor`: in what other pods leave to them, too, how far
- * a new node's games are, or the spec that was seen.
+ * Returns how the status differs from the GameNode's. `used`: only in the number of sessions. `minor`: in what other pods leave to them, too, the words of
+ * a condition, or the spec that was seen.
  */
 export function differenceOf(gameNode: GameNode | undefined, after: OperatorNodeStatus): "none" | "used" | "minor" | "major" {
   const before = gameNode?.status;
@@ -122,8 +122,9 @@ export function differenceOf(gameNode: GameNode | undefined, after: OperatorNode
     return { conditions: conditions.map((condition) => [condition?.status, condition?.reason]), capacity: { ...status?.capacity, used: 0, offered: undefined }, addresses: status?.addresses };
   };
   if (!isDeepStrictEqual(essence(before), essence(after))) return "major";
+  const words = (status: GameNodeStatus | undefined) => gameNodeConditions.operator.map((type) => findCondition(status?.conditions, type)?.message);
   const isSame = isDeepStrictEqual(before?.capacity?.offered, after.capacity?.offered)
-    && findCondition(before?.conditions, "Filled")?.message === findCondition(after.conditions, "Filled")?.message && before?.observedGeneration === after.observedGeneration;
+    && isDeepStrictEqual(words(before), words(after)) && before?.observedGeneration === after.observedGeneration;
   if (!isSame) return "minor";
   return before?.capacity?.used === after.capacity?.used ? "none" : "used";
 }

@@ -24,6 +24,16 @@ describe("podRequests", () => {
   }
 });
 
+describe("podRequests of processors", () => {
+  it("are the sum of what the containers request, and no more", () => {
+    for (let millicores = 250; millicores <= 4000; millicores += 10) {
+      const spec = { initContainers: [container("250m", "0", "Always")], containers: [container(`${millicores}m`, "0")] };
+      expect(podRequests({ spec }).cpuMillicores).to.equal(250 + millicores);
+      expect(resourcesIn({ cpu: `${millicores}m` })).to.deep.equal({ cpuMillicores: millicores });
+    }
+  });
+});
+
 describe("resourcesIn", () => {
   it("reads what a list names", () => {
     expect(resourcesIn({ cpu: "3920m", memory: "16Gi", "nvidia.com/gpu": "1" })).to.deep.equal({ cpuMillicores: 3920, memoryBytes: 2 ** 34 });

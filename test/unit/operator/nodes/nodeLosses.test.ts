@@ -28,7 +28,7 @@ describe("NodeLosses", () => {
     heartbeats = new Heartbeats(clock, staleMs);
     for (const gameNode of cluster.gameNodes.list()) heartbeats.observe(gameNode);
     braked = [];
-    losses = new NodeLosses({ cluster, heartbeats, brakePercent, logger: silentLogger, metrics: { nodeLossBraked: (isBraked) => void braked.push(isBraked) } });
+    losses = new NodeLosses({ cluster, heartbeats, brakePercent, clock, returnMs: staleMs, logger: silentLogger, metrics: { nodeLossBraked: (isBraked) => void braked.push(isBraked) } });
   }
 
   const namesOf = (count: number, first = 1): string[] => Array.from({ length: count }, (_, index) => `node${first + index}`);
@@ -95,7 +95,23 @@ describe("NodeLosses", () => {
     }
   });
 
-  it("declares the rest lost when most are heard again", async () => {
+  it("gives those that come back one after the other the time for that", async () => {
+    nodes(namesOf(3));
+    await cutOff(namesOf(3), []);
+    expect(new Set(healths(namesOf(3)))).to.deep.equal(new Set(["Unknown"]));
+    kubelet("node1", true);
+    beat("node1");
+    expect(healths(namesOf(3))).to.deep.equal(["Healthy", "Unknown", "Unknown"]);
+    await clock.advance(10_000);
+    kubelet("node2", true);
+    beat("node2");
+    expect(healths(namesOf(3))).to.deep.equal(["Healthy", "Healthy", "Unknown"]);
+    await clock.advance(staleMs - 10_000);
+    for (const name of namesOf(2)) beat(name);
+    expect(healths(namesOf(3))).to.deep.equal(["Healthy", "Healthy", "Lost"]);
+  });
+
+  it("declares the rest lost some time after most are heard again", async () => {
     nodes(namesOf(4));
     await cutOff(namesOf(4), []);
     expect(new Set(healths(namesOf(4)))).to.deep.equal(new Set(["Unknown"]));
@@ -103,6 +119,9 @@ describe("NodeLosses", () => {
       kubelet(name, true);
       beat(name);
     }
+    expect(healths(namesOf(4))).to.deep.equal(["Unknown", "Unknown", "Healthy", "Healthy"]);
+    await clock.advance(staleMs);
+    for (const name of namesOf(2, 3)) beat(name);
     expect(healths(namesOf(4))).to.deep.equal(["Lost", "Lost", "Healthy", "Healthy"]);
     expect(braked).to.deep.equal([false, true, false]);
   });

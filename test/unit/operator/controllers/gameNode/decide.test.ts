@@ -105,6 +105,10 @@ describe("differenceOf a GameNode and its status", () => {
     expect(differenceOf(written, current)).to.equal("minor");
     expect(differenceOf(gameNode, statusOf(world({ used: 1, offered: { cpuMillicores: 1_000, memoryBytes: 2 ** 30 } }), "keep"))).to.equal("minor");
   });
+  it("is minor when a condition says something else with the same reason, such as another address", () => {
+    const reworded = { ...current, conditions: current.conditions?.map((condition) => ({ ...condition, message: `${condition.message} And more.` })) };
+    expect(differenceOf(gameNode, reworded)).to.equal("minor");
+  });
   it("is major otherwise", () => {
     expect(differenceOf(gameNode, statusOf(world({ hasHeartbeat: false }), "keep"))).to.equal("major");
     expect(differenceOf(gameNode, statusOf(world({ health: "Lost" }), "keep"))).to.equal("major");
