@@ -1,4 +1,5 @@
 import { rmSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
 import type { PackedSave } from "#contracts/spool.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { SaveError } from "../errors.ts";
@@ -29,6 +30,9 @@ export interface SavePacker {
 const maxUnstablePacks = 3;
 /** Bounds the log: a game can make one scan fail and the next one succeed, for hours. */
 const maxLoggedErrors = 3;
+
+const lastTries = 3;
+const betweenLastTriesMs = 500;
 
 /** State of the save directory when it was last packed or restored. */
 interface PackedState {
@@ -90,6 +94,18 @@ export function createSavePacker({ saveDirectory, spool, log, restored, requeste
     return "later";
   }
 
+  /** There is no later look that would make up for a disk that fails once, or that has room again in a moment. */
+  async function packLast(tries: number): Promise<void> {
+    try {
+      await tryPack(true, new AbortController().signal);
+    } catch (error) {
+      const saveError = toSaveError(error);
+      if (tries === 1 || !(saveError instanceof SaveError) || !isSpoolError(saveError)) throw error;
+      await delay(betweenLastTriesMs);
+      await packLast(tries - 1);
+    }
+  }
+
   function publish(isFinal: boolean): void {
     spool.publish({ isFinal });
     clearErrors();
@@ -127,7 +143,7 @@ export function createSavePacker({ saveDirectory, spool, log, restored, requeste
       }
     },
     async finish() {
-      await tryPack(true, new AbortController().signal).catch((error: unknown) => recordError(error, true));
+      await packLast(lastTries).catch((error: unknown) => recordError(error, true));
     },
   };
 }
