@@ -111,7 +111,7 @@ describe("the catalogue", () => {
       }
       try {
         for (const form of ["NFC", "NFD"]) {
-          for (const query of ["search=forêt", "search=zoë", "tag=rétro"]) expect(await slugs(encodeURI(query.normalize(form)))).to.deep.equal(["composed", "decomposed"]);
+          for (const query of ["search=forêt", "search=zoë", "tag=rétro"]) expect(await slugs(encodeURI(query.normalize(form)))).to.have.members(["composed", "decomposed"]);
         }
       } finally {
         await api.deps.postgres.pool.query("UPDATE games SET deleted_at = now() WHERE partner_id = $1", [partner.id]);
