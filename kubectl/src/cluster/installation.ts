@@ -5,7 +5,7 @@ import { ResourceClient } from "#kube/resourceClient.ts";
 import type { KubeTransport } from "#kube/transport.ts";
 import { AdminError, exitCodes } from "../adminError.ts";
 import type { Connection } from "./connect.ts";
-import { componentLabel, deployments, instanceLabel, type Workload } from "./workloads.ts";
+import { componentLabel, deployments, instanceLabel, variableOf, type Workload } from "./workloads.ts";
 
 /** One release of Joypod in a cluster. */
 export interface Installation {
@@ -38,8 +38,7 @@ export async function findInstallation({ transport, server, contextNamespace }: 
     const names = candidates.map(({ metadata }) => `${metadata.namespace ?? ""}/${metadata.labels?.[instanceLabel] ?? metadata.name}`).join(", ");
     throw new AdminError(`There is more than one Joypod here (${names}): name the namespace of one with --namespace.`, exitCodes.usage);
   }
-  const variables = api.spec.template.spec.containers.find(({ name }) => name === "api")?.env ?? [];
-  const valueOf = (variable: string): string | undefined => variables.find(({ name }) => name === variable)?.value;
+  const valueOf = (variable: string): string | undefined => variableOf(api, "api", variable);
   const installation = valueOf("INSTALLATION") ?? "";
   const { labels = {}, namespace: releaseNamespace = "joypod" } = api.metadata;
   return {

@@ -8,7 +8,7 @@ import type { KubeObject, Stored } from "#kube/object.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import { findMaintenance } from "./maintenance.ts";
 import type { Installation } from "./installation.ts";
-import { componentLabel, daemonSets, deployments, instanceLabel, statefulSets, type Workload } from "./workloads.ts";
+import { componentLabel, daemonSets, deployments, instanceLabel, statefulSets, variableOf, type Workload } from "./workloads.ts";
 import { askStores, type StoreState } from "./stores.ts";
 
 /** What an installation looks like at one moment. */
@@ -51,8 +51,7 @@ export async function observe(installation: Installation): Promise<Observed> {
 /** Another installation may have a release of the same name: its own programs are in the namespaces that its operator knows. */
 function ownsNamespace(namespace: string, workloads: readonly Stored<Workload>[]): (object: Stored<KubeObject>) => boolean {
   const operator = workloads.find(({ metadata }) => metadata.namespace === namespace && metadata.labels?.[componentLabel] === "operator");
-  const variables = operator?.spec.template.spec.containers.flatMap(({ env }) => env ?? []) ?? [];
-  const valueOf = (variable: string): string | undefined => variables.find(({ name }) => name === variable)?.value;
+  const valueOf = (variable: string): string | undefined => operator && variableOf(operator, "operator", variable);
   const [, relayNamespace] = (valueOf("RELAY_CONTROL") ?? "").split(".");
   const own = new Set([namespace, valueOf("NODE_AGENT_NAMESPACE"), relayNamespace]);
   return ({ metadata }) => operator === undefined || own.has(metadata.namespace);

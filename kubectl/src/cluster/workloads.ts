@@ -18,6 +18,11 @@ export const daemonSets: ResourceType<Workload> = apps("daemonsets", "DaemonSet"
 export const componentLabel = "app.kubernetes.io/component";
 export const instanceLabel = "app.kubernetes.io/instance";
 
+/** Returns what the workload's container is given as this variable, in its manifest; undefined where it is not, or comes from elsewhere. */
+export function variableOf({ spec }: Workload, container: string, variable: string): string | undefined {
+  return spec.template.spec.containers.find(({ name }) => name === container)?.env?.find(({ name }) => name === variable)?.value;
+}
+
 function apps(plural: string, kind: string): ResourceType<Workload> {
   return { group: "apps", version: "v1", plural, kind, namespaced: true };
 }

@@ -1,5 +1,5 @@
-import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { isBuiltOf } from "./builtFile.ts";
 import { repositoryRoot } from "./programs.ts";
 
 /** The programs of the control plane's image that tests start: their bundles by name, and what these are made from. */
@@ -40,12 +40,5 @@ export function joypodProgram(): string[] {
 function currentFile(name: ControlPlaneProgram): string {
   const { source, folders } = programs[name];
   const bundle = `api/dist/programs/${name}.js`;
-  const builtAt = statSync(join(repositoryRoot, bundle), { throwIfNoEntry: false })?.mtimeMs;
-  const isCurrent = builtAt !== undefined && folders.every((folder) => filesIn(folder).every((file) => statSync(file).mtimeMs <= builtAt));
-  return isCurrent ? bundle : source;
-}
-
-function filesIn(folder: string): string[] {
-  return readdirSync(join(repositoryRoot, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+  return isBuiltOf(bundle, folders) ? bundle : source;
 }

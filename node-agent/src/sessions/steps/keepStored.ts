@@ -3,12 +3,13 @@ import { saveReasons, type SaveReason } from "#contracts/crd/reasons.ts";
 import type { PackedSave, SpoolManifest } from "#contracts/spool.ts";
 import { findCondition } from "#kube/conditions.ts";
 import type { ReconcileResult } from "#kube/controller.ts";
-import { keyOf } from "#kube/object.ts";
+import { keyOfRef } from "#kube/object.ts";
 import { requestSave } from "../../spool/orderRestore.ts";
 import { SpoolUnreadable } from "../../spool/readSpool.ts";
 import type { SessionRecord } from "../record.ts";
 import type { Finding } from "../report.ts";
 import { isObjectStoreUnreachable, ObjectStoreError } from "../../objectStore/errors.ts";
+import type { WaitingUpload } from "../transferTurns.ts";
 import { isStored, storePack } from "./storeSave.ts";
 import { lookAgain } from "./lookAgain.ts";
 import type { RecordContext, Step, StepContext } from "./step.ts";
@@ -30,7 +31,7 @@ export const keepStored: Step = async (context) => {
   const dueInMs = answered === undefined ? dueMs(context) - deps.clock.now().getTime() : 0;
   // More than an interval would be the work of a clock that was put back.
   if (dueInMs > 0 && dueInMs <= deps.saveIntervalMs) return { requeueAfterMs: dueInMs };
-  return deps.turns.upload({ key: keyOf(session), dueMs: dueMs(context), isAwaited: answered !== undefined }, async () => storeDue(await lookAgain(context)));
+  return deps.turns.upload(uploadOf(context, answered !== undefined), async () => storeDue(await lookAgain(context)));
 };
 
 /** Stores the newest pack there is when the turn has come. */
@@ -109,7 +110,13 @@ function reasonOf(error: unknown): SaveReason {
   return error instanceof ObjectStoreError ? saveReasons.storeRefused : saveReasons.saveFailed;
 }
 
+/** Returns the session's upload as it waits for its turn. */
+export function uploadOf(context: RecordContext, isAwaited: boolean): WaitingUpload {
+  const { namespace, gameSession: name } = context.record;
+  return { key: keyOfRef({ namespace, name }), dueMs: dueMs(context), isAwaited };
+}
+
 /** Returns when the next upload may begin, in milliseconds since 1970. */
-export function dueMs({ record: { stored }, deps: { saveIntervalMs } }: RecordContext): number {
+function dueMs({ record: { stored }, deps: { saveIntervalMs } }: RecordContext): number {
   return stored === undefined ? 0 : Date.parse(stored.persistedAt) + saveIntervalMs;
 }

@@ -3,7 +3,7 @@ import type { SpoolManifest } from "#contracts/spool.ts";
 import { SpoolUnreadable } from "../../spool/readSpool.ts";
 import type { SaveOutcome, SessionRecord } from "../record.ts";
 import { mayStillPack } from "../world.ts";
-import { dueMs, notFinal, reportSaveFailure } from "./keepStored.ts";
+import { notFinal, reportSaveFailure, uploadOf } from "./keepStored.ts";
 import { lookAgain } from "./lookAgain.ts";
 import { settle } from "./settle.ts";
 import { isStored, storePack } from "./storeSave.ts";
@@ -45,7 +45,7 @@ export const packFormerSaves: Step = async (context) => {
 export async function storeNewest(context: RecordContext): Promise<SessionRecord | undefined> {
   const { deps, record, world: { spool: { manifest } } } = context;
   const newest = manifest?.save !== undefined && !isStored(record, manifest.save) ? manifest.save : undefined;
-  const stored = newest === undefined ? record : await deps.turns.upload({ key: `${record.namespace}/${record.gameSession}`, dueMs: dueMs(context), isAwaited: true }, () => storePack(context, newest, true));
+  const stored = newest === undefined ? record : await deps.turns.upload(uploadOf(context, true), () => storePack(context, newest, true));
   if (stored === undefined) return undefined;
   const next = { ...stored, ...stored.stored && { stored: { ...stored.stored, final: true } }, outcome: outcomeOf(stored, manifest, deps.clock.now()) };
   await deps.files.write(next);
