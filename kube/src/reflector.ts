@@ -61,6 +61,8 @@ export class Reflector<T extends KubeObject, I extends string = never> {
   #version: string | undefined;
   /** How the next list is made, undefined when none is due. */
   #listDue: "first" | "fresh" | "reset" | undefined = "first";
+  /** A watch broke since: the server that comes back may have other storage, restored from a backup. */
+  #isVersionUnknown = false;
   #nextRelistMs = 0;
   #failures = 0;
   #lastActivityMs: number | undefined;
@@ -129,6 +131,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
   async #goOn(signal: AbortSignal): Promise<{ error: unknown } | undefined> {
     try {
       if (this.#listDue !== undefined || this.#version === undefined) await this.#list(signal);
+      else if (this.#isVersionUnknown) await this.#assureVersion(signal, this.#version);
       else await this.#watchUntilRelist(signal, this.#version);
       return undefined;
     } catch (error) {
@@ -148,11 +151,21 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     this.cache.replace(items, version);
     this.#version = version;
     this.#listDue = undefined;
+    this.#isVersionUnknown = false;
     this.#nextRelistMs = this.#clock.monotonicMs() + this.#relistIntervalMs * (0.9 + 0.2 * this.#random());
     this.#noteActivity();
     this.#metrics?.listed(items.length);
     this.#hasSynced = true;
     this.#synced.resolve(undefined);
+  }
+
+  /** Throws VersionTooLarge when the server has yet to reach the version, of which a watch would be silent until then. */
+  async #assureVersion(signal: AbortSignal, version: string): Promise<void> {
+    await this.#client.list({
+      ...this.#selection, resourceVersion: version, resourceVersionMatch: "NotOlderThan", limit: 1, signal, onRejected: () => undefined,
+    });
+    this.#isVersionUnknown = false;
+    this.#noteActivity();
   }
 
   async #watchUntilRelist(signal: AbortSignal, version: string): Promise<void> {
@@ -219,6 +232,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
 
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
     this.#failures++;
+    this.#isVersionUnknown = true;
     if (isVersionTooLarge(error) && this.#failures > 1) {
       // This is no replica that lags: the storage has gone back in time, and nothing in the cache holds any more.
       this.#listDue = "reset";

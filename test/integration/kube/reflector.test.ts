@@ -5,11 +5,12 @@ import { ResourceClient } from "#kube/resourceClient.ts";
 import { type Change, ObjectCache } from "#kube/cache.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";
-import { FaultyApi, listOf, watchOf } from "#test/support/cluster/faultyApi.ts";
+import { FaultyApi, listOf, type SeenRequest, watchOf } from "#test/support/cluster/faultyApi.ts";
 import { TcpRelay } from "#test/support/stores/tcpRelay.ts";
 import { type KubeApiServer, sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 
-const isList = listOf("configmaps");
+/** Not those that look at one object only, to know how far the server's storage has come. */
+const isList = (request: SeenRequest): boolean => listOf("configmaps")(request) && request.query.get("limit") !== "1";
 const isWatch = watchOf("configmaps");
 
 describe("Reflector", () => {

@@ -1,5 +1,5 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
-import { readdir, readFile } from "node:fs/promises";
+import { cp, readdir, readFile, rm } from "node:fs/promises";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { Agent, request } from "undici";
@@ -75,6 +75,17 @@ export class KubeApiServer {
   /** The processes, to be stopped, started and paused by tests that own their server. */
   get programs(): { etcd: ChildProgram; apiServer: ChildProgram } {
     return this.#programs;
+  }
+
+  /** Takes a copy of the storage, as a backup does, while the server is stopped; returns what brings the storage back to it, likewise. */
+  async backUpStorage(): Promise<() => Promise<void>> {
+    const storage = etcdFolder(this.#directory);
+    const copy = `${storage}-copy`;
+    await this.#whileStopped(() => cp(storage, copy, { recursive: true }));
+    return () => this.#whileStopped(async () => {
+      await rm(storage, { recursive: true });
+      await cp(copy, storage, { recursive: true });
+    });
   }
 
   /** What the server tells of itself, as text for Prometheus. */
@@ -153,6 +164,15 @@ export class KubeApiServer {
     rmSync(this.#directory, { recursive: true, force: true });
   }
 
+  async #whileStopped(change: () => Promise<void>): Promise<void> {
+    const { etcd, apiServer } = this.#programs;
+    await apiServer.stop();
+    await etcd.stop();
+    await change();
+    await etcd.start();
+    await apiServer.start();
+  }
+
   async #applyCustomResources(): Promise<void> {
     const folder = join(repositoryRoot, "crds");
     const files = (await readdir(folder)).filter((file) => file.endsWith(".yaml"));
@@ -197,6 +217,10 @@ export function startKubeApiServer(): Promise<KubeApiServer> {
   return KubeApiServer.start();
 }
 
+function etcdFolder(directory: string): string {
+  return join(directory, "etcd");
+}
+
 async function startEtcd(directory: string): Promise<{ program: ChildProgram; url: string }> {
   const [command, clientPort, peerPort] = await Promise.all([programPath("etcd"), freePort(), freePort()]);
   const url = `http://127.0.0.1:${clientPort}`;
@@ -204,7 +228,7 @@ async function startEtcd(directory: string): Promise<{ program: ChildProgram; ur
   const program = new ChildProgram({
     command,
     args: [
-      `--data-dir=${join(directory, "etcd")}`, `--listen-client-urls=${url}`, `--advertise-client-urls=${url}`,
+      `--data-dir=${etcdFolder(directory)}`, `--listen-client-urls=${url}`, `--advertise-client-urls=${url}`,
       `--listen-peer-urls=${peerUrl}`, `--initial-advertise-peer-urls=${peerUrl}`, `--initial-cluster=default=${peerUrl}`,
       "--unsafe-no-fsync", "--log-level=warn",
     ],

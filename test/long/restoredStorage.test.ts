@@ -1,0 +1,53 @@
+import { expect } from "chai";
+import { type ConfigMap, configMaps } from "#kube/builtin.ts";
+import { ObjectCache } from "#kube/cache.ts";
+import { Reflector } from "#kube/reflector.ts";
+import { ResourceClient } from "#kube/resourceClient.ts";
+import { eventually } from "../support/clocks/eventually.ts";
+import { type KubeApiServer, startKubeApiServer } from "../support/cluster/kubeApiServer.ts";
+
+describe("A cluster whose storage was restored from a backup", function () {
+  this.timeout(180_000);
+  let server: KubeApiServer;
+  let namespace: string;
+  let cache: ObjectCache<ConfigMap>;
+  let reflector: Reflector<ConfigMap>;
+
+  beforeEach(async () => {
+    server = await startKubeApiServer();
+    namespace = await server.createNamespace();
+    cache = new ObjectCache();
+    const client = new ResourceClient(server.transport(), configMaps);
+    reflector = new Reflector({ client, cache, namespace });
+  });
+
+  afterEach(async () => {
+    await reflector.stop();
+    await server.stop();
+  });
+
+  const write = (name: string, value: string): Promise<unknown> => new ResourceClient(server.admin, configMaps)
+    .apply({ metadata: { name, namespace }, data: { value } }, { fieldManager: "test" });
+  const held = (): string[] => cache.list().map(({ metadata, data }) => `${metadata.name} ${data?.value ?? ""}`).sort();
+  const holds = (...objects: string[]): Promise<unknown> =>
+    eventually(() => expect(held()).to.deep.equal(objects), { timeoutMs: 60_000, what: `${objects.join(", ")} in the cache` });
+
+  it("is seen as it is now, and not as it had become before", async () => {
+    await write("changed", "old");
+    await write("deleted", "old");
+    const restore = await server.backUpStorage();
+    reflector.start();
+    await holds("changed old", "deleted old");
+    await write("changed", "new");
+    await write("created", "new");
+    await new ResourceClient(server.admin, configMaps).delete({ name: "deleted", namespace });
+    for (let i = 0; i < 50; i++) await write("created", `new ${i}`);
+    await holds("changed new", "created new 49");
+
+    await restore();
+    await holds("changed old", "deleted old");
+
+    await write("changed", "newer");
+    await holds("changed newer", "deleted old");
+  });
+});
