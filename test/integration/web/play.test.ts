@@ -263,6 +263,17 @@ describe("playing on the page", function () {
     expect(await page.evaluate<boolean>("document.pointerLockElement === null")).to.equal(true);
   });
 
+  it("lets the keyboard reach the controls also in the moment in which the pointer is locked", async () => {
+    await play();
+    await page.evaluate(`(async () => {
+      const surface = document.querySelector("[data-testid=game-surface]");
+      await surface.requestPointerLock();
+      surface.dispatchEvent(new KeyboardEvent("keydown", { code: "KeyM", ctrlKey: true, altKey: true }));
+    })()`);
+    await page.getByRole("button", { name: "Full screen" }).and(page.locator(":focus")).waitFor();
+    expect(await page.evaluate<boolean>("document.pointerLockElement === null")).to.equal(true);
+  });
+
   it("asks before it stops, then shows what the session used", async () => {
     const id = await play();
     const shown = game.stop();

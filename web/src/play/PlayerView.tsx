@@ -110,22 +110,27 @@ function Notices({ saving: { notice }, stopError, saveNotice }: { saving: SaveNo
   );
 }
 
-/** Returns what gives the keyboard to the controls: at once, or when they are there again where a locked pointer hides them. */
+/**
+ * Returns what gives the keyboard to the controls: at once, or when they are there again where a locked pointer hides them. The
+ * browser tells of a lock late, at times only when it has ended, so the document is asked and not what was last rendered.
+ */
 function useMenu(menu: RefObject<HTMLButtonElement | null>, isLocked: boolean): () => void {
   const isWanted = useRef(false);
-  useEffect(() => {
-    if (isLocked || !isWanted.current) return;
-    isWanted.current = false;
+  const focusWanted = useCallback(() => {
+    if (!isWanted.current || document.pointerLockElement !== null) return;
     menu.current?.focus();
-  }, [menu, isLocked]);
-  return useCallback(() => {
-    if (document.pointerLockElement === null) {
-      menu.current?.focus();
-    } else {
-      isWanted.current = true;
-      document.exitPointerLock();
-    }
+    isWanted.current = document.activeElement !== menu.current;
   }, [menu]);
+  useEffect(focusWanted, [focusWanted, isLocked]);
+  useEffect(() => {
+    document.addEventListener("pointerlockchange", focusWanted);
+    return () => document.removeEventListener("pointerlockchange", focusWanted);
+  }, [focusWanted]);
+  return useCallback(() => {
+    isWanted.current = true;
+    document.exitPointerLock();
+    focusWanted();
+  }, [focusWanted]);
 }
 
 /** Returns whether the pointer is locked. It is given back where no game takes it any more, and the page asks something that is to be clicked. */
