@@ -17,8 +17,9 @@ import { CertificateAuthority } from "../../support/http/certificates.ts";
 import { certificateLines, Nginx, withReplaced } from "../../support/http/nginx.ts";
 import { freePort } from "../../support/processes/childProgram.ts";
 import { FakeStreamer } from "../../support/session/fakeStreamer.ts";
+import { loopbackIp } from "#test/support/processes/loopbackIp.ts";
 
-const podIp = "127.77.0.9";
+const podIp = loopbackIp();
 /** Sixteen times what nginx lets through unless told otherwise. */
 const uploadBytes = 16 * 2 ** 20;
 

@@ -14,8 +14,9 @@ import { startReplica, stopReplica } from "../../support/http/replica.ts";
 import { FakeStreamer } from "../../support/session/fakeStreamer.ts";
 import { TcpRelay } from "../../support/stores/tcpRelay.ts";
 import { freezeDatabase } from "../../support/stores/postgres.ts";
+import { loopbackIp } from "#test/support/processes/loopbackIp.ts";
 
-const podIp = "127.77.0.9";
+const podIp = loopbackIp();
 const idleTimeoutMs = 1_800_000;
 
 describe("a session that is played", function () {

@@ -5,10 +5,11 @@ import { expectErrorResponse, type ApiResponse } from "../../support/http/apiCli
 import { eventually } from "../../support/clocks/eventually.ts";
 import { FakeStreamer } from "../../support/session/fakeStreamer.ts";
 import { operatorOf, type FakeOperator } from "../../support/cluster/fakeOperator.ts";
+import { loopbackIp } from "#test/support/processes/loopbackIp.ts";
 
 /** Loopback addresses that stand for pods: every pod's streamer has the same port. */
-const podIp = "127.77.0.1";
-const deadPodIp = "127.77.0.2";
+const podIp = loopbackIp();
+const deadPodIp = loopbackIp();
 const sdp = { "content-type": "application/sdp" };
 
 describe("/api/stream", function () {

@@ -15,9 +15,10 @@ import { startReplica, stopReplica } from "../../support/http/replica.ts";
 import { sendTraffic } from "../../support/http/traffic.ts";
 import { FakeStreamer, type SeenRequest } from "../../support/session/fakeStreamer.ts";
 import { operatorOf, type FakeOperator } from "../../support/cluster/fakeOperator.ts";
+import { loopbackIp } from "#test/support/processes/loopbackIp.ts";
 
 /** A loopback address that stands for the pods. */
-const podIp = "127.77.0.4";
+const podIp = loopbackIp();
 const sdp = { "content-type": "application/sdp" };
 
 const relays = ["turn:turn.example.com:3478?transport=udp", "turns:turn.example.com:443?transport=tcp"];

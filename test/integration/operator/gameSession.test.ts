@@ -11,6 +11,7 @@ import { eventually } from "#test/support/clocks/eventually.ts";
 import type { Write } from "#test/support/cluster/countedTransport.ts";
 import { podIp } from "#test/support/cluster/fakeComponents.ts";
 import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
+import { loopbackIp } from "#test/support/processes/loopbackIp.ts";
 
 const isRunning = (session: GameSession): boolean => publicStatusOf(session) === "running";
 const isFailed = ({ status }: GameSession): boolean => status?.failure?.reason === "NoCapacity";
@@ -131,7 +132,7 @@ describe("GameSession controller", function () {
 
   it("is Ready by the streamer's report, which takes a ticket, before the kubelet's, across a restart", async () => {
     await set({ environment: { TICKET_SECRET: randomBytes(32).toString("base64") } });
-    const podIp = "127.0.8.17";
+    const podIp = loopbackIp();
     const said: StreamerStatus = {
       ready: true, viewers: 0, connections: 0, lastInputAt: null, game: "waiting", encoder: "x264enc", codec: "h264", fps: 0, kbps: 0, mediaRestarts: 0,
       picture: { renderer: "software", width: 1280, height: 720, maxFps: 30, obstacle: "NoRenderNode" },

@@ -19,6 +19,7 @@ import { aTerminationReport, containerStatus } from "#test/factories/sessionPod.
 import { gameNodes, gameSessions } from "#contracts/crd/resources.ts";
 import { nodeOfPod } from "#operator/sessionPods/podState.ts";
 import type { CountedTransport } from "./countedTransport.ts";
+import { loopbackIp } from "../processes/loopbackIp.ts";
 
 /** How the components behave that stand in for the real ones. */
 export interface Behaviour {
@@ -51,7 +52,7 @@ export interface Behaviour {
 }
 
 /** The address of every pod: a loopback one, as operators ask it. */
-export const podIp = "127.77.0.5";
+export const podIp = loopbackIp();
 
 export interface FakeComponentsOptions {
   /** Sessions, or pods, that each of them works on at the same time. */

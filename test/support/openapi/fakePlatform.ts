@@ -10,6 +10,7 @@ import { eventually } from "../clocks/eventually.ts";
 import { operatorOf, type FakeOperator } from "../cluster/fakeOperator.ts";
 import { unknownNames } from "./interfaceFixture.ts";
 import type { KnownValues } from "./sampleRequest.ts";
+import { loopbackIp } from "../processes/loopbackIp.ts";
 
 /** Who sends a route's requests, and what these are about. */
 export interface Sender {
@@ -30,7 +31,7 @@ export function isPlatformRoute(name: string): name is PlatformRoute {
 }
 
 /** A loopback address that stands for a session's pod: every pod's streamer has the same port. */
-const podIp = "127.77.0.9";
+const podIp = loopbackIp();
 
 const connectionTestEnv = { CONNECTION_TEST_URL: `http://${podIp}:8080`, CONNECTION_TEST_SIGNING_KEY: Buffer.alloc(32, 1).toString("base64") };
 const testSdpAnswer: TestSdpAnswer = { sdp: "v=0\r\n", nodeName: "node-a", addresses: ["192.0.2.1"], udpPort: 19_999 };
