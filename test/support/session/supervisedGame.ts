@@ -1,6 +1,8 @@
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, constants, openSync } from "node:fs";
 import { chown, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
-import { createServer, type Server } from "node:net";
+import { createServer, type Server, Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sessionUserId } from "#contracts/nodeLayout.ts";
@@ -33,15 +35,18 @@ export async function superviseGame(supervisor: string, launcher: string[], envi
   await mkdir(reports);
   await chown(reports, sessionUserId, sessionUserId);
 
+  const log = openLog(join(folder, "log"));
   const child = spawn(supervisor, launcher, {
     uid: sessionUserId, gid: sessionUserId, cwd: "/",
     env: { PATH: process.env.PATH, DISPLAY: `:${number}`, RUN_DIR: folder, GAME_REPORT_DIR: reports, ...environment },
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: ["ignore", log.writing, log.writing],
   });
+  closeSync(log.writing);
   let output = "";
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (chunk: string) => { output += chunk; });
+  log.reading.setEncoding("utf8").on("data", (chunk: string) => { output += chunk; });
+  const logEnded = once(log.reading, "end");
   const ended = new Promise<number | undefined>((resolve, reject) => {
-    child.on("error", reject).on("close", (code) => resolve(code ?? undefined));
+    child.on("error", reject).on("exit", (code) => resolve(code ?? undefined));
   });
   return {
     pid: child.pid ?? 0,
@@ -49,7 +54,10 @@ export async function superviseGame(supervisor: string, launcher: string[], envi
     output: () => output,
     account: async () => parseGameTermination(await readFile(join(reports, "game.json"), "utf8").catch(() => "")),
     signal: (signal) => { child.kill(signal); },
-    exit: () => ended,
+    async exit() {
+      const [code] = await Promise.all([ended, logEnded]);
+      return code;
+    },
     async remove() {
       child.kill("SIGTERM");
       await ended;
@@ -57,6 +65,13 @@ export async function superviseGame(supervisor: string, launcher: string[], envi
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Opens a pipe, as a container's log is one. What Node itself would make is a socket, which is full after a few hundred short lines. */
+function openLog(path: string): { reading: Socket; writing: number } {
+  execFileSync("mkfifo", [path]);
+  const reading = new Socket({ fd: openSync(path, constants.O_RDONLY | constants.O_NONBLOCK), readable: true, writable: false });
+  return { reading, writing: openSync(path, constants.O_WRONLY) };
 }
 
 async function listen(path: string): Promise<Server> {
