@@ -32,16 +32,24 @@ const av1 = "video/x-av1,stream-format=obu-stream,alignment=tu";
 /** What GPUs take: the capture's pictures, converted. */
 const toNv12 = "videoconvert n-threads=2 ! video/x-raw,format=NV12";
 
+/**
+ * VA-API's encoders of a codec, with these settings. Intel's free driver has the one of low power alone for H.264, which needs no program on the GPU's own
+ * cores, and GStreamer knows it by another name; a GPU that has both is as quick by the first.
+ */
+function byVaapi(codec: VideoCodec, element: string, settings: string, format: string): Encoder[] {
+  return [`va${element}enc`, `va${element}lpenc`].map((name) => ({
+    name, codec, needsGpu: true, captured: "BGRx", bitrateProperty: "bitrate", bitrateUnit: 1,
+    chain: `${toNv12} ! ${name} name=${encoderName} rate-control=cbr key-int-max=1024 ${settings} ref-frames=1 target-usage=7 ! ${format}`,
+  }));
+}
+
 /** All encoders, best first within a codec. */
 export const encoders: readonly Encoder[] = [
   {
     name: "nvh264enc", codec: "h264", needsGpu: true, captured: "BGRx", bitrateProperty: "bitrate", bitrateUnit: 1,
     chain: `${toNv12} ! nvh264enc name=${encoderName} rc-mode=cbr zerolatency=true bframes=0 gop-size=-1 preset=low-latency-hq ! ${h264}`,
   },
-  {
-    name: "vah264enc", codec: "h264", needsGpu: true, captured: "BGRx", bitrateProperty: "bitrate", bitrateUnit: 1,
-    chain: `${toNv12} ! vah264enc name=${encoderName} rate-control=cbr key-int-max=1024 b-frames=0 ref-frames=1 target-usage=7 ! ${h264}`,
-  },
+  ...byVaapi("h264", "h264", "b-frames=0", h264),
   {
     name: "x264enc", codec: "h264", needsGpu: false, captured: "I420", bitrateProperty: "bitrate", bitrateUnit: 1,
     chain: `x264enc name=${encoderName} tune=zerolatency speed-preset=ultrafast vbv-buf-capacity=120 bframes=0 threads=2 sliced-threads=true`
@@ -55,19 +63,13 @@ export const encoders: readonly Encoder[] = [
     name: "nvh265enc", codec: "h265", needsGpu: true, captured: "BGRx", bitrateProperty: "bitrate", bitrateUnit: 1,
     chain: `${toNv12} ! nvh265enc name=${encoderName} rc-mode=cbr zerolatency=true gop-size=-1 preset=low-latency-hq ! ${h265}`,
   },
-  {
-    name: "vah265enc", codec: "h265", needsGpu: true, captured: "BGRx", bitrateProperty: "bitrate", bitrateUnit: 1,
-    chain: `${toNv12} ! vah265enc name=${encoderName} rate-control=cbr key-int-max=1024 b-frames=0 ref-frames=1 target-usage=7 ! ${h265}`,
-  },
+  ...byVaapi("h265", "h265", "b-frames=0", h265),
   {
     name: "nvav1enc", codec: "av1", needsGpu: true, captured: "BGRx", bitrateProperty: "bitrate", bitrateUnit: 1,
     chain: `${toNv12} ! nvav1enc name=${encoderName} rc-mode=cbr zerolatency=true gop-size=-1 preset=p3 tune=ultra-low-latency ! ${av1}`,
   },
-  {
-    // A hierarchy of one level refers to no later picture, which would have to be waited for.
-    name: "vaav1enc", codec: "av1", needsGpu: true, captured: "BGRx", bitrateProperty: "bitrate", bitrateUnit: 1,
-    chain: `${toNv12} ! vaav1enc name=${encoderName} rate-control=cbr key-int-max=1024 hierarchical-level=1 ref-frames=1 target-usage=7 ! ${av1}`,
-  },
+  // A hierarchy of one level refers to no later picture, which would have to be waited for.
+  ...byVaapi("av1", "av1", "hierarchical-level=1", av1),
   {
     name: "vp8enc", codec: "vp8", needsGpu: false, captured: "I420", bitrateProperty: "target-bitrate", bitrateUnit: 1000,
     chain: `vp8enc name=${encoderName} deadline=1 cpu-used=-12 end-usage=cbr lag-in-frames=0 threads=2 buffer-size=500 buffer-initial-size=300`

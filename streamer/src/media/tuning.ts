@@ -1,8 +1,8 @@
 import type { QualityPreset } from "#contracts/streamQuality.ts";
-import { encoderName, type Encoder } from "./encoders.ts";
+import { encoderName, encoders, type Encoder } from "./encoders.ts";
 
 /** VA-API's encoders take more time for a picture, and fewer bits. */
-const thoroughOnGpu = { vah264enc: "target-usage=4", vah265enc: "target-usage=4", vaav1enc: "target-usage=4" } as const;
+const thoroughOnGpu = Object.fromEntries(encoders.filter(({ name }) => name.startsWith("va")).map(({ name }) => [name, "target-usage=4"]));
 
 /**
  * What a preset changes of an encoder, as properties in place of those in its chain. A short rate-control buffer holds every picture to its share of

@@ -36,6 +36,11 @@ describe("the codecs of GPUs, by encoders in software under VA-API's names", () 
 
   const codecInUse = async (): Promise<string | undefined> => (await viewer.stats()).video?.codec;
 
+  it("have the drivers of VA-API for AMD's GPUs, and for Intel's where there are any, in the streamer's image", async () => {
+    const drivers = (await pair.inStreamer("sh", "-c", "ls /usr/lib/*/dri")).split("\n");
+    expect(drivers).to.include.members(["radeonsi_drv_video.so", ...process.arch === "x64" ? ["iHD_drv_video.so"] : []]);
+  });
+
   it("show the game in AV1, and the game takes keys", async () => {
     expect(await viewer.connect({ takeover: true })).to.include({ status: 201 });
     const card = new TestCard(viewer);

@@ -12,12 +12,12 @@ describe("candidateEncoders and the encoder table", () => {
   const names = (profile: "gpu" | "software", ...codecs: VideoCodec[]) => candidateEncoders(codecs, profile).map(({ name }) => name);
 
   it("lists encoders best first, and GPU encoders only for the gpu profile", () => {
-    expect(names("gpu", "h264", "vp8")).to.deep.equal(["nvh264enc", "vah264enc", "x264enc", "openh264enc", "vp8enc"]);
+    expect(names("gpu", "h264", "vp8")).to.deep.equal(["nvh264enc", "vah264enc", "vah264lpenc", "x264enc", "openh264enc", "vp8enc"]);
     expect(names("software", "h264", "vp8")).to.deep.equal(["x264enc", "openh264enc", "vp8enc"]);
   });
 
   it("lists no encoder of H.265 and AV1 but GPUs'", () => {
-    expect(names("gpu", "av1", "h265")).to.deep.equal(["nvav1enc", "vaav1enc", "nvh265enc", "vah265enc"]);
+    expect(names("gpu", "av1", "h265")).to.deep.equal(["nvav1enc", "vaav1enc", "vaav1lpenc", "nvh265enc", "vah265enc", "vah265lpenc"]);
     expect(names("software", "av1", "h265", "h264")).to.deep.equal(["x264enc", "openh264enc"]);
   });
 
