@@ -70,7 +70,7 @@ const Variables = z.object({
   GPU_CLAIM_TEMPLATE: z.string().trim().default(""),
   GPU_SLOTS_PER_NODE: whole(0, 0, 1000),
   GPU_RUNTIME_CLASS: z.string().trim().default(""),
-  GPU_DRIVER_CAPABILITIES: z.string().trim().default("graphics,video,utility,display"),
+  GPU_DRIVER_CAPABILITIES: z.string().trim().default("graphics,video,compute,utility,display"),
   GPU_GROUPS: groupList,
   GPU_TOLERATIONS: tolerationList,
   COUNT_OTHER_PODS: z.enum(["on", "off"]).default("on"),

@@ -292,7 +292,7 @@ capabilities: { drop: [ALL] }
 - { name: GPU_CLAIM_TEMPLATE, value: {{ dig "claim" "" $gpu | quote }} }
 - { name: GPU_SLOTS_PER_NODE, value: {{ dig "slotsPerNode" 0 $gpu | int | quote }} }
 - { name: GPU_RUNTIME_CLASS, value: {{ dig "runtimeClassName" "" $gpu | quote }} }
-- { name: GPU_DRIVER_CAPABILITIES, value: {{ dig "driverCapabilities" "graphics,video,utility,display" $gpu | quote }} }
+- { name: GPU_DRIVER_CAPABILITIES, value: {{ dig "driverCapabilities" "graphics,video,compute,utility,display" $gpu | quote }} }
 - { name: GPU_GROUPS, value: {{ $groups := list }}{{ range dig "groups" list $gpu }}{{ $groups = append $groups (int64 . | toString) }}{{ end }}{{ join "," $groups | quote }} }
 - { name: GPU_TOLERATIONS, value: {{ concat (dig "tolerations" list $gpu) (dig "pods" "tolerations" list .Values.sessions) | default list | toJson | quote }} }
 {{- end }}

@@ -153,7 +153,7 @@ describe("sessions on GPUs, by the values of docs/gpu.md", () => {
       expect((await installed.pods.get({ namespace: sessionsNamespace, name: id })).spec?.runtimeClassName).to.equal(runtimeClass.metadata.name);
       expect(await printed(id, "game", `test -c ${fakeGpuPath} && echo "$${fakeGpuShares}"`)).to.equal("share-0");
       const script = `test -e ${fakeGpuPath} || echo "$NVIDIA_VISIBLE_DEVICES $NVIDIA_DRIVER_CAPABILITIES"`;
-      expect(await printed(id, "streamer", script)).to.equal("all graphics,video,utility,display");
+      expect(await printed(id, "streamer", script)).to.equal("all graphics,video,compute,utility,display");
     });
   });
 });

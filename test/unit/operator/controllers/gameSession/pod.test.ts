@@ -198,7 +198,7 @@ describe("buildPod", () => {
   it("takes the container without a device to the node's by the runtime class", () => {
     const { game, streamer, spec } = podOf(aGameSession({ spec: { profile: "Gpu" } }), { GPU_RESOURCE_NAME: "nvidia.com/gpu", GPU_RUNTIME_CLASS: "nvidia" });
     expect(spec).to.include({ runtimeClassName: "nvidia" });
-    for (const container of [game, streamer]) expect(environmentOf(container)).to.include({ NVIDIA_DRIVER_CAPABILITIES: "graphics,video,utility,display" });
+    for (const container of [game, streamer]) expect(environmentOf(container)).to.include({ NVIDIA_DRIVER_CAPABILITIES: "graphics,video,compute,utility,display" });
     expect(environmentOf(streamer)).to.include({ NVIDIA_VISIBLE_DEVICES: "all" });
     expect(environmentOf(game)).to.not.have.property("NVIDIA_VISIBLE_DEVICES");
   });
