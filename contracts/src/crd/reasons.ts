@@ -334,7 +334,7 @@ export const gpuNotSharedReasons = {
   noDevices: "NoDevices",
   /** `True`, by the operator: the node offers less of the resource than one session takes, so it takes no session. */
   tooFewDevices: "TooFewDevices",
-  /** `True`, by the operator: one container of a session holds the GPU, and the other has no way to it; games are played, and that container does without. */
+  /** `True`, by the operator: the game holds the GPU, and the streamer, whose display it draws on, has no way to it: games are played, and render in software. */
   oneContainer: "OneContainer",
   /** `True`, by the operator: sessions claim the GPU, and nobody has said how many fit on the node; it takes one. */
   slotsNotSet: "SlotsNotSet",

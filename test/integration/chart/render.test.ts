@@ -71,7 +71,7 @@ describe("the chart", () => {
   });
 
   it("tells API and operator how sessions get GPUs, also with values of a release that had only the resource's name", async () => {
-    const byDefault = { GPU_RESOURCE_NAME: "nvidia.com/gpu", GPU_GAME_COUNT: "1", GPU_STREAMER_COUNT: "0", GPU_CLAIM_TEMPLATE: "", GPU_DRIVER_CAPABILITIES: "graphics,video,utility,display", GPU_TOLERATIONS: "[]" };
+    const byDefault = { GPU_RESOURCE_NAME: "nvidia.com/gpu", GPU_GAME_COUNT: "1", GPU_STREAMER_COUNT: "0", GPU_CLAIM_TEMPLATE: "", GPU_DRIVER_CAPABILITIES: "graphics,video,compute,utility,display", GPU_TOLERATIONS: "[]" };
     const unknown = ["game", "streamer", "claim", "slotsPerNode", "runtimeClassName", "driverCapabilities", "groups", "tolerations"].map((name) => `gpu.${name}=null`).join(",");
     for (const args of [[], ["--set", unknown]]) {
       const manifests = await render(...values("external"), ...args);
@@ -92,6 +92,7 @@ describe("the chart", () => {
     ["slots that nothing counts", "gpu.slotsPerNode=2", "gpu.claim alone"],
     ["a resource of which nothing is taken", "gpu.streamer.resourceName=a.example/gpu", "set gpu.streamer.count to 1"],
     ["a GPU that no container takes", "gpu.game.count=0", "gpu.resourceName empty"],
+    ["a GPU that games do not reach", "gpu.game.count=0,gpu.streamer.count=1", "gpu.runtimeClassName"],
     ["root's group", "gpu.groups={0}", "/gpu/groups/0"],
   ];
   for (const [what, set, message] of wrongGpus) {

@@ -18,7 +18,7 @@ describe("readConfig of the operator", () => {
   it("gives one GPU to the game alone, unless told otherwise", () => {
     expect(readConfig(required).gpu).to.deep.equal({
       game: { resourceName: "nvidia.com/gpu", count: 1 }, streamer: undefined, claim: undefined, runtimeClass: undefined,
-      driverCapabilities: "graphics,video,utility,display", groups: [],
+      driverCapabilities: "graphics,video,compute,utility,display", groups: [],
     });
   });
 
@@ -121,6 +121,7 @@ describe("readConfig of the operator", () => {
     ["a nameserver by name", { ...internet, INTERNET_NAMESERVERS: "dns.example" }, /INTERNET_NAMESERVERS/],
     ["a GPU resource of which nothing is taken", { ...required, GPU_STREAMER_RESOURCE_NAME: "a.example/gpu" }, /set it to 1 or more[^]*GPU_STREAMER_COUNT/],
     ["a GPU that no container takes", { ...required, GPU_GAME_COUNT: "0" }, /leave GPU_RESOURCE_NAME empty[^]*GPU_GAME_COUNT/],
+    ["a GPU that games do not reach", { ...required, GPU_GAME_COUNT: "0", GPU_STREAMER_COUNT: "1" }, /GPU_RUNTIME_CLASS[^]*GPU_GAME_COUNT/],
     ["a claim beside a resource", { ...required, GPU_CLAIM_TEMPLATE: "gpu", GPU_GAME_RESOURCE_NAME: "a.example/gpu" }, /GPU_GAME_RESOURCE_NAME/],
     ["counted slots without a claim", { ...required, GPU_SLOTS_PER_NODE: "2" }, /GPU_SLOTS_PER_NODE/],
     ["two runtime classes", { ...required, GPU_RUNTIME_CLASS: "nvidia", SESSION_RUNTIME_CLASS: "gvisor" }, /SESSION_RUNTIME_CLASS/],

@@ -13,7 +13,7 @@ describe("the GPU of a node", () => {
     ["one device for the game, which nobody shares", { game: one }, { "nvidia.com/gpu": "1" }, 1, "True OneContainer"],
     ["the same, and a runtime class for the streamer", { game: one, runtimeClass: "nvidia" }, { "nvidia.com/gpu": "1" }, 1, "False Shared"],
     ["four whole GPUs", { game: one, runtimeClass: "nvidia" }, { "nvidia.com/gpu": "4" }, 4, "False Shared"],
-    ["a device for the streamer alone", { streamer: one }, { "nvidia.com/gpu": "1" }, 1, "True OneContainer"],
+    ["a device for the streamer, and a runtime class for the game", { streamer: one, runtimeClass: "nvidia" }, { "nvidia.com/gpu": "1" }, 1, "False Shared"],
     ["slices for both containers", { game: one, streamer: one }, { "nvidia.com/gpu": "4" }, 2, "False Shared"],
     ["a slice too few for one more", { game: one, streamer: one }, { "nvidia.com/gpu": "5" }, 2, "False Shared"],
     ["one device where both containers take one", { game: one, streamer: one }, { "nvidia.com/gpu": "1" }, 0, "True TooFewDevices"],
