@@ -80,6 +80,7 @@ const Variables = z.object({
   MEDIA_PORT_FIRST: whole(20_000, 1024, 65_535),
   MEDIA_PORT_LAST: whole(20_999, 1024, 65_535),
   ANNOUNCE_ADDRESS: addressList(limits.announcedAddresses),
+  RELAY: z.enum(["on", "off"]).default("off"),
   RELAY_CONTROL: hostAndPort,
   TURN_SECRET: z.string().trim().default(""),
   NODE_ROOT: z.string().regex(/^\/[^:]*[^/:]$/).default("/var/lib/joypod"),
@@ -159,6 +160,8 @@ export function readConfig(environment: Environment) {
     mediaPorts: { first: env.MEDIA_PORT_FIRST, last: env.MEDIA_PORT_LAST },
     /** Told to browsers before what the nodes say of themselves. */
     announceAddresses: env.ANNOUNCE_ADDRESS,
+    /** Whether players have a relay, also one that the chart does not run. */
+    hasRelay: env.RELAY === "on" || env.RELAY_CONTROL !== undefined,
     /** Where the relays are told of the game nodes; undefined where the chart runs none. */
     relay: env.RELAY_CONTROL === undefined ? undefined : { ...env.RELAY_CONTROL, secret: env.TURN_SECRET },
     sessionPod: {

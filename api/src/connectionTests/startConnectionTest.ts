@@ -15,7 +15,7 @@ export interface StartDeps {
 const busyRetrySeconds = 10;
 
 /**
- * Returns the SDP answer of a responder on some game node, with the addresses that the cluster knows of that node. Throws unavailable when no
+ * Returns the SDP answer of a responder on some game node, with the addresses that sessions on that node announce. Throws unavailable when no
  * node has one, no_servers when all that were asked are busy, and invalid_offer.
  */
 export async function startConnectionTest({ cluster, logger, testResponders }: StartDeps, offer: string, userId: string): Promise<string> {
@@ -23,8 +23,8 @@ export async function startConnectionTest({ cluster, logger, testResponders }: S
   const outcome = await testResponders.ask(offer, userId);
   if ("sdpAnswer" in outcome) {
     const { sdp, addresses, nodeName, udpPort } = outcome.sdpAnswer;
-    const { external } = cluster.gameNode(nodeName)?.status?.addresses ?? {};
-    return withCandidates(sdp, external === undefined ? addresses : [...addresses, external], udpPort);
+    // What sessions announce, so that the test finds what a game would; an operator of an earlier release says nothing of it.
+    return withCandidates(sdp, cluster.gameNode(nodeName)?.status?.addresses?.announced ?? addresses, udpPort);
   }
   switch (outcome.refused) {
     case "offer": throw new DomainError("invalid_offer", { message: outcome.message });

@@ -55,6 +55,7 @@ export const GameNodeStatus = z.strictObject({
   addresses: z.strictObject({
     internal: z.string().max(253).optional(),
     external: z.string().max(253).optional(),
+    announced: z.array(z.string().max(253)).max(limits.announcedAddresses).optional().describe("All that sessions on the node are announced on, the most likely first."),
   }).optional().describe("Addresses that a stream can be announced on."),
   cache: z.strictObject({
     capacityBytes: byteCount.describe("Byte budget of the cache."),

@@ -71,7 +71,7 @@ async function redactorOf({ transport, release }: Installation, { workloads, ses
     // The programs' user names at the bundled stores, such as `joypod-api`, are the names of the programs.
     .filter((value) => !names.some((name) => name.includes(value)));
   const podAddresses = [...programPods, ...sessionPods].flatMap(({ status }) => [status?.podIP, status?.hostIP, ...(status?.podIPs ?? []).map(({ ip }) => ip)]);
-  const nodeAddresses = gameNodes.flatMap(({ status }) => [status?.addresses?.internal, status?.addresses?.external]);
+  const nodeAddresses = gameNodes.flatMap(({ status }) => [status?.addresses?.internal, status?.addresses?.external, ...(status?.addresses?.announced ?? [])]);
   return new Redactor({
     secrets: values, players: [...new Set(sessions.map(({ spec }) => spec.userId))],
     ownAddresses: new Set([...podAddresses, ...nodeAddresses].filter((address) => address !== undefined)),

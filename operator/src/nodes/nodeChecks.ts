@@ -14,8 +14,8 @@ export interface CheckRules {
   mediaPorts: { first: number; last: number };
   /** Addresses of the game nodes that an admin has given for all of them. */
   announceAddresses: readonly string[];
-  /** Absent where the chart runs no relay. */
-  relay: object | undefined;
+  /** Whether players have a relay: the chart's, or one from elsewhere. */
+  hasRelay: boolean;
   /** Whether pods that are no sessions' are seen. */
   countsOtherPods: boolean;
 }
@@ -58,7 +58,7 @@ function isPrivate(address: string): boolean {
   return privateRanges.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
 }
 
-function reachableFinding(node: Node, { announceAddresses, relay }: CheckRules): ConditionUpdate {
+function reachableFinding(node: Node, { announceAddresses, hasRelay }: CheckRules): ConditionUpdate {
   const type = "Reachable";
   const { annotated, external, internal } = addressesOf(node);
   const [given] = [...annotated, ...announceAddresses];
@@ -69,8 +69,8 @@ function reachableFinding(node: Node, { announceAddresses, relay }: CheckRules):
     const message = `The node has no IP address. Give it one: kubectl annotate node ${node.metadata.name} ${announceAddressAnnotation}=ADDRESS.`;
     return { type, status: "False", reason: reachableReasons.noAddress, message };
   }
-  if (relay !== undefined) return { type, status: "True", reason: reachableReasons.relayed, message: "The node has private addresses alone; the relay takes players there." };
+  if (hasRelay) return { type, status: "True", reason: reachableReasons.relayed, message: "The node has private addresses alone; the relay takes players there." };
   const message = `The node has private addresses alone (${internal.join(", ")}), which only players of the same network reach. For others, say where a NAT forwards to it: `
-    + `kubectl annotate node ${node.metadata.name} ${announceAddressAnnotation}=ADDRESS; or set media.announceAddress, or turn.enabled.`;
+    + `kubectl annotate node ${node.metadata.name} ${announceAddressAnnotation}=ADDRESS; or set media.announceAddress, or turn.enabled, or turn.external.`;
   return { type, status: "Unknown", reason: reachableReasons.privateAddress, message: message.slice(0, 1024) };
 }

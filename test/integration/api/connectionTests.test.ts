@@ -87,12 +87,13 @@ describe(`POST ${path}`, function () {
     expect(claims).to.include({ aud: connectionTest.audience, sub: user.id });
   });
 
-  it("adds the external address that the cluster knows of the node", async () => {
-    const nodeName = await operator.addNode(1, { addresses: { internal: "10.1.1.1", external: "203.0.113.5" } });
-    await eventually(() => api.deps.cluster.gameNode(nodeName)?.status?.addresses?.external !== undefined, { what: "the node's address to be known" });
-    responder.response.body = { ...sdpAnswer, nodeName, addresses: ["10.1.1.1"] };
+  it("has the addresses that sessions on the node announce, in place of the responder's own", async () => {
+    const announced = ["203.0.113.5", "2001:db8::5", "10.1.1.1"];
+    const nodeName = await operator.addNode(1, { addresses: { internal: "10.1.1.1", announced } });
+    await eventually(() => api.deps.cluster.gameNode(nodeName)?.status?.addresses?.announced !== undefined, { what: "the node's addresses to be known" });
+    responder.response.body = { ...sdpAnswer, nodeName, addresses: ["192.0.2.1"] };
     const { text } = await post();
-    expect(text.match(/UDP \d+ (\S+) 19999/g)?.map((part) => part.split(" ")[2])).to.deep.equal(["10.1.1.1", "203.0.113.5"]);
+    expect(text.match(/UDP \d+ (\S+) 19999/g)?.map((part) => part.split(" ")[2])).to.deep.equal(announced);
   });
 
   it("is for signed-in players on the service's own pages", async () => {

@@ -63,6 +63,7 @@ describe("the chart's relay", function () {
     expect(api.get("TURN_URLS")?.valueFrom?.secretKeyRef).to.deep.equal({ name: "provider", key: "urls" });
     expect(api.get("TURN_SECRET")?.valueFrom?.secretKeyRef).to.deep.equal({ name: "provider", key: "secret" });
     expect(manifests.some(({ metadata }) => metadata.namespace === "joypod-turn")).to.equal(false);
+    expect(envOf(manifests, "operator").get("RELAY")?.value).to.equal("on");
   });
 
   it("refuses values that would not work, saying what to do", async () => {

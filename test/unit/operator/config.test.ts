@@ -6,13 +6,18 @@ const required = { STREAMER_IMAGE: "streamer:1", GAME_IMAGE: "game:1" };
 describe("readConfig of the operator", () => {
   it("needs the two images only", () => {
     expect(readConfig(required)).to.deep.include({
-      sessionsNamespace: "joypod-sessions", gameNodeSelector: [{ key: "nvidia.com/gpu.present", operator: "In", values: ["true"] }], softwareSlots: 2, mediaPorts: { first: 20_000, last: 20_999 }, announceAddresses: [], relay: undefined, httpPort: 8081,
+      sessionsNamespace: "joypod-sessions", gameNodeSelector: [{ key: "nvidia.com/gpu.present", operator: "In", values: ["true"] }], softwareSlots: 2, mediaPorts: { first: 20_000, last: 20_999 }, announceAddresses: [], relay: undefined, hasRelay: false, httpPort: 8081,
     });
   });
 
   it("takes an empty GPU resource as software rendering, and an empty address as none", () => {
     expect(readConfig({ ...required, GPU_RESOURCE_NAME: "", ANNOUNCE_ADDRESS: "" })).to.deep.include({ gpu: undefined, announceAddresses: [] });
     expect(readConfig({ ...required, ANNOUNCE_ADDRESS: "203.0.113.1, 2001:db8::1" }).announceAddresses).to.deep.equal(["203.0.113.1", "2001:db8::1"]);
+  });
+
+  it("knows a relay of the chart's, and one from elsewhere", () => {
+    expect(readConfig({ ...required, RELAY_CONTROL: "relay:8086", TURN_SECRET: "s".repeat(32) })).to.deep.include({ hasRelay: true, relay: { host: "relay", port: 8086, secret: "s".repeat(32) } });
+    expect(readConfig({ ...required, RELAY: "on" })).to.deep.include({ hasRelay: true, relay: undefined });
   });
 
   it("gives one GPU to the game alone, unless told otherwise", () => {

@@ -8,7 +8,7 @@ import { findCondition, setCondition, type ConditionUpdate } from "#kube/conditi
 import type { Stored } from "#kube/object.ts";
 import { gpuSharingOf } from "../../gpu/nodeDevices.ts";
 import { healthOf, type NodeHealth } from "../../nodes/nodeHealth.ts";
-import { addressesOf } from "../../nodes/addresses.ts";
+import { addressesOf, announcedAddresses } from "../../nodes/addresses.ts";
 import { checksOf, failedCheck, type CheckRules } from "../../nodes/nodeChecks.ts";
 import { filledOf } from "../../nodes/nodeFill.ts";
 import { isGameNode, slotsOf, unschedulableBecause, type SlotRules } from "../../nodes/slots.ts";
@@ -57,8 +57,7 @@ export function statusOf(world: NodeWorld, action: Exclude<NodeAction, "remove">
   const unschedulable = unschedulableOf(world, action, checks);
   const observedGeneration = gameNode?.metadata.generation ?? 0;
   const own = (gameNode?.status?.conditions ?? []).filter(({ type }) => gameNodeConditions.operator.some((own) => own === type));
-  const { external: [external] = [], internal: [internal] = [] } = node ? addressesOf(node) : {};
-  const addresses = { ...(internal === undefined ? {} : { internal }), ...(external === undefined ? {} : { external }) };
+  const addresses = node ? addressesToReport(node, rules) : {};
   return {
     observedGeneration,
     conditions: [readyOf(world), drainingOf(action), lostOf(world), filledOf(world), ...node ? [gpuNotSharedOf(node, rules)] : [], ...checks].reduce<Condition[]>(
@@ -79,6 +78,12 @@ export function statusOf(world: NodeWorld, action: Exclude<NodeAction, "remove">
 type Finding = Omit<Condition, "lastTransitionTime" | "observedGeneration">;
 
 /** What the node agent has found counts as it was last reported: when the agent falls silent, that is the reason. */
+function addressesToReport(node: Node, { announceAddresses }: CheckRules): NonNullable<OperatorNodeStatus["addresses"]> {
+  const known = addressesOf(node);
+  const [[external], [internal], announced] = [known.external, known.internal, announcedAddresses(announceAddresses, known)];
+  return { ...(internal === undefined ? {} : { internal }), ...(external === undefined ? {} : { external }), ...(announced.length === 0 ? {} : { announced }) };
+}
+
 function unschedulableOf({ node, gameNode, hasHeartbeat, rules }: NodeWorld, action: Exclude<NodeAction, "remove">, checks: readonly ConditionUpdate[]): { reason: string; message: string } | undefined {
   const draining = drainingOf(action);
   if (draining.status === "True" || !node) return { reason: draining.reason, message: draining.message };

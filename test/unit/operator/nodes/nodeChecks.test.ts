@@ -4,7 +4,7 @@ import type { Stored } from "#kube/object.ts";
 import { aNode } from "#test/factories/gameNode.ts";
 import { checksOf, failedCheck, type CheckRules } from "#operator/nodes/nodeChecks.ts";
 
-const rules: CheckRules = { architecture: "amd64", mediaPorts: { first: 20_000, last: 20_002 }, announceAddresses: [], relay: undefined, countsOtherPods: true };
+const rules: CheckRules = { architecture: "amd64", mediaPorts: { first: 20_000, last: 20_002 }, announceAddresses: [], hasRelay: false, countsOtherPods: true };
 
 function withAddresses(...addresses: [type: string, address: string][]): Stored<Node> {
   return aNode("node1", { addresses: addresses.map(([type, address]) => ({ type, address })) });
@@ -28,7 +28,7 @@ describe("checksOf a node", () => {
     ["a public IPv6 address", withAddresses(["InternalIP", "10.0.0.1"], ["InternalIP", "2001:db8::7"]), {}, "True PublicAddress"],
     ["private addresses", withAddresses(["InternalIP", "192.168.1.5"], ["InternalIP", "fd00::5"]), {}, "Unknown PrivateAddress"],
     ["an address of a carrier's NAT", withAddresses(["InternalIP", "100.64.3.3"]), {}, "Unknown PrivateAddress"],
-    ["private addresses and a relay", withAddresses(["InternalIP", "10.0.0.1"]), { relay: {} }, "True Relayed"],
+    ["private addresses and a relay", withAddresses(["InternalIP", "10.0.0.1"]), { hasRelay: true }, "True Relayed"],
     ["private addresses and a given one", withAddresses(["InternalIP", "10.0.0.1"]), { announceAddresses: ["203.0.113.9"] }, "True AddressGiven"],
     ["a host name alone", withAddresses(["Hostname", "node1"]), {}, "False NoAddress"],
   ];

@@ -9,7 +9,7 @@ import {
 } from "#operator/controllers/gameNode/decide.ts";
 
 const rules = { gameNodeSelector: [{ key: "nvidia.com/gpu.present", operator: "In" as const, values: ["true"] }], sessionNodeSelector: {}, gpu: undefined, tolerations: [{ key: "nvidia.com/gpu", operator: "Exists" as const, effect: "NoSchedule" as const }], softwareSlots: 2,
-  architecture: "amd64", mediaPorts: { first: 20_000, last: 20_002 }, announceAddresses: [], relay: undefined, countsOtherPods: true,
+  architecture: "amd64", mediaPorts: { first: 20_000, last: 20_002 }, announceAddresses: [], hasRelay: false, countsOtherPods: true,
 };
 const world = (overrides: Partial<NodeWorld> = {}): NodeWorld => ({ node: aNode(), gameNode: aGameNode(), pinned: [], fillDeadlineMs: 900_000, hasHeartbeat: true, health: "Healthy", used: 0, offered: undefined, overhead: { cpuMillicores: 250, memoryBytes: 2 ** 28 }, hasPendingSave: false, takenPorts: new Set(), rules, now: after(0), ...overrides });
 const unlabelled = aNode("node1", { labels: { "nvidia.com/gpu.present": "false" } });
@@ -89,9 +89,16 @@ describe("statusOf a node", () => {
 
   it("has the IP addresses and leaves host names out", () => {
     const node = aNode("node1", { addresses: [{ type: "ExternalIP", address: "198.51.100.7" }, { type: "InternalIP", address: "fd00::1" }, { type: "Hostname", address: "node1" }] });
-    expect(statusOf(world({ node }), "keep").addresses).to.deep.equal({ external: "198.51.100.7", internal: "fd00::1" });
+    expect(statusOf(world({ node }), "keep").addresses).to.deep.equal({ external: "198.51.100.7", internal: "fd00::1", announced: ["198.51.100.7", "fd00::1"] });
     const named = aNode("node1", { addresses: [{ type: "InternalIP", address: "node1.example" }] });
     expect(statusOf(world({ node: named }), "keep")).to.not.have.property("addresses");
+  });
+
+  it("has all the addresses that sessions on it announce, in their order", () => {
+    const addresses = [["InternalIP", "10.0.0.1"], ["ExternalIP", "198.51.100.7"], ["ExternalIP", "2001:db8::1"]].map(([type = "", address = ""]) => ({ type, address }));
+    const node = aNode("node1", { addresses, annotations: { "joypod.dev/announce-address": "203.0.113.7" } });
+    const given = world({ node, rules: { ...rules, announceAddresses: ["203.0.113.1"] } });
+    expect(statusOf(given, "keep").addresses?.announced).to.deep.equal(["203.0.113.1", "203.0.113.7", "198.51.100.7", "2001:db8::1", "10.0.0.1"]);
   });
 });
 
