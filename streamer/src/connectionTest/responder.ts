@@ -3,6 +3,7 @@ import nodeDataChannel from "node-datachannel";
 import type { TestSdpAnswer } from "#contracts/connectionTest.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { InvalidOffer, NodeBusy } from "../errors.ts";
+import { linesOfOffer, withoutCandidates } from "../transport/offer.ts";
 import { reservePort } from "../transport/sharedPort.ts";
 import type { Config } from "./config.ts";
 import { createTestConnection, type TestConnection } from "./connection.ts";
@@ -57,13 +58,8 @@ export function createResponder({ config: { udpPort, nodeName, addresses, maxTes
 
 /** Returns the offer for the transport. Throws InvalidOffer when it is none, or is for more than data channels. */
 function offerWithoutCandidates(text: string): string {
-  if (!text.startsWith("v=0") || /[^\t\r\n\x20-\x7e]/.test(text)) throw new InvalidOffer("The body is not a session description.");
-  const lines = text.split(/\r?\n/).filter((line) => line !== "");
-  for (const attribute of ["ice-ufrag", "ice-pwd", "fingerprint"]) {
-    if (!lines.some((line) => line.startsWith(`a=${attribute}:`))) throw new InvalidOffer(`The offer has no ${attribute}.`);
-  }
+  const lines = linesOfOffer(text);
   const media = lines.filter((line) => line.startsWith("m="));
   if (media.length !== 1 || media[0]?.startsWith("m=application ") !== true) throw new InvalidOffer("The offer must be for data channels alone.");
-  // Candidates would only let an offer direct packets at other hosts.
-  return lines.filter((line) => !line.startsWith("a=candidate:")).join("\r\n") + "\r\n";
+  return withoutCandidates(lines);
 }

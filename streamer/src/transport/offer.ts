@@ -37,26 +37,35 @@ export interface Offer {
 
 /** Returns the parts of a browser's offer. Throws InvalidOffer, which says what is missing. */
 export function parseOffer(text: string): Offer {
-  if (!text.startsWith("v=0") || hasControlCharacters(text)) throw new InvalidOffer("The body is not a session description.");
-  const lines = text.split(/\r?\n/).filter((line) => line !== "");
-  for (const attribute of ["ice-ufrag", "ice-pwd", "fingerprint"]) {
-    if (!lines.some((line) => line.startsWith(`a=${attribute}:`))) throw new InvalidOffer(`The offer has no ${attribute}.`);
-  }
+  const lines = linesOfOffer(text);
   const sections = splitSections(lines);
   if (sections.length > maxSections) throw new InvalidOffer(`The offer has more than ${maxSections} media sections.`);
   const video = onlySection(sections, "video");
   const audio = onlySection(sections, "audio");
   if (!video) throw new InvalidOffer("The offer has no video.");
   return {
-    // A browser's address is learned from its packets; its candidates would only let an offer direct packets at other hosts.
-    sdp: lines.filter((line) => !line.startsWith("a=candidate:")).join("\r\n") + "\r\n",
+    sdp: withoutCandidates(lines),
     video: { ...readMedia(video), codecs: readCodecs(video) },
     audio: audio && readAudio(audio),
   };
 }
 
-function hasControlCharacters(text: string): boolean {
-  return /[^\t\r\n\x20-\x7e]/.test(text);
+/**
+ * Returns the lines of a session description that has what every connection needs. Throws InvalidOffer for what is none, also where parsers would see
+ * different lines in it: one drops a carriage return that stands alone, another ends the line there.
+ */
+export function linesOfOffer(text: string): string[] {
+  if (!text.startsWith("v=0") || /[^\t\r\n\x20-\x7e]|\r(?!\n)/.test(text)) throw new InvalidOffer("The body is not a session description.");
+  const lines = text.split(/\r?\n/).filter((line) => line !== "");
+  for (const attribute of ["ice-ufrag", "ice-pwd", "fingerprint"]) {
+    if (!lines.some((line) => line.startsWith(`a=${attribute}:`))) throw new InvalidOffer(`The offer has no ${attribute}.`);
+  }
+  return lines;
+}
+
+/** Returns the offer for the transport: a browser's address is learned from its packets, its candidates would only let an offer direct packets at other hosts. */
+export function withoutCandidates(lines: readonly string[]): string {
+  return lines.filter((line) => !line.includes("candidate:")).join("\r\n") + "\r\n";
 }
 
 function splitSections(lines: string[]): string[][] {

@@ -69,7 +69,13 @@ describe("parseOffer", () => {
   });
 
   it("removes the browser's candidates", () => {
-    expect(parseOffer(chromium).sdp).not.to.contain("a=candidate");
+    expect(parseOffer(chromium).sdp).not.to.contain("candidate:");
+    expect(parseOffer(chromium.replace("m=audio", "a= candidate:1 1 UDP 1 192.0.2.1 53 typ host\r\nm=audio")).sdp).not.to.contain("candidate:");
+  });
+
+  it("refuses a carriage return that ends no line, which the transport would drop from before a candidate", () => {
+    const smuggled = chromium.replace("m=audio", "a=\rcandidate:1 1 UDP 1 192.0.2.1 53 typ host\r\nm=audio");
+    expect(() => parseOffer(smuggled)).to.throw(InvalidOffer, "not a session description");
   });
 
   it("accepts an offer without audio", () => {
