@@ -18,6 +18,8 @@ const silenceMs = 4_000;
 const connectDeadlineMs = 10_000;
 /** A disconnected connection gets this long to connect again. */
 const reconnectMs = 10_000;
+/** More than this waits only for a browser that does not read, which could fill the memory with responses to its own messages. */
+const maxWaitingBytes = 65_536;
 /** The last notice leaves within this time; then the connection closes. */
 const lastNoticeMs = 500;
 
@@ -133,7 +135,7 @@ export function createViewer(options: ViewerOptions): Viewer {
   };
   const notify = (notice: StreamNotice) => {
     try {
-      if (channel?.isOpen()) channel.sendMessage(JSON.stringify(notice));
+      if (channel?.isOpen() && channel.bufferedAmount() < maxWaitingBytes) channel.sendMessage(JSON.stringify(notice));
     } catch (error) {
       log.debug({ viewer: id, err: error }, "A notice could not be sent."); // The channel closed in between; its own event follows.
     }
