@@ -121,10 +121,9 @@ export function startStreamer({ config, log, now, onStopped }: StreamerOptions):
     game.stop();
     throughput.stop();
     clearInterval(reportTimer);
-    if (pipeline?.viewers.current()) {
-      if (last?.state !== "ended") notifyEnd("streamer", last);
-      await new Promise((resolve) => setTimeout(resolve, Math.max(0, (endNoticeAt ?? now()) + lastNoticeMs - now())));
-    }
+    // The viewer of a streamer that fails is told nothing, and connects again: the session may go on.
+    if (isOver && last?.state !== "ended") notifyEnd("streamer", last);
+    if (endNoticeAt !== undefined) await delay(Math.max(0, endNoticeAt + lastNoticeMs - now()));
     pipeline?.close();
     server.close();
     if (isOver) await packed;

@@ -13,6 +13,9 @@ const maxBackoffMs = 5_000;
 /** A child of another shape shows its first picture within a second; one that does not within this time never will. */
 const successionDeadlineMs = 5_000;
 
+/** A child that plays sends twenty pictures a second, also of what stands still; one that sends none for so many seconds hangs in its driver. */
+const hungSeconds = 5;
+
 export interface MediaSourceOptions extends MediaProcessSettings {
   encoders: ReadonlyMap<VideoCodec, Encoder>;
   /** Of the first child. */
@@ -66,9 +69,11 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
   let restartTimer: NodeJS.Timeout | undefined;
   let successor: Successor | undefined;
   let isClosed = false;
+  let silentSeconds = 0;
 
   const handle = (report: Exclude<MediaReport, { type: "failed" }>) => {
     if (report.type === "video") {
+      silentSeconds = 0;
       const packets = packetsOf(report.picture);
       for (const packet of packets) video.apply(packet);
       receiver?.onVideo(packets);
@@ -99,11 +104,20 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
     return started;
   };
 
+  // Seconds are counted one by one: who was stopped as a whole for longer has not waited for the child meanwhile.
+  const watchdog = setInterval(() => {
+    silentSeconds = child.isPlaying ? silentSeconds + 1 : 0;
+    if (silentSeconds < hungSeconds) return;
+    silentSeconds = 0;
+    log.warn({ seconds: hungSeconds }, "The media child hangs and is killed.");
+    child.kill();
+  }, 1_000).unref();
   const renumber = () => {
     video.restart();
     audio.restart();
   };
   const startPlaying = () => {
+    silentSeconds = 0;
     renumber();
     child.play(kbps);
   };
@@ -191,6 +205,7 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
     restarts: () => restarts,
     close() {
       isClosed = true;
+      clearInterval(watchdog);
       clearTimeout(restartTimer);
       abandonSuccessor();
       child.kill();

@@ -23,6 +23,12 @@ async function holdDescriptorsInFlight(): Promise<ChildProcess> {
   return holder;
 }
 
+/** Stops the media child where it is, as a driver that hangs does. */
+const freezeMedia = `const { readdirSync, readFileSync } = require("node:fs");
+for (const pid of readdirSync("/proc").filter((name) => /^[0-9]+$/.test(name) && Number(name) !== process.pid)) {
+  if (readFileSync("/proc/" + pid + "/cmdline", "utf8").includes("mediaChild.ts")) process.kill(Number(pid), "SIGSTOP");
+}`;
+
 describe("viewers of a session", function () {
   this.timeout(30_000); // capture goes on for some seconds after a viewer left
   let images: SessionImages;
@@ -103,6 +109,17 @@ describe("viewers of a session", function () {
     } finally {
       holder.kill("SIGKILL");
     }
+  });
+
+  it("see the game again when the capture hangs in a driver", async () => {
+    await viewer.connect({ client: thisTab });
+    const card = new TestCard(viewer);
+    await card.shows(layout.keyBlock, "red");
+    const before = (await pair.status()).mediaRestarts;
+    await pair.inStreamer("node", "-e", freezeMedia);
+    await eventually(async () => (await pair.status()).mediaRestarts > before, { timeoutMs: 20_000, what: "another media child" });
+    await viewer.press("Space");
+    await card.shows(layout.keyBlock, "green");
   });
 
   it("take over from another tab only on request, and the other one is told", async () => {
