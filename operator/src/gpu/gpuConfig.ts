@@ -73,6 +73,7 @@ function wordOr(word: string, otherwise: string): string {
 export function gpuMistakes(env: GpuSettings): { variable: string; message: string }[] {
   const isClaimed = env.GPU_CLAIM_TEMPLATE !== "";
   const isNamed = [env.GPU_RESOURCE_NAME, env.GPU_GAME_RESOURCE_NAME, env.GPU_STREAMER_RESOURCE_NAME].some((name) => name !== "");
+  const isGameGiven = env.GPU_GAME_COUNT > 0 && wordOr(env.GPU_GAME_RESOURCE_NAME, env.GPU_RESOURCE_NAME) !== "";
   const own = (["GAME", "STREAMER"] as const).filter((container) => env[`GPU_${container}_RESOURCE_NAME`] !== "");
   const mistakes = [
     ...own.map((container) => ({
@@ -83,8 +84,8 @@ export function gpuMistakes(env: GpuSettings): { variable: string; message: stri
       isWrong: isClaimed, variable: `GPU_${container}_RESOURCE_NAME`, message: "has no effect with GPU_CLAIM_TEMPLATE: leave one of them empty",
     })),
     {
-      isWrong: !isClaimed && isNamed && env.GPU_GAME_COUNT === 0 && (env.GPU_STREAMER_COUNT === 0 || env.GPU_RUNTIME_CLASS === ""), variable: "GPU_GAME_COUNT",
-      message: "is 0, so that games do not reach the GPU: set it to 1 or more, or GPU_STREAMER_COUNT with a GPU_RUNTIME_CLASS, or leave GPU_RESOURCE_NAME empty to render in software",
+      isWrong: !isClaimed && isNamed && !isGameGiven && (env.GPU_STREAMER_COUNT === 0 || env.GPU_RUNTIME_CLASS === ""), variable: "GPU_GAME_COUNT",
+      message: "or the game's resource is none, so that games do not reach the GPU: set both, or GPU_STREAMER_COUNT with a GPU_RUNTIME_CLASS, or leave GPU_RESOURCE_NAME empty to render in software",
     },
     { isWrong: !isClaimed && env.GPU_SLOTS_PER_NODE !== 0, variable: "GPU_SLOTS_PER_NODE", message: "counts with GPU_CLAIM_TEMPLATE alone: without it, slots follow from what the node offers" },
     {

@@ -1,9 +1,11 @@
-import { readdir } from "node:fs/promises";
+import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "chai";
 import { nodeAgentLabel } from "#contracts/crd/names.ts";
 import { chartFolder, environmentOf, lint, render, renderingError, values, type Manifest, type PodSpec } from "#test/support/chart/helmTemplate.ts";
+import { guideBlocks } from "#test/support/fixtures/guides.ts";
 import { repositoryRoot } from "#test/support/processes/programs.ts";
+import { temporaryFolder } from "#test/support/processes/temporaryFolder.ts";
 
 const ciNames = ["bundled", "external", "full"];
 
@@ -93,6 +95,7 @@ describe("the chart", () => {
     ["a resource of which nothing is taken", "gpu.streamer.resourceName=a.example/gpu", "set gpu.streamer.count to 1"],
     ["a GPU that no container takes", "gpu.game.count=0", "gpu.resourceName empty"],
     ["a GPU that games do not reach", "gpu.game.count=0,gpu.streamer.count=1", "gpu.runtimeClassName"],
+    ["a resource for the streamer alone", "gpu.resourceName=,gpu.streamer.resourceName=a.example/gpu,gpu.streamer.count=1", "gpu.runtimeClassName"],
     ["root's group", "gpu.groups={0}", "/gpu/groups/0"],
   ];
   for (const [what, set, message] of wrongGpus) {
@@ -181,6 +184,23 @@ describe("the chart", () => {
     const off = await render(...values("external"), "--set", "networkPolicies.enabled=false");
     expect(testsOf(off)).to.deep.equal(["Pod joypod-node-test"]);
     expect(off.filter(({ kind }) => kind === "NetworkPolicy")).to.be.empty;
+  });
+
+  guideBlocks("gpu").filter(({ language, text }) => language === "yaml" && /^gpu:/m.test(text)).forEach(({ purpose, text }, index) => {
+    const names = /^ +(?:resourceName|claim): (\S+)/m.exec(text)?.[1] ?? "nvidia.com/gpu";
+    it(`takes block ${index + 1} of docs/gpu.md's values, for ${purpose === "" ? names : purpose}`, async () => {
+      const file = join(temporaryFolder("gpu-values"), "values.yaml");
+      await writeFile(file, text);
+      const told = environmentOf(await render(...values("external"), "--values", file, "--kube-version", "1.34.0"), "operator");
+      expect([told.GPU_RESOURCE_NAME, told.GPU_CLAIM_TEMPLATE]).to.include(names);
+    });
+  });
+
+  it("takes the display that a value forces", async () => {
+    for (const display of ["auto", "xvfb", "xwayland"]) {
+      const told = environmentOf(await render(...values("external"), "--set", `gpu.display=${display}`), "operator");
+      expect(told.DISPLAY_SERVER).to.equal(display);
+    }
   });
 
   it("tells the test of game nodes of session pods what the operator is told", async () => {
