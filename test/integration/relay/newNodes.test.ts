@@ -1,0 +1,49 @@
+import { expect } from "chai";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { OperatorFixture } from "../../support/fixtures/operatorFixture.ts";
+import { TestNetwork } from "../../support/network/namespaces.ts";
+import { TurnClient } from "../../support/network/turnClient.ts";
+import { relayPorts, TurnRelay } from "../../support/network/turnRelay.ts";
+
+/** Within this time a new game node is to be reached, by the operator's clock. */
+const newNodeSeconds = 60;
+const newAddress = "192.0.2.77";
+
+describe("the relay and a game node that is new", function () {
+  this.timeout(60_000);
+  let network: TestNetwork;
+  let relay: TurnRelay;
+  let fixture: OperatorFixture;
+  let client: TurnClient;
+
+  before(async () => {
+    network = await TestNetwork.create();
+    relay = await TurnRelay.start({ host: network.relay, peerPorts: "20000-20009" });
+    fixture = await OperatorFixture.start({ environment: { RELAY_CONTROL: `${relay.address}:${relayPorts.control}`, TURN_SECRET: relay.secret } });
+    await fixture.startOperator();
+    client = await TurnClient.open({ address: relay.address, port: relayPorts.plain }, relay.login());
+    await client.allocate();
+  });
+  after(async () => {
+    client.close();
+    await fixture.clear();
+    await relay.stop();
+    await network.remove();
+  });
+
+  it("let players reach it within a minute, and no longer once it is gone", async () => {
+    await eventually(() => relay.isReady(), { what: "the first list" });
+    expect(await client.permit(newAddress)).to.equal(403);
+    const name = `${fixture.namespace}-new`;
+    await fixture.addNode(name);
+    await fixture.nodes.mergePatchStatus({ name }, { status: { addresses: [{ type: "InternalIP", address: newAddress }] } });
+    await eventually(() => fixture.gameNodes.find({ name }), { what: "the new GameNode" });
+    await fixture.pass(newNodeSeconds * 1000);
+    await eventually(async () => await client.permit(newAddress) === "permitted", { what: "a way to the new node" });
+
+    await fixture.nodes.mergePatch({ name }, { metadata: { labels: { fixture: "none" } } });
+    await eventually(async () => await fixture.gameNodes.find({ name }) === undefined, { what: "the end of the GameNode" });
+    await fixture.pass(newNodeSeconds * 1000);
+    await eventually(async () => await client.permit(newAddress) === 403, { what: "no way to the former node" });
+  });
+});
