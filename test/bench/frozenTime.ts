@@ -4,37 +4,53 @@ import { openBottleneck } from "#test/support/session/bottleneck.ts";
 import { buildGame, prepareSessionImages, type SessionImages } from "#test/support/session/containers.ts";
 import { startSessionPair } from "#test/support/session/sessionPair.ts";
 import { launchBrowser, openViewer } from "#test/support/session/viewer.ts";
-import { atLeastRow, type BenchRow } from "./row.ts";
+import { atLeastRow, belowRow, median, shareRow, type BenchRow } from "./row.ts";
 import { watch } from "./watch.ts";
 
 const rounds = Number(process.env["ROUNDS"] ?? 2);
 const [wideKbps, narrowKbps] = [10_000, 1_500];
 const pathMs = 20;
 const lossShare = 0.02;
+/** By then most of the bitrate is to be back. */
+const recoveryMs = 5_000;
 /** Without these the streamer gets no reports and is asked for nothing again: it sends at a fixed bitrate, as its encoder makes it. */
 const withoutRepair = ["transport-wide-cc", "transport-cc", "^a=rtcp-fb:\\d+ nack$"];
 
+/** What was seen over one path. */
+interface Seen {
+  /** Over the changes of the path, and with the loss after them. */
+  frozenMs: { changes: number; all: number };
+  /** What was sent before the changes, and five seconds after the path was wide again. */
+  kbps: { before: number; after: number };
+}
+
 /**
  * P7: how long the picture stands still, as the browser counts it, over a path of 10, then 1.5, then 10 Mbit/s and then 2 % loss; against the
- * same streamer at a fixed bitrate and without retransmissions. In turns, summed up over the rounds.
+ * same streamer at a fixed bitrate and without retransmissions. In turns, summed up over the rounds. And ours by itself: how long it stands still
+ * over the changes of one path, and how much of its bitrate is back soon.
  */
-export async function measureFrozenTime(): Promise<BenchRow> {
+export async function measureFrozenTime(): Promise<BenchRow[]> {
   const images = await prepareSessionImages();
   const archive = await buildGame("testcard", images.game);
   const browser = await launchBrowser();
-  let [ours, peers] = [0, 0];
+  const [ours, peers]: [Seen[], Seen[]] = [[], []];
   try {
     for (let round = 0; round < rounds; round++) {
-      ours += await frozenMs(browser, images, archive, []);
-      peers += await frozenMs(browser, images, archive, withoutRepair);
+      ours.push(await seenOver(browser, images, archive, []));
+      peers.push(await seenOver(browser, images, archive, withoutRepair));
     }
   } finally {
     await browser.close();
   }
-  return atLeastRow("P7 frozen over 10 → 1.5 → 10 Mbit/s and 2 % loss, fixed bitrate without NACK", ours, peers, 5);
+  const inAll = (seen: readonly Seen[]): number => seen.reduce((sum, { frozenMs }) => sum + frozenMs.all, 0);
+  return [
+    atLeastRow("P7 frozen over 10 → 1.5 → 10 Mbit/s and 2 % loss, fixed bitrate without NACK", inAll(ours), inAll(peers), 5),
+    belowRow("P7 frozen over 10 → 1.5 → 10 Mbit/s, ms", median(ours.map(({ frozenMs }) => frozenMs.changes)), 300),
+    shareRow("P7 kbit/s 5 s after the path is wide again, of before", median(ours.map(({ kbps }) => kbps.after)), median(ours.map(({ kbps }) => kbps.before)), 0.8),
+  ];
 }
 
-async function frozenMs(browser: Browser, images: SessionImages, archive: string, without: readonly string[]): Promise<number> {
+async function seenOver(browser: Browser, images: SessionImages, archive: string, without: readonly string[]): Promise<Seen> {
   const pair = await startSessionPair({
     images, game: { archive, launcher: "testcard.sh" }, gameEnv: { TESTCARD_NOISE: "300" }, streamerEnv: { START_KBPS: "6000", MAX_KBPS: "6000" },
   });
@@ -45,16 +61,20 @@ async function frozenMs(browser: Browser, images: SessionImages, archive: string
     await watch(viewer, { without });
     await delay(4_000); // The decoder and the rate settle, as they have in a session that is played.
     const frozenSeconds = async () => (await viewer.stats()).video?.totalFreezesDuration ?? 0;
-    const before = await frozenSeconds();
+    const sentKbps = async () => Math.round((await pair.status()).kbps);
+    const [before, kbpsBefore] = [await frozenSeconds(), await sentKbps()];
     path.limit(narrowKbps, pathMs);
     await delay(8_000);
     path.limit(wideKbps, pathMs);
-    await delay(6_000);
+    await delay(recoveryMs);
+    const kbps = { before: kbpsBefore, after: await sentKbps() };
+    await delay(1_000);
+    const changed = await frozenSeconds();
     path.lose(lossShare);
     await delay(8_000);
     path.lose(0);
     await delay(3_000); // A freeze counts when it has ended.
-    return (await frozenSeconds() - before) * 1_000;
+    return { frozenMs: { changes: (changed - before) * 1_000, all: (await frozenSeconds() - before) * 1_000 }, kbps };
   } finally {
     await viewer.close();
     path.close();

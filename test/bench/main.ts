@@ -66,12 +66,12 @@ async function measureAll(): Promise<void> {
   if (isWanted("A5")) rows.push(...await measureCatalogPages());
   rows.push(...await measureScale(isWanted));
   if (["launch", "stops", "P4", "streams", "P5", "P6"].some(isWanted)) await measurePlatform();
-  if (isWanted("P7")) rows.push(await measureFrozenTime());
+  if (isWanted("P7")) rows.push(...await measureFrozenTime());
   if (isWanted("P9")) rows.push(await measureFrameCpu());
   if (isWanted("P10")) rows.push(...await measureSharedMachine());
   if (isWanted("P11")) rows.push(...await measureSound());
   if (isLong && isWanted("R5")) rows.push(...await measureStopsInOutages());
-  if (isWanted("P8")) rows.push(belowRow("input to photon p50, added by TURN/TCP", (await measureRelayedPhoton()).addedMs, 10));
+  if (isWanted("P8")) rows.push(belowRow("P8 input to photon p50, added by TURN/TCP", (await measureRelayedPhoton()).addedMs, 10));
   if (isWanted("spool")) rows.push(await measureSpooling());
   if (isWanted("copy")) {
     const { agentSeconds, peerSeconds } = await measureNodeCopy({ rounds: 3 });
