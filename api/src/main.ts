@@ -24,7 +24,7 @@ const background = createBackground(deps);
 const storeWatch = createStoreWatch(deps);
 showLeader(deps.metrics.registry, "api", () => background.isLeader);
 const server = createHttpServer(createApp(deps, pages).callback(), config, logger);
-// The kubelet asks here. No store has a say: while one is away it is this process that tells callers so, and not a Service without endpoints.
+// The kubelet asks here. No store has a say: while one is unavailable it is this process that tells callers so, and not a Service without endpoints.
 const health = new HealthServer({ registry: deps.metrics.registry, unreadyBecause: () => unreadyBecause(server, deps.lifecycle) });
 
 async function start(): Promise<void> {

@@ -39,7 +39,7 @@ export const limits = {
   saveSlotsPerGame: 3,
   idempotency: {
     keyMaxLength: 255,
-    /** How long an answer is kept for those who ask again. */
+    /** How long a response is kept for those who ask again. */
     keptSeconds: 24 * 3600,
     /** After this a request that has not answered was lost with its process. Longer than any request takes. */
     leaseSeconds: 60,
@@ -142,7 +142,7 @@ export const limits = {
     entries: 200_000,
     pathBytes: 1024,
     componentBytes: 255,
-    /** Unpacked to packed bytes, judged once more than `ratioFreeBytes` are unpacked. */
+    /** Unpacked to packed bytes, checked once more than `ratioFreeBytes` are unpacked. */
     ratio: 200,
     ratioFreeBytes: 64 * 2 ** 20,
   },

@@ -19,7 +19,7 @@ export interface ListPage<T extends KubeObject> {
  */
 export function decodeObject<T extends KubeObject>(type: ResourceType<T>, value: unknown): Stored<T> {
   if (!isRecord(value) || !isRecord(value.metadata) || typeof value.metadata.name !== "string") {
-    throw new KubeError({ reason: "MalformedResponse", message: `The API server's answer is no ${type.kind}.` });
+    throw new KubeError({ reason: "MalformedResponse", message: `The API server's response is no ${type.kind}.` });
   }
   const { managedFields, ...metadata } = value.metadata;
   const whole = Object.assign(value, { apiVersion: strings.share(apiVersionOf(type)), kind: type.kind, metadata });
@@ -38,7 +38,7 @@ export function decodeList<T extends KubeObject>(
   type: ResourceType<T>, value: unknown, onRejected?: (error: unknown) => void,
 ): ListPage<T> {
   if (!isRecord(value) || !isRecord(value.metadata) || typeof value.metadata.resourceVersion !== "string") {
-    throw new KubeError({ reason: "MalformedResponse", message: `The API server's answer is no list of ${type.kind}.` });
+    throw new KubeError({ reason: "MalformedResponse", message: `The API server's response is no list of ${type.kind}.` });
   }
   const { resourceVersion, continue: next } = value.metadata;
   const items: Stored<T>[] = [];

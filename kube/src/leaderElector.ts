@@ -38,7 +38,7 @@ interface RequestCall {
 const requestsWithinDeadline = 3;
 
 /**
- * Elects one of several processes by a Lease. Another's lease is judged by how long its content has not changed on
+ * Elects one of several processes by a Lease. Whether another's lease has ended is decided by how long its content has not changed on
  * the local clock, so clocks may differ; every write is bound to the version that was read.
  */
 export class LeaderElector {

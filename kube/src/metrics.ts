@@ -29,8 +29,8 @@ export class KubeMetrics {
 
   constructor(registry: Registry) {
     const registers = [registry];
-    this.#requests = new Counter({ name: "joypod_kube_client_requests_total", help: "Requests sent to the API server; code is empty when no answer came.", labelNames: ["method", "resource", "code"], registers });
-    this.#requestSeconds = new Histogram({ name: "joypod_kube_client_request_seconds", help: "Time to the answer's headers.", labelNames: ["method"], buckets: seconds, registers });
+    this.#requests = new Counter({ name: "joypod_kube_client_requests_total", help: "Requests sent to the API server; code is empty when no response came.", labelNames: ["method", "resource", "code"], registers });
+    this.#requestSeconds = new Histogram({ name: "joypod_kube_client_request_seconds", help: "Time to the response's headers.", labelNames: ["method"], buckets: seconds, registers });
     this.#depth = new Gauge({ name: "joypod_kube_workqueue_depth", help: "Keys waiting for a worker.", labelNames: ["controller"], registers });
     this.#waitSeconds = new Histogram({ name: "joypod_kube_workqueue_wait_seconds", help: "Time a key waited for a worker.", labelNames: ["controller"], buckets: seconds, registers });
     this.#retries = new Counter({ name: "joypod_kube_workqueue_retries_total", help: "Keys put back after a failure.", labelNames: ["controller"], registers });

@@ -33,7 +33,7 @@ export function transportError(error: unknown, what: string, signal: AbortSignal
   if (signal?.aborted) return signal.reason;
   const isTimeout = error instanceof DeadlineExceeded || (error instanceof Error && /Timeout/.test(error.name));
   const detail = error instanceof Error ? error.message || error.name : String(error);
-  return new KubeError({ reason: isTimeout ? "Timeout" : "Unreachable", message: `${what} got no answer: ${detail}`, cause: error });
+  return new KubeError({ reason: isTimeout ? "Timeout" : "Unreachable", message: `${what} got no response: ${detail}`, cause: error });
 }
 
 function parseStatus(text: string): unknown {

@@ -71,7 +71,7 @@ export class KubeTransport {
     return new KubeTransport(config, options);
   }
 
-  /** Milliseconds by which this machine's clock is at least ahead of the API server's, or behind it when negative, by the last answer; undefined before the first. */
+  /** Milliseconds by which this machine's clock is at least ahead of the API server's, or behind it when negative, by the last response; undefined before the first. */
   get clockOffsetMs(): number | undefined {
     return this.#clockOffsetMs;
   }
@@ -142,7 +142,7 @@ export class KubeTransport {
         try {
           return text === "" ? undefined : JSON.parse(text) as unknown;
         } catch (cause) {
-          throw new KubeError({ reason: "MalformedResponse", message: `${what}: the answer is no JSON.`, cause });
+          throw new KubeError({ reason: "MalformedResponse", message: `${what}: the response is no JSON.`, cause });
         }
       });
     } catch (error) {

@@ -23,7 +23,7 @@ function laterOf(renewed: string | undefined, reported: string | undefined): str
   return [renewed, reported].flatMap((time) => time ?? []).toSorted((a, b) => Date.parse(a) - Date.parse(b)).at(-1);
 }
 
-/** The conditions that are well when they are true; the others tell a fault by being true. */
+/** The conditions that are healthy when they are true; the others tell a fault by being true. */
 const good: ReadonlySet<string> = new Set(["Ready", "StoreReachable", "Reachable", "Filled", ...gameNodeChecks]);
 
 function troubleOf({ status }: GameNode): string | undefined {

@@ -33,7 +33,7 @@ export function createOperatorMetrics(registry: Registry): OperatorMetrics {
   });
   const steps = new Histogram({
     name: "joypod_launch_stage_seconds",
-    help: "Time that launches were in a stage.",
+    help: "Time that launches were in a step.",
     labelNames: ["stage"],
     buckets: [0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 8, 13, 20, 30, 60, 120, 300],
     registers: [registry],
@@ -41,7 +41,7 @@ export function createOperatorMetrics(registry: Registry): OperatorMetrics {
   for (const step of clusterLaunchSteps) steps.zero({ stage: step });
   const failedLaunches = new Counter({
     name: "joypod_launches_failed_total",
-    help: "Sessions that failed before they were ready, by the stage of the launch and the reason.",
+    help: "Sessions that failed before they were ready, by the step of the launch and the reason.",
     labelNames: ["stage", "reason"],
     registers: [registry],
   });

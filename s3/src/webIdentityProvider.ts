@@ -35,7 +35,7 @@ const retryMs = 5_000;
 
 /**
  * Temporary keys for the object store's client: by AssumeRoleWithWebIdentity, with the token that is in the file at that moment. They are
- * renewed before they end; while that fails the old ones go on. Callers that come meanwhile wait for one and the same answer.
+ * renewed before they end; while that fails the old ones go on. Callers that come meanwhile wait for one and the same response.
  * The class that it extends asks AWS' own token service alone, puts the token into an address, and does not say what it is refused for.
  */
 export class WebIdentityProvider extends IamAwsProvider {
@@ -95,7 +95,7 @@ function refuse(status: number, text: string): never {
   throw new WebIdentityError("Refused", `The token service answered ${code.slice(0, 64)}.`, undefined, code);
 }
 
-/** The answers are flat, and their values hold no markup. */
+/** The responses are flat, and their values hold no markup. */
 function valueOf(xml: string, name: string): string | undefined {
   return new RegExp(`<${name}>([^<]+)</${name}>`).exec(xml)?.[1];
 }

@@ -1,5 +1,5 @@
 /**
- * Times the upload of an archive through the API, which hashes, unpacks and judges it on the way, against a PUT of the same
+ * Times the upload of an archive through the API, which hashes, unpacks and checks it on the way, against a PUT of the same
  * bytes straight to the object store, and looks at the API's memory meanwhile. `node test/bench/uploadArchive.ts [--rounds N]`.
  */
 import { parseArgs } from "node:util";

@@ -11,7 +11,7 @@ export async function findIdentityUsers(
   transaction: Queryable, { issuer, subject, email }: Identity & { email: string | undefined },
 ): Promise<Pick<IdentityContext, "owner" | "userWithSameEmail">> {
   const { rows } = await transaction.query<{ id: string; isDisabled: boolean; isEmailVerified: boolean; isOwner: boolean }>({
-    name: "identity.standing",
+    name: "identity.context",
     text: `SELECT u.id, u.disabled_at IS NOT NULL AS "isDisabled", u.email_verified_at IS NOT NULL AS "isEmailVerified", true AS "isOwner"
            FROM identities i JOIN users u ON u.id = i.user_id WHERE i.issuer = $1 AND i.subject = $2
            UNION ALL

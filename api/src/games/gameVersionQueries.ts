@@ -23,7 +23,7 @@ export interface CheckedGame {
 /** Locks the game, with the lock that launches share, and returns its revision; undefined when it is not what the archive was checked for any more. */
 export async function lockCheckedGame(transaction: Queryable, { id, launcher, engineDir }: CheckedGame): Promise<number | undefined> {
   const { rows } = await transaction.query<{ revision: number }>({
-    name: "lock-judged-game",
+    name: "lock-checked-game",
     text: "SELECT revision FROM games WHERE id = $1 AND deleted_at IS NULL AND launcher = $2 AND engine_dir = $3 FOR UPDATE",
     values: [id, launcher, engineDir],
   });

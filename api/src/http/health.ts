@@ -32,7 +32,7 @@ export interface ReadinessOptions {
   keptMs: number;
 }
 
-const HealthResponse = z.object({ status: z.literal("ok") }).meta({ id: "Health", description: "All is well." });
+const HealthResponse = z.object({ status: z.literal("ok") }).meta({ id: "Health", description: "The service is healthy." });
 
 const ReadyResponse = HealthResponse.extend({
   warnings: z.array(z.string()).optional().meta({ description: "What does not work, in sentences, although requests are served." }),

@@ -117,7 +117,7 @@ const remove = route({
 
 const download = route({
   method: "GET", path: `${slotPath}/versions/:versionId/archive`, name: "downloadSave", summary: "Download a version of a save", limits, innerLimits: ["saveTransfers"],
-  params: SaveVersionParams, description: "The archive's files are those of the game's save directory. All of it is read and checked before the answer begins.",
+  params: SaveVersionParams, description: "The archive's files are those of the game's save directory. All of it is read and checked before the response begins.",
   responses: { 200: media(["application/gzip"], "The save's archive.", { headers: ["Content-Disposition", "Repr-Digest"] }) }, errors: ["unreadable_save"],
   handle: async ({ ctx, deps, user, params: { slug, slotId, versionId } }) => {
     await applyRateLimits(ctx, ["saveTransfers"], user.id);

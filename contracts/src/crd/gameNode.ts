@@ -44,7 +44,7 @@ export const GameNodeStatus = z.strictObject({
   capacity: z.strictObject({
     slots: z.int().min(0).describe("Sessions that fit: what the node offers of the GPU resource by what one session takes, or the configured slots."),
     used: z.int().min(0).describe("Slots of the sessions that are placed and not finished, as it was some seconds ago at most."),
-    schedulable: z.boolean().describe("Node and agent are well, the node is not cordoned, and its checks hold."),
+    schedulable: z.boolean().describe("Node and agent are healthy, the node is not cordoned, and its checks hold."),
     unschedulable: z.strictObject({
       reason: z.string().max(128).describe("Of condition Ready, Draining, or the check that failed."),
       message,
@@ -93,7 +93,7 @@ export const gameNodeKind: Kind = {
     { name: "Slots", type: "integer", jsonPath: ".status.capacity.slots", description: "Sessions that fit." },
     { name: "Used", type: "integer", jsonPath: ".status.capacity.used", description: "Sessions placed." },
     { name: "Schedulable", type: "boolean", jsonPath: ".status.capacity.schedulable", description: "Takes new sessions." },
-    { name: "Ready", type: "string", jsonPath: ".status.conditions[?(@.type==\"Ready\")].status", description: "Node and agent are well." },
+    { name: "Ready", type: "string", jsonPath: ".status.conditions[?(@.type==\"Ready\")].status", description: "Node and agent are healthy." },
     { name: "Draining", type: "string", jsonPath: ".status.conditions[?(@.type==\"Draining\")].status", description: "No game node any more, with sessions or saves left." },
     { name: "Filled", type: "string", jsonPath: ".status.conditions[?(@.type==\"Filled\")].status", description: "False while a new node gets its pinned games.", priority: 1 },
     { name: "GpuNotShared", type: "string", jsonPath: ".status.conditions[?(@.type==\"GpuNotShared\")].reason", description: "Whether both containers of a session reach the GPU, or what keeps one from it.", priority: 1 },

@@ -9,7 +9,7 @@ export const AuthSession = z.object({
     email: z.string().meta({ examples: ["ada@example.org"] }),
     image: z.string().meta({ description: "Address of a picture, or empty.", examples: [""] }),
   }),
-  expires: isoMoment.meta({ description: "When the cookie set by this answer expires." }),
+  expires: isoMoment.meta({ description: "When the cookie set by this response expires." }),
 }).meta({ id: "AuthSession", description: "Who is signed in." });
 export type AuthSession = z.infer<typeof AuthSession>;
 
@@ -55,7 +55,7 @@ export type SignInMethodsResponse = z.infer<typeof SignInMethodsResponse>;
 const formFields = {
   csrfToken: z.string().optional().catch(undefined).meta({ description: "From `GET /api/auth/csrf`." }),
   callbackUrl: z.string().optional().catch(undefined).meta({ description: "Where to go afterwards; an address of another site counts as the home page." }),
-  /** `"true"` asks for JSON answers instead of redirects. */
+  /** `"true"` asks for JSON responses instead of redirects. */
   json: z.union([z.string(), z.boolean()]).optional().catch(undefined).meta({ description: '`"true"` asks for `{url}` instead of a redirect.' }),
 };
 export const SignOutForm = z.object(formFields).meta({ id: "SignOutForm", description: "Other fields are ignored." });

@@ -83,7 +83,7 @@ export type StopResponse = z.infer<typeof StopResponse>;
 
 /** Answer 202 of a stop whose end takes longer than the server waits: ask again, or poll the status. */
 export const StopPendingResponse = z.object({ status: z.literal("stopping") })
-  .meta({ id: "StoppingSession", description: "The end takes longer than this answer waits: ask again, or poll the status." });
+  .meta({ id: "StoppingSession", description: "The end takes longer than this response waits: ask again, or poll the status." });
 export type StopPendingResponse = z.infer<typeof StopPendingResponse>;
 
 export const GameSessionsResponse = z.object({

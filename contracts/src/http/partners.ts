@@ -110,7 +110,7 @@ export const PartnerGamesResponse = z.object({ games: z.array(PartnerGameListIte
   .meta({ id: "PartnerGames", description: "All games of the partner." });
 export type PartnerGamesResponse = z.infer<typeof PartnerGamesResponse>;
 
-/** Detail of a partner's game; also the answer of PATCH. */
+/** Detail of a partner's game; also the response of PATCH. */
 export const PartnerGameDetail = z.object({
   id,
   slug: slugText,

@@ -35,7 +35,7 @@ export const slug = z.string().min(2).max(63).regex(/^[a-z0-9](?:[a-z0-9-]*[a-z0
   .meta({ description: "The game's name in addresses.", examples: ["moonlight-drift"] });
 
 /** An id as a client sends it back to us; whether it exists is for the database to say. */
-export const opaqueId = requiredLine(64).meta({ description: "An id as an earlier answer gave it.", examples: ["gs-7k2m9q4x1v8c"] });
+export const opaqueId = requiredLine(64).meta({ description: "An id as an earlier response gave it.", examples: ["gs-7k2m9q4x1v8c"] });
 
 /** An address that pages may load: https only, no credentials. */
 export const httpsUrl = line(limits.partner.urlMaxLength).refine(isHttpsUrl, "must be an https address without credentials")

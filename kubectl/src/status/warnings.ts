@@ -11,7 +11,7 @@ import { readyOf } from "./workloadReadiness.ts";
 /** A stop that takes longer than this waits for something: the operator itself gives a silent node 45 s. */
 const slowStopSeconds = 90;
 
-/** Returns what an admin should look at, in sentences that say what it is about and what to type; none when all is well. */
+/** Returns what an admin should look at, in sentences that say what it is about and what to type; none when everything is healthy. */
 export function warningsOf(observed: Observed, now: Date): string[] {
   return [
     ...componentWarnings(observed),

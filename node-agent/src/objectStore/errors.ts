@@ -12,7 +12,7 @@ export class ObjectStoreError extends Error {
   }
 }
 
-/** Returns whether the error means that the object store could not be reached or is not well. */
+/** Returns whether the error means that the object store could not be reached or is not healthy. */
 export function isObjectStoreUnreachable(error: unknown): boolean {
   return error instanceof ObjectStoreError && error.failure === "Unreachable";
 }

@@ -101,7 +101,7 @@ function showSingleSessions({ launchSteps, registry }: ClusterFiguresDeps, unfin
     },
   });
   new Gauge({
-    name: "joypod_session_launch_stage_seconds", help: "Time that the launch of a session which has not ended took in each stage.", labelNames: ["session", "stage"], registers: [registry],
+    name: "joypod_session_launch_stage_seconds", help: "Time that the launch of a session which has not ended took in each step.", labelNames: ["session", "stage"], registers: [registry],
     collect() {
       this.reset();
       for (const session of shown()) {

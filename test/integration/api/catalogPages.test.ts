@@ -30,7 +30,7 @@ describe("pages of a large catalogue", function () {
     pool = new pg.Pool({ connectionString: database.url, max: 2 });
     pool.on("error", () => undefined); // The database is dropped under what has not closed yet.
     await addManyGames(pool, games);
-    // Many, of which the newest games, that a search is judged by first, have none.
+    // Many, of which the newest games, that a search looks at first, have none.
     await pool.query("UPDATE games SET created_at = created_at - interval '20 years' WHERE search_text LIKE '%the%'");
     const { rows } = await pool.query<Row>(`SELECT slug, title, developer, tags, popularity, created_at AS "createdAt" FROM games ORDER BY title_key, id`);
     all = rows;

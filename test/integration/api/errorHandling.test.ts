@@ -89,7 +89,7 @@ describe("the API withholds internal details", function () {
     return [...responses].filter(([name, { status }]) => status !== healthy[name]).map(([name]) => name);
   }
 
-  /** Answers during a fault, all of them fit to be seen by anybody; afterwards all is as before. */
+  /** Responses during a fault, all of them fit to be seen by anybody; afterwards all is as before. */
   async function during(begin: () => Promise<unknown>, end: () => Promise<unknown>, send = sendInOrder): Promise<NamedResponses> {
     const requests = await everyRequest(api);
     await begin();

@@ -97,7 +97,7 @@ describe("a session that is played", function () {
         streamer.stop();
         await end();
       }
-      await eventually(async () => (await player.get(`/api/game/session-status?sessionId=${id}`)).json<GameSessionStatusResponse>().gameTitle === game.title, { what: "the database's answer" });
+      await eventually(async () => (await player.get(`/api/game/session-status?sessionId=${id}`)).json<GameSessionStatusResponse>().gameTitle === game.title, { what: "the database's response" });
     });
   }
 

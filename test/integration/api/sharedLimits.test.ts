@@ -95,7 +95,7 @@ describe("limits shared by clients", function () {
     try {
       const held = await Promise.all([1, 2, 3].map(() => RawClient.connect(api.url)));
       for (const client of held) client.write("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
-      await eventually(() => held.every(({ received }) => received.includes("200 OK")), { what: "three answers" });
+      await eventually(() => held.every(({ received }) => received.includes("200 OK")), { what: "three responses" });
       const fourth = await RawClient.connect(api.url);
       fourth.write("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
       expect(await fourth.untilClosed()).to.equal("");

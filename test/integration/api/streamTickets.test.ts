@@ -85,7 +85,7 @@ describe("tickets to streams", function () {
     expectErrorResponse(await api.anonymous().get("/api/stream/ice-servers"), 401, "unauthorized");
   });
 
-  it("give WHEP players the relays in Link headers, of the answer and of OPTIONS with a ticket", async () => {
+  it("give WHEP players the relays in Link headers, of the response and of OPTIONS with a ticket", async () => {
     const response = await offer(owner);
     const { ticket } = (await api.as(owner).post("/api/game/stream-ticket", { sessionId: id })).json<StreamTicketResponse>();
     const options = await api.anonymous().request("OPTIONS", `/api/stream/${id}`, { headers: { authorization: `Bearer ${ticket}` } });

@@ -98,7 +98,7 @@ describe("GameNode controller", function () {
     await gameNode(({ status }) => status?.capacity?.schedulable === true, "a schedulable node");
     await fixture.nodes.mergePatch({ name }, { spec: { unschedulable: true } });
     const cordoned = await gameNode(({ status }) => status?.capacity?.schedulable === false, "a cordoned node");
-    expect(readyReason(cordoned), "cordoned, but well").to.equal("NodeAndAgentWell");
+    expect(readyReason(cordoned), "cordoned, but healthy").to.equal("NodeAndAgentWell");
   });
 
   it("counts sessions, with bounded rate of writes", async () => {
@@ -141,7 +141,7 @@ describe("GameNode controller", function () {
     await fixture.components.report(name, {}, [noexec]);
     const refusing = await gameNode(({ status }) => status?.capacity?.schedulable === false, "an unschedulable node");
     expect(refusing.status?.capacity?.unschedulable).to.deep.equal({ reason: "MountedNoexec", message: noexec.message });
-    expect(readyReason(refusing), "well, but unfit").to.equal("NodeAndAgentWell");
+    expect(readyReason(refusing), "healthy, but unfit").to.equal("NodeAndAgentWell");
     const { metadata } = await fixture.launch();
     const waiting = await fixture.session(metadata.name, ({ status }) => status?.conditions?.some(({ reason }) => reason === "NoGameNodes") === true, "a session without a node");
     expect(waiting.status?.conditions?.find(({ type }) => type === "Scheduled")?.message).to.contain(`${name}: MountedNoexec: ${noexec.message}`);

@@ -46,7 +46,7 @@ describe("sessions that need the internet", function () {
     await eventually(async () => (await probePods()).length === 2, { what: "two probe pods" });
     const { metadata: { name, namespace } } = await fixture.launch(needsInternet);
     await fixture.session(name, ({ status }) => status?.conditions?.some(({ type, status: is }) => type === "SaveRestored" && is === "True") ?? false, "session whose files are ready");
-    expect(await fixture.pods.find({ name, namespace }), "pod before the answer").to.equal(undefined);
+    expect(await fixture.pods.find({ name, namespace }), "pod before the response").to.equal(undefined);
     expect(await metricOf(started)).to.equal(undefined);
     // Whoever plays the kubelet looks at the pods when they change.
     fixture.components.behaviour.probes = enforced;

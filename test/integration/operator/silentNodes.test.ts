@@ -54,7 +54,7 @@ describe("GameSession controller, where kubelet, node agent or object store are 
     fixture.components.behaviour.silentNodes.add(node);
     await fixture.setNodeReady(node, false);
     await eventually(async () => (await fixture.gameNodes.get({ name: node })).status?.capacity?.schedulable === false, { what: "an unschedulable node" });
-    expect(publicStatusOf(await fixture.sessions.get({ name, namespace })), "one witness is not enough").to.equal("running");
+    expect(publicStatusOf(await fixture.sessions.get({ name, namespace })), "one health signal is not enough").to.equal("running");
     await fixture.pass(36_000);
     const finished = await fixture.session(name, isFinished, "finished session");
     expect(finished.status?.failure?.reason).to.equal("NodeLost");
@@ -223,7 +223,7 @@ describe("GameSession controller, where kubelet, node agent or object store are 
   });
 
   const obstacles: [string, (node: string) => void, string][] = [
-    ["the object store is away", () => void (fixture.components.behaviour.isStoreUnavailable = true), "StoreUnreachable"],
+    ["the object store is unavailable", () => void (fixture.components.behaviour.isStoreUnavailable = true), "StoreUnreachable"],
     ["the node agent is silent", (node) => void fixture.components.behaviour.nodesWithoutAgent.add(node), "NodeAgentSilent"],
   ];
   for (const [what, befall, reason] of obstacles) {

@@ -54,7 +54,7 @@ describe("the quality of a stream", function () {
   async function wish(wished: Wish): Promise<Held | undefined> {
     const before = (await heldQualities()).length;
     await viewer.sendRaw(JSON.stringify({ t: "quality", ...wished }));
-    await eventually(async () => (await heldQualities()).length > before, { timeoutMs: 10_000, what: "an answer" });
+    await eventually(async () => (await heldQualities()).length > before, { timeoutMs: 10_000, what: "a response" });
     return (await heldQualities()).at(-1);
   }
 

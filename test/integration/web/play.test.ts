@@ -285,7 +285,7 @@ describe("playing on the page", function () {
 
   it("says when the game could not be stopped, and goes on with it", async () => {
     const id = await play();
-    await page.route("**/api/game/stop", (route) => route.fulfill({ status: 503, json: { error: "unavailable", message: "The database is away." } }));
+    await page.route("**/api/game/stop", (route) => route.fulfill({ status: 503, json: { error: "unavailable", message: "The database is unavailable." } }));
     await game.openControl("Stop");
     await page.getByRole("button", { name: "Save and stop" }).click();
     await page.getByRole("alert").filter({ hasText: "The game goes on, because it could not be stopped. Joypod is not available just now." }).waitFor();

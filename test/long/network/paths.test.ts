@@ -71,7 +71,7 @@ describe("playing over networks", function () {
     expect(await player.path()).to.include({ local: "relay", relayProtocol: "tls" });
   });
 
-  it("goes by the relay for somebody else's WHEP player, by the Link headers of its answer", async () => {
+  it("goes by the relay for somebody else's WHEP player, by the Link headers of its response", async () => {
     await playing.network.dropDirectMedia();
     await enter("beside a WHEP player");
     const id = sessionIdOf(player.page);

@@ -30,7 +30,7 @@ export class CountedTransport extends KubeTransport {
     return this.#isDead;
   }
 
-  /** Requests that wait for their answer, watches aside. */
+  /** Requests that wait for their response, watches aside. */
   get underWay(): number {
     return this.#underWay;
   }

@@ -62,7 +62,7 @@ describe("ObjectCache", () => {
   it("takes an object again that left the selection and came back", () => {
     cache.upsert(aStored({ resourceVersion: "5" }));
     cache.remove(aStored({ resourceVersion: "8" }));
-    expect(cache.upsert(aStored({ resourceVersion: "8" })), "the answer to the write that made it leave").to.equal(undefined);
+    expect(cache.upsert(aStored({ resourceVersion: "8" })), "the response to the write that made it leave").to.equal(undefined);
     expect(cache.upsert(aStored({ resourceVersion: "9" }))).to.equal("added");
   });
 

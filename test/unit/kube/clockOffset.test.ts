@@ -5,8 +5,8 @@ describe("clockOffset", () => {
   const at = (seconds: number): Date => new Date(Date.UTC(2030, 0, 1, 10, 0, 0) + seconds * 1000);
   const cases: [what: string, sent: number, received: number, offsetMs: number][] = [
     ["clocks that agree", 0.4, 0.5, 0],
-    ["an answer within the header's second", 0.9, 1.2, 0],
-    ["an answer that took long", -20, 30, 0],
+    ["a response within the header's second", 0.9, 1.2, 0],
+    ["a response that took long", -20, 30, 0],
     ["a clock that is ahead", 90, 90.1, 89_000],
     ["a clock that is behind", -90, -89.5, -89_500],
   ];

@@ -31,7 +31,7 @@ describe("the check of responses against the document", () => {
     ["a field too few", keepalive({ body: { status: "ok" } }), /expiresAt/],
     ["a field of another type", keepalive({ body: { ...kept, expiresAt: 5 } }), /expiresAt must be string/],
     ["a body that is no JSON", keepalive({ text: "{" }), /the body must be object/],
-    ["another route's refusal", keepalive({ status: 404, body: { error: "no_servers" } }), /must be equal to one of/],
+    ["another route's error response", keepalive({ status: 404, body: { error: "no_servers" } }), /must be equal to one of/],
     ["no Retry-After", keepalive({ status: 429, body: { error: "rate_limited" } }), /Retry-After is missing/],
     ["a page in place of the API", keepalive({ path: "/api/nothing", headers: { "content-type": "text/html" }, text: "<html>" }), /404 not_found/],
     ["no Allow", keepalive({ method: "DELETE", status: 405, body: { error: "method_not_allowed" } }), /no Allow/],

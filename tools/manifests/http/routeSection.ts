@@ -67,7 +67,7 @@ function responseTable({ responses }: Route, operation: Operation): string {
     const response = toResponse(short);
     return `| ${status} | ${bodyWords(response, operation.responses[status]?.content)} | ${headerWords(response)} | ${response.description} |`;
   });
-  return ["| Answer | Body | Headers | Meaning |", "|---|---|---|---|", ...rows].join("\n");
+  return ["| Response | Body | Headers | Meaning |", "|---|---|---|---|", ...rows].join("\n");
 }
 
 function bodyWords({ content }: RouteResponse, described: Record<string, Media> = {}): string {

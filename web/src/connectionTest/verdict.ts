@@ -51,7 +51,7 @@ function blocked({ relay }: TestResult): Verdict {
     : { tone: "bad", sentence: "Games will not play here: this network blocks the way to the game servers, directly and through the relay.", advice };
 }
 
-/** Judged by a codec that every node sends: whether one sends another is not known before. */
+/** Decided by a codec that every node sends: whether one sends another is not known before. */
 function decoding({ decoders }: TestResult): Verdict {
   const best = decoders.find(({ codec }) => softwareCodecs.includes(codec)) ?? decoders[0];
   if (best === undefined) {

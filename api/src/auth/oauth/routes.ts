@@ -53,7 +53,7 @@ const finishSignIn = route({
   path: "/api/auth/callback/:provider",
   name: "finishProviderSignIn",
   summary: "Come back from an external provider",
-  description: "The provider sends the browser here, with its answer in the query. Only the browser that began the sign-in can end it.",
+  description: "The provider sends the browser here, with its response in the query. Only the browser that began the sign-in can end it.",
   limits: ["authPosts"],
   params: ProviderParams,
   responses: { 302: redirect("To the wished page; when refused, to the sign-in page with the reason in `error`.", { optionalHeaders: ["Set-Cookie"] }) },

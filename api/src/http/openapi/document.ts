@@ -40,7 +40,7 @@ export function buildDocument(routes: readonly Route[], config: DocumentConfig):
     components: {
       headers: headerComponents(shared.headers),
       securitySchemes: {
-        session: { type: "apiKey", in: "cookie", name: config.sessionCookie, description: "Set by signing in, renewed by every answer, valid for 30 days. HTTP-only: scripts never see it." },
+        session: { type: "apiKey", in: "cookie", name: config.sessionCookie, description: "Set by signing in, renewed by every response, valid for 30 days. HTTP-only: scripts never see it." },
         streamTicket: { type: "http", scheme: "bearer", description: "A ticket to one session's stream, from `POST /api/game/stream-ticket`: `Authorization: Bearer <ticket>`. Where there is one, no cookie counts." },
         partnerKey: { type: "http", scheme: "bearer", description: "A partner's API key: `Authorization: Bearer <key>`." },
       },

@@ -2,7 +2,7 @@ import { z } from "zod";
 
 /** Every request header that a route can read beyond those of HTTP itself; all are optional. */
 export const requestHeaders = {
-  "If-None-Match": z.string().meta({ description: "`ETag` of the answer that the client has: 304 when it is still the same.", examples: ['W/"VsZ2L6uHqYvrKkHk3WqkQg"'] }),
+  "If-None-Match": z.string().meta({ description: "`ETag` of the response that the client has: 304 when it is still the same.", examples: ['W/"VsZ2L6uHqYvrKkHk3WqkQg"'] }),
   "If-Match": z.string().meta({ description: "`ETag` of the state that the change was made for: 412 when it is another by now.", examples: ['W/"VsZ2L6uHqYvrKkHk3WqkQg"'] }),
   "Idempotency-Key": z.string().min(1).max(257)
     .meta({ description: "A random word of the client's: a repeated request with the same word is answered again and not done again, for 24 hours.", examples: ['"8e03978e-40d5-43dd-bc93-6894a57f9324"'] }),

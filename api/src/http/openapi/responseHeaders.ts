@@ -8,7 +8,7 @@ export const responseHeaders = {
   "API-Version": z.iso.date().meta({ description: "Day of the interface's newest change.", examples: ["2026-11-21"] }),
   "X-Request-Id": z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$/)
     .meta({ description: "Names this request in our logs; the client's own when it sent one of this form.", examples: ["0123456789abcdefghjk"] }),
-  "Cache-Control": z.string().meta({ description: "Who may keep the answer: nobody (`no-store`), the client alone and only to ask again (`private, no-cache`), or everybody for good (`public, max-age=31536000, immutable`).", examples: ["no-store"] }),
+  "Cache-Control": z.string().meta({ description: "Who may keep the response: nobody (`no-store`), the client alone and only to ask again (`private, no-cache`), or everybody for good (`public, max-age=31536000, immutable`).", examples: ["no-store"] }),
   "Retry-After": seconds.meta({ description: "Whole seconds after which it may be tried again." }),
   "RateLimit-Policy": z.string().regex(limitItems("q=\\d+;w=\\d+"))
     .meta({ description: "The limits that this request counts under: name, requests (`q`) and window in seconds (`w`).", examples: ['"partner";q=100;w=60'] }),
@@ -26,7 +26,7 @@ export const responseHeaders = {
     .meta({ description: "SHA-256 of what was stored (RFC 9530).", examples: ["sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:"] }),
   "Content-Disposition": z.string().regex(/^attachment; filename="[\w.-]+"$/).meta({ description: "The name of the file to store the body as.", examples: ['attachment; filename="moonlight-drift-slot1-20261121-180405.tar.gz"'] }),
   "Upload-Limit": z.string().regex(/^max-size=\d+$/).meta({ description: "Largest archive, in bytes.", examples: ["max-size=10737418240"] }),
-  "Idempotency-Replayed": z.literal("true").meta({ description: "This is the stored answer of an earlier request with the same `Idempotency-Key`.", examples: ["true"] }),
+  "Idempotency-Replayed": z.literal("true").meta({ description: "This is the stored response of an earlier request with the same `Idempotency-Key`.", examples: ["true"] }),
 } as const satisfies Record<string, z.ZodType>;
 
 export type HeaderName = keyof typeof responseHeaders;

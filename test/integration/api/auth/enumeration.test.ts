@@ -76,7 +76,7 @@ describe("whether an address has an account", function () {
       report = JSON.stringify(results);
       if (results.every(({ z, apart, mayBeApart }) => Math.abs(z) < 4 && apart < mayBeApart)) return;
     }
-    expect.fail(`Answers take their own time: ${report}`);
+    expect.fail(`Responses take their own time: ${report}`);
   });
 
   it("could be told from the time if no password were checked", async () => {

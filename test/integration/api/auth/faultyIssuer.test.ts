@@ -102,8 +102,8 @@ describe("an issuer that misbehaves", function () {
     ["a token signed with another key", () => ({ sign: (claims) => issuer.sign(claims, { key: generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey }) })],
     ["no ID token", () => ({ sign: () => undefined })],
     ["noise for a token", () => ({ sign: () => "a.b.c" })],
-    ["another issuer's answer", () => ({ iss: "https://evil.test" })],
-    ["an answer in nobody's name", () => ({ iss: null })],
+    ["another issuer's response", () => ({ iss: "https://evil.test" })],
+    ["a response in nobody's name", () => ({ iss: null })],
     ["a profile of somebody else", () => ({ claims: { email: undefined }, userinfo: { sub: "somebody-else", email: "faulty@example.test", email_verified: true } })],
   ];
   for (const [what, misbehaviour] of tokens) {

@@ -11,7 +11,7 @@ describe("Batcher", () => {
     clock = new FakeClock();
     batches = [];
     batcher = new Batcher<string, string>({
-      clock, itemsMax: 3, waitingMax: 4, patienceMs: 1000, tooMany: () => new Error("too many"), isLasting: (error) => error instanceof Error && error.message === "the store is away",
+      clock, itemsMax: 3, waitingMax: 4, patienceMs: 1000, tooMany: () => new Error("too many"), isLasting: (error) => error instanceof Error && error.message === "the store is unavailable",
       work: (items) => {
         const done = Promise.withResolvers<(string | Error)[]>();
         batches.push({ items, end: (results = items.map((item) => `${item} is done`)) => done.resolve(results), fail: (error) => done.reject(error) });
@@ -54,8 +54,8 @@ describe("Batcher", () => {
   it("tells those that wait an error that the next batch would meet, too, and goes on with those that come later", async () => {
     const first = doAll("a");
     const others = doAll("b", "c", "d", "e");
-    batches[0]?.fail(new Error("the store is away"));
-    for (const outcome of [...await first, ...await others]) expect(outcome).to.nested.include({ status: "rejected", "reason.message": "the store is away" });
+    batches[0]?.fail(new Error("the store is unavailable"));
+    for (const outcome of [...await first, ...await others]) expect(outcome).to.nested.include({ status: "rejected", "reason.message": "the store is unavailable" });
     const later = batcher.do("f");
     batches[1]?.end();
     expect(await later).to.equal("f is done");

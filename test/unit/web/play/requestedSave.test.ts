@@ -3,7 +3,7 @@ import type { SavesResponse } from "#contracts/http/saves.ts";
 import { ApiError } from "#web/client/apiError.ts";
 import { saveAndWait, type SaveOutcome } from "#web/play/requestedSave.ts";
 
-/** Answers of the list, one for each time it is read; an Error fails that reading, and the last one stays. */
+/** Responses of the list, one for each time it is read; an Error fails that reading, and the last one stays. */
 type Readings = (readonly string[] | Error)[];
 
 describe("saveAndWait", () => {

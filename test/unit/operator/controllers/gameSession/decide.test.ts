@@ -123,7 +123,7 @@ describe("planFor", () => {
     ["places a session with internet while the network probe is awaited", { spec: internet, internet: "Awaited" }, ["addFinalizer", "assignNode"]],
     ["creates a pod with internet where that is allowed", { spec: internet, status: aPlacedStatus({ conditions: contentReady }), internet: "Allowed" }, ["createPod", "reportReadiness"]],
     ["keeps a game that has the internet when the network probe finds out otherwise", { spec: internet, status: aRunningStatus(), pod: {}, internet: "NotEnforced" }, ["createPod", "reportReadiness"]],
-    ["takes a requested stop before the refusal of the internet", { spec: { ...internet, ...stopped } }, ["finish"]],
+    ["takes a requested stop before it refuses the internet", { spec: { ...internet, ...stopped } }, ["finish"]],
 
     ["stops a session that is asked to stop", { spec: stopped, status: aRunningStatus(), pod: {} }, toEnd],
     ["finishes a session that is asked to stop before it is placed", { spec: stopped }, ["finish"]],
