@@ -29,7 +29,7 @@ test: ready built ## everything: lint, types, generated files, known vulnerabili
 	@node tools/test/run.ts
 
 .PHONY: lint
-lint: ready ## style, types that promise too much, floating promises, import arrows; shell scripts
+lint: ready ## style, types that promise too much, floating promises, retired words, import arrows; shell scripts
 	@npm run --silent lint
 	@tools/test/lintShell.sh
 

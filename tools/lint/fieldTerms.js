@@ -2,8 +2,8 @@ import { basename } from "node:path";
 import { ambiguous, fileNames, unmistakable } from "./retiredTerms.js";
 
 /**
- * Names, doc comments and tests' titles say the field's terms. A name is checked where it is declared, so that the names of libraries
- * pass; `const { answer } = message` declares none.
+ * Names, comments and sentences say the field's terms. A name is checked where it is declared, so that the names of libraries pass;
+ * `const { answer } = message` declares none. A string is a sentence when it has a space.
  */
 export const fieldTerms = {
   meta: {
@@ -68,14 +68,18 @@ export const fieldTerms = {
       }
     }
 
+    function checkSentence(text, node) {
+      if (text.includes(" ")) checkText(text, node);
+    }
+
     return {
       Program() {
         checkFileName(context);
         for (const { type, value, loc } of sourceCode.getAllComments()) {
-          if (type !== "Block" || !value.startsWith("*")) continue;
           const text = value.replaceAll(/\n\s*\* ?/g, " ").replace(/^\*\s*/, "");
           checkText(text, undefined, loc);
-          if (/(^|[.;:]\s+)gives\b(?! (up|way)\b)/i.test(text)) context.report({ loc, messageId: "returns" });
+          const isDocComment = type === "Block" && value.startsWith("*");
+          if (isDocComment && /(^|[.;:]\s+)gives\b(?! (up|way)\b)/i.test(text)) context.report({ loc, messageId: "returns" });
         }
       },
       VariableDeclarator: (node) => checkPattern(node.id, { sources: namesIn(node.init), isSchema: isSchema(node.init) || isValuesOfSchema(node) }),
@@ -88,9 +92,9 @@ export const fieldTerms = {
       "CatchClause > Identifier.param": (id) => checkName(id),
       "TSLiteralType > Literal[value=/^(Well|Doubtful)$/]": (node) =>
         context.report({ node, messageId: "name", data: { name: node.value, say: node.value === "Well" ? "Healthy" : "Unknown" } }),
-      "CallExpression[callee.name=/^(describe|context|it)$/] > :matches(Literal, TemplateLiteral).arguments:first-child"(node) {
-        checkText(node.type === "Literal" ? String(node.value) : node.quasis.map(({ value }) => value.cooked).join("…"), node);
-      },
+      Literal: (node) => typeof node.value === "string" && checkSentence(node.value, node),
+      TemplateLiteral: (node) => checkSentence(node.quasis.map(({ value }) => value.cooked).join("…"), node),
+      JSXText: (node) => checkSentence(node.value, node),
     };
   },
 };

@@ -8,7 +8,7 @@ const hasAny = (...row) => (words) => row.some((word) => words.includes(word));
 const endsWith = (...row) => (words) => row.includes(words.at(-1));
 const isPredicate = (words) => ["is", "has"].includes(words[0]);
 
-/** Terms that have no other use: refused in names, doc comments and titles. */
+/** Terms that have no other use: refused in names, comments and sentences, and by proseTerms.js in files that oxlint does not read. */
 export const unmistakable = [
   { name: hasAny("turnstile", "turnstiles"), text: /\bturnstiles?\b/i, say: "semaphore" },
   { name: hasAny("curtain"), text: /\bcurtains?\b/i, say: "overlay" },
@@ -24,6 +24,7 @@ export const unmistakable = [
   { name: hasAny("weakness", "weaknesses"), text: /\bweakness(es)?\b/i, say: "vulnerability" },
   { name: hasAny("sparring"), text: /\bsparring\b/i, say: "peer" },
   { name: hasAny("spoil", "spoils", "spoilt", "spoiling"), text: /\bspoil(s|t|ing)?\b/i, say: "corrupt or damaged" },
+  { name: hasAny("judge", "judges", "judged"), text: /\bjudg(es?|ed|ing)\b/i, say: "check, resolve or decide" },
   { name: hasAny("farewell"), text: /\bfarewells?\b/i, say: "close or closing message" },
   {
     name: (words) => words[0] === "played" && hasAny("operator", "parts", "components", "platform", "cluster", "kubelet")(words),
@@ -32,7 +33,7 @@ export const unmistakable = [
   { name: has("held", "offer"), text: /\bheld offers?\b/i, say: "pending offer" },
   { name: has("own", "page"), text: /\brequireOwnPage/, say: "trusted origin" },
   { name: has("other", "pages"), text: /\ballowOtherPages/, say: "CORS" },
-  { name: (words) => words.at(-1) === "away", text: /\b(is|are|was|were) away\b/i, say: "unavailable" },
+  { name: (words) => words.at(-1) === "away", text: /(?<!\byou )\b(is|are|was|were) away\b/i, say: "unavailable" },
   { name: () => false, text: /\bhardly meant like this\b/i, say: "looks unsafe" },
 ];
 
@@ -41,7 +42,6 @@ export const ambiguous = [
   { name: endsWith("lanes"), say: "semaphore" },
   { name: endsWith("well"), say: "healthy" },
   { name: endsWith("standing"), say: "context, as in IdentityContext" },
-  { name: hasAny("judge", "judges"), say: "check, resolve or decide" },
   { name: (words) => !isPredicate(words) && (endsWith("ending", "endings")(words) || has("ending", "of")(words)), say: "end, or stop cause" },
   { name: (words) => endsWith("asks")(words) || (words[0] === "every" && words[1] === "ask"), say: "request" },
   { name: endsWith("wild"), say: "faulty" },

@@ -1,5 +1,7 @@
+import { expect } from "chai";
 import { RuleTester } from "oxlint/plugins-dev";
 import plugin from "../../../tools/lint/plugin.js";
+import { retiredTermsIn } from "../../../tools/lint/proseTerms.js";
 
 const { documentedExports, fieldTerms, functionLength, queriesApart } = plugin.rules;
 const rules = new RuleTester({ languageOptions: { parserOptions: { lang: "ts" } } });
@@ -48,7 +50,7 @@ const refused: [code: string, ...names: string[]][] = [
   ["type NodeHealth = \"Well\" | \"Doubtful\" | \"Lost\";", "Well", "Doubtful"],
   ["function fateOf(hopelessReasons: string[], { tellings: doubts }: Deps): void {}", "fateOf", "hopelessReasons", "doubts"],
   ["const expectRefusal = 1, STORE_AWAY = 2, heldOffer = 3, [namesake] = [];", "expectRefusal", "STORE_AWAY", "heldOffer", "namesake"],
-  ["class PlayedOperator { #witnesses = 1; judgeAll() {} }", "PlayedOperator", "witnesses", "judgeAll"],
+  ["class PlayedOperator { #witnesses = 1; judgeAll() {} }\ntype JudgedVersion = string;", "PlayedOperator", "witnesses", "judgeAll", "JudgedVersion"],
   ["const deps = { turnstile: 1, answer: 2 };", "turnstile"],
   ["function podEnding(): void {}\nconst endingOf = 1, everyAsk = 2, gameTag = 3, gameAccount = 4;", "podEnding", "endingOf", "everyAsk", "gameTag", "gameAccount"],
   ["const answer = await fetch(url);\nfunction answerErrors(): void {}", "answer", "answerErrors"],
@@ -69,8 +71,9 @@ rules.run("fieldTerms", fieldTerms, {
     "const launchStages = [\"booting\"] as const;\nconst LaunchStage = z.enum(launchStages);\ntype LaunchStage = z.infer<typeof LaunchStage>;\ninterface Progress { stage: LaunchStage }",
     "const stage = progress.stage;\nconst stageTitles: Record<LaunchStage, string> = titles;\nlaunchStages.map((stage) => stage);",
     "function session(stage?: Session[\"stage\"]): void {}\nuse({ stage: \"booting\" });",
-    // Comments that are no doc comments, and sentences that say something else.
-    "// The turnstile is gone.\n/** Gives up after a minute. The agent goes away. What each key gives is said above. */\nconst a = 1;",
+    // Sentences that say something else, comments that are no doc comments, and strings that are no sentences.
+    "/** Gives up after a minute. The agent goes away. What each key gives is said above. */\nconst a = 1;",
+    "// Gives the slot.\nconst title = \"Ended while you were away\";",
     "it(\"gives the slot up\", () => {});\nexpect(\"refusal\");",
     { filename: "/repo/api/src/games/auditTrail.ts", code: "// auditTrail.ts" },
   ],
@@ -78,6 +81,8 @@ rules.run("fieldTerms", fieldTerms, {
     ...refused.map(([code, ...names]) => ({ code, errors: names.map((name) => ({ message: new RegExp(`^“${name}” has a retired term\\. Say .+\\.$`) })) })),
     { code: "/** Lets the turnstile\n * decide the fate. */\nconst a = 1;", errors: [{ message: /“turnstile”.*semaphore/ }, { message: /“fate”.*action/ }] },
     { code: "/** Known weaknesses, while the store is away. */\nconst a = 1;", errors: [{ messageId: "text" }, { message: /“is away”.*unavailable/ }] },
+    { code: "// The turnstile is gone.\nconst a = 1;", errors: [{ message: /“turnstile”.*semaphore/ }] },
+    { code: "const help = \"Counts every refusal.\";\nthrow new Error(`${store} is away`);", errors: [{ messageId: "text" }, { messageId: "text" }] },
     { code: "/** Gives the slot. */\nconst a = 1;", errors: [{ messageId: "returns" }] },
     { code: "/** Adds a node; gives its name. */\nconst a = 1;", errors: [{ messageId: "returns" }] },
     { code: "describe(\"the database is away\", () => { it(`is a ${kind} refusal`, () => {}); });", errors: [{ messageId: "text" }, { messageId: "text" }] },
@@ -85,4 +90,20 @@ rules.run("fieldTerms", fieldTerms, {
     { filename: "/repo/tools/test/stage.ts", code: "// stage.ts", errors: [{ messageId: "file" }] },
     { filename: "/repo/test/integration/api/trail.test.ts", code: "// trail.test.ts", errors: [{ message: /“trail”.*auditTrail/ }] },
   ],
+});
+
+describe("the check of documents, scripts and programs in other languages", () => {
+  const found = (text: string): string[] => retiredTermsIn(text).map(({ line, name }) => `${line} ${name}`);
+
+  it("finds a retired term with its line, in any comment", () => {
+    expect(found("# Title\n\nA refusal says why.\n  // Spoilt by a fault.\n/// It is judged.")).to.deep.equal(["3 refusal", "4 Spoilt", "5 judged"]);
+  });
+
+  it("finds one that goes on in the next line", () => {
+    expect(found("# The store is\n# away now.\n * A held\n * offer.")).to.deep.equal(["1 is away", "3 held offer"]);
+  });
+
+  it("passes what is said otherwise", () => {
+    expect(found("The agent goes away.\nlast-played-at: refused")).to.deep.equal([]);
+  });
 });

@@ -1,0 +1,1 @@
+export declare function retiredTermsIn(text: string): { line: number; name: string; say: string }[];
