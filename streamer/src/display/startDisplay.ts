@@ -87,7 +87,7 @@ async function probeXwayland({ width, height, profile, env, log }: DisplayOption
   const gl = sized.failure === undefined ? await probeDisplay(["gl"], env) : sized;
   const vulkan = gl.failure === undefined ? await probeDisplay(["vulkan"], env) : gl;
   const renderer = gl.values.get("renderer") ?? "";
-  log.info({ found: Object.fromEntries([...gl.values, ...vulkan.values]), reason: vulkan.failure }, "Probed the accelerated display.");
+  log.info({ found: Object.fromEntries([...gl.values, ...vulkan.values]), reason: vulkan.failure }, "The accelerated display was tried.");
   if (vulkan.failure !== undefined) return { renderer, obstacle: "ProbeFailed" };
   return { renderer, obstacle: profile === "gpu" && isSoftware(renderer) ? "SoftwareRenderer" : undefined };
 }

@@ -27,7 +27,7 @@ export async function probeEncoders({ codecs, profile, picture, env, log }: Prob
     if (found.has(encoder.codec)) continue;
     child ??= fork(new URL("./probeChild.ts", import.meta.url), { env, execArgv: childFlags });
     const { works, message } = await tryEncoder(child, { pipeline: buildProbePipeline(encoder, picture) }, probeDeadlineMs[encoder.needsGpu ? "gpu" : "software"]);
-    log.info({ encoder: encoder.name, works, reason: message || undefined }, "Probed an encoder.");
+    log.info({ encoder: encoder.name, works, reason: message || undefined }, "An encoder was tried.");
     if (works) {
       found.set(encoder.codec, encoder);
     } else if (!child.connected) {

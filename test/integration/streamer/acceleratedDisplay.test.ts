@@ -78,7 +78,7 @@ describe("the accelerated display, by Mesa's software renderer", () => {
     const session = await start(printsEnvironment, { PROFILE: "gpu" }, gpuGame);
     expect(await has(session, "Xvfb")).to.equal(true);
     expect((await session.status()).picture).to.include({ renderer: "software", obstacle: "NoRenderNode" });
-    expect(await session.streamerLogs()).to.not.include("Probed the accelerated display");
+    expect(await session.streamerLogs()).to.not.include("The accelerated display was tried");
     await eventually(async () => (await session.gameLogs()).includes("LIBGL_ALWAYS_SOFTWARE=1"), { what: "the game to be told to render in software" });
   });
 
