@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// peers decides what the relay may send to: the media ports of game nodes, over UDP, and nothing else. Until it has been told of game nodes
-// that is nothing at all. It is asked for every packet, so that a node that is none any more is out of reach at once.
+// peers decides what the relay may send to: the media ports of game nodes, over UDP, and nothing else. Until the relay has been told of game
+// nodes it may send to nothing at all. Every packet is checked, so that a node that has stopped being a game node is out of reach at once.
 type peers struct {
 	ports     []portRange
 	addresses atomic.Pointer[map[netip.Addr]struct{}]
@@ -19,8 +19,8 @@ func newPeers(ports []portRange, counts *counts) *peers { return &peers{ports: p
 // isKnown says whether the relay has been told of the game nodes.
 func (p *peers) isKnown() bool { return p.addresses.Load() != nil }
 
-// set replaces the game nodes' addresses. What no node can be reached at is left out, whoever says so: loopback, link-local and
-// multicast addresses, and with them the machine's own and clouds' metadata services.
+// set replaces the game nodes' addresses. It leaves out loopback, link-local and multicast addresses, whoever names them: no node is reached at
+// one, and they lead to services of the relay's own machine and to clouds' metadata services.
 func (p *peers) set(addresses []netip.Addr) {
 	allowed := make(map[netip.Addr]struct{}, len(addresses))
 	for _, address := range addresses {

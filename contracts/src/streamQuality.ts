@@ -105,8 +105,8 @@ export function qualityWithin(wish: QualityWish, bounds: QualityBounds): StreamQ
 }
 
 /**
- * Returns the bounds of a session that is launched with this wish. A display has its size for good: it is the site's own, or what is asked
- * for where that is larger, so that a game that begins with a small picture can be given a larger one.
+ * Returns the bounds of a session that is launched with this wish. A display keeps its size for the whole session. It is the site's own size, or
+ * the wished one where that is larger, so that a game that begins with a small picture can be given a larger one.
  */
 export function sessionBounds({ preset, width: wishedWidth, height: wishedHeight }: QualityWish, site: SiteBounds): QualityBounds {
   const largest = { width: site.maxWidth, height: site.maxHeight };

@@ -13,9 +13,9 @@ export interface ListPage<T extends KubeObject> {
 }
 
 /**
- * Takes one object from the server's JSON, which becomes that object. Fields nobody knows are kept; items of built-in lists, which come
- * without apiVersion and kind, get them. Who wrote which field last (`managedFields`) is dropped: it is as long as the object, and nobody
- * asks; a write without it leaves it as it is. Throws KubeError "MalformedResponse" when it is no T.
+ * Returns the object of a T that the server's JSON holds, made of the same value. Fields that no type knows are kept. Items of built-in lists
+ * come without apiVersion and kind, and get them. `managedFields`, which says who wrote which field last, is dropped: it is as long as the rest
+ * of the object, and no program reads it; a write without it leaves it as it is. Throws KubeError "MalformedResponse" when the value is no T.
  */
 export function decodeObject<T extends KubeObject>(type: ResourceType<T>, value: unknown): Stored<T> {
   if (!isRecord(value) || !isRecord(value.metadata) || typeof value.metadata.name !== "string") {
@@ -33,7 +33,7 @@ export function decodeObject<T extends KubeObject>(type: ResourceType<T>, value:
   }
 }
 
-/** Takes a list from the server's JSON; an item that is no T is told to `onRejected` and left out. */
+/** Returns the page of a list that the server's JSON holds. An item that is no T is left out, with its error to `onRejected`. Throws KubeError "MalformedResponse" when the value is no list. */
 export function decodeList<T extends KubeObject>(
   type: ResourceType<T>, value: unknown, onRejected?: (error: unknown) => void,
 ): ListPage<T> {

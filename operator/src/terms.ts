@@ -14,7 +14,7 @@ export interface TermsOptions {
   logger: Logger;
 }
 
-/** From the first look at the cluster to the loss of the lead. */
+/** A term lasts from the first look at the cluster to the loss of the lead. */
 interface Term {
   /** What it counts and shows. */
   registry: Registry;
@@ -25,8 +25,9 @@ interface Term {
 }
 
 /**
- * Watches, stands for election and leads, one term after the other in one process. Writes of a leader that is none any more could undo those of the next: with the lead
- * it loses its connections, so that nothing it still does is sent, and the next term begins with nothing of it, as a new process would.
+ * Watches the cluster, stands for election and leads, one term after the other in one process. A former leader's writes could undo those of
+ * the next leader. So a term that loses the lead loses its connections, too: nothing that it still does is sent. The next term takes nothing
+ * over from it and begins as a new process would.
  */
 export class Terms {
   readonly #options: TermsOptions;

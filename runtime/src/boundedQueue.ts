@@ -5,11 +5,11 @@ export interface BoundedQueueOptions {
   concurrency: number;
   waitingMax: number;
   deadlineMs: number;
-  /** What is thrown for work that would wait for longer, or with more. */
+  /** Makes the error for work that has waited for `deadlineMs`, or comes while `waitingMax` others wait. */
   tooMany: () => Error;
 }
 
-/** Bounds how much work goes on at once; the rest waits: the highest priority goes first, and of one priority who came first. */
+/** Bounds how much work goes on at once. The rest waits: the highest priority goes first, and of equal priorities what came first. */
 export class BoundedQueue {
   readonly #options: BoundedQueueOptions;
   readonly #queue: PQueue;

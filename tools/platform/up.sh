@@ -22,7 +22,7 @@ packGames() {
   for game in "${games[@]}"; do packed+=("$game=$(grep "/$game-" <<<"$archives")"); done
 }
 
-# The platform is as good without a picture of a game, so that one fails is only told.
+# The platform works without the games' pictures: when they cannot be made, a line says so and the script goes on.
 prepareGames() {
   packGames
   "$repositoryRoot/games/picture.sh" "${packed[@]}" >/dev/null || say "A demo game gets no picture this time; its card in the catalogue is drawn."

@@ -152,8 +152,8 @@ export class AuthSessions {
   }
 
   /**
-   * Whether an admitted sign-in has ended since, as far as this process and Redis know: every end is announced there. The database is not asked, so that
-   * who is done already waits for Redis at most; when that is unavailable the sign-in counts as going on.
+   * Returns whether an admitted sign-in has ended since, as far as this process and Redis know: every end is announced there. The database is not
+   * asked, so that a request whose work is done waits for Redis at most. While Redis is unavailable the sign-in counts as going on.
    */
   async hasEnded(id: string): Promise<boolean> {
     if (this.#revokedHere.has(id)) return true;
@@ -161,8 +161,8 @@ export class AuthSessions {
   }
 
   /**
-   * Redis was too slow, or without a connection, for a sign-in that this process has not seen before; with the database unavailable it alone knows it. Returns what it says when
-   * it is asked again, or else what the database says after all.
+   * Asks Redis again, which was too slow or had no connection, about a sign-in that this process has not seen before: while the database is
+   * unavailable Redis alone knows it. Returns when the sign-in began, by Redis or else by the database after all; undefined when it has ended.
    */
   async #lookAgain(key: string, ask: () => Promise<number | undefined>): Promise<number | undefined> {
     for (let look = 0; look < laterLooks.count; look++) {
@@ -179,7 +179,7 @@ export class AuthSessions {
 
   #remember(id: string, startedAt: number): void {
     const atMs = this.#clock.monotonicMs();
-    // A map in the order of its use is renewed by each request otherwise, and grown and compacted all the time.
+    // Without this bound each request would delete and add its entry, and the map would be grown and compacted all the time.
     if (atMs - (this.#admittedHere.get(id)?.atMs ?? -Infinity) < rememberedAgainMs) return;
     this.#admittedHere.delete(id);
     this.#admittedHere.set(id, { startedAt, atMs });

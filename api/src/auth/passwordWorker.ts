@@ -2,7 +2,7 @@ import { constants, setPriority } from "node:os";
 import { parentPort } from "node:worker_threads";
 import bcrypt from "bcryptjs";
 
-/** A task for a password thread: with `hash`, which is of `cost`, a comparison that takes as long as one of `likeCost`; without it a new hash. */
+/** A task for a password thread. With `hash`, whose cost is `cost`, it is a comparison that takes as long as one with a hash of `likeCost`; without `hash` the thread makes a new one. */
 export type PasswordTask = { id: number; secret: string; cost: number } | (Comparison & { id: number });
 
 interface Comparison {

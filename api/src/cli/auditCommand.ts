@@ -32,7 +32,7 @@ export function addAuditCommand(command: AddCommand, program: Command, environme
     });
 }
 
-/** A player, and the hash under which failed sign-ins stand; of a player who is deleted, what was given says one of both. */
+/** Returns the player, and the hash under which their failed sign-ins are recorded. A deleted player is not found: what was given is then taken for the id, and for the address if it is one. */
 async function userPrincipals(environment: CliEnvironment, addressOrId: string): Promise<AuditPrincipal[]> {
   const email = normalizeEmail(addressOrId);
   const user = await findUserIdOf(environment.stores().postgres.prisma, { id: addressOrId, email });

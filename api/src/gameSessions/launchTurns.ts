@@ -4,23 +4,23 @@ import { BoundedQueue } from "#runtime/boundedQueue.ts";
 import { unavailable } from "../errors.ts";
 
 /**
- * How long a launch waits for those before it, each time that it has to: half as long as proxies do. A page asks again under the same key meanwhile, and who is
- * refused earlier asks again, too, and makes the others wait for longer.
+ * How long a launch waits for those before it, each time that it has to: half as long as proxies wait for a response. The page asks again under
+ * the same key. A shorter wait would not help: a page that is refused earlier asks again, too, and makes the others wait for longer.
  */
 export const launchPatienceMs = 30_000;
 /** Launches that wait for the same reason at the same time in one process; further ones are refused. */
 export const waitingLaunchesMax = 10_000;
 
-/** So many are stored and get their object at once: enough to keep the API server busy, and not so many that each of them waits there for longer than it is given. */
+/** So many launches are stored and get their object at once: enough to keep the API server busy, and too few for any of them to wait there beyond its deadline. */
 const launchesAtOnce = 16;
 
 /**
- * Lets launches wait here, where that costs no connection to the database: those of one player for each other, so that all but the first find the first
- * one's session, and all for a place among those that go on.
+ * Lets launches wait in this process, where they hold no connection to the database meanwhile. A player's launches wait for each other, so that
+ * all but the first find the first one's session. All players' launches wait for one of the places among those that go on.
  */
 export class LaunchTurns {
   readonly #clock: Clock;
-  /** By player: what the next one waits for, and is told. */
+  /** By player: the end of the launches so far, which the next one waits for, with the result that it is told. */
   readonly #last = new Map<string, Promise<unknown>>();
   readonly #places = new BoundedQueue({ concurrency: launchesAtOnce, waitingMax: waitingLaunchesMax, deadlineMs: launchPatienceMs, tooMany: tooManyLaunches });
   #waiting = 0;
@@ -37,7 +37,7 @@ export class LaunchTurns {
     // All works return the same.
     const previous = this.#last.get(userId) as Promise<T | undefined> | undefined;
     const ended = Promise.withResolvers<T | undefined>();
-    // Who gives up waiting must not let the next one past those before.
+    // A launch that gives up waiting must not let the next one pass those before it.
     const last = Promise.all([previous, ended.promise]).then(([before, own]) => own ?? before);
     this.#last.set(userId, last);
     try {

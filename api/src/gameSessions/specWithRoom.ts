@@ -13,8 +13,9 @@ const noOverhead = { cpuMillicores: 0, memoryBytes: 0 };
 type KnownSessions = Pick<LaunchContext, "activeSessions" | "unseenSessions">;
 
 /**
- * Returns the spec for which the cluster has room: the one that averages advise or, where no node is large enough for that, the one that
- * requests as for a game of which nothing is known. Throws no_servers when all slots are taken, or no node has the memory or processors.
+ * Returns the spec for which the cluster has room. That is `advised`, which follows from what the game used before; where no node is large
+ * enough for it, it is `unadvised`, which requests as much as a game that nobody has played. Throws no_servers when all slots are taken, or no
+ * node has the memory or processors.
  */
 export function specWithRoom(cluster: ClusterView, sessions: KnownSessions, advised: GameSessionSpec, unadvised: () => GameSessionSpec): GameSessionSpec {
   if (sessions.activeSessions >= cluster.sessionLoads.offeredSlots(cluster.gameNodes.cache.list())) throw noServers(allTaken);

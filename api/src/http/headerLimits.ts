@@ -1,16 +1,16 @@
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
 
-/** Of a request's head, apart from its credentials. */
+/** How long a request's head may be, apart from its credentials. */
 const headBytes = 16 * 1024;
-/** A credential that is far too long for one is read all the same, so that it can be refused as one. */
+/** A credential that is far too long is read all the same, so that the client hears that its credential is wrong, and not that its head is too long. */
 const credentialBytes = 100 * 1024;
-/** One of so many connections may send such: what all of them together can make the process hold stays small. */
+/** One of so many connections may send such a credential: what all connections together can make the process hold stays small. */
 const connectionsPerRoomyOne = 20;
 
 /**
- * Bounds what a connection may send before there is a request. The size is taken over when a connection begins, so each can be
- * given its own: the first ones the larger size, those of a crowd the smaller.
+ * Bounds what a connection may send before there is a request. Node takes the bound over when a connection begins, so each connection can be
+ * given its own: the first ones get the larger bound, the later ones of a crowd the smaller.
  */
 export function boundHeaders(server: Server, connectionsMax: number): void {
   const roomyMax = Math.ceil(connectionsMax / connectionsPerRoomyOne);
@@ -22,7 +22,7 @@ export function boundHeaders(server: Server, connectionsMax: number): void {
   });
 }
 
-/** Whether a head is long for another reason than its credentials: an API key, or the session cookie. */
+/** Returns whether a head is too long even without its credentials: an API key, or the session cookie. */
 export function isHeadTooLarge(
   { url = "", rawHeaders, headers: { cookie = "", authorization = "" } }: IncomingMessage, { sessionCookie: name }: { sessionCookie: string },
 ): boolean {

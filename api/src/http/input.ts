@@ -28,8 +28,8 @@ const issuesShown = 20;
 const namedLength = 64;
 
 /**
- * Reads and checks a request's input; an impossible path parameter is an unknown resource, anything else wrong is 400. With
- * `refusesStrayQuery` that holds for query parameters of a route that takes none, too.
+ * Reads and checks a request's input. Throws not_found for an impossible path parameter, and 400 for anything else that is wrong. With
+ * `refusesStrayQuery` a route that takes no query parameters refuses them, too.
  */
 export async function readInput<Params, Query, Body>(
   ctx: AppContext<HttpDeps>, schemas: InputSchemas<Params, Query, Body>, { refusesStrayQuery = false } = {},
@@ -42,7 +42,7 @@ export async function readInput<Params, Query, Body>(
   return { params: params?.data, query, body };
 }
 
-/** Says which part of the address is impossible, as it would say of one that is only unknown. */
+/** Returns the error for an impossible part of the address, in the words that an unknown one gets. */
 function noSuch(params: Readonly<Record<string, string>>, { issues }: z.ZodError): DomainError {
   const value = params[String(issues[0]?.path[0])] ?? "";
   return notFound(`There is nothing named ${Array.from(value).slice(0, namedLength).join("")} at this address.`);
@@ -52,7 +52,7 @@ function readBody(ctx: AppContext<HttpDeps>, { isForm = false, bodyBytes }: Inpu
   return isForm ? readForm(ctx, bodyBytes) : readJson(ctx, bodyBytes);
 }
 
-/** The value as the schema has it; throws 400 with every issue named. */
+/** Returns the value as the schema reads it. Throws 400 that names the first issues. */
 function check<T>(schema: z.ZodType<T>, value: unknown): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
@@ -61,7 +61,7 @@ function check<T>(schema: z.ZodType<T>, value: unknown): T {
   throw invalidRequest(`The request is not valid. ${named.join("; ")}`, details);
 }
 
-/** Query parameters by name; a repeated one is refused, because readers disagree on which counts. */
+/** Returns the query parameters by name. Throws 400 for a repeated one, because programs disagree on which of its values counts. */
 function readQuery(ctx: AppContext): Record<string, string> {
   if (ctx.querystring === "") return {};
   const values = new Map<string, string>();

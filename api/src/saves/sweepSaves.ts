@@ -64,7 +64,8 @@ async function sweepHistory(deps: SweepSavesDeps, sweep: SaveSweep, slot: SweptS
   const { postgres: { pool }, objectStore, logger, clock } = deps;
   const saveObjects = new SaveObjectStore(objectStore);
   const slotId = sweep.slotId;
-  // What is recorded is read before the listing: it only moves on, so what is superseded now stays so, and what is named is listed.
+  // The records are read before the objects are listed, and only ever advance: a save that they supersede stays superseded, and a save that they
+  // name is in the list.
   await insertMissingSlotVersion(pool, slotId);
   const versions = await listSaveVersions(pool, [slotId]);
   const objects = await saveObjects.list(slotId);
@@ -81,7 +82,7 @@ async function sweepHistory(deps: SweepSavesDeps, sweep: SaveSweep, slot: SweptS
     logger.info({ slot: slotId, removed: plan.superseded.length, versionsRemoved: removed, versionsKept: kept, adopted }, "The sweeper removed saves that nobody needs.");
   }
   if (plan.unfinished.size > 0) return updateSweepDue(pool, sweep, later(now, graceMs), slot.objectKey);
-  // Age ends what is kept, too.
+  // Kept versions grow too old in time: the slot is looked at again while it has any beside its current save.
   const mayGetSaves = now.getTime() - Date.parse(slot.lastPlayedAt) < absentNodeMs;
   await (kept > 1 || mayGetSaves ? updateSweepDue(pool, sweep, later(now, dayMs), slot.objectKey) : deleteSweep(pool, sweep));
 }

@@ -15,10 +15,11 @@ export class NoTurnYet extends Error {
   }
 }
 
-/** What waits for its turn, and since when it should have had it. */
+/** An upload that waits for its turn. */
 export interface WaitingUpload {
-  /** Of the session. */
+  /** The session's key. */
   key: string;
+  /** When the upload was due, in milliseconds since 1970. */
   dueMs: number;
   /** A player waits for it, or the end of the session. */
   isAwaited: boolean;
@@ -31,14 +32,14 @@ export class TransferTurns {
   /** Ends the wait of a session's upload. */
   readonly #waiting = new Map<string, AbortController>();
 
-  /** Of so many passes at once all may wait. */
+  /** `passesAtOnce` is how many passes the agent makes at once; all of them may wait here. */
   constructor(passesAtOnce: number) {
     const options = { concurrency: transfersAtOnce, waitingMax: passesAtOnce, deadlineMs: waitMs, tooMany: () => new NoTurnYet() };
     this.#uploads = new BoundedQueue(options);
     this.#restores = new BoundedQueue(options);
   }
 
-  /** Uploads in its turn: what is awaited goes before all else, and of these, as of the others, what was due first. Throws NoTurnYet. */
+  /** Uploads when it is this session's turn: awaited uploads go before all others, and among equals the one that was due first. Throws NoTurnYet. */
   async upload<T>({ key, dueMs, isAwaited }: WaitingUpload, work: () => Promise<T>): Promise<T> {
     const waiting = new AbortController();
     this.#waiting.set(key, waiting);
@@ -53,7 +54,7 @@ export class TransferTurns {
     }
   }
 
-  /** Has a session that waits for its upload looked at anew, as something about it has changed. */
+  /** Ends a session's wait for its upload, because something about it has changed: its next pass looks at it anew. */
   lookAgain(key: string): void {
     this.#waiting.get(key)?.abort(new NoTurnYet());
   }

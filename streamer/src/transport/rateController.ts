@@ -126,7 +126,10 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
 
   const within = (kbps: number) => Math.min(limits.maxKbps, Math.max(limits.minKbps, kbps));
   const isGrowing = () => trend.isRising() && measured.queueMs > growingQueueMs;
-  /** What the path carries. Who sends little, or sees as much arrive, has not found that: then it is at least what is sent now. */
+  /**
+   * Returns what the path carries. While all that is sent arrives, the path's limit is not reached, and it carries the target at least. While
+   * little is sent, its limit is not tested, and it carries at least a share of the target.
+   */
   const findCapacity = (): number => {
     const sending = arrivals.sentKbps(capacitySpanMs);
     const arriving = arrivals.drainKbps() ?? arrivals.receivedKbps(capacitySpanMs);
@@ -135,7 +138,7 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
     const former = congestedFromKbps === undefined ? 0 : (capacityKbps ?? 0) * minCapacityShare;
     return Math.min(congestedFromKbps ?? target, Math.max(arriving, least, former));
   };
-  /** Whether what had waited came at once, or has hardly begun to come: then not the path was busy but the browser, or this machine, for a moment. */
+  /** Returns whether the browser or this machine was busy for a moment, and not the path: what had waited came at once, or has hardly begun to come. */
   const isMoment = (at: number) =>
     (arrivals.drainKbps() ?? Infinity) > target * momentShare && at - queuedSince < momentMs && measured.loss < uncongestedLoss;
   const apply = (isExact = false) => {
@@ -147,7 +150,7 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
     const { queueMs, loss } = measured;
     const isQueued = isGrowing() || queueMs > congestedQueueMs;
     capacityKbps = findCapacity();
-    // The queue that a report tells of was met by a packet of that long ago: under the rate lowered before, it may have drained since.
+    // A report tells of the queue that a packet met `queueMs` ago. That queue may have drained since, under the rate that was lowered before.
     drainingSince = congestedFromKbps === undefined ? at : Math.max(drainingSince, at - queueMs);
     congestedFromKbps ??= target;
     // What was sent since the last report comes on top of the queue that it tells of.

@@ -1,5 +1,5 @@
-// Command devicePlugin is a device plugin of the tests' own: it tells the kubelet of so many shares of one device that is none, so that what
-// Kubernetes does with GPUs can be tested on a machine without one. A container that gets shares sees the device, which is /dev/null by another name.
+// Command devicePlugin is a device plugin for tests. It offers the kubelet shares of a device that does not exist, so that what Kubernetes does
+// with GPUs can be tested on a machine without a GPU. A container that gets shares sees the device, which is /dev/null by another name.
 package main
 
 import (

@@ -53,8 +53,8 @@ export function useVideoPlayback(video: RefObject<HTMLVideoElement | null>, medi
 }
 
 /**
- * Plays with sound, or silently where the browser does not allow that yet, which is told at once: silence lets it play, and so that it plays later says nothing of
- * sound. Only what the player does ends the silence. Resolves with whether it plays silently.
+ * Plays with sound, or silently where the browser does not allow sound yet. `onSoundBlocked` is called before the silent attempt, because a video
+ * that plays silently says nothing of sound. Only an act of the player ends the silence. Resolves with whether it plays silently.
  */
 async function startPlaying(element: HTMLVideoElement, onSoundBlocked: () => void): Promise<boolean> {
   try {

@@ -58,7 +58,10 @@ function startDeadlines(world: SessionWorld): Deadlines {
   };
 }
 
-/** The API moves expiresAt while the player is heard of. That it moved is a sign of life; what it says is a time of the database's clock. */
+/**
+ * Returns the deadlines of a session that runs. The API moves `expiresAt` while keepalives come. Each move is a sign of life, counted from when
+ * this process saw it: the time that `expiresAt` names is one of the database's clock.
+ */
 function runDeadlines(world: SessionWorld): Deadlines {
   const { spec } = world.session;
   const idleSinceReady = after(world, "readyAt", spec.idleTimeoutSeconds);

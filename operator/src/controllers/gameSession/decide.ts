@@ -77,8 +77,8 @@ function stopPlan(world: SessionWorld, cause: StopCause): Plan {
 }
 
 /**
- * Returns whether the status has to say that the session is being stopped: before anything is deleted, where nothing else records the stop, and
- * where the spec does, which asks for it itself, when it takes long.
+ * Returns whether the status has to say that the session is being stopped. Where the spec does not ask for the stop, or no pod is left that
+ * shows when it began, the status says it before anything is deleted. Otherwise it says it only when the stop takes long, which saves a write.
  */
 export function needsStoppingNote(world: SessionWorld): boolean {
   const { session, pod } = world;

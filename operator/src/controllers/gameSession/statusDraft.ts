@@ -74,15 +74,15 @@ export class StatusDraft {
     this.events.push({ type, reason, action, note });
   }
 
-  /** Notes what is counted when the status has been written: a pass whose write is refused is made again, and comes to the same conclusion. */
+  /** Notes what is counted once the status has been written, and not before: a pass whose write is refused runs again and would count it twice. */
   count(count: Count): void {
     this.counts.push(count);
   }
 
   /**
-   * Returns the whole status to apply, or undefined when nothing changed that is worth a write. A changed phase alone is not. A changed
-   * generation is for a session that runs or is over, which would else look as if work on it went on; while it starts or stops that is
-   * so, and the next step's write says it.
+   * Returns the whole status to apply, or undefined when no change is worth a write. A changed phase alone is not worth one. A changed
+   * generation is worth one for a session that runs or is over: without it the session would look as if the operator still worked on it.
+   * On a session that starts or stops the operator does work, and the next step's write brings the generation.
    */
   close(): OperatorStatus | undefined {
     const isSame = isDeepStrictEqual(essence(this.status), essence(ownPart(this.#session.status)));
