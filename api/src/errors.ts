@@ -13,8 +13,8 @@ export interface DomainErrorOptions {
 }
 
 /**
- * An error with its meaning, by a code of the contract's catalogue. Commands throw it; http/handleErrors.ts and cli/cliError.ts are
- * the two places that translate it.
+ * An error with its meaning, by a code of the contract's catalogue. Commands throw it; http/httpError.ts translates it for HTTP, and
+ * cli/cliError.ts for the command line.
  */
 export class DomainError extends Error {
   override readonly name: string = "DomainError";
