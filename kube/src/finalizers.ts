@@ -5,12 +5,12 @@ import type { ResourceClient } from "./resourceClient.ts";
 
 const attempts = 5;
 
-/** Whether the object carries the finalizer. */
+/** Returns whether the object carries the finalizer. */
 export function hasFinalizer(object: KubeObject, finalizer: string): boolean {
   return object.metadata.finalizers?.includes(finalizer) ?? false;
 }
 
-/** Whether deletion of the object has been asked for. */
+/** Returns whether deletion of the object has been asked for. */
 export function isDeleting(object: KubeObject): boolean {
   return object.metadata.deletionTimestamp !== undefined;
 }
@@ -26,7 +26,7 @@ export async function addFinalizer<T extends KubeObject>(
     existing.includes(finalizer) ? existing : [...existing, finalizer]);
 }
 
-/** Removes the finalizer; an object that is gone, or replaced by another of its name, is as good as done. */
+/** Removes the finalizer. Resolves also when the object is gone, or another one has taken its name. Throws KubeError. */
 export async function removeFinalizer<T extends KubeObject>(
   client: ResourceClient<T>, object: Stored<T>, finalizer: string, options: CallOptions = {},
 ): Promise<void> {

@@ -66,28 +66,28 @@ export interface ObjectRef {
   namespace?: string | undefined;
 }
 
-/** The key of an object in caches and queues: `namespace/name`, or `name` when cluster-scoped. */
+/** Returns the key of an object in caches and queues: `namespace/name`, or `name` when it is cluster-scoped. */
 export function keyOf({ metadata }: { metadata: ObjectRef }): string {
   return keyOfRef(metadata);
 }
 
-/** The key of a reference, see keyOf. */
+/** Returns the key of the object that a reference names, as keyOf does. */
 export function keyOfRef({ namespace, name }: ObjectRef): string {
   return namespace === undefined || namespace === "" ? name : `${namespace}/${name}`;
 }
 
-/** The reference a key stands for. */
+/** Returns the reference that a key stands for. */
 export function refOf(key: string): ObjectRef {
   const slash = key.indexOf("/");
   return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
 
-/** The owner that controls an object, if any. */
+/** Returns the owner that controls an object; undefined without one. */
 export function controllerOf(object: KubeObject): OwnerReference | undefined {
   return object.metadata.ownerReferences?.find((owner) => owner.controller === true);
 }
 
-/** A reference that makes `owner` the controller of a new object, which the cluster then deletes with it. */
+/** Returns a reference that makes `owner` the controller of a new object, which the cluster then deletes with `owner`. */
 export function ownedBy<T extends KubeObject>(owner: Stored<T>): OwnerReference {
   return {
     apiVersion: owner.apiVersion,
@@ -105,7 +105,7 @@ export function isOwnedBy(object: KubeObject, owner: Stored<KubeObject>): boolea
 }
 
 /**
- * Whether resourceVersion `left` is older than `right`. Numbers are compared as numbers; versions that are not
+ * Returns whether resourceVersion `left` is older than `right`. Numbers are compared as numbers; versions that are not
  * numbers have no order and count as not older.
  */
 export function isOlderVersion(left: string, right: string): boolean {

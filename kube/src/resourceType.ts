@@ -13,32 +13,32 @@ export interface ResourceType<T extends KubeObject> {
   parse?: ((value: unknown) => T) | undefined;
 }
 
-/** `group/version`, or `version` for the core group. */
+/** Returns `group/version`, or `version` for the core group. */
 export function apiVersionOf({ group, version }: { group: string; version: string }): string {
   return group === "" ? version : `${group}/${version}`;
 }
 
-/** The URL path of a collection; across all namespaces when none is given. */
+/** Returns the URL path of a collection; across all namespaces when none is given. */
 export function collectionPath<T extends KubeObject>(type: ResourceType<T>, namespace?: string): string {
   const root = type.group === "" ? `/api/${type.version}` : `/apis/${type.group}/${type.version}`;
   const scope = type.namespaced && namespace !== undefined ? `/namespaces/${encodeURIComponent(namespace)}` : "";
   return `${root}${scope}/${type.plural}`;
 }
 
-/** The URL path a new object is sent to. */
+/** Returns the URL path that a new object is sent to. Throws for a namespaced kind without a namespace. */
 export function creationPath<T extends KubeObject>(type: ResourceType<T>, ref: ObjectRef): string {
   requireNamespace(type, ref);
   return collectionPath(type, ref.namespace);
 }
 
-/** The URL path of one object, or of its subresource. */
+/** Returns the URL path of one object, or of its subresource. Throws for a namespaced kind without a namespace. */
 export function objectPath<T extends KubeObject>(type: ResourceType<T>, ref: ObjectRef, subresource?: string): string {
   requireNamespace(type, ref);
   const path = `${collectionPath(type, ref.namespace)}/${encodeURIComponent(ref.name)}`;
   return subresource === undefined ? path : `${path}/${subresource}`;
 }
 
-/** An object without its namespace would be looked for across all of them, and be something else. */
+/** Throws for a namespaced object without its namespace: the path made of it would not be its own. */
 function requireNamespace<T extends KubeObject>(type: ResourceType<T>, ref: ObjectRef): void {
   if (type.namespaced && (ref.namespace === undefined || ref.namespace === "")) {
     throw new Error(`${type.kind} ${ref.name} lives in a namespace; give metadata.namespace.`);

@@ -14,12 +14,12 @@ export class RateLimitError extends HttpError {
   }
 }
 
-/** Counts the request under every named limit, tells the caller where it stands, and throws RateLimitError when one is used up. */
+/** Counts the request under every named limit and sets the headers that say how much is left. Throws RateLimitError when a limit is used up. */
 export async function applyRateLimits(ctx: AppContext<{ rateLimits: RateLimits }>, names: readonly RateLimitName[], key: string): Promise<void> {
   enforceRateLimits(ctx, await ctx.deps.rateLimits.consumeAll(names, key));
 }
 
-/** The same for a request that is counted already. */
+/** Sets the headers for a request that is counted already, with these outcomes. Throws RateLimitError when a limit is used up. */
 export function enforceRateLimits(ctx: AppContext, outcomes: readonly RateLimitOutcome[]): void {
   if (outcomes.length === 0) return;
   // A request may be counted again further in, under another key (a partner's upload): the headers show all.
@@ -31,7 +31,7 @@ export function enforceRateLimits(ctx: AppContext, outcomes: readonly RateLimitO
   if (exceeded.length > 0) throw new RateLimitError(exceeded, headers);
 }
 
-/** `RateLimit` and `RateLimit-Policy` of the IETF draft: one item per limit. */
+/** Returns the headers `RateLimit` and `RateLimit-Policy` of the IETF draft, with one item for each limit. */
 function rateLimitHeaders(outcomes: readonly RateLimitOutcome[]): Record<string, string> {
   return {
     "RateLimit-Policy": outcomes.map(({ name, points, windowSeconds }) => `"${name}";q=${points};w=${windowSeconds}`).join(", "),

@@ -12,14 +12,17 @@ type BodyContext = AppContext<{ config: { http: { bodyTimeoutMs: number } } }>;
 const depthMax = 10;
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** A JSON body of at most `maxBytes`. */
+/**
+ * Returns the value of a JSON body of at most `maxBytes`. Throws invalid_request, payload_too_large, unsupported_media_type or, for a body that
+ * does not arrive in time, request_timeout.
+ */
 export async function readJson(ctx: BodyContext, maxBytes: number = limits.partner.bodyBytes): Promise<unknown> {
   if (!hasBody(ctx)) throw invalidRequest("The body is missing: send a JSON object, as application/json.");
   requireType(ctx, [jsonType]);
   return parseJson(await readText(ctx, maxBytes));
 }
 
-/** The fields of a form, or of a JSON object that stands for one; where there is no body, none. */
+/** Returns the fields of a form, or the value of a JSON body that stands for one; without a body, no field. Throws as `readJson` does. */
 export async function readForm(ctx: BodyContext, maxBytes: number = limits.auth.bodyBytes): Promise<unknown> {
   if (!hasBody(ctx)) return {};
   const type = requireType(ctx, [formType, jsonType]);
@@ -27,24 +30,24 @@ export async function readForm(ctx: BodyContext, maxBytes: number = limits.auth.
   return type === jsonType ? parseJson(text) : Object.fromEntries(new URLSearchParams(text));
 }
 
-/** A body of exactly this media type, as text. */
+/** Returns a body of exactly this media type as text. Throws as `readJson` does. */
 export async function readPlain(ctx: BodyContext, type: string, maxBytes: number): Promise<string> {
   requireType(ctx, [type]);
   return readText(ctx, maxBytes);
 }
 
-/** To be called when a body is wanted at all: tells a client that asked (`Expect: 100-continue`) to send it. */
+/** Tells a client that asked first (`Expect: 100-continue`) to send its body: to be called once a body is wanted at all. */
 export function continueBody(ctx: AppContext): void {
   if (ctx.req.headers.expect?.toLowerCase() === "100-continue") ctx.res.writeContinue();
 }
 
-/** A body of one of these media types, and which. */
+/** Returns the bytes of a body of one of these media types, and which type it has. Throws as `readJson` does. */
 export async function readBinary<Type extends string>(ctx: BodyContext, types: readonly Type[], maxBytes: number): Promise<{ type: Type; bytes: Buffer }> {
   const type = requireType(ctx, types);
   return { type, bytes: await readWhole(ctx, maxBytes) };
 }
 
-/** What has no body has no media type that could be the wrong one. */
+/** Returns whether the request has a body: without one it has no media type that could be wrong. */
 function hasBody({ req: { headers } }: AppContext): boolean {
   return headers["content-type"] !== undefined || headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 }
@@ -72,7 +75,7 @@ async function readWhole(ctx: BodyContext, maxBytes: number): Promise<Buffer> {
   return ctx.req.complete ? takeBytes(ctx, maxBytes) : readBytes(ctx, maxBytes);
 }
 
-/** The body that came while the credential was checked, as most do: there is nothing to wait for. */
+/** Returns the body of a request that is complete. Most bodies come while the credential is checked, and need no wait. */
 function takeBytes({ req }: AppContext, maxBytes: number): Buffer {
   const bytes: unknown = req.read();
   if (!Buffer.isBuffer(bytes)) return Buffer.alloc(0);

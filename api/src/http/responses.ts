@@ -8,7 +8,7 @@ export interface RouteResponse {
   content: Readonly<Record<string, z.ZodType | string>>;
   /** Headers beyond those of every response of the route's kind; always present. */
   headers: readonly HeaderName[];
-  /** Headers that may be there. */
+  /** Headers that may be present. */
   optionalHeaders: readonly HeaderName[];
 }
 
@@ -20,32 +20,32 @@ interface ResponseOptions {
   optionalHeaders?: readonly HeaderName[];
 }
 
-/** A JSON body. */
+/** Returns a response with a JSON body. Throws when neither it nor the schema has a description. */
 export function json(schema: z.ZodType, description?: string, options: ResponseOptions = {}): RouteResponse {
   return responseOf(description ?? describe(schema), { "application/json": schema }, options);
 }
 
-/** No body. */
+/** Returns a response without a body. */
 export function empty(description: string, options: ResponseOptions = {}): RouteResponse {
   return responseOf(description, {}, options);
 }
 
-/** A body that is not JSON, of one of these media types. */
+/** Returns a response whose body is not JSON but of one of these media types. */
 export function media(types: readonly string[], description: string, options: ResponseOptions = {}): RouteResponse {
   return responseOf(description, Object.fromEntries(types.map((type) => [type, description])), options);
 }
 
-/** Sends the browser on: 302 with `Location`. */
+/** Returns a response that sends the browser on: with `Location`, for status 302. */
 export function redirect(description: string, options: ResponseOptions = {}): RouteResponse {
   return media(["text/plain"], description, { ...options, headers: ["Location", ...options.headers ?? []] });
 }
 
-/** Server-sent events. */
+/** Returns a response of server-sent events. */
 export function eventStream(description: string, options: ResponseOptions = {}): RouteResponse {
   return media(["text/event-stream"], description, options);
 }
 
-/** 200 with an entity tag, and 304 for a client that has it already. */
+/** Returns two responses: 200 with an entity tag, and 304 for a client that has the same already. */
 export function cacheable(schema: z.ZodType, description?: string): Responses {
   return {
     200: json(schema, description, { headers: ["ETag"] }),
