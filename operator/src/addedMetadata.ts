@@ -22,9 +22,9 @@ const without = (own: RegExp) => (added: Record<string, string>, context: z.Refi
 
 const label = z.string().regex(labelValue, "is no label's value: write up to 63 letters, digits, '-', '_' and '.'");
 
-/** Labels, as JSON, that session pods get beside Joypod's own, which it must not name. */
+/** Labels, as JSON, that session pods get beside Joypod's own. The setting must not name any of Joypod's. */
 export const AddedLabels = words(label).superRefine(without(ownLabels));
-/** The same of annotations. */
+/** Annotations, as JSON, that session pods get beside Joypod's own. The setting must not name any of Joypod's. */
 export const AddedAnnotations = words(z.string()).superRefine(without(ownAnnotations));
 /** Labels, as JSON, of the game nodes that session pods may be placed on. */
 export const NodeLabels = words(label);

@@ -158,7 +158,7 @@ export function readConfig(environment: Environment) {
     /** What game nodes have to have. */
     architecture: env.GAME_ARCHITECTURE === "" ? ownArchitecture : env.GAME_ARCHITECTURE,
     mediaPorts: { first: env.MEDIA_PORT_FIRST, last: env.MEDIA_PORT_LAST },
-    /** Told to browsers before what the nodes say of themselves. */
+    /** Addresses of game nodes that browsers are told before those that the nodes report. */
     announceAddresses: env.ANNOUNCE_ADDRESS,
     /** Whether players have a relay, also one that the chart does not run. */
     hasRelay: env.RELAY === "on" || env.RELAY_CONTROL !== undefined,
@@ -175,7 +175,7 @@ export function readConfig(environment: Environment) {
       runtimeClass: gpu?.runtimeClass ?? (env.SESSION_RUNTIME_CLASS === "" ? undefined : env.SESSION_RUNTIME_CLASS),
       gpu,
       tolerations,
-      /** Beside Joypod's own, which they do not name. */
+      /** Labels beside Joypod's own; none of them is one of Joypod's. */
       labels: env.SESSION_POD_LABELS,
       annotations: env.SESSION_POD_ANNOTATIONS,
       nodeSelector: env.SESSION_POD_NODE_SELECTOR,
@@ -183,7 +183,7 @@ export function readConfig(environment: Environment) {
       graceSeconds: env.SESSION_GRACE_SECONDS,
       streamer: { cpu: env.STREAMER_CPU, memory: env.STREAMER_MEMORY, memoryLimitBytes: env.STREAMER_MEMORY_LIMIT },
       startBitrateKbps: env.START_BITRATE_KBPS,
-      /** Of sessions with internet, whose game cannot ask the cluster's own. */
+      /** The nameservers of sessions with internet, because their games cannot ask the cluster's own. */
       nameservers: env.INTERNET_NAMESERVERS,
     },
     /** How enforcement of NetworkPolicies is found out; undefined where no game gets the internet. */

@@ -177,7 +177,7 @@ function followHeartbeats({ gameNodes, leases: renewals }: Cluster, heartbeats: 
     else heartbeats.observe(change.object);
   });
   renewals.subscribe(({ type, object }) => {
-    // One that is deleted and made anew says nothing before the agent has renewed it.
+    // A deleted Lease is no sign of death: it is made anew, and says nothing before the agent has renewed it.
     if (type !== "deleted") heartbeats.observeLease(object);
   });
   return heartbeats;

@@ -12,7 +12,7 @@ export const clusterRules: readonly PolicyRule[] = [
   { apiGroups: [group], resources: ["gamesessions"], verbs: ["get", "list", "watch", "patch", "delete"] },
   { apiGroups: [group], resources: ["gamecaches"], verbs: ["get", "list", "watch", "patch"] },
   { apiGroups: [group], resources: ["gamesessions/status", "gamecaches/status"], verbs: ["patch"] },
-  // Of nodes, whose events are in the default namespace.
+  // Events of nodes: these are in the default namespace.
   { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
   // Where the cluster checks it, an owner reference that blocks the owner's deletion needs this.
   { apiGroups: [group], resources: ["gamesessions/finalizers"], verbs: ["update"] },

@@ -9,7 +9,7 @@ export interface TermsOptions {
   /** Returns connections of the term's own to the API server. */
   connect: () => KubeTransport;
   createOperator: (transport: KubeTransport, registry: Registry) => Operator;
-  /** Of the elections, which outlive the terms. */
+  /** The options of the elections, which outlive the terms. */
   election: Omit<LeaderElectorOptions, "onLost">;
   logger: Logger;
 }

@@ -9,7 +9,7 @@ export class Throttle {
     this.#clock = clock;
   }
 
-  /** Returns the milliseconds until the key may be written again by a write that is to be so far from the one before; 0 when it may be now. */
+  /** Returns the milliseconds until the key's last write is `intervalMs` old; 0 when it is. */
   waitMs(key: string, intervalMs: number): number {
     const last = this.#lastMs.get(key);
     return last === undefined ? 0 : Math.max(0, last + intervalMs - this.#clock.monotonicMs());

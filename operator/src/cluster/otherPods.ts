@@ -8,7 +8,7 @@ import { podRequests } from "./podRequests.ts";
 export interface OtherPod extends KubeObject {
   nodeName: string | undefined;
   requests: PodResources;
-  /** UDP ports of the node that it takes. */
+  /** The node's UDP ports that the pod takes. */
   udpPorts: readonly number[];
 }
 

@@ -18,7 +18,7 @@ export function resourcesIn(quantities: Quantities): Partial<PodResources> {
   return { ...(cpu !== undefined && { cpuMillicores: Math.floor(millicoresOf(cpu)) }), ...(memory !== undefined && { memoryBytes: Math.floor(memory) }) };
 }
 
-/** To the micro-unit: what binary fractions add to a sum of decimal ones must not count as a millicore. */
+/** Returns processors in millicores, rounded to micro-units first: the error of a sum of binary fractions must not count as a millicore. */
 function millicoresOf(cpus: number): number {
   return Math.round(cpus * 1e6) / 1e3;
 }

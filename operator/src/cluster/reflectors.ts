@@ -22,7 +22,7 @@ export interface ReflectorsDeps {
   cluster: Cluster;
   sessionsNamespace: string;
   nodeAgentNamespace: string;
-  /** Whose GameNodes are watched. */
+  /** The installation whose GameNodes are watched. */
   installation: Installation;
   /** Whether what other pods request is counted: it takes the right to list all pods. */
   countsOtherPods: boolean;

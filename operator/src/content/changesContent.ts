@@ -17,7 +17,7 @@ function contentOf({ status }: GameNode): unknown {
   return status?.cache?.entries.map(({ digest, state, progressPercent, cachedAt, reason }) => [digest, state, progressPercent, cachedAt, reason]);
 }
 
-/** Returns whether the change may give another node its turn to fetch; how far a download is gives nobody one. */
+/** Returns whether the change may give another node its turn to fetch. The progress of a download gives no node its turn. */
 export function changesFill(change: Change<GameNode>): boolean {
   if (change.type !== "updated") return true;
   const { object, previous } = change;

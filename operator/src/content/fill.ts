@@ -33,7 +33,7 @@ export function stateOn({ entries }: Pick<FillNode, "entries">, digest: string):
   return states.get(digest);
 }
 
-/** A node reports hundreds of versions, and is asked for each of them by every cache and launch: an object of a cache is never changed. */
+/** A node reports hundreds of versions, and every cache and launch looks one of them up. A list of entries is never changed, so its map is kept with it. */
 const statesByEntries = new WeakMap<readonly CacheEntry[], ReadonlyMap<string, CacheEntry["state"]>>();
 
 function targetsOf(name: string, { placement, source }: GameCache["spec"], nodes: readonly FillNode[]): FillNode[] {

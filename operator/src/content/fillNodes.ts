@@ -8,7 +8,7 @@ export function fillNodesOf(cluster: Pick<Cluster, "gameNodes" | "nodes">, heart
   return cluster.gameNodes.list().map((gameNode) => fillNodeOf(gameNode, cluster, heartbeats));
 }
 
-/** The same of one of them. */
+/** Returns one game node with what decides whether it is filled. */
 export function fillNodeOf({ metadata: { name }, status }: GameNode, { nodes }: Pick<Cluster, "nodes">, heartbeats: Heartbeats): FillNode {
   const node = nodes.get(name);
   return {

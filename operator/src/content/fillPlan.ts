@@ -17,13 +17,13 @@ export interface FillPlanDeps {
 
 interface Plan {
   wanted: ReadonlyMap<string, DesiredContent[]>;
-  /** Monotonic: when the first agent that was heard in time counts as silent, unless it reports. */
+  /** When the first of the agents that were heard in time counts as silent unless it reports, by the monotonic clock. */
   endsAtMs: number;
   /** Nodes whose agent was silent. */
   silent: readonly string[];
 }
 
-/** What the policies ask of all nodes: found out anew when something has changed that has a say in it, and not for each node or pod. */
+/** What the policies ask of all nodes. It is computed anew when something has changed that it depends on, and not for each node or pod. */
 export class FillPlan {
   readonly #deps: FillPlanDeps;
   #plan: Plan | undefined;

@@ -94,7 +94,7 @@ async function removeFinalizers<T extends KubeObject>(client: ResourceClient<T>,
   for (const name of names.filter((each) => hasFinalizer(object, each))) await removeFinalizer(client, object, name);
 }
 
-/** One object after another; one that is gone meanwhile is as good as done. */
+/** Does the work for one object after another. An object that is gone meanwhile needs none. */
 async function forEach<T>(objects: readonly T[], work: (object: T) => Promise<void>): Promise<void> {
   for (const object of objects) await work(object).catch(ignoreMissing);
 }

@@ -35,7 +35,7 @@ export function showClusterFigures(deps: ClusterFiguresDeps): void {
   showGameCaches(deps);
 }
 
-/** Computes for all gauges that one look reads: they are collected one after the other, in one go. */
+/** Returns a function that computes once for all gauges of one look: they are collected one after the other, before any other task runs. */
 function oncePerLook<Value>(compute: () => Value): () => Value {
   let last: { value: Value } | undefined;
   return () => {

@@ -51,7 +51,7 @@ export class LaunchSteps {
       return;
     }
     if (step === launch.step || launch.step === undefined) return;
-    // A session that moves to another node goes back: that step goes on, and is none that was done with.
+    // A session that moves to another node goes back to an earlier step: the step that it leaves is not done.
     const isLater = step === undefined || clusterLaunchSteps.indexOf(step) > clusterLaunchSteps.indexOf(launch.step);
     if (isLater && launch.sinceMs !== undefined) {
       const seconds = (nowMs - launch.sinceMs) / 1000;

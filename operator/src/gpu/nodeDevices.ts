@@ -2,7 +2,7 @@ import { gpuNotSharedReasons } from "#contracts/crd/reasons.ts";
 import type { Node } from "#kube/builtin.ts";
 import type { GpuConfig } from "./gpuConfig.ts";
 
-/** Of a claim whose slots nobody has counted: a node with one unshared GPU stays playable. */
+/** The slots of a node whose claim names no number: with one, a node with an unshared GPU can be played on. */
 const slotsOfUncountedClaim = 1;
 
 /** Returns how many sessions find devices on the node: what it offers, divided by what the containers of one session take together. */

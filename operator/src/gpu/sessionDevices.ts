@@ -25,7 +25,7 @@ export function devicesOf(container: "game" | "streamer", gpu: GpuConfig | undef
   return {
     env: {
       ...(gpu.driverCapabilities === undefined ? {} : { NVIDIA_DRIVER_CAPABILITIES: gpu.driverCapabilities }),
-      // The device plugin sets it for a container that holds a device; the other reaches what the node has.
+      // For a container that holds a device the device plugin sets this variable. A container without one may reach all of the node's devices.
       ...(own || gpu.claim || gpu.runtimeClass === undefined ? {} : { NVIDIA_VISIBLE_DEVICES: "all" }),
     },
     limits: own ? { [own.resourceName]: String(own.count * (isShared ? share : 1)) } : {},

@@ -15,12 +15,12 @@ export type InternetPermission = "Allowed" | "Awaited" | "NotAllowed" | "NotEnfo
 
 const pace = {
   lookMs: 500,
-  /** For both pods to be scheduled, to pull their image and to end. */
+  /** Time for both pods to be scheduled, to pull their image and to end. */
   roundMs: 60_000,
-  /** Between rounds, and after one that found nothing out. */
+  /** Time between rounds, also after one that found nothing out. */
   repeatMs: 600_000,
   retryMs: 60_000,
-  /** So long what was found out counts when later rounds find nothing out. */
+  /** How long a finding counts when later rounds find nothing out. */
   trustMs: 1_800_000,
 };
 
@@ -108,7 +108,7 @@ export class NetworkProbe implements Source {
     for (const key of waiting()) for (const enqueue of this.#listeners) enqueue(key);
   }
 
-  /** Undefined when nothing was found out. */
+  /** Returns whether the cluster enforces NetworkPolicies; undefined when nothing was found out. */
   async #round(config: ProbeConfig, signal: AbortSignal): Promise<boolean | undefined> {
     const { logger } = this.#deps;
     try {

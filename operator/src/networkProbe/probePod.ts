@@ -21,7 +21,7 @@ export function buildProbePod(role: ProbeRole, namespace: string, { image, image
     spec: {
       ...shortLivedPod(longestSeconds, { imagePullSecrets }),
       securityContext: { runAsNonRoot: true, runAsUser: 10_000, runAsGroup: 10_000, seccompProfile: { type: "RuntimeDefault" } },
-      // No terms would match no node.
+      // An affinity without terms would match no node.
       ...(gameNodeSelector.length === 0 ? {} : { affinity: onNodes(gameNodeSelector) }),
       tolerations: [{ operator: "Exists", effect: "NoSchedule" }],
       containers: [{

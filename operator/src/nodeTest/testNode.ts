@@ -19,7 +19,7 @@ export interface NodeTestDeps {
 const pollMs = 1_000;
 /** For a node that may have to pull the image. */
 const deadlineMs = 170_000;
-/** What the scheduler finds no place for waits this long for a session's end. */
+/** A pod that the scheduler finds no place for waits this long for a session to end. */
 const unschedulableMs = 15_000;
 
 /** Returns what a pod finds on the node, which is gone afterwards. */
@@ -46,7 +46,7 @@ async function runPod(nodeName: string, { pods, namespace, config, clock }: Node
   }
 }
 
-/** Undefined while there is something to wait for. */
+/** Returns what the test came to; undefined while the pod may still say more. */
 function resultOf(pod: Stored<Pod>, elapsedMs: number): NodeResult | undefined {
   const state = pod.status?.containerStatuses?.[0]?.state;
   if (state?.terminated) {

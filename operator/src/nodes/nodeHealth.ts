@@ -20,10 +20,10 @@ export function isNodeReady(node: Node): boolean {
   return node.status?.conditions?.some((condition) => condition.type === "Ready" && condition.status === "True") ?? false;
 }
 
-/** Of the time after which an agent counts as silent, what is left when it is late: two reports of an agent in good health lie closer together. */
+/** An agent counts as late when this share of the time to its silence is left: two reports of a healthy agent lie closer together. */
 const leftWhenLate = 0.4;
 
-/** Where an agent says that it lives: in its Lease, or, where it may not or is of a release before that, in the GameNode's status. */
+/** Where an agent says that it lives: in its Lease, or in the GameNode's status if it may not write the Lease or is of a release without one. */
 type Place = "lease" | "status";
 
 /** What was seen of an agent: its last word in each place, and when one of them changed. */

@@ -65,8 +65,8 @@ export class NodeLosses {
   }
 
   /**
-   * The agents' words tell first: when a node's second signal goes, those of all nodes that were cut off together are late already, while their
-   * kubelets may count as ready for some seconds more.
+   * Counts late heartbeats, because they tell first: when the second signal of one node goes, the agents of all nodes that were cut off with it are
+   * late already, while their kubelets may count as ready for some seconds more.
    */
   #brake(): void {
     const { cluster, heartbeats, brakePercent, logger, metrics, clock } = this.#deps;

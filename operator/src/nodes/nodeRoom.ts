@@ -5,7 +5,7 @@ import type { Cluster } from "../cluster/cluster.ts";
 import type { OtherPod } from "../cluster/otherPods.ts";
 import { resourcesIn } from "../cluster/podRequests.ts";
 
-/** What the pods that are no sessions' request of each node, and which of its UDP ports they take: follows their cache change by change. */
+/** Knows what pods that are no sessions' request of each node, and which of its UDP ports they take. It follows their cache change by change. */
 export class OtherRequests {
   readonly #byNode = new Map<string, PodResources>();
   readonly #portsByNode = new Map<string, Map<number, number>>();
@@ -16,7 +16,7 @@ export class OtherRequests {
     cluster.otherPods.subscribe(({ type, object }) => this.#set(keyOf(object), type === "deleted" ? undefined : object));
   }
 
-  /** Returns the sum of a node. */
+  /** Returns what these pods request of a node in all. */
   on(nodeName: string): PodResources {
     return this.#byNode.get(nodeName) ?? { cpuMillicores: 0, memoryBytes: 0 };
   }

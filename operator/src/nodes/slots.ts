@@ -37,7 +37,7 @@ function repellingTaint(node: Node, tolerations: readonly Toleration[]): Taint |
     && !taint.key.startsWith(ownTaintPrefix) && !tolerations.some((toleration) => tolerates(toleration, taint)));
 }
 
-/** Says what the scheduler would: a toleration without effect tolerates any, and one without key, which only `Exists` may lack, every taint. */
+/** Returns what the scheduler would say. A toleration without effect tolerates taints of every effect. One without key, which only `Exists` may lack, tolerates every taint. */
 function tolerates({ key, operator, value, effect }: Toleration, taint: Taint): boolean {
   if (effect !== undefined && effect !== taint.effect) return false;
   if (operator === "Exists") return key === undefined || key === taint.key;

@@ -25,7 +25,7 @@ export async function tellRelays({ cluster, clock, announceAddresses, relay, met
   const addresses = nodes.flatMap((node) => announcedAddresses(announceAddresses, addressesOf(node)));
   const notice = gameNodesNotice(addresses, relay.secret, clock.now());
   const relays = await lookup(relay.host, { all: true }).catch((error: unknown) => {
-    metrics.relaysTold({ told: 0, untold: 0 }); // The name stands for relays that are there.
+    metrics.relaysTold({ told: 0, untold: 0 }); // The name resolves only to relays that run: without any there is none to count.
     throw error;
   });
   const told = await Promise.allSettled(relays.map(async ({ address }) => {

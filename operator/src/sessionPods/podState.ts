@@ -42,8 +42,8 @@ export function isReady(pod: Pod): boolean {
 }
 
 /**
- * Returns whether the pod was ready and is not any more. A pod that has just started is not: the kubelet reports it as ready with a delay. Nor
- * is one whose containers are: then the cluster's node controller has marked it, as it does when the kubelet is silent.
+ * Returns whether the pod was ready and is not any more. That does not hold for a pod that has just started, because the kubelet reports it as ready
+ * with a delay. Nor does it for a pod whose containers are ready: the cluster's node controller has marked that one, because its kubelet is silent.
  */
 export function isInterrupted(pod: Pod): boolean {
   const ready = pod.status?.conditions?.find(({ type }) => type === "Ready");
@@ -106,7 +106,7 @@ export function gameTerminationReport(pod: Pod): GameTermination | undefined {
   return undefined;
 }
 
-/** A game whose display is gone ends at its next call of it; beyond a busy node's delay and the whole seconds of the kubelet's times it ended by itself. */
+/** A game whose display is gone ends at its next call of the display. A game that ends later than this ended by itself: a busy node's delay and the kubelet's whole seconds are allowed for. */
 const endsWithStreamerMs = 10_000;
 
 /** Returns why the streamer failed; undefined when it did not, and when the game outlived the one that did. */
@@ -121,9 +121,9 @@ export function streamerFault(pod: Pod): string | undefined {
   return undefined;
 }
 
-/** Whether the streamer ended shortly before the game, or after it: one that fails may still wait for the last pack of a game that it took with it. */
+/** Returns whether the streamer ended shortly before the game, or after it: a streamer that fails takes the game with it, and may still wait for its last pack. */
 function hasEndedWithGame(streamer: Terminated | undefined, pod: Pod): boolean {
-  // Of a time that the kubelet does not know there is no number, and no comparison is true.
+  // A time that the kubelet does not know is NaN, and no comparison with NaN is true.
   return Date.parse(streamer?.finishedAt ?? "") >= Date.parse(gameTerminated(pod)?.finishedAt ?? "") - endsWithStreamerMs;
 }
 

@@ -6,13 +6,13 @@ const lifetimeSeconds = 60;
 
 /** Signs the operator's own tickets to streamers, which say how a stream is and nothing of whose it is. */
 export interface OperatorTickets {
-  /** Written into each session's pod: what checks these tickets and signs none. */
+  /** The key that each session's pod gets: it checks these tickets and cannot sign any. */
   publicKey: string;
   /** Returns a ticket to the streamer of this session. */
   sign(gameSession: string): string;
 }
 
-/** Makes them of a secret that the operator's processes share; without one each process has a key of its own, which ends with it. */
+/** Returns what signs tickets with a key made of a secret that the operator's processes share. Without a secret each process has a key of its own, which ends with the process. */
 export function createOperatorTickets(secret: Buffer | undefined, clock: Clock): OperatorTickets {
   const key = ticketSigningKey(Buffer.from(hkdfSync("sha256", secret ?? randomBytes(32), "", "joypod operator", 32)));
   return {

@@ -9,7 +9,7 @@ import { isReady, isSessionPod, nodeOfPod } from "../sessionPods/podState.ts";
 import type { AskedStreamer } from "./askStreamer.ts";
 import type { OperatorTickets } from "./operatorTickets.ts";
 
-/** Each that does not respond holds its place for a second. */
+/** How many streamers are asked at once: one that does not respond holds its place for a second. */
 const askedAtOnce = 16;
 
 /** Streams that have figures of their own; all count in their nodes'. */
@@ -42,7 +42,7 @@ export class StreamFigures {
   readonly #streams: Gauge;
   readonly #unanswered: Gauge;
   readonly #gauges: ReadonlyMap<string, Gauge>;
-  /** By the same names, which Prometheus is told otherwise. */
+  /** The gauges by session, by the names of those by node. */
   readonly #ofSessions: ReadonlyMap<string, Gauge>;
 
   constructor(deps: StreamFiguresDeps) {

@@ -58,7 +58,7 @@ function toKeys(nodeName: string | undefined): string[] {
   return nodeName === undefined ? [] : [nodeName];
 }
 
-/** Other nodes' pods concern nobody here. */
+/** Returns the key of the node if it is a game node: pods on other nodes change no GameNode. */
 function gameNodeKeys({ gameNodes }: Pick<Cluster, "gameNodes">, nodeName: string | undefined): string[] {
   return nodeName !== undefined && gameNodes.get(nodeName) !== undefined ? [nodeName] : [];
 }

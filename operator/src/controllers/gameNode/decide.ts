@@ -21,7 +21,7 @@ export interface NodeWorld {
   pinned: readonly DesiredContent[];
   fillDeadlineMs: number;
   hasHeartbeat: boolean;
-  /** What the node's sessions have to expect: Lost, or else by both signals. */
+  /** The health by which the node's sessions are decided about: Unknown instead of Lost while too many nodes are silent. */
   health: NodeHealth;
   /** Slots that sessions take. */
   used: number;
@@ -40,7 +40,7 @@ export interface NodeWorld {
 /** The part of a GameNode's status that the operator writes. */
 export type OperatorNodeStatus = Pick<GameNodeStatus, "observedGeneration" | "conditions" | "capacity" | "addresses">;
 
-/** What becomes of a GameNode. `keep`: its node is a game node. `drain`: it is none any more, but has sessions or saves left. `remove`: neither. */
+/** What becomes of a GameNode. `keep`: its node is a game node. `drain`: its node is no game node any more, but sessions or saves are left there. `remove`: nothing is left there either. */
 export type NodeAction = "keep" | "drain" | "remove";
 
 /** Returns what is to be done about the node. */
@@ -77,13 +77,13 @@ export function statusOf(world: NodeWorld, action: Exclude<NodeAction, "remove">
 
 type Finding = Omit<Condition, "lastTransitionTime" | "observedGeneration">;
 
-/** What the node agent has found counts as it was last reported: when the agent falls silent, that is the reason. */
 function addressesToReport(node: Node, { announceAddresses }: CheckRules): NonNullable<OperatorNodeStatus["addresses"]> {
   const known = addressesOf(node);
   const [[external], [internal], announced] = [known.external, known.internal, announcedAddresses(announceAddresses, known)];
   return { ...(internal === undefined ? {} : { internal }), ...(external === undefined ? {} : { external }), ...(announced.length === 0 ? {} : { announced }) };
 }
 
+/** Returns why the node takes no new session; undefined when it does. The agent's findings count as last reported, and an agent that falls silent is a reason of its own, which comes before them. */
 function unschedulableOf({ node, gameNode, hasHeartbeat, rules }: NodeWorld, action: Exclude<NodeAction, "remove">, checks: readonly ConditionUpdate[]): { reason: string; message: string } | undefined {
   const draining = drainingOf(action);
   if (draining.status === "True" || !node) return { reason: draining.reason, message: draining.message };
@@ -117,8 +117,8 @@ function gpuNotSharedOf(node: Node, { gpu }: SlotRules): Finding {
 }
 
 /**
- * Returns how the status differs from the GameNode's. `used`: only in the number of sessions. `minor`: in what other pods leave to them, too, the words of
- * a condition, or the spec that was seen.
+ * Returns how the status differs from the GameNode's. `used`: only the number of sessions differs. `minor`: what other pods leave to sessions, the words of
+ * a condition or the observed generation may differ, too.
  */
 export function differenceOf(gameNode: GameNode | undefined, after: OperatorNodeStatus): "none" | "used" | "minor" | "major" {
   const before = gameNode?.status;

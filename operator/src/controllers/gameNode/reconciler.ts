@@ -46,13 +46,13 @@ export interface NodeDeps extends LeaseDeps {
   /** Time that a new node is given to get its pinned games. */
   fillDeadlineMs: number;
   clock: Clock;
-  /** Spaces writes that are of no hurry. */
+  /** Spaces out writes that are not urgent. */
   throttle: Throttle;
 }
 
 /** A node that is silent is looked at again at least this often: whether it counts as lost depends on the others. */
 const silentRetryMs = 5_000;
-/** How far apart the writes of a node's status are. That sessions come and go is most of them: the count is for people alone, as placement has its own. */
+/** The least milliseconds between two writes of a node's status, by what has changed. Most changes are sessions that come and go: only people read that count, since placement has its own. */
 const apartMs = { used: 10_000, minor: 2_000, major: 0 } as const;
 /** A node that another installation has is looked at again at least this often. */
 const takenRetryMs = 60_000;
@@ -63,7 +63,7 @@ export function createNodeReconciler(deps: NodeDeps) {
     const node = deps.cluster.nodes.get(name);
     const known = deps.cluster.gameNodes.get(name);
     if (known && foreignBecause(known, deps.installation) !== undefined) return leaveAlone(node, known, deps);
-    // Before all else: what runs out while this pass is at work was observed as it was before, and wants another pass.
+    // Read before anything is observed: a heartbeat that runs out during this pass was observed as fresh, and needs another pass.
     const staleInMs = deps.heartbeats.staleInMs(name);
     const world = observe(name, node, deps);
     const action = nodeActionFor(world);
@@ -80,7 +80,7 @@ export function createNodeReconciler(deps: NodeDeps) {
     }
     const gameNode = await applyDesired(node, deps, signal);
     if (foreignBecause(gameNode, deps.installation) !== undefined) return leaveAlone(node, gameNode, deps);
-    // Of a node that was filled once nobody asks any more.
+    // What is pinned does not matter any more to a node that was filled once.
     const pinned = isConditionTrue(gameNode.status?.conditions, "Filled") ? [] : deps.fillPlan.pinnedOn(name);
     const waitMs = await reportStatus({ ...world, gameNode, pinned }, action, deps, signal);
     await labelForAgent(node, agentLabelValueOf(deps.installation), deps, signal);
@@ -179,7 +179,7 @@ async function createOrFind(gameNodes: ResourceClient<GameNode>, draft: Draft<Ga
   }
 }
 
-/** Writes what changed; returns the milliseconds to wait when that is of no hurry and something was written a moment ago. */
+/** Writes what changed. Returns the milliseconds to wait when the change is not urgent and the status was written a moment ago; 0 otherwise. */
 async function reportStatus(world: NodeWorld & { gameNode: Stored<GameNode> }, action: Exclude<NodeAction, "remove">, deps: NodeDeps, signal: AbortSignal): Promise<number> {
   const { name } = world.gameNode.metadata;
   const status = statusOf(world, action);

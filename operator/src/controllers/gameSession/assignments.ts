@@ -26,7 +26,7 @@ export interface Assignment {
   address: string | undefined;
 }
 
-/** Of a node that does not say what it has, the scheduler alone knows. */
+/** The room of a node that does not say what it has: only the scheduler knows whether a session fits there. */
 const unlimited = { cpuMillicores: Number.POSITIVE_INFINITY, memoryBytes: Number.POSITIVE_INFINITY };
 
 /** Why no place was found, for the session's Scheduled condition. */
@@ -147,7 +147,7 @@ export class Assignments {
       && failedCheck(cluster.gameNodes.get(nodeName)?.status?.conditions) === undefined;
   }
 
-  /** What their GameNodes say of the nodes that take no sessions. */
+  /** Returns why nodes take no sessions, as their GameNodes say. */
   #refusedNodes(): string[] {
     return this.#deps.cluster.gameNodes.list().flatMap(({ metadata: { name }, status }) => {
       const because = status?.capacity?.unschedulable;

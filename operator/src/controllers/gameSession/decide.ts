@@ -21,13 +21,13 @@ export interface Plan {
 /** Returns the steps that come next. It decides from what was observed and nothing else. */
 export function planFor(world: SessionWorld): Plan {
   if (isFinished(world.session)) return { steps: ["releasePod", "removeFinalizer", "deleteExpired"] };
-  // What follows, a stop too, looks for the pod where the status says that it is.
+  // All further steps, those of a stop too, look for the pod at the place that the status names.
   if (strayPod(world) !== undefined) return { steps: ["adoptPod"] };
   const cause = stopCauseOf(world);
   return cause === undefined ? { steps: runningSteps(world) } : stopPlan(world, cause);
 }
 
-/** Steps that do nothing a pod would have to be spared, or find out about it by themselves, as the creation of another one does. */
+/** Steps that do no harm to a pod that the caches do not show, or that find it by themselves, as creating another pod does. */
 const carefulSteps: ReadonlySet<StepName> = new Set(["awaitContent", "awaitNetwork", "createPod", "reportReadiness"]);
 
 /** Returns whether a plan that was made of a session without a pod could end a game, if there was a pod after all. */

@@ -1,4 +1,4 @@
-/** What begins a wait: a time that somebody has noted by a clock of theirs, or a stop. */
+/** The begin of a wait: a time that some program has noted by its own clock, or a stop. */
 export type Moment = "startedAt" | "assignedAt" | "unschedulableSince" | "readyAt" | "expiresAt" | "stopping" | "finishedAt";
 
 /** By moment, what tells it from an earlier one of its kind. */

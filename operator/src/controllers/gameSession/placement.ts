@@ -22,7 +22,7 @@ export function chooseNode<C extends Candidate>(candidates: readonly C[], needed
   return candidates.filter((candidate) => lackOn(candidate, needed) === undefined).sort(byPreference)[0];
 }
 
-/** Returns why no node was chosen, for the session's Scheduled condition; `refused`: of nodes that take no sessions, why not. */
+/** Returns why no node was chosen, for the session's Scheduled condition; `refused` says why nodes take no sessions. */
 export function whyNoNode(candidates: readonly Candidate[], needed: NodeShare, refused: readonly string[] = []): { reason: NoNodeReason; message: string } {
   const { length } = candidates;
   if (length === 0) {
@@ -45,7 +45,7 @@ export function whyNoNode(candidates: readonly Candidate[], needed: NodeShare, r
 
 type NoNodeReason = typeof scheduledReasons.noGameNodes | typeof scheduledReasons.noCapacity | typeof scheduledReasons.insufficientResources;
 
-/** Of the nodes without room, how many a message tells. */
+/** How many of the nodes without room a message names. */
 const nodesTold = 3;
 
 function lackOn({ slots, used, left }: Candidate, needed: NodeShare): Lack | undefined {

@@ -26,7 +26,7 @@ export interface PodPlace {
   mediaPort: number;
   /** Told to browsers, the most likely first. */
   addresses: readonly string[];
-  /** Of the operator's tickets to the pod's streamer. */
+  /** The key that checks the operator's tickets to the pod's streamer. */
   operatorPublicKey: string;
 }
 
@@ -111,7 +111,7 @@ function streamerContainer({ metadata, spec }: Stored<GameSession>, place: PodPl
         SIGNAL_PORT: signalPort,
         UDP_PORT: place.mediaPort,
         SESSION_ID: metadata.name,
-        // Public keys alone: what a pod is shown by a ticket it can check, and sign none.
+        // Pods get public keys alone: with these they can check a ticket that they are shown, and sign none.
         TICKET_PUBLIC_KEY: spec.ticketPublicKey ?? "none",
         OPERATOR_PUBLIC_KEY: place.operatorPublicKey,
         ANNOUNCE_ADDRESS: place.addresses.join(","),

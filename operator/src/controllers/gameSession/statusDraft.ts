@@ -36,11 +36,11 @@ export class StatusDraft {
   /** Returns a draft of what the operator wrote before; conditions that nobody has set yet become Unknown. */
   static from(session: Stored<GameSession>, now: Date): StatusDraft {
     const draft = new StatusDraft(session, now);
-    // Nothing comes to what is over any more.
+    // A finished session gets no further conditions.
     if (isFinished(session)) return draft;
     draft.status.startedAt ??= now.toISOString();
     for (const type of gameSessionConditions.operator) {
-      // Of no meaning for a session without a GPU.
+      // Accelerated means nothing for a session without a GPU, so it is set by what the streamer reports alone.
       if (type !== "Accelerated" && !findCondition(draft.status.conditions, type)) draft.#set({ type, status: "Unknown", reason: unsetReasons.pending, message: "The session has not come so far yet." });
     }
     for (const type of gameSessionConditions.nodeAgent) {

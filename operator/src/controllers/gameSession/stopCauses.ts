@@ -96,7 +96,7 @@ function gameEndCause({ session }: SessionWorld, pod: Stored<Pod>): StopCause {
   return { stopReason: "GameExited", failure: { reason: failureReasons.gameEndedEarly, message: "The game ended before its stream was ready." } };
 }
 
-/** Where the kernel kills single processes, the one that it took may leave the rest to fail in their own way. */
+/** Returns whether the game ended for want of memory. The kernel may kill one process of it, whose loss makes the others fail in their own way. */
 function isOutOfMemory(report: GameTermination | undefined, exitCode: number): boolean {
   return report !== undefined && (report.reason === "out-of-memory" || (exitCode !== 0 && report.oomKills > 0));
 }
@@ -124,7 +124,7 @@ export function contentFailed(world: SessionWorld): StopCause {
   return failed(failureReasons.downloadTimedOut, `Node ${nodeName} did not get the game's files in time: ${condition?.message ?? "no word from its agent"}`);
 }
 
-/** A damaged archive of a game may be uploaded again; a save is stored once, so that a damaged one stays so. */
+/** Returns the condition's reason if waiting cannot cure it. A game's damaged archive may be uploaded again, but a save is stored once: a damaged one stays damaged. */
 function terminalReasonOf(condition: Condition | undefined): TerminalReason | typeof restoreReasons.checksumMismatch | undefined {
   if (condition === undefined) return undefined;
   if (condition.type === "SaveRestored" && condition.reason === restoreReasons.checksumMismatch) return restoreReasons.checksumMismatch;

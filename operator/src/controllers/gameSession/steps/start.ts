@@ -30,7 +30,7 @@ export const createPod: Step = async (context): Promise<StepOutcome> => {
   try {
     const pod = await deps.pods.create(buildPod(world.session, place, deps.config.sessionPod), { signal });
     deps.cluster.pods.upsert(pod);
-    delete draft.status.podIp; // Of a pod that is gone: another session's pod may have its address by now.
+    delete draft.status.podIp; // It was the address of a pod that is gone, and another session's pod may have it by now.
     logger.info({ node: place.nodeName, mediaPort: place.mediaPort }, "The session's pod is made.");
     draft.event("Normal", gameSessionEventReasons.podCreated, "Start", `The game's files are on node ${place.nodeName}; the pod is made.`);
   } catch (error) {

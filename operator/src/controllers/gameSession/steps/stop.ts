@@ -10,7 +10,7 @@ import { usageOf } from "../usage.ts";
 import { currentPod, isSavePersisted, mayHavePlayed } from "../world.ts";
 import type { Step, StepContext, StepOutcome } from "./step.ts";
 
-/** Records why and when the stop began: before anything is deleted, so that an operator that starts anew goes on with the same stop, or once it takes long. */
+/** Records why and when the stop began, before anything is deleted: an operator that takes over goes on with the same stop. A stop that the spec records is noted once it takes long. */
 export const recordStopping: Step = (context) => {
   if (!context.cause || !needsStoppingNote(context.world)) return "done";
   noteStopping(context, context.cause);
@@ -64,7 +64,7 @@ export const awaitGameEnd: Step = ({ world }) => {
 export const awaitSave: Step = ({ world, draft }) => {
   if (!mayHavePlayed(world) || isSavePersisted(world.session)) return "done";
   if (!hasGivenUp(world)) return "wait";
-  // It stays in the status when the save has come: it says nothing that is not true then.
+  // The failure stays in the status when the save has been stored after all: its words are true then, too.
   const message = "The last save could not be stored in time. It is kept on the node, and stored as soon as that is possible: condition SavePersisted then says so.";
   draft.status.failure ??= { reason: failureReasons.saveNotStored, message };
   draft.event("Warning", failureReasons.saveNotStored, "Stop", message);
@@ -80,7 +80,7 @@ export const finish: Step = ({ world, draft, deps, cause }) => {
   status.stoppingAt ??= stoppingTime(world);
   status.stopReason ??= cause?.stopReason ?? "Failed";
   status.finishedAt = now.toISOString();
-  delete status.podIp; // Another session's pod may get it.
+  delete status.podIp; // Another session's pod may get this address.
   if (cause?.failure) status.failure ??= cause.failure;
   if (usage) status.usage = usage;
   const reason = status.failure?.reason ?? status.stopReason;
