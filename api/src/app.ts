@@ -30,7 +30,7 @@ export function createApp(deps: Deps, pages: WebPages | undefined): Koa<AppState
   return app;
 }
 
-/** Whether the browser went before it had all, as those that follow events do in the end; the request's own line says that it was cut. */
+/** Returns whether the client left before the response was complete, as followers of events do in the end. The request's own log line says that it was cut. */
 function hasClientLeft(error: Error & { code?: string }): boolean {
   return ["ERR_STREAM_PREMATURE_CLOSE", "ECONNRESET", "EPIPE"].includes(error.code ?? "");
 }

@@ -2,7 +2,7 @@ import type { ErrorCode, ErrorDetail } from "#contracts/http/errors.ts";
 
 /** What an error says beyond its code. */
 export interface DomainErrorOptions {
-  /** For the reader: what is wrong and what can be done. Never a secret, never an inner message. */
+  /** What is wrong and what can be done, for the reader of the response. It never holds a secret or an inner message. */
   message?: string;
   details?: ErrorDetail[];
   /** Seconds from now after which the same may succeed. */

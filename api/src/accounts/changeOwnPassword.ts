@@ -55,7 +55,10 @@ export async function endOtherSignIns(deps: OwnSignInsDeps, player: Player): Pro
   return announced(deps, player, "user.signInsEnded", replaced);
 }
 
-/** Whoever's sign-in was ended while they asked must not end those that have begun since, nor get another one. */
+/**
+ * Replaces all sign-ins of the player. Throws unauthorized when the asking browser's own sign-in was ended meanwhile: it must neither end sign-ins
+ * that have begun since, nor get another one.
+ */
 async function replaceAll({ authSessions }: OwnSignInsDeps, transaction: Queryable, { id: userId, place, authSessionId }: Player, startedAt?: Date): ReturnType<AuthSessions["replaceAll"]> {
   const replaced = await authSessions.replaceAll(transaction, { userId, place, ...(startedAt !== undefined && { startedAt }) });
   if (!replaced.ended.includes(authSessionId)) throw unauthorized();

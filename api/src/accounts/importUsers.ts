@@ -21,7 +21,7 @@ export interface ImportedUsers {
   existing: number;
 }
 
-/** Hashes of a lower cost are guessed too fast. Those of a higher one than ours would show who was imported, by the longer wait. */
+/** Hashes of a lower cost are guessed too fast. A hash of a higher cost than ours would take longer to check, and so show that its user was imported. */
 const costMin = 10;
 const rowsPerStatement = 500;
 const lineMaxLength = 8_192;

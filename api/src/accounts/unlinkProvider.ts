@@ -20,10 +20,7 @@ export interface Unlinking {
   requestId: string;
 }
 
-/**
- * Takes the provider's accounts from the player; none is there afterwards, and none need be there before. Throws conflict when nothing would
- * be left to sign in with.
- */
+/** Takes the provider's accounts from the player; it succeeds also when the player has none. Throws conflict when nothing would be left to sign in with. */
 export async function unlinkProvider({ postgres, audit }: { postgres: Postgres; audit: Audit }, { userId, provider, providers, address, requestId }: Unlinking): Promise<void> {
   const usable = [...providers].filter(({ issuer }) => !isSameIssuer(issuer, provider.issuer));
   const unlinked = await postgres.transaction(async (transaction) => {

@@ -26,7 +26,7 @@ export class ArchiveInspection {
   /** The memory that the gunzip fills piece by piece before it takes another. */
   #unpacked: ArrayBufferLike | undefined;
 
-  /** `onEntry` hears of each entry that passed the rules; what it throws refuses the archive. */
+  /** `onEntry` is called with each entry that passes the rules. An error that it throws refuses the archive. */
   constructor(rules: ArchiveRules, onEntry?: (entry: ArchiveEntry) => void) {
     this.#reader = createArchiveReader(rules, {
       entry: (entry) => {

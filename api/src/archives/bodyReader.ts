@@ -57,8 +57,8 @@ export class BodyReader {
   }
 
   /**
-   * Fills the memory and returns how many bytes it holds, which are fewer than fit only at the body's end. Throws CutOff, TooSlow, for which
-   * only the time spent here counts, and the signal's reason when it is aborted.
+   * Fills the memory and returns how many bytes it holds; these are fewer than fit only at the body's end. Throws CutOff, TooSlow (only time spent
+   * here counts), and the signal's reason when it is aborted.
    */
   async fill(memory: Buffer): Promise<number> {
     this.#signal.throwIfAborted();

@@ -30,7 +30,7 @@ export class DigestMismatch extends Error {
 export interface ReceiveOptions {
   body: Readable;
   rules: ArchiveRules;
-  /** Hears of each entry that passed the rules; what it throws ends the reception. */
+  /** Called with each entry that passes the rules. An error that it throws ends the reception. */
   onEntry?: ((entry: ArchiveEntry) => void) | undefined;
   /** The upload that the bytes are read into; the caller completes or aborts it. */
   upload: Pick<ArchiveUpload, "nextPiece" | "add">;

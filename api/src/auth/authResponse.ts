@@ -54,7 +54,7 @@ export async function respondToForm(ctx: AuthContext, form: AuthForm, work: (isJ
   }
 }
 
-/** Refuses a form that could not be read: it counts like others, and which response its page wants nobody knows. */
+/** Refuses a form that could not be read. The attempt counts as any other. Nobody knows which kind of response its page wants. */
 async function refuseForm(ctx: AuthContext, thrown: unknown): Promise<never> {
   const error = await limitPosts(ctx).then(() => toHttpError(thrown), toHttpError);
   throw error.with({ url: pageAfter(ctx, error) });

@@ -47,8 +47,8 @@ export async function insertAuthSession(transaction: Queryable, { id, userId, st
 }
 
 /**
- * Returns when the user's sign-in began, in whole seconds of the epoch; undefined when it is revoked, or its user disabled. That it was used
- * now, and from where, is noted in the same statement, at most once in some minutes.
+ * Returns when the user's sign-in began, in whole seconds of the epoch; undefined when it is revoked, or its user disabled. The same statement notes
+ * that the sign-in was used now, and from where; it does so at most once in some minutes.
  */
 export async function updateAuthSessionSeen(db: Queryable, id: string, userId: string, place: SignInPlace | undefined): Promise<number | undefined> {
   const { rows: [row] } = await db.query<{ startedAt: number }>({
@@ -75,7 +75,7 @@ export async function findAuthSessions(db: Queryable, userId: string, seconds: n
   return rows;
 }
 
-/** Revokes one sign-in, whoever's it is. */
+/** Revokes one sign-in, of whatever user. */
 export async function updateAuthSessionRevoked(db: Queryable, id: string): Promise<void> {
   await db.query({
     name: "authSession.revoke",

@@ -14,11 +14,11 @@ import type { SignInPlace } from "./signInPlace.ts";
 import { authSessionIdOf, createSid } from "./tokens.ts";
 import type { CheckedUser } from "./userQueries.ts";
 
-/** For so long the cache is believed without asking the database. */
+/** For so long an entry of the cache is believed without asking the database. */
 const cacheSeconds = 60;
-/** For so much longer it is kept, to be believed while the database is unavailable; for as long each process remembers it, should Redis be unavailable, too. */
+/** For so much longer the entry is kept, to be believed while the database is unavailable. Each process remembers it as long, in case Redis is unavailable, too. */
 const outageSeconds = 3600;
-/** Long enough for a connection to Redis that is taken to be dead after three timeouts, and made anew. */
+/** Together long enough for Redis' client to give up a connection after three timeouts and to make another one. */
 const laterLooks = { count: 8, pauseMs: 250 };
 /** Sign-ins that one process remembers, the ones used last. */
 const rememberedMax = 10_000;
@@ -66,7 +66,7 @@ export class AuthSessions {
   readonly #absoluteLifetimeSeconds: number | undefined;
   /** When each was revoked, by id: also those that Redis did not learn of. */
   readonly #revokedHere = new Map<string, number>();
-  /** Those that this process has admitted, by id, the newest last: when they began, and when that was known. */
+  /** Sign-ins that this process has admitted, by id, the newest last: when each began, and when this process learned that. */
   readonly #admittedHere = new Map<string, { startedAt: number; atMs: number }>();
 
   constructor({ postgres, redis, rateLimits, databaseOutages, clock, lifetimeSeconds, absoluteLifetimeSeconds }: AuthSessionsOptions) {
@@ -115,9 +115,9 @@ export class AuthSessions {
   }
 
   /**
-   * Counts a request of the sign-in's user under the limits; returns undefined, and counts nothing, when the sign-in is over. One command
-   * to Redis does both; once a minute the database is asked, too, and told the `place`. While that is unavailable, and nobody can sign out, a
-   * sign-in counts that was good when it was last asked. Throws when neither is available.
+   * Counts a request of the sign-in's user under the limits; returns undefined, and counts nothing, when the sign-in is over. One command to Redis
+   * does both. Once a minute the database is asked as well, and told the `place`. While the database is unavailable nobody can sign out, so a sign-in
+   * that was good when it was last asked counts as good. Throws when neither is available.
    */
   async admit(id: string, userId: string, limits: readonly RateLimitName[], place?: () => SignInPlace): Promise<Admission | undefined> {
     if (this.#revokedHere.has(id)) return undefined;
@@ -199,7 +199,7 @@ export class AuthSessions {
     return endsAt !== undefined && endsAt <= this.#clock.now() ? undefined : { outcomes, endsAt, startedAt: new Date(startedAt * 1000) };
   }
 
-  /** Ends one sign-in, in the database first: the cache alone could lose it. */
+  /** Ends one sign-in, first in the database: Redis alone could lose the end. */
   async revoke(id: string): Promise<void> {
     await updateAuthSessionRevoked(this.#postgres.pool, id);
     await this.announceRevoked([id]);

@@ -32,9 +32,10 @@ const rules: LockoutRules = {
 };
 
 /**
- * Locks an e-mail address after too many failures. An attempt is counted as a failure before the password is checked, so
- * that many at once get no more checks than one after another; who finds only such attempts in the way waits for them. Failures are counted in Redis for all replicas, and in this process as well:
- * when Redis is unavailable or was emptied, the locks that this process knows of stay. A success leaves its moment in Redis, where each process that counts an attempt learns of it.
+ * Locks an e-mail address after too many failures. An attempt is counted as a failure before its password is checked, so that many attempts at once
+ * get no more checks than one after another. An attempt that finds only undecided ones in its way waits for them. Failures are counted in Redis for
+ * all replicas, and in this process as well: when Redis is unavailable or was emptied, the locks that this process knows of stay. A success leaves
+ * its moment in Redis, where each process that counts an attempt learns of it.
  */
 export class Lockout {
   readonly #redis: Redis;

@@ -4,6 +4,6 @@ export interface LockoutRules {
   windowMs: number;
   lockMs: readonly number[];
   memoryMs: number;
-  /** An attempt that is not reported for this long has died with its process: nobody waits for it. */
+  /** An attempt whose result is not reported for this long has died with its process: others wait no longer for it. */
   undecidedMs: number;
 }

@@ -33,7 +33,7 @@ function run(task: PasswordTask): PasswordResult {
   }
 }
 
-/** Compares in the time of `likeCost`: a quicker no must not reveal a cheaper hash, such as an imported one. Each step of cost doubles the work. */
+/** Compares in the time of `likeCost`: a quick "no" must not reveal a cheaper hash, such as an imported one. Each step of cost doubles the work. */
 function compare({ secret, hash, cost, likeCost }: Comparison): boolean {
   const isEqual = bcrypt.compareSync(secret, hash);
   for (let step = cost; !isEqual && step < likeCost; step += 1) bcrypt.hashSync(secret, step);

@@ -41,7 +41,10 @@ export class Passwords {
     return result.hash;
   }
 
-  /** Compares a password with the stored hash; without one with a dummy, so that the result takes equally long. Throws unavailable when too many tasks wait. */
+  /**
+   * Compares a password with the stored hash. Without a hash it compares with a dummy, so that the result takes equally long. Throws unavailable when
+   * too many tasks wait.
+   */
   async check(password: string, storedHash: string | null): Promise<PasswordCheck> {
     const { hash, cost, isImported } = readStoredHash(storedHash ?? await this.#dummy());
     const secret = isImported ? password : this.#prepare(password);

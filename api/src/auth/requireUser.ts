@@ -51,7 +51,7 @@ interface Renewal {
 }
 
 const renewals = new WeakMap<AppContext, Renewal>();
-/** So soon after its admission a request is not looked at again: that would cost each of them one more question to Redis. */
+/** A request that ends so soon after its admission is not checked again: that would cost each request one more question to Redis. */
 const quickMs = 1_000;
 
 /**
@@ -74,7 +74,7 @@ async function withdrawRenewalOfEnded(ctx: AppContext<UserDeps>): Promise<void> 
   if (await authSessions.hasEnded(renewal.authSessionId) && !ctx.headerSent) withdrawCookie(ctx, sessionCookieName(config), renewal.token);
 }
 
-/** The same where nobody need be signed in. */
+/** Returns who is signed in, as requireUser does; undefined when nobody is. */
 export async function findUser(ctx: AppContext<UserDeps>, limits: readonly RateLimitName[] = []): Promise<SignedIn | undefined> {
   const { config, clock, tokens, authSessions } = ctx.deps;
   const cookie = sessionCookieName(config);

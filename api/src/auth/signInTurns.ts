@@ -7,7 +7,10 @@ export interface SignInTurnsOptions {
   pauseMs: number;
 }
 
-/** Sign-ins that wait until others for the same e-mail address are decided; one process's result calls them at once, another's is found by asking. */
+/**
+ * Sign-ins that wait until others for the same e-mail address are decided. A result of this process wakes them at once; a result of another process
+ * is found by asking.
+ */
 export class SignInTurns {
   readonly #options: SignInTurnsOptions;
   readonly #callbacks = new Map<string, Set<() => void>>();
@@ -35,7 +38,7 @@ export class SignInTurns {
     }
   }
 
-  /** Lets those ask again, in the order in which they came, who wait for `name`. */
+  /** Wakes the sign-ins that wait for `name`, in the order in which they came. */
   call(name: string): void {
     for (const resume of this.#callbacks.get(name) ?? []) resume();
   }

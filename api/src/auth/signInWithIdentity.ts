@@ -48,7 +48,7 @@ export async function signInWithIdentity(deps: IdentitySignInDeps, arrival: Iden
   return user;
 }
 
-/** Two arrivals of one identity at once: the database lets one write, and the other then finds what was written. */
+/** An identity may arrive twice at once: the database lets one arrival write, and the other then finds what was written. */
 async function resolveWithRetries({ postgres }: IdentitySignInDeps, arrival: IdentityArrival): Promise<Outcome> {
   for (let attempt = 1; ; attempt += 1) {
     try {

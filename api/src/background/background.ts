@@ -4,7 +4,7 @@ import { LeaderWork, type LeaderWorkDeps } from "./leaderWork.ts";
 
 /** The background work of a replica. */
 export interface Background extends BackgroundJob {
-  /** Whether this replica does the part of it that one alone does. */
+  /** Whether this replica does the part of the work that only one replica does. */
   readonly isLeader: boolean;
   /** Leaves that part to another replica; the rest, which requests need, goes on until the stop. */
   resign(): Promise<void>;

@@ -5,7 +5,7 @@ import type { Readiness } from "../http/health.ts";
 
 const periodMs = 15_000;
 
-/** Looks at the stores from the start on, so that the log says what is wrong with one whether or not anybody asks `/readyz`. Each process does. */
+/** Looks at the stores from the start on, in each process, so that the log says what is wrong with one of them even when nobody asks `/readyz`. */
 export function createStoreWatch({ readiness, clock, logger }: { readiness: Readiness; clock: Clock; logger: Logger }): RepeatedJob {
   return new RepeatedJob({
     name: "looks at the stores", periodMs, clock, logger,

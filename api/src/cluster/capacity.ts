@@ -3,7 +3,7 @@ import { addShares, lackOf, nodeOffer, subtractShares, type Lack, type NodeShare
 
 /** Why no node has room for a session; `isTooLarge` when none would have it without other sessions either. */
 export interface Shortage {
-  /** At least one: several where one node lacks this and another that. */
+  /** At least one lack. There are several where different nodes lack different things. */
   lacks: readonly Lack[];
   isTooLarge: boolean;
   /** What the session's pod requests. */
@@ -16,12 +16,12 @@ interface Offer {
   left: NodeShare;
 }
 
-/** Of sessions that wait for a node, so many are counted: more of them wait only while nothing is placed at all. */
+/** How many of the sessions that wait for a node are counted. More of them wait only while nothing is placed at all. */
 const waitingCounted = 100;
 
 /**
- * Returns what a session lacks on every node that takes sessions, as the operator counts it; undefined where a node has room, and where there
- * is no node. `needed` is without what a pod requests beside its game, as is `waiting`: what sessions take that have no node yet.
+ * Returns what a session lacks on every node that takes sessions, as the operator counts it; undefined where a node has room, and where there is no
+ * node. `waiting` is what sessions take that have no node yet. Neither it nor `needed` includes what a pod requests beside its game.
  */
 export function shortageOf(
   needed: NodeShare, { gameNodes, loadOn, waiting }: { gameNodes: readonly GameNode[]; loadOn: (node: GameNode) => NodeShare; waiting: readonly NodeShare[] },

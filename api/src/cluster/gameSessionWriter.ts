@@ -23,7 +23,7 @@ export class GameSessionWriter {
     this.#namespace = sessionsNamespace;
   }
 
-  /** Creates the object. One of that name is the same, because nobody else makes these ids. */
+  /** Creates the object. An object of that name is this session's, because nobody else makes these ids. */
   async create(id: string, spec: GameSessionSpec): Promise<void> {
     const draft: Draft<GameSession> = {
       metadata: {
@@ -61,18 +61,18 @@ export class GameSessionWriter {
     }
   }
 
-  /** Moves the time after which the operator regards the session as idle; `keptAliveUntil` is what a keepalive promised that the database could not take. */
+  /** Moves the time after which the operator regards the session as idle. `keptAliveUntil` is what a keepalive promised while the database could not store it. */
   async extend(id: string, expiresAt: Date, keptAliveUntil?: Date): Promise<void> {
     const metadata = { annotations: { [keptAliveUntilAnnotation]: keptAliveUntil?.toISOString() } };
     try {
       await this.#client.mergePatch(this.#ref(id), { ...(keptAliveUntil !== undefined && { metadata }), spec: { expiresAt: expiresAt.toISOString() } }, options);
     } catch (error) {
-      // Gone, or moved further by another keepalive (it only moves forward): both are as good as done.
+      // Either the object is gone, or another keepalive has moved the time further (it only moves forward): nothing is left to do.
       if (!isNotFound(error) && !isInvalid(error)) throw error;
     }
   }
 
-  /** Asks for what is played to be saved; resolves with false when there is no such object. A later request that came before stays. */
+  /** Asks for the present state of play to be saved; resolves with false when there is no such object. A later request that is already there stays. */
   async requestSave(id: string, at: Date): Promise<boolean> {
     try {
       await this.#client.mergePatch(this.#ref(id), { spec: { saveRequestedAt: at.toISOString() } }, options);
@@ -89,7 +89,7 @@ export class GameSessionWriter {
     await removeFinalizer(this.#client, gameSession, finalizers.recorder, { deadlineMs });
   }
 
-  /** Returns false, too, when the API server does not say so soon. */
+  /** Returns whether the API server has the object; false also when it does not say so soon. */
   async #isThere(id: string): Promise<boolean> {
     const found = await this.#client.find(this.#ref(id), { deadlineMs: lookDeadlineMs }).catch(() => undefined);
     return found !== undefined;

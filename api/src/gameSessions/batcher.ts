@@ -3,7 +3,7 @@ import type { Clock, Timer } from "#runtime/clock.ts";
 /** How a batcher works. */
 export interface BatcherOptions<T, R> {
   clock: Clock;
-  /** Of one batch. */
+  /** The most items of one batch. */
   itemsMax: number;
   /** Items that wait at the same time; further ones are refused. */
   waitingMax: number;
@@ -25,8 +25,8 @@ interface Waiting<T, R> {
 }
 
 /**
- * Does one batch after the other: what comes while one is worked on is done together after it. An item that comes alone waits for nothing, and of many that
- * come at once a batch shares the round trips, and a lock of which there is one.
+ * Does one batch after the other. Items that come while a batch is worked on are done together after it. An item that comes alone waits for nothing.
+ * Of many that come at once, each batch shares the round trips, and a lock that only one can hold.
  */
 export class Batcher<T, R> {
   readonly #options: BatcherOptions<T, R>;
@@ -37,7 +37,7 @@ export class Batcher<T, R> {
     this.#options = options;
   }
 
-  /** Returns the item's result, of the batch that it comes into. */
+  /** Returns the item's result in the batch that it is done with. */
   async do(item: T): Promise<R> {
     const { clock, waitingMax, patienceMs, tooMany } = this.#options;
     if (this.#waiting.size >= waitingMax) throw tooMany();

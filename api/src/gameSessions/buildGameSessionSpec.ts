@@ -12,7 +12,7 @@ import { buildStreamSpec, siteBoundsFor, type LaunchedQuality } from "./streamSp
 export interface GameSessionSettings {
   profile: GameSessionSpec["profile"];
   stream: SiteBounds;
-  /** In order of preference. */
+  /** The site's codecs in order of preference. */
   codecs: GameSessionSpec["stream"]["codecs"];
   idleTimeoutSeconds: number;
   startDeadlineSeconds: number;

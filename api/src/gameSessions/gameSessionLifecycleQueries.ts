@@ -129,8 +129,9 @@ export interface IdleGameSessions {
 }
 
 /**
- * Looks for idle sessions and notes that it did. When the look before was more than `maxGapSeconds` ago keepalives may have been lost since: without the database
- * there was no sweeper either. It then finds none, and all sessions begin their idle timeout anew. All this is one statement, which no frozen process can divide.
+ * Looks for idle sessions and notes that it did. When the look before was more than `maxGapSeconds` ago, keepalives may have been lost since, because
+ * without the database there was no sweeper either: then it finds none, and all sessions begin their idle timeout anew. All this is one statement, so
+ * that no frozen process can stop between its parts.
  */
 export async function findIdleGameSessions(db: Queryable, maxGapSeconds: number): Promise<IdleGameSessions> {
   const { rows } = await db.query<{ gapSeconds: number; id: string | null; expiresAt: Date | null }>({
@@ -173,8 +174,8 @@ export async function updateIdleGameSessionsStopping(db: Queryable, ids: readonl
 }
 
 /**
- * Sets every session that has been played for as long as it may to stopping and returns their ids. The operator counts that by its own clock from when it
- * saw the session ready; what it does not see is how long one was played under a former operator.
+ * Sets every session that has been played for its longest duration to stopping, and returns their ids. The operator counts that duration, too, but
+ * only from when it saw the session ready: it does not know how long a session was played under a former operator.
  */
 export async function updateOverlongGameSessionsStopping(db: Queryable): Promise<string[]> {
   const { rows } = await db.query<{ id: string }>({

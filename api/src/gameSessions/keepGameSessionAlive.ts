@@ -20,8 +20,9 @@ export interface KeepaliveDeps {
 }
 
 /**
- * Moves the idle expiry of the user's session and returns the new one. While the database is unavailable the object in the cluster takes it: by that the
- * operator ends idle sessions meanwhile, and the sweeper begins anew after an outage. Throws not_found, also when the session has ended.
+ * Moves the idle expiry of the user's session and returns the new one. While the database is unavailable the object in the cluster takes the new
+ * expiry: the operator ends idle sessions by it meanwhile, and the sweeper begins anew after an outage. Throws not_found, also when the session has
+ * ended.
  */
 export async function keepGameSessionAlive(deps: KeepaliveDeps, userId: string, id: string): Promise<Date> {
   return deps.databaseOutages.orElse(() => keepAliveInDatabase(deps, userId, id), (reason) => keepAliveInCluster(deps, userId, id, reason));
@@ -37,7 +38,10 @@ async function keepAliveInDatabase(deps: KeepaliveDeps, userId: string, id: stri
   return keepalive.expiresAt;
 }
 
-/** Here the object decides, and the sweeper asks it before it stops the session: what it did not take was not kept alive. Throws `reason` where the cluster does not know the session as the user's. */
+/**
+ * Keeps the session alive by its object alone, which the sweeper asks before it stops the session: a keepalive that the object did not take has not
+ * happened. Throws `reason` where the cluster does not know the session as the user's.
+ */
 async function keepAliveInCluster(deps: KeepaliveDeps, userId: string, id: string, reason: DomainError): Promise<Date> {
   const gameSession = deps.cluster.gameSession(id);
   if (gameSession?.spec.userId !== userId) throw reason;

@@ -46,7 +46,7 @@ export async function launchGame(deps: LaunchDeps, userId: string, launch: Launc
   return id;
 }
 
-/** The launch keeps its place until its object is there; who waits for it need not. */
+/** The launch keeps its place until its object is there, also when the request behind it no longer waits. */
 async function storeAndCreate(deps: LaunchDeps, asked: LaunchToStore): Promise<StoredLaunch> {
   const stored = Promise.withResolvers<NewGameSession>();
   const created = deps.launchTurns.inPlace(async () => {

@@ -50,9 +50,9 @@ type FoundGame = Omit<LaunchContext, keyof FoundForAll> & { number: number };
 type FoundForAll = Pick<LaunchContext, "now" | "activeSessions" | "unseenSessions">;
 
 /**
- * Returns what decides about each launch, in their order; undefined for a game that the catalogue does not have. `isToStore`: a share lock holds back new versions
- * and deletions until the sessions, which pin these versions, are stored. Only then it is told which sessions the cluster may not have yet: it is the larger
- * part of the work, and without it a check merely lets a launch pass that is refused when it is to be stored.
+ * Returns what decides about each launch, in their order; undefined for a game that the catalogue does not have. With `isToStore` a share lock holds
+ * back new versions and deletions until the sessions, which pin these versions, are stored. Only then it returns the sessions that the cluster may
+ * not have yet, which is the larger part of the work. A check without them merely lets a launch pass that is refused when it is to be stored.
  */
 export async function findLaunchContexts(
   db: Queryable, asked: readonly { userId: string; launch: { gameSlug: string } }[], { isToStore = false } = {},
@@ -94,8 +94,9 @@ const unseenSessions = `
     FROM (SELECT id, spec FROM game_sessions WHERE cr_created_at IS NULL AND status = 'starting' ORDER BY started_at DESC LIMIT 100) n)`;
 
 /**
- * Stores sessions of different players with their slots, when those are new, and counts the launches; each session owns its slot from then on. Returns false, for a transaction that
- * is to be rolled back, when a user has an active session after all, or when a session owns a slot, or somebody has moved it since it was read.
+ * Stores sessions of different players with their slots, when those are new, and counts the launches; each session owns its slot from then on.
+ * Returns false when a user has an active session after all, when a session owns a slot, or when a slot was moved since it was read: the transaction
+ * has to be rolled back then.
  */
 export async function insertGameSessions(transaction: Queryable, sessions: readonly NewGameSession[]): Promise<boolean> {
   const { rowCount } = await transaction.query({

@@ -22,15 +22,16 @@ export interface LaunchToStore extends AskedLaunch {
   alsoWithin?: ((id: string, transaction: Queryable) => Promise<void> | undefined) | undefined;
 }
 
-/** So many are decided while the lock of all launches is held. */
+/** How many launches are decided while the lock of all launches is held. */
 const launchesPerBatch = 50;
 
-/** Several launches cannot be stored in one transaction, because of one of them. */
+/** Thrown when several launches cannot be stored in one transaction, because of one of them. */
 class NotTogether extends Error {}
 
 /**
- * Decides launches by the database and stores those that lead to a session, each time all together that came meanwhile. One at a time would hold the lock, of which all
- * processes have one, for four round trips each, and very many players at once would wait for longer than anybody has patience.
+ * Decides launches by the database and stores those that lead to a session: all that came meanwhile together. All processes share one lock. Launches
+ * decided one at a time would each hold it for four round trips, and when very many players launch at once the last would wait for longer than they
+ * have patience.
  */
 export class LaunchStore {
   readonly #checks: Batcher<AskedLaunch, NewGameSession>;
@@ -70,7 +71,7 @@ async function storeLaunches(deps: LaunchStoreDeps, asked: readonly LaunchToStor
     return await deps.postgres.transaction((transaction) => storeWithin(deps, transaction, asked), lockLaunches);
   } catch (error) {
     if (asked.length === 1 || isDatabaseUnavailable(error)) throw error;
-    // What one of them has met is not the others' business.
+    // An error of one launch in the batch does not concern the others.
     const decisions: Decision[] = [];
     for (const each of asked) decisions.push(...await storeLaunches(deps, [each]).catch((own: unknown) => [toError(own)]));
     return decisions;

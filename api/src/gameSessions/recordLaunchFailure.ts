@@ -6,9 +6,9 @@ import { deleteUnusedSlot } from "./saveSlotQueries.ts";
 const noUse = { durationSeconds: 0, cpuSeconds: 0, peakMemoryMb: 0, isSlotReleased: true };
 
 /**
- * Ends a session that the cluster never had, gives its slot back, and removes a slot made for it. If the object appears after all, the
- * recorder stops it, because its row has ended. Returns false, and changes nothing, when somebody has noted the object meanwhile: who creates an
- * object and does not hear so in time, as a process that was frozen does, may find that the relay of another one has.
+ * Ends a session that the cluster never had, gives its slot back, and removes a slot made for it. If the object appears after all, the recorder stops
+ * it, because its row has ended. Returns false, and changes nothing, when another process has noted the object meanwhile: a process that was frozen
+ * may not hear in time that an object was created, while another one's relay has created it.
  */
 export async function recordLaunchFailure({ postgres }: { postgres: Postgres }, id: string, message: string): Promise<boolean> {
   return postgres.transaction(async (transaction) => {

@@ -1,7 +1,7 @@
 import { saveReasons } from "#contracts/crd/reasons.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 
-/** What the player is told of a save that is not kept as it was left: while the game is played, and after it. */
+/** What the player is told of a save that is not kept as they left it: while the game is played, and after it. */
 interface Notice {
   /** Absent where the reason only exists at the end. */
   playing?: string;

@@ -12,12 +12,12 @@ export interface SweepIdleDeps {
   cluster: ClusterView;
 }
 
-/** Longer than from one pass to the next, with its jitter. */
+/** Longer than the time from one pass to the next, with its jitter. */
 const maxGapSeconds = 10;
 
 /**
- * Stops idle sessions in the database and returns their ids; the recorder then stops them in the cluster. No time counts as idle in which keepalives could
- * not be heard: none is stopped after such a time, nor one that the cluster alone knows to be kept alive.
+ * Stops idle sessions in the database and returns their ids; the recorder then stops them in the cluster. Time in which keepalives could not be heard
+ * does not count as idle: no session is stopped right after such a time, nor one that only the cluster knows to be kept alive.
  */
 export async function sweepIdle({ postgres: { pool }, cluster, logger }: SweepIdleDeps): Promise<string[]> {
   const { idle, gapSeconds } = await findIdleGameSessions(pool, maxGapSeconds);

@@ -30,7 +30,10 @@ export async function deleteGame(
   });
 }
 
-/** Returns undefined when there is no such game. Throws when the game is not, or in the same moment no longer is, at the revision that the client has read. */
+/**
+ * Deletes the game at the revision that it has, and returns its id; undefined when there is no such game. Throws when the client has read another
+ * revision, or the game changes at this moment.
+ */
 async function deleteRevision(
   { postgres }: { postgres: Postgres }, partner: PartnerPrincipal, slug: string, precondition: GamePrecondition,
 ): Promise<string | undefined> {

@@ -1,7 +1,10 @@
 import type { Game, GameVersion, PrismaClient } from "../generated/client.ts";
 import type { Queryable } from "../stores/queryable.ts";
 
-/** A deleted game's slug stays taken for so long, and its archive is kept: links and habits must not lead to somebody else's game, and its partner may restore it. */
+/**
+ * For so long a deleted game's slug stays taken and its archive is kept: links and habits must not lead to somebody else's game, and the game's
+ * partner may restore it.
+ */
 export const deletedGameKeptDays = 90;
 
 /** A partner's game with its current archive, if there is one. */
@@ -93,7 +96,7 @@ export async function lockDeletedGame(transaction: Queryable, partnerId: string,
   return rows[0]?.id;
 }
 
-/** Puts a (locked) game back into the catalogue; one whose archive has been removed waits for another. */
+/** Puts a (locked) game back into the catalogue. A game whose archive has been removed waits there for another one. */
 export async function updateGameRestored(transaction: Queryable, gameId: string): Promise<void> {
   await transaction.query({
     name: "restore-game",

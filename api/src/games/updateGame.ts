@@ -88,7 +88,7 @@ function sessionChangesOf({ network, saveLimitMb, resources }: PatchGameRequest)
   };
 }
 
-/** What sessions ran out of under another declaration says nothing of this one. */
+/** A session that ran out of memory under another declaration says nothing of this one. */
 function memoryFloorOf({ memoryMb }: PartnerGame, changes: Partial<GameMetadata>): { profileMemoryFloorMb?: null } {
   return changes.memoryMb === undefined || changes.memoryMb === memoryMb ? {} : { profileMemoryFloorMb: null };
 }

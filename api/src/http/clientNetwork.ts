@@ -1,21 +1,21 @@
-/** `address` without what one subscriber can change at will: an IPv4 address as it is, an IPv6 one down to its /64. */
+/** Returns the address without the part that one subscriber can change at will: an IPv4 address as it is, an IPv6 address cut to its /64. */
 export function clientNetworkOf(address: string): string {
   const plain = plainAddress(address);
   return plain.includes(":") ? prefixOfV6(plain, 4) : plain;
 }
 
-/** /24 of IPv4, /48 of IPv6: enough to see a pattern, too little to name a person. */
+/** Returns the address cut to its /24 (IPv4) or /48 (IPv6): enough to see a pattern, too little to name a person. */
 export function ipPrefixOf(address: string): string {
   const plain = plainAddress(address);
   return plain.includes(":") ? prefixOfV6(plain, 3) : `${plain.split(".").slice(0, 3).join(".")}.0/24`;
 }
 
-/** Without its zone, and IPv4 in the clothes of IPv6 as what it is. */
+/** Returns the address without its zone; an IPv4 address that is written as IPv6 becomes plain IPv4. */
 function plainAddress(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, "").replace(/%.*$/, "");
 }
 
-/** The first groups of 16 bits, each written in one way only. */
+/** Returns the first groups of 16 bits; each address is written in one way only. */
 function prefixOfV6(address: string, count: number): string {
   const [head = "", tail = ""] = address.split("::", 2);
   const left = head === "" ? [] : head.split(":");

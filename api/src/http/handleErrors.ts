@@ -7,7 +7,7 @@ import { HttpError, toHttpError } from "./httpError.ts";
 export interface ErrorHandling<D> {
   /** Returns the DomainError that an error of the stores means, or the error itself. */
   translate: (error: unknown) => unknown;
-  /** Hears of every response to a request that was refused. */
+  /** Called with every response to a request that was refused. */
   onErrorResponse: (ctx: AppContext<D>, error: HttpError) => void;
 }
 

@@ -38,14 +38,14 @@ export function idempotencyOf({ headers = [], responses, errors }: Description):
   };
 }
 
-/** Of the requests under way that have a key. */
+/** The turns of the requests under way that have a key. */
 const turns = new WeakMap<AppContext, { attempt: IdempotentAttempt; isRemembered: boolean }>();
 
 const runningRetrySeconds = 1;
 
 /**
- * Does `work` once for each `Idempotency-Key` of the principal: whoever asks again within a day gets the first response. Without
- * the header it is just done. What failed on our side is not kept, so that a retry tries.
+ * Does `work` once for each `Idempotency-Key` of the principal: a request that comes again within a day gets the first response. Without the header
+ * the work is simply done. The result of a failure on our side is not kept, so that a retry does the work.
  */
 export async function onceForKey(ctx: AppContext<HttpDeps>, input: unknown, work: () => Promise<void> | void): Promise<void> {
   const header = ctx.req.headers["idempotency-key"];
@@ -71,8 +71,8 @@ export async function onceForKey(ctx: AppContext<HttpDeps>, input: unknown, work
 }
 
 /**
- * For a request with a key, what keeps the response that its handler is about to give, in the transaction that makes it true: a
- * process that dies right after has done the work and the response is known. Undefined for one without.
+ * Returns the function that keeps the response which the handler is about to give, in the transaction that makes it true: when the process dies right
+ * after, the work is done and its response is known. Undefined for a request without a key.
  */
 export function remembering(ctx: AppContext, status: number): ((body: unknown, transaction: Queryable) => Promise<void>) | undefined {
   const turn = turns.get(ctx);
@@ -133,7 +133,7 @@ function replay(ctx: AppContext, response: StoredResponse): void {
   ctx.body = response.text;
 }
 
-/** The same for requests that say the same, however their fields are ordered. */
+/** Returns a digest that is the same for requests that say the same, however their fields are ordered. */
 function fingerprintOf(input: unknown): string {
   return createHash("sha256").update(JSON.stringify(input, sortedFields)).digest("hex");
 }

@@ -18,7 +18,7 @@ export async function observeRequests(ctx: AppContext<HttpDeps>, next: Next): Pr
   if (lifecycle.isStopping || isBodyUnread(ctx)) ctx.set("Connection", "close");
 }
 
-/** A body that nobody read would be taken for the next request, or keep coming for gigabytes. */
+/** Without this, a body that nobody has read would be taken for the next request, or keep coming for gigabytes. */
 function isBodyUnread({ req: { complete, headers } }: AppContext): boolean {
   return !complete && (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0);
 }

@@ -33,9 +33,9 @@ const idleCheckMs = 50;
 type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 
 /**
- * An HTTP server that cuts slow headers and clients that do not read, but lets a long upload take its time: bodies have
- * deadlines of their own. A client that asks before it sends a body (`Expect: 100-continue`) is told to by whoever reads the
- * body, so after all checks; other expectations are not met, and harm nobody.
+ * An HTTP server that cuts slow headers and clients that do not read, but lets a long upload take its time, because bodies have deadlines of their
+ * own. A client that asks before it sends a body (`Expect: 100-continue`) is told to send it by the code that reads the body, so after all checks.
+ * Other expectations are ignored, which harms nobody.
  */
 export function createHttpServer(handler: Handler, config: ServerConfig, logger: Logger): Server {
   const limits = config.http;

@@ -32,7 +32,7 @@ export class ServerErrors {
     this.#latest.set(socket, response);
   }
 
-  /** Refuses what is no request: by hand, for there is no response yet that could be written to. */
+  /** Refuses bytes that are no request. The response is written by hand, because Node has made none that could be written to. */
   refuseBytes(error: Error & { code?: string }, socket: Socket): void {
     const latest = this.#latest.get(socket);
     // In the middle of a response another one would be taken for a part of it.
@@ -43,7 +43,7 @@ export class ServerErrors {
     this.refuseConnection(codes[error.code ?? ""] ?? "invalid_request", socket);
   }
 
-  /** The same with a reason of the caller's. */
+  /** Refuses the connection for this reason, as refuseBytes does. */
   refuseConnection(code: ErrorCode, socket: Socket, headers: Record<string, string> = {}): void {
     const { status, body, all } = this.#make(code, { Date: new Date().toUTCString(), ...headers });
     const lines = all.map(([name, value]) => `${name}: ${value}\r\n`).join("");

@@ -8,8 +8,8 @@ interface Progress {
 }
 
 /**
- * Cuts connections whose client takes nothing of its response: each holds the response's memory. A look now and then at what is
- * still unsent costs requests nothing.
+ * Cuts connections whose client takes nothing of its response, because each of them holds the response's memory. It looks now and then at what is
+ * still unsent, which costs requests nothing.
  */
 export function cutStalledResponses(server: Server, { stalledResponseMs, checkingIntervalMs }: { stalledResponseMs: number; checkingIntervalMs: number }): void {
   const connections = new Map<Socket, Progress>();

@@ -19,7 +19,7 @@ export interface StoreLookOptions {
 
 const lookMs = 2_000;
 
-/** Looks at a store: once for all who ask at the same time or soon after, so that a flood of questions costs it nothing. */
+/** Looks at a store once for all who ask at the same time or soon after, so that a flood of questions costs the store nothing. */
 export class StoreLook {
   readonly #options: StoreLookOptions;
   /** Goes on when the look is over: a store that hangs is not asked once more by each look. */

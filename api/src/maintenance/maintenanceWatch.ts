@@ -16,8 +16,8 @@ export interface MaintenanceWatchOptions {
 }
 
 /**
- * Follows the ConfigMap of maintenance, so that every replica knows of it within a moment and asking costs no request. While the Kubernetes API
- * is unavailable the last that was seen holds.
+ * Follows the ConfigMap of maintenance, so that every replica learns of a change within a moment and asking costs no request. While the Kubernetes
+ * API is unavailable the state that was seen last holds.
  */
 export class MaintenanceWatch implements BackgroundJob {
   readonly #reflector: Reflector<ConfigMap>;

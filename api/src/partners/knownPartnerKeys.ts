@@ -24,8 +24,8 @@ export class KnownPartnerKeys {
   }
 
   /**
-   * Runs the first check of a key, and has requests that bring the same key meanwhile wait for it: a key that is used for the first time by
-   * hundreds of requests at once is no hundreds of guesses.
+   * Runs the first check of a key, and lets requests with the same key wait for it meanwhile: hundreds of requests that use a key for the first time
+   * at once are not hundreds of guesses.
    */
   async check<T>(presented: PresentedPartnerKey, first: () => Promise<T>): Promise<T | "checked"> {
     const name = `${presented.keyId} ${presented.secretHash}`;

@@ -32,7 +32,7 @@ const useAuditMs = 3_600_000;
  * RateLimitError where too many unknown keys came from the address.
  */
 export async function requirePartner(ctx: AppContext<PartnerDeps>): Promise<PartnerPrincipal> {
-  // Node passes on one of two headers: a request with two is refused, because which of them counts is not said.
+  // Node passes on only one of two such headers. A request with two is refused, because nothing says which of them counts.
   const { authorization = [] } = ctx.req.headersDistinct;
   const [, text] = authorization.length === 1 ? /^Bearer +([^\s,]+)$/i.exec(authorization[0] ?? "") ?? [] : [];
   const presented = text === undefined ? undefined : parsePartnerKey(text);
@@ -49,7 +49,7 @@ export async function requirePartner(ctx: AppContext<PartnerDeps>): Promise<Part
   return partner;
 }
 
-/** Returns the key, if it works. An address that has sent too many that do not is refused before the database is asked about another one. */
+/** Returns the key if it works. An address that has sent too many keys that do not work is refused before the database is asked about another one. */
 async function findKey(ctx: AppContext<PartnerDeps>, presented: PresentedPartnerKey): Promise<LivePartnerKey | undefined> {
   const { knownPartnerKeys } = ctx.deps;
   if (knownPartnerKeys.has(presented)) return findRightKey(ctx, presented);

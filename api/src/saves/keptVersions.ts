@@ -2,7 +2,7 @@ import type { SaveVersion } from "./saveVersionQueries.ts";
 
 /** How much of a slot's history is kept. */
 export interface HistoryRule {
-  /** So many of the slot's last versions. */
+  /** How many of the slot's last versions are kept. */
   versionsKept: number;
   /** And the last version of each day, for so many days. */
   dailyVersionsDays: number;

@@ -11,7 +11,10 @@ export async function hasRequestedVersion(db: Queryable, slotId: string, gameSes
   return rowCount === 1;
 }
 
-/** Stores the version of a request, as of the request: the node's clock, which says when it was stored there, would make a later request look like one that is fulfilled. */
+/**
+ * Stores the version of a request with the request's time. The node's clock says when the save was stored there, and could make a later request look
+ * like one that is fulfilled.
+ */
 export async function insertRequestedVersion(
   transaction: Queryable, slotId: string, gameSession: string, save: StoredSave & { requestedAt: string; attempt: number },
 ): Promise<void> {

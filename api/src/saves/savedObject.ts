@@ -47,7 +47,7 @@ export async function checkSave(objectStore: ObjectStore, save: SavedObject, pac
   }
 }
 
-/** Passes a save on while it is read, all but its last piece, which follows only when the whole has its digest: a reader never takes another for it. */
+/** Passes a save on while it is read. The last piece follows only when the whole has its digest, so that a reader never takes a damaged save for a whole one. */
 export function createDigestGate({ sha256, bytes }: SavedObject): Transform {
   const hash = createHash("sha256");
   let held: Buffer | undefined;

@@ -23,9 +23,9 @@ export interface SweepSavesDeps {
 
 const slotsPerPassMax = 200;
 const dayMs = 24 * 3600_000;
-/** After this long no node delivers a save to a removed slot any more; an hour more than nodes try, for clocks that differ. */
+/** After this long no node delivers a save to a removed slot any more: an hour more than nodes try, because clocks differ. */
 const lateSaveMs = savePatienceMs + 3600_000;
-/** A node that was unavailable for no longer than this may store saves of which it can tell nobody, as their session's object has gone. */
+/** A node that was unavailable for no longer than this may still store saves. It cannot report them, because their session's object has gone. */
 const absentNodeMs = 30 * dayMs;
 
 /** Looks through the saves of slots, one by one: records what nobody recorded, and removes what the rule of decision 17 does not keep. */

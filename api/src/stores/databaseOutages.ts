@@ -10,8 +10,9 @@ const patienceMs = 1_000;
 const retryMs = 1_000;
 
 /**
- * Knows whether the database can be asked just now, for the few questions that something else can answer meanwhile: what keeps a game that is
- * played from being ended. A server that froze takes seconds to be noticed by a statement's own timeout, and would hold each of them up.
+ * Knows whether the database can be asked just now, for the few questions that something else can answer meanwhile: those that keep a game from being
+ * ended while it is played. A server that froze is noticed only by a statement's own timeout, after seconds, which would hold up each of these
+ * questions.
  */
 export class DatabaseOutages {
   readonly #clock: Clock;
@@ -25,8 +26,8 @@ export class DatabaseOutages {
   }
 
   /**
-   * Returns what the database answers, or what `instead` makes of the reason why it does not: that is an `unavailable`, to be thrown where nothing
-   * else knows. Other errors of the question are thrown. A question that was given up may still be done.
+   * Returns what the database answers. When it does not answer, returns what `instead` makes of the reason: an `unavailable`, to be thrown where
+   * nothing else knows. Throws other errors of the question. A question that was given up may still be done.
    */
   async orElse<T>(ask: () => Promise<T>, instead: (unavailable: DomainError) => T | Promise<T>): Promise<T> {
     const outage = this.#outage;

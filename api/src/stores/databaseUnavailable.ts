@@ -8,7 +8,7 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   return connectionFailureOf(error) !== undefined;
 }
 
-/** Whether the database did not respond to a statement in time: on its connection it says nothing to the next one either. */
+/** Returns whether the database did not respond to a statement in time: its connection will not respond to the next statement either. */
 export function isUnanswered(error: unknown): boolean {
   for (const { message } of databaseCausesOf(error)) {
     if (message === "Query read timeout") return true;

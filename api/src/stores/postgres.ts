@@ -58,7 +58,8 @@ export function connectPostgres({ url, poolSize, timeoutMs, logger }: PostgresOp
 
 async function transaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>, opening: string | undefined): Promise<T> {
   const client = await pool.connect();
-  // While it is checked out the pool does not listen for its errors, and one without a listener ends the process. The statement that it hits throws it.
+  // While a connection is checked out the pool does not listen for its errors, and an error that nothing listens for ends the process. The statement
+  // that is hit throws the error, too.
   const ignore = (): void => undefined;
   client.on("error", ignore);
   let broken: Error | undefined;

@@ -108,7 +108,7 @@ function followFailures(client: Client, url: string, logger: Logger): () => Erro
   return () => failure;
 }
 
-/** The client hears of a connection's first error alone. One that was refused for its certificate has a second, which would end the process. */
+/** Redis' client listens for a connection's first error alone. A connection that was refused for its certificate has a second error, which would end the process. */
 function ignoreMore(stream: Client["stream"] | undefined): void {
   stream?.on("error", () => undefined);
 }

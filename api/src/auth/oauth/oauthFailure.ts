@@ -15,7 +15,7 @@ export class OAuthFailure extends Error {
 }
 
 const lengthMax = 400;
-/** A provider's error code; anything else may be text of whoever made the address. */
+/** A provider's error code. Any other text in its place may come from whoever made the address. */
 const wordPattern = /^[a-z_]{1,40}$/;
 
 /**

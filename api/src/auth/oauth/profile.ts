@@ -46,7 +46,7 @@ export function profileOfUserinfo({ issuer, userinfo, emails }: OAuthProviderCon
   };
 }
 
-/** Returns the account's primary address: another one may be kept from the time before it was somebody else's. */
+/** Returns the account's primary address. A further address may still be listed though it has become somebody else's. */
 function primaryEmailOf({ list, email, verified, primary }: EmailsConfig, response: unknown): Pick<Profile, "email" | "isEmailVerified"> {
   const addresses: unknown = list === undefined ? response : fieldAt(response, list);
   if (!Array.isArray(addresses)) throw new TypeError("The provider's list of addresses is none.");

@@ -33,8 +33,8 @@ const rereadMs = 10_000;
 const refusedRetrySeconds = 10;
 
 /**
- * Sends the events of sessions to their followers. The cache of the cluster that every replica has shows when a row must be read; besides,
- * one statement every ten seconds reads all followed rows, however many follow them.
+ * Sends the events of sessions to their followers. Every replica's own copy of the cluster shows when a row must be read. Besides, one statement
+ * every ten seconds reads all followed rows, however many followers there are.
  */
 export class GameSessionEvents {
   readonly #options: GameSessionEventsOptions;

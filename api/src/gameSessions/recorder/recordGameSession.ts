@@ -56,9 +56,9 @@ async function recordOrphan({ gameSessionWriter, logger }: RecorderDeps, gameSes
 }
 
 /**
- * Returns the save that the node's agent reports, undefined without one. An agent that was taken over must not hand its player another player's save, or make
- * the sweeper remove it, and must not crowd out older versions by requests that no player made: no other key is taken than one of the session's slot, and no
- * request that is not in the session's spec.
+ * Returns the save that the node's agent reports; undefined without one. The report is believed only for a key of the session's slot, and for a
+ * request that the session's spec has. So an agent that was taken over can neither hand its player another player's save, nor make the sweeper remove
+ * that, nor crowd out older versions by requests that no player made.
  */
 function credibleSave({ logger, metrics }: RecorderDeps, row: RecordedGameSession, { spec, status }: GameSession): StoredSave | undefined {
   if (status?.save === undefined || row.slotId === null) return undefined;

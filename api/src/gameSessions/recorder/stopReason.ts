@@ -12,8 +12,8 @@ export function stopReasonOf({ spec, status, metadata }: GameSession): StopReaso
 }
 
 /**
- * Whether a finished session may have a save that was not reported: its agent has not said what became of the last one. One that says nothing
- * may have one too, unless the session never got so far that anybody could have played.
+ * Returns whether a finished session may have a save that was not reported, because its agent has not said what became of the last one. A session
+ * without any report may have one, too, unless it never got so far that anybody could have played.
  */
 export function isSaveUnreported(gameSession: GameSession): boolean {
   const saved = conditionStatus(gameSession, "SavePersisted") ?? "Unknown";

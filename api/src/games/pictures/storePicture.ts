@@ -50,7 +50,7 @@ export async function storePicture(
   return picture;
 }
 
-/** Takes the game's picture away; that it has none does not matter. Throws not_found and precondition_failed. */
+/** Takes the game's picture away; it succeeds also when the game has none. Throws not_found and precondition_failed. */
 export async function removePicture(deps: StorePictureDeps, partner: PartnerPrincipal, game: PartnerGame, precondition?: GamePrecondition): Promise<void> {
   precondition?.(game);
   if (game.pictureId === null) return;

@@ -14,7 +14,7 @@ export interface SweepPicturesDeps {
   objectStore: ObjectStore;
 }
 
-/** Longer than storing a picture takes, and than a page that shows the one before is still loading. */
+/** Longer than it takes to store a picture, and than a page that shows the former picture goes on loading. */
 const graceSeconds = 600;
 const rowsPerPassMax = 50;
 
