@@ -174,7 +174,7 @@ export class ObjectCache<T extends KubeObject, I extends string = never> impleme
     if (oldest.done !== true) this.#tombstones.delete(oldest.value);
   }
 
-  /** The same object may come back: with a selector, "deleted" also means that it left the selection. */
+  /** The same object may come back: with a selector, "deleted" also means that the object left the selection. */
   #isDeletedSince(key: string, { metadata: { resourceVersion } }: Stored<T>): boolean {
     const deletedAt = this.#tombstones.get(key);
     return deletedAt !== undefined && (deletedAt === resourceVersion || isOlderVersion(resourceVersion, deletedAt));

@@ -26,9 +26,8 @@ export function isConditionTrue<C extends Condition>(conditions: readonly C[] | 
 }
 
 /**
- * The list with `update` in place of the condition of its type, or at the end; the given list is left alone.
- * lastTransitionTime is `now` (whole seconds, as the API keeps it) when the status differs from what was there,
- * and otherwise stays.
+ * Returns the list with `update` in place of the condition of its type, or at the end; the given list is left alone. lastTransitionTime is `now`
+ * (whole seconds, as the API keeps it) when the status differs from the former one, and otherwise stays.
  */
 export function setCondition<C extends Condition>(
   conditions: readonly C[] | undefined, update: ConditionUpdate<C>, now: Date,

@@ -150,7 +150,7 @@ export class Controller {
     }
   }
 
-  /** A reconcile that does not heed its signal frees the worker, but keeps its key, so that no second one runs beside it. */
+  /** A reconcile that does not heed its signal frees the worker, but keeps its key: no second reconcile of the key runs beside it. */
   async #hold(key: string, context: ReconcileContext): ReturnType<Reconcile> {
     try {
       return await this.#reconcile(key, context);

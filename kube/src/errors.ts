@@ -1,4 +1,4 @@
-/** What went wrong with a request: the API server's response, or why there was none. */
+/** Why a request failed: the API server's error response, or the reason why there was no response. */
 export interface KubeErrorDetails {
   /** HTTP status, undefined without a response. */
   status?: number | undefined;

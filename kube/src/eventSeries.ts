@@ -22,7 +22,7 @@ export function subjectOf({ apiVersion, kind, metadata: { name, namespace, uid, 
   return { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion } };
 }
 
-/** One event and how often it has been seen; the same event again is counted up, not written anew. */
+/** One event and how often it has been seen. When the same event comes again the count rises, and no new event is written. */
 export interface EventSeries {
   regarding: EventSubject;
   event: EventNote;

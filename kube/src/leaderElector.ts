@@ -34,7 +34,7 @@ interface RequestCall {
   signal: AbortSignal;
 }
 
-/** So many requests that hang, one after the other, fit into the renew deadline. */
+/** The renew deadline has room for so many requests that hang, one after the other. */
 const requestsWithinDeadline = 3;
 
 /**
@@ -56,7 +56,7 @@ export class LeaderElector {
   #observed: { lease: Stored<Lease>; sinceMs: number } | undefined;
   #renewedMs = 0;
   #isLeader = false;
-  /** Whether the lease may be this process's: it has claimed it, and has not heard that it is another's. */
+  /** Whether the lease may be this process's, which has claimed it and has not heard that another one holds it. */
   #mayHold = false;
   #running: Promise<void> | undefined;
   #stopped: Promise<void> | undefined;
@@ -149,8 +149,8 @@ export class LeaderElector {
   }
 
   /**
-   * A request that hangs, as on a connection that is dead without a word, must leave time for another one within the renew deadline; and a
-   * renewal that outlives that deadline is worth nothing.
+   * Each request has a deadline: one that hangs on a dead connection must leave time for another one within the renew deadline. A renewal that
+   * outlives the renew deadline is worth nothing.
    */
   #requestDeadlineMs(startedMs: number): number {
     const shareMs = this.#renewDeadlineMs / requestsWithinDeadline;
@@ -162,7 +162,7 @@ export class LeaderElector {
   async #takeOrRenew(call: RequestCall): Promise<Stored<Lease> | undefined> {
     const { namespace, name } = this.#options;
     try {
-      // A leader writes on what it wrote last and reads again only after a conflict: one request per renewal.
+      // A leader bases each write on its last one, and reads again only after a conflict: one request per renewal.
       const current = this.#isLeader && this.#observed ? this.#observed.lease : await this.#client.find({ namespace, name }, call);
       if (!current) {
         return await this.#write(call, (claim) => this.#client.create({ metadata: { namespace, name }, spec: this.#claim(undefined) }, claim));
@@ -182,8 +182,8 @@ export class LeaderElector {
   }
 
   /**
-   * A first claim is heard to its end also when this process stops meanwhile: it would else come true later, with nobody to give the lease up. A renewal need not be: it
-   * and the release are bound to one version, and whichever comes first excludes the other.
+   * The response to a first claim is waited for even when this process stops meanwhile. The claim would otherwise come true later, with nobody to
+   * give the lease up. A renewal need not be waited for: it and the release are bound to one version, and whichever comes first excludes the other.
    */
   #write<T>({ deadlineMs, signal }: RequestCall, write: (call: Partial<RequestCall>) => Promise<T>): Promise<T> {
     this.#mayHold = true;
@@ -220,8 +220,8 @@ export class LeaderElector {
   }
 
   /**
-   * What a standby sees late it acts on late: it looks twice as often as the leader renews, which finds a lease that was given up, and at
-   * the very moment that another's runs out.
+   * A standby acts only on what it has seen. So it looks twice as often as the leader renews, to find a lease that was given up, and also at the very
+   * moment at which another's lease runs out.
    */
   #lookAgainInMs(): number {
     const pauseMs = jittered(this.#retryPeriodMs / 2, this.#random);
@@ -251,7 +251,7 @@ export class LeaderElector {
         await this.#tryRelease(() => ({ deadlineMs: Math.max(1, Math.min(this.#renewDeadlineMs / requestsWithinDeadline, endsAtMs - this.#clock.monotonicMs())) }));
         return;
       } catch (error) {
-        // A renewal that was under way at the stop may have been carried out, unheard: then there is a later version to write on.
+        // The server may have carried out a renewal that was under way at the stop, without a response: then the release has to name a later version.
         this.#observed = undefined;
         if (triesLeft === 1) this.#logger.warn({ err: error }, "The lease could not be released; it runs out by itself.");
       }

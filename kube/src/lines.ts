@@ -3,7 +3,7 @@ import { KubeError } from "./errors.ts";
 /** Longest line taken: an object is at most about 1.5 MB in etcd, and escapes make it longer. */
 const maxLineLength = 16 * 1024 * 1024;
 
-/** Reads a byte stream as one text. Its pieces are let go as they come: kept to the end, those of many large lists lie in memory for ever. */
+/** Reads a byte stream as one text. Each piece is released as soon as it is read: pieces of many large lists that are kept to the end stay in memory for good. */
 export async function readText(chunks: AsyncIterable<Uint8Array>): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";

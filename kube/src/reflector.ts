@@ -29,8 +29,8 @@ export interface ReflectorOptions<T extends KubeObject, I extends string> extend
   /** Between two full lists; 10 min unless given. */
   relistIntervalMs?: number | undefined;
   /**
-   * The server is asked to end a watch after a random time between these, 15 and 25 unless given: so a watch that goes on for longer is on a
-   * dead connection, which nothing else would tell for minutes. It sends a bookmark before, from which the next watch goes on.
+   * The server is asked to end a watch after a random time between these, 15 and 25 unless given. A watch that goes on for longer is on a dead
+   * connection, which nothing else would show for minutes. Before the end the server sends a bookmark, from which the next watch goes on.
    */
   watchSeconds?: { min: number; max: number } | undefined;
   /** A watch with neither event nor end for this long is dead; longer than the longest watch. 28 s unless given. */
@@ -242,7 +242,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
       if (this.#failures === 1) return;
     } else {
       this.#metrics?.watchEnded("failed");
-      // Going on from the same version would fail the same way for ever.
+      // A watch from the same version would fail in the same way for ever.
       if (!isTransient(error) || (isMalformedResponse(error) && this.#failures >= 3)) this.#listDue = "fresh";
     }
     const waitMs = Math.max(

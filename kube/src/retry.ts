@@ -20,7 +20,7 @@ export function jittered(ms: number, random: () => number): number {
   return ms * (0.5 + random());
 }
 
-/** Whether carrying the request out twice leaves the same state as once. */
+/** Whether carrying the request out twice leaves the same state as carrying it out once. */
 function isIdempotent({ method, contentType }: { method: HttpMethod; contentType?: string | undefined }): boolean {
   if (method === "POST") return false;
   return contentType !== "application/json-patch+json";

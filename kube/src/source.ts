@@ -41,9 +41,9 @@ export function fromCache<T extends KubeObject>(watched: WatchedCache<T>, { keys
 
 /** How changes that concern many objects become keys. */
 export interface WideSourceOptions<T extends KubeObject> {
-  /** All keys that such a change concerns. */
+  /** Returns all keys that such a change concerns. */
   keys: () => string[];
-  /** Whether a change is such a one; all are unless given. */
+  /** Whether a change enqueues these keys; every change does unless given. */
   when?: ((change: Change<T>) => boolean) | undefined;
   /** Changes that come within this time of each other are answered together; 100 ms unless given. */
   spacingMs?: number | undefined;

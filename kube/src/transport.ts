@@ -156,7 +156,7 @@ export class KubeTransport {
     const sentAt = this.#clock.now();
     let status: number | undefined;
     try {
-      // A request that waits for a connection hears of its signal only once there is one.
+      // A request that waits for a connection does not notice its signal before it has one.
       const response = await orAborted(dispatcher.request({
         origin: originOf(this.#authentication.server),
         path: pathOf(this.#authentication.server, request),

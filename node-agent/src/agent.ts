@@ -43,7 +43,7 @@ export interface AgentDeps {
   onLockLost: () => void;
 }
 
-/** Sessions that are looked at at the same time: most of them wait, for their turn at the object store or for its response. */
+/** How many sessions are looked at at the same time. Most of them wait, for their turn at the object store or for its response. */
 const passesAtOnce = 128;
 /** All that a pass waits for has a deadline of its own; this is more than the longest of them, that of the largest save over the thinnest line. */
 const passTimeoutMs = 6 * 3_600_000;
@@ -197,7 +197,7 @@ export class Agent {
     if (!this.#reporter.hasReported || this.#gameNode()?.status?.heartbeat === undefined) this.#reporter.changed();
   }
 
-  /** Fills wait until it is known what is in use: making room for them must not evict that. */
+  /** Fills wait until the agent knows which versions are in use: making room for a fill must not evict those. */
   #takeDesired(): void {
     const { gameSessions, pods, gameNode } = this.#watches;
     if (!gameSessions.hasSynced || !pods.hasSynced || !gameNode.hasSynced) return;
@@ -214,7 +214,7 @@ export class Agent {
     for (const { metadata } of this.#watches.gameSessions.cache.list()) this.#sessions.enqueue(`${namespace}/${metadata.name}`);
   }
 
-  /** What was set aside is of use only to an admin who knows of it. */
+  /** Only an admin can use what was set aside, and only one who knows of it. */
   #onKept(path: string, reason: Error): void {
     const { metrics, logger } = this.#deps;
     metrics.sessionKept();

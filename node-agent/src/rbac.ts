@@ -7,10 +7,11 @@ import type { PolicyRule } from "#kube/policyRule.ts";
 export const clusterRules: readonly PolicyRule[] = [
   { apiGroups: [group], resources: ["gamenodes"], verbs: ["get", "list", "watch"] },
   { apiGroups: [group], resources: ["gamenodes/status"], verbs: ["patch"] },
-  // Here and not in the sessions' namespace: when that is deleted its Roles go first, and the last saves could not be reported.
+  // These rights are granted here and not in the sessions' namespace: when that is deleted its Roles go first, and the last saves could not be
+  // reported.
   { apiGroups: [group], resources: ["gamesessions"], verbs: ["get", "list", "watch"] },
   { apiGroups: [group], resources: ["gamesessions/status"], verbs: ["patch"] },
-  // Of sessions in their namespace, of GameNodes in the default one.
+  // Events of sessions are in their namespace, those of GameNodes in the default one.
   { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
 ];
 

@@ -23,7 +23,7 @@ const codecs = z.string()
   .transform((list) => list.split(",").map((codec) => codec.trim()))
   .pipe(z.array(VideoCodec).min(1));
 
-/** What makes the picture, of a session and of a test without one. */
+/** The settings of what makes the picture, for a session and for a test without one. */
 const PictureVariables = z.object({
   DISPLAY: z.string().regex(/^:\d{1,5}$/, "must look like :99").default(":99"),
   WIDTH: size.default(1280),
@@ -107,7 +107,7 @@ function pictureOf(env: z.infer<typeof PictureVariables>) {
   const soundSocket = `${env.RUN_DIR}/${socketNames.sound}`;
   return {
     display: env.DISPLAY,
-    /** Of the display, which is the largest picture. */
+    /** The size of the display, which is the largest size of the picture. */
     width: env.WIDTH,
     height: env.HEIGHT,
     codecs: env.CODECS,

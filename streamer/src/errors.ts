@@ -58,7 +58,7 @@ export class Forbidden extends WhepRequestError {
   }
 }
 
-/** As many connection tests as the node takes go on already. */
+/** The node has as many connection tests as it takes at once. */
 export class NodeBusy extends WhepRequestError {
   constructor() {
     super("not_ready", "Other players test their connection to this node: try again in a few seconds.");

@@ -24,7 +24,7 @@ const pendingOfferMs = 8_000;
 const launchSettlesMs = 1_500;
 /** The last notice leaves within this time; then the transport closes. */
 const lastNoticeMs = 700;
-/** A game that draws, or has lost its sound, ends within this time of what it lost, and its supervisor says so. */
+/** A game that draws when it loses its display, or loses its sound, ends within this time, and its supervisor reports it. */
 const gameEndsWithinMs = 1_500;
 const lookMs = 50;
 

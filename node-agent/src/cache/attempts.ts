@@ -8,7 +8,7 @@ export type FailureReason = (typeof contentReasons)["checksumMismatch" | "archiv
 export interface Failure {
   reason: FailureReason;
   message: string;
-  /** ETag of the object that was read, if it came to that. */
+  /** The ETag of the object that was read; undefined when none was read. */
   etag: string | undefined;
   /** Trying the same bytes again is of no use: their digest was right and they break the rules. */
   isFinal: boolean;
@@ -25,7 +25,7 @@ export interface Attempts {
   retryAtMs: number;
   /** The bytes behind this ETag are not tried again; a changed object is. */
   isQuarantined: boolean;
-  /** The disk ran out for the first time: it is tried again at once, with room made, before anybody is told that the node is full. */
+  /** A download for which the disk runs out for the first time is tried again at once, after room was made. Only then the node is reported as full. */
   isUntold: boolean;
 }
 
@@ -34,7 +34,7 @@ const strikesAllowed = 3;
 /** How often a quarantined object is looked at, to see whether it was replaced. */
 export const quarantineCheckMs = 60_000;
 
-/** Returns what is remembered after one more failure. */
+/** Returns what is remembered of a version after one more failure. */
 export function afterFailure(known: Attempts | undefined, failure: Failure, nowMs: number, random: () => number): Attempts {
   const failures = (known?.failures ?? 0) + 1;
   const blamesBytes = failure.reason === "ChecksumMismatch" || failure.reason === "ArchiveRefused";

@@ -50,21 +50,25 @@ export class CacheRoom {
     return new Set([...this.#options.inUse(), ...this.#options.wants.demanded()]);
   }
 
-  /** Makes room for so many bytes of a version; returns false, with everything as it was, where there is none. `ranOut`: bytes were enough the last time, and the disk was full all the same. */
+  /**
+   * Makes room for so many bytes of a version; returns false, and changes nothing, where there is none. `ranOut`: the disk was full the last time,
+   * though there were bytes enough.
+   */
   async make(bytes: number, wanted: Wanted, ranOut: boolean): Promise<boolean> {
     await this.look();
     const request = { bytes, priority: wanted.isForLaunch ? undefined : wanted.priority, ranOut };
     const diskFreeBytes = this.#disk.freeBytes - this.#options.downloads.reservedBytes;
     const victims = chooseVictims(this.#evictables(), request, { usedBytes: this.#usedBytes, budgetBytes: this.capacityBytes, diskFreeBytes });
     for (const { digest } of victims ?? []) {
-      // A session may have asked for it, or a policy have pinned it, while the one before was removed: what to give up is chosen anew.
+      // While the former version was removed, a session may have asked for the next one, or a policy have pinned it. So the next version to give up
+      // is chosen anew.
       if (!this.#mayGo(digest)) return this.make(bytes, wanted, false);
       await this.#evict(digest);
     }
     return victims !== undefined;
   }
 
-  /** Evicts versions, the least worth first, until saves have room; what else fills the disk is not the agent's. Returns whether any went. */
+  /** Evicts versions, the least worth first, until saves have room. The agent does not touch anything else that fills the disk. Returns whether it evicted any. */
   async relieve(): Promise<boolean> {
     await this.look();
     if (shortageOf(this.#disk, true) === undefined) return false;

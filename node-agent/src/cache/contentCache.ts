@@ -38,7 +38,7 @@ export interface ContentCacheOptions {
   inUse: () => ReadonlySet<string>;
   /** Whether a session is on the node. */
   isPlayed: () => boolean;
-  /** Of a fill while a session is on the node; 0 for no limit but the policy's. */
+  /** The limit of a fill while a session is on the node, in bytes per second; 0 for no limit but the policy's. */
   fillBytesPerSecond: number;
   clock: Clock;
   random: () => number;
@@ -100,7 +100,7 @@ export class ContentCache {
     this.#pump();
   }
 
-  /** Ends what the session asked for, and its download unless somebody else wants it. */
+  /** Ends what the session asked for, and also its download unless a policy or another session wants it. */
   release(gameSession: string): void {
     this.#wants.release(gameSession);
     if (this.#reviewDownloads()) this.#pump();
@@ -141,7 +141,10 @@ export class ContentCache {
     return { capacityBytes, freeBytes, entries: entries.slice(0, limits.node.cacheEntriesReported) };
   }
 
-  /** Evicts games that nobody plays, the least worth first, until saves have room on the disk; returns whether any went. None go before the policies' wishes are known. */
+  /**
+   * Evicts games that nobody plays, the least worth first, until saves have room on the disk; returns whether it evicted any. It evicts none before
+   * the policies' wishes are known.
+   */
   async relieve(): Promise<boolean> {
     if (!this.#hasDesired) return false;
     const relieving = this.#pumping.then(() => this.#room.relieve());
@@ -263,8 +266,8 @@ export class ContentCache {
   }
 
   /**
-   * Returns bytes per second: a launch is not limited, and a fill pauses while a launch needs the line, and keeps to a rate while a game is played:
-   * what is fetched is unpacked and written at once, so that this bounds processor and disk as well.
+   * Returns bytes per second. A launch is not limited. A fill pauses while a launch needs the line, and keeps to a rate while a game is played. What
+   * is fetched is unpacked and written at once, so the rate bounds processor and disk as well.
    */
   #rateOf({ digest, isForLaunch }: Download): number | undefined {
     if (isForLaunch) return undefined;

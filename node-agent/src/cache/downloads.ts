@@ -11,7 +11,7 @@ export interface Download {
   ended: Promise<void>;
 }
 
-/** The downloads under way. One that was abandoned has no place among them any more, though its bytes lie on the disk until it has ended. */
+/** The downloads under way. A download that was abandoned is not among them any more, though its bytes lie on the disk until it has ended. */
 export class Downloads {
   readonly #running = new Map<string, Download>();
   readonly #abandoned = new Set<Download>();

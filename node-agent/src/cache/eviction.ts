@@ -16,7 +16,7 @@ export interface RoomRequest {
   bytes: number;
   /** Undefined for a launch, which may push out anything not in use; a fill only what matters less than itself. */
   priority: number | undefined;
-  /** The file system was full the last time, though bytes were enough: inodes may lack. Then one version goes, if any may. */
+  /** The file system was full the last time, though there were bytes enough: it may lack inodes. Then one version is removed, if any may be. */
   ranOut?: boolean;
 }
 
@@ -46,7 +46,7 @@ export function chooseVictims(versions: readonly Evictable[], request: RoomReque
   let freed = 0;
   for (const version of byWorth(versions.filter((version) => mayEvict(version, request)))) {
     const isNeeded = freed < deficit || (request.ranOut === true && victims.length === 0);
-    // Beyond what is needed only what nobody wants is given up.
+    // Once the request fits, versions are removed only if nobody wants them.
     if (!isNeeded && (freed >= wanted || version.priority !== undefined)) break;
     victims.push(version);
     freed += version.bytes;
@@ -54,7 +54,10 @@ export function chooseVictims(versions: readonly Evictable[], request: RoomReque
   return freed >= deficit ? victims : undefined;
 }
 
-/** Returns the versions to give up so that so many bytes get free, or all that may go where those are fewer; one at least, as it may be inodes that lack. */
+/**
+ * Returns the versions to give up so that so many bytes get free, or all that may be given up where those are fewer. It returns one at least, because
+ * inodes may be what the disk lacks.
+ */
 export function chooseRelief(versions: readonly Evictable[], missingBytes: number): Evictable[] {
   const victims: Evictable[] = [];
   let freed = 0;

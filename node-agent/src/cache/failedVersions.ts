@@ -17,7 +17,7 @@ export class FailedVersions {
     return this.#attempts.get(digest)?.last;
   }
 
-  /** Returns the same, but for a failure that is tried again at once. */
+  /** Returns why the version's last attempt failed, but not a failure after which it is tried again at once. */
   failureToTell(digest: string): Failure | undefined {
     const attempts = this.#attempts.get(digest);
     return attempts?.isUntold === true ? undefined : attempts?.last;
@@ -68,8 +68,8 @@ export class FailedVersions {
   }
 
   /**
-   * Returns the time until the first of those is due that were not yet at `sinceMs`, in milliseconds: negative for one that has become so since.
-   * Undefined when there is none: a version that was due is tried already, or waits for a place among the downloads, and not for a time.
+   * Returns the milliseconds until the next version is due that was not yet due at `sinceMs`: negative for one that has become due since. Undefined
+   * when there is none. A version that was due by then is being tried, or waits for a place among the downloads, and not for a time.
    */
   msToNextTry(sinceMs: number): number | undefined {
     const times = [...this.#attempts.values()].map(({ retryAtMs }) => retryAtMs).filter((retryAtMs) => retryAtMs > sinceMs);

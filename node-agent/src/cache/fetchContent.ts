@@ -28,7 +28,7 @@ export interface FetchOptions {
   onResume: (offset: number) => void;
 }
 
-/** An attempt failed; says what is known about why. */
+/** An attempt failed; `failure` says what is known about why. */
 export class FetchFailed extends Error {
   readonly failure: Failure;
 

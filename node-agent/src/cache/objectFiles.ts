@@ -23,7 +23,7 @@ export interface ObjectFiles {
 /** An archive being unpacked. */
 export interface Draft {
   contentDirectory: string;
-  /** Makes it a version that is whole. Throws when that may not outlive a loss of power; then there is none. */
+  /** Makes the directory a version that is whole. Throws, and leaves no version, when it might not outlive a loss of power. */
   publish(manifest: Manifest): Promise<void>;
   discard(): Promise<void>;
 }
@@ -35,7 +35,8 @@ export function createObjectFiles(paths: NodePaths): ObjectFiles {
   async function load(): Promise<StoredObject[]> {
     await mkdir(paths.objects, { recursive: true, mode: 0o755 });
     await mkdir(paths.temporary, { recursive: true, mode: 0o700 });
-    // What a former process left half done is worth nothing: it was never published. The folder itself stays, as a full disk has no room for a new one.
+    // What a former process left half done is worth nothing, because it was never published. The folder itself stays, as a full disk has no room for
+    // a new one.
     for (const name of await readdir(paths.temporary)) await rm(`${paths.temporary}/${name}`, { recursive: true, force: true });
     const found: StoredObject[] = [];
     for (const name of await readdir(paths.objects)) {
@@ -78,7 +79,7 @@ export function createObjectFiles(paths: NodePaths): ObjectFiles {
     };
   }
 
-  /** First out of sight by one rename, then taken apart: a reader sees all of it or nothing. */
+  /** A version is renamed out of sight first, and then taken apart: a reader sees all of it or nothing. */
   async function removeTree(directory: string, name: string): Promise<void> {
     const doomed = `${paths.temporary}/${name}.removed`;
     await rm(doomed, { recursive: true, force: true });

@@ -6,7 +6,7 @@ export interface Wanted {
   source: ArchiveSource;
   /** A session waits for it. */
   isForLaunch: boolean;
-  /** Of the policy that wants it; launches go before all. */
+  /** The priority of the policy that wants it. Launches go before all policies. */
   priority: number;
   isPinned: boolean;
 }
@@ -22,7 +22,10 @@ export interface Running {
 const launchesAtOnce = 4;
 const fillsAtOnce = 1;
 
-/** Returns what to start now: launches in the order asked for, beside whatever fill is running; else one fill, the highest priority first, and of these a pinned one. */
+/**
+ * Returns what to start now: launches in the order in which they were asked for, beside whatever fill is running. Without launches, one fill: the one
+ * of the highest priority, and of several such a pinned one first.
+ */
 export function chooseDownloads(wanted: readonly Wanted[], running: readonly Running[]): Wanted[] {
   const idle = wanted.filter(({ digest }) => !running.some((other) => other.digest === digest));
   const launchesRunning = running.filter(({ isForLaunch }) => isForLaunch).length;

@@ -15,7 +15,10 @@ export async function readDiskSpace(path: string): Promise<DiskSpace> {
   return { totalBytes: bsize * blocks, freeBytes: bsize * bavail, freeFiles: files === 0 ? Number.POSITIVE_INFINITY : ffree };
 }
 
-/** Returns what the disk has too little of for the saves of sessions; between the two bounds it stays as it was, so that a few files do not turn it back and forth. */
+/**
+ * Returns what the disk has too little of for the saves of sessions. Between the two bounds the result stays as it was, so that a few files do not
+ * turn it back and forth.
+ */
 export function shortageOf({ freeBytes, freeFiles }: DiskSpace, wasShort: boolean): "bytes" | "files" | undefined {
   const { minFreeBytes, enoughFreeBytes, minFreeFiles, enoughFreeFiles } = limits.node;
   if (freeBytes < (wasShort ? enoughFreeBytes : minFreeBytes)) return "bytes";

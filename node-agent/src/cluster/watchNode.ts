@@ -37,7 +37,7 @@ export function createNodeClients(transport: KubeTransport) {
 /** The watches that keep copies of what concerns a node. */
 export type NodeWatches = ReturnType<typeof watchNode>;
 
-/** Returns the watches of one node's sessions, pods and GameNode, not started yet. */
+/** Returns the watches of one node's sessions, pods and GameNode. They are not started yet. */
 export function watchNode(clients: NodeClients, { node, namespace, clock, random, logger, metrics }: WatchNodeOptions) {
   const shared = (resource: string) => ({ clock, random, logger, metrics: metrics.reflector(resource) });
   return {

@@ -17,7 +17,7 @@ const run = promisify(execFile);
 
 /** Folders, and bytes of all of them together. */
 const bounds = { folders: 32, bytes: 4 * 2 ** 30 };
-/** What cannot be measured in this time counts as too large. */
+/** A folder that cannot be measured in this time counts as too large. */
 const measureMs = 60_000;
 
 /** Returns the kept folders below `directory`. What is dropped goes through the remover, whatever a game has made of it. */

@@ -15,14 +15,14 @@ export interface TreeRemoverOptions {
   logger: Logger;
 }
 
-/** One run of the child; what is left is taken up by the next. */
+/** The time for one run of the child. The next run takes up what is left. */
 const runMs = 10 * 60_000;
 const backOff = { baseMs: 5_000, maxMs: 10 * 60_000 };
 
 /**
- * Removes folders whose content somebody else chose. GNU rm goes through folders by their handles: no depth, breadth or name stops it, and a
- * folder of millions of names costs it a bounded part of them at a time. As a child of its own, niced and under a deadline, it can neither
- * block nor bloat the agent.
+ * Removes folders whose content somebody else chose. GNU rm goes through folders by their handles: no depth, breadth or name stops it, and of a
+ * folder of millions of names it holds a bounded part at a time. It runs as a niced child under a deadline, so that it can neither block nor bloat
+ * the agent.
  */
 export class TreeRemover {
   readonly #options: TreeRemoverOptions;

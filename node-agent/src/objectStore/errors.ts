@@ -1,7 +1,7 @@
 /** Why the object store did not do what was asked. */
 export type ObjectStoreFailure = "Unreachable" | "NotFound" | "Changed" | "Refused";
 
-/** The object store's response, or that there was none. Only `Unreachable` gets better by waiting. */
+/** The object store's response as an error, or the lack of a response. Only `Unreachable` gets better by waiting. */
 export class ObjectStoreError extends Error {
   readonly failure: ObjectStoreFailure;
 

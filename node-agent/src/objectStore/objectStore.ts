@@ -35,7 +35,7 @@ export interface Upload {
 
 /** The few things the agent asks of S3. Errors are ObjectStoreError, or the caller's abort reason. */
 export interface ObjectStore {
-  /** With an etag, fails with `Changed` when the object is another one by now. */
+  /** With an etag, fails with `Changed` when the object has been replaced. */
   open(location: ObjectLocation, from: { offset: number; etag?: string | undefined }, signal: AbortSignal): Promise<OpenedObject>;
   stat(location: ObjectLocation, signal: AbortSignal): Promise<{ etag: string; totalBytes: number }>;
   put(location: ObjectLocation, upload: Upload, signal: AbortSignal): Promise<void>;

@@ -15,7 +15,7 @@ export interface ReadOptions {
   signal: AbortSignal;
   /** Told which version of the object is being read. */
   onOpen?: ((etag: string) => void) | undefined;
-  /** Told of each cut that was bridged. */
+  /** Called with each cut that was bridged. */
   onResume?: ((offset: number) => void) | undefined;
 }
 
@@ -24,8 +24,8 @@ const maxFailures = 6;
 const backOff = { baseMs: 200, maxMs: 5_000 };
 
 /**
- * Yields the object's bytes in order, across cut connections: each goes on where the last one ended, pinned to the same
- * version by its ETag. A chunk is gone as soon as the next one is asked for. Throws ObjectStoreError.
+ * Yields the object's bytes in order, across cut connections: each goes on where the last one ended, pinned to the same version by its ETag. A
+ * chunk's memory is released when the next chunk is asked for. Throws ObjectStoreError.
  */
 export async function* readObject(options: ReadOptions): AsyncGenerator<Buffer, void, void> {
   const { objectStore, location, clock, random, signal } = options;

@@ -39,7 +39,7 @@ async function takeStep(deps: SessionDeps, key: string, { signal, logger }: Reco
   if (step === "wait") return { requeueAfterMs: retryMs };
   if (step === "resolveAbsence") return world.record && resolveAbsence({ deps, record: world.record, world, signal, logger });
   if (session === undefined) return undefined;
-  // Of a session that is prepared anew the previous release's record is replaced.
+  // When a session is prepared anew, its record replaces that of the previous release.
   const record = world.record !== undefined && !(step === "prepare" && world.record.version === 1) ? world.record : recordOf(session);
   return steps[step]({ deps, session, record, world, signal, logger });
 }
@@ -49,9 +49,9 @@ async function observe(deps: SessionDeps, key: string): Promise<SessionWorld> {
   const { name } = refOf(key);
   const found = gameSessions.cache.get(key);
   const record = await readRecord(deps, key);
-  // Another object under the same name has nothing to do with what lies here.
+  // Another object under the same name has nothing to do with the files that lie here.
   const session = found !== undefined && record !== undefined && found.metadata.uid !== record.uid ? undefined : found;
-  // Before the spool: what a pod packed before it ended is found there then.
+  // The pod is read before the spool: what it packed before it ended is found there then.
   const pod = pods.cache.get(key);
   const formerSaves = record?.version === 1 ? await files.formerSaves(name) : undefined;
   const spool = record === undefined ? {} : await lookAtSpool(files.folder(name), record.uid);

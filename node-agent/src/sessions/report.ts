@@ -19,7 +19,7 @@ export interface Finding<T extends NodeAgentConditionType = NodeAgentConditionTy
 
 /** Writes the agent's part of a session's status. */
 export interface SessionReporter {
-  /** Adds the findings to what was said before, in one write, or in none when they say nothing new; returns whether they did. */
+  /** Adds the findings to the status in one write, or in none when they say nothing new; returns whether it wrote. */
   report(session: Stored<GameSession>, findings: readonly Finding[], save: StoredSave | undefined, signal: AbortSignal): Promise<boolean>;
   /** Forgets what was said of a session that is over. */
   forget(uid: string): void;
@@ -32,7 +32,7 @@ interface Said {
   writtenAt?: Date;
 }
 
-/** After this the watch has shown a write of the agent's own: where it is not to be seen, somebody has edited the status. */
+/** After this time the watch has shown a write of the agent's own. A write that it does not show then was edited away by somebody. */
 export const shownWithinMs = 5_000;
 
 /** Returns a reporter. It remembers the agent's own writes, as the watch shows them only a moment later. */
@@ -52,7 +52,7 @@ export function createSessionReporter(client: ResourceClient<GameSession>, clock
       try {
         await client.applyStatus({ metadata: { name, namespace, uid }, status }, { fieldManager: fieldManagers.nodeAgent, signal });
       } catch (error) {
-        if (!isNotFound(error)) throw error; // Gone: nobody is left to be told.
+        if (!isNotFound(error)) throw error; // The session is gone, and nobody is left to be told.
       }
       said.set(uid, { ...next, writtenAt: clock.now() });
       return true;
@@ -81,7 +81,7 @@ function conditionsAfter({ metadata }: Stored<GameSession>, before: Condition[],
   return conditions;
 }
 
-/** Returns whether the session does not show any more what was said of it. */
+/** Returns whether the session's status has lost what the agent said of it. */
 function isForgotten({ status }: GameSession, { conditions, save, writtenAt }: Said, now: Date): boolean {
   if (writtenAt === undefined || now.getTime() - writtenAt.getTime() < shownWithinMs) return false;
   const isShown = ({ type, status: is, reason }: Condition): boolean => {

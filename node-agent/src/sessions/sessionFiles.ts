@@ -55,7 +55,7 @@ export function createSessionFiles({ paths, remover, kept }: SessionFilesDeps): 
     await mkdir(paths.sessions, { recursive: true, mode: 0o755 });
     const names: string[] = [];
     for (const name of await readdir(paths.sessions)) {
-      // The record is written before anything else: without it there is nothing to lose. One that the disk does not show may be there.
+      // The record is written before anything else, so without a record there is nothing to lose. A record that the disk fails to show may be there.
       const hasRecord = objectName.safeParse(name).success && await find(recordPath(name)).then((found) => found?.isFile() ?? false, () => true);
       if (hasRecord) names.push(name);
       else await remover.remove(folder(name));
@@ -109,7 +109,7 @@ export function createSessionFiles({ paths, remover, kept }: SessionFilesDeps): 
   };
 }
 
-/** Returns undefined where nothing is; throws what else the disk says, as what cannot be read may be there. */
+/** Returns undefined where there is no file. Throws any other error of the disk, because a file that cannot be read may be there. */
 async function find(path: string): Promise<Stats | undefined> {
   try {
     return await lstat(path);

@@ -27,7 +27,7 @@ export function isEnding({ spec, status, metadata }: GameSession): boolean {
   return spec.desiredState === "Stopped" || metadata.deletionTimestamp !== undefined || status?.stoppingAt !== undefined;
 }
 
-/** Whether the pod's game, or its packer after it, can still change what is to be stored. */
+/** Whether the pod's game, or the packer after the game's end, can still change what is to be stored. */
 export function mayStillPack(pod: Pod): boolean {
   const { phase, initContainerStatuses } = pod.status ?? {};
   if (phase === "Succeeded" || phase === "Failed") return false;

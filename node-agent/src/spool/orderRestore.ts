@@ -21,8 +21,8 @@ export interface OrderOptions {
 }
 
 /**
- * Makes the packer's folder, the only one that the session's user may write to. It appears with its owner, by one rename: the packer may look
- * at any time, also where the agent was killed in between.
+ * Makes the packer's folder, the only one that the session's user may write to. The folder appears together with its owner, by one rename: the packer
+ * may look at any time, and the agent may be killed in between.
  */
 export async function makePackedFolder(sessionFolder: string): Promise<void> {
   const packed = `${sessionFolder}/${spoolNames.packed}`;
@@ -59,7 +59,7 @@ export async function isRestoreOrdered(sessionFolder: string): Promise<boolean> 
   }
 }
 
-/** Asks the packer for a save of the state after `requestedAt`; asking the same again changes nothing. */
+/** Asks the packer for a save of the state after `requestedAt`; a second request for the same moment changes nothing. */
 export async function requestSave(sessionFolder: string, uid: string, requestedAt: string): Promise<void> {
   const path = `${sessionFolder}/${spoolNames.request}`;
   const request: SaveRequest = { version: 1, uid, requestedAt };

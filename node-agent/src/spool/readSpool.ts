@@ -19,13 +19,14 @@ export class SpoolUnreadable extends Error {
   }
 }
 
-/** Nothing is followed, and nothing that is opened can block: the folder belongs to the user that games run as. */
+/** The reader follows no link, and opens nothing that can block: the folder belongs to the user that games run as. */
 const openUntrusted = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
 
 /** Reads what the packer has said of this session; files of another session of the name count as absent. Throws SpoolUnreadable. */
 export async function readSpool(sessionFolder: string, uid: string): Promise<Spool> {
   const [report, manifest] = await Promise.all([
-    // A launch does not wait for the report to reach the disk, so that a loss of power may leave its name alone. It was written all the same: a game may have run.
+    // A launch does not wait for the report to reach the disk, so that a loss of power may leave an empty file. The report was written all the same,
+    // so a game may have run.
     readWord(`${sessionFolder}/${spoolNames.report}`, RestoreReport, uid, { version: 1, uid }),
     readWord(`${sessionFolder}/${spoolNames.manifest}`, SpoolManifest, uid),
   ]);

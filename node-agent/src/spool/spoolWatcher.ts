@@ -30,7 +30,7 @@ export function createSpoolWatcher(logger: Logger): SpoolWatcher {
     follow(key, packedFolder) {
       if (watchers.has(key)) return;
       try {
-        // Only what was renamed into place is finished; the name says so.
+        // Only files that were renamed into place are finished; their names say so.
         const watcher = watch(packedFolder, { persistent: false }, (_event, name) => {
           if (name?.endsWith(".json") === true) for (const enqueue of listeners) enqueue(key);
         });

@@ -55,7 +55,8 @@ async function readWhole(file: FileHandle, signal: AbortSignal): Promise<{ sha25
     let last: Buffer | undefined;
     for await (const chunk of chunks) {
       reader.write(chunk, gunzip.bytesWritten);
-      // The gunzip may go on filling a piece of memory after it handed out its start: only a chunk elsewhere tells that it is done.
+      // The gunzip may go on filling a piece of memory after it handed out its start. Only a chunk in another piece shows that it is done with this
+      // one.
       if (last !== undefined && last.buffer !== chunk.buffer) releaseMemory(last.buffer);
       last = chunk;
     }

@@ -13,7 +13,7 @@ export interface HeartbeatOptions {
   node: string;
   namespace: string;
   client: ResourceClient<Lease>;
-  /** Whether this installation has the node: else there is nothing to say. */
+  /** Whether this installation has the node. If it does not, there is nothing to say. */
   isServed: () => boolean;
   /** Called when the Lease begins, or ceases, to say that this agent lives. */
   onChange: () => void;
@@ -23,7 +23,7 @@ export interface HeartbeatOptions {
 
 /**
  * Renews the Lease that the operator made for this node: a write of some hundred bytes, whatever the node holds. An operator of an earlier release
- * makes none, and its chart lets no agent write one: then the GameNode's status has to say that the agent lives.
+ * makes no Lease, and its chart lets no agent write one. Then the GameNode's status has to say that the agent lives.
  */
 export class Heartbeat {
   readonly #options: HeartbeatOptions;

@@ -19,7 +19,8 @@ export function createChunksInUse(): ChunksInUse {
     const oldest = inUse.shift();
     if (oldest === undefined) return;
     await oldest.writing;
-    // The gunzip may go on filling a piece of memory after it handed out its start: only a chunk elsewhere tells that it is done.
+    // The gunzip may go on filling a piece of memory after it handed out its start. Only a chunk in another piece shows that it is done with this
+    // one.
     if (inUse.every(({ chunk }) => chunk.buffer !== oldest.chunk.buffer)) releaseMemory(oldest.chunk.buffer);
   }
 

@@ -26,7 +26,7 @@ export interface UnpackOptions {
 /** Pieces on their way through gunzip: on a busy machine it need not wait for the reader's turn. */
 const piecesAhead = 4;
 
-/** The archive breaks the rules, and was too long to learn whether it is the one that was asked for. */
+/** The archive breaks the rules, and is too long for the agent to learn whether it has the right digest. */
 export class UnverifiedArchive extends Error {
   constructor(cause: unknown) {
     super(cause instanceof Error ? cause.message : String(cause), { cause });

@@ -2,7 +2,7 @@ import { connectionTest, type TestBurst } from "#contracts/connectionTest.ts";
 
 /** Packets leave in groups of this distance: timers of fewer milliseconds are not kept. */
 const tickMs = 10;
-/** What a later timer missed is not made up for: packets in a heap would be lost where evenly sent ones are not. */
+/** Packets that a late timer has missed are not made up for: sent all at once they would be lost where evenly sent packets are not. */
 const maxLateMs = 50;
 /** What waits in the transport beyond this would only show the size of a queue: packets are left out until it is shorter. */
 const maxWaitingBytes = 32_768;

@@ -41,7 +41,7 @@ export function createTestConnection({ id, sdp, udpPort, maxKbps, log, now, onCl
     onClosed();
   };
   const deadline = setTimeout(close, connectionTest.durationSeconds * 1_000);
-  /** A page may be gone before the transport says so, which then throws. */
+  /** A page may be gone before the transport says so. A send throws then. */
   const orEnd = <T>(use: () => T, otherwise: T): T => {
     if (isClosed) return otherwise;
     try {

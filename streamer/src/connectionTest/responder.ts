@@ -18,7 +18,7 @@ export interface ResponderOptions {
   now: () => number;
 }
 
-/** Answers the offers of pages that test their connection to this node: so many at once, and one of each player. */
+/** Answers the offers of pages that test their connection to this node: a bounded number at once, and one of each player. */
 export interface Responder {
   /** Answers a player's offer; their earlier test ends. Throws InvalidOffer, and NodeBusy while others' tests take all there is. */
   respond(offer: string, player: string): Promise<TestSdpAnswer>;

@@ -14,7 +14,7 @@ const maxConnections = 64;
 export interface TestServerOptions {
   port: number;
   responder: Responder;
-  /** Of the API's tickets. */
+  /** The public key of the API's tickets. */
   verifyingKey: KeyObject;
   log: Logger;
   /** The wall clock. */

@@ -12,7 +12,7 @@ export interface ProbeFindings {
   failure: string | undefined;
 }
 
-/** Runs one step of the display's probe in a process of its own, which a driver may crash or hang. */
+/** Runs one step of the display's probe in a process of its own, because a driver may crash or hang it. */
 export function probeDisplay(args: readonly string[], env: Record<string, string>): Promise<ProbeFindings> {
   return new Promise((resolve) => {
     execFile(program, [...args], { env, timeout: probeDeadlineMs, killSignal: "SIGKILL", maxBuffer: maxOutputBytes }, (error, stdout, stderr) => {

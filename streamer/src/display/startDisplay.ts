@@ -41,7 +41,10 @@ export function isProbed({ choice, profile }: Pick<DisplayOptions, "choice" | "p
   return choice === "xwayland" || profile === "gpu";
 }
 
-/** Starts the accelerated display where there is a GPU to use, or it is forced, and a probe finds that it works; else Xvfb. Undefined when that does not start. */
+/**
+ * Starts the accelerated display where there is a GPU to use, or it is forced, and a probe finds that it works; otherwise Xvfb. Returns undefined
+ * when Xvfb does not start.
+ */
 export async function startDisplay(options: DisplayOptions): Promise<StartedDisplay | undefined> {
   if (!isProbed(options)) return startXvfb(options);
   const { choice, profile, renderNode, log } = options;
@@ -81,7 +84,10 @@ async function tryXwayland(options: DisplayOptions): Promise<StartedDisplay | Re
   return found.obstacle;
 }
 
-/** What renders counts only where a GPU is to be used: the display may be forced to be tried without one. */
+/**
+ * Tries the display, and returns its renderer and what keeps it from being used. A software renderer does so only where a GPU is to be used: the
+ * display may be forced to be tried without one.
+ */
 async function probeXwayland({ width, height, profile, env, log }: DisplayOptions): Promise<{ renderer: string; obstacle: RenderingObstacle | undefined }> {
   const sized = await probeDisplay(["size", String(width), String(height)], env);
   const gl = sized.failure === undefined ? await probeDisplay(["gl"], env) : sized;

@@ -29,7 +29,7 @@ export async function connectDisplay(display: string, onLost: () => void): Promi
 /** Requests that may be queued for the display, which another client can stop for ever (XGrabServer). */
 const maxQueuedRequests = 4_096;
 
-/** Whether the display has stopped reading requests, so that further ones would only fill memory. */
+/** Whether the display has stopped reading requests, so that further requests would only fill memory. */
 export function isBehind({ pack_stream: { write_queue: queue } }: Client): boolean {
   return queue.length > maxQueuedRequests;
 }

@@ -23,7 +23,7 @@ export interface GamepadOptions {
   now: () => number;
 }
 
-/** Listens where the shim connects; each reader gets the changes from the last state it was sent to the present one. */
+/** Listens where the shim connects. Each reader gets the changes from the last state that it was sent to the present one. */
 export async function openGamepad({ socketPath, log, now }: GamepadOptions): Promise<Gamepad> {
   const readers = new Map<Socket, GamepadState>(); // The state that each was sent last.
   let present = restingGamepad;
@@ -49,7 +49,7 @@ export async function openGamepad({ socketPath, log, now }: GamepadOptions): Pro
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject).listen(socketPath, resolve);
   });
-  // Such as no descriptor left for one more reader; those that are connected go on.
+  // The listener fails, for example, when no descriptor is left for one more reader. Readers that are connected go on.
   server.on("error", (error) => log.warn({ err: error }, "The gamepad could not be opened for a game."));
   return {
     set(state) {

@@ -2,8 +2,8 @@ import { gamepadButtons, type StreamInput } from "#contracts/stream.ts";
 import { keyCodeOf } from "./keyCodes.ts";
 
 /**
- * How long a key or button keeps its state at least. Many games poll them once a picture, slow ones 20 times a second: they would miss a
- * tap whose press and release the network delivers at once.
+ * The least time for which a key or button keeps its state. Many games poll them once a picture, slow ones 20 times a second: they would miss a tap
+ * whose press and release the network delivers at once.
  */
 const minimumMs = { pressed: 50, released: 20 };
 /** A longer queue has built up elsewhere: it is applied at once. */

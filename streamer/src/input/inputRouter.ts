@@ -13,7 +13,7 @@ export interface InputRouterOptions {
   pacing: Pick<InputPacerOptions, "now" | "schedule">;
 }
 
-/** Called for what is not input for the game. */
+/** Called for messages that are no input for the game. */
 export interface ControlHandlers {
   pong: (n: number) => void;
   /** The player wishes for another quality of the picture. */
@@ -24,7 +24,7 @@ export interface ControlHandlers {
 export interface InputRouter {
   /** Handles one data channel message; counts and drops it when it is malformed. */
   handle(message: string | Buffer | ArrayBuffer, control: ControlHandlers): void;
-  /** Answers a ping and drops everything else: who watches does not play. */
+  /** Answers a ping and drops everything else, because a viewer who only watches does not play. */
   handleWatching(message: string | Buffer | ArrayBuffer, control: ControlHandlers): void;
   /** Releases everything; call when the player has left or the page has lost the focus. */
   releaseAll(): void;

@@ -26,7 +26,7 @@ process.on("message", (command: MediaCommand) => {
 });
 process.on("disconnect", () => process.exit(0));
 
-/** Starts the video; what it encodes before somebody plays is discarded. */
+/** Starts the video. What is encoded before somebody plays is discarded. */
 function load(command: Load): Loaded {
   const { video, audio } = buildPipelines(command);
   const [capture, encoder] = [childOf(video, captureName), childOf(video, encoderName)];

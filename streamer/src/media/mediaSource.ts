@@ -10,7 +10,7 @@ import { isSameShape, type PictureShape } from "./pictureShape.ts";
 /** A child that ran for less time than this is started again with exponential backoff, so that a broken driver does not use up the processor. */
 const healthyRunMs = 2_000;
 const maxBackoffMs = 5_000;
-/** A child of another shape shows its first picture within a second; one that does not within this time never will. */
+/** A child of another shape shows its first picture within a second. A child that does not within this time never will. */
 const successionDeadlineMs = 5_000;
 
 /** A child that plays sends twenty pictures a second, also of what stands still; one that sends none for so many seconds hangs in its driver. */
@@ -18,7 +18,7 @@ const hungSeconds = 5;
 
 export interface MediaSourceOptions extends MediaProcessSettings {
   encoders: ReadonlyMap<VideoCodec, Encoder>;
-  /** Of the first child. */
+  /** The shape of the first child. */
   shape: PictureShape;
   /** Milliseconds, monotonic. */
   now: () => number;

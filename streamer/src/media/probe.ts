@@ -6,8 +6,8 @@ import { buildProbePipeline, candidateEncoders, type Encoder, type Picture } fro
 import type { ProbeCommand, ProbeReport } from "./messages.ts";
 
 /**
- * A working encoder needs well under a second. A driver that hangs would never end; what encodes by software does not hang, but may start on a machine that
- * is very busy, where a worse encoder, or none, would be the session's for good.
+ * A working encoder needs well under a second. A driver that hangs would never end, so its time is short. A software encoder does not hang, but may
+ * start on a machine that is very busy; if it were given up, the session would have a worse encoder, or none, for good.
  */
 const probeDeadlineMs = { gpu: 3_000, software: 20_000 };
 

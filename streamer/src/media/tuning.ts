@@ -33,7 +33,7 @@ const tunings: Record<QualityPreset, Readonly<Record<string, string>>> = {
 export function tunedChain({ name, chain }: Encoder, preset: QualityPreset): string {
   const properties = tunings[preset][name];
   if (properties === undefined) return chain;
-  // Of a property that is given twice the last one counts: they go to the end of the element.
+  // These properties go to the end of the element, because of a property that is given twice the last one counts.
   return chain.replace(new RegExp(`(\\bname=${encoderName}\\b[^!]*?)(?=\\s*(?:!|$))`), `$1 ${properties}`);
 }
 

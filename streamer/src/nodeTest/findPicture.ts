@@ -7,10 +7,10 @@ import { findRenderNode } from "../display/renderNode.ts";
 import { inSoftware, startDisplay } from "../display/startDisplay.ts";
 import { probeEncoders } from "../media/probe.ts";
 
-/** Enough for a driver that compiles at the first one, and few enough for software. */
+/** So many pictures are enough for a driver that compiles at the first one, and few enough for software. */
 const timedFrames = "60";
 
-/** Finds out what a session's picture would be made with here, by the probes that a session makes at its start. Throws when no display starts. */
+/** Returns what a session's picture would be made with here, as the probes of a session's start find it. Throws when no display starts. */
 export async function findPicture(config: PictureConfig, log: Logger): Promise<NodeFindings> {
   const { display, width, height, framesPerSecond: fps, codecs, profile, displayServer: choice, childEnvironment: env, workDir } = config;
   mkdirSync(workDir, { recursive: true, mode: 0o700 });

@@ -15,7 +15,7 @@ export interface ServerProcessOptions {
   log: Logger;
   /** Called when it ends without having been asked to. */
   onExit: (name: string) => void;
-  /** Whether it is stopped by killing it and all that it started. */
+  /** Whether the stop kills the process together with all that it started. */
   killsGroup?: boolean;
 }
 

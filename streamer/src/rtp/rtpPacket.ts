@@ -63,7 +63,7 @@ export function rewritePacket(packet: Buffer, header: TrackHeader, transportSequ
   return rewritten;
 }
 
-/** The upper bound, 12 bits in units of 10 ms; the 12 bits of the lower one before it are 0. */
+/** The upper bound has 12 bits, in units of 10 ms. The 12 bits of the lower bound before it are 0. */
 function playoutDelay({ playoutDelayMs = 0 }: TrackHeader): [number, number] {
   const units = Math.min(0xfff, Math.round(playoutDelayMs / 10));
   return [units >> 8, units & 0xff];

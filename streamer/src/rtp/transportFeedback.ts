@@ -1,5 +1,5 @@
 const headerBytes = 20;
-/** Browsers report ten times a second and oftener; more packets than this go in no tenth of one. */
+/** Browsers report at least ten times a second, and no stream sends more packets than this in a tenth of a second. */
 const mostPackets = 4_096;
 const referenceUnitMs = 64;
 const deltaUnitMs = 0.25;

@@ -34,7 +34,7 @@ export interface PackerProcess {
   close(): void;
 }
 
-/** Starts the packer: at once when there is a save to restore, else when the launch has settled, as it has nothing to pack before. */
+/** Starts the packer. It starts at once when there is a save to restore. Otherwise it starts when the launch has settled, because it has nothing to pack before. */
 export function startPacker({ saves, launchSettled, log, now, random }: PackerProcessOptions): PackerProcess {
   const done = Promise.withResolvers<undefined>();
   let shortRuns = 0;

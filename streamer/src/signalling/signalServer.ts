@@ -16,7 +16,7 @@ export interface SignalServerOptions {
   log: Logger;
   /** The viewers once the streamer is ready, undefined before and while it stops. */
   viewers: () => Viewers | undefined;
-  /** The same, but waits a bounded time while the streamer starts. */
+  /** Returns the same, but waits a bounded time for the viewers while the streamer starts. */
   awaitViewers: () => Promise<Viewers | undefined>;
   /** The session of this pod; offers that name another one fail as not ready. */
   sessionId: string;
@@ -32,7 +32,7 @@ interface HttpResponse {
   headers?: Record<string, string>;
 }
 
-/** Serves WHEP to who has a viewer's ticket, status and metrics to the operator, and probes to everybody. */
+/** Serves WHEP to viewers with a ticket, status and metrics to the operator, and probes to everybody. */
 export function createSignalServer(options: SignalServerOptions): Server {
   const server = createServer({ requestTimeout: requestDeadlineMs, headersTimeout: headersDeadlineMs }, (request, response) => {
     void serve(request, response, options);

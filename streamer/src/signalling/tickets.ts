@@ -23,7 +23,7 @@ export interface Tickets {
   admitOperator(request: IncomingMessage): void;
 }
 
-/** Who offers to a session that knows no tickets. */
+/** The viewer of an offer to a session that knows no tickets. */
 const anybody: TicketHolder = { viewer: "", role: "play" };
 
 export function createTickets({ sessionId, viewerKey, operatorKey, now }: TicketsOptions): Tickets {
@@ -33,7 +33,7 @@ export function createTickets({ sessionId, viewerKey, operatorKey, now }: Ticket
   };
   /** Each key signs its own roles only. */
   const genuine = (request: IncomingMessage): TicketClaims => {
-    // Node passes on one of two headers: a request with two is refused, because which of them counts is not said.
+    // Node passes on only one of two such headers. A request with two is refused, because nothing says which of them counts.
     const { authorization = [] } = request.headersDistinct;
     const ticket = authorization.length === 1 ? bearerTicket(authorization[0]) : undefined;
     if (ticket === undefined) throw new Unauthorized();

@@ -6,8 +6,8 @@ const readEveryMs = 100;
 const maxBytes = 4_096;
 
 /**
- * Follows the game container's termination report, as its supervisor writes it into a directory of that container's. The game's own
- * processes can write there as well, so what is found may be anything and nothing in it is more than a claim.
+ * Follows the game container's termination report, which its supervisor writes into a directory of that container. The game's own processes can write
+ * there as well: the file may be anything, and what it says is a claim.
  */
 export interface GameWatcher {
   /** Reads the file now and returns the latest report: a stop may come before the next regular reading. */

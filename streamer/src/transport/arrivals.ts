@@ -37,13 +37,13 @@ export interface Arrivals {
   sent(sequence: number, bytes: number): void;
   /** Returns the packets that have arrived since the last report, in the order in which they were sent. */
   feedback(feedback: TransportFeedback): Arrival[];
-  /** Undefined while there are too few reports. Lost packets count: on a congested path few arrive and many are lost. */
+  /** Undefined while there are too few reports. Lost packets count, too: on a congested path few packets arrive and many are lost. */
   measure(): PathMeasurement | undefined;
   /** What arrived over the last `spanMs` of the browser's clock, in kbit/s; over more when that holds few packets. */
   receivedKbps(spanMs: number): number;
   /**
-   * What the last packets that had waited arrived with, in kbit/s, half a second of them at most: a queue hands over as much as the path
-   * carries, and a browser that was busy hands over all at once. Undefined when few had waited.
+   * Returns the rate at which the last packets that had waited arrived, in kbit/s, over half a second at most. A queue hands over as much as the path
+   * carries; a browser that was busy hands over everything at once. Undefined when few packets had waited.
    */
   drainKbps(): number | undefined;
   /** What was sent over the last `spanMs`, of a second at most, in kbit/s. */
@@ -94,7 +94,7 @@ export function createArrivals(now: () => number, pictureMs: () => number): Arri
       const packet = { at: now(), bytes };
       sent[sequence] = packet;
       sendings.push(packet);
-      // Some browsers never report. A second's packets go at a time: one by one, each would move all the others.
+      // Some browsers never report. The packets of a whole second are dropped at a time: dropping them one by one would move all the others each time.
       const oldestAt = sendings[0]?.at ?? packet.at;
       if (packet.at - oldestAt > 2 * windowMs) forgetSendings(packet.at);
     },

@@ -1,11 +1,11 @@
 import type { Arrival } from "./arrivals.ts";
 
-/** Packets sent within this time of the first are one burst, mostly a picture; its delay is that of the packet which was held up least. */
+/** Packets sent within this time of the first are one burst, mostly a picture. Its delay is that of the packet that was held up least. */
 const burstMs = 5;
 const windowMs = 400;
 const windowPictures = 12;
 const minBursts = 6;
-/** So many bursts one after the other must show the rise, so that one that was held up does not. */
+/** So many bursts in a row must show the rise, so that a single burst that was held up does not. */
 const minRisingBursts = 2;
 /** The threshold follows what the path shows without congestion: slowly up, so that a real rise is not learned, faster down. */
 const minThresholdMs = 20;
@@ -27,7 +27,7 @@ export interface DelayTrend {
   /** Milliseconds by which the delay rose over the last bursts, as a line through them says; 0 while there are few. */
   riseMs(): number;
   isRising(): boolean;
-  /** Forgets the bursts so far: what was sent before a lower rate says nothing about it. */
+  /** Forgets the bursts so far, because packets that were sent before a lower rate say nothing about it. */
   restart(): void;
 }
 

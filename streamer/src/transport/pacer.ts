@@ -5,7 +5,7 @@ const burstMs = 40;
 const minBurstBytes = 12_000;
 /** Waiting for the next packets; timers are not finer. */
 const tickMs = 2;
-/** Beyond this much waiting, what waits is too old to be shown. */
+/** Packets that would wait for longer than this are too old to be shown. */
 const maxWaitingMs = 500;
 const minWaitingBytes = 250_000;
 
@@ -20,7 +20,7 @@ export interface PacerOptions {
   onOverflow: () => void;
 }
 
-/** Spreads what is larger than an ordinary picture over time. */
+/** Spreads a picture that is larger than an ordinary one over time. */
 export interface Pacer {
   push(packet: Buffer): void;
   /** Counts what is sent past the pacer. */

@@ -19,7 +19,7 @@ const minDrainingShare = 0.3;
 /** A queue is drained within about this time; while it becomes shorter by this much a millisecond the rate is low enough. */
 const drainMs = 1_000;
 const minDrainedShare = 0.1;
-/** At the lowest share a queue takes so many times its own length to drain. */
+/** A queue takes so many times its own length to drain at the lowest share. */
 const falseDrainShare = 1 / (1 - minDrainingShare);
 /** A report tells of the path of so long ago. */
 const reportLagMs = 80;
@@ -30,7 +30,7 @@ const receivedSpanMs = 500;
 /** Who sends less than this share of the target does not test the path: a short congestion then says nothing about its capacity. */
 const testedShare = 0.6;
 const limitedShare = 0.93;
-/** Within one congestion the capacity found is lowered by so much at a time: what arrives for a moment may be less. */
+/** Within one congestion each look lowers the capacity found by so much at most: less may arrive for a moment than the path carries. */
 const minCapacityShare = 0.75;
 /** What had waited, and then comes so much faster than the target, was held up for a moment; a queue stays longer. */
 const momentShare = 1.2;
@@ -227,7 +227,7 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
     setLimits(next) {
       const wasAtMaximum = target >= limits.maxKbps;
       limits = next;
-      // What held the rate was the old maximum, not the path: the new one is tried as a new connection would be.
+      // The old maximum held the rate, not the path. So the new maximum is tried as by a new connection.
       target = within(wasAtMaximum ? Math.max(target, startKbps) : target);
       apply(true);
     },

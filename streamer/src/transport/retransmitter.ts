@@ -6,7 +6,7 @@ const maxAgeMs = 1_000;
 const minResendGapMs = 40;
 /** Packets sent again may take this share of the rate; more would keep a congested path congested. */
 const rateShare = 0.25;
-/** So much may be sent again at once, as time of the rate. */
+/** So much may be sent again at once, as the time that it takes at the present rate. */
 const burstMs = 120;
 const minBurstBytes = 12_000;
 const sequenceCount = 65_536;
@@ -24,14 +24,14 @@ export interface RetransmitterOptions {
 /** Sends again what a browser missed. */
 export interface Retransmitter {
   sent(packet: Buffer): void;
-  /** Sends these packets again, or asks for a key frame when that is less than what is missing. */
+  /** Sends these packets again, or asks for a key frame when that is less than the missing packets. */
   respond(lost: readonly number[]): void;
 }
 
 interface Sent { packet: Buffer; sentAt: number; resentAt: number }
 
 /**
- * Returns a retransmitter with a budget. Packets sent again without one are dropped by the same full queue as those before, and asked for
+ * Returns a retransmitter with a budget. Without a budget, packets that are sent again are dropped by the same full queue as before, and asked for
  * again: the path then carries nothing else.
  */
 export function createRetransmitter({ now, rateKbps, resend, requestKeyFrame }: RetransmitterOptions): Retransmitter {

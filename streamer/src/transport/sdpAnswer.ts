@@ -3,8 +3,8 @@ const hostPriority = 2_122_317_823;
 const localPreference = 256;
 
 /**
- * Returns the SDP answer with a candidate for each address instead of those gathered, the most likely one first: addresses and port where
- * the node lets packets into this pod, which the pod itself cannot see.
+ * Returns the SDP answer with a candidate for each address, the most likely one first, in place of those gathered. The addresses and the port are
+ * those at which the node lets packets into this pod, which the pod itself cannot see.
  */
 export function announceAddresses(sdp: string, addresses: readonly string[], port: number): string {
   const lines = linesWithoutCandidates(sdp);

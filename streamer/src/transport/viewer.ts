@@ -13,7 +13,7 @@ import { rewritePacket } from "../rtp/rtpPacket.ts";
 
 const minKbps = 300;
 const keyFrameGapMs = 200;
-/** A browser reports about fifteen times a second; one that sends nothing for this long has left, whatever the transport's state is. */
+/** A browser reports about fifteen times a second. A browser that sends nothing for this long has left, whatever the transport's state is. */
 const silenceMs = 4_000;
 const connectDeadlineMs = 10_000;
 /** A disconnected connection gets this long to connect again. */
@@ -50,7 +50,7 @@ export interface TicketHolder {
   role: ViewerRole;
 }
 
-/** One browser that watches, and plays if its ticket says so. */
+/** One browser that watches. It also plays if its ticket says so. */
 export interface Viewer {
   readonly id: string;
   readonly client: string | undefined;
@@ -75,7 +75,7 @@ export interface Viewer {
 
 export function createViewer(options: ViewerOptions): Viewer {
   const { id, client, holder, codec, log, now } = options;
-  let peer: Peer | undefined; // Referenced for as long as it is needed: the transport closes what is garbage collected.
+  let peer: Peer | undefined; // The peer is referenced for as long as it is needed: the transport closes what is garbage collected.
   let channel: DataChannel | undefined;
   let keyFrameRequestedAt = -Infinity;
   let isClosed = false;

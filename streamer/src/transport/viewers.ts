@@ -104,7 +104,7 @@ export function createViewers(options: ViewersOptions): Viewers {
     if (!old) return;
     const mayReplace = mayEnd(holder, old.holder);
     const isSameTab = mayReplace && client !== undefined && client === old.client;
-    // Who plays may come back from a silence: who only watches waits until the connection has ended.
+    // A browser that plays may come back from a silence. One that only watches waits until the connection has ended.
     if (!isSameTab && !(mayReplace && (takeover || !old.isPresent()))) throw new ViewerActive(mayReplace);
     old.close(isSameTab ? undefined : { t: "taken-over" });
   };
@@ -180,7 +180,7 @@ export function createViewers(options: ViewersOptions): Viewers {
   };
 }
 
-/** Who watches neither replaces nor ends who plays. */
+/** A browser that only watches neither replaces nor ends the one that plays. */
 function mayEnd(holder: TicketHolder, old: TicketHolder): boolean {
   return holder.role === "play" || old.role === "watch";
 }

@@ -14,7 +14,7 @@ import { isStored, storePack } from "./storeSave.ts";
 import { lookAgain } from "./lookAgain.ts";
 import type { RecordContext, Step, StepContext } from "./step.ts";
 
-/** Stores the packer's newest pack while the game is played: at most one each interval, and at once the one that the player asked for. */
+/** Stores the packer's newest pack while the game is played: at most one in each interval. A pack that the player asked for is stored at once. */
 export const keepStored: Step = async (context) => {
   const { deps, record, world: { spool: { manifest } }, session, signal } = context;
   const again = { requeueAfterMs: deps.saveIntervalMs };
@@ -29,7 +29,7 @@ export const keepStored: Step = async (context) => {
     return again;
   }
   const dueInMs = answered === undefined ? dueMs(context) - deps.clock.now().getTime() : 0;
-  // More than an interval would be the work of a clock that was put back.
+  // A wait of more than an interval would only come of a clock that was put back.
   if (dueInMs > 0 && dueInMs <= deps.saveIntervalMs) return { requeueAfterMs: dueInMs };
   return deps.turns.upload(uploadOf(context, answered !== undefined), async () => storeDue(await lookAgain(context)));
 };
@@ -53,7 +53,7 @@ async function storeDue(context: StepContext): Promise<ReconcileResult> {
   return again;
 }
 
-/** Returns whether the save is what a player asked for who has changed nothing since the session began: it becomes a save of this session. */
+/** Returns whether a player who has changed nothing since the session began asked for this save: it becomes a save of this session. */
 function isFirstOfRequest({ record }: StepContext, { files }: PackedSave, answered: string | undefined): boolean {
   return answered !== undefined && record.stored === undefined && files > 0;
 }
@@ -69,8 +69,8 @@ function isNotReported(stored: StoredSave, reported: StoredSave | undefined): bo
 }
 
 /**
- * Passes the player's request on to the packer; returns it once the packer has answered it, and undefined when its save is marked already. A packer that
- * could not pack what it found has answered nothing yet: the save that it has is an older one.
+ * Passes the player's request on to the packer. Returns the request once the packer has answered it; undefined until then, and when its save is
+ * marked already. A packer that could not pack the folder has not answered: the save that it has is an older one.
  */
 async function answeredRequest({ deps, record, session }: StepContext, { answered, refused }: SpoolManifest): Promise<string | undefined> {
   const { saveRequestedAt } = session.spec;
@@ -80,7 +80,7 @@ async function answeredRequest({ deps, record, session }: StepContext, { answere
   return undefined;
 }
 
-/** Says of a save that is stored already that it is what the player asked for. */
+/** Marks a save that is stored already as the one that the player asked for. */
 async function markRequested(context: StepContext, stored: StoredSave, requestedAt: string): Promise<void> {
   const next = { ...context.record, stored: { ...stored, requestedAt } };
   await context.deps.files.write(next);

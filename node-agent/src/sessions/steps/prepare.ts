@@ -38,7 +38,7 @@ export const prepare: Step = async (context) => {
   }
 };
 
-/** Where game and save are quick they are reported together, in one write. */
+/** Where game and save are ready quickly, one write reports both. */
 const prepareFiles: Step = async (context) => {
   const { deps, session, record, world, signal } = context;
   if (world.record !== record) await deps.files.write(record);
@@ -51,7 +51,7 @@ const prepareFiles: Step = async (context) => {
   const save = content.status === "True" ? await findSave(context) : undefined;
   const findings = save === undefined ? [content] : [content, save];
   const isUnderWay = save?.status === "Unknown";
-  // The operator knows from the GameNode that a cached game is there; only who had to wait for a download is told of its end.
+  // The operator learns from the GameNode that a cached game is there. The end of a download is reported only to a session that had to wait for it.
   if (isUnderWay && !hasAwaitedContent(session)) return { requeueAfterMs: retryMs };
   const isNews = await deps.reporter.report(session, findings, undefined, signal);
   if (isNews) deps.events.record(session, eventOf(findings, deps.node));

@@ -8,7 +8,7 @@ import { retryMs, type RecordContext, type SessionDeps } from "./step.ts";
 import { lookAgain } from "./lookAgain.ts";
 import { hasLivePod, storeNewest } from "./storeLast.ts";
 
-/** Stores what a session left here that is gone from the cluster, or goes on elsewhere; then forgets the session. */
+/** Stores what a session has left here after it was removed from the cluster or went on elsewhere, and then forgets the session. */
 export async function resolveAbsence(context: RecordContext): Promise<ReconcileResult | undefined> {
   const { deps, record, world: { pod, spool }, signal } = context;
   const again = { requeueAfterMs: retryMs };
@@ -24,7 +24,7 @@ async function resolveLeft(context: RecordContext): Promise<ReconcileResult | un
   const again = { requeueAfterMs: retryMs };
   if (record.outcome !== undefined || hasNothing(world)) {
     await giveUp(deps, record);
-    return again; // A new session of the same name may have been waiting for the place.
+    return again; // A new session of the same name may have been waiting for this folder.
   }
   if (world.spool.manifest === undefined && world.formerSaves !== undefined) {
     await deps.packFormerSaves({ saves: world.formerSaves, sessionFolder: deps.files.folder(record.gameSession), uid: record.uid, signal });
@@ -54,7 +54,7 @@ async function storeOrRefuse(context: RecordContext): Promise<SessionRecord | un
   }
 }
 
-/** A save that no GameSession names any more is of use only to somebody who knows of it. */
+/** A save that no GameSession names any more is of use only to an admin who knows of it. */
 function tellAdmin(deps: SessionDeps, { gameSession, stored }: SessionRecord): void {
   const gameNode = deps.gameNode();
   if (stored === undefined || gameNode === undefined) return;

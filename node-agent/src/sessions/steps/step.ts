@@ -61,5 +61,5 @@ export interface StepContext extends RecordContext {
 /** One step towards what the session needs. Throwing means: again after a back-off. */
 export type Step = (context: StepContext) => Promise<ReconcileResult | undefined>;
 
-/** After this a step that waits for somebody else looks again. */
+/** A step that waits for another program looks again after this. */
 export const retryMs = 5_000;

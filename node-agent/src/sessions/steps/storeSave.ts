@@ -49,7 +49,7 @@ function uploadDeadlineMs(bytes: number): number {
   return startOfUploadMs + bytes / slowestUpload * 1000;
 }
 
-/** Later saves repeat which request was the last that was answered. */
+/** Returns the request that this save answers, or else the last one that an earlier save answered: later saves repeat it. */
 function requestOf({ stored }: SessionRecord, answered: string | undefined): Pick<StoredSave, "requestedAt"> {
   const requestedAt = answered ?? stored?.requestedAt;
   return requestedAt === undefined ? {} : { requestedAt };
