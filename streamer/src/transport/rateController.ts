@@ -126,10 +126,7 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
 
   const within = (kbps: number) => Math.min(limits.maxKbps, Math.max(limits.minKbps, kbps));
   const isGrowing = () => trend.isRising() && measured.queueMs > growingQueueMs;
-  /**
-   * Returns what the path carries. While all that is sent arrives, the path's limit is not reached, and it carries the target at least. While
-   * little is sent, its limit is not tested, and it carries at least a share of the target.
-   */
+  /** Returns what the path carries: the target at least while all that is sent arrives, and a share of it at least while too little is sent to test the path. */
   const findCapacity = (): number => {
     const sending = arrivals.sentKbps(capacitySpanMs);
     const arriving = arrivals.drainKbps() ?? arrivals.receivedKbps(capacitySpanMs);
