@@ -1,5 +1,6 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { containerNames } from "#contracts/nodeLayout.ts";
+import { streamerMessages } from "#contracts/streamerLog.ts";
 import type { Event, Pod } from "#kube/builtin.ts";
 import { findCondition } from "#kube/conditions.ts";
 import { timeOfEvent } from "../cluster/eventTime.ts";
@@ -37,8 +38,8 @@ export function launchSteps(evidence: SessionEvidence): LaunchStep[] {
   const created = eventMoment(evidence, "PodCreated") ?? momentOf(pod?.metadata.creationTimestamp);
   const streamer = startOf(pod, containerNames.streamer);
   const ready = momentOf(status?.readyAt);
-  const answered = logMoment(streamerLog, ({ msg }) => msg === "A viewer was answered.");
-  const connected = logMoment(streamerLog, ({ msg, state }) => msg === "A viewer's connection changed." && state === "connected");
+  const answered = logMoment(streamerLog, ({ msg }) => msg === streamerMessages.viewerAnswered);
+  const connected = logMoment(streamerLog, ({ msg, state }) => msg === streamerMessages.viewerConnectionChanged && state === "connected");
   return [
     { name: "the operator sees the session", from: accepted, to: seen, source: "metadata.creationTimestamp, status.startedAt" },
     { name: "a node is chosen", from: seen, to: placed, source: "status.placement.assignedAt" },

@@ -1,5 +1,6 @@
 import type { DataChannel } from "node-datachannel";
 import { whep, type StreamNotice, type ViewerRole } from "#contracts/stream.ts";
+import { streamerMessages } from "#contracts/streamerLog.ts";
 import type { StreamQuality } from "#contracts/streamQuality.ts";
 import { playoutDelayMs } from "../media/tuning.ts";
 import type { Logger } from "#runtime/logger.ts";
@@ -124,7 +125,7 @@ export function createViewer(options: ViewerOptions): Viewer {
     else channel.onOpen(options.onChannelOpen);
   };
   const followState = (state: string) => {
-    log.info({ viewer: id, state }, "A viewer's connection changed.");
+    log.info({ viewer: id, state }, streamerMessages.viewerConnectionChanged);
     clearTimeout(reconnectTimer);
     if (state === "disconnected") {
       options.onLost();

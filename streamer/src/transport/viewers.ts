@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { HelloNotice, StreamNotice, VideoCodec } from "#contracts/stream.ts";
+import { streamerMessages } from "#contracts/streamerLog.ts";
 import type { QualityBounds, StreamQuality } from "#contracts/streamQuality.ts";
 import type { z } from "zod";
 import { Forbidden, InvalidOffer, ViewerActive, WhepRequestError } from "../errors.ts";
@@ -154,7 +155,7 @@ export function createViewers(options: ViewersOptions): Viewers {
       media.prepare(codec.codec); // It plays once connected: until then the handshake needs the processor.
       try {
         const sdpAnswer = await viewer.open();
-        log.info({ viewer: viewer.id, role: request.holder.role, codec: codec.codec, takeover: request.takeover }, "A viewer was answered.");
+        log.info({ viewer: viewer.id, role: request.holder.role, codec: codec.codec, takeover: request.takeover }, streamerMessages.viewerAnswered);
         return { id: viewer.id, sdpAnswer };
       } catch (error) {
         viewer.close();

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { streamerMessages } from "#contracts/streamerLog.ts";
 import { launchSteps } from "#kubectl/session/launchMoments.ts";
 import { waterfall } from "#kubectl/session/waterfall.ts";
 import { after, aCondition, aGameSession, aRunningStatus } from "../../factories/gameSession.ts";
@@ -16,9 +17,9 @@ const session = aGameSession({
 });
 const log = [
   "(gst:1): some warning of a library",
-  JSON.stringify({ time: exactly(3.1), msg: "A viewer was answered.", viewer: "a" }),
-  JSON.stringify({ time: exactly(5.75), msg: "A viewer's connection changed.", state: "connected" }),
-  JSON.stringify({ time: exactly(60), msg: "A viewer was answered.", viewer: "b" }),
+  JSON.stringify({ time: exactly(3.1), msg: streamerMessages.viewerAnswered, viewer: "a" }),
+  JSON.stringify({ time: exactly(5.75), msg: streamerMessages.viewerConnectionChanged, state: "connected" }),
+  JSON.stringify({ time: exactly(60), msg: streamerMessages.viewerAnswered, viewer: "b" }),
 ];
 const steps = launchSteps({ session, pod: undefined, events: [], streamerLog: log });
 const lineOf = (name: string): string => waterfall(steps).split("\n").find((line) => line.startsWith(name)) ?? "";
