@@ -3,6 +3,7 @@
  * (input and control) and the notices that it receives. Messages are JSON text, one object each, discriminated by `t`.
  */
 import { z } from "zod";
+import { acceleratedReasons } from "./crd/reasons.ts";
 import type { ErrorCode } from "./http/errors.ts";
 import { hasBothSides, qualityFields, QualityMaximum, StreamQuality } from "./streamQuality.ts";
 import { GameEndReason } from "./termination.ts";
@@ -178,11 +179,8 @@ export const EndedNotice = z.object({
 export const StreamNotice = z.discriminatedUnion("t", [HelloNotice, RateNotice, QualityNotice, PongNotice, TakenOverNotice, EndedNotice]);
 export type StreamNotice = z.infer<typeof StreamNotice>;
 
-/**
- * Why a session that was to have a GPU renders in software: the container has none, the accelerated display did not start, it renders in
- * software itself, or what was drawn on it was not captured right.
- */
-export const RenderingObstacle = z.enum(["NoRenderNode", "DisplayFailed", "SoftwareRenderer", "ProbeFailed"]);
+/** Why a session that was to have a GPU renders in software, as condition Accelerated says it. */
+export const RenderingObstacle = z.enum(acceleratedReasons).exclude(["rendersOnGpu"]);
 export type RenderingObstacle = z.infer<typeof RenderingObstacle>;
 
 /** `GET /status` of a streamer, for the operator by its ticket: the state of the pod, without asking the cluster. */

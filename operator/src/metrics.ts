@@ -1,7 +1,8 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { StopReason } from "#contracts/crd/gameSession.ts";
 import { clusterLaunchSteps } from "#contracts/crd/launchStep.ts";
-import { acceleratedReasons, failureReasons } from "#contracts/crd/reasons.ts";
+import { failureReasons } from "#contracts/crd/reasons.ts";
+import { RenderingObstacle } from "#contracts/stream.ts";
 
 /** What the operator counts about sessions. */
 export interface OperatorMetrics {
@@ -64,7 +65,7 @@ export function createOperatorMetrics(registry: Registry): OperatorMetrics {
   });
   for (const reason of [...StopReason.options, ...Object.values(failureReasons)]) finished.inc({ reason }, 0);
   for (const reason of Object.values(failureReasons)) for (const step of clusterLaunchSteps) failedLaunches.inc({ stage: step, reason }, 0);
-  for (const reason of Object.values(acceleratedReasons)) if (reason !== acceleratedReasons.rendersOnGpu) unaccelerated.inc({ reason }, 0);
+  for (const reason of RenderingObstacle.options) unaccelerated.inc({ reason }, 0);
   // These are created with their first value: until then the answer is not known, or there is no relay, and 0 would say that it is.
   let relays: Gauge<"state"> | undefined;
   let enforced: Gauge | undefined;

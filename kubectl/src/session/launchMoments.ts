@@ -1,4 +1,5 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { gameSessionEventReasons } from "#contracts/crd/reasons.ts";
 import { containerNames } from "#contracts/nodeLayout.ts";
 import { streamerMessages } from "#contracts/streamerLog.ts";
 import type { Event, Pod } from "#kube/builtin.ts";
@@ -35,7 +36,7 @@ export function launchSteps(evidence: SessionEvidence): LaunchStep[] {
   const seen = momentOf(status?.startedAt);
   const placed = momentOf(status?.placement?.assignedAt);
   const prepared = (type: "ContentReady" | "SaveRestored"): Moment | undefined => conditionMoment(status?.conditions, type);
-  const created = eventMoment(evidence, "PodCreated") ?? momentOf(pod?.metadata.creationTimestamp);
+  const created = eventMoment(evidence, gameSessionEventReasons.podCreated) ?? momentOf(pod?.metadata.creationTimestamp);
   const streamer = startOf(pod, containerNames.streamer);
   const ready = momentOf(status?.readyAt);
   const answered = logMoment(streamerLog, ({ msg }) => msg === streamerMessages.viewerAnswered);

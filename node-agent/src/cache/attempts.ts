@@ -1,4 +1,4 @@
-import type { contentReasons } from "#contracts/crd/reasons.ts";
+import { contentReasons } from "#contracts/crd/reasons.ts";
 import { backOffMs, type BackOff } from "#runtime/backOff.ts";
 
 /** Why a download failed: one of the reasons of a session's condition ContentReady. */
@@ -37,7 +37,7 @@ export const quarantineCheckMs = 60_000;
 /** Returns what is remembered of a version after one more failure. */
 export function afterFailure(known: Attempts | undefined, failure: Failure, nowMs: number, random: () => number): Attempts {
   const failures = (known?.failures ?? 0) + 1;
-  const blamesBytes = failure.reason === "ChecksumMismatch" || failure.reason === "ArchiveRefused";
+  const blamesBytes = failure.reason === contentReasons.checksumMismatch || failure.reason === contentReasons.archiveRefused;
   const isSameObject = known?.last.etag === failure.etag;
   const strikes = blamesBytes ? (isSameObject ? known?.strikes ?? 0 : 0) + 1 : known?.strikes ?? 0;
   const isQuarantined = failure.isFinal || (blamesBytes && strikes >= strikesAllowed);

@@ -1,3 +1,4 @@
+import { acceleratedReasons } from "#contracts/crd/reasons.ts";
 import type { RenderingObstacle } from "#contracts/stream.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { ServerProcess } from "../processes/serverProcess.ts";
@@ -48,7 +49,7 @@ export function isProbed({ choice, profile }: Pick<DisplayOptions, "choice" | "p
 export async function startDisplay(options: DisplayOptions): Promise<StartedDisplay | undefined> {
   if (!isProbed(options)) return startXvfb(options);
   const { choice, profile, renderNode, log } = options;
-  let obstacle: RenderingObstacle = "NoRenderNode";
+  let obstacle: RenderingObstacle = acceleratedReasons.noRenderNode;
   if (choice === "xwayland" || (choice === "auto" && renderNode !== undefined)) {
     const tried = await tryXwayland(options);
     if (typeof tried !== "string") return tried;
@@ -76,7 +77,7 @@ async function tryXwayland(options: DisplayOptions): Promise<StartedDisplay | Re
     if (isDecided) options.onExit();
   };
   const server = await startXwayland({ ...options, onExit });
-  if (!server) return "DisplayFailed";
+  if (!server) return acceleratedReasons.displayFailed;
   const found = await probeXwayland(options);
   isDecided = true;
   if (found.obstacle === undefined) return { server, renderer: found.renderer, obstacle: undefined, gameEnvironment: {} };
@@ -94,8 +95,8 @@ async function probeXwayland({ width, height, profile, env, log }: DisplayOption
   const vulkan = gl.failure === undefined ? await probeDisplay(["vulkan"], env) : gl;
   const renderer = gl.values.get("renderer") ?? "";
   log.info({ found: Object.fromEntries([...gl.values, ...vulkan.values]), reason: vulkan.failure }, "The accelerated display was tried.");
-  if (vulkan.failure !== undefined) return { renderer, obstacle: "ProbeFailed" };
-  return { renderer, obstacle: profile === "gpu" && isSoftware(renderer) ? "SoftwareRenderer" : undefined };
+  if (vulkan.failure !== undefined) return { renderer, obstacle: acceleratedReasons.probeFailed };
+  return { renderer, obstacle: profile === "gpu" && isSoftware(renderer) ? acceleratedReasons.softwareRenderer : undefined };
 }
 
 /** Returns whether a renderer's name is one of Mesa's that use no GPU. */

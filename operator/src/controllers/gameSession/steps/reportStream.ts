@@ -1,13 +1,13 @@
-import { acceleratedReasons, type AcceleratedReason } from "#contracts/crd/reasons.ts";
+import { acceleratedReasons } from "#contracts/crd/reasons.ts";
 import type { RenderingObstacle } from "#contracts/stream.ts";
 import type { SessionWorld } from "../world.ts";
 import type { StepContext } from "./step.ts";
 
-const obstacles: Record<RenderingObstacle, { reason: AcceleratedReason; message: string }> = {
-  NoRenderNode: { reason: acceleratedReasons.noRenderNode, message: "The streamer was given no render node (/dev/dri/renderD*)." },
-  DisplayFailed: { reason: acceleratedReasons.displayFailed, message: "The accelerated display did not start; the streamer's log says why." },
-  SoftwareRenderer: { reason: acceleratedReasons.softwareRenderer, message: "There is a render node, but OpenGL renders in software: its driver is missing." },
-  ProbeFailed: { reason: acceleratedReasons.probeFailed, message: "What was drawn with OpenGL or Vulkan was not captured right; the streamer's log says why." },
+const messages: Record<RenderingObstacle, string> = {
+  NoRenderNode: "The streamer was given no render node (/dev/dri/renderD*).",
+  DisplayFailed: "The accelerated display did not start; the streamer's log says why.",
+  SoftwareRenderer: "There is a render node, but OpenGL renders in software: its driver is missing.",
+  ProbeFailed: "What was drawn with OpenGL or Vulkan was not captured right; the streamer's log says why.",
 };
 
 /** Notes what the streamer found to make the stream; nothing of a streamer that has not said it yet. */
@@ -20,8 +20,8 @@ export function reportStream({ session, playable }: SessionWorld, draft: StepCon
     draft.set("Accelerated", "True", acceleratedReasons.rendersOnGpu, `${renderer} renders.`);
     return;
   }
-  const { reason, message } = obstacles[obstacle];
-  draft.set("Accelerated", "False", reason, `${message} The session renders in software.`);
-  draft.event("Warning", reason, "Start", `The session was to have a GPU and renders in software. ${message}`);
-  draft.count((metrics) => metrics.sessionUnaccelerated(reason));
+  const message = messages[obstacle];
+  draft.set("Accelerated", "False", obstacle, `${message} The session renders in software.`);
+  draft.event("Warning", obstacle, "Start", `The session was to have a GPU and renders in software. ${message}`);
+  draft.count((metrics) => metrics.sessionUnaccelerated(obstacle));
 }
