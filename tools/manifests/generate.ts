@@ -21,7 +21,7 @@ const kinds: readonly { kind: Kind; reasons: readonly string[] }[] = [
     kind: gameSessionKind,
     reasons: [
       "scheduledReasons", "contentReasons", "restoreReasons", "podReadyReasons", "streamReadyReasons", "readyReasons", "acceleratedReasons", "saveReasons", "unsetReasons",
-      "failureReasons", "gameSessionEventReasons",
+      "stopReasons", "failureReasons", "gameSessionEventReasons",
     ],
   },
   { kind: gameCacheKind, reasons: ["cacheReadyReasons", "cacheProgressReasons", "cacheStalledReasons"] },

@@ -1,5 +1,6 @@
 import type { GameSessionSpec, StopReason } from "#contracts/crd/gameSession.ts";
 import type { PublicStatus } from "#contracts/crd/publicStatus.ts";
+import { stopReasons } from "#contracts/crd/reasons.ts";
 import type { Queryable } from "../stores/queryable.ts";
 
 /** A session's row as the recorder reads it. */
@@ -166,9 +167,9 @@ export async function updateGameSessionKeptAlive(db: Queryable, id: string, unti
 export async function updateIdleGameSessionsStopping(db: Queryable, ids: readonly string[]): Promise<string[]> {
   const { rows } = await db.query<{ id: string }>({
     name: "begin-idle-stops",
-    text: `UPDATE game_sessions SET status = 'stopping', stop_reason = 'IdleTimeout', stopping_at = now()
+    text: `UPDATE game_sessions SET status = 'stopping', stop_reason = $2, stopping_at = now()
       WHERE id = ANY($1) AND status = 'running' AND expires_at < now() RETURNING id`,
-    values: [ids],
+    values: [ids, stopReasons.idleTimeout],
   });
   return rows.map(({ id }) => id);
 }
@@ -180,8 +181,9 @@ export async function updateIdleGameSessionsStopping(db: Queryable, ids: readonl
 export async function updateOverlongGameSessionsStopping(db: Queryable): Promise<string[]> {
   const { rows } = await db.query<{ id: string }>({
     name: "begin-overlong-stops",
-    text: `UPDATE game_sessions SET status = 'stopping', stop_reason = 'MaxDuration', stopping_at = now()
+    text: `UPDATE game_sessions SET status = 'stopping', stop_reason = $1, stopping_at = now()
       WHERE status = 'running' AND ready_at + make_interval(secs => (spec ->> 'maxDurationSeconds')::int) < now() RETURNING id`,
+    values: [stopReasons.maxDuration],
   });
   return rows.map(({ id }) => id);
 }

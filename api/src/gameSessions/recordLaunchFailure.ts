@@ -1,4 +1,4 @@
-import { recordedFailureReasons } from "#contracts/crd/reasons.ts";
+import { recordedFailureReasons, stopReasons } from "#contracts/crd/reasons.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import { lockWhetherCreated, updateGameSessionEnded } from "./gameSessionLifecycleQueries.ts";
 import { deleteUnusedSlot } from "./saveSlotQueries.ts";
@@ -13,7 +13,7 @@ const noUse = { durationSeconds: 0, cpuSeconds: 0, peakMemoryMb: 0, isSlotReleas
 export async function recordLaunchFailure({ postgres }: { postgres: Postgres }, id: string, message: string): Promise<boolean> {
   return postgres.transaction(async (transaction) => {
     if (await lockWhetherCreated(transaction, id)) return false;
-    const end = { ...noUse, status: "error", stopReason: "Failed", failure: { reason: recordedFailureReasons.launchFailed, message } } as const;
+    const end = { ...noUse, status: "error", stopReason: stopReasons.failed, failure: { reason: recordedFailureReasons.launchFailed, message } } as const;
     const isRecorded = await updateGameSessionEnded(transaction, id, end, { readyAt: undefined, endedAt: undefined }, undefined);
     if (isRecorded) await deleteUnusedSlot(transaction, id);
     return true;

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { finalizers } from "#contracts/crd/names.ts";
+import { stopReasons } from "#contracts/crd/reasons.ts";
 import { hasFinalizer } from "#kube/finalizers.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
@@ -28,7 +29,7 @@ const recheckMs = 100;
  */
 export async function stopGameSession(deps: StopDeps, userId: string, id: string): Promise<GameSessionRow | undefined> {
   const { pool } = deps.postgres;
-  await updateGameSessionStopRequested(pool, id, userId, "UserRequested");
+  await updateGameSessionStopRequested(pool, id, userId, stopReasons.userRequested);
   const row = await findGameSession(pool, id, userId);
   if (row === undefined) throw notFound("There is no such session.");
   if (hasEnded(row)) return row;
@@ -40,7 +41,7 @@ export async function stopGameSession(deps: StopDeps, userId: string, id: string
 async function requestStopInCluster(deps: StopDeps, id: string): Promise<boolean> {
   try {
     if (deps.cluster.gameSession(id)?.spec.desiredState === "Stopped") return true;
-    const isThere = await deps.gameSessionWriter.requestStop(id, "UserRequested");
+    const isThere = await deps.gameSessionWriter.requestStop(id, stopReasons.userRequested);
     if (!isThere) await recordVanished(deps, id);
     return true;
   } catch (error) {

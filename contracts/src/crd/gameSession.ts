@@ -3,6 +3,7 @@ import { limits } from "../limits.ts";
 import { pictureRanges, type QualityPreset } from "../streamQuality.ts";
 import { conditions } from "./condition.ts";
 import { group, version, type Kind, type KindObject } from "./kind.ts";
+import { stopReasons } from "./reasons.ts";
 import {
   byteCount, ed25519PublicKey, immutable, listSet, message, nodeName, objectKey, objectName, reasonName, rootEntryName, sha256Hex, timestamp, withRules,
 } from "./schema.ts";
@@ -30,8 +31,8 @@ export const StreamQualitySpec = z.strictObject({
   startBitrateKbps: z.int().min(kbps.min).max(kbps.max).optional().describe("Before the connection is known; absent for the operator's own."),
 });
 
-/** Why somebody wanted the session to end. */
-export const StopReason = z.enum(["UserRequested", "IdleTimeout", "MaxDuration", "Deleted", "GameExited", "NodeLost", "Failed"]);
+/** Why a session ends. */
+export const StopReason = z.enum(stopReasons);
 export type StopReason = z.infer<typeof StopReason>;
 
 export const SaveSlotSpec = z.strictObject({

@@ -171,6 +171,24 @@ export const unsetReasons = {
   finished: "Finished",
 } as const;
 
+/** `spec.stopReason` and `status.stopReason` of a GameSession: why it ends. */
+export const stopReasons = {
+  /** By the API: the player ended it. A stop that gives no reason counts as one. */
+  userRequested: "UserRequested",
+  /** By the API or the operator: nobody was heard of for `spec.idleTimeoutSeconds`. */
+  idleTimeout: "IdleTimeout",
+  /** By the API or the operator: it was played for `spec.maxDurationSeconds`. */
+  maxDuration: "MaxDuration",
+  /** By the operator: an admin deleted the object. By the API: the database has no session of that name, as after it was restored from a backup. */
+  deleted: "Deleted",
+  /** By the operator: the game ended by itself, in good order. */
+  gameExited: "GameExited",
+  /** By the operator: its node is lost. By the API, in the database alone: the object is gone from the cluster. */
+  nodeLost: "NodeLost",
+  /** By the operator: `status.failure` says what failed. By the API, in the database alone: the object was never created. */
+  failed: "Failed",
+} as const;
+
 /**
  * `status.failure` of a GameSession, and with it condition Finished and the event of the end: written by the operator. A session without
  * failure has its `stopReason` in Finished. Scheduled's reasons, and those of ContentReady and SaveRestored that waiting does not

@@ -1,4 +1,5 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { stopReasons } from "#contracts/crd/reasons.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import { ageText } from "../output/quantities.ts";
 import { table } from "../output/table.ts";
@@ -19,7 +20,7 @@ function reasonOf(session: GameSession): string | undefined {
   const failure = failureText(session);
   if (failure !== undefined) return failure;
   if (isFinished(session) || status?.stoppingAt !== undefined) return status?.stopReason;
-  if (phaseOf(session) === "Stopping") return spec.stopReason ?? "Deleted";
+  if (phaseOf(session) === "Stopping") return spec.stopReason ?? stopReasons.deleted;
   const ready = status?.conditions?.find(({ type }) => type === "Ready");
   return ready === undefined || ready.status === "True" ? undefined : ready.message === "" ? ready.reason : ready.message;
 }

@@ -1,6 +1,6 @@
 import { memoryLimitOf, type GameSession, type SessionUsage } from "#contracts/crd/gameSession.ts";
 import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
-import { failureReasons } from "#contracts/crd/reasons.ts";
+import { failureReasons, stopReasons } from "#contracts/crd/reasons.ts";
 import { limits } from "#contracts/limits.ts";
 import { raiseGameMemory, updateResourceProfile, type ResourceUse } from "../resourceProfileQueries.ts";
 import { deleteUnusedSlot, updateSlotPlayed } from "../saveSlotQueries.ts";
@@ -16,7 +16,7 @@ export async function recordFinished(
 ): Promise<void> {
   const { status } = gameSession;
   const isReleased = !isSaveUnreported(gameSession);
-  const end = { ...endOf(gameSession, stopReason === "UserRequested"), isSlotReleased: isReleased };
+  const end = { ...endOf(gameSession, stopReason === stopReasons.userRequested), isSlotReleased: isReleased };
   const isRecorded = await postgres.transaction(async (transaction) => {
     const times = { readyAt: status?.readyAt, endedAt: status?.finishedAt };
     if (!await updateGameSessionEnded(transaction, id, end, times, status?.nodeName)) return false;

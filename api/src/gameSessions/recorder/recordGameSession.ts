@@ -1,6 +1,7 @@
 import type { GameSession, StoredSave } from "#contracts/crd/gameSession.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import { stopReasons } from "#contracts/crd/reasons.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import { isSaveKeyOf, parseSaveKey } from "#contracts/objectKeys.ts";
 import { hasFinalizer } from "#kube/finalizers.ts";
@@ -52,7 +53,7 @@ async function recordOrphan({ gameSessionWriter, logger }: RecorderDeps, gameSes
   if (isFinished(gameSession)) return gameSessionWriter.release(gameSession);
   if (gameSession.spec.desiredState === "Stopped") return;
   logger.warn({ gameSession: gameSession.metadata.name }, "The recorder stops a game session that has no row in the database.");
-  await gameSessionWriter.requestStop(gameSession.metadata.name, "Deleted");
+  await gameSessionWriter.requestStop(gameSession.metadata.name, stopReasons.deleted);
 }
 
 /**
@@ -118,7 +119,7 @@ async function repeatStop({ gameSessionWriter }: RecorderDeps, row: RecordedGame
   if (!isStopWanted || gameSession.spec.desiredState === "Stopped" || gameSession.metadata.deletionTimestamp !== undefined) return;
   // The operator stops it already, with a reason of its own.
   if (gameSession.status?.stoppingAt !== undefined) return;
-  await gameSessionWriter.requestStop(row.id, row.stopReason ?? "UserRequested");
+  await gameSessionWriter.requestStop(row.id, row.stopReason ?? stopReasons.userRequested);
 }
 
 function isActive({ status }: RecordedGameSession): boolean {

@@ -1,4 +1,4 @@
-import { recordedFailureReasons } from "#contracts/crd/reasons.ts";
+import { recordedFailureReasons, stopReasons } from "#contracts/crd/reasons.ts";
 import type { Postgres } from "../../stores/postgres.ts";
 import { findRecordedGameSession, updateGameSessionEnded, type GameSessionEnd, type RecordedGameSession } from "../gameSessionLifecycleQueries.ts";
 import { updateSlotPlayed } from "../saveSlotQueries.ts";
@@ -18,7 +18,7 @@ export async function recordVanished({ postgres }: { postgres: Postgres }, id: s
 
 function endOf({ status, readyAt, now }: RecordedGameSession): GameSessionEnd {
   const durationSeconds = readyAt === null ? 0 : Math.max(0, (now.getTime() - readyAt.getTime()) / 1000);
-  const unknown = { durationSeconds, cpuSeconds: 0, peakMemoryMb: 0, stopReason: "NodeLost", isSlotReleased: false } as const;
+  const unknown = { durationSeconds, cpuSeconds: 0, peakMemoryMb: 0, stopReason: stopReasons.nodeLost, isSlotReleased: false } as const;
   // A stop was requested anyway, or the game ran; only a launch can fail.
   if (status !== "starting") return { ...unknown, status: "stopped", failure: undefined };
   return { ...unknown, status: "error", failure: { reason: recordedFailureReasons.vanished, message: "The session was removed from the cluster." } };

@@ -1,4 +1,4 @@
-import { failureReasons } from "#contracts/crd/reasons.ts";
+import { failureReasons, stopReasons } from "#contracts/crd/reasons.ts";
 import type { GameSession, StopReason } from "#contracts/crd/gameSession.ts";
 import { conditionStatus } from "#contracts/crd/sessionConditions.ts";
 import { savePatienceMs } from "../../saves/savePatience.ts";
@@ -7,8 +7,8 @@ import { savePatienceMs } from "../../saves/savePatience.ts";
 export function stopReasonOf({ spec, status, metadata }: GameSession): StopReason {
   if (status?.stopReason !== undefined) return status.stopReason;
   if (spec.stopReason !== undefined) return spec.stopReason;
-  if (metadata.deletionTimestamp !== undefined) return "Deleted";
-  return status?.failure === undefined ? "UserRequested" : "Failed";
+  if (metadata.deletionTimestamp !== undefined) return stopReasons.deleted;
+  return status?.failure === undefined ? stopReasons.userRequested : stopReasons.failed;
 }
 
 /**

@@ -2,7 +2,7 @@ import { limits } from "#contracts/limits.ts";
 import type { Condition } from "#contracts/crd/condition.ts";
 import { type FailureReason, isTerminalReason, type TerminalReason } from "#contracts/crd/conditionReasons.ts";
 import type { StopReason } from "#contracts/crd/gameSession.ts";
-import { failureReasons, restoreReasons, scheduledReasons } from "#contracts/crd/reasons.ts";
+import { failureReasons, restoreReasons, scheduledReasons, stopReasons } from "#contracts/crd/reasons.ts";
 import { isPrepared } from "#contracts/crd/sessionConditions.ts";
 import type { GameTermination } from "#contracts/termination.ts";
 import type { Pod } from "#kube/builtin.ts";
@@ -33,12 +33,12 @@ export function hasAttemptLeft({ session }: SessionWorld): boolean {
 function recordedCause({ session: { status } }: SessionWorld): StopCause | undefined {
   if (status?.stoppingAt === undefined) return undefined;
   // A failure that belongs to it is in the status already.
-  return { stopReason: status.stopReason ?? "Failed" };
+  return { stopReason: status.stopReason ?? stopReasons.failed };
 }
 
 function requestedCause({ session: { spec, metadata } }: SessionWorld): StopCause | undefined {
-  if (spec.desiredState === "Stopped") return { stopReason: spec.stopReason ?? "UserRequested" };
-  return metadata.deletionTimestamp === undefined ? undefined : { stopReason: "Deleted" };
+  if (spec.desiredState === "Stopped") return { stopReason: spec.stopReason ?? stopReasons.userRequested };
+  return metadata.deletionTimestamp === undefined ? undefined : { stopReason: stopReasons.deleted };
 }
 
 /** Applies before anything is started: another node would not help. */
@@ -61,7 +61,7 @@ function lostNodeCause(world: SessionWorld): StopCause | undefined {
 /** Returns the cause for a session whose node is lost. */
 export function nodeLost(nodeName: string): StopCause {
   const message = `Node ${nodeName} has not been heard of: neither its kubelet nor its agent. The last stored save is kept.`;
-  return { stopReason: "NodeLost", failure: { reason: failureReasons.nodeLost, message } };
+  return { stopReason: stopReasons.nodeLost, failure: { reason: failureReasons.nodeLost, message } };
 }
 
 function podCause(world: SessionWorld): StopCause | undefined {
@@ -92,8 +92,8 @@ function gameEndCause({ session }: SessionWorld, pod: Stored<Pod>): StopCause {
     const how = report?.reason?.startsWith("signal-") === true ? `was ended by ${report.reason}` : `exited with code ${exitCode}`;
     return failed(failureReasons.gameCrashed, `The game ${how}.`);
   }
-  if (session.status?.readyAt !== undefined) return { stopReason: "GameExited" };
-  return { stopReason: "GameExited", failure: { reason: failureReasons.gameEndedEarly, message: "The game ended before its stream was ready." } };
+  if (session.status?.readyAt !== undefined) return { stopReason: stopReasons.gameExited };
+  return { stopReason: stopReasons.gameExited, failure: { reason: failureReasons.gameEndedEarly, message: "The game ended before its stream was ready." } };
 }
 
 /** Returns whether the game ended for want of memory. The kernel may kill one process of it, whose loss makes the others fail in their own way. */
@@ -103,8 +103,8 @@ function isOutOfMemory(report: GameTermination | undefined, exitCode: number): b
 
 function deadlineCause(world: SessionWorld): StopCause | undefined {
   const deadlines = deadlinesOf(world);
-  if (isPast(deadlines.maxDuration, world)) return { stopReason: "MaxDuration" };
-  if (isPast(deadlines.idle, world)) return { stopReason: "IdleTimeout" };
+  if (isPast(deadlines.maxDuration, world)) return { stopReason: stopReasons.maxDuration };
+  if (isPast(deadlines.idle, world)) return { stopReason: stopReasons.idleTimeout };
   if (!isPrepared(world.session) && hasContentFailed(world) && !hasAttemptLeft(world)) return contentFailed(world);
   if (isPast(deadlines.start, world)) return startTimedOut(world);
   return undefined;
@@ -163,7 +163,7 @@ export function podRejection(world: SessionWorld): { message: string; isPortConf
 
 /** Returns the cause for a failure; its message is cut to the length that the status allows. */
 export function failed(reason: FailureReason, message: string): StopCause {
-  return { stopReason: "Failed", failure: { reason, message: message.slice(0, 1024) } };
+  return { stopReason: stopReasons.failed, failure: { reason, message: message.slice(0, 1024) } };
 }
 
 function evictionMessage({ status }: Pod): string {

@@ -3,7 +3,7 @@ import { isDeleting } from "#kube/finalizers.ts";
 import { deadlinesOf, isPast, stoppingSinceOf } from "../deadlines.ts";
 import { needsStoppingNote } from "../decide.ts";
 import { clusterLaunchStepOf } from "#contracts/crd/launchStep.ts";
-import { failureReasons, gameSessionEventReasons, readyReasons, unsetReasons } from "#contracts/crd/reasons.ts";
+import { failureReasons, gameSessionEventReasons, readyReasons, stopReasons, unsetReasons } from "#contracts/crd/reasons.ts";
 import type { StopCause } from "../stopCauses.ts";
 import { hasGameRun, isGameOver } from "../../../sessionPods/podState.ts";
 import { usageOf } from "../usage.ts";
@@ -78,7 +78,7 @@ export const finish: Step = ({ world, draft, deps, cause }) => {
   const pod = currentPod(world);
   const usage = usageOf(session, { pod, node: deps.cluster.nodes.get(pod?.spec?.nodeName ?? "") }, now);
   status.stoppingAt ??= stoppingTime(world);
-  status.stopReason ??= cause?.stopReason ?? "Failed";
+  status.stopReason ??= cause?.stopReason ?? stopReasons.failed;
   status.finishedAt = now.toISOString();
   delete status.podIp; // Another session's pod may get this address.
   if (cause?.failure) status.failure ??= cause.failure;
