@@ -48,6 +48,7 @@ export const podVolumes = { saves: "saves", spool: "spool" } as const;
 
 /** Names of the pod's two containers. */
 export const containerNames = { game: "game", streamer: "streamer" } as const;
+export type ContainerName = (typeof containerNames)[keyof typeof containerNames];
 
 /** Names of the streamer's sockets for the game, in the directory of RUN_DIR. */
 export const socketNames = { sound: "pulse.sock", gamepad: "pad0" } as const;

@@ -1,5 +1,6 @@
 import type { GameSessionStatus } from "#contracts/crd/gameSession.ts";
 import { gameSessions } from "#contracts/crd/resources.ts";
+import { containerNames } from "#contracts/nodeLayout.ts";
 import { events, pods, type Event } from "#kube/builtin.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import { AdminError, exitCodes } from "../adminError.ts";
@@ -24,7 +25,7 @@ export async function findEvidence({ transport, sessionsNamespace: namespace }: 
   const [pod, recorded, streamerLog] = await Promise.all([
     new ResourceClient(transport, pods).find({ name: session.status?.podRef?.name ?? name, namespace }),
     new ResourceClient(transport, events).listAll({ namespace, fieldSelector: `regarding.name=${name}` }),
-    readPodLog(transport, { namespace, pod: name, container: "streamer", tailLines: logLines }),
+    readPodLog(transport, { namespace, pod: name, container: containerNames.streamer, tailLines: logLines }),
   ]);
   return { session, pod, events: recorded.items, streamerLog };
 }

@@ -1,3 +1,4 @@
+import { containerNames } from "#contracts/nodeLayout.ts";
 import { events, nodes, secrets, type Event, type Node, type Pod } from "#kube/builtin.ts";
 import { isForbidden, isKubeError } from "#kube/errors.ts";
 import type { Stored } from "#kube/object.ts";
@@ -50,7 +51,7 @@ async function logsOf({ transport }: Installation, pods: readonly Stored<Pod>[],
     return (restarts > 0 ? [false, true] : [false]).map((previous) => ({ namespace: metadata.namespace ?? "", pod: metadata.name, container, previous, tailLines: logLines }));
   }))
     // What a game prints is its player's.
-    .filter(({ container }) => container !== "game");
+    .filter(({ container }) => container !== containerNames.game);
   const files: BundleFile[] = [];
   for (let at = 0; at < wanted.length; at += logsAtOnce) {
     files.push(...await Promise.all(wanted.slice(at, at + logsAtOnce).map(async (query) => {

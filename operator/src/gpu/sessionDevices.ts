@@ -1,3 +1,4 @@
+import { containerNames, type ContainerName } from "#contracts/nodeLayout.ts";
 import type { Pod } from "#kube/builtin.ts";
 import type { GpuConfig } from "./gpuConfig.ts";
 
@@ -18,10 +19,10 @@ export interface ContainerDevices {
  * Returns what the container gets; nothing where sessions render in software. A game of several shares gets as many times the devices of its own
  * container or, where that holds none, of the streamer's.
  */
-export function devicesOf(container: "game" | "streamer", gpu: GpuConfig | undefined, share: number): ContainerDevices {
+export function devicesOf(container: ContainerName, gpu: GpuConfig | undefined, share: number): ContainerDevices {
   if (!gpu) return { env: {}, limits: {}, claims: {} };
   const own = gpu[container];
-  const isShared = container === "game" || gpu.game === undefined;
+  const isShared = container === containerNames.game || gpu.game === undefined;
   return {
     env: {
       ...(gpu.driverCapabilities === undefined ? {} : { NVIDIA_DRIVER_CAPABILITIES: gpu.driverCapabilities }),

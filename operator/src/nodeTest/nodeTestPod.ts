@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { containerNames } from "#contracts/nodeLayout.ts";
 import type { Pod } from "#kube/builtin.ts";
 import type { Draft } from "#kube/object.ts";
 import type { SessionPodConfig } from "../config.ts";
@@ -17,7 +18,7 @@ export const nodeTestSelector = "app.kubernetes.io/component=node-test";
 /** Returns a short-lived pod on the node that sees of its GPU what a session's streamer sees, and has as few rights. */
 export function buildNodeTestPod(nodeName: string, namespace: string, config: SessionPodConfig): Draft<Pod> {
   const { cpu, memory, memoryLimitBytes } = config.streamer;
-  const gpu = devicesOf("streamer", config.gpu, 1);
+  const gpu = devicesOf(containerNames.streamer, config.gpu, 1);
   const variables = { DISPLAY: ":99", PROFILE: config.gpu ? "gpu" : "software", DISPLAY_SERVER: config.displayServer, ...gpu.env };
   return {
     metadata: { name: `node-test-${randomBytes(4).toString("hex")}`, namespace, labels: { ...config.labels, ...componentLabels("node-test") }, annotations: config.annotations },

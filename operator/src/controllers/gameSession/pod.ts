@@ -15,6 +15,9 @@ type PodSpec = NonNullable<Pod["spec"]>;
 type Container = PodSpec["containers"][number];
 type EnvVar = NonNullable<Container["env"]>[number];
 
+/** Names of the pod's volumes: those that other programs know, and those that only its containers do. */
+const volumeNames = { ...podVolumes, display: "x11", run: "run", gameReport: "game-report", streamerTmp: "streamer-tmp", gameTmp: "game-tmp", game: "game" } as const;
+
 const display = ":99";
 /** The seconds of the pod's grace that are not for the last pack: they are for the game's own grace and the streamer's end. */
 const endSeconds = 10;
@@ -84,20 +87,20 @@ function volumes({ metadata, spec }: GameSession, { nodeRoot }: SessionPodConfig
   // Type Directory: a path that the node agent has not made ready fails the pod instead of being made up.
   const onNode = (name: string, path: string) => ({ name, hostPath: { path, type: "Directory" } });
   return [
-    inMemory("x11", "1Mi"),
-    inMemory("run", "16Mi"),
-    inMemory("game-report", "1Mi"),
-    inMemory("streamer-tmp", "128Mi"),
-    inMemory("game-tmp", "256Mi"),
-    inMemory(podVolumes.saves, String(spec.saveVolumeBytes)),
-    onNode("game", contentDirectory(nodeRoot, spec.contentDigest)),
-    onNode(podVolumes.spool, sessionDirectory(nodeRoot, metadata.name)),
+    inMemory(volumeNames.display, "1Mi"),
+    inMemory(volumeNames.run, "16Mi"),
+    inMemory(volumeNames.gameReport, "1Mi"),
+    inMemory(volumeNames.streamerTmp, "128Mi"),
+    inMemory(volumeNames.gameTmp, "256Mi"),
+    inMemory(volumeNames.saves, String(spec.saveVolumeBytes)),
+    onNode(volumeNames.game, contentDirectory(nodeRoot, spec.contentDigest)),
+    onNode(volumeNames.spool, sessionDirectory(nodeRoot, metadata.name)),
   ];
 }
 
 function streamerContainer({ metadata, spec }: Stored<GameSession>, place: PodPlace, config: SessionPodConfig): Container {
   const { cpu, memory, memoryLimitBytes } = config.streamer;
-  const gpu = devicesOf("streamer", config.gpu, spec.resources.gpuShare);
+  const gpu = devicesOf(containerNames.streamer, config.gpu, spec.resources.gpuShare);
   return {
     name: containerNames.streamer,
     image: config.streamerImage,
@@ -135,12 +138,12 @@ function streamerContainer({ metadata, spec }: Stored<GameSession>, place: PodPl
     // A volume in memory is charged to the container that wrote to it first, which may be either one for the saves.
     resources: { requests: { cpu, memory }, limits: { memory: String(memoryLimitBytes + spec.saveVolumeBytes), ...gpu.limits }, ...gpu.claims },
     volumeMounts: [
-      { name: "x11", mountPath: "/tmp/.X11-unix" },
-      { name: "run", mountPath: podPaths.run },
-      { name: "game-report", mountPath: podPaths.gameReport, readOnly: true },
-      { name: podVolumes.saves, mountPath: podPaths.session },
-      { name: podVolumes.spool, mountPath: podPaths.spool },
-      { name: "streamer-tmp", mountPath: "/tmp" },
+      { name: volumeNames.display, mountPath: "/tmp/.X11-unix" },
+      { name: volumeNames.run, mountPath: podPaths.run },
+      { name: volumeNames.gameReport, mountPath: podPaths.gameReport, readOnly: true },
+      { name: volumeNames.saves, mountPath: podPaths.session },
+      { name: volumeNames.spool, mountPath: podPaths.spool },
+      { name: volumeNames.streamerTmp, mountPath: "/tmp" },
     ],
   };
 }
@@ -168,7 +171,7 @@ function streamVariables({ quality, ...stream }: GameSession["spec"]["stream"], 
 function gameContainer({ spec }: GameSession, { mediaPort }: PodPlace, config: SessionPodConfig): Container {
   const memory = String(spec.resources.memoryBytes + spec.saveVolumeBytes);
   const memoryLimit = String(memoryLimitOf(spec.resources) + spec.saveVolumeBytes);
-  const gpu = devicesOf("game", config.gpu, spec.resources.gpuShare);
+  const gpu = devicesOf(containerNames.game, config.gpu, spec.resources.gpuShare);
   return {
     name: containerNames.game,
     image: config.gameImage,
@@ -189,13 +192,13 @@ function gameContainer({ spec }: GameSession, { mediaPort }: PodPlace, config: S
     securityContext: containerSecurity,
     resources: { requests: { cpu: `${spec.resources.cpuMillicores}m`, memory }, limits: { memory: memoryLimit, ...gpu.limits }, ...gpu.claims },
     volumeMounts: [
-      { name: "x11", mountPath: "/tmp/.X11-unix", readOnly: true },
+      { name: volumeNames.display, mountPath: "/tmp/.X11-unix", readOnly: true },
       // To connect to a socket takes no right to write beside it.
-      { name: "run", mountPath: podPaths.run, readOnly: true },
-      { name: "game-report", mountPath: podPaths.gameReport },
-      { name: "game-tmp", mountPath: "/tmp" },
-      { name: "game", mountPath: podPaths.game, readOnly: true },
-      { name: podVolumes.saves, mountPath: podPaths.session },
+      { name: volumeNames.run, mountPath: podPaths.run, readOnly: true },
+      { name: volumeNames.gameReport, mountPath: podPaths.gameReport },
+      { name: volumeNames.gameTmp, mountPath: "/tmp" },
+      { name: volumeNames.game, mountPath: podPaths.game, readOnly: true },
+      { name: volumeNames.saves, mountPath: podPaths.session },
     ],
   };
 }
