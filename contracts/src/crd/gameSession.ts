@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { limits } from "../limits.ts";
-import { pictureRanges, type QualityPreset } from "../streamQuality.ts";
+import { codecEncodingNames } from "../stream.ts";
+import { pictureRanges, qualityPresets, type QualityPreset } from "../streamQuality.ts";
 import { conditions } from "./condition.ts";
 import { group, version, type Kind, type KindObject } from "./kind.ts";
 import { stopReasons } from "./reasons.ts";
@@ -11,14 +12,16 @@ import {
 const defaults = limits.gameSession;
 const gameResources = limits.resources.declarable;
 
-export const StreamCodec = z.enum(["H264", "H265", "AV1", "VP8"]);
+/** Codecs as the cluster writes them, which is by their names in SDP. */
+export const StreamCodec = z.enum(codecEncodingNames);
 export type StreamCodec = z.infer<typeof StreamCodec>;
 
-/** The presets of the picture's quality as the cluster writes them, and as all else does. */
-export const presetOfCluster = { Auto: "auto", LowLatency: "lowLatency", Sharp: "sharp", DataSaver: "dataSaver" } as const satisfies Record<string, QualityPreset>;
-export const clusterPresetOf = { auto: "Auto", lowLatency: "LowLatency", sharp: "Sharp", dataSaver: "DataSaver" } as const satisfies Record<QualityPreset, StreamPreset>;
-const StreamPreset = z.enum(["Auto", "LowLatency", "Sharp", "DataSaver"]);
+/** The presets of the picture's quality as the cluster writes them. */
+export const clusterPresetOf = { auto: "Auto", lowLatency: "LowLatency", sharp: "Sharp", dataSaver: "DataSaver" } as const satisfies Record<QualityPreset, string>;
+const StreamPreset = z.enum(clusterPresetOf);
 type StreamPreset = z.infer<typeof StreamPreset>;
+/** The same presets as all else writes them. */
+export const presetOfCluster = Object.fromEntries(qualityPresets.map((preset) => [clusterPresetOf[preset], preset])) as Record<StreamPreset, QualityPreset>;
 
 const { width, height, fps, kbps } = pictureRanges;
 

@@ -1,5 +1,5 @@
 import { acceleratedReasons } from "#contracts/crd/reasons.ts";
-import type { RenderingObstacle } from "#contracts/stream.ts";
+import { codecEncodingNames, type RenderingObstacle } from "#contracts/stream.ts";
 import type { SessionWorld } from "../world.ts";
 import type { StepContext } from "./step.ts";
 
@@ -14,7 +14,7 @@ const messages: Record<RenderingObstacle, string> = {
 export function reportStream({ session, playable }: SessionWorld, draft: StepContext["draft"]): void {
   if (playable?.picture === undefined) return;
   const { encoder, codec, picture: { renderer, width, height, maxFps, obstacle } } = playable;
-  draft.status.stream = { renderer, encoder, codec: codec.toUpperCase(), width, height, fps: maxFps };
+  draft.status.stream = { renderer, encoder, codec: codecEncodingNames[codec], width, height, fps: maxFps };
   if (session.spec.profile !== "Gpu") return;
   if (obstacle === undefined) {
     draft.set("Accelerated", "True", acceleratedReasons.rendersOnGpu, `${renderer} renders.`);
