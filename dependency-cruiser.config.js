@@ -88,7 +88,7 @@ const rooms = {
     // Requests.
     "transport.ts", "authentication.ts", "responseError.ts", "retry.ts", "request.ts", "lines.ts",
     // The conventions of the Kubernetes API.
-    "decode.ts", "callOptions.ts", "builtin.ts", "quantity.ts", "labelSelector.ts", "resourceType.ts", "conditions.ts", "object.ts", "errors.ts", "policyRule.ts", "time.ts",
+    "decode.ts", "callOptions.ts", "podPhase.ts", "builtin.ts", "quantity.ts", "labelSelector.ts", "resourceType.ts", "conditions.ts", "object.ts", "errors.ts", "policyRule.ts", "time.ts",
   ],
 };
 

@@ -2,6 +2,7 @@ import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { containerNames, podVolumes } from "#contracts/nodeLayout.ts";
 import type { Pod } from "#kube/builtin.ts";
 import type { Stored } from "#kube/object.ts";
+import { isTerminal } from "#kube/podPhase.ts";
 import type { Spool } from "../spool/readSpool.ts";
 import type { SessionRecord } from "./record.ts";
 
@@ -29,12 +30,11 @@ export function isEnding({ spec, status, metadata }: GameSession): boolean {
 
 /** Whether the pod's game, or the packer after the game's end, can still change what is to be stored. */
 export function mayStillPack(pod: Pod): boolean {
-  const { phase, initContainerStatuses } = pod.status ?? {};
-  if (phase === "Succeeded" || phase === "Failed") return false;
+  if (isTerminal(pod)) return false;
   // A pod that was never bound to a node has no kubelet that could start it.
   if (pod.spec?.nodeName === undefined) return false;
   if (isOfPreviousRelease(pod)) return !isGameTerminated(pod);
-  if (initContainerStatuses?.find(({ name }) => name === containerNames.streamer)?.state?.terminated === undefined) return true;
+  if (pod.status?.initContainerStatuses?.find(({ name }) => name === containerNames.streamer)?.state?.terminated === undefined) return true;
   // A streamer that failed beside a game that goes on is about to be started again, and its packer with it, unless the pod is on its way out.
   return isGameRunning(pod) && pod.metadata.deletionTimestamp === undefined;
 }

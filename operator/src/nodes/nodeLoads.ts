@@ -1,9 +1,10 @@
 import { addShares, noShare, sessionShare, subtractShares, type NodeShare, type PodResources } from "#contracts/crd/nodeShare.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import { keyOf } from "#kube/object.ts";
+import { isTerminal } from "#kube/podPhase.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { podRequests } from "../cluster/podRequests.ts";
-import { isSessionPod, isTerminal, nodeOfPod } from "../sessionPods/podState.ts";
+import { isSessionPod, nodeOfPod } from "../sessionPods/podState.ts";
 
 /**
  * What the sessions on each node take of it: those placed and not finished, and pods that have not ended. It follows the caches change by

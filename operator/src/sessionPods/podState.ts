@@ -2,6 +2,7 @@ import { labels } from "#contracts/crd/names.ts";
 import { parseGameTermination, parseStreamerTermination, type GameTermination } from "#contracts/termination.ts";
 import type { Pod } from "#kube/builtin.ts";
 import { controllerOf, type Stored } from "#kube/object.ts";
+import { isTerminal } from "#kube/podPhase.ts";
 import { containerNames } from "#contracts/nodeLayout.ts";
 
 type ContainerStatus = NonNullable<NonNullable<Pod["status"]>["containerStatuses"]>[number];
@@ -29,11 +30,6 @@ export function hostPortsOf(pod: Pod): number[] {
   return (pod.spec?.containers ?? [])
     .flatMap((container) => container.ports ?? [])
     .flatMap((port) => (port.hostPort === undefined || port.protocol !== "UDP" ? [] : [port.hostPort]));
-}
-
-/** Returns whether the pod has ended for good. */
-export function isTerminal(pod: Pod): boolean {
-  return pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed";
 }
 
 /** Returns whether streamer and game run and the stream can be opened. */

@@ -8,9 +8,10 @@ import type { GameTermination } from "#contracts/termination.ts";
 import type { Pod } from "#kube/builtin.ts";
 import { findCondition } from "#kube/conditions.ts";
 import type { Stored } from "#kube/object.ts";
+import { isTerminal } from "#kube/podPhase.ts";
 import { deadlinesOf, isPast } from "./deadlines.ts";
 import {
-  gameTerminationReport, gameTerminated, isEvicted, isPortConflict, isTerminal, rejection, streamerFault, unschedulable, waitingFor,
+  gameTerminationReport, gameTerminated, isEvicted, isPortConflict, rejection, streamerFault, unschedulable, waitingFor,
 } from "../../sessionPods/podState.ts";
 import { currentPod, internetObstacle, type SessionWorld } from "./world.ts";
 

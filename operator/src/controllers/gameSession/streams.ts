@@ -6,9 +6,10 @@ import type { Logger } from "#runtime/logger.ts";
 import { keyOf, type Stored } from "#kube/object.ts";
 import type { Source } from "#kube/source.ts";
 import type { Change, ObjectCache } from "#kube/cache.ts";
+import { isTerminal } from "#kube/podPhase.ts";
 import type { AskedStreamer } from "../../streamers/askStreamer.ts";
 import type { OperatorTickets } from "../../streamers/operatorTickets.ts";
-import { isReady, isSessionPod, isStreamerRunning, isTerminal } from "../../sessionPods/podState.ts";
+import { isReady, isSessionPod, isStreamerRunning } from "../../sessionPods/podState.ts";
 
 /** The first request follows at once, later ones at growing intervals: in the end the kubelet reports the pod as ready. */
 const pauses = { firstMs: 25, growth: 1.25, longestMs: 1000 };
