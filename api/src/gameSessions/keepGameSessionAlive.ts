@@ -1,5 +1,5 @@
 import { limits } from "#contracts/limits.ts";
-import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import { isOngoing, publicStatusOf } from "#contracts/crd/publicStatus.ts";
 import type { Clock } from "#runtime/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
@@ -45,8 +45,7 @@ async function keepAliveInDatabase(deps: KeepaliveDeps, userId: string, id: stri
 async function keepAliveInCluster(deps: KeepaliveDeps, userId: string, id: string, reason: DomainError): Promise<Date> {
   const gameSession = deps.cluster.gameSession(id);
   if (gameSession?.spec.userId !== userId) throw reason;
-  const status = publicStatusOf(gameSession);
-  if (status !== "starting" && status !== "running") throw noSuchSession();
+  if (!isOngoing(publicStatusOf(gameSession))) throw noSuchSession();
   const { idleTimeoutSeconds } = gameSession.spec;
   const expiresAt = new Date(deps.clock.now().getTime() + idleTimeoutSeconds * 1000);
   try {

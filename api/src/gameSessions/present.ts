@@ -1,5 +1,5 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { publicStatusOf, type PublicStatus } from "#contracts/crd/publicStatus.ts";
+import { isOngoing, publicStatusOf, type PublicStatus } from "#contracts/crd/publicStatus.ts";
 import type { GameSessionsResponse, GameSessionStatusResponse, KeepaliveResponse, LaunchResponse, StopPendingResponse, StopResponse } from "#contracts/http/gameSessions.ts";
 import { publicEndOf } from "./stopCause.ts";
 import { presentQuality } from "./streamSpec.ts";
@@ -21,7 +21,7 @@ export function presentGameSession(row: GameSessionRow, cluster: ClusterView, ba
   const gameSession = cluster.gameSession(row.id);
   const status = currentStatus(row, gameSession);
   const serverUrl = `${baseUrl}${streamPath}`;
-  const hasEnded = status === "stopping" || status === "stopped" || status === "error";
+  const hasEnded = !isOngoing(status);
   const stopReason = row.stopReason ?? gameSession?.status?.stopReason ?? gameSession?.spec.stopReason ?? null;
   return {
     sessionId: row.id,
@@ -80,7 +80,7 @@ export function presentStop(row: GameSessionRow | undefined): StopResponse | Sto
 
 /** Returns the session's status: the row's, above all about the end; only a status before the end may come from the cluster first. */
 export function currentStatus(row: Pick<GameSessionRow, "status">, gameSession: GameSession | undefined): PublicStatus {
-  if (gameSession === undefined || (row.status !== "starting" && row.status !== "running")) return row.status;
+  if (gameSession === undefined || !isOngoing(row.status)) return row.status;
   const observed = publicStatusOf(gameSession);
   if (observed === "stopped" || observed === "error") return "stopping"; // Its result can only be read once it is stored.
   return observed === "starting" ? row.status : observed;

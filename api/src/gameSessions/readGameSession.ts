@@ -1,6 +1,6 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { limits } from "#contracts/limits.ts";
-import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import { isOngoing, publicStatusOf } from "#contracts/crd/publicStatus.ts";
 import type { Stored } from "#kube/object.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
 import type { DatabaseOutages } from "../stores/databaseOutages.ts";
@@ -33,7 +33,7 @@ function rowOf(gameSession: Stored<GameSession>): GameSessionRow {
   return {
     id: metadata.name,
     // An end is told once its result can be read.
-    status: shown === "starting" || shown === "running" ? shown : "stopping",
+    status: isOngoing(shown) ? shown : "stopping",
     gameSlug: spec.gameCacheRef.name,
     gameTitle: spec.gameCacheRef.name,
     startedAt: new Date(metadata.creationTimestamp),

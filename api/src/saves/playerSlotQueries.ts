@@ -1,3 +1,4 @@
+import type { PublicStatus } from "#contracts/crd/publicStatus.ts";
 import type { Queryable } from "../stores/queryable.ts";
 
 /** A game as far as its saves are concerned. */
@@ -20,7 +21,7 @@ export interface PlayerSlot {
   objectKey: string | null;
   generation: number;
   /** Status of the session that owns the slot; null when none does. */
-  ownerStatus: string | null;
+  ownerStatus: PublicStatus | null;
 }
 
 /** Whose slots of which game. */

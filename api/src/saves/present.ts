@@ -1,3 +1,4 @@
+import { isOngoing } from "#contracts/crd/publicStatus.ts";
 import { limits } from "#contracts/limits.ts";
 import type { SaveSlotHistory, SaveSlotState, SavesResponse, SaveVersion as PublicVersion } from "#contracts/http/saves.ts";
 import type { PlayerSlot, SavesGame } from "./playerSlotQueries.ts";
@@ -41,7 +42,7 @@ function presentEmptySlot(slotNumber: number): SaveSlotHistory {
 
 function stateOf({ ownerStatus }: PlayerSlot): SaveSlotState {
   if (ownerStatus === null) return "free";
-  return ownerStatus === "starting" || ownerStatus === "running" ? "playing" : "storing";
+  return isOngoing(ownerStatus) ? "playing" : "storing";
 }
 
 function presentVersion(slot: PlayerSlot, version: SaveVersion): PublicVersion {

@@ -1,3 +1,4 @@
+import { isOngoing } from "#contracts/crd/publicStatus.ts";
 import { DomainError, notFound } from "../errors.ts";
 import { lowestEmptyNumber } from "./emptySlot.ts";
 import type { PlayerSlot, SavesGame } from "./playerSlotQueries.ts";
@@ -15,7 +16,7 @@ export function requireListed({ isListed }: SavesGame): void {
 /** Throws slot_in_use when a session owns the slot. */
 export function requireFree({ ownerStatus }: PlayerSlot): void {
   if (ownerStatus === null) return;
-  if (ownerStatus === "starting" || ownerStatus === "running") {
+  if (isOngoing(ownerStatus)) {
     throw new DomainError("slot_in_use", { message: "This save slot is being played: stop the game first." });
   }
   throw new DomainError("slot_in_use", { message: "The last save of this slot is still being stored: try again in a moment.", retryAfterSeconds: 10 });

@@ -1,4 +1,4 @@
-import type { PublicStatus } from "#contracts/crd/publicStatus.ts";
+import { isOngoing, type PublicStatus } from "#contracts/crd/publicStatus.ts";
 import { DomainError, notFound } from "../errors.ts";
 import { currentStatus } from "../gameSessions/present.ts";
 import { readGameSession, type ReadGameSessionDeps } from "../gameSessions/readGameSession.ts";
@@ -42,8 +42,7 @@ export async function followStreamer(deps: FindStreamerDeps, userId: string, id:
   const current = (): StreamerLocation => {
     const gameSession = cluster.gameSession(id);
     const status = currentStatus(row, gameSession);
-    const isOpen = status === "starting" || status === "running";
-    return { status, podIp: isOpen ? gameSession?.status?.podIp : undefined, ticketPublicKey: gameSession?.spec.ticketPublicKey };
+    return { status, podIp: isOngoing(status) ? gameSession?.status?.podIp : undefined, ticketPublicKey: gameSession?.spec.ticketPublicKey };
   };
   const wait = async (ms: number): Promise<void> => {
     await cluster.waitForGameSession(id, () => {

@@ -1,3 +1,4 @@
+import { isOngoing } from "#contracts/crd/publicStatus.ts";
 import type { StreamTicketResponse } from "#contracts/http/gameSessions.ts";
 import { limits } from "#contracts/limits.ts";
 import type { StreamGrant } from "../auth/streamTickets.ts";
@@ -14,7 +15,7 @@ export interface IssueDeps extends FindStreamerDeps, StreamerTicketDeps {
 /** Returns a ticket to the user's own session, starting or running. Throws not_found, and not_running after its end began. */
 export async function issueStreamTicket(deps: IssueDeps, grant: StreamGrant): Promise<StreamTicketResponse> {
   const { status, ticketPublicKey } = (await followStreamer(deps, grant.userId, grant.sessionId)).current();
-  if (status !== "starting" && status !== "running") throw notRunning();
+  if (!isOngoing(status)) throw notRunning();
   // The session's own key, so that its streamer takes the ticket as well; any key of ours where it has none.
   const issued = deps.streamTickets.issue(grant, limits.streamTicket.lifetimeSeconds, ticketPublicKey ?? deps.streamTickets.publicKey);
   if (issued === undefined) throw unavailable("This session cannot be connected to any more: stop it and launch the game again.");

@@ -1,9 +1,14 @@
 import type { GameSession } from "./gameSession.ts";
 import { conditionStatus, isFinished } from "./sessionConditions.ts";
 
-/** The five statuses of the HTTP interface. */
+/** The five statuses of the HTTP interface, in order: a session never goes back to an earlier one. */
 export const publicStatuses = ["starting", "running", "stopping", "stopped", "error"] as const;
 export type PublicStatus = (typeof publicStatuses)[number];
+
+/** Returns whether a session of that status starts or runs: its end has not begun. */
+export function isOngoing(status: PublicStatus): boolean {
+  return status === "starting" || status === "running";
+}
 
 /** Returns what players are told of a session; `error` is a session that failed before it was ever ready. */
 export function publicStatusOf(gameSession: GameSession): PublicStatus {

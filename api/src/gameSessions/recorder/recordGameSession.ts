@@ -1,6 +1,6 @@
 import type { GameSession, StoredSave } from "#contracts/crd/gameSession.ts";
 import { finalizers } from "#contracts/crd/names.ts";
-import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import { isOngoing, publicStatusOf } from "#contracts/crd/publicStatus.ts";
 import { stopReasons } from "#contracts/crd/reasons.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import { isSaveKeyOf, parseSaveKey } from "#contracts/objectKeys.ts";
@@ -115,13 +115,12 @@ async function recordProgress({ postgres, logger }: RecorderDeps, row: RecordedG
 
 /** Requests the stop again that was stored while the API server was unavailable. */
 async function repeatStop({ gameSessionWriter }: RecorderDeps, row: RecordedGameSession, gameSession: GameSession): Promise<void> {
-  const isStopWanted = row.status !== "starting" && row.status !== "running";
-  if (!isStopWanted || gameSession.spec.desiredState === "Stopped" || gameSession.metadata.deletionTimestamp !== undefined) return;
+  if (isOngoing(row.status) || gameSession.spec.desiredState === "Stopped" || gameSession.metadata.deletionTimestamp !== undefined) return;
   // The operator stops it already, with a reason of its own.
   if (gameSession.status?.stoppingAt !== undefined) return;
   await gameSessionWriter.requestStop(row.id, row.stopReason ?? stopReasons.userRequested);
 }
 
 function isActive({ status }: RecordedGameSession): boolean {
-  return status === "starting" || status === "running" || status === "stopping";
+  return isOngoing(status) || status === "stopping";
 }
