@@ -1,21 +1,23 @@
-import { group } from "#contracts/crd/kind.ts";
+import { leaderLeases } from "#contracts/crd/names.ts";
+import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
 import { maintenanceConfigMap } from "#contracts/maintenance.ts";
-import type { PolicyRule } from "#kube/policyRule.ts";
+import { configMaps, leases } from "#kube/builtin.ts";
+import { resourcesOf, type PolicyRule } from "#kube/policyRule.ts";
 
 /**
  * Game nodes: how many sessions fit, and which hold a game. What releasing a session takes is granted here and not in the sessions' namespace:
  * when that is deleted its Roles go first, and the sessions that are left could never be released.
  */
 export const clusterRules: readonly PolicyRule[] = [
-  { apiGroups: [group], resources: ["gamenodes"], verbs: ["get", "list", "watch"] },
-  { apiGroups: [group], resources: ["gamesessions"], verbs: ["get", "list", "watch", "patch"] },
-  { apiGroups: [group], resources: ["gamecaches"], verbs: ["get", "list", "watch"] },
+  { ...resourcesOf(gameNodes), verbs: ["get", "list", "watch"] },
+  { ...resourcesOf(gameSessions), verbs: ["get", "list", "watch", "patch"] },
+  { ...resourcesOf(gameCaches), verbs: ["get", "list", "watch"] },
 ];
 
 /** Sessions and caches are the API's to ask for; their status it only reads. */
 export const sessionsNamespaceRules: readonly PolicyRule[] = [
-  { apiGroups: [group], resources: ["gamesessions"], verbs: ["create"] },
-  { apiGroups: [group], resources: ["gamecaches"], verbs: ["create", "patch", "delete"] },
+  { ...resourcesOf(gameSessions), verbs: ["create"] },
+  { ...resourcesOf(gameCaches), verbs: ["create", "patch", "delete"] },
 ];
 
 /**
@@ -23,7 +25,7 @@ export const sessionsNamespaceRules: readonly PolicyRule[] = [
  * admin's to turn on: the API only looks.
  */
 export const releaseNamespaceRules: readonly PolicyRule[] = [
-  { apiGroups: [""], resources: ["configmaps"], resourceNames: [maintenanceConfigMap], verbs: ["get", "list", "watch"] },
-  { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["create"] },
-  { apiGroups: ["coordination.k8s.io"], resources: ["leases"], resourceNames: ["joypod-api"], verbs: ["get", "update"] },
+  { ...resourcesOf(configMaps), resourceNames: [maintenanceConfigMap], verbs: ["get", "list", "watch"] },
+  { ...resourcesOf(leases), verbs: ["create"] },
+  { ...resourcesOf(leases), resourceNames: [leaderLeases.api], verbs: ["get", "update"] },
 ];

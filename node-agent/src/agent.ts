@@ -1,4 +1,5 @@
 import { foreignBecause } from "#contracts/crd/installation.ts";
+import { eventControllers } from "#contracts/crd/names.ts";
 import { gameNodeEventReasons } from "#contracts/crd/reasons.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import { Controller } from "#kube/controller.ts";
@@ -95,7 +96,7 @@ export class Agent {
     this.#kept = createKeptFolders(this.#paths.keptSessions, this.#remover);
     this.#files = createSessionFiles({ paths: this.#paths, remover: this.#remover, kept: this.#kept });
     this.#watcher = createSpoolWatcher(logger);
-    this.#events = new EventRecorder({ transport, controller: "joypod.dev/node-agent", instance: node, logger, clock });
+    this.#events = new EventRecorder({ transport, controller: eventControllers.nodeAgent, instance: node, logger, clock });
     this.#checks = new NodeChecks({ root, intervalMs: config.checkIntervalMs, clockOffsetMs: () => transport.clockOffsetMs, makeSpace: () => this.#cache.relieve(), clock, logger, onChange: () => this.#reporter.changed() });
     this.#reporter = new NodeReporter({
       node, client: this.#clients.gameNodes, cache: this.#cache, keptFolders: () => this.#kept.count(), agentVersion: config.agentVersion,

@@ -1,29 +1,30 @@
 import { gameNodeConditions, type GameNodeStatus } from "#contracts/crd/gameNode.ts";
 import { gameSessionConditions, type GameSessionStatus } from "#contracts/crd/gameSession.ts";
-import { group } from "#contracts/crd/kind.ts";
-import type { PolicyRule } from "#kube/policyRule.ts";
+import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
+import { events, leases, pods } from "#kube/builtin.ts";
+import { resourcesOf, type PolicyRule } from "#kube/policyRule.ts";
 
 /** Everywhere; an admission policy holds the agent to the GameNode and the sessions of its own node. */
 export const clusterRules: readonly PolicyRule[] = [
-  { apiGroups: [group], resources: ["gamenodes"], verbs: ["get", "list", "watch"] },
-  { apiGroups: [group], resources: ["gamenodes/status"], verbs: ["patch"] },
+  { ...resourcesOf(gameNodes), verbs: ["get", "list", "watch"] },
+  { ...resourcesOf(gameNodes, "status"), verbs: ["patch"] },
   // These rights are granted here and not in the sessions' namespace: when that is deleted its Roles go first, and the last saves could not be
   // reported.
-  { apiGroups: [group], resources: ["gamesessions"], verbs: ["get", "list", "watch"] },
-  { apiGroups: [group], resources: ["gamesessions/status"], verbs: ["patch"] },
+  { ...resourcesOf(gameSessions), verbs: ["get", "list", "watch"] },
+  { ...resourcesOf(gameSessions, "status"), verbs: ["patch"] },
   // Events of sessions are in their namespace, those of GameNodes in the default one.
-  { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
+  { ...resourcesOf(events), verbs: ["create", "patch"] },
 ];
 
 /** In the sessions' namespace. */
 export const sessionsNamespaceRules: readonly PolicyRule[] = [
-  { apiGroups: [group], resources: ["gamecaches"], verbs: ["get"] },
-  { apiGroups: [""], resources: ["pods"], verbs: ["get", "list", "watch"] },
+  { ...resourcesOf(gameCaches), verbs: ["get"] },
+  { ...resourcesOf(pods), verbs: ["get", "list", "watch"] },
 ];
 
 /** In the agents' own namespace; an admission policy holds the agent to the Lease of its own node. */
 export const nodeAgentNamespaceRules: readonly PolicyRule[] = [
-  { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["patch"] },
+  { ...resourcesOf(leases), verbs: ["patch"] },
 ];
 
 /** What the agent writes of a status, where an admission policy holds it to this: conditions of its types, and these fields. */

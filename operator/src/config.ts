@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { installationName } from "#contracts/crd/installation.ts";
+import { leaderLeases } from "#contracts/crd/names.ts";
 import { nodeName } from "#contracts/crd/schema.ts";
 import { limits } from "#contracts/limits.ts";
 import { gpuConfigOf, gpuMistakes, gpuTolerations, Toleration } from "./gpu/gpuConfig.ts";
@@ -204,7 +205,7 @@ export function readConfig(environment: Environment) {
     httpPort: env.HTTP_PORT,
     leaderLease: {
       namespace: env.LEADER_LEASE_NAMESPACE ?? env.POD_NAMESPACE,
-      name: "joypod-operator",
+      name: leaderLeases.operator,
       identity: env.POD_NAME,
       leaseDurationMs: env.LEASE_SECONDS * 1000,
       renewDeadlineMs: env.LEASE_SECONDS * 700,

@@ -1,5 +1,6 @@
 import type { Registry } from "prom-client";
 import { foreignBecause, type Installation } from "#contracts/crd/installation.ts";
+import { eventControllers } from "#contracts/crd/names.ts";
 import { leases, nodes, pods } from "#kube/builtin.ts";
 import type { Clock } from "#runtime/clock.ts";
 import type { Controller } from "#kube/controller.ts";
@@ -82,7 +83,7 @@ export class Operator {
       transport, cluster, sessionsNamespace: config.sessionsNamespace, nodeAgentNamespace: config.nodeAgentNamespace, installation: config.installation,
       countsOtherPods: config.countsOtherPods, clock, logger, metrics,
     });
-    this.#events = new EventRecorder({ transport, controller: "joypod.dev/operator", logger, clock });
+    this.#events = new EventRecorder({ transport, controller: eventControllers.operator, logger, clock });
     const operatorMetrics = createOperatorMetrics(registry);
     const nodeLosses = new NodeLosses({ cluster, heartbeats, brakePercent: config.nodeLossBrakePercent, metrics: operatorMetrics, logger, clock, returnMs: config.timing.heartbeatStaleMs });
     this.#networkProbe = new NetworkProbe({

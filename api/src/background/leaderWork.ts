@@ -1,3 +1,4 @@
+import { leaderLeases } from "#contracts/crd/names.ts";
 import { LeaderElector } from "#kube/leaderElector.ts";
 import { jittered } from "#kube/retry.ts";
 import type { KubeTransport } from "#kube/transport.ts";
@@ -132,7 +133,7 @@ export class LeaderWork implements BackgroundJob {
   #createElector(onLost: () => void): LeaderElector {
     const { config, logger, clock, kube: transport } = this.#deps;
     return new LeaderElector({
-      transport, namespace: config.cluster.releaseNamespace, name: "joypod-api", identity: config.cluster.identity, onLost, logger, clock,
+      transport, namespace: config.cluster.releaseNamespace, name: leaderLeases.api, identity: config.cluster.identity, onLost, logger, clock,
       ...this.#election,
     });
   }

@@ -20,6 +20,12 @@ export const fieldManagers = {
   kubectl: "kubectl-joypod",
 } as const;
 
+/** Leases, in the release's namespace, by which one process of a program leads. */
+export const leaderLeases = { api: "joypod-api", operator: "joypod-operator" } as const;
+
+/** Who reports an event, by its program: `reportingController`. */
+export const eventControllers = { operator: `${group}/operator`, nodeAgent: `${group}/node-agent` } as const;
+
 /** Labels on pods, beside the conventional app.kubernetes.io ones. */
 export const labels = {
   gameSession: `${group}/game-session`,

@@ -1,22 +1,24 @@
-import { group } from "#contracts/crd/kind.ts";
-import type { PolicyRule } from "#kube/policyRule.ts";
+import { gameCaches, gameSessions } from "#contracts/crd/resources.ts";
+import { pods } from "#kube/builtin.ts";
+import { resourcesOf, type PolicyRule } from "#kube/policyRule.ts";
+import { quotaName } from "./sessionQuota.ts";
 
 /** GameNodes stay, with the definitions: those of another release may be among them. */
 export const clusterRules: readonly PolicyRule[] = [];
 
 /** Ends all sessions; `patch` is for finalizers that nobody is left to remove, and the quota keeps new sessions away meanwhile. */
 export const sessionsNamespaceRules: readonly PolicyRule[] = [
-  { apiGroups: [group], resources: ["gamesessions"], verbs: ["get", "list", "patch", "delete"] },
-  { apiGroups: [group], resources: ["gamecaches"], verbs: ["get", "list", "patch"] },
-  { apiGroups: [""], resources: ["pods"], verbs: ["get", "list", "patch"] },
+  { ...resourcesOf(gameSessions), verbs: ["get", "list", "patch", "delete"] },
+  { ...resourcesOf(gameCaches), verbs: ["get", "list", "patch"] },
+  { ...resourcesOf(pods), verbs: ["get", "list", "patch"] },
   { apiGroups: [""], resources: ["resourcequotas"], verbs: ["create"] },
-  { apiGroups: [""], resources: ["resourcequotas"], resourceNames: ["joypod-drain"], verbs: ["delete"] },
+  { apiGroups: [""], resources: ["resourcequotas"], resourceNames: [quotaName], verbs: ["delete"] },
 ];
 
 /** Stops the programs that would write to what is being released. The chart puts the release's name in. */
 export const releaseNamespaceRules: readonly PolicyRule[] = [
   { apiGroups: ["apps"], resources: ["deployments/scale"], resourceNames: ["{{ .Release.Name }}-api", "{{ .Release.Name }}-operator"], verbs: ["get", "patch"] },
-  { apiGroups: [""], resources: ["pods"], verbs: ["list"] },
+  { ...resourcesOf(pods), verbs: ["list"] },
   // Its own Job, which says who made it.
   { apiGroups: ["batch"], resources: ["jobs"], resourceNames: ['{{ include "joypod.jobName" (dict "root" . "component" "drain") }}'], verbs: ["get"] },
 ];
