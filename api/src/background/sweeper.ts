@@ -5,7 +5,7 @@ import { lockUnusedVersion, updateVersionRemoved } from "../games/gameVersionQue
 import { deleteOldIdempotencyKeys } from "../http/idempotencyQueries.ts";
 import { updateOverlongGameSessionsStopping } from "../gameSessions/gameSessionLifecycleQueries.ts";
 import { deletedGameKeptDays } from "../games/partnerGameQueries.ts";
-import { deleteUpload, lockDeadUpload } from "../games/uploadQueries.ts";
+import { deleteUpload, lockDeadUpload } from "../games/upload/uploadQueries.ts";
 import type { ObjectStore } from "../stores/objectStore.ts";
 import type { Postgres } from "../stores/postgres.ts";
 

@@ -9,7 +9,7 @@ import type { UserDeps } from "../auth/requireUser.ts";
 import { userRouteFor } from "../auth/userRoute.ts";
 import { findCatalogGame, listCatalogGames } from "./catalogQueries.ts";
 import type { CatalogCounts } from "./catalogCounts.ts";
-import { pictureAddress } from "../games/pictures/pictureAddress.ts";
+import { pictureAddress } from "../games/pictureAddress.ts";
 import { toggleFavorite } from "./toggleFavorite.ts";
 
 const route = userRouteFor<{ catalogCounts: CatalogCounts }>();

@@ -7,7 +7,7 @@ import type { Logger } from "#runtime/logger.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
 import type { GameSessionWriter } from "../cluster/gameSessionWriter.ts";
 import { notFound } from "../errors.ts";
-import { recordVanished } from "./recorder/recordVanished.ts";
+import { recordVanished } from "./recordVanished.ts";
 import { findGameSession, updateGameSessionStopRequested, type GameSessionRow } from "./gameSessionQueries.ts";
 import type { Postgres } from "../stores/postgres.ts";
 

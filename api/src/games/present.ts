@@ -5,7 +5,7 @@ import type { Game } from "../generated/client.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
 import { presentResources } from "./declaredResources.ts";
 import type { PartnerGame } from "./partnerGameQueries.ts";
-import { pictureAddress } from "./pictures/pictureAddress.ts";
+import { pictureAddress } from "./pictureAddress.ts";
 
 /** Returns a game that was just registered. */
 export function presentRegisteredGame({ id, slug }: Game): RegisterGameResponse {

@@ -9,7 +9,7 @@ import { lockPartnerAccess, recheckPartner, type PartnerPrincipal } from "../par
 import { syncGameCache, type SyncGameCachesDeps } from "./syncGameCaches.ts";
 import type { PartnerGame } from "./partnerGameQueries.ts";
 import { findCurrentDigest, insertCurrentVersion, lockCheckedGame } from "./gameVersionQueries.ts";
-import { deleteUploadLease, type UploadLease } from "./uploadQueries.ts";
+import { deleteUploadLease, type UploadLease } from "./upload/uploadQueries.ts";
 import type { ArchiveBody } from "../archives/archiveBody.ts";
 import { ArchiveObjectStore } from "./upload/archiveObjectStore.ts";
 import type { ArchiveUpload } from "../archives/archiveUpload.ts";

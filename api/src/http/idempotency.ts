@@ -2,7 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import type { ErrorCode } from "#contracts/http/errors.ts";
 import { DomainError } from "../errors.ts";
 import { HttpError, toHttpError, type HttpErrorOptions } from "./httpError.ts";
-import type { RequestHeaderName } from "./openapi/requestHeaders.ts";
+import type { RequestHeaderName } from "./requestHeaders.ts";
 import { deleteIdempotencyKey, insertIdempotencyKey, updateIdempotencyResponse, type IdempotentAttempt } from "./idempotencyQueries.ts";
 import type { Queryable } from "../stores/queryable.ts";
 import { toResponse, type Responses } from "./responses.ts";

@@ -3,7 +3,7 @@ import { publicAccess, type Access, type AccessName } from "./access.ts";
 import type { AppContext, HttpDeps } from "./appContext.ts";
 import { idempotencyOf, onceForKey } from "./idempotency.ts";
 import { readInput, type Input, type InputSchemas } from "./input.ts";
-import type { RequestHeaderName } from "./openapi/requestHeaders.ts";
+import type { RequestHeaderName } from "./requestHeaders.ts";
 import type { RateLimitName } from "./rateLimits.ts";
 import type { Responses } from "./responses.ts";
 

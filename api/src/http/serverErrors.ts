@@ -1,7 +1,7 @@
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { errors, type ErrorCode } from "#contracts/http/errors.ts";
-import { headersOfEveryResponse } from "./responseHeaders.ts";
+import { headersOfEveryResponse } from "./headersOfEveryResponse.ts";
 import { randomBase32 } from "#runtime/base32.ts";
 import type { Logger } from "#runtime/logger.ts";
 

@@ -1,5 +1,5 @@
 import type { Next } from "koa";
-import { headersOfEveryResponse } from "./responseHeaders.ts";
+import { headersOfEveryResponse } from "./headersOfEveryResponse.ts";
 import type { AppContext, HttpDeps } from "./appContext.ts";
 
 /** Sets the headers of every response, errors included; a handler may set its own cache rule or, for pages, its own policy. */

@@ -16,7 +16,7 @@ import type { RecorderDeps } from "./recorderDeps.ts";
 import { recordFinished } from "./recordFinished.ts";
 import { recordRequestedSave } from "./recordRequestedSave.ts";
 import { recordUnreadableSave } from "./recordUnreadableSave.ts";
-import { recordVanished } from "./recordVanished.ts";
+import { recordVanished } from "../recordVanished.ts";
 
 /**
  * Reconciles one session: updates the row to the object's state, and the object to the row's wish. It reads both anew and writes only by

@@ -14,7 +14,7 @@ import type { Postgres } from "../../stores/postgres.ts";
 import { gamePreconditionOf } from "../gameEtag.ts";
 import { findPartnerGame, type PartnerGame } from "../partnerGameQueries.ts";
 import { noSuchGame } from "../updateGame.ts";
-import { pictureAddress } from "./pictureAddress.ts";
+import { pictureAddress } from "../pictureAddress.ts";
 import { PictureObjectStore } from "./pictureObjectStore.ts";
 import { findPicture } from "./pictureQueries.ts";
 import { removePicture, storePicture, type StorePictureDeps } from "./storePicture.ts";

@@ -1,6 +1,6 @@
 import type { Logger } from "#runtime/logger.ts";
 import { DomainError } from "../../errors.ts";
-import { deleteUploadLease, insertUploadLease, renewIntervalMaxMs, updateUploadAbandoned, updateUploadLease, type UploadLease } from "../uploadQueries.ts";
+import { deleteUploadLease, insertUploadLease, renewIntervalMaxMs, updateUploadAbandoned, updateUploadLease, type UploadLease } from "./uploadQueries.ts";
 import type { Postgres } from "../../stores/postgres.ts";
 import type { Pace } from "../../archives/bodyReader.ts";
 

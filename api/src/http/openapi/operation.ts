@@ -7,7 +7,7 @@ import type { AccessName } from "../access.ts";
 import type { Route } from "../route.ts";
 import { errorHeaders, headerReferences, successHeaders, type HeaderSet } from "./headers.ts";
 import { errorBody, errorCodesByStatus, errorKindOf, errorName } from "./errorResponses.ts";
-import { requestHeaders, type RequestHeaderName } from "./requestHeaders.ts";
+import { requestHeaders, type RequestHeaderName } from "../requestHeaders.ts";
 import { tagOf } from "./tags.ts";
 
 /** What operations share: each error response is described once. */

@@ -1,4 +1,4 @@
-import type { Queryable } from "../stores/queryable.ts";
+import type { Queryable } from "../../stores/queryable.ts";
 
 /** An upload whose lease is not renewed for this long has died with its process. */
 const leaseSeconds = 60;

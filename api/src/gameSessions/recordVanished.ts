@@ -1,7 +1,7 @@
 import { recordedFailureReasons, stopReasons } from "#contracts/crd/reasons.ts";
-import type { Postgres } from "../../stores/postgres.ts";
-import { findRecordedGameSession, updateGameSessionEnded, type GameSessionEnd, type RecordedGameSession } from "../gameSessionLifecycleQueries.ts";
-import { updateSlotPlayed } from "../saveSlotQueries.ts";
+import type { Postgres } from "../stores/postgres.ts";
+import { findRecordedGameSession, updateGameSessionEnded, type GameSessionEnd, type RecordedGameSession } from "./gameSessionLifecycleQueries.ts";
+import { updateSlotPlayed } from "./saveSlotQueries.ts";
 
 /**
  * Ends a session whose object is not in the cluster: it was removed by force, or the cluster lost it. What it used is unknown. Its slot waits
