@@ -87,6 +87,16 @@ const rooms = {
     // What is read of the cluster, and how it is written down.
     "cluster", "output", "adminError.ts",
   ],
+  web: [
+    // The page, and what surrounds its parts.
+    "main.tsx", "App.tsx", "PageFailure.tsx", "queryClient.ts", "reloadForRelease.ts", "layout",
+    // What a player comes for.
+    "account", "catalog", "play", "saves",
+    // What these share: how a game is launched, and how its picture shall be, the test of the connection, who is there, and what holds for all.
+    "launch", "quality", "connectionTest", "signIn", "service", "components",
+    // The stream, which works without any page, and the API's calls.
+    "stream", "client", "styles",
+  ],
   kube: [
     "metrics.ts", "leaderElector.ts", "eventRecorder.ts", "eventSeries.ts",
     // Controllers, and the caches that wake them.

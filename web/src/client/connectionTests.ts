@@ -1,8 +1,8 @@
 /** The API's calls of a connection test. All of them throw ApiError and nothing else. */
 import { IceServersResponse } from "#contracts/http/iceServers.ts";
 import { whep } from "#contracts/stream.ts";
-import { iceServersAddress, rtcIceServersOf } from "../stream/iceServers.ts";
 import { ApiError } from "./apiError.ts";
+import { iceServersAddress, rtcIceServersOf } from "./iceServers.ts";
 import { request, responseError } from "./request.ts";
 
 const requestTimeoutMs = 12_000;

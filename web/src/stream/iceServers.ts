@@ -1,16 +1,10 @@
 import { IceServersResponse } from "#contracts/http/iceServers.ts";
+import { iceServersAddress, rtcIceServersOf } from "../client/iceServers.ts";
 
-/** Where the API says which relays there are. */
-export const iceServersAddress = "/api/stream/ice-servers";
 /** A connection is not held up for longer: most players reach the game's server without a relay. */
 const requestTimeoutMs = 3_000;
 /** New credentials are asked for when no more than this share of their time is left. */
 const renewedAtShare = 0.25;
-
-/** Returns the relays as RTCPeerConnection takes them. */
-export function rtcIceServersOf({ iceServers }: IceServersResponse): RTCIceServer[] {
-  return iceServers.map(({ urls, username, credential }) => ({ urls, ...(username !== undefined && { username }), ...(credential !== undefined && { credential }) }));
-}
 
 /** Where relays and their credentials come from. */
 export interface IceServersOptions {
