@@ -23,6 +23,13 @@ const packages = {
  * place of its own is no part of that one: `auth` is what stands in auth/ beside the places of auth/oauth and auth/tokens.ts.
  */
 const rooms = {
+  contracts: [
+    // What streamers say, to browsers and of themselves; HTTP, the tickets that both take, and the kinds.
+    "nodeTest.ts", "stream.ts", "http", "streamTicket.ts", "spool.ts", "crd",
+    // What these are made of, and what stands alone.
+    "maintenance.ts", "limits.ts", "streamQuality.ts", "videoCodec.ts", "viewerRole.ts", "termination.ts", "terminationMessage.ts",
+    "connectionTest.ts", "nodeLayout.ts", "objectKeys.ts", "packerMessages.ts", "streamerLog.ts",
+  ],
   api: [
     // Programs, and what puts them together: the configuration knows what every noun is told.
     "main.ts", "cli", "installation", "app.ts", "routes.ts", "createDeps.ts", "deps.ts", "config.ts", "background",

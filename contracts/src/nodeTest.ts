@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { RenderingObstacle, VideoCodec } from "./stream.ts";
+import { RenderingObstacle } from "./stream.ts";
+import { VideoCodec } from "./videoCodec.ts";
 import { parseTerminationMessage } from "./terminationMessage.ts";
 
 /** A driver calls itself what it likes; the kubelet keeps 4096 bytes of a termination message. */

@@ -7,6 +7,7 @@ import { acceleratedReasons } from "./crd/reasons.ts";
 import type { ErrorCode } from "./http/errors.ts";
 import { hasBothSides, qualityFields, QualityMaximum, StreamQuality } from "./streamQuality.ts";
 import { GameEndReason } from "./termination.ts";
+import { VideoCodec } from "./videoCodec.ts";
 
 /** Signalling over HTTP (WHEP): POST an offer, get an answer with the resource's path in Location; DELETE that path to end the connection. */
 export const whep = {
@@ -31,10 +32,6 @@ export const signalPort = 8080;
 /** The `client` parameter of a WHEP request. */
 export const WhepClientId = z.string().regex(/^[A-Za-z0-9_-]{8,64}$/);
 
-/** What a viewer may do: who watches sees and hears, and their input is dropped. */
-export const ViewerRole = z.enum(["play", "watch"]);
-export type ViewerRole = z.infer<typeof ViewerRole>;
-
 /** The errors that a streamer answers a WHEP request with; statuses and meanings are those of every route, in http/errors.ts. */
 export const WhepErrorCode = z.enum([
   "viewer_active", "invalid_offer", "invalid_query", "unsupported_media_type", "offer_too_large", "not_ready", "not_found",
@@ -51,30 +48,6 @@ export const TicketError = z.object({ error: TicketErrorCode, message: z.string(
 /** Body of a WHEP request's error response. */
 export const WhepError = z.object({ error: WhepErrorCode, message: z.string() });
 export type WhepError = z.infer<typeof WhepError>;
-
-/** Video codecs as the streamer's CODECS list names them, in the order in which browsers offer them. H.265 and AV1 are encoded by GPUs alone. */
-export const VideoCodec = z.enum(["h264", "h265", "av1", "vp8"]);
-export type VideoCodec = z.infer<typeof VideoCodec>;
-
-/** The codecs that every node encodes, with a GPU or without. */
-export const softwareCodecs: readonly VideoCodec[] = ["h264", "vp8"];
-
-/** Names of the codecs in SDP (`a=rtpmap`) and in MIME types; case does not count. */
-export const codecEncodingNames = { h264: "H264", h265: "H265", av1: "AV1", vp8: "VP8" } as const satisfies Record<VideoCodec, string>;
-
-/**
- * Whether streamers send a codec with these format parameters (`a=fmtp`, `sdpFmtpLine`). Of H.264 that is constrained baseline in single or
- * fragmented packets, which every browser with H.264 decodes; of H.265 and AV1 the main profile, which is meant where the parameters name none.
- */
-export function isSentFormat(codec: VideoCodec, parameters: string): boolean {
-  const valueOf = (name: string): string | undefined => new RegExp(`(?:^|;)\\s*${name}=([^;\\s]*)`, "i").exec(parameters)?.[1];
-  switch (codec) {
-    case "h264": return valueOf("packetization-mode") === "1" && /^42e0/i.test(valueOf("profile-level-id") ?? "");
-    case "h265": return (valueOf("profile-id") ?? "1") === "1" && (valueOf("tx-mode") ?? "SRST").toUpperCase() === "SRST";
-    case "av1": return (valueOf("profile") ?? "0") === "0";
-    case "vp8": return true;
-  }
-}
 
 /** A data channel message longer than this is dropped unread. */
 export const maxInputMessageBytes = 512;

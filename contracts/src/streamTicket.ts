@@ -6,7 +6,7 @@ import { createPrivateKey, createPublicKey, sign, verify, type KeyObject } from 
 import { z } from "zod";
 import { limits } from "./limits.ts";
 import { ed25519PublicKey } from "./crd/schema.ts";
-import { ViewerRole } from "./stream.ts";
+import { ViewerRole } from "./viewerRole.ts";
 
 /** What a ticket is good for: a viewer's role, or reading the streamer's status and metrics. */
 export const TicketRole = z.enum([...ViewerRole.options, "operate"]);

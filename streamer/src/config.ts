@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { socketNames } from "#contracts/nodeLayout.ts";
 import { limits } from "#contracts/limits.ts";
-import { signalPort, VideoCodec } from "#contracts/stream.ts";
+import { signalPort } from "#contracts/stream.ts";
+import { VideoCodec } from "#contracts/videoCodec.ts";
 import { QualityPreset, qualityWithin, type QualityBounds, type StreamQuality } from "#contracts/streamQuality.ts";
 import { TicketPublicKey } from "#contracts/streamTicket.ts";
 import { gameReportFile } from "#contracts/termination.ts";

@@ -1,5 +1,6 @@
 import { mkdirSync } from "node:fs";
-import type { HelloNotice, StreamerStatus, VideoCodec } from "#contracts/stream.ts";
+import type { HelloNotice, StreamerStatus } from "#contracts/stream.ts";
+import type { VideoCodec } from "#contracts/videoCodec.ts";
 import type { StreamQuality } from "#contracts/streamQuality.ts";
 import type { z } from "zod";
 import type { Config } from "./config.ts";

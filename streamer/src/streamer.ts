@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { HelloNotice, StreamNotice, VideoCodec } from "#contracts/stream.ts";
+import type { HelloNotice, StreamNotice } from "#contracts/stream.ts";
+import type { VideoCodec } from "#contracts/videoCodec.ts";
 import type { StreamQuality } from "#contracts/streamQuality.ts";
 import type { GameTermination, StreamerTermination } from "#contracts/termination.ts";
 import type { z } from "zod";

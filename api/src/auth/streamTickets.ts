@@ -1,6 +1,6 @@
 import type { KeyObject } from "node:crypto";
 import type { Clock } from "#runtime/clock.ts";
-import type { ViewerRole } from "#contracts/stream.ts";
+import type { ViewerRole } from "#contracts/viewerRole.ts";
 import { readTicket, signTicket, ticketPublicKeyOf, ticketSigningKey, ticketVerifyingKey } from "#contracts/streamTicket.ts";
 import { deriveKey } from "./tokens.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { StreamCodec } from "#contracts/crd/gameSession.ts";
-import { codecEncodingNames, softwareCodecs } from "#contracts/stream.ts";
+import { codecEncodingNames, softwareCodecs } from "#contracts/videoCodec.ts";
 import { listed } from "#runtime/readEnvironment.ts";
 
 /** The list of a site's codecs, in order of preference, as a variable has it. Those that GPUs alone encode go with one that every node does. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { limits } from "../limits.ts";
-import { codecEncodingNames } from "../stream.ts";
+import { codecEncodingNames } from "../videoCodec.ts";
 import { pictureRanges, qualityPresets, type QualityPreset } from "../streamQuality.ts";
 import { conditions } from "./condition.ts";
 import { group, version, type Kind, type KindObject } from "./kind.ts";

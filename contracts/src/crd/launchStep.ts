@@ -1,9 +1,8 @@
-import type { LaunchStage } from "../http/gameSessions.ts";
 import type { GameSession, GameSessionConditionType } from "./gameSession.ts";
 import { conditionStatus } from "./sessionConditions.ts";
 
 /** The steps of a launch that the cluster goes through, in order; the browser's connection comes after them. */
-export const clusterLaunchSteps = ["scheduling", "downloading", "restoring", "booting"] as const satisfies readonly LaunchStage[];
+export const clusterLaunchSteps = ["scheduling", "downloading", "restoring", "booting"] as const;
 export type ClusterLaunchStep = (typeof clusterLaunchSteps)[number];
 
 const endOf: Record<ClusterLaunchStep, GameSessionConditionType> = { scheduling: "Scheduled", downloading: "ContentReady", restoring: "SaveRestored", booting: "Ready" };

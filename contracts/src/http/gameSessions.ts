@@ -1,6 +1,7 @@
 import { z } from "zod";
+import { clusterLaunchSteps } from "../crd/launchStep.ts";
 import { publicStatuses } from "../crd/publicStatus.ts";
-import { ViewerRole } from "../stream.ts";
+import { ViewerRole } from "../viewerRole.ts";
 import { StreamQuality } from "../streamQuality.ts";
 import { LaunchQuality } from "./streamQuality.ts";
 import { isoMoment, opaqueId } from "./text.ts";
@@ -33,7 +34,7 @@ export const GameSessionRequest = z.strictObject({ sessionId: opaqueId }).meta({
 export type GameSessionRequest = z.infer<typeof GameSessionRequest>;
 
 /** What a session that is `starting` is busy with, in order. */
-export const launchStages = ["scheduling", "downloading", "restoring", "booting", "connecting"] as const;
+export const launchStages = [...clusterLaunchSteps, "connecting"] as const;
 export const LaunchStage = z.enum(launchStages).meta({ id: "LaunchStage", description: "What a starting session is busy with, in this order." });
 export type LaunchStage = z.infer<typeof LaunchStage>;
 

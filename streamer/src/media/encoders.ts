@@ -1,4 +1,4 @@
-import type { VideoCodec } from "#contracts/stream.ts";
+import type { VideoCodec } from "#contracts/videoCodec.ts";
 
 /** Key frames come on request; without one, at 60 frames a second, this is a key frame a minute. */
 const keyFrameDistance = 3_600;

@@ -1,5 +1,5 @@
 import { fork } from "node:child_process";
-import type { VideoCodec } from "#contracts/stream.ts";
+import type { VideoCodec } from "#contracts/videoCodec.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { childFlags } from "../processes/childFlags.ts";
 import type { Encoder } from "./encoders.ts";

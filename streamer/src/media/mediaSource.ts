@@ -1,4 +1,4 @@
-import type { VideoCodec } from "#contracts/stream.ts";
+import type { VideoCodec } from "#contracts/videoCodec.ts";
 import { audioClockRate, videoClockRate } from "../rtp/clockRates.ts";
 import { createContinuity } from "../rtp/continuity.ts";
 import { packetsOf } from "../rtp/rtpPacket.ts";

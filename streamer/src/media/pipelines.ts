@@ -1,4 +1,4 @@
-import type { VideoCodec } from "#contracts/stream.ts";
+import type { VideoCodec } from "#contracts/videoCodec.ts";
 import type { Encoder } from "./encoders.ts";
 import type { PictureShape } from "./pictureShape.ts";
 import { tunedChain } from "./tuning.ts";

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { ViewerRole } from "#contracts/stream.ts";
+import type { ViewerRole } from "#contracts/viewerRole.ts";
 import { bearerTicket, readTicket, ticketVerifyingKey, type TicketClaims } from "#contracts/streamTicket.ts";
 import { Forbidden, Unauthorized } from "../errors.ts";
 import type { TicketHolder } from "../transport/viewer.ts";

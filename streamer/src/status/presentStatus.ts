@@ -1,4 +1,5 @@
-import type { StreamerStatus, VideoCodec } from "#contracts/stream.ts";
+import type { StreamerStatus } from "#contracts/stream.ts";
+import type { VideoCodec } from "#contracts/videoCodec.ts";
 import type { GameTermination } from "#contracts/termination.ts";
 import type { StreamPipeline } from "../streamPipeline.ts";
 import type { Viewer } from "../transport/viewer.ts";

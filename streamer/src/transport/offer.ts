@@ -1,4 +1,4 @@
-import { codecEncodingNames, isSentFormat, VideoCodec } from "#contracts/stream.ts";
+import { codecEncodingNames, isSentFormat, VideoCodec } from "#contracts/videoCodec.ts";
 import { InvalidOffer } from "../errors.ts";
 import { audioClockRate, videoClockRate } from "../rtp/clockRates.ts";
 

@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import nodeDataChannel, { type DataChannel, type MediaHandler, type PeerConnection, type Track } from "node-datachannel";
-import { codecEncodingNames } from "#contracts/stream.ts";
+import { codecEncodingNames } from "#contracts/videoCodec.ts";
 import { InvalidOffer } from "../errors.ts";
 import { announceAddresses } from "./sdpAnswer.ts";
 import { connectionOn, gatherSdpAnswer } from "./sharedPort.ts";

@@ -1,5 +1,6 @@
 import type { DataChannel } from "node-datachannel";
-import { whep, type StreamNotice, type ViewerRole } from "#contracts/stream.ts";
+import { whep, type StreamNotice } from "#contracts/stream.ts";
+import type { ViewerRole } from "#contracts/viewerRole.ts";
 import { streamerMessages } from "#contracts/streamerLog.ts";
 import type { StreamQuality } from "#contracts/streamQuality.ts";
 import { playoutDelayMs } from "../media/tuning.ts";

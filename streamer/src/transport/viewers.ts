@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { HelloNotice, StreamNotice, VideoCodec } from "#contracts/stream.ts";
+import type { HelloNotice, StreamNotice } from "#contracts/stream.ts";
+import type { VideoCodec } from "#contracts/videoCodec.ts";
 import { streamerMessages } from "#contracts/streamerLog.ts";
 import type { QualityBounds, StreamQuality } from "#contracts/streamQuality.ts";
 import type { z } from "zod";

@@ -7,7 +7,8 @@ import type { IceServersResponse } from "#contracts/http/iceServers.ts";
 import type { GameSessionsResponse, GameSessionStatusResponse, LaunchRequest, StreamTicketResponse } from "#contracts/http/gameSessions.ts";
 import type { SavesResponse } from "#contracts/http/saves.ts";
 import type { KeptQuality } from "#contracts/http/streamQuality.ts";
-import { whep, type ViewerRole } from "#contracts/stream.ts";
+import { whep } from "#contracts/stream.ts";
+import type { ViewerRole } from "#contracts/viewerRole.ts";
 import { ApiClient } from "./apiClient.ts";
 import { postSignIn } from "./authForms.ts";
 

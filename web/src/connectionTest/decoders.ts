@@ -1,4 +1,4 @@
-import { codecEncodingNames, VideoCodec } from "#contracts/stream.ts";
+import { codecEncodingNames, VideoCodec } from "#contracts/videoCodec.ts";
 import type { Decoder } from "./testResult.ts";
 
 /** The picture that games send by default. */

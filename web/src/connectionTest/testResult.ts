@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { VideoCodec } from "#contracts/stream.ts";
+import { VideoCodec } from "#contracts/videoCodec.ts";
 
 /** What was measured on one way to a game server. */
 export const PathFigures = z.object({

@@ -1,4 +1,4 @@
-import { softwareCodecs } from "#contracts/stream.ts";
+import { softwareCodecs } from "#contracts/videoCodec.ts";
 import { usedPath, type TestResult } from "./testResult.ts";
 
 /** What a test means to the player: what will work, and one thing to try. */

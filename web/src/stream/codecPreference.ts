@@ -1,4 +1,4 @@
-import { codecEncodingNames, isSentFormat, VideoCodec } from "#contracts/stream.ts";
+import { codecEncodingNames, isSentFormat, VideoCodec } from "#contracts/videoCodec.ts";
 
 /** The fields of RTCRtpCodec that decide the order. */
 export interface CodecChoice {

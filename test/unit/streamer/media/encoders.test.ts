@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { buildProbePipeline, candidateEncoders, encoders } from "#streamer/media/encoders.ts";
-import type { VideoCodec } from "#contracts/stream.ts";
+import type { VideoCodec } from "#contracts/videoCodec.ts";
 import { qualityPresets } from "#contracts/streamQuality.ts";
 import { buildVideoPipeline } from "#streamer/media/pipelines.ts";
 import { tunedChain } from "#streamer/media/tuning.ts";

@@ -1,5 +1,6 @@
 import { acceleratedReasons } from "#contracts/crd/reasons.ts";
-import { codecEncodingNames, type RenderingObstacle } from "#contracts/stream.ts";
+import type { RenderingObstacle } from "#contracts/stream.ts";
+import { codecEncodingNames } from "#contracts/videoCodec.ts";
 import type { SessionWorld } from "../world.ts";
 import type { StepContext } from "./step.ts";
 
