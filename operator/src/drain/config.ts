@@ -23,6 +23,6 @@ const Variables = z.object({
 export type DrainConfig = z.infer<typeof Variables>;
 
 /** Reads the configuration from environment variables. Throws one error that names every wrong variable. */
-export function readDrainConfig(environment: Environment): DrainConfig {
+export function readConfig(environment: Environment): DrainConfig {
   return readEnvironment(Variables, environment, "drain");
 }

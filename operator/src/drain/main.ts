@@ -3,10 +3,10 @@ import { systemClock } from "#runtime/clock.ts";
 import { createLogger } from "#runtime/createLogger.ts";
 import { orExit } from "#runtime/program.ts";
 import { KubeTransport } from "#kube/transport.ts";
-import { readDrainConfig } from "./config.ts";
+import { readConfig } from "./config.ts";
 import { drainRelease } from "./drainRelease.ts";
 
-const config = orExit(() => readDrainConfig(process.env));
+const config = orExit(() => readConfig(process.env));
 const logger = createLogger({ program: "drain", level: "info" });
 const transport = KubeTransport.fromDefault({ userAgent: "joypod-drain" });
 try {

@@ -5,7 +5,7 @@ import { readConfig as readStoreKeysConfig } from "#api/installation/storeKeys/c
 import { readConfig as readNodeAgentConfig } from "#node-agent/config.ts";
 import { readConfig as readOperatorConfig } from "#operator/config.ts";
 import { buildPod } from "#operator/controllers/gameSession/pod.ts";
-import { readDrainConfig } from "#operator/drain/config.ts";
+import { readConfig as readDrainConfig } from "#operator/drain/config.ts";
 import { buildProbePod } from "#operator/networkProbe/probePod.ts";
 import { readConfig as readConnectionTestConfig } from "#streamer/connectionTest/config.ts";
 import { readConfig as readStreamerConfig } from "#streamer/config.ts";
