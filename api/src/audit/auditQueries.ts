@@ -17,7 +17,7 @@ export async function insertAuditEvent(
   db: Queryable, { action, actorKind, actorId, subjectKind, subjectId, ipPrefix, requestId, details }: NewAuditRow,
 ): Promise<void> {
   await db.query({
-    name: "audit.record",
+    name: "record-audit-event",
     text: `INSERT INTO audit_events (action, actor_kind, actor_id, subject_kind, subject_id, ip_prefix, request_id, details)
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
     values: [action, actorKind, actorId, subjectKind, subjectId, ipPrefix, requestId, JSON.stringify(details)],

@@ -28,7 +28,7 @@ export async function insertAuthSessionOfUnchanged(
   db: Queryable, { id, userId, startedAt, place }: NewAuthSessionRow, checkedHash: string | undefined,
 ): Promise<boolean> {
   const { rowCount } = await db.query({
-    name: "authSession.begin",
+    name: "begin-auth-session",
     text: `INSERT INTO auth_sessions (id, user_id, created_at, device, ip_prefix)
            SELECT $1::text, u.id, $3::timestamptz, $4::text, $5::text FROM users u
            WHERE u.id = $2 AND u.disabled_at IS NULL AND ($6::text IS NULL OR u.password_hash = $6) FOR SHARE`,
@@ -40,7 +40,7 @@ export async function insertAuthSessionOfUnchanged(
 /** Stores a sign-in of the user that began then, in the place of others that the transaction revokes. */
 export async function insertAuthSession(transaction: Queryable, { id, userId, startedAt, place }: NewAuthSessionRow): Promise<void> {
   await transaction.query({
-    name: "authSession.create",
+    name: "insert-auth-session",
     text: "INSERT INTO auth_sessions (id, user_id, created_at, device, ip_prefix) VALUES ($1, $2, $3, $4, $5)",
     values: [id, userId, startedAt, place?.device ?? null, place?.ipPrefix ?? null],
   });
@@ -52,7 +52,7 @@ export async function insertAuthSession(transaction: Queryable, { id, userId, st
  */
 export async function updateAuthSessionSeen(db: Queryable, id: string, userId: string, place: SignInPlace | undefined): Promise<number | undefined> {
   const { rows: [row] } = await db.query<{ startedAt: number }>({
-    name: "authSession.touch",
+    name: "touch-auth-session",
     text: `WITH seen AS (
              UPDATE auth_sessions SET last_seen_at = now(), device = coalesce($3, device), ip_prefix = coalesce($4, ip_prefix)
              WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL AND last_seen_at < now() - make_interval(secs => $5))
@@ -66,7 +66,7 @@ export async function updateAuthSessionSeen(db: Queryable, id: string, userId: s
 /** Returns the user's sign-ins that are not revoked and were used within the last `seconds`, the one used last first. */
 export async function findAuthSessions(db: Queryable, userId: string, seconds: number): Promise<AuthSessionRow[]> {
   const { rows } = await db.query<AuthSessionRow>({
-    name: "authSession.list",
+    name: "list-auth-sessions",
     text: `SELECT id, created_at AS "startedAt", last_seen_at AS "lastUsedAt", device, ip_prefix AS "ipPrefix" FROM auth_sessions
            WHERE user_id = $1 AND revoked_at IS NULL AND last_seen_at > now() - make_interval(secs => $2)
            ORDER BY last_seen_at DESC, id LIMIT ${limits.auth.signInsListed}`,
@@ -78,7 +78,7 @@ export async function findAuthSessions(db: Queryable, userId: string, seconds: n
 /** Revokes one sign-in, of whatever user. */
 export async function updateAuthSessionRevoked(db: Queryable, id: string): Promise<void> {
   await db.query({
-    name: "authSession.revoke",
+    name: "revoke-auth-session",
     text: "UPDATE auth_sessions SET revoked_at = now() WHERE id = $1 AND revoked_at IS NULL",
     values: [id],
   });

@@ -11,7 +11,7 @@ export async function findIdentityUsers(
   transaction: Queryable, { issuer, subject, email }: Identity & { email: string | undefined },
 ): Promise<Pick<IdentityContext, "owner" | "userWithSameEmail">> {
   const { rows } = await transaction.query<{ id: string; isDisabled: boolean; isEmailVerified: boolean; isOwner: boolean }>({
-    name: "identity.context",
+    name: "find-identity-users",
     text: `SELECT u.id, u.disabled_at IS NOT NULL AS "isDisabled", u.email_verified_at IS NOT NULL AS "isEmailVerified", true AS "isOwner"
            FROM identities i JOIN users u ON u.id = i.user_id WHERE i.issuer = $1 AND i.subject = $2
            UNION ALL
@@ -30,7 +30,7 @@ export interface SignInMethods {
 /** Returns how the user can sign in; nothing for an unknown user. */
 export async function findSignInMethods(db: Queryable, userId: string): Promise<SignInMethods> {
   const { rows: [row] } = await db.query<SignInMethods>({
-    name: "identity.methods",
+    name: "find-sign-in-methods",
     text: `SELECT password_hash IS NOT NULL AS "hasPassword", ARRAY(SELECT DISTINCT issuer FROM identities WHERE user_id = u.id) AS issuers
            FROM users u WHERE id = $1`,
     values: [userId],

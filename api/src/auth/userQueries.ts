@@ -25,7 +25,7 @@ const columns = { id: true, email: true, name: true, image: true } as const;
 /** Returns the user of a normalised e-mail address, also a disabled one; undefined when there is none. */
 export async function findUserByEmail(db: Queryable, email: string): Promise<UserWithPassword | undefined> {
   const { rows } = await db.query<UserWithPassword>({
-    name: "user.byEmail",
+    name: "find-user-by-email",
     text: `SELECT id, email, name, image, password_hash AS "passwordHash", disabled_at IS NOT NULL AS "isDisabled" FROM users WHERE email = $1`,
     values: [email],
   });

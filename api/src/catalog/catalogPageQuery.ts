@@ -46,7 +46,7 @@ const texts = new Map<string, string>();
 export function catalogPageQuery(query: GamesQuery, known?: KnownCount, picturesAddress = ""): CatalogPageQuery {
   const { sort, order, search, tag, page, limit } = query;
   const filter = filterOf(search, tag);
-  const name = `catalog.${sort}.${order}.${filter?.name ?? "all"}`;
+  const name = `list-catalog-${sort}-${order}-${filter?.name ?? "all"}`;
   const text = texts.get(name) ?? textOf(query, filter);
   texts.set(name, text);
   return {
@@ -137,7 +137,7 @@ function filterOf(search: string | undefined, tag: string | undefined): Filter |
   if (tag) parts.push(tagFilter(tag, firstFilterParameter + parts.flatMap(({ values }) => values).length));
   if (parts.length === 0) return undefined;
   return {
-    name: parts.map(({ name }) => name).join("."),
+    name: parts.map(({ name }) => name).join("-"),
     found: parts.map(({ found }) => found).join(" AND "),
     isIndexed: parts.some(({ isIndexed }) => isIndexed),
     walked: parts.map(({ walked }) => walked).join(" AND "),

@@ -31,7 +31,7 @@ export async function listCatalogGames(
 /** Returns one game of the catalogue; undefined for one that is not (or no longer) in it. */
 export async function findCatalogGame(db: Queryable, userId: string, slug: string, picturesAddress = ""): Promise<CatalogDetail | undefined> {
   const { rows } = await db.query<CatalogDetail>({
-    name: "catalog.detail",
+    name: "find-catalog-game",
     text: `
       SELECT ${listColumns("$3::text")}, g.screenshots, coalesce(g.content_rating, '') AS "contentRating", g.languages, coalesce(g.website, '') AS website,
         (SELECT coalesce(json_agg(json_build_object(

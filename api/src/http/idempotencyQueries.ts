@@ -41,7 +41,7 @@ const { keptSeconds, leaseSeconds } = limits.idempotency;
 export async function insertIdempotencyKey(db: Queryable, { principal, route, key, fingerprint }: IdempotentRequest, attempt: string): Promise<IdempotencyClaim> {
   for (let count = 0; count < attemptsMax; count++) {
     const { rowCount } = await db.query({
-      name: "idempotency.claim",
+      name: "claim-idempotency-key",
       text: `INSERT INTO idempotency_keys AS known (principal, route, key, fingerprint, attempt, leased_until)
         VALUES ($1, $2, $3, $4, $5, now() + make_interval(secs => $6))
         ON CONFLICT (principal, route, key) DO UPDATE SET
@@ -52,7 +52,7 @@ export async function insertIdempotencyKey(db: Queryable, { principal, route, ke
     });
     if (rowCount === 1) return { kind: "claimed" };
     const { rows: [known] } = await db.query<KnownRow>({
-      name: "idempotency.find",
+      name: "find-idempotency-key",
       text: `SELECT fingerprint = $4 AS "isSame", answer AS response FROM idempotency_keys WHERE principal = $1 AND route = $2 AND key = $3`,
       values: [principal, route, key, fingerprint],
     });
@@ -67,7 +67,7 @@ export async function insertIdempotencyKey(db: Queryable, { principal, route, ke
 /** Stores the response for repeated requests; false when another attempt has the key by now. */
 export async function updateIdempotencyResponse(db: Queryable, { principal, route, key, attempt }: IdempotentAttempt, response: unknown): Promise<boolean> {
   const { rowCount } = await db.query({
-    name: "idempotency.remember",
+    name: "remember-response",
     text: "UPDATE idempotency_keys SET answer = $5 WHERE principal = $1 AND route = $2 AND key = $3 AND attempt = $4",
     values: [principal, route, key, attempt, JSON.stringify(response)],
   });
@@ -77,7 +77,7 @@ export async function updateIdempotencyResponse(db: Queryable, { principal, rout
 /** Deletes the key of an attempt that failed: the next request with it does the work. One that has a stored response is kept unless `hasFailed` for certain. */
 export async function deleteIdempotencyKey(db: Queryable, { principal, route, key, attempt }: IdempotentAttempt, hasFailed: boolean): Promise<void> {
   await db.query({
-    name: "idempotency.giveBack",
+    name: "give-back-idempotency-key",
     text: "DELETE FROM idempotency_keys WHERE principal = $1 AND route = $2 AND key = $3 AND attempt = $4 AND (answer IS NULL OR $5)",
     values: [principal, route, key, attempt, hasFailed],
   });
@@ -86,7 +86,7 @@ export async function deleteIdempotencyKey(db: Queryable, { principal, route, ke
 /** Deletes keys that are too old to be repeated, at most `max` at a time, and returns how many. */
 export async function deleteOldIdempotencyKeys(db: Queryable, max: number): Promise<number> {
   const { rowCount } = await db.query({
-    name: "idempotency.sweep",
+    name: "sweep-idempotency-keys",
     text: `DELETE FROM idempotency_keys WHERE (principal, route, key) IN (
         SELECT principal, route, key FROM idempotency_keys WHERE created_at < now() - make_interval(secs => $1)
         ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)`,

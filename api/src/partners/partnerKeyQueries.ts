@@ -73,7 +73,7 @@ export interface LivePartnerKey {
 /** Returns the key of that id; undefined when there is none that works now. */
 export async function findLivePartnerKey(db: Queryable, keyId: string): Promise<LivePartnerKey | undefined> {
   const { rows } = await db.query<LivePartnerKey>({
-    name: "partnerKey.find",
+    name: "find-partner-key",
     text: `SELECT k.secret_hash AS "secretHash", k.partner_id AS "partnerId", p.name AS "partnerName", p.suspended_at IS NOT NULL AS "isSuspended",
              coalesce(k.last_used_at < now() - make_interval(secs => ${useSeconds}), true) AS "isUseDue"
            FROM partner_keys k JOIN partners p ON p.id = k.partner_id
@@ -89,7 +89,7 @@ export async function findLivePartnerKey(db: Queryable, keyId: string): Promise<
  */
 export async function lockLivePartnerKey(transaction: Queryable, keyId: string): Promise<Pick<LivePartnerKey, "isSuspended"> | undefined> {
   const { rows } = await transaction.query<Pick<LivePartnerKey, "isSuspended">>({
-    name: "partnerKey.lock",
+    name: "lock-partner-key",
     text: `SELECT p.suspended_at IS NOT NULL AS "isSuspended" FROM partner_keys k JOIN partners p ON p.id = k.partner_id
            WHERE k.id = $1 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now()) FOR SHARE`,
     values: [keyId],
@@ -99,5 +99,5 @@ export async function lockLivePartnerKey(transaction: Queryable, keyId: string):
 
 /** Notes that the key was used now. */
 export async function updatePartnerKeyUsed(db: Queryable, keyId: string): Promise<void> {
-  await db.query({ name: "partnerKey.noteUse", text: "UPDATE partner_keys SET last_used_at = now() WHERE id = $1", values: [keyId] });
+  await db.query({ name: "note-partner-key-use", text: "UPDATE partner_keys SET last_used_at = now() WHERE id = $1", values: [keyId] });
 }

@@ -96,7 +96,7 @@ describe("plans for the catalogue's pages", function () {
       for (const page of [1, 2, 1, 20, 1, 1, 5]) await listCatalogGames(client, "nobody", { ...query, page }, page === 2 ? undefined : counts);
     }
     const { rows } = await client.query<{ name: string; custom: number; kept: number }>(
-      "SELECT name, custom_plans::int AS custom, generic_plans::int AS kept FROM pg_prepared_statements WHERE name LIKE 'catalog.%' ORDER BY name",
+      "SELECT name, custom_plans::int AS custom, generic_plans::int AS kept FROM pg_prepared_statements WHERE name LIKE 'list-catalog-%' ORDER BY name",
     );
     expect(rows).to.have.lengthOf(kinds.length - Object.keys(sortIndexes).length); // A rare term and a common one ask alike.
     for (const { name, custom, kept } of rows) {

@@ -250,7 +250,7 @@ describe("GET /api/game/events", function () {
       await operator.makeReady(id);
       await Promise.all(streams.map((stream) => stream.see("running")));
     });
-    expect(statements.filter((name) => name !== "authSession.touch").length, statements.join()).to.be.within(1, 4);
+    expect(statements.filter((name) => name !== "touch-auth-session").length, statements.join()).to.be.within(1, 4);
   });
 
   it("closes when the process ends, and its clients resume on another replica", async () => {

@@ -84,7 +84,7 @@ describe("partners' API keys", function () {
         expect(refused.headers.get("ratelimit-policy")).to.equal(`"unknownKeys";q=${most};w=60`);
         expect(Number(refused.headers.get("retry-after"))).to.be.within(1, 60);
       });
-      expect(asked).to.not.include("partnerKey.find");
+      expect(asked).to.not.include("find-partner-key");
       expect((await known.get(path, from("198.51.100.7"))).status).to.equal(200);
       const other = limited.asPartner(await aPartner(limited.deps));
       expectErrorResponse(await other.get(path, from("198.51.100.7")), 429, "rate_limited");

@@ -61,9 +61,9 @@ describe("SQL statements per request", function () {
     player = replica.as(await aUser(replica.deps));
     await player.get("/api/auth/session");
     expect(await log.during(() => launch(key))).to.deep.equal([
-      "idempotency.claim", "launch-check", "BEGIN; SELECT pg_advisory_xact_lock(7264010332)", "launch-world", "insert-game-session", "idempotency.remember", "COMMIT",
+      "claim-idempotency-key", "launch-check", "BEGIN; SELECT pg_advisory_xact_lock(7264010332)", "launch-world", "insert-game-session", "remember-response", "COMMIT",
     ]);
-    expect(await log.during(() => launch(key))).to.deep.equal(["idempotency.claim", "idempotency.find"]);
+    expect(await log.during(() => launch(key))).to.deep.equal(["claim-idempotency-key", "find-idempotency-key"]);
   });
 
   it("are one each for keepalive, status and list of sessions", async () => {
@@ -74,15 +74,15 @@ describe("SQL statements per request", function () {
   });
 
   it("are one each for the catalogue, a search and a game", async () => {
-    expect(await log.during(() => player.get("/api/games"))).to.deep.equal(["catalog.title.asc.all"]);
-    expect(await log.during(() => player.get("/api/games?search=something&tag=x&sort=popular&order=desc"))).to.deep.equal(["catalog.popular.desc.search.tag"]);
-    expect(await log.during(() => player.get(`/api/games/${game.slug}`))).to.deep.equal(["catalog.detail"]);
+    expect(await log.during(() => player.get("/api/games"))).to.deep.equal(["list-catalog-title-asc-all"]);
+    expect(await log.during(() => player.get("/api/games?search=something&tag=x&sort=popular&order=desc"))).to.deep.equal(["list-catalog-popular-desc-search-tag"]);
+    expect(await log.during(() => player.get(`/api/games/${game.slug}`))).to.deep.equal(["find-catalog-game"]);
   });
 
   it("are one for toggling a favourite, and four more with a key", async () => {
-    expect(await log.during(() => player.post("/api/favorites", { gameId: game.id }))).to.deep.equal(["favorites.toggle"]);
+    expect(await log.during(() => player.post("/api/favorites", { gameId: game.id }))).to.deep.equal(["toggle-favorite"]);
     expect(await log.during(() => player.post("/api/favorites", { gameId: game.id }, key))).to.deep.equal([
-      "idempotency.claim", "BEGIN", "favorites.toggle", "idempotency.remember", "COMMIT",
+      "claim-idempotency-key", "BEGIN", "toggle-favorite", "remember-response", "COMMIT",
     ]);
   });
 

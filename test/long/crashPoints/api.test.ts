@@ -4,7 +4,7 @@ describeSweep("api", "The API", {
   "database": {
     "COMMIT of insert games": 1, "take-upload-lease": 1, "COMMIT of drop-upload-lease": 1, "COMMIT of mark-cache-applied": 2, "COMMIT of insert-game-session": 1,
     "mark-created": 1, "record-ready": 1, "move-slot": 2, "extend-game-session": 1, "begin-stop": 1, "COMMIT of record-end": 1, "mark-game-deleted": 1,
-    "idempotency.claim": 1, "authSession.touch": 1, "partnerKey.noteUse": 1, "audit.record": 3,
+    "claim-idempotency-key": 1, "touch-auth-session": 1, "note-partner-key-use": 1, "record-audit-event": 3,
   },
   "cluster": { "PATCH gamecaches": 1, "POST gamesessions": 1, "PATCH gamesessions": 2, "DELETE gamecaches": 1, "PUT leases": 1 },
   "object store": { "POST archives begin": 1, "PUT archives part": 1, "POST archives upload": 1 },

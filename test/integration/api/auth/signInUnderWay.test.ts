@@ -161,7 +161,7 @@ describe("a sign-in that is under way", () => {
 
   it("takes one statement to find the player and one to begin", async () => {
     const log = new StatementLog(api.deps.postgres.pool);
-    expect(await log.during(() => postSignIn(api.anonymous(), user))).to.deep.equal(["user.byEmail", "authSession.begin", "audit.record"]);
+    expect(await log.during(() => postSignIn(api.anonymous(), user))).to.deep.equal(["find-user-by-email", "begin-auth-session", "record-audit-event"]);
   });
 
   it("at a provider is refused once the account was disabled", async () => {
