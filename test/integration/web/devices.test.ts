@@ -27,6 +27,11 @@ const playedGamepad = `
 const rememberedPointer = `
   addEventListener("pointermove", ({ clientX, clientY }) => { window.lastPointer = { x: clientX, y: clientY }; }, { capture: true });
 `;
+/** What browsers of phones and tablets do not have. */
+const withoutLocks = `
+  for (const name of ["pointerLockElement", "exitPointerLock", "fullscreenElement", "exitFullscreen"]) delete Document.prototype[name];
+  for (const name of ["requestPointerLock", "requestFullscreen"]) delete Element.prototype[name];
+`;
 const withoutH264 = `
   const { codecs } = RTCRtpReceiver.getCapabilities("video");
   RTCRtpReceiver.getCapabilities = () => ({ codecs: codecs.filter(({ mimeType }) => !/h264/i.test(mimeType)), headerExtensions: [] });
@@ -161,6 +166,25 @@ describe("a player's devices and browsers", function () {
     }
     await page.getByRole("button", { name: "Take it back" }).click();
     await game.waitUntilPlaying();
+  });
+
+  it("show the controls, and that the game is played elsewhere, in a browser that knows neither pointer lock nor full screen", async () => {
+    const other = await openWindow(browser, { baseUrl: fixture.api.url, name: "without locks" });
+    try {
+      await other.page.addInitScript(withoutLocks);
+      await other.context.addCookies(await tab.context.cookies());
+      await other.page.goto(new URL(page.url()).pathname);
+      await other.page.getByRole("button", { name: "Play here" }).click();
+      await other.page.locator('[data-phase="playing"]').waitFor();
+      await other.page.keyboard.press("Control+Alt+KeyM");
+      await other.page.getByRole("toolbar").getByRole("button", { name: "Mute" }).and(other.page.locator(":focus")).waitFor();
+      for (const name of ["Lock pointer", "Full screen"]) expect(await other.page.getByRole("button", { name }).count(), name).to.equal(0);
+      await page.getByRole("button", { name: "Take it back" }).click();
+      await other.page.getByText("You moved to another tab").waitFor();
+      await game.waitUntilPlaying();
+    } finally {
+      await other.close({ failed: false });
+    }
   });
 
   describe("in a browser that plays no sound before the player has done something,", () => {

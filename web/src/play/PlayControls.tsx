@@ -2,9 +2,9 @@ import { useEffect, useState, type RefObject } from "react";
 import { Link } from "react-router";
 import type { KeptQuality } from "#contracts/http/streamQuality.ts";
 import { Icon, type IconName } from "../components/Icon.tsx";
-import { enterFullscreen, leaveFullscreen } from "../stream/fullscreen.ts";
+import { canEnterFullscreen, enterFullscreen, leaveFullscreen } from "../stream/fullscreen.ts";
 import { menuChord } from "../stream/keyboardCapture.ts";
-import { lockPointer } from "../stream/pointerLock.ts";
+import { canLockPointer, lockPointer } from "../stream/pointerLock.ts";
 import { QualityMenu } from "./QualityMenu.tsx";
 import { useIsFullscreen } from "./useDocumentFlag.ts";
 import type { HeldQuality } from "./useGameStream.ts";
@@ -14,8 +14,8 @@ import type { VideoPlayback } from "./useVideoPlayback.ts";
 const introMs = 4_000;
 
 interface PlayControlsProps {
-  /** The first control, which the keyboard chord focuses. */
-  menuRef: RefObject<HTMLButtonElement | null>;
+  /** The bar, whose first button the keyboard chord focuses. */
+  menuRef: RefObject<HTMLDivElement | null>;
   root: RefObject<HTMLElement | null>;
   surface: RefObject<HTMLElement | null>;
   title: string;
@@ -56,11 +56,11 @@ export function PlayControls({ menuRef, root, surface, title, isHidden, playback
     <div className={`controls${isIntro ? " controls-open" : ""}`} hidden={isHidden} role="toolbar" aria-label="Game controls" onBlur={({ relatedTarget, currentTarget }) => {
       if (!currentTarget.contains(relatedTarget)) setIsChoosing(false); // The player went back to the game.
     }}>
-      <div className="controls-bar">
+      <div ref={menuRef} className="controls-bar">
         <Link className="control" to="/" title="All games (the game keeps running)" aria-label="All games"><Icon name="back" /></Link>
         <span className="controls-title">{title}</span>
-        <Control buttonRef={menuRef} icon={isFullscreen ? "shrink" : "expand"} name={isFullscreen ? "Leave full screen" : "Full screen"} onClick={toggleFullscreen} />
-        <Control icon="pointer" name="Lock pointer" hint="For games that turn the view with the mouse; Escape frees it" onClick={lock} />
+        {canEnterFullscreen() && <Control icon={isFullscreen ? "shrink" : "expand"} name={isFullscreen ? "Leave full screen" : "Full screen"} onClick={toggleFullscreen} />}
+        {canLockPointer() && <Control icon="pointer" name="Lock pointer" hint="For games that turn the view with the mouse; Escape frees it" onClick={lock} />}
         <Control icon={playback.isMuted ? "muted" : "sound"} name={playback.isMuted ? "Unmute" : "Mute"} onClick={() => {
           playback.toggleMuted();
           surface.current?.focus({ preventScroll: true });
@@ -85,8 +85,7 @@ export function PlayControls({ menuRef, root, surface, title, isHidden, playback
   );
 }
 
-function Control({ buttonRef, icon, name, hint, isPressed, isExpanded, isDisabled = false, isDanger = false, onClick }: {
-  buttonRef?: RefObject<HTMLButtonElement | null>;
+function Control({ icon, name, hint, isPressed, isExpanded, isDisabled = false, isDanger = false, onClick }: {
   icon: IconName;
   name: string;
   hint?: string;
@@ -98,7 +97,6 @@ function Control({ buttonRef, icon, name, hint, isPressed, isExpanded, isDisable
 }) {
   return (
     <button
-      ref={buttonRef}
       type="button"
       className={isDanger ? "control control-danger" : "control"}
       aria-label={name}

@@ -4,6 +4,7 @@ import { sentenceFor } from "../client/apiError.ts";
 import { captureInput } from "../stream/inputCapture.ts";
 import type { Size } from "../stream/pictureArea.ts";
 import { menuChord } from "../stream/keyboardCapture.ts";
+import { isPointerLocked, unlockPointer } from "../stream/pointerLock.ts";
 import { ExpiryWarning } from "./ExpiryWarning.tsx";
 import { PlayControls } from "./PlayControls.tsx";
 import { PlayBrand } from "./PlayFrame.tsx";
@@ -30,7 +31,7 @@ export function PlayerView({ launch, session, stream: { stream, state, media, he
   const root = useRef<HTMLElement>(null);
   const surface = useRef<HTMLDivElement>(null);
   const video = useRef<HTMLVideoElement>(null);
-  const menu = useRef<HTMLButtonElement>(null);
+  const menu = useRef<HTMLDivElement>(null);
   const [isAsking, setIsAsking] = useState(false);
   const [hasStatistics, setHasStatistics] = useState(false);
   const isLocked = usePointerLock(state.phase);
@@ -111,15 +112,16 @@ function Notices({ saving: { notice }, stopError, saveNotice }: { saving: SaveNo
 }
 
 /**
- * Returns what gives the keyboard to the controls: at once, or when they are there again where a locked pointer hides them. The
- * browser tells of a lock late, at times only when it has ended, so the document is asked and not what was last rendered.
+ * Returns what gives the keyboard to the first button of the controls: at once, or when they are there again where a locked pointer
+ * hides them. The browser tells of a lock late, at times only when it has ended, so the document is asked and not what was last rendered.
  */
-function useMenu(menu: RefObject<HTMLButtonElement | null>, isLocked: boolean): () => void {
+function useMenu(menu: RefObject<HTMLElement | null>, isLocked: boolean): () => void {
   const isWanted = useRef(false);
   const focusWanted = useCallback(() => {
-    if (!isWanted.current || document.pointerLockElement !== null) return;
-    menu.current?.focus();
-    isWanted.current = document.activeElement !== menu.current;
+    if (!isWanted.current || isPointerLocked()) return;
+    const control = menu.current?.querySelector("button");
+    control?.focus();
+    isWanted.current = document.activeElement !== control;
   }, [menu]);
   useEffect(focusWanted, [focusWanted, isLocked]);
   useEffect(() => {
@@ -128,7 +130,7 @@ function useMenu(menu: RefObject<HTMLButtonElement | null>, isLocked: boolean): 
   }, [focusWanted]);
   return useCallback(() => {
     isWanted.current = true;
-    document.exitPointerLock();
+    unlockPointer();
     focusWanted();
   }, [focusWanted]);
 }
@@ -136,7 +138,7 @@ function useMenu(menu: RefObject<HTMLButtonElement | null>, isLocked: boolean): 
 /** Returns whether the pointer is locked. It is given back where no game takes it any more, and the page asks something that is to be clicked. */
 function usePointerLock(phase: GameStreamView["state"]["phase"]): boolean {
   useEffect(() => {
-    if (["occupied", "takenOver", "ended", "failed"].includes(phase)) document.exitPointerLock();
+    if (["occupied", "takenOver", "ended", "failed"].includes(phase)) unlockPointer();
   }, [phase]);
   return useIsPointerLocked();
 }

@@ -1,13 +1,15 @@
 import { useSyncExternalStore } from "react";
+import { isFullscreen } from "../stream/fullscreen.ts";
+import { isPointerLocked } from "../stream/pointerLock.ts";
 
 /** Returns whether the page is shown full screen. */
 export function useIsFullscreen(): boolean {
-  return useSyncExternalStore(listenTo("fullscreenchange"), () => document.fullscreenElement !== null);
+  return useSyncExternalStore(listenTo("fullscreenchange"), isFullscreen);
 }
 
 /** Returns whether the pointer is locked to an element. */
 export function useIsPointerLocked(): boolean {
-  return useSyncExternalStore(listenTo("pointerlockchange"), () => document.pointerLockElement !== null);
+  return useSyncExternalStore(listenTo("pointerlockchange"), isPointerLocked);
 }
 
 const subscriptions = new Map<string, (listener: () => void) => () => void>();

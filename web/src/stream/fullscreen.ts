@@ -4,6 +4,16 @@ interface KeyboardLock {
   unlock: () => void;
 }
 
+/** Returns whether this browser shows elements full screen at all: those of phones may show nothing but videos so. */
+export function canEnterFullscreen(): boolean {
+  return "requestFullscreen" in Element.prototype;
+}
+
+/** Returns whether the page is shown full screen. */
+export function isFullscreen(page: { readonly fullscreenElement?: object | null } = document): boolean {
+  return (page.fullscreenElement ?? null) !== null;
+}
+
 /** Shows the element full screen. Rejects when the browser refuses. */
 export async function enterFullscreen(element: HTMLElement | null): Promise<void> {
   if (element === null) return;

@@ -1,3 +1,24 @@
+/** What a document has of the pointer lock: nothing in browsers of phones and tablets. */
+interface LockDocument {
+  readonly pointerLockElement?: object | null;
+  exitPointerLock?: () => void;
+}
+
+/** Returns whether this browser can lock the pointer at all. */
+export function canLockPointer(): boolean {
+  return "requestPointerLock" in Element.prototype;
+}
+
+/** Returns whether the pointer is locked to an element of the page. */
+export function isPointerLocked(page: LockDocument = document): boolean {
+  return (page.pointerLockElement ?? null) !== null;
+}
+
+/** Frees the pointer where it is locked. */
+export function unlockPointer(page: LockDocument = document): void {
+  page.exitPointerLock?.();
+}
+
 /**
  * Requests the pointer lock for the element, with unaccelerated movement where the browser supports that; `pointerlockchange`
  * fires when it is granted. Rejects when the browser refuses, such as right after the player left the lock.
