@@ -147,6 +147,20 @@ describe("a launch on the play page", function () {
     await operator.finish(id);
   });
 
+  it("is no longer shown once somebody else has signed in in another tab", async () => {
+    const id = await play();
+    await operator.makeReady(id);
+    await page.getByRole("toolbar").waitFor();
+    const other = await openWindow(browser, { baseUrl: api.url, name: "the next player's window" });
+    await other.page.goto("/");
+    await signInAs(other.page, await aUser(api.deps));
+    await other.page.getByRole("button", { name: "Sign out" }).waitFor();
+    await tab.context.addCookies(await other.context.cookies());
+    await other.close({ failed: false });
+    await page.getByRole("heading", { name: "This session is over" }).waitFor();
+    await operator.finish(id);
+  });
+
   it("says what to do when not even the page's script comes", async () => {
     await page.route("**/assets/index-*.js", (route) => route.fulfill({ status: 404, body: "" }));
     await page.goto("/");

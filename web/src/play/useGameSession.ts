@@ -3,12 +3,13 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import type { GameSessionStatusResponse, StopResponse } from "#contracts/http/gameSessions.ts";
 import { stopGameSession } from "../client/gameSessions.ts";
 import { gameSessionQuery } from "./gameSessionQuery.ts";
+import { ownSession } from "./ownSession.ts";
 import { isFinal, pollPauseMs } from "./pollPause.ts";
 import { useGameSessionEvents } from "./useGameSessionEvents.ts";
 import { useKeepalive } from "./useKeepalive.ts";
 
 export interface GameSessionView {
-  /** Undefined until the first response. */
+  /** Undefined until the first response, and once the player has no such session. */
   session: GameSessionStatusResponse | undefined;
   /** Why the status could not be read; null again after it was. */
   error: Error | null;
@@ -29,13 +30,14 @@ export interface GameSessionView {
 export function useGameSession(sessionId: string): GameSessionView {
   const client = useQueryClient();
   const [isSubscribed, setIsSubscribed] = useState(false);
-  const { data: session, error } = useQuery({
+  const { data, error } = useQuery({
     ...gameSessionQuery(sessionId),
     enabled: ({ state }) => !isFinal(state.data, state.error),
     refetchInterval: ({ state }) => pollPauseMs({ session: state.data, error: state.error, isSubscribed }),
     // A game goes on starting while its tab is hidden.
     refetchIntervalInBackground: true,
   });
+  const session = ownSession(data, error);
   useGameSessionEvents(sessionId, !isFinal(session, error), setIsSubscribed);
   const refresh = useCallback(() => void client.invalidateQueries({ queryKey: gameSessionQuery(sessionId).queryKey }), [client, sessionId]);
   const expiresAt = useKeepalive(sessionId, session, refresh);
