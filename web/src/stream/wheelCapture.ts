@@ -2,9 +2,12 @@ import type { StreamInput } from "#contracts/stream.ts";
 
 /** The distance that browsers report for one notch, by `WheelEvent.deltaMode`: pixels, lines, pages. */
 const perNotch = [100, 3, 1] as const;
+/** The distance of one notch in the fields that came before the standard, whatever the zoom and the system's lines for a notch. */
+const legacyPerNotch = 120;
 const maxNotches = 16;
 
-export type WheelSample = Pick<WheelEvent, "deltaX" | "deltaY" | "deltaMode">;
+/** The fields of a wheel event that are read. Not every browser has the last two, in which up and left are positive. */
+export type WheelSample = Pick<WheelEvent, "deltaX" | "deltaY" | "deltaMode"> & { readonly wheelDeltaX?: number; readonly wheelDeltaY?: number };
 
 /** Adds up wheel distances, which touch pads report in small parts, and sends whole notches. */
 export class WheelCapture {
@@ -17,10 +20,10 @@ export class WheelCapture {
   }
 
   /** Reads the mode first: Firefox takes whoever reads a distance first for a page that knows pixels alone, and then tells lines as pixels. */
-  sample({ deltaMode, deltaX, deltaY }: WheelSample): void {
+  sample({ deltaMode, deltaX, deltaY, wheelDeltaX, wheelDeltaY }: WheelSample): void {
     const distance = perNotch[deltaMode] ?? perNotch[0];
-    this.#restX = withSameDirection(this.#restX, deltaX / distance);
-    this.#restY = withSameDirection(this.#restY, deltaY / distance);
+    this.#restX = withSameDirection(this.#restX, wholeNotches(wheelDeltaX) ?? deltaX / distance);
+    this.#restY = withSameDirection(this.#restY, wholeNotches(wheelDeltaY) ?? deltaY / distance);
     const x = Math.trunc(this.#restX);
     const y = Math.trunc(this.#restY);
     this.#restX -= x;
@@ -32,6 +35,13 @@ export class WheelCapture {
     this.#restX = 0;
     this.#restY = 0;
   }
+}
+
+/** Returns the notches that a wheel was turned by; undefined for a touch pad's parts of one, and where a browser does not tell. */
+function wholeNotches(legacyDelta: number | undefined): number | undefined {
+  if (legacyDelta === undefined || legacyDelta === 0) return undefined;
+  const notches = -legacyDelta / legacyPerNotch;
+  return Number.isInteger(notches) ? notches : undefined;
 }
 
 /** A change of direction discards the rest, so that the first notch back is not lost. */

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import type { StreamInput } from "#contracts/stream.ts";
-import { WheelCapture } from "#web/stream/wheelCapture.ts";
+import { WheelCapture, type WheelSample } from "#web/stream/wheelCapture.ts";
 
-function sentFor(samples: { deltaX?: number; deltaY?: number; deltaMode?: number }[]): StreamInput[] {
+function sentFor(samples: Partial<WheelSample>[]): StreamInput[] {
   const sent: StreamInput[] = [];
   const wheel = new WheelCapture((message) => void sent.push(message));
   for (const sample of samples) wheel.sample({ deltaX: 0, deltaY: 0, deltaMode: 0, ...sample });
@@ -12,6 +12,20 @@ function sentFor(samples: { deltaX?: number; deltaY?: number; deltaMode?: number
 describe("WheelCapture", () => {
   it("adds up the small steps of a touch pad to notches", () => {
     expect(sentFor([{ deltaY: 40 }, { deltaY: 40 }, { deltaY: 40 }])).to.deep.equal([{ t: "wheel", x: 0, y: 1 }]);
+  });
+
+  it("counts the notches of a wheel, however far the zoom and the system say that each one scrolls", () => {
+    const zoomedIn = { deltaY: 66.7, wheelDeltaY: -120 };
+    const sixLines = { deltaY: -200, wheelDeltaY: 120 };
+    const oneLine = { deltaX: 33.3, wheelDeltaX: -120 };
+    expect(sentFor([zoomedIn, zoomedIn, sixLines, oneLine])).to.deep.equal([
+      { t: "wheel", x: 0, y: 1 }, { t: "wheel", x: 0, y: 1 }, { t: "wheel", x: 0, y: -1 }, { t: "wheel", x: 1, y: 0 },
+    ]);
+  });
+
+  it("adds up what is no whole notch of a wheel", () => {
+    const part = { deltaY: 50, wheelDeltaY: -60 };
+    expect(sentFor([part, part])).to.deep.equal([{ t: "wheel", x: 0, y: 1 }]);
   });
 
   it("converts lines, which Firefox reports, to notches", () => {
