@@ -1,7 +1,7 @@
 import type { StreamInput } from "#contracts/stream.ts";
 
 /** The fields of a keyboard event that are read. */
-export type KeyPress = Pick<KeyboardEvent, "code" | "repeat" | "ctrlKey" | "altKey">;
+export type KeyPress = Pick<KeyboardEvent, "code" | "repeat" | "ctrlKey" | "altKey" | "shiftKey">;
 
 /** The keys that move the focus from the game to the page's own controls; all other keys go to the game. */
 export const menuChord = "Ctrl+Alt+M";
@@ -24,12 +24,14 @@ export class KeyboardCapture {
     this.#send({ t: "key", c: code, d: 1 });
   }
 
-  up({ code }: KeyPress): void {
+  up({ code, shiftKey }: KeyPress): void {
     if (!isSendable(code)) return;
     this.#held.delete(code);
     this.#send({ t: "key", c: code, d: 0 });
     // While a Meta key is down, macOS does not report other keys going up.
-    if (code.startsWith("Meta")) this.#releaseHeld();
+    if (code.startsWith("Meta")) this.#releaseHeld("");
+    // While both Shift keys are down, Windows does not report the first of them going up.
+    if (code.startsWith("Shift") && !shiftKey) this.#releaseHeld("Shift");
   }
 
   /** Forgets the held keys, after a `release` message. */
@@ -37,9 +39,11 @@ export class KeyboardCapture {
     this.#held.clear();
   }
 
-  #releaseHeld(): void {
-    for (const code of this.#held) this.#send({ t: "key", c: code, d: 0 });
-    this.#held.clear();
+  #releaseHeld(prefix: string): void {
+    for (const code of [...this.#held].filter((held) => held.startsWith(prefix))) {
+      this.#held.delete(code);
+      this.#send({ t: "key", c: code, d: 0 });
+    }
   }
 }
 

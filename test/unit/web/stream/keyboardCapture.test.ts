@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { KeyInput, type StreamInput } from "#contracts/stream.ts";
 import { KeyboardCapture, isMenuChord, type KeyPress } from "#web/stream/keyboardCapture.ts";
 
-const press = (code: string, more: Partial<KeyPress> = {}): KeyPress => ({ code, repeat: false, ctrlKey: false, altKey: false, ...more });
+const press = (code: string, more: Partial<KeyPress> = {}): KeyPress => ({ code, repeat: false, ctrlKey: false, altKey: false, shiftKey: false, ...more });
 
 function capture(): { keyboard: KeyboardCapture; sent: StreamInput[] } {
   const sent: StreamInput[] = [];
@@ -38,6 +38,21 @@ describe("KeyboardCapture", () => {
     keyboard.down(press("KeyC"));
     keyboard.up(press("MetaLeft"));
     expect(sent.slice(2)).to.deep.equal([{ t: "key", c: "MetaLeft", d: 0 }, { t: "key", c: "KeyC", d: 0 }]);
+  });
+
+  it("releases both Shift keys when the last goes up, because Windows keeps the first one's release to itself", () => {
+    const { keyboard, sent } = capture();
+    keyboard.down(press("KeyW"));
+    for (const code of ["ShiftLeft", "ShiftRight"]) keyboard.down(press(code, { shiftKey: true }));
+    keyboard.up(press("ShiftRight"));
+    expect(sent.slice(3)).to.deep.equal([{ t: "key", c: "ShiftRight", d: 0 }, { t: "key", c: "ShiftLeft", d: 0 }]);
+  });
+
+  it("keeps a Shift key held while the other one goes up where both are reported", () => {
+    const { keyboard, sent } = capture();
+    for (const code of ["ShiftLeft", "ShiftRight"]) keyboard.down(press(code, { shiftKey: true }));
+    keyboard.up(press("ShiftRight", { shiftKey: true }));
+    expect(sent.slice(2)).to.deep.equal([{ t: "key", c: "ShiftRight", d: 0 }]);
   });
 
   it("isMenuChord is true for Ctrl+Alt+M only", () => {
