@@ -22,7 +22,7 @@ export interface InputCaptureOptions {
  */
 export function captureInput({ surface, video, send, display, onMenu }: InputCaptureOptions): () => void {
   const stopped = new AbortController();
-  const keyboard = new KeyboardCapture(send);
+  const keyboard = new KeyboardCapture(send, navigator.userAgent);
   const pointer = new PointerCapture(send, () => geometryOf(video, display()));
   const wheel = new WheelCapture(send);
   const gamepad = new GamepadCapture(send);

@@ -11,21 +11,31 @@ const maxCodeLength = 24;
 /** Turns key events into messages by physical key, independent of the player's keyboard layout. */
 export class KeyboardCapture {
   readonly #send: (message: StreamInput) => void;
+  readonly #isMac: boolean;
   readonly #held = new Set<string>();
 
-  constructor(send: (message: StreamInput) => void) {
+  constructor(send: (message: StreamInput) => void, userAgent: string) {
     this.#send = send;
+    this.#isMac = userAgent.includes("Macintosh");
   }
 
   down({ code, repeat }: KeyPress): void {
     // The game's own display repeats held keys.
     if (repeat || !isSendable(code)) return;
+    if (this.#isLock(code)) {
+      this.#tap(code);
+      return;
+    }
     this.#held.add(code);
     this.#send({ t: "key", c: code, d: 1 });
   }
 
   up({ code, shiftKey }: KeyPress): void {
     if (!isSendable(code)) return;
+    if (this.#isLock(code)) {
+      this.#tap(code);
+      return;
+    }
     this.#held.delete(code);
     this.#send({ t: "key", c: code, d: 0 });
     // While a Meta key is down, macOS does not report other keys going up.
@@ -37,6 +47,15 @@ export class KeyboardCapture {
   /** Forgets the held keys, after a `release` message. */
   reset(): void {
     this.#held.clear();
+  }
+
+  /** macOS reports Caps Lock as going down when it is switched on, and as going up when it is switched off. */
+  #isLock(code: string): boolean {
+    return this.#isMac && code === "CapsLock";
+  }
+
+  #tap(code: string): void {
+    for (const d of [1, 0] as const) this.#send({ t: "key", c: code, d });
   }
 
   #releaseHeld(prefix: string): void {

@@ -4,9 +4,12 @@ import { KeyboardCapture, isMenuChord, type KeyPress } from "#web/stream/keyboar
 
 const press = (code: string, more: Partial<KeyPress> = {}): KeyPress => ({ code, repeat: false, ctrlKey: false, altKey: false, shiftKey: false, ...more });
 
-function capture(): { keyboard: KeyboardCapture; sent: StreamInput[] } {
+const windows = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/140.0.0.0";
+const mac = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) Version/18.5 Safari/605.1.15";
+
+function capture(userAgent = windows): { keyboard: KeyboardCapture; sent: StreamInput[] } {
   const sent: StreamInput[] = [];
-  return { keyboard: new KeyboardCapture((message) => void sent.push(message)), sent };
+  return { keyboard: new KeyboardCapture((message) => void sent.push(message), userAgent), sent };
 }
 
 describe("KeyboardCapture", () => {
@@ -53,6 +56,22 @@ describe("KeyboardCapture", () => {
     for (const code of ["ShiftLeft", "ShiftRight"]) keyboard.down(press(code, { shiftKey: true }));
     keyboard.up(press("ShiftRight", { shiftKey: true }));
     expect(sent.slice(2)).to.deep.equal([{ t: "key", c: "ShiftRight", d: 0 }]);
+  });
+
+  it("presses Caps Lock each time that macOS switches it on or off", () => {
+    const { keyboard, sent } = capture(mac);
+    const pressed = [{ t: "key", c: "CapsLock", d: 1 }, { t: "key", c: "CapsLock", d: 0 }];
+    keyboard.down(press("CapsLock"));
+    expect(sent).to.deep.equal(pressed);
+    keyboard.up(press("CapsLock"));
+    expect(sent).to.deep.equal([...pressed, ...pressed]);
+  });
+
+  it("presses Caps Lock once where it goes down and up like any key", () => {
+    const { keyboard, sent } = capture();
+    keyboard.down(press("CapsLock"));
+    keyboard.up(press("CapsLock"));
+    expect(sent).to.have.length(2);
   });
 
   it("isMenuChord is true for Ctrl+Alt+M only", () => {
