@@ -67,7 +67,10 @@ function listenToPointer(surface: HTMLElement, pointer: PointerCapture, signal: 
     if (document.pointerLockElement !== surface) surface.setPointerCapture(event.pointerId);
     sample(event);
   }, { signal });
-  for (const name of ["pointermove", "pointerup", "pointercancel"] as const) surface.addEventListener(name, sample, { signal });
+  for (const name of ["pointermove", "pointerup"] as const) surface.addEventListener(name, sample, { signal });
+  surface.addEventListener("pointercancel", ({ isPrimary }) => {
+    if (isPrimary) pointer.cancel();
+  }, { signal });
   surface.addEventListener("mousedown", (event) => {
     event.preventDefault(); // Prevents text selection and scrolling by the middle button, but also the focus, which is set here.
     surface.focus({ preventScroll: true });

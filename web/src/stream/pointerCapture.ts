@@ -43,6 +43,11 @@ export class PointerCapture {
     this.#press(sample.buttons);
   }
 
+  /** Releases the buttons when the browser takes the pointer for itself. It tells no place then: Chromium's events of it have zeros. */
+  cancel(): void {
+    this.#press(0);
+  }
+
   /** Forgets the held buttons and the position, after a `release` message. */
   reset(): void {
     this.#buttons = 0;

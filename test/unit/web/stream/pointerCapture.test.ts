@@ -33,6 +33,13 @@ describe("PointerCapture", () => {
     expect(sent.slice(1).map((message) => message.t === "btn" && message.b)).to.deep.equal([0, 1, 2, 3, 4]);
   });
 
+  it("releases the buttons where they are when the browser takes the pointer away", () => {
+    const { pointer, sent } = capture();
+    pointer.sample(at(640, 360, 3), false);
+    pointer.cancel();
+    expect(sent.slice(3)).to.deep.equal([{ t: "btn", b: 0, d: 0 }, { t: "btn", b: 2, d: 0 }]);
+  });
+
   it("sends nothing when the pointer has not moved", () => {
     const { pointer, sent } = capture();
     pointer.sample(at(100, 100), false);
