@@ -47,6 +47,12 @@ describe("IceServers", () => {
     expect(await iceServers.current()).to.deep.equal([]);
   });
 
+  it("asks anew when the clock was put back, rather than keep them for longer than they are valid", async () => {
+    await iceServers.current();
+    now = -1;
+    expect(await iceServers.current()).to.deep.equal([{ urls: ["turn:a"], username: "user 2", credential: "c" }]);
+  });
+
   it("has none where there is no relay", async () => {
     respond = () => Promise.resolve(Response.json({ iceServers: [], expiresInSeconds: hour }));
     expect(await iceServers.current()).to.deep.equal([]);
