@@ -97,6 +97,19 @@ describe("signing in on the page", () => {
     }
   });
 
+  it("offers the providers again when the player comes back from one by the browser's Back", async () => {
+    const { page } = tab;
+    // The page stays as it is left: a browser that tests drive keeps none for its Back.
+    await page.route(`${issuer.url}/**`, (route) => route.fulfill({ status: 204 }));
+    await page.goto("/");
+    await page.getByRole("button", { name: "Sign in with Faulty" }).click();
+    const going = page.getByRole("button", { name: "Going to Faulty…" });
+    await going.waitFor();
+    await page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))");
+    await going.waitFor({ state: "detached" });
+    expect(await page.getByRole("button", { name: "Sign in with Faulty" }).isEnabled()).to.equal(true);
+  });
+
   it("links a provider's account of a signed-in player, and reports one that another player has linked", async () => {
     const { page } = tab;
     issuer.misbehaviour = { claims: { sub: "linked", email: "linked@example.test" } };

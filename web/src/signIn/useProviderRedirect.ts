@@ -1,4 +1,4 @@
-import { useCallback, useState } from "react";
+import { useCallback, useEffect, useState } from "react";
 import { ApiError, isApiError } from "../client/apiError.ts";
 import { beginProviderSignIn, type SignInProvider } from "../client/auth.ts";
 
@@ -17,6 +17,14 @@ export function useProviderRedirect(onProblem: (problem: unknown) => void, attem
   redirect: (provider: Pick<SignInProvider, "id">, destination: string) => void;
 } {
   const [redirectingTo, setRedirectingTo] = useState<string>();
+  useEffect(() => {
+    // The browser's Back shows the page as it was left.
+    const reset = ({ persisted }: PageTransitionEvent): void => {
+      if (persisted) setRedirectingTo(undefined);
+    };
+    window.addEventListener("pageshow", reset);
+    return () => window.removeEventListener("pageshow", reset);
+  }, []);
 
   const begin = useCallback(async (id: string, destination: string): Promise<void> => {
     setRedirectingTo(id);
