@@ -12,6 +12,8 @@ const noise = 0.02;
 /** The fields of Gamepad that are read. */
 export interface PadSample {
   readonly index: number;
+  /** What is not "standard" has its sticks and buttons in an order of its own: wheels, pedals, and pads that the browser does not know. */
+  readonly mapping: string;
   readonly axes: readonly number[];
   readonly buttons: readonly { readonly pressed: boolean; readonly value: number }[];
 }
@@ -29,7 +31,7 @@ export class GamepadCapture {
 
   /** To be called once per frame with what `navigator.getGamepads()` returns. */
   sample(pads: readonly (PadSample | null)[]): void {
-    const connected = pads.filter((pad) => pad !== null);
+    const connected = pads.filter((pad) => pad !== null).filter(({ mapping }) => mapping === "standard");
     const pad = connected.find(({ index }) => index === this.#active) ?? this.#findMoved(connected);
     if (pad === undefined) return;
     const message = padMessage(pad);
@@ -65,7 +67,7 @@ export class GamepadCapture {
 }
 
 /** Returns the whole state of a gamepad as one message. */
-export function padMessage({ axes, buttons }: PadSample): PadMessage {
+export function padMessage({ axes, buttons }: Pick<PadSample, "axes" | "buttons">): PadMessage {
   const stick = (axis: number): number => scaled(axes[axis] ?? 0);
   const trigger = (button: number): number => Math.round(Math.min(1, Math.max(0, buttons[button]?.value ?? 0)) * triggerScale);
   return {

@@ -2,8 +2,8 @@ import { expect } from "chai";
 import { PadInput, type StreamInput } from "#contracts/stream.ts";
 import { GamepadCapture, padMessage, type PadSample } from "#web/stream/gamepadCapture.ts";
 
-function aPad({ index = 0, axes = [0, 0, 0, 0], pressed = [] as number[] } = {}): PadSample {
-  return { index, axes, buttons: Array.from({ length: 17 }, (_button, place) => ({ pressed: pressed.includes(place), value: pressed.includes(place) ? 1 : 0 })) };
+function aPad({ index = 0, mapping = "standard", axes = [0, 0, 0, 0], pressed = [] as number[] } = {}): PadSample {
+  return { index, mapping, axes, buttons: Array.from({ length: 17 }, (_button, place) => ({ pressed: pressed.includes(place), value: pressed.includes(place) ? 1 : 0 })) };
 }
 
 function capture(): { gamepad: GamepadCapture; sent: StreamInput[] } {
@@ -19,7 +19,7 @@ describe("padMessage", () => {
   });
 
   it("accepts a gamepad with fewer axes and buttons than the standard layout", () => {
-    expect(padMessage({ index: 0, axes: [Number.NaN], buttons: [] })).to.deep.equal({ t: "pad", s: [0, 0, 0, 0], l: 0, r: 0, b: 0 });
+    expect(padMessage({ axes: [Number.NaN], buttons: [] })).to.deep.equal({ t: "pad", s: [0, 0, 0, 0], l: 0, r: 0, b: 0 });
   });
 });
 
@@ -37,6 +37,13 @@ describe("GamepadCapture", () => {
     gamepad.sample([aPad(), aPad({ index: 1, pressed: [0] })]);
     gamepad.sample([aPad({ pressed: [1] }), aPad({ index: 1, pressed: [0] })]);
     expect(sent.map((message) => message.t === "pad" && message.b)).to.deep.equal([1]);
+  });
+
+  it("sends nothing of what is no gamepad to the browser, whose buttons and axes may be anything", () => {
+    const { gamepad, sent } = capture();
+    gamepad.sample([aPad({ mapping: "" })]);
+    gamepad.sample([aPad({ mapping: "", axes: [1, 0, 0, 0], pressed: [0] })]);
+    expect(sent).to.deep.equal([]);
   });
 
   it("releases everything when the gamepad is unplugged", () => {
