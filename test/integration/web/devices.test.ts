@@ -32,6 +32,17 @@ const withoutLocks = `
   for (const name of ["pointerLockElement", "exitPointerLock", "fullscreenElement", "exitFullscreen"]) delete Document.prototype[name];
   for (const name of ["requestPointerLock", "requestFullscreen"]) delete Element.prototype[name];
 `;
+/** As in Safari, which gives the focus not to a button that is clicked but to what is around it. */
+const unfocusedButtons = `
+  addEventListener("mousedown", (event) => {
+    const button = event.target.closest("button");
+    if (button === null) return;
+    event.preventDefault();
+    const around = button.closest("[tabindex]");
+    if (around === null) document.activeElement.blur();
+    else around.focus();
+  }, { capture: true });
+`;
 const withoutH264 = `
   const { codecs } = RTCRtpReceiver.getCapabilities("video");
   RTCRtpReceiver.getCapabilities = () => ({ codecs: codecs.filter(({ mimeType }) => !/h264/i.test(mimeType)), headerExtensions: [] });
@@ -185,6 +196,17 @@ describe("a player's devices and browsers", function () {
     } finally {
       await other.close({ failed: false });
     }
+  });
+
+  it("close the choice of quality by its button, also where a click does not focus it", async () => {
+    await page.evaluate(unfocusedButtons);
+    const choice = page.getByRole("radio", { name: "Sharp" });
+    await game.openControl("Quality");
+    await choice.waitFor();
+    await game.openControl("Quality");
+    await choice.waitFor({ state: "detached" });
+    await page.reload();
+    await game.waitUntilPlaying();
   });
 
   describe("in a browser that plays no sound before the player has done something,", () => {

@@ -53,9 +53,16 @@ export function PlayControls({ menuRef, root, surface, title, isHidden, playback
     surface.current?.focus({ preventScroll: true });
   };
   return (
-    <div className={`controls${isIntro ? " controls-open" : ""}`} hidden={isHidden} role="toolbar" aria-label="Game controls" onBlur={({ relatedTarget, currentTarget }) => {
-      if (!currentTarget.contains(relatedTarget)) setIsChoosing(false); // The player went back to the game.
-    }}>
+    <div
+      className={`controls${isIntro ? " controls-open" : ""}`}
+      hidden={isHidden}
+      role="toolbar"
+      tabIndex={-1} // Safari focuses no button that is clicked, but what is around it: the focus stays in here.
+      aria-label="Game controls"
+      onBlur={({ relatedTarget, currentTarget }) => {
+        if (!currentTarget.contains(relatedTarget)) setIsChoosing(false); // The player went back to the game.
+      }}
+    >
       <div ref={menuRef} className="controls-bar">
         <Link className="control" to="/" title="All games (the game keeps running)" aria-label="All games"><Icon name="back" /></Link>
         <span className="controls-title">{title}</span>
