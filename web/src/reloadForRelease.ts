@@ -8,10 +8,23 @@ const pauseMs = 60_000;
  */
 export function reloadForRelease(): void {
   window.addEventListener("vite:preloadError", (event) => {
-    const last = Number(sessionStorage.getItem(key) ?? 0);
-    if (Date.now() - last < pauseMs) return;
-    sessionStorage.setItem(key, String(Date.now()));
+    if (!mayReload(() => sessionStorage, Date.now())) return;
     event.preventDefault();
     window.location.reload();
   });
+}
+
+/**
+ * Returns whether the page was not loaded anew just before, and notes that it is now. Never where the tab has no storage, which `storage` may throw for
+ * or return null: such a page would do nothing but reload, and says instead that it could not be shown.
+ */
+export function mayReload(storage: () => Pick<Storage, "getItem" | "setItem"> | null, now: number): boolean {
+  try {
+    const items = storage();
+    if (items === null || now - Number(items.getItem(key) ?? 0) < pauseMs) return false;
+    items.setItem(key, String(now));
+    return true;
+  } catch {
+    return false; // No storage, or a full one.
+  }
 }

@@ -161,6 +161,17 @@ describe("a launch on the play page", function () {
     await operator.finish(id);
   });
 
+  it("is shown in a browser that keeps nothing for a page", async () => {
+    await page.addInitScript(`
+      for (const name of ["localStorage", "sessionStorage"]) {
+        Object.defineProperty(window, name, { get: () => { throw new DOMException("The operation is insecure.", "SecurityError"); } });
+      }
+    `);
+    const id = await play();
+    await page.locator("#launch-title").waitFor();
+    await operator.finish(id);
+  });
+
   it("says what to do when not even the page's script comes", async () => {
     await page.route("**/assets/index-*.js", (route) => route.fulfill({ status: 404, body: "" }));
     await page.goto("/");

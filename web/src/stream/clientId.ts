@@ -2,22 +2,34 @@ import { randomId } from "../client/randomId.ts";
 
 const storageKey = "joypod.streamClient";
 
+type TabStorage = Pick<Storage, "getItem" | "setItem" | "removeItem">;
+
 /** The parts of a tab that its id depends on. */
 export interface TabStore {
-  storage: Pick<Storage, "getItem" | "setItem" | "removeItem">;
+  /** Throws, or returns null, in browsers that keep nothing for a page. */
+  storage: () => TabStorage | null;
   page: EventTarget;
   randomId: () => string;
 }
 
 /**
  * Returns the id by which a streamer recognizes this tab after a reload. The id is in the tab's storage only between two pages:
- * a duplicated tab copies that storage, and would otherwise take the stream from the original without asking.
+ * a duplicated tab copies that storage, and would otherwise take the stream from the original without asking. Without storage it is another id after a reload, and the player is asked.
  */
 export function takeClientId({ storage, page, randomId }: TabStore): string {
-  const id = storage.getItem(storageKey) ?? randomId();
-  storage.removeItem(storageKey);
-  page.addEventListener("pagehide", () => storage.setItem(storageKey, id));
-  page.addEventListener("pageshow", () => storage.removeItem(storageKey));
+  const attempt = <Result>(use: (items: TabStorage) => Result): Result | undefined => {
+    try {
+      const items = storage();
+      return items === null ? undefined : use(items);
+    } catch {
+      return undefined; // No storage, or a full one.
+    }
+  };
+  const forget = (): void => attempt((items) => items.removeItem(storageKey));
+  const id = attempt((items) => items.getItem(storageKey)) ?? randomId();
+  forget();
+  page.addEventListener("pagehide", () => attempt((items) => items.setItem(storageKey, id)));
+  page.addEventListener("pageshow", forget);
   return id;
 }
 
@@ -25,6 +37,6 @@ let tabClientId: string | undefined;
 
 /** Returns this tab's id. */
 export function clientIdOfTab(): string {
-  tabClientId ??= takeClientId({ storage: sessionStorage, page: window, randomId });
+  tabClientId ??= takeClientId({ storage: () => sessionStorage, page: window, randomId });
   return tabClientId;
 }

@@ -12,7 +12,7 @@ describe("takeClientId", () => {
     };
     let made = 0;
     const page = new EventTarget();
-    return { storage: items, page, load: () => takeClientId({ storage, page, randomId: () => `made-here-${(made += 1)}` }) };
+    return { storage: items, page, load: () => takeClientId({ storage: () => storage, page, randomId: () => `made-here-${(made += 1)}` }) };
   }
 
   it("returns the same id after a reload", () => {
@@ -27,5 +27,16 @@ describe("takeClientId", () => {
     const tab = aTab();
     tab.load();
     expect([...tab.storage]).to.deep.equal([]);
+  });
+
+  it("returns an id also in a browser that keeps nothing for a page", () => {
+    const page = new EventTarget();
+    const refuse = (): never => {
+      throw new DOMException("The operation is insecure.", "SecurityError");
+    };
+    for (const storage of [refuse, () => null, () => ({ getItem: refuse, setItem: refuse, removeItem: refuse })]) {
+      expect(takeClientId({ storage, page, randomId: () => "made-here" })).to.equal("made-here");
+    }
+    for (const name of ["pagehide", "pageshow"]) expect(page.dispatchEvent(new Event(name))).to.equal(true);
   });
 });
