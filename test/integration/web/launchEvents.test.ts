@@ -181,10 +181,15 @@ describe("a launch on the play page", function () {
     await page.getByLabel("E-mail").waitFor();
   });
 
-  it("says what to do when the page cannot be shown", async () => {
+  it("says what to do when the page cannot be shown, and shows others", async () => {
     await page.route("**/assets/PlayPage-*.js", (route) => route.fulfill({ status: 404, body: "" }));
     const id = await play();
-    await page.getByRole("heading", { name: "This page could not be shown" }).waitFor();
+    const failure = page.getByRole("heading", { name: "This page could not be shown" });
+    await failure.waitFor();
+    await page.getByRole("link", { name: "Joypod, all games" }).click();
+    await page.getByRole("heading", { name: "Games" }).waitFor();
+    await page.goBack();
+    await failure.waitFor();
     await page.unroute("**/assets/PlayPage-*.js");
     await page.getByRole("button", { name: "Reload" }).click();
     await page.locator("#launch-title").waitFor();
