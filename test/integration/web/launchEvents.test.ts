@@ -76,6 +76,17 @@ describe("a launch on the play page", function () {
     expect(asked.filter((path) => path === statusPath).length).to.be.above(2);
   });
 
+  it("begins with a share of the bandwidth that the test of the connection found", async () => {
+    const result = {
+      testedAt: new Date().toISOString(), network: "unknown", relay: { state: "absent" }, decoders: [],
+      direct: { state: "works", figures: { roundTripMs: 9, loss: 0, bandwidthKbps: 5_000 } },
+    };
+    await page.addInitScript(`localStorage.setItem("joypod.connectionTest", ${JSON.stringify(JSON.stringify(result))})`);
+    const id = await play();
+    expect((await operator.session(id)).spec.stream.quality).to.include({ preset: "Auto", startBitrateKbps: 3_000 });
+    await operator.finish(id);
+  });
+
   it("launches once when the response was lost", async () => {
     let attempts = 0;
     const keys = new Set<string | undefined>();
