@@ -43,15 +43,32 @@ export async function findPartnerGame(prisma: PrismaClient, partnerId: string, s
   return prisma.game.findFirst({ where: { partnerId, slug, deletedAt: null }, include: { currentVersion: true } });
 }
 
-/** Stores a new game of the partner. Throws Prisma's unique violation when the slug is taken, by whomever and for a while even if deleted. */
-export async function insertPartnerGame(prisma: PrismaClient, partnerId: string, game: GameMetadata & { slug: string }): Promise<Game> {
-  return prisma.$transaction(async (transaction) => {
-    // The old row stays for what refers to it, under a name that no game can have; its cache, which bore the slug, must be gone.
-    await transaction.$executeRaw`
-        UPDATE games SET slug = slug || '~' || id
-        WHERE slug = ${game.slug} AND deleted_at < now() - make_interval(days => ${deletedGameKeptDays}::int) AND cache_applied_revision = cache_revision`;
-    return transaction.game.create({ data: { ...game, partnerId } });
+/** A game that was just stored. */
+export type InsertedGame = Pick<Game, "id" | "slug">;
+
+/** Stores a new game of the partner; undefined when the slug is taken, by whomever and for a while even if deleted. */
+export async function insertPartnerGame(transaction: Queryable, partnerId: string, game: GameMetadata & { slug: string }): Promise<InsertedGame | undefined> {
+  // The old row stays for what refers to it, under a name that no game can have; its cache, which bore the slug, must be gone.
+  await transaction.query({
+    name: "free-old-slug",
+    text: `UPDATE games SET slug = slug || '~' || id
+      WHERE slug = $1 AND deleted_at < now() - make_interval(days => $2::int) AND cache_applied_revision = cache_revision`,
+    values: [game.slug, deletedGameKeptDays],
   });
+  const { rows } = await transaction.query<InsertedGame>({
+    name: "insert-game",
+    text: `INSERT INTO games (partner_id, slug, title, developer, launcher, engine_dir, description, tags, thumbnail, screenshots, content_rating,
+        languages, website, release_date, network, save_limit_mb, memory_mb, cpu_millicores, gpu_share, picture_width, picture_height)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
+      ON CONFLICT (slug) DO NOTHING RETURNING id, slug`,
+    values: [
+      partnerId, game.slug, game.title, game.developer, game.launcher, game.engineDir, game.description ?? "", game.tags ?? [], game.thumbnail ?? null,
+      game.screenshots ?? [], game.contentRating ?? null, game.languages ?? [], game.website ?? null, game.releaseDate?.toISOString().slice(0, 10) ?? null,
+      game.network ?? "none", game.saveLimitMb ?? null, game.memoryMb ?? null, game.cpuMillicores ?? null, game.gpuShare ?? null,
+      game.pictureWidth ?? null, game.pictureHeight ?? null,
+    ],
+  });
+  return rows[0];
 }
 
 /** Changes the given fields of the partner's game and returns it; null when it is not at this revision any more. */
@@ -113,9 +130,4 @@ export async function updateGameRestored(transaction: Queryable, gameId: string)
       WHERE id = $1`,
     values: [gameId],
   });
-}
-
-/** Whether an error is a violation of a unique index, which decides between two who want one name at once. */
-export function isUniqueViolation(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "P2002";
 }

@@ -4,11 +4,11 @@ import type { UploadedArchive } from "./uploadArchive.ts";
 import type { Game } from "../generated/client.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
 import { presentResources } from "./declaredResources.ts";
-import type { PartnerGame } from "./partnerGameQueries.ts";
+import type { InsertedGame, PartnerGame } from "./partnerGameQueries.ts";
 import { pictureAddress } from "./pictureAddress.ts";
 
 /** Returns a game that was just registered. */
-export function presentRegisteredGame({ id, slug }: Game): RegisterGameResponse {
+export function presentRegisteredGame({ id, slug }: InsertedGame): RegisterGameResponse {
   return { id, slug, status: "pending_upload" };
 }
 

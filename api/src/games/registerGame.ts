@@ -1,15 +1,15 @@
 import type { RegisterGameRequest } from "#contracts/http/partners.ts";
 import type { Audit } from "../audit/audit.ts";
 import { DomainError, invalidRequest } from "../errors.ts";
-import type { Game } from "../generated/client.ts";
 import { gameAuditEvent } from "./gameAuditEvent.ts";
 import { checkResources, declaredResourcesOf } from "./declaredResources.ts";
 import { checkNetwork, type NetworkConfig } from "./networkRule.ts";
 import { slugOf } from "./slugs.ts";
 import type { PartnerPrincipal } from "../partners/requirePartner.ts";
-import { insertPartnerGame, isUniqueViolation, type GameMetadata } from "./partnerGameQueries.ts";
+import { insertPartnerGame, type GameMetadata, type InsertedGame } from "./partnerGameQueries.ts";
 import type { SiteResources } from "./siteResources.ts";
 import type { Postgres } from "../stores/postgres.ts";
+import type { Queryable } from "../stores/queryable.ts";
 
 /** What a change of a game needs. */
 export interface RegisterGameDeps {
@@ -20,23 +20,24 @@ export interface RegisterGameDeps {
 
 /**
  * Registers a game, which then waits for its archive. Throws invalid_request for a network that the site does not allow or more resources than
- * it gives, and conflict when the slug is taken.
+ * it gives, and conflict when the slug is taken. `alsoWithin` runs in the same transaction.
  */
 export async function registerGame(
   { postgres, audit, config }: RegisterGameDeps, partner: PartnerPrincipal, { slug: wanted, ...request }: RegisterGameRequest,
-): Promise<Game> {
+  alsoWithin?: (game: InsertedGame, transaction: Queryable) => Promise<void>,
+): Promise<InsertedGame> {
   checkNetwork(config, request);
   checkResources(config, request);
   const slug = wanted ?? slugOf(request.title);
   if (slug === undefined) throw invalidRequest("No slug can be made from this title: give one.", [{ path: "slug", message: "is required for this title" }]);
-  try {
-    const game = await insertPartnerGame(postgres.prisma, partner.id, { slug, ...metadataOf(request) });
-    await audit.record(gameAuditEvent("game.registered", partner, game.id));
-    return game;
-  } catch (error) {
-    if (!isUniqueViolation(error)) throw error;
-    throw new DomainError("conflict", { message: `The slug ${slug} is taken: choose another one.`, cause: error });
-  }
+  const game = await postgres.transaction(async (transaction) => {
+    const inserted = await insertPartnerGame(transaction, partner.id, { slug, ...metadataOf(request) });
+    if (inserted === undefined) throw new DomainError("conflict", { message: `The slug ${slug} is taken: choose another one.` });
+    await alsoWithin?.(inserted, transaction);
+    return inserted;
+  });
+  await audit.record(gameAuditEvent("game.registered", partner, game.id));
+  return game;
 }
 
 function metadataOf({ title, developer, launcher, engineDir, releaseDate, resources, ...optional }: Omit<RegisterGameRequest, "slug">): GameMetadata {

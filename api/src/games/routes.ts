@@ -16,6 +16,7 @@ import type { AppContext } from "../http/appContext.ts";
 import { partnerRouteFor } from "../partners/partnerRoute.ts";
 import type { PartnerDeps, PartnerPrincipal } from "../partners/requirePartner.ts";
 import { applyRateLimits } from "../http/applyRateLimits.ts";
+import { remembering } from "../http/idempotency.ts";
 import { respondCacheable, respondTagged } from "../http/response.ts";
 import { cacheable, empty, json } from "../http/responses.ts";
 import type { Route } from "../http/route.ts";
@@ -46,9 +47,13 @@ const register = route({
   method: "POST", path: gamesPath, name: "registerGame", summary: "Register a game", limits, body: RegisterGameRequest, isIdempotent: true,
   responses: { 201: json(RegisterGameResponse, undefined, { optionalHeaders: ["Location"] }) }, errors: ["conflict"],
   handle: async ({ ctx, deps, partner, body }) => {
-    const game = await registerGame(deps, partner, body);
+    const remember = remembering(ctx, 201);
+    const locationOf = ({ slug }: { slug: string }): string => `${deps.config.baseUrl}${gamesPath}/${slug}`;
+    const game = await registerGame(
+      deps, partner, body, remember && ((inserted, transaction) => remember(presentRegisteredGame(inserted), transaction, locationOf(inserted))),
+    );
     ctx.status = 201;
-    ctx.set("Location", `${deps.config.baseUrl}${gamesPath}/${game.slug}`);
+    ctx.set("Location", locationOf(game));
     ctx.body = presentRegisteredGame(game);
   },
 });

@@ -70,15 +70,19 @@ export async function onceForKey(ctx: AppContext<HttpDeps>, input: unknown, work
   }
 }
 
+/** Keeps a response as part of a transaction. */
+type Remember = (body: unknown, transaction: Queryable, location?: string) => Promise<void>;
+
 /**
  * Returns the function that keeps the response which the handler is about to give, in the transaction that makes it true: when the process dies right
  * after, the work is done and its response is known. Undefined for a request without a key.
  */
-export function remembering(ctx: AppContext, status: number): ((body: unknown, transaction: Queryable) => Promise<void>) | undefined {
+export function remembering(ctx: AppContext, status: number): Remember | undefined {
   const turn = turns.get(ctx);
   if (turn === undefined) return undefined;
-  return async (body, transaction) => {
-    const isOurs = await updateIdempotencyResponse(transaction, turn.attempt, { status, text: JSON.stringify(body) } satisfies StoredResponse);
+  return async (body, transaction, location) => {
+    const response: StoredResponse = { status, text: JSON.stringify(body), ...(location !== undefined && { location }) };
+    const isOurs = await updateIdempotencyResponse(transaction, turn.attempt, response);
     // It took so long that another request has the turn by now: only one of them may do the work.
     if (!isOurs) throw stillRunning();
     turn.isRemembered = true;
