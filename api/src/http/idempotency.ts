@@ -45,7 +45,7 @@ const runningRetrySeconds = 1;
 
 /**
  * Does `work` once for each `Idempotency-Key` of the principal: a request that comes again within a day gets the first response. Without the header
- * the work is simply done. The result of a failure on our side is not kept, so that a retry does the work.
+ * the work is simply done. The result of a failure on our side, or of one that says when to ask again, is not kept, so that a retry does the work.
  */
 export async function onceForKey(ctx: AppContext<HttpDeps>, input: unknown, work: () => Promise<void> | void): Promise<void> {
   const header = ctx.req.headers["idempotency-key"];
@@ -97,7 +97,7 @@ async function doOnce(ctx: AppContext<HttpDeps>, attempt: IdempotentAttempt, wor
     await work();
   } catch (error) {
     const known = error instanceof DomainError ? toHttpError(error) : undefined;
-    await settle(ctx, () => (known !== undefined && known.status < 500
+    await settle(ctx, () => (known !== undefined && isLasting(known)
       ? updateIdempotencyResponse(pool, attempt, storedError(known))
       // Any other error leaves open whether the work was committed, and the response with it.
       : deleteIdempotencyKey(pool, attempt, known !== undefined)));
@@ -107,6 +107,11 @@ async function doOnce(ctx: AppContext<HttpDeps>, attempt: IdempotentAttempt, wor
   const location = ctx.response.get("Location");
   const response: StoredResponse = { status: ctx.status, text: JSON.stringify(ctx.body), ...(location !== "" && { location }) };
   await settle(ctx, () => updateIdempotencyResponse(pool, attempt, response));
+}
+
+/** Whether the same request would be refused for as long as its key is kept. What failed on our side, or says when to ask again, may succeed the next time. */
+function isLasting({ status, retryAfterSeconds }: HttpError): boolean {
+  return status < 500 && retryAfterSeconds === undefined;
 }
 
 /** The work is done and its response stands, whether or not it can be kept: then the key is free again after its lease. */

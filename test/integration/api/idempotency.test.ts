@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
 import { sweepIdempotencyKeys } from "#api/background/sweeper.ts";
-import { aGame, aPartner, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
+import { aGame, aGameSessionRow, aPartner, aSaveSlot, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
 import type { TestApi } from "../../support/http/api.ts";
 import { expectErrorResponse, type ApiClient, type ApiResponse } from "../../support/http/apiClient.ts";
 import { eventually } from "../../support/clocks/eventually.ts";
@@ -163,6 +163,18 @@ describe("Idempotency-Key", function () {
       expectErrorResponse(await launch("other"), 409, "session_active");
       expect(await api.deps.postgres.prisma.gameSession.count({ where: { userId: user.id } })).to.equal(1);
     });
+  });
+
+  it("does not keep an error response that says when to ask again", async () => {
+    const slot = await aSaveSlot(api.deps, { user, game });
+    const { id } = await aGameSessionRow(api.deps, { user, game }, { slotId: slot.id, status: "stopped", endedAt: new Date(), slotReleasedAt: null });
+    const refused = await launch("wait", game.slug, { saveSlotId: slot.id });
+    expectErrorResponse(refused, 409, "conflict");
+    expect(refused.headers.get("retry-after")).to.equal("10");
+    await api.deps.postgres.prisma.gameSession.update({ where: { id }, data: { slotReleasedAt: new Date() } });
+    const again = await launch("wait", game.slug, { saveSlotId: slot.id });
+    expect(again.headers.get("idempotency-replayed")).to.equal(null);
+    expect(again.status, again.text).to.not.equal(409);
   });
 
   describe("on POST /api/partners/games", () => {

@@ -43,12 +43,16 @@ export async function requestOnce<Schema extends z.ZodType>(
     } catch (error) {
       const isLost = isApiError(error, "unreachable");
       if (isLost) lost++;
-      // A retry gets `conflict` while the API still works on the first request.
-      const isUndecided = isLost ? lost <= maxRetries : lost > 0 && isApiError(error, "conflict") && performance.now() < givesUpAt;
+      // A retry gets a `conflict` that says when to ask again while the API still works on the first request; any other one is the answer.
+      const isUndecided = isLost ? lost <= maxRetries : lost > 0 && isTransientConflict(error) && performance.now() < givesUpAt;
       if (!isUndecided) throw error;
       await new Promise((resolve) => setTimeout(resolve, retryPauseMs * (0.75 + Math.random() / 2)));
     }
   }
+}
+
+function isTransientConflict(error: unknown): boolean {
+  return isApiError(error, "conflict") && error.retryAfterSeconds !== undefined;
 }
 
 async function send(path: string, { method, json, form, idempotencyKey, timeoutMs = requestTimeoutMs, signal }: RequestOptions): Promise<Response> {
