@@ -20,8 +20,8 @@ export function createApp(deps: Deps, pages: WebPages | undefined): Koa<AppState
   app.on("error", (error: Error) => deps.logger[hasClientLeft(error) ? "debug" : "warn"]({ err: error }, "A response broke off."));
   app.use(observeRequests);
   app.use(setSecurityHeaders);
-  app.use(cors);
   app.use(handleErrors<Deps>({ translate: translateUserGone, onErrorResponse: auditErrorResponse }));
+  app.use(cors);
   // Responses about sign-in mix secrets with what the caller sent, and their compressed length would tell; those to writes are short.
   const compressed = compress({ threshold: 1024, br: false, zstd: false });
   app.use((ctx, next): Promise<void> => (ctx.method !== "GET" || ctx.path.startsWith("/api/auth/") ? next() : compressed(ctx, next)));

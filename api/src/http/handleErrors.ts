@@ -2,6 +2,7 @@ import type { ErrorBody, ErrorCode } from "#contracts/http/errors.ts";
 import type { Next } from "koa";
 import type { AppContext, HttpDeps } from "./appContext.ts";
 import { HttpError, toHttpError } from "./httpError.ts";
+import { requestedPath } from "./requestedPath.ts";
 
 /** What the application knows of errors and HTTP does not. */
 export interface ErrorHandling<D> {
@@ -11,10 +12,14 @@ export interface ErrorHandling<D> {
   onErrorResponse: (ctx: AppContext<D>, error: HttpError) => void;
 }
 
-/** The one place where an error becomes a response. An unforeseen one is logged, and told only as a request id. */
+/**
+ * The one place where an error becomes a response. An unforeseen one is logged, and told only as a request id. What comes after this can rely on
+ * the request's path.
+ */
 export function handleErrors<D extends HttpDeps>({ translate, onErrorResponse }: ErrorHandling<D>): (ctx: AppContext<D>, next: Next) => Promise<void> {
   return async (ctx, next) => {
     try {
+      if (requestedPath(ctx) === undefined) throw new HttpError("invalid_request", { headers: { Connection: "close" } });
       await next();
       if (ctx.status === 404 && ctx.body === undefined) throw new HttpError("not_found", { message: "There is nothing at this address." });
     } catch (thrown) {
@@ -29,7 +34,7 @@ export function handleErrors<D extends HttpDeps>({ translate, onErrorResponse }:
 }
 
 function bodyOf(ctx: AppContext, { code, message, hasMessage, details, extra }: HttpError): ErrorBody {
-  const isPartner = ctx.path.startsWith("/api/partners");
+  const isPartner = requestedPath(ctx)?.startsWith("/api/partners") === true;
   // The specification gives the whole body; forms alone add where the browser would have been sent.
   if (code === "unauthorized" && !isPartner) return { error: code, ...extra };
   const needsMessage = hasMessage || isPartner || code === "internal_error";

@@ -83,7 +83,7 @@ export class RawClient {
 
   /** A response to what is no request, or to one too many, can only be the server's own error response. */
   #checkResponses(): void {
-    const requests = [...this.#written.matchAll(/^([A-Z]+) (\/\S*) HTTP\/1\.1\r$/gm)];
+    const requests = [...this.#written.matchAll(/^([A-Z]+) (?:http:\/\/[^/\s]+)?(\/\S*) HTTP\/1\.1\r$/gm)];
     const responses = responsesIn(this.#received, requests.map(([, method = ""]) => method));
     responses.forEach(({ isWhole, ...response }, index) => {
       const [, method = "", path = ""] = requests[index] ?? [];

@@ -104,6 +104,22 @@ describe("response headers", function () {
     });
   }
 
+  for (const target of ["http://[::1", "http://", "http://%", "//a@[::1/#x"]) {
+    it(`are the same for a request whose target is no address: ${target}`, async () => {
+      const received = await exchange(api.url, `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+      const [response] = responsesIn(received, ["GET"]);
+      expect(response, received).to.include({ status: 400, isWhole: true });
+      const { headers, text: body } = response!;
+      expectSafe({ headers, status: 400, setCookies: headers.getSetCookie() }, target);
+      expect(JSON.parse(body)).to.include({ error: "invalid_request", requestId: headers.get("x-request-id") });
+    });
+  }
+
+  it("are those of the path for a request with a whole address", async () => {
+    const received = await exchange(api.url, "GET http://x/api/games HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    expect(responsesIn(received, ["GET"])[0]).to.include({ status: 401 });
+  });
+
   it("are read in larger amounts only from the first few connections, and only for a credential", async () => {
     const held = await Promise.all(Array.from({ length: 3 }, () => RawClient.connect(api.url)));
     const head = `GET /api/games HTTP/1.1\r\nHost: x\r\nConnection: close\r\nCookie: auth.session-token=${"b".repeat(100 * 1024)}\r\n\r\n`;
