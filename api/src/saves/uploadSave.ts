@@ -42,7 +42,7 @@ export function packedBytesMaxOf(game: Pick<SavesGame, "saveLimitMb">): number {
 
 /**
  * Makes an uploaded archive the save of a slot, and returns the slot; or leaves nothing of it. `body` is asked of the client when the slot
- * can take it. Throws not_found, slot_in_use, no_empty_slot, conflict for a game that is gone, payload_too_large, invalid_archive,
+ * can take it. Throws not_found, slot_in_use, no_empty_slot, conflict for a game that is gone or another upload of the player's, payload_too_large, invalid_archive,
  * checksum_mismatch, invalid_request for a body that is cut off, request_timeout and unavailable.
  */
 export async function uploadSave(deps: UploadSaveDeps, { slotId, ...slotsOf }: UploadTarget, bodyFor: (game: SavesGame) => ArchiveBody): Promise<SlotHistory> {
@@ -52,7 +52,7 @@ export async function uploadSave(deps: UploadSaveDeps, { slotId, ...slotsOf }: U
   else requireFree(slot);
   const body = bodyFor(game);
   try {
-    return await deps.saveUploads.run(() => {
+    return await deps.saveUploads.run(slotsOf.userId, () => {
       const store = storeOf(deps, body, { packedBytesMax: packedBytesMaxOf(game), unpackedBytesMax: saveBytesMaxOf(game) });
       return slot === undefined ? importIntoNewSlot(deps, slotsOf, null, store) : importIntoSlot(deps, slotsOf, slot, store);
     });

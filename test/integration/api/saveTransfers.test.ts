@@ -167,6 +167,21 @@ describe("transfers of saves", function () {
     expect(await fixture.objects()).to.deep.equal(objects);
   });
 
+  it("are received one upload of a player at a time, so that the others find room", async () => {
+    const archive = aTarGz([{ name: "noise", body: randomBytes(12 * mebibyte) }]);
+    const first = await begun(archive);
+    const second = await upload(aSave("two"), fixture.path);
+    expectErrorResponse(second, 409, "conflict");
+    expect(second.headers.get("retry-after")).to.equal("10");
+    const { user } = fixture;
+    await fixture.launches.newPlayer();
+    expect((await upload(aSave("other"), fixture.path)).status).to.equal(201);
+    first.request.end(archive.subarray(-1000));
+    expect(await first.response).to.equal(200);
+    const again = await fixture.api.as(user).post(fixture.path, aSave("two"), gzip);
+    expect(again.status, again.text).to.equal(201);
+  });
+
   it("check an announced digest, the type of the body, and that a slot is free, before they take anything", async () => {
     const archive = aSave("x");
     expectErrorResponse(await upload(archive, undefined, { "content-digest": `sha-256=:${Buffer.alloc(32).toString("base64")}:` }), 400, "checksum_mismatch");
