@@ -13,6 +13,7 @@ import type { Config } from "./config.ts";
 import { TestResponders } from "./connectionTests/testResponders.ts";
 import type { Deps } from "./deps.ts";
 import type { Logger } from "#runtime/logger.ts";
+import { GameCacheTurns } from "./games/gameCacheTurns.ts";
 import { GameSessionEvents } from "./gameSessions/events/gameSessionEvents.ts";
 import { createReadiness } from "./http/health.ts";
 import { MaintenanceWatch } from "./maintenance/maintenanceWatch.ts";
@@ -60,6 +61,7 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
     config, logger, clock, metrics, postgres, databaseOutages, redis, rateLimits, passwords, gameSessionEvents,
     ...cluster,
     maintenance: new MaintenanceWatch({ transport: cluster.kube, releaseNamespace: config.cluster.releaseNamespace, logger }),
+    gameCacheTurns: new GameCacheTurns(),
     launchTurns: new LaunchTurns(clock),
     launchStore: new LaunchStore({ config, clock, postgres, cluster: cluster.cluster, streamTickets }),
     streamers: new StreamerClient(),

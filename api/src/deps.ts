@@ -7,6 +7,7 @@ import type { ClusterView } from "./cluster/clusterView.ts";
 import type { Config } from "./config.ts";
 import type { DatabaseOutages } from "./stores/databaseOutages.ts";
 import type { CsrfTokens } from "./auth/csrfTokens.ts";
+import type { GameCacheTurns } from "./games/gameCacheTurns.ts";
 import type { GameCacheWriter } from "./cluster/gameCacheWriter.ts";
 import type { GameSessionEvents } from "./gameSessions/events/gameSessionEvents.ts";
 import type { GameSessionWriter } from "./cluster/gameSessionWriter.ts";
@@ -65,6 +66,7 @@ export interface Deps {
   cluster: ClusterView;
   gameSessionWriter: GameSessionWriter;
   gameCacheWriter: GameCacheWriter;
+  gameCacheTurns: GameCacheTurns;
   gameSessionEvents: GameSessionEvents;
   maintenance: MaintenanceWatch;
   /** Lets a player's launches wait for each other without a connection to the database. */

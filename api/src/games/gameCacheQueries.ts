@@ -27,10 +27,32 @@ const versionJson = `json_build_object('objectKey', v.object_key, 'sha256', v.sh
 /** As many as a GameCache may name. */
 const playedVersionsMax = 8;
 
-/** Locks a game with an outdated GameCache (that one, or any that nobody else has locked) and returns what the GameCache must become. */
-export async function lockOutdatedGame(transaction: Queryable, gameId: string | undefined, skip: readonly string[]): Promise<OutdatedGame | undefined> {
-  const { rows } = await transaction.query<OutdatedGame>({
+/** The first number of these advisory locks, any constant that all copies of this program agree on; the second is the game's. */
+const lockClass = 726_401;
+/** Looked at for one whose GameCache nobody else is updating. */
+const candidatesMax = 100;
+
+/**
+ * Takes the right to update an outdated GameCache (that game's, or any that nobody else has) until the transaction ends, and returns the game's id. What the GameCache must
+ * become is to be read after that, by a statement of its own: this one sees the games as they were before it had the lock.
+ */
+export async function lockOutdatedGame(transaction: Queryable, gameId: string | undefined, skip: readonly string[]): Promise<string | undefined> {
+  const { rows } = await transaction.query<{ id: string }>({
     name: "claim-game-behind",
+    text: `
+      WITH outdated AS MATERIALIZED (
+        SELECT id FROM games WHERE cache_applied_revision <> cache_revision AND ($1::text IS NULL OR id = $1) AND NOT id = ANY($2)
+        ORDER BY id LIMIT ${candidatesMax})
+      SELECT id FROM outdated WHERE pg_try_advisory_xact_lock(${lockClass}, hashtext(id)) LIMIT 1`,
+    values: [gameId ?? null, skip],
+  });
+  return rows[0]?.id;
+}
+
+/** Returns what the GameCache of the game must become; undefined when it has the game's last change by now. */
+export async function findOutdatedGame(db: Queryable, gameId: string): Promise<OutdatedGame | undefined> {
+  const { rows } = await db.query<OutdatedGame>({
+    name: "read-game-behind",
     text: `
       SELECT g.id, g.slug, g.deleted_at IS NOT NULL AS "isDeleted", g.cache_revision AS "revision",
         (SELECT ${versionJson} FROM game_versions v WHERE v.id = g.current_version_id) AS "current",
@@ -40,10 +62,8 @@ export async function lockOutdatedGame(transaction: Queryable, gameId: string | 
           ORDER BY v.created_at DESC LIMIT ${playedVersionsMax}) AS played) AS "played",
         (SELECT count(*)::int FROM game_sessions s
           WHERE s.game_id = g.id AND s.status IN ('starting', 'running', 'stopping')) AS "activeSessions"
-      FROM games g
-      WHERE g.cache_applied_revision <> g.cache_revision AND ($1::text IS NULL OR g.id = $1) AND NOT g.id = ANY($2)
-      ORDER BY g.id LIMIT 1 FOR UPDATE OF g SKIP LOCKED`,
-    values: [gameId ?? null, skip],
+      FROM games g WHERE g.id = $1 AND g.cache_applied_revision <> g.cache_revision`,
+    values: [gameId],
   });
   return rows[0];
 }

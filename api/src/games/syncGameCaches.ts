@@ -1,7 +1,8 @@
 import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { GameCacheWriter } from "../cluster/gameCacheWriter.ts";
-import { lockOutdatedGame, updateCacheApplied, type OutdatedGame, type StoredVersion } from "./gameCacheQueries.ts";
+import { findOutdatedGame, lockOutdatedGame, updateCacheApplied, type OutdatedGame, type StoredVersion } from "./gameCacheQueries.ts";
+import type { GameCacheTurns } from "./gameCacheTurns.ts";
 import type { ObjectStore } from "../stores/objectStore.ts";
 import type { Postgres } from "../stores/postgres.ts";
 
@@ -10,6 +11,7 @@ export interface SyncGameCachesDeps {
   logger: Logger;
   postgres: Postgres;
   gameCacheWriter: GameCacheWriter;
+  gameCacheTurns: GameCacheTurns;
   objectStore: ObjectStore;
 }
 
@@ -25,19 +27,23 @@ export async function syncGameCaches(deps: SyncGameCachesDeps): Promise<void> {
   }
 }
 
-/** Updates the GameCache of one game, right after the game's change. */
+/** Updates the GameCache of one game, right after the game's change. Another change that is on its way to the cluster leaves this one to the next pass. */
 export async function syncGameCache(deps: SyncGameCachesDeps, gameId: string): Promise<void> {
   await syncOne(deps, gameId, []);
 }
 
-/** The lock on the game keeps an older change from overtaking a newer one on its way to the cluster. */
-async function syncOne(deps: SyncGameCachesDeps, gameId: string | undefined, skip: readonly string[]): Promise<string | undefined> {
-  return deps.postgres.transaction(async (transaction) => {
-    const game = await lockOutdatedGame(transaction, gameId, skip);
-    if (game === undefined) return undefined;
-    if (await sync(deps, game)) await updateCacheApplied(transaction, game.id, game.revision);
-    return game.id;
-  });
+/**
+ * The lock keeps an older change from overtaking a newer one on its way to the cluster. It is none on the game's row: whoever changes the game
+ * does not wait for the cluster.
+ */
+async function syncOne(deps: SyncGameCachesDeps, wantedId: string | undefined, skip: readonly string[]): Promise<string | undefined> {
+  return deps.gameCacheTurns.run(() => deps.postgres.transaction(async (transaction) => {
+    const gameId = await lockOutdatedGame(transaction, wantedId, skip);
+    if (gameId === undefined) return undefined;
+    const game = await findOutdatedGame(transaction, gameId);
+    if (game !== undefined && await sync(deps, game)) await updateCacheApplied(transaction, game.id, game.revision);
+    return gameId;
+  }));
 }
 
 /** Returns false when it has to wait: sessions of a deleted game go on, and their nodes need the GameCache until they end. */

@@ -1,10 +1,12 @@
 import { expect } from "chai";
-import { aGame, aGameSessionRow, aUser, type TestUser } from "../../factories/catalog.ts";
+import { syncGameCaches } from "#api/games/syncGameCaches.ts";
+import { aGame, aGameSessionRow, aPartner, aUser, type TestUser } from "../../factories/catalog.ts";
 import { FaultyApi } from "../../support/cluster/faultyApi.ts";
 import { sharedKubeApiServer } from "../../support/cluster/kubeApiServer.ts";
 import { LaunchFixture } from "../../support/fixtures/launchFixture.ts";
 import { TestApi } from "../../support/http/api.ts";
-import { expectErrorResponse, type ApiClient } from "../../support/http/apiClient.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
+import { expectErrorResponse, type ApiClient, type ApiResponse } from "../../support/http/apiClient.ts";
 
 const id = "gs-0000000000000000000a";
 
@@ -85,4 +87,55 @@ describe("a launch whose object is created, though the response of the Kubernete
     expect(await fixture.rowOf(id)).to.include({ status: "starting", failureReason: null });
     return id;
   }
+});
+
+describe("while the Kubernetes API server is slow to take the change of a GameCache,", function () {
+  this.timeout(60_000);
+  let api: TestApi;
+  let cluster: FaultyApi;
+
+  before(async () => {
+    cluster = await FaultyApi.start(await sharedKubeApiServer());
+    api = await TestApi.start({ kube: true, isLed: true, env: { KUBECONFIG: cluster.kubeconfig() }, hasFaults: true });
+  });
+  after(async () => {
+    await api.stop();
+    await cluster.stop();
+  });
+
+  async function aDeletedGame(): Promise<{ path: string; client: ApiClient; id: string; deleted: Promise<ApiResponse>; isDeleted: () => boolean; release: () => void }> {
+    const partner = await aPartner(api.deps);
+    const { id, slug } = await aGame(api.deps, { partnerId: partner.id });
+    const [client, path] = [api.asPartner(partner), `/api/partners/games/${slug}`];
+    const held = cluster.holdOnce(({ method, path: address }) => method === "DELETE" && address.endsWith(`/gamecaches/${slug}`));
+    let isDeleted = false;
+    const deleted = client.delete(path).finally(() => isDeleted = true);
+    await held.arrived;
+    return { path, client, id, deleted, isDeleted: () => isDeleted, release: held.release };
+  }
+
+  it("the game can be changed meanwhile, and its cache follows the last change", async () => {
+    const game = await aDeletedGame();
+    const restored = await game.client.post(`${game.path}/restore`);
+    expect(game.isDeleted(), "the cache's change was given up").to.equal(false);
+    expect(restored.status, restored.text).to.equal(200);
+    game.release();
+    expect((await game.deleted).status).to.equal(204);
+    await syncGameCaches(api.deps);
+    const { cacheRevision, cacheAppliedRevision } = await api.deps.postgres.prisma.game.findUniqueOrThrow({ where: { id: game.id } });
+    expect(cacheAppliedRevision).to.equal(cacheRevision);
+  });
+
+  it("no more than two changes hold a connection to the database", async () => {
+    const games = await Promise.all([aDeletedGame(), aDeletedGame()]);
+    const partner = await aPartner(api.deps);
+    const third = await aGame(api.deps, { partnerId: partner.id });
+    const deleted = api.asPartner(partner).delete(`/api/partners/games/${third.slug}`);
+    await eventually(async () => (await api.deps.postgres.prisma.game.findUniqueOrThrow({ where: { id: third.id } })).deletedAt !== null, { what: "the deletion" });
+    const { rows } = await api.deps.postgres.pool.query<{ open: number }>("SELECT count(*)::int AS open FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'");
+    expect(rows[0]?.open).to.be.at.most(2);
+    expect(cluster.requests.some(({ path }) => path.endsWith(`/gamecaches/${third.slug}`))).to.equal(false);
+    for (const { release } of games) release();
+    expect((await deleted).status).to.equal(204);
+  });
 });
