@@ -72,21 +72,40 @@ export class GameSessionWriter {
     }
   }
 
-  /** Asks for the present state of play to be saved; resolves with false when there is no such object. A later request that is already there stays. */
+  /**
+   * Asks for the present state of play to be saved; resolves with false when there is no such object. Where a clock that was ahead has asked for a later
+   * time already, this request is for a moment after that.
+   */
   async requestSave(id: string, at: Date): Promise<boolean> {
     try {
-      await this.#client.mergePatch(this.#ref(id), { spec: { saveRequestedAt: at.toISOString() } }, options);
-      return true;
+      return await this.#moveSaveRequest(id, at);
     } catch (error) {
-      if (isNotFound(error)) return false;
-      if (isInvalid(error)) return true;
-      throw error;
+      if (!isInvalid(error)) throw error;
+      const current = await this.find(id);
+      if (current === undefined) return false;
+      const last = current.spec.saveRequestedAt;
+      if (last === undefined) throw error;
+      return await this.#moveSaveRequest(id, new Date(Math.max(at.getTime(), Date.parse(last) + 1))).catch((again: unknown) => {
+        // Somebody else has asked meanwhile: that save is as good.
+        if (isInvalid(again)) return true;
+        throw again;
+      });
     }
   }
 
   /** Removes the recorder's finalizer from an object whose result is in the database. */
   async release(gameSession: Stored<GameSession>): Promise<void> {
     await removeFinalizer(this.#client, gameSession, finalizers.recorder, { deadlineMs });
+  }
+
+  async #moveSaveRequest(id: string, at: Date): Promise<boolean> {
+    try {
+      await this.#client.mergePatch(this.#ref(id), { spec: { saveRequestedAt: at.toISOString() } }, options);
+      return true;
+    } catch (error) {
+      if (isNotFound(error)) return false;
+      throw error;
+    }
   }
 
   /** Returns whether the API server has the object; false also when it does not say so soon. */

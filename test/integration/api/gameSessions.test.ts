@@ -98,6 +98,14 @@ describe("game sessions", function () {
       expect(await prisma.saveVersion.count({ where: { slotId: row.slotId!, kind: "requested" } })).to.equal(1);
     });
 
+    it("asks for a save, too, when the last request was made by a clock that was ahead", async () => {
+      const id = await fixture.running();
+      const ahead = new Date(Date.now() + 600_000);
+      expect(await api.deps.gameSessionWriter.requestSave(id, ahead)).to.equal(true);
+      expect((await player.post("/api/game/save", { sessionId: id })).status).to.equal(202);
+      expect(Date.parse((await operator.session(id)).spec.saveRequestedAt!)).to.be.above(ahead.getTime());
+    });
+
     it("refuses a session that does not run, and one of somebody else", async () => {
       const id = await fixture.launched();
       expectErrorResponse(await player.post("/api/game/save", { sessionId: id }), 409, "not_running");
