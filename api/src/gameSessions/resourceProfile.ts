@@ -41,9 +41,9 @@ export function resourcesFor({ declared, profile }: GameNeeds, { normal, most }:
 }
 
 /** Returns the picture of the game's stream: what the partner declares, made to fit what the site gives; undefined for the site's default. */
-export function pictureFor({ pictureWidth: width, pictureHeight: height }: DeclaredResources, { most }: SiteResources): { width: number; height: number } | undefined {
+export function pictureFor({ pictureWidth: width, pictureHeight: height }: DeclaredResources, { picture }: Pick<SiteResources, "picture">): { width: number; height: number } | undefined {
   if (width === null || height === null) return undefined;
-  const scale = Math.min(1, most.width / width, most.height / height);
+  const scale = Math.min(1, picture.width / width, picture.height / height);
   return { width: Math.max(declarable.width.min, evenOf(width * scale)), height: Math.max(declarable.height.min, evenOf(height * scale)) };
 }
 

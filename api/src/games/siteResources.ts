@@ -25,14 +25,25 @@ type Variables = z.infer<z.ZodObject<typeof siteResourceVariables>>;
 export interface SiteResources {
   normal: { memoryMb: number; cpuMillicores: number };
   most: { memoryMb: number; cpuMillicores: number; gpuShare: number; width: number; height: number };
+  /** The largest that a declared picture is sent in: what may be declared, or the stream's own maximum where an admin has set a smaller one. */
+  picture: { width: number; height: number };
+}
+
+/** The stream's maximum; 0 where an admin has set none. */
+interface StreamMaximum {
+  STREAM_MAX_WIDTH: number;
+  STREAM_MAX_HEIGHT: number;
 }
 
 /** Returns the same as one value. */
-export function siteResourcesOf(env: Variables): SiteResources {
+export function siteResourcesOf(env: Variables & StreamMaximum): SiteResources {
   return {
     normal: { memoryMb: env.GAME_MEMORY_MB, cpuMillicores: env.GAME_CPUS },
     most: {
       memoryMb: env.GAME_MEMORY_MB_MAX, cpuMillicores: env.GAME_CPUS_MAX, gpuShare: env.GAME_GPU_SHARE_MAX, width: env.GAME_WIDTH_MAX, height: env.GAME_HEIGHT_MAX,
+    },
+    picture: {
+      width: Math.min(env.GAME_WIDTH_MAX, env.STREAM_MAX_WIDTH || Infinity), height: Math.min(env.GAME_HEIGHT_MAX, env.STREAM_MAX_HEIGHT || Infinity),
     },
   };
 }

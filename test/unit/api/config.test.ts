@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pictureFor } from "#api/gameSessions/resourceProfile.ts";
 import { configWarnings, readCliConfig, readConfig } from "#api/config.ts";
 import { CertificateAuthority } from "../../support/http/certificates.ts";
 
@@ -23,9 +24,20 @@ describe("readConfig", () => {
   it("reads what games get, processors in thousandths", () => {
     expect(readConfig(environment).siteResources).to.deep.equal({
       normal: { memoryMb: 1024, cpuMillicores: 500 }, most: { memoryMb: 16_384, cpuMillicores: 4000, gpuShare: 1, width: 1920, height: 1080 },
+      picture: { width: 1920, height: 1080 },
     });
     const { normal, most } = readConfig({ ...environment, GAME_MEMORY_MB: "2048", GAME_CPUS: "1.5", GAME_CPUS_MAX: "8" }).siteResources;
     expect([normal, most.cpuMillicores]).to.deep.equal([{ memoryMb: 2048, cpuMillicores: 1500 }, 8000]);
+  });
+
+  it("sends no game, whatever it declares, in more than the maximum that the site sets for streams", () => {
+    const sentIn = (variables: Record<string, string>) => pictureFor(
+      { memoryMb: null, cpuMillicores: null, gpuShare: null, pictureWidth: 1920, pictureHeight: 1080 }, readConfig({ ...environment, ...variables }).siteResources,
+    );
+    expect(sentIn({ STREAM_MAX_WIDTH: "1280", STREAM_MAX_HEIGHT: "720" })).to.deep.equal({ width: 1280, height: 720 });
+    expect(sentIn({ STREAM_MAX_HEIGHT: "540" })).to.deep.equal({ width: 960, height: 540 });
+    expect(sentIn({ STREAM_MAX_WIDTH: "2560", STREAM_MAX_HEIGHT: "1440" })).to.deep.equal({ width: 1920, height: 1080 });
+    expect(sentIn({})).to.deep.equal({ width: 1920, height: 1080 });
   });
 
   it("keeps the order of the signing keys, the newest first", () => {

@@ -7,6 +7,7 @@ const nothingDeclared = { memoryMb: null, cpuMillicores: null, gpuShare: null, p
 const nothingUsed = { cpuMillicores: null, peakMemoryMb: null, highestMemoryMb: null, memoryFloorMb: null };
 const site = {
   normal: { memoryMb: 1024, cpuMillicores: 500 }, most: { memoryMb: 8192, cpuMillicores: 4000, gpuShare: 2, width: 1920, height: 1080 },
+  picture: { width: 1920, height: 1080 },
 };
 
 function resourcesOf({ declared = {}, profile = {} }: { declared?: Partial<GameNeeds["declared"]>; profile?: Partial<GameNeeds["profile"]> }, render: "Gpu" | "Software" = "Software") {
