@@ -10,9 +10,10 @@ export function ipPrefixOf(address: string): string {
   return plain.includes(":") ? prefixOfV6(plain, 3) : `${plain.split(".").slice(0, 3).join(".")}.0/24`;
 }
 
-/** Returns the address without its zone; an IPv4 address that is written as IPv6 becomes plain IPv4. */
+/** Returns the address without its zone, and without the port that some proxies write; an IPv4 address that is written as IPv6 becomes plain IPv4. */
 function plainAddress(address: string): string {
-  return address.replace(/^::ffff:(?=\d+\.)/i, "").replace(/%.*$/, "");
+  const host = /^\[([^\]]*)\](?::\d+)?$/.exec(address)?.[1] ?? address.replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, "$1");
+  return host.replace(/^::ffff:(?=\d+\.)/i, "").replace(/%.*$/, "");
 }
 
 /** Returns the first groups of 16 bits; each address is written in one way only. */
