@@ -32,6 +32,18 @@ describe("readPictureFormat", () => {
     for (const text of others) expect(readPictureFormat(Buffer.from(text.padEnd(200), "latin1")), text).to.be.undefined;
   });
 
+  it("takes nothing for a picture whose boxes lie in each other without end", () => {
+    const depth = 600_000;
+    const bytes = Buffer.alloc(16 + 8 * depth);
+    bytes.writeUInt32BE(16, 0);
+    bytes.write("ftypavif", 4, "latin1");
+    for (let level = 0; level < depth; level++) {
+      bytes.writeUInt32BE(8 * (depth - level), 16 + 8 * level);
+      bytes.write("iprp", 20 + 8 * level, "latin1");
+    }
+    expect(readPictureFormat(bytes)).to.be.undefined;
+  });
+
   it("ends, with a size above zero or none, whatever the bytes are", () => {
     const beginnings = Object.values(pictures).map(({ bytes }) => bytes);
     fc.assert(fc.property(fc.constantFrom(...beginnings), fc.nat(60), fc.uint8Array({ maxLength: 80 }), (bytes, kept, rest) => {
