@@ -1,6 +1,6 @@
 import { errors, type ErrorCode } from "#contracts/http/errors.ts";
 import { DomainError, wholeSeconds, type DomainErrorOptions } from "../errors.ts";
-import { isDatabaseUnavailable } from "../stores/databaseUnavailable.ts";
+import { isDatabaseUnavailable, isTransactionSacrificed } from "../stores/databaseUnavailable.ts";
 
 /** What an error response has beyond what the error means. */
 export interface HttpErrorOptions extends DomainErrorOptions {
@@ -40,6 +40,9 @@ export function toHttpError(error: unknown): HttpError {
   if (error instanceof DomainError) return new HttpError(error.code, { ...wordsOf(error), cause: error });
   if (isDatabaseUnavailable(error)) {
     return new HttpError("unavailable", { message: "The service is not available just now: try again in a moment.", retryAfterSeconds: 5, cause: error });
+  }
+  if (isTransactionSacrificed(error)) {
+    return new HttpError("unavailable", { message: "Another request got in the way of this one: try again in a moment.", retryAfterSeconds: 1, cause: error });
   }
   return new HttpError(codeOfStatus(error) ?? "internal_error", { cause: error });
 }

@@ -8,6 +8,14 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   return connectionFailureOf(error) !== undefined;
 }
 
+/** Returns whether the database took a transaction back for the sake of another one, as it ends a deadlock: nothing is wrong with it, and the same request may succeed at once. */
+export function isTransactionSacrificed(error: unknown): boolean {
+  for (const { code } of databaseCausesOf(error)) {
+    if (sacrificeCodes.test(code)) return true;
+  }
+  return false;
+}
+
 /** Returns whether the database did not respond to a statement in time: its connection will not respond to the next statement either. */
 export function isUnanswered(error: unknown): boolean {
   for (const { message } of databaseCausesOf(error)) {
@@ -34,7 +42,9 @@ function causeOf(error: object): unknown {
 
 /**
  * Connection class, refused credentials and a missing database, operator intervention, read-only during a failover, too many connections, and
- * sockets' and Prisma's words for the same.
+ * sockets' and Prisma's words for the same, also of a transaction that could not begin in time.
  */
-const unavailableCodes = /^(?:08...|28000|28P01|3D000|57P0[1-4]|57014|25006|53300|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EAI_AGAIN|ENOTFOUND|P1000|P1001|P1002|P1003|P1008|P1010|P1011|P1017|P2024)$/;
+const unavailableCodes = /^(?:08...|28000|28P01|3D000|57P0[1-4]|57014|25006|53300|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EAI_AGAIN|ENOTFOUND|P1000|P1001|P1002|P1003|P1008|P1010|P1011|P1017|P2024|P2028)$/;
 const unavailableMessages = /^(?:timeout exceeded when trying to connect|Connection terminated|Query read timeout|Client has encountered a connection error)/;
+/** A deadlock, a serialization failure, and Prisma's word for both. */
+const sacrificeCodes = /^(?:40P01|40001|P2034)$/;

@@ -22,6 +22,8 @@ describe("toHttpError", () => {
 
   it("tells a lost database connection as unavailable, and an unforeseen error without its message", () => {
     expect(toHttpError(Object.assign(new Error("refused"), { code: "ECONNREFUSED" }))).to.include({ code: "unavailable", status: 503 });
+    // Prisma could not begin a transaction in time, and the database ended one for the sake of another.
+    for (const code of ["P2028", "40P01"]) expect(toHttpError(Object.assign(new Error("in vain"), { code })), code).to.include({ code: "unavailable", status: 503 });
     const secret = new Error("password=secret");
     expect(toHttpError(secret)).to.include({ code: "internal_error", status: 500, hasMessage: false, message: "internal_error", cause: secret });
   });
