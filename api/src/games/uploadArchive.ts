@@ -75,6 +75,7 @@ async function storeArchive(deps: UploadDeps, lease: UploadLease, target: Upload
   if (await findCurrentDigest(deps.postgres.pool, game.id) === received.sha256.toString("hex")) {
     await upload.abort();
     await recheckPartner(deps.postgres.pool, partner);
+    if (!await deleteUploadLease(deps.postgres.pool, lease)) throw noSuchGame(game.slug);
     return received;
   }
   await upload.complete();
