@@ -102,8 +102,9 @@ async function commit({ postgres }: UploadDeps, lease: UploadLease, { partner, g
   const { sizeBytes, sha256, unpackedBytes, rootFiles, rootDirectories } = received;
   await postgres.transaction(async (transaction) => {
     await lockPartnerAccess(transaction, partner);
-    if (!await deleteUploadLease(transaction, lease)) throw noSuchGame(game.slug);
+    // First the game, then its upload, as a deletion of the game does: in the other order each would wait for the other.
     const revision = await lockCheckedGame(transaction, game);
+    if (!await deleteUploadLease(transaction, lease)) throw noSuchGame(game.slug);
     if (revision === undefined) {
       throw new DomainError("conflict", { message: "The game was changed while its archive was on its way: upload it again." });
     }

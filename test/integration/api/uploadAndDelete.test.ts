@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { anArchive } from "../../support/fixtures/archives.ts";
 import { UploadFixture } from "../../support/fixtures/uploadFixture.ts";
+import { eventually } from "../../support/clocks/eventually.ts";
 
 describe("an upload to a game that is deleted meanwhile", function () {
   this.timeout(60_000);
@@ -12,6 +13,11 @@ describe("an upload to a game that is deleted meanwhile", function () {
   beforeEach(() => uploads.newGame());
   after(() => uploads.stop());
 
+  async function waiting(count: number): Promise<void> {
+    const blocked = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    await eventually(async () => (await uploads.api.deps.postgres.pool.query(blocked)).rowCount === count, { what: `${count} to wait for a lock` });
+  }
+
   it("is not found, also when it brings the archive that the game has", async () => {
     const archive = await anArchive();
     await uploads.uploaded(archive);
@@ -19,5 +25,24 @@ describe("an upload to a game that is deleted meanwhile", function () {
     expect((await uploads.client.delete(`/api/partners/games/${uploads.game.slug}`)).status).to.equal(204);
     request.end(archive.subarray(100));
     expect(await response).to.equal(404);
+  });
+
+  it("and the deletion wait for each other in one order, so that neither fails", async () => {
+    const archive = await anArchive();
+    const holder = await uploads.api.deps.postgres.pool.connect();
+    try {
+      const { request, response } = await uploads.beginUpload(archive);
+      await holder.query("BEGIN");
+      await holder.query("SELECT FROM game_uploads WHERE game_id = $1 FOR UPDATE", [uploads.game.id]);
+      request.end(archive.subarray(100));
+      await waiting(1);
+      const deleted = uploads.client.delete(`/api/partners/games/${uploads.game.slug}`);
+      await waiting(2);
+      await holder.query("COMMIT");
+      expect(await response).to.equal(200);
+      expect((await deleted).status).to.equal(204);
+    } finally {
+      holder.release();
+    }
   });
 });
