@@ -25,7 +25,7 @@ export interface Attempts {
   retryAtMs: number;
   /** The bytes behind this ETag are not tried again; a changed object is. */
   isQuarantined: boolean;
-  /** A download for which the disk runs out for the first time is tried again at once, after room was made. Only then the node is reported as full. */
+  /** Its failure is reported only when it fails once more: the disk ran out for the first time and it is tried again at once, or a launch wants what a fill could not get. */
   isUntold: boolean;
 }
 

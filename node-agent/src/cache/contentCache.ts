@@ -194,19 +194,20 @@ export class ContentCache {
   }
 
   async #begin(wanted: Wanted): Promise<void> {
-    const { digest, source, isForLaunch } = wanted;
+    const { digest, source } = wanted;
     const reservedBytes = neededBytes(source.unpackedSizeBytes);
-    if (!await this.#room.make(reservedBytes, wanted, this.#failed.lastFailure(digest)?.ranOut === true)) {
+    const hasRoom = await this.#room.make(reservedBytes, wanted, this.#failed.lastFailure(digest)?.ranOut === true);
+    // It may have been cancelled while room was made, or a launch have asked for what began as a fill, and may push out more.
+    const now = this.#wanted().find((other) => other.digest === digest);
+    if (!hasRoom && now?.isForLaunch === wanted.isForLaunch) {
       const message = `The node has no room for ${reservedBytes} bytes: what is there is in use, pinned or matters more.`;
       this.#fail(digest, { reason: contentReasons.insufficientSpace, message, etag: undefined, isFinal: false });
+    }
+    if (!hasRoom || now === undefined) {
       this.#pump(); // Its place is another version's, which no download's end would start.
       return;
     }
-    // It may have been cancelled while room was made.
-    if (!this.#wanted().some((other) => other.digest === digest)) {
-      this.#pump();
-      return;
-    }
+    const { isForLaunch } = now;
     const download: Download = { digest, isForLaunch, progressPercent: 0, reservedBytes, abandoning: new AbortController(), ended: Promise.resolve() };
     this.#downloads.add(download);
     download.ended = this.#run(download, source);

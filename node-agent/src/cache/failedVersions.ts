@@ -41,10 +41,15 @@ export class FailedVersions {
     for (const digest of this.#attempts.keys()) if (!digests.has(digest)) this.#attempts.delete(digest);
   }
 
-  /** Makes the version due at once, unless it is quarantined: a player does not wait for the back-off of a background fill. */
+  /**
+   * Makes the version due at once, unless it is quarantined: a player does not wait for the back-off of a background fill. Nor is the player told how that
+   * failed: a fill may not push out what a launch may.
+   */
   retryNow(digest: string): void {
     const attempts = this.#attempts.get(digest);
-    if (attempts !== undefined && !attempts.isQuarantined) attempts.retryAtMs = this.#clock.monotonicMs();
+    if (attempts === undefined || attempts.isQuarantined) return;
+    attempts.retryAtMs = this.#clock.monotonicMs();
+    attempts.isUntold = true;
   }
 
   /** Returns whether the version must not be tried yet. */

@@ -56,4 +56,40 @@ describe("ContentCache, given games that could not be fetched", function () {
     expect(cache.stateOf(large.sha256)?.state).to.equal("Failed");
     expect(fixture.getsOf(large)).to.be.empty;
   });
+
+  it("lets a launch push out what the fill of the same game could not, and does not hear how that failed", async () => {
+    const [held, wanted] = [await fixture.aGame(), await fixture.aGame()];
+    const earlier = await fixture.aCache({ budgetBytes: 4_000_000 });
+    earlier.demand("gs-1", held);
+    await isReady(earlier, held);
+    await fixture.files.markUsed(held.sha256, new Date(Date.now() - 3_600_000));
+    const cache = await fixture.aCache({ budgetBytes: 4_000_000 });
+    cache.setDesired([desired(held), desired(wanted)]);
+    await eventually(() => cache.stateOf(wanted.sha256)?.state === "Failed", { what: "the fill to find no room" });
+    cache.demand("gs-2", wanted);
+    expect(cache.stateOf(wanted.sha256)?.state, "at once").to.equal("Queued");
+    await isReady(cache, wanted);
+  });
+
+  it("fetches for the launch what was asked for while room was made for its fill", async () => {
+    const [held, wanted] = [await fixture.aGame(), await fixture.aGame()];
+    const earlier = await fixture.aCache({ budgetBytes: 4_000_000 });
+    earlier.demand("gs-1", held);
+    await isReady(earlier, held);
+    await fixture.files.markUsed(held.sha256, new Date(Date.now() - 3_600_000));
+    let onLook = (): void => undefined;
+    const cache = await fixture.aCache({
+      budgetBytes: 4_000_000,
+      readDiskSpace: () => {
+        onLook();
+        return readDiskSpace(fixture.root);
+      },
+    });
+    onLook = () => cache.demand("gs-2", wanted);
+    const states = new Set<string | undefined>();
+    cache.subscribe((digest) => states.add(digest === wanted.sha256 ? cache.stateOf(digest)?.state : undefined));
+    cache.setDesired([desired(held), desired(wanted)]);
+    await isReady(cache, wanted);
+    expect(states).not.to.include("Failed");
+  });
 });

@@ -32,4 +32,25 @@ describe("FailedVersions", () => {
     expect(failed.msToNextTry(490)).to.equal(-20);
     expect(failed.msToNextTry(500), "due at that very moment").to.equal(undefined);
   });
+
+  it("tells nobody of a fill's failure once a launch has the version tried anew, until that fails too", () => {
+    const clock = new FakeClock();
+    const failed = new FailedVersions(clock, () => 0);
+    const full: Failure = { ...unreachable, reason: "InsufficientSpace" };
+    failed.add("fill", full);
+    expect(failed.failureToTell("fill")).to.equal(full);
+    failed.retryNow("fill");
+    expect(failed.isWaiting("fill")).to.equal(false);
+    expect(failed.failureToTell("fill")).to.equal(undefined);
+    failed.add("fill", full);
+    expect(failed.failureToTell("fill")).to.equal(full);
+  });
+
+  it("goes on telling of a version whose bytes are known to be bad", () => {
+    const failed = new FailedVersions(new FakeClock(), () => 0);
+    const bad: Failure = { ...unreachable, reason: "ArchiveRefused", isFinal: true };
+    failed.add("bad", bad);
+    failed.retryNow("bad");
+    expect(failed.failureToTell("bad")).to.equal(bad);
+  });
 });
