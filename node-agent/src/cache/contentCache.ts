@@ -1,13 +1,12 @@
 import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
 import type { CacheEntry, DesiredContent, GameNodeStatus } from "#contracts/crd/gameNode.ts";
 import { contentReasons } from "#contracts/crd/reasons.ts";
-import { limits } from "#contracts/limits.ts";
 import type { Clock, Timer } from "#runtime/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { ObjectStore } from "../objectStore/objectStore.ts";
 import { createThrottle } from "./throttle.ts";
 import type { Failure } from "./attempts.ts";
-import { unpackedEntry, wantedEntry, type ContentState } from "./contentState.ts";
+import { entriesToReport, unpackedEntry, wantedEntry, type ContentState } from "./contentState.ts";
 import { Downloads, type Download } from "./downloads.ts";
 import { CacheRoom } from "./cacheRoom.ts";
 import { FailedVersions } from "./failedVersions.ts";
@@ -138,7 +137,7 @@ export class ContentCache {
     const { capacityBytes, freeBytes } = this.#room;
     const entries = this.#entries();
     this.#options.metrics.reported({ capacityBytes, freeBytes, usedBytes: this.#unpacked.bytes, entries });
-    return { capacityBytes, freeBytes, entries: entries.slice(0, limits.node.cacheEntriesReported) };
+    return { capacityBytes, freeBytes, entries: entriesToReport(entries, (digest) => this.#wants.desired(digest) !== undefined) };
   }
 
   /**

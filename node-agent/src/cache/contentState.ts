@@ -1,4 +1,5 @@
 import type { CacheEntry } from "#contracts/crd/gameNode.ts";
+import { limits } from "#contracts/limits.ts";
 import { toApiTime } from "#kube/time.ts";
 import type { Failure } from "./attempts.ts";
 import type { UnpackedVersion } from "./unpackedVersions.ts";
@@ -20,4 +21,14 @@ export function wantedEntry(digest: string, state: ContentState | undefined, inU
   if (state?.state === "Failed") return { ...base, state: "Failed", reason: `${state.failure.reason}: ${state.failure.message}`.slice(0, 1024) };
   if (state?.state === "Downloading") return { ...base, state: "Downloading", progressPercent: state.progressPercent };
   return { ...base, state: "Queued" };
+}
+
+/**
+ * Returns the versions that a GameNode's status has room for: what is in use first, for which sessions wait, then what policies want, then what was used
+ * last. Of one that is left out the operator knows nothing.
+ */
+export function entriesToReport(entries: readonly CacheEntry[], isDesired: (digest: string) => boolean): CacheEntry[] {
+  const rank = ({ inUse, digest }: CacheEntry): number => inUse ? 0 : isDesired(digest) ? 1 : 2;
+  const usedMs = ({ lastUsedAt }: CacheEntry): number => lastUsedAt === undefined ? 0 : Date.parse(lastUsedAt);
+  return entries.toSorted((left, right) => rank(left) - rank(right) || usedMs(right) - usedMs(left)).slice(0, limits.node.cacheEntriesReported);
 }

@@ -1,13 +1,10 @@
-import { mkdirSync } from "node:fs";
 import { expect } from "chai";
 import { heartbeatLabelsOf } from "#contracts/crd/installation.ts";
 import { limits } from "#contracts/limits.ts";
-import { writeManifest } from "#node-agent/cache/manifest.ts";
-import { nodePaths } from "#node-agent/disk/nodePaths.ts";
-import { sha256Of } from "#test/support/stores/storedArchive.ts";
 import { conditionStatusOf } from "#test/support/cluster/conditionStatusOf.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { JumpClock } from "#test/support/clocks/jumpClock.ts";
+import { holdVersions } from "#test/support/fixtures/heldVersions.ts";
 import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
 
 /** Longer than the time between two heartbeats. */
@@ -24,17 +21,6 @@ describe("Node agent: heartbeat", function () {
     clock = new JumpClock();
     await fixture.createGameNode();
   });
-
-  /** Unpacked versions that a former process left. */
-  async function holdVersions(count: number): Promise<void> {
-    const paths = nodePaths(fixture.root);
-    mkdirSync(paths.objects, { recursive: true });
-    for (let number = 0; number < count; number++) {
-      const digest = sha256Of(Buffer.from(String(number)));
-      mkdirSync(`${paths.object(digest)}/content`, { recursive: true });
-      await writeManifest(`${paths.object(digest)}/manifest.json`, { version: 1, digest, packedBytes: 10, unpackedBytes: 10, entries: 1, cachedAt: "2030-01-01T00:00:00Z" });
-    }
-  }
 
   /** Lets time pass until the agent has said again that it lives, in the given place. */
   async function nextBeat(place: () => Promise<string | undefined>): Promise<void> {
@@ -58,7 +44,7 @@ describe("Node agent: heartbeat", function () {
   const reported = () => eventually(async () => conditionStatusOf(await fixture.gameNode(), "StoreReachable") === "True", { timeoutMs: 20_000, what: "a whole report" });
 
   it("costs a write of some hundred bytes, however much the node holds", async () => {
-    await holdVersions(limits.node.cacheEntriesReported);
+    await holdVersions(fixture.root, limits.node.cacheEntriesReported);
     await createLease();
     const { writes } = await startAgent();
     await reported();

@@ -1,5 +1,6 @@
 import { lstat } from "node:fs/promises";
 import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
+import type { GameNode } from "#contracts/crd/gameNode.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import {
   contentReasons, gameSessionEventReasons, packerRestoreReasons, restoreReasons, type ContentReason, type RestoreReason,
@@ -51,8 +52,9 @@ const prepareFiles: Step = async (context) => {
   const save = content.status === "True" ? await findSave(context) : undefined;
   const findings = save === undefined ? [content] : [content, save];
   const isUnderWay = save?.status === "Unknown";
-  // The operator learns from the GameNode that a cached game is there. The end of a download is reported only to a session that had to wait for it.
-  if (isUnderWay && !hasAwaitedContent(session)) return { requeueAfterMs: retryMs };
+  // The operator learns from the GameNode that a cached game is there. A session is told of the end of a download that it had to wait for, and of a game that the GameNode
+  // does not list.
+  if (isUnderWay && !hasAwaitedContent(session) && isListed(deps.gameNode(), record.contentDigest)) return { requeueAfterMs: retryMs };
   const isNews = await deps.reporter.report(session, findings, undefined, signal);
   if (isNews) deps.events.record(session, eventOf(findings, deps.node));
   if (save?.status !== "True") return { requeueAfterMs: retryMs };
@@ -78,6 +80,11 @@ export function recordOf({ metadata, spec }: Stored<GameSession>): SessionRecord
 
 function hasAwaitedContent({ status }: GameSession): boolean {
   return status?.conditions?.some(({ type, status: said }) => type === "ContentReady" && said === "False") ?? false;
+}
+
+/** Returns whether the GameNode says that the version is there. */
+function isListed(gameNode: GameNode | undefined, contentDigest: string): boolean {
+  return gameNode?.status?.cache?.entries.some(({ digest, state }) => digest === contentDigest && state === "Ready") ?? false;
 }
 
 /** Returns whether the game's files are here; what is missing is on its way when this resolves. */

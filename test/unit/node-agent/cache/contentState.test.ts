@@ -1,0 +1,22 @@
+import { expect } from "chai";
+import type { CacheEntry } from "#contracts/crd/gameNode.ts";
+import { limits } from "#contracts/limits.ts";
+import { entriesToReport, unpackedEntry, wantedEntry } from "#node-agent/cache/contentState.ts";
+
+const most = limits.node.cacheEntriesReported;
+const aVersion = (digest: string, lastUsedMs: number, inUse = false): CacheEntry => unpackedEntry({ digest, bytes: 1, cachedAt: new Date(0), lastUsedMs }, inUse);
+const idle = Array.from({ length: most + 10 }, (_, index) => aVersion(`idle-${index}`, index * 1000));
+const digestsOf = (entries: CacheEntry[]): string[] => entries.map(({ digest }) => digest);
+
+describe("entriesToReport", () => {
+  it("leaves out what was used longest ago where there is not room for all", () => {
+    expect(digestsOf(entriesToReport(idle, () => false))).to.have.length(most).and.not.include.members(digestsOf(idle.slice(0, 10)));
+  });
+
+  it("leaves out nothing that sessions wait for or policies want", () => {
+    const wanted = [aVersion("desired", 0), aVersion("in use", 0, true), wantedEntry("to be fetched", undefined, false)];
+    const reported = digestsOf(entriesToReport([...idle, ...wanted], (digest) => ["desired", "to be fetched"].includes(digest)));
+    expect(reported).to.have.length(most);
+    expect(reported.slice(0, 3)).to.deep.equal(["in use", "desired", "to be fetched"]);
+  });
+});
