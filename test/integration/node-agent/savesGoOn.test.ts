@@ -50,4 +50,18 @@ describe("Node agent: saves of a game that goes on after something was amiss", f
     await fixture.condition(name, "SavePersisted", "False", "Playing");
     expect(await fixture.storedSaves(`slot-${name}`), "the same save as before").to.have.length(1);
   });
+
+  it("reach the object store while the API server takes no status, which says so afterwards", async () => {
+    await fixture.startAgent();
+    const name = await fixture.aRunningSession();
+    writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
+    await fixture.storedSave(name, 1);
+    await fixture.rights.refuseSessionStatus(true);
+    for (const count of [2, 3]) {
+      writeFileSync(`${fixture.saves(name)}/progress`, `level ${count}`);
+      await eventually(async () => (await fixture.storedSaves(`slot-${name}`)).length === count, { timeoutMs: 20_000, what: `save ${count} to be stored` });
+    }
+    await fixture.rights.refuseSessionStatus(false);
+    expect(await fixture.readSaved((await fixture.storedSave(name, 3)).objectKey, "progress")).to.equal("level 3");
+  });
 });

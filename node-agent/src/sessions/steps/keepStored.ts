@@ -14,14 +14,30 @@ import { isStored, storePack } from "./storeSave.ts";
 import { lookAgain } from "./lookAgain.ts";
 import type { RecordContext, Step, StepContext } from "./step.ts";
 
-/** Stores the packer's newest pack while the game is played: at most one in each interval. A pack that the player asked for is stored at once. */
+/**
+ * Stores the packer's newest pack while the game is played: at most one in each interval. A pack that the player asked for is stored at once. A report that the
+ * API server does not take keeps no pack from the object store: the pass fails only when all else is done.
+ */
 export const keepStored: Step = async (context) => {
-  const { deps, record, world: { spool: { manifest } }, session, signal } = context;
-  const again = { requeueAfterMs: deps.saveIntervalMs };
-  if (manifest === undefined) return again;
+  const { deps, world: { spool: { manifest } } } = context;
+  if (manifest === undefined) return { requeueAfterMs: deps.saveIntervalMs };
+  const reporting = reportBefore(context, manifest);
+  await reporting.catch(() => undefined);
+  const result = await storeWhenDue(context, manifest);
+  await reporting;
+  return result;
+};
+
+async function reportBefore(context: StepContext, { refused }: SpoolManifest): Promise<void> {
+  const { deps, record, session, signal } = context;
   // An earlier pass may have stored it when the API server took no report.
   if (record.stored !== undefined && isNotReported(record.stored, session.status?.save)) await reportStored(context, record.stored);
-  if (manifest.refused !== undefined) await deps.reporter.report(session, [notFinal(manifest.refused.reason, manifest.refused.message)], undefined, signal);
+  if (refused !== undefined) await deps.reporter.report(session, [notFinal(refused.reason, refused.message)], undefined, signal);
+}
+
+async function storeWhenDue(context: StepContext, manifest: SpoolManifest): Promise<ReconcileResult> {
+  const { deps, record, session } = context;
+  const again = { requeueAfterMs: deps.saveIntervalMs };
   const answered = await answeredRequest(context, manifest);
   if (manifest.save === undefined || (isStored(record, manifest.save) && !isFirstOfRequest(context, manifest.save, answered))) {
     if (answered !== undefined && record.stored !== undefined) await markRequested(context, record.stored, answered);
@@ -32,7 +48,7 @@ export const keepStored: Step = async (context) => {
   // A wait of more than an interval would only come of a clock that was put back.
   if (dueInMs > 0 && dueInMs <= deps.saveIntervalMs) return { requeueAfterMs: dueInMs };
   return deps.turns.upload(uploadOf(context, answered !== undefined), async () => storeDue(await lookAgain(context)));
-};
+}
 
 /** Stores the newest pack there is when the turn has come. */
 async function storeDue(context: StepContext): Promise<ReconcileResult> {
