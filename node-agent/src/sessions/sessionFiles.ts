@@ -8,6 +8,7 @@ import type { TreeRemover } from "../disk/treeRemover.ts";
 import type { NodePaths } from "../disk/nodePaths.ts";
 import { isRestoreOrdered, makePackedFolder } from "../spool/orderRestore.ts";
 import { SessionRecord } from "./record.ts";
+import { UnwrittenRecords } from "./unwrittenRecords.ts";
 
 /** What a disk says of bytes that are lost. */
 const damageCodes: ReadonlySet<string> = new Set(["EIO", "EUCLEAN", "EBADMSG"]);
@@ -20,6 +21,10 @@ export interface SessionFiles {
   read(gameSession: string): Promise<SessionRecord | undefined>;
   /** Replaces the record whole, through to the disk, and makes the packer's folder with the first one. */
   write(record: SessionRecord): Promise<void>;
+  /** The same for a record of what the object store has: where the disk does not take it, it is read from memory, and each reading tries to write it. */
+  writeStored(record: SessionRecord): Promise<void>;
+  /** Whether the disk has yet to take what `writeStored` was given. */
+  isUnwritten(gameSession: string): boolean;
   /** Returns whether the packer has its order, whole. */
   isOrdered(gameSession: string): Promise<boolean>;
   /** Returns the saves' folder of a session of the previous release; undefined when there is none. */
@@ -64,6 +69,10 @@ export function createSessionFiles({ paths, remover, kept }: SessionFilesDeps): 
   }
 
   async function read(gameSession: string): Promise<SessionRecord | undefined> {
+    return await unwritten.get(gameSession) ?? readFromDisk(gameSession);
+  }
+
+  async function readFromDisk(gameSession: string): Promise<SessionRecord | undefined> {
     let text: string;
     try {
       text = await readFile(recordPath(gameSession), "utf8");
@@ -96,16 +105,30 @@ export function createSessionFiles({ paths, remover, kept }: SessionFilesDeps): 
     if (isNew) await syncDirectory(paths.sessions);
   }
 
+  const unwritten = new UnwrittenRecords(write);
   return {
-    load, read, write, folder,
+    load, read, folder,
+    async write(record) {
+      await write(record);
+      unwritten.forget(record.gameSession);
+    },
+    writeStored: (record) => unwritten.write(record),
+    isUnwritten: (gameSession) => unwritten.has(gameSession),
     packedFolder: (gameSession) => paths.packed(gameSession),
     isOrdered: (gameSession) => isRestoreOrdered(folder(gameSession)),
     formerSaves: async (gameSession) => {
       const saves = `${folder(gameSession)}/save`;
       return (await find(saves))?.isDirectory() === true ? saves : undefined;
     },
-    remove: (gameSession) => remover.remove(folder(gameSession)),
-    keep: (gameSession) => kept.take(folder(gameSession), gameSession),
+    async remove(gameSession) {
+      await remover.remove(folder(gameSession));
+      unwritten.forget(gameSession);
+    },
+    async keep(gameSession) {
+      const path = await kept.take(folder(gameSession), gameSession);
+      unwritten.forget(gameSession);
+      return path;
+    },
   };
 }
 

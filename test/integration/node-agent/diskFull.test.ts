@@ -153,6 +153,30 @@ describe("Node agent: a full disk", function () {
     await fixture.storedSave(name, 1);
   });
 
+  it("that stays full keeps no last save from being reported that the object store has, and has it stored once", async () => {
+    disk = await putOnSmallDisk(fixture, { megabytes: 192, inodes: 512 });
+    await fixture.startAgent();
+    const name = await fixture.aRunningSession();
+    fixture.proxy.fault = ({ method }) => method === "PUT" ? { status: 503 } : undefined;
+    writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
+    await fixture.endGame(name);
+    disk.fillInodes(disk.inodesOfFilling);
+    disk.fill();
+    const before = fixture.proxy.requests.length;
+    let refused = 0;
+    fixture.proxy.fault = ({ method }) => {
+      if (method !== "PUT" || refused > 0) return undefined;
+      refused += 1;
+      return { status: 503 };
+    };
+    expect(await fixture.condition(name, "SavePersisted", "True")).to.equal("Stored");
+    expect(fixture.proxy.requests.slice(before).filter(({ method }) => method === "PUT").length - refused, "uploads").to.equal(1);
+    disk.clear();
+    await eventually(() => readFileSync(`${fixture.folder(name)}/session.json`, "utf8").includes("outcome"), { timeoutMs: 20_000, what: "the record to be written" });
+    await fixture.finish(name);
+    await eventually(() => !existsSync(fixture.folder(name)), { timeoutMs: 20_000, what: "the folder to be removed" });
+  });
+
   it("without inodes keeps sessions away, though bytes are free, and heals", async () => {
     disk = await putOnSmallDisk(fixture, { megabytes: 2048, inodes: 8192 });
     await fixture.startAgent({ CHECK_INTERVAL_SECONDS: "0.2" });

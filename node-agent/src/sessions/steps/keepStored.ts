@@ -99,7 +99,7 @@ async function answeredRequest({ deps, record, session }: StepContext, { answere
 /** Marks a save that is stored already as the one that the player asked for. */
 async function markRequested(context: StepContext, stored: StoredSave, requestedAt: string): Promise<void> {
   const next = { ...context.record, stored: { ...stored, requestedAt } };
-  await context.deps.files.write(next);
+  await context.deps.files.writeStored(next);
   await reportStored(context, next.stored);
 }
 

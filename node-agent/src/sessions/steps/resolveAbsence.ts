@@ -49,7 +49,7 @@ async function storeOrRefuse(context: RecordContext): Promise<SessionRecord | un
   } catch (error) {
     if (!(error instanceof SpoolUnreadable)) throw error;
     const next = { ...record, outcome: { reason: saveReasons.spoolUnreadable, message: error.message } };
-    await deps.files.write(next);
+    await deps.files.writeStored(next);
     return next;
   }
 }

@@ -2,7 +2,7 @@ import { saveEventReason, saveReasons } from "#contracts/crd/reasons.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import { keyOfRef } from "#kube/object.ts";
 import type { SessionRecord } from "../record.ts";
-import type { SessionDeps, Step } from "./step.ts";
+import { retryMs, type SessionDeps, type Step } from "./step.ts";
 
 /** Reasons of outcomes by which nothing is lost. */
 const goodReasons: ReadonlySet<string> = new Set([saveReasons.stored, saveReasons.unchanged, saveReasons.nothingToSave]);
@@ -14,7 +14,7 @@ export const settle: Step = async ({ deps, session, record, signal }) => {
   const isNews = await deps.reporter.report(session, [{ type: "SavePersisted", status: "True", ...outcome }], stored, signal);
   if (isNews) deps.events.record(session, { type: goodReasons.has(outcome.reason) ? "Normal" : "Warning", reason: saveEventReason(outcome.reason), action: "Store", note: outcome.message });
   if (isFinished(session)) await giveUp(deps, record);
-  return undefined;
+  return deps.files.isUnwritten(record.gameSession) ? { requeueAfterMs: retryMs } : undefined;
 };
 
 /** Reports that there is no save, as the game never started. */

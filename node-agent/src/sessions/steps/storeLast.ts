@@ -48,7 +48,7 @@ export async function storeNewest(context: RecordContext): Promise<SessionRecord
   const stored = newest === undefined ? record : await deps.turns.upload(uploadOf(context, true), () => storePack(context, newest, true));
   if (stored === undefined) return undefined;
   const next = { ...stored, ...stored.stored && { stored: { ...stored.stored, final: true } }, outcome: outcomeOf(stored, manifest, deps.clock.now()) };
-  await deps.files.write(next);
+  await deps.files.writeStored(next);
   deps.onSaveStored(newest !== undefined ? "stored" : manifest?.refused === undefined ? "unchanged" : "failed");
   return next;
 }
@@ -56,7 +56,7 @@ export async function storeNewest(context: RecordContext): Promise<SessionRecord
 async function refuse(context: StepContext, error: Error) {
   const { deps, record } = context;
   const next = { ...record, outcome: { reason: saveReasons.spoolUnreadable, message: `${error.message} ${keptBy(record)}` } };
-  await deps.files.write(next);
+  await deps.files.writeStored(next);
   deps.onSaveStored("failed");
   return settle({ ...context, record: next });
 }

@@ -19,7 +19,7 @@ export function isStored({ stored, baseSave }: SessionRecord, { sha256, files }:
 }
 
 /**
- * Stores a pack; returns the record as it is on disk afterwards, or undefined when a newer pack has taken its place. The key names the pack,
+ * Stores a pack; returns the record with it, or undefined when a newer pack has taken its place. The key names the pack,
  * so that storing it twice, or by two agents, is one and the same. `answered` is the player's request that it answers. Throws SpoolUnreadable, ObjectStoreError or DeadlineExceeded, with everything as it was.
  */
 export async function storePack({ deps, record, signal }: RecordContext, save: PackedSave, isFinal: boolean, answered?: string): Promise<SessionRecord | undefined> {
@@ -40,7 +40,7 @@ export async function storePack({ deps, record, signal }: RecordContext, save: P
     persistedAt: toApiTime(clock.now()), final: isFinal, ...requestOf(record, answered),
   };
   const next = { ...record, stored };
-  await files.write(next);
+  await files.writeStored(next);
   return next;
 }
 
