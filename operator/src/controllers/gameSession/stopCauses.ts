@@ -13,7 +13,7 @@ import { deadlinesOf, isPast } from "./deadlines.ts";
 import {
   gameTerminationReport, gameTerminated, isEvicted, isPortConflict, rejection, streamerFault, unschedulable, waitingFor,
 } from "../../sessionPods/podState.ts";
-import { currentPod, internetObstacle, type SessionWorld } from "./world.ts";
+import { currentPod, internetObstacle, mayHavePlayed, type SessionWorld } from "./world.ts";
 
 /** Why a session is stopped; with a failure when nobody asked for that. */
 export interface StopCause {
@@ -26,9 +26,12 @@ export function stopCauseOf(world: SessionWorld): StopCause | undefined {
   return recordedCause(world) ?? requestedCause(world) ?? networkCause(world) ?? lostNodeCause(world) ?? podCause(world) ?? deadlineCause(world);
 }
 
-/** Returns whether the session may be tried once more, on another node or port. */
-export function hasAttemptLeft({ session }: SessionWorld): boolean {
-  return (session.status?.placement?.attempt ?? 1) < limits.gameSession.placementAttempts;
+/**
+ * Returns whether the session may be tried once more, on another node or port. One whose game has run never is, whatever a kubelet says of its pod: what it
+ * saved last lies on its node, and would come too late for a game that begins anew elsewhere.
+ */
+export function hasAttemptLeft(world: SessionWorld): boolean {
+  return !mayHavePlayed(world) && (world.session.status?.placement?.attempt ?? 1) < limits.gameSession.placementAttempts;
 }
 
 function recordedCause({ session: { status } }: SessionWorld): StopCause | undefined {
@@ -55,7 +58,7 @@ function networkCause(world: SessionWorld): StopCause | undefined {
 /** A session that has no pod yet can still be moved: see shouldMove in decide.ts. */
 function lostNodeCause(world: SessionWorld): StopCause | undefined {
   if (world.nodeHealth !== "Lost" || world.session.status?.nodeName === undefined) return undefined;
-  const canMove = world.pod === undefined && world.session.status.podRef === undefined && hasAttemptLeft(world);
+  const canMove = world.pod === undefined && hasAttemptLeft(world);
   return canMove ? undefined : nodeLost(world.session.status.nodeName);
 }
 
@@ -106,7 +109,7 @@ function deadlineCause(world: SessionWorld): StopCause | undefined {
   const deadlines = deadlinesOf(world);
   if (isPast(deadlines.maxDuration, world)) return { stopReason: stopReasons.maxDuration };
   if (isPast(deadlines.idle, world)) return { stopReason: stopReasons.idleTimeout };
-  if (!isPrepared(world.session) && hasContentFailed(world) && !hasAttemptLeft(world)) return contentFailed(world);
+  if (!isPrepared(world.session) && !mayHavePlayed(world) && hasContentFailed(world) && !hasAttemptLeft(world)) return contentFailed(world);
   if (isPast(deadlines.start, world)) return startTimedOut(world);
   return undefined;
 }
