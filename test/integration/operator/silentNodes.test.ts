@@ -154,6 +154,59 @@ describe("GameSession controller, where kubelet, node agent or object store are 
     expect(await registry.metrics()).to.match(/^joypod_operator_node_loss_brake 0$/m);
   });
 
+  it("ends no session as lost with its node while all of three game nodes are cut off together, be it starting, played or stopping, and goes on in the same pods afterwards", async () => {
+    await set({ nodes: 3, environment: { HEARTBEAT_STALE_SECONDS: "35" } });
+    const { nodeNames, namespace, components: { behaviour, podUids } } = fixture;
+    const everyNode = (isRight: (lost: string | undefined, isSchedulable: boolean) => boolean, what: string): Promise<unknown> => eventually(async () => {
+      const nodes = await Promise.all(nodeNames.map((name) => fixture.gameNodes.get({ name })));
+      return nodes.every(({ status }) => isRight(status?.conditions?.find(({ type }) => type === "Lost")?.reason, status?.capacity?.schedulable === true));
+    }, { what });
+    const podOf = (name: string) => fixture.pods.find({ name, namespace });
+    const launch = (count: number, group: string): Promise<string[]> => Promise.all(Array.from({ length: count }, async (_, index) =>
+      (await fixture.launch({ userId: `${group}${index}` })).metadata.name));
+    await fixture.startOperator();
+    // Two of each kind: no node is without a session.
+    const [played, stopped] = [await launch(2, "plays"), await launch(2, "stops")];
+    for (const name of [...played, ...stopped]) await fixture.session(name, isRunning, "running session");
+    for (const node of nodeNames) behaviour.nodesWithoutKubelet.add(node);
+    const started = await launch(2, "starts");
+    for (const name of started) await eventually(async () => await podOf(name) !== undefined, { what: `the pod of ${name}` });
+    for (const name of stopped) {
+      await fixture.sessions.mergePatch({ name, namespace }, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
+      await eventually(async () => (await podOf(name))?.metadata.deletionTimestamp !== undefined, { what: `the pod of ${name} to be told to end` });
+    }
+    const all = [...started, ...played, ...stopped];
+    const objects = (names: readonly string[]) => Promise.all(names.map((name) => fixture.sessions.get({ name, namespace })));
+    expect(new Set((await objects(all)).map(({ status }) => status?.nodeName)), "nodes that have sessions").to.have.all.keys(nodeNames);
+
+    behaviour.isRecorderUnavailable = true;
+    for (const node of nodeNames) {
+      behaviour.silentNodes.add(node);
+      await fixture.setNodeReady(node, false);
+    }
+    await fixture.pass(36_000);
+    await everyNode((lost, isSchedulable) => lost === "BrakeHolds" && !isSchedulable, "the brake to hold for all nodes");
+    // Whoever stops is free within a minute, for want of the last save and not of the node.
+    for (const name of stopped) expect((await endedByTime(name)).status?.failure?.reason).to.equal("SaveNotStored");
+    await everyNode((lost) => lost === "BrakeHolds", "the brake to hold on");
+    for (const { metadata: { name }, status } of await objects([...started, ...played])) expect(status?.failure, `why ${name} ended`).to.equal(undefined);
+
+    for (const node of nodeNames) {
+      for (const silent of [behaviour.silentNodes, behaviour.nodesWithoutKubelet]) silent.delete(node);
+      await fixture.setNodeReady(node, true);
+      await fixture.components.report(node);
+    }
+    await everyNode((lost, isSchedulable) => lost === "Heard" && isSchedulable, "all nodes to be heard");
+    // Kubelets and agents look at what there is.
+    for (const name of all) await fixture.pods.mergePatch({ name, namespace }, { metadata: { annotations: { seen: "true" } } });
+    for (const name of [...started, ...played]) await fixture.session(name, isRunning, "running session");
+    for (const name of stopped) {
+      await fixture.session(name, ({ status }) => status?.save?.final === true, "stored save");
+      await eventually(async () => await podOf(name) === undefined, { what: `the pod of ${name} to be gone` });
+    }
+    for (const name of all) expect(podUids.get(name), `pods of ${name}`).to.have.property("size", 1);
+  });
+
   it("leaves a session alone whose node's kubelet is silent, when it takes over after it had heard no agent itself", async () => {
     await set({ nodes: 2, environment: { HEARTBEAT_STALE_SECONDS: "35" } });
     const api = await FaultyApi.start(await sharedKubeApiServer());
