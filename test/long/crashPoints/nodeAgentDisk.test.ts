@@ -3,7 +3,8 @@ import { expect } from "chai";
 import { CrashWorld } from "#test/support/crashPoints/crashWorld.ts";
 import { describeFailure } from "#test/support/crashPoints/describeFailure.ts";
 import { callsIn, ensureTracer, hasStruck, notingWords, tracerWords, type DiskCall, type DiskFault } from "#test/support/crashPoints/diskFault.ts";
-import { Life, type LifeEnd } from "#test/support/crashPoints/life.ts";
+import type { LifeEnd } from "#test/support/crashPoints/life.ts";
+import { watchedLife } from "#test/support/crashPoints/watchedLife.ts";
 
 /** The kinds of calls that an agent makes in a life. */
 const agentCalls = ["mkdir", "rename", "chown", "chmod", "fsync", "fdatasync", "utimensat", "unlink"] satisfies DiskCall[];
@@ -24,7 +25,7 @@ describe("The node agent, whose disk fails or who is killed at one call,", funct
       await world.startAgentBy(notingWords(log));
       return log;
     }));
-    [clean] = await Promise.all(worlds.map(({ world }) => new Life(world).live())) as [LifeEnd, LifeEnd, LifeEnd];
+    [clean] = await Promise.all(worlds.map(({ world }) => watchedLife(world))) as [LifeEnd, LifeEnd, LifeEnd];
     for (const log of logs) expect(callsIn(log), "kinds of calls of a life").to.have.members(agentCalls);
   });
   after(() => Promise.all(worlds.filter(({ isStopped }) => !isStopped).map(({ world }) => world.stop())));
@@ -44,7 +45,7 @@ describe("The node agent, whose disk fails or who is killed at one call,", funct
         const log = join(place.world.root, "..", `calls-${place.lives++}`);
         try {
           await place.world.startAgentBy(tracerWords({ call, nth, fault }, log));
-          expect(await new Life(place.world).live(), "what is left in the end").to.deep.equal(clean);
+          expect(await watchedLife(place.world), "what is left in the end").to.deep.equal(clean);
           await place.world.recover();
         } catch (cause) {
           isOver = true;

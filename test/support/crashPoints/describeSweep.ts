@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import { crashPointsOf, Sweep, titleOf, type SweptWrites } from "./sweep.ts";
+import { boundsOf, crashPointsOf, Sweep, titleOf, type SweptWrites } from "./sweep.ts";
 import type { Program, Store, WriteCount } from "./strike.ts";
 
-/** Writes that come with time and not with a life: their number says nothing, and they are swept where a test of their own says so. */
+/** Writes that come with time and not with a life: they are swept where a program's table has them. */
 const periodic: Readonly<Record<Program, ReadonlySet<string>>> = {
   // A process that starts anew sends a script whole, once, and the first one of all makes the lease.
   api: new Set(["POST leases", "PUT leases", "EVAL", "find-idle"]),
@@ -10,7 +10,7 @@ const periodic: Readonly<Record<Program, ReadonlySet<string>>> = {
   nodeAgent: new Set(["POST events", "PATCH events"]),
 };
 
-/** Declares one test for each fault at each of these writes of one program, and one that there are no others. */
+/** Declares one test for each fault at each of these writes of one program, and one that there are as many as expected, and no others. */
 export function describeSweep(program: Program, title: string, writes: SweptWrites): void {
   describe(`${title}, with one fault at one of its writes,`, function () {
     // A life that does not heal is given up long before that.
@@ -20,9 +20,10 @@ export function describeSweep(program: Program, title: string, writes: SweptWrit
 
     after(() => sweep.stop());
 
-    it("makes the writes that are swept, and no others, in a life without a fault", async () => {
+    it("makes the writes that are swept, so many of each, and no others, in a life without a fault", async () => {
       const clean = await sweep.clean;
-      expect(unswept(clean.writes.filter((write) => write.program === program), writes), "writes that nobody sweeps").to.deep.equal([]);
+      const found = clean.writes.filter((write) => write.program === program);
+      expect([...unswept(found, writes), ...miscounted(found, writes)], "what the table does not say").to.deep.equal([]);
     });
 
     for (const point of points) it(`${titleOf(point)}: comes to the same end`, () => sweep.outcomeOf(point));
@@ -30,9 +31,14 @@ export function describeSweep(program: Program, title: string, writes: SweptWrit
 }
 
 function unswept(found: readonly WriteCount[], writes: SweptWrites): string[] {
-  return found.filter(({ program, store, what, effective }) => effective.length > 0 && !periodic[program].has(what) && !isSwept(writes, store, what)).map(({ store, what }) => `${store}: ${what}`);
+  return found.filter(({ program, store, what, effective }) => effective.length > 0 && !periodic[program].has(what) && writes[store]?.[what] === undefined)
+    .map(({ store, what, effective }) => `${store}: ${what}, ${effective.length} times`);
 }
 
-function isSwept(writes: SweptWrites, store: Store, what: string): boolean {
-  return writes[store]?.[what] !== undefined;
+function miscounted(found: readonly WriteCount[], writes: SweptWrites): string[] {
+  return (Object.entries(writes) as [Store, NonNullable<SweptWrites[Store]>][]).flatMap(([store, kinds]) => Object.entries(kinds).flatMap(([what, count]) => {
+    const { least, most } = boundsOf(count);
+    const times = found.find((write) => write.store === store && write.what === what)?.effective.length ?? 0;
+    return times >= least && times <= most ? [] : [`${store}: ${what}, ${times} times, not ${least === most ? least : `${least} to ${most}`}`];
+  }));
 }

@@ -31,6 +31,8 @@ export type FaultMode =
 export interface CrashPoint extends Write {
   nth: number;
   mode: FaultMode;
+  /** Not each life brings it. */
+  isRare?: boolean;
 }
 
 /** What the gate does to the program at its crash point. */
