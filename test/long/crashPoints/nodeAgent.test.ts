@@ -6,6 +6,8 @@ describeSweep("nodeAgent", "The node agent", {
     "PATCH gamesessions/status": { swept: 3, most: 4 }, "POST events": { swept: 1, most: 3 },
     // One more where the download's progress is told before its end.
     "PATCH gamenodes/status": { swept: 1, most: 3 },
+    // Every ten seconds.
+    "PATCH leases": { swept: 1, least: 0, most: Infinity },
   },
   "object store": { "PUT saves": 2 },
 });

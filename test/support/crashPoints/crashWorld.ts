@@ -2,8 +2,9 @@ import { randomBytes } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { nodeReadyReasons } from "#contracts/crd/reasons.ts";
 import { limits } from "#contracts/limits.ts";
-import { clusterRules as agentClusterRules, sessionsNamespaceRules as agentRules } from "#node-agent/rbac.ts";
+import { clusterRules as agentClusterRules, nodeAgentNamespaceRules, sessionsNamespaceRules as agentRules } from "#node-agent/rbac.ts";
 import { clusterRules as apiClusterRules, releaseNamespaceRules, sessionsNamespaceRules } from "#api/rbac.ts";
 import type { PolicyRule } from "#kube/policyRule.ts";
 import { leases } from "#kube/builtin.ts";
@@ -21,6 +22,7 @@ import { repositoryRoot } from "../processes/programs.ts";
 import { startRedis, type TestRedis } from "../stores/redis.ts";
 import { directStores } from "../invariants/directStores.ts";
 import { Invariants } from "../invariants/invariants.ts";
+import { AgentLease } from "./agentLease.ts";
 import { writeGatedKubeconfig } from "./gatedKubeconfig.ts";
 import { objectFailure, objectWrite, startHttpGate } from "./httpGate.ts";
 import { startPostgresGate } from "./postgresGate.ts";
@@ -60,13 +62,15 @@ export class CrashWorld {
   readonly #installation = `crash-${randomBytes(3).toString("hex")}`;
   #primaryApi: ApiProcess | undefined;
   #standby: { api?: ApiProcess; operator?: ChildProgram } = {};
+  readonly #agentLease: AgentLease;
 
   private constructor(parts: { api: TestApi; fixture: OperatorFixture; server: KubeApiServer; redis: TestRedis }) {
     ({ api: this.api, fixture: this.fixture } = parts);
     this.#server = parts.server;
     this.#redis = parts.redis;
+    this.#agentLease = new AgentLease(parts.fixture);
     this.gate = new Gate({
-      kill: (program) => this.#program(program).kill(), freeze: (program) => this.#freeze(program), wake: (program) => this.#program(program).signal("SIGCONT"),
+      kill: (program) => this.#kill(program), freeze: (program) => this.#freeze(program), wake: (program) => this.#program(program).signal("SIGCONT"),
     });
     this.root = join(mkdtempSync(join(tmpdir(), "joypod-crash-")), "root");
     mkdirSync(this.root);
@@ -108,6 +112,7 @@ export class CrashWorld {
     this.#standby = {};
     await Promise.all([...this.#programs.values()].map((program) => program.awaitStart()));
     await this.#leads("joypod-operator", "operator-1");
+    await this.#agentLease.awaitRenewal();
     await eventually(async () => (await fetch(`${this.serving.url}/healthz`, { signal: AbortSignal.timeout(healthMs) })).ok, { what: "the API to serve", timeoutMs: 30_000 });
   }
 
@@ -167,6 +172,7 @@ export class CrashWorld {
       if (node?.status?.capacity?.schedulable !== true) throw new Error(JSON.stringify(node?.status));
       return true;
     }, { what: "a node that takes sessions", timeoutMs: 120_000 });
+    await this.#agentLease.awaitRenewal();
   }
 
   async #setApi(): Promise<void> {
@@ -207,12 +213,13 @@ export class CrashWorld {
     const user = `agent-of-${namespace}`;
     const rules: readonly PolicyRule[] = agentClusterRules;
     const { kubeconfigPath } = await this.#server.asUser(user, rules);
-    await grant(this.#server.admin, { kind: "User", name: user }, agentRules, namespace);
+    await grant(this.#server.admin, { kind: "User", name: user }, [...agentRules, ...nodeAgentNamespaceRules], namespace);
     const { endpoint, region, bucket, accessKey, secretKey } = this.api.deps.config.objectStore;
     const store = await startHttpGate({ gate: this.gate, program: "nodeAgent", store: "object store", target: endpoint, nameWrite: objectWrite, failure: objectFailure });
     this.#cleanUps.push(() => store.close());
     this.#environments.set("nodeAgent", {
-      ...imageEnvironment(), PATH: process.env["PATH"] ?? "", NODE_NAME: nodeNames[0] ?? "", SESSIONS_NAMESPACE: namespace, INSTALLATION: this.#installation, NODE_ROOT: this.root, CACHE_BUDGET_BYTES: String(2 ** 30),
+      ...imageEnvironment(), PATH: process.env["PATH"] ?? "", NODE_NAME: nodeNames[0] ?? "", SESSIONS_NAMESPACE: namespace, NODE_AGENT_NAMESPACE: namespace, INSTALLATION: this.#installation, NODE_ROOT: this.root,
+      CACHE_BUDGET_BYTES: String(2 ** 30),
       SAVE_INTERVAL_SECONDS: "0.5", S3_ENDPOINT: store.url, S3_REGION: region, S3_BUCKET: bucket, S3_ACCESS_KEY: accessKey, S3_SECRET_KEY: secretKey,
       KUBECONFIG: await this.#gatedKubeconfig("nodeAgent", kubeconfigPath),
     });
@@ -264,6 +271,11 @@ export class CrashWorld {
     return program;
   }
 
+  async #kill(program: Program): Promise<void> {
+    await this.#program(program).kill();
+    if (program === "nodeAgent") await this.#agentLease.ended();
+  }
+
   /** Of API and operator another replica takes the lease over; an agent, whose folder nobody can take from it, counts as silent. */
   async #freeze(program: Program): Promise<void> {
     this.#program(program).signal("SIGSTOP");
@@ -277,8 +289,9 @@ export class CrashWorld {
     } else {
       await eventually(async () => {
         const node = await this.fixture.gameNodes.get({ name: this.fixture.nodeNames[0] ?? "" });
-        return node.status?.capacity?.schedulable === false;
+        return node.status?.capacity?.unschedulable?.reason === nodeReadyReasons.agentSilent;
       }, { what: "the agent's heartbeat to be stale", timeoutMs: 2 * limits.node.heartbeatStaleSeconds * 1_000 });
+      await this.#agentLease.expectSilence(heartbeatStaleSeconds);
     }
   }
 

@@ -7,7 +7,7 @@ const periodic: Readonly<Record<Program, ReadonlySet<string>>> = {
   // A process that starts anew sends a script whole, once, and the first one of all makes the lease.
   api: new Set(["POST leases", "PUT leases", "EVAL", "find-idle"]),
   operator: new Set(["POST leases", "PUT leases", "POST events", "PATCH events"]),
-  nodeAgent: new Set(["POST events", "PATCH events"]),
+  nodeAgent: new Set(["PATCH leases", "POST events", "PATCH events"]),
 };
 
 /** Declares one test for each fault at each of these writes of one program, and one that there are as many as expected, and no others. */
