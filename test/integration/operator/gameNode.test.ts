@@ -39,7 +39,7 @@ describe("GameNode controller", function () {
     await set();
     const found = await fixture.gameNodes.get({ name });
     expect(found.metadata).to.have.nested.property("ownerReferences[0].uid", (await fixture.nodes.get({ name })).metadata.uid);
-    expect(found.status).to.deep.include({ capacity: { slots: 2, used: 0, schedulable: true, overhead: { cpuMillicores: 250, memoryBytes: 2 ** 28 } }, addresses: { internal: "192.0.2.1" } });
+    expect(found.status).to.deep.include({ capacity: { slots: 2, used: 0, schedulable: true, overhead: { cpuMillicores: 250, memoryBytes: 2 ** 28 } }, addresses: { internal: "192.0.2.1", announced: ["192.0.2.1"] } });
     expect(readyReason(found)).to.equal("NodeAndAgentWell");
     expect(found.status?.heartbeat, "the agent's part is left alone").to.include({ agentVersion: "0.1.0" });
   });
