@@ -7,7 +7,6 @@ import { exitCodes, toCliError } from "./cliError.ts";
 import { createProgram } from "./program.ts";
 import { readCliConfig, readCliSavesConfig, secretLogKeys } from "../config.ts";
 import { invalidRequest } from "../errors.ts";
-import { systemClock } from "#runtime/clock.ts";
 import { createLogger } from "#runtime/createLogger.ts";
 import { Audit } from "../audit/audit.ts";
 import { SaveUploads } from "../saves/saveUploads.ts";
@@ -29,7 +28,7 @@ const program = createProgram({
   stores,
   saves: () => {
     const { objectStore, ...config } = readCliSavesConfig(process.env);
-    return { ...stores(), config, logger, clock: systemClock, objectStore: connectObjectStore(objectStore), saveUploads: new SaveUploads(1) };
+    return { ...stores(), config, logger, objectStore: connectObjectStore(objectStore), saveUploads: new SaveUploads(1) };
   },
   passwords: () => passwords ??= new Passwords({
     pepper: pepperOr("it must be the API's own, or the password will not be accepted."), cost: readCliConfig(process.env).bcryptCost, workers: 1,

@@ -9,6 +9,8 @@ export interface SavesGame {
   isListed: boolean;
   /** MiB; null for the default. */
   saveLimitMb: number | null;
+  /** Now, by the database's clock: what the ages of saves are told by. */
+  now: Date;
 }
 
 /** A player's slot. */
@@ -44,7 +46,7 @@ export interface NewSlot {
   customLabel: string | null;
 }
 
-const gameColumns = `g.id, g.slug, g.save_limit_mb AS "saveLimitMb", g.status = 'active' AND g.deleted_at IS NULL AS "isListed"`;
+const gameColumns = `g.id, g.slug, g.save_limit_mb AS "saveLimitMb", g.status = 'active' AND g.deleted_at IS NULL AS "isListed", now() AS "now"`;
 const slotColumns = `
   s.id, s.number, COALESCE(s.custom_label, s.label) AS label, s.last_played_at AS "lastPlayedAt", s.object_key AS "objectKey", s.generation,
   (SELECT o.status FROM game_sessions o WHERE o.slot_id = s.id AND o.slot_released_at IS NULL) AS "ownerStatus"`;

@@ -1,4 +1,3 @@
-import type { Clock } from "#runtime/clock.ts";
 import { notFound } from "../errors.ts";
 import type { Queryable } from "../stores/queryable.ts";
 import { keptVersions, type HistoryRule } from "./keptVersions.ts";
@@ -9,7 +8,6 @@ import { listSaveVersions, type SaveVersion } from "./saveVersionQueries.ts";
 /** What reading histories needs. */
 export interface SlotHistoryDeps {
   config: { saves: HistoryRule };
-  clock: Clock;
 }
 
 /** A player's slot with the versions that are kept of it, the newest first. */
@@ -30,13 +28,13 @@ export async function findGameSaves(deps: SlotHistoryDeps, db: Queryable, slotsO
   return saves;
 }
 
-async function findSaves({ config, clock }: SlotHistoryDeps, db: Queryable, slotsOf: SlotsOf): Promise<GameSaves | undefined> {
+async function findSaves({ config }: SlotHistoryDeps, db: Queryable, slotsOf: SlotsOf): Promise<GameSaves | undefined> {
   const game = await findSavesGame(db, slotsOf);
   if (game === undefined) return undefined;
   const slots = await listPlayerSlots(db, slotsOf.userId, game.id);
   const versions = slots.length === 0 ? [] : await listSaveVersions(db, slots.map(({ id }) => id));
   const bySlot = Map.groupBy(versions, ({ slotId }) => slotId);
-  return { game, slots: slots.map((slot) => ({ ...slot, versions: keptVersions(bySlot.get(slot.id) ?? [], config.saves, clock.now()) })) };
+  return { game, slots: slots.map((slot) => ({ ...slot, versions: keptVersions(bySlot.get(slot.id) ?? [], config.saves, game.now) })) };
 }
 
 /** Returns the same with one of the slots. Throws not_found for a slot that is unknown, or somebody else's, in the same words for any game. */

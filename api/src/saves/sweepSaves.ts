@@ -1,8 +1,8 @@
-import type { Clock } from "#runtime/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { Metrics } from "../metrics.ts";
 import type { ObjectStore } from "../stores/objectStore.ts";
 import type { Postgres } from "../stores/postgres.ts";
+import { findDatabaseNow, type Queryable } from "../stores/queryable.ts";
 import { adoptUnrecordedSaves } from "./adoptUnrecordedSaves.ts";
 import { graceMs, keptVersions, type HistoryRule } from "./keptVersions.ts";
 import { savePatienceMs } from "./savePatience.ts";
@@ -15,7 +15,6 @@ import { planSweep } from "./sweepPlan.ts";
 export interface SweepSavesDeps {
   config: { saves: HistoryRule };
   logger: Logger;
-  clock: Clock;
   metrics: Pick<Metrics, "saveConflictStored">;
   postgres: Postgres;
   objectStore: ObjectStore;
@@ -28,40 +27,43 @@ const lateSaveMs = savePatienceMs + 3600_000;
 /** A node that was unavailable for no longer than this may still store saves. It cannot report them, because their session's object has gone. */
 const absentNodeMs = 30 * dayMs;
 
-/** Looks through the saves of slots, one by one: records what nobody recorded, and removes what the rule of decision 17 does not keep. */
-export async function sweepSaves(deps: SweepSavesDeps): Promise<void> {
+/**
+ * Looks through the saves of slots, one by one: records what nobody recorded, and removes what the rule of decision 17 does not keep. Ages go by the
+ * database's clock, which has noted when each save came.
+ */
+export async function sweepSaves(deps: SweepSavesDeps, findNow: (db: Queryable) => Promise<Date> = findDatabaseNow): Promise<void> {
   for (let count = 0; count < slotsPerPassMax; count++) {
     const sweep = await lockDueSweep(deps.postgres.pool);
     if (sweep === undefined) return;
-    await sweepSlot(deps, sweep);
+    await sweepSlot(deps, sweep, await findNow(deps.postgres.pool));
   }
 }
 
-async function sweepSlot(deps: SweepSavesDeps, sweep: SaveSweep): Promise<void> {
-  const { postgres: { pool }, logger, clock } = deps;
+async function sweepSlot(deps: SweepSavesDeps, sweep: SaveSweep, now: Date): Promise<void> {
+  const { postgres: { pool }, logger } = deps;
   const swept = await findSweptSlot(pool, sweep.slotId);
   if (swept === undefined) return;
-  if (swept.slot !== null) return sweepHistory(deps, sweep, swept.slot);
-  if (swept.deletedAt !== null) return sweepDeleted(deps, sweep, swept.deletedAt);
+  if (swept.slot !== null) return sweepHistory(deps, sweep, swept.slot, now);
+  if (swept.deletedAt !== null) return sweepDeleted(deps, sweep, swept.deletedAt, now);
   logger.error({ slot: sweep.slotId }, "A slot is missing that nobody removed: its saves are left alone, as a restored database may lack their slot for a while.");
-  await updateSweepDue(pool, sweep, later(clock.now(), dayMs), null);
+  await updateSweepDue(pool, sweep, later(now, dayMs), null);
 }
 
 /** Removes all saves of a slot that was removed long ago, and once more when none can come any longer. */
-async function sweepDeleted({ postgres: { pool }, objectStore, config, logger, clock }: SweepSavesDeps, sweep: SaveSweep, deletedAt: Date): Promise<void> {
+async function sweepDeleted({ postgres: { pool }, objectStore, config, logger }: SweepSavesDeps, sweep: SaveSweep, deletedAt: Date, now: Date): Promise<void> {
   const keptUntil = later(deletedAt, config.saves.retentionMs);
-  if (clock.now() < keptUntil) return updateSweepDue(pool, sweep, keptUntil, null);
+  if (now < keptUntil) return updateSweepDue(pool, sweep, keptUntil, null);
   const saveObjects = new SaveObjectStore(objectStore);
   const saves = await saveObjects.list(sweep.slotId);
   await saveObjects.remove(saves.map(({ key }) => key));
   await deleteSaveVersions(pool, sweep.slotId);
   if (saves.length > 0) logger.info({ slot: sweep.slotId, removed: saves.length }, "The sweeper removed the saves of a removed slot.");
   const lastAt = later(deletedAt, lateSaveMs);
-  await (clock.now() >= lastAt ? deleteSweep(pool, sweep) : updateSweepDue(pool, sweep, lastAt, null));
+  await (now >= lastAt ? deleteSweep(pool, sweep) : updateSweepDue(pool, sweep, lastAt, null));
 }
 
-async function sweepHistory(deps: SweepSavesDeps, sweep: SaveSweep, slot: SweptSlotRecord): Promise<void> {
-  const { postgres: { pool }, objectStore, logger, clock } = deps;
+async function sweepHistory(deps: SweepSavesDeps, sweep: SaveSweep, slot: SweptSlotRecord, now: Date): Promise<void> {
+  const { postgres: { pool }, objectStore, logger } = deps;
   const saveObjects = new SaveObjectStore(objectStore);
   const slotId = sweep.slotId;
   // The records are read before the objects are listed, and only ever advance: a save that they supersede stays superseded, and a save that they
@@ -69,7 +71,6 @@ async function sweepHistory(deps: SweepSavesDeps, sweep: SaveSweep, slot: SweptS
   await insertMissingSlotVersion(pool, slotId);
   const versions = await listSaveVersions(pool, [slotId]);
   const objects = await saveObjects.list(slotId);
-  const now = clock.now();
   if (slot.objectKey !== null && !objects.some(({ key }) => key === slot.objectKey)) {
     logger.error({ slot: slotId, objectKey: slot.objectKey }, "A slot's save is not in the object store.");
     return updateSweepDue(pool, sweep, later(now, dayMs), slot.objectKey);
@@ -77,7 +78,7 @@ async function sweepHistory(deps: SweepSavesDeps, sweep: SaveSweep, slot: SweptS
   const plan = planSweep(objects, { ...slot, versions }, now);
   const adopted = await adoptUnrecordedSaves(deps, slotId, { ...slot, versions }, plan.unrecorded);
   await saveObjects.remove(plan.superseded);
-  const { kept, removed } = await removeUnkeptVersions(deps, saveObjects, slotId, plan.unfinished);
+  const { kept, removed } = await removeUnkeptVersions(deps, saveObjects, { slotId, unfinished: plan.unfinished, now });
   if (plan.superseded.length + removed + adopted > 0) {
     logger.info({ slot: slotId, removed: plan.superseded.length, versionsRemoved: removed, versionsKept: kept, adopted }, "The sweeper removed saves that nobody needs.");
   }
@@ -92,12 +93,12 @@ async function sweepHistory(deps: SweepSavesDeps, sweep: SaveSweep, slot: SweptS
  * one of them; a process that dies in between leaves versions that the next sweep removes.
  */
 async function removeUnkeptVersions(
-  { postgres, config, clock }: SweepSavesDeps, saveObjects: SaveObjectStore, slotId: string, unfinished: ReadonlySet<string>,
+  { postgres, config }: SweepSavesDeps, saveObjects: SaveObjectStore, { slotId, unfinished, now }: { slotId: string; unfinished: ReadonlySet<string>; now: Date },
 ): Promise<{ kept: number; removed: number }> {
   return postgres.transaction(async (transaction) => {
     const slot = await lockSlot(transaction, slotId);
     const versions = await listSaveVersions(transaction, [slotId]);
-    const wanted = new Set(keptVersions(versions, config.saves, clock.now()));
+    const wanted = new Set(keptVersions(versions, config.saves, now));
     const isKept = (version: SaveVersion): boolean => wanted.has(version) || (version.gameSession !== null && unfinished.has(version.gameSession));
     const [kept, unkept] = [versions.filter(isKept), versions.filter((version) => !isKept(version))];
     if (slot === undefined || unkept.length === 0) return { kept: versions.length, removed: 0 };

@@ -1,6 +1,9 @@
 import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
 import { updateGameSessionRunning } from "#api/gameSessions/gameSessionLifecycleQueries.ts";
+import type { SavesResponse } from "#contracts/http/saves.ts";
+import { sweepSaves } from "#api/saves/sweepSaves.ts";
+import { aSaveSlot } from "../../factories/catalog.ts";
 import { sweepOverlong } from "#api/background/sweeper.ts";
 import { eventually } from "../../support/clocks/eventually.ts";
 import { JumpClock } from "../../support/clocks/jumpClock.ts";
@@ -14,7 +17,7 @@ for (const [what, skewMs] of [["ten minutes ahead of", 600_000], ["ten minutes b
     let fixture: LaunchFixture;
 
     before(async () => {
-      fixture = await LaunchFixture.start({ clock: new JumpClock(skewMs) });
+      fixture = await LaunchFixture.start({ clock: new JumpClock(skewMs), env: { SAVE_VERSIONS_KEPT: "1", SAVE_DAILY_VERSIONS_DAYS: "1" }, hasFaults: true });
     });
     beforeEach(() => fixture.newPlayer());
     after(() => fixture.stop());
@@ -29,6 +32,29 @@ for (const [what, skewMs] of [["ten minutes ahead of", 600_000], ["ten minutes b
       await fixture.api.deps.postgres.pool.query("UPDATE game_sessions SET idle_timeout_seconds = $2 WHERE id = $1", [id, idleTimeoutSeconds * 2]);
       expect((await fixture.player.post("/api/game/keepalive", { sessionId: id })).status).to.equal(200);
       await eventually(async () => expect(await expiresIn(id)).to.be.closeTo(idleTimeoutSeconds * 2 * expiryMargin, 10));
+    });
+
+    it("keeps what was superseded for an hour, and what was deleted for the retention, by the database's clock", async () => {
+      const { api: { deps }, user, game, player } = fixture;
+      const { prisma } = deps.postgres;
+      const ago = (ms: number): Date => new Date(Date.now() - ms);
+      const minuteMs = 60_000;
+      const { id: slotId } = await aSaveSlot(deps, { user, game });
+      const save = { slotId, kind: "imported", sha256: "a".repeat(64), bytes: 10n } as const;
+      await prisma.saveSlot.update({ where: { id: slotId }, data: { objectKey: "saves/own", sha256: save.sha256, bytes: save.bytes, generation: 3 } });
+      await prisma.saveVersion.createMany({ data: [
+        { ...save, objectKey: "saves/own", generation: 3, storedAt: ago(minuteMs) },
+        { ...save, objectKey: "saves/kept", generation: 2, storedAt: ago(3000 * minuteMs), supersededAt: ago(55 * minuteMs) },
+        { ...save, objectKey: "saves/unkept", generation: 1, storedAt: ago(3001 * minuteMs), supersededAt: ago(65 * minuteMs) },
+      ] });
+      const { slots: [slot] } = (await player.get(`/api/games/${game.slug}/saves`)).json<SavesResponse>();
+      expect(slot?.versions).to.have.length(2);
+      await prisma.saveSweep.deleteMany();
+      const deletedAt = ago(deps.config.saves.retentionMs - 5 * minuteMs);
+      await prisma.saveSweep.create({ data: { slotId: "deleted", dueAt: ago(0), slotDeletedAt: deletedAt } });
+      await sweepSaves(deps);
+      const { dueAt } = await prisma.saveSweep.findUniqueOrThrow({ where: { slotId: "deleted" } });
+      expect(dueAt.getTime()).to.equal(deletedAt.getTime() + deps.config.saves.retentionMs);
     });
   });
 }

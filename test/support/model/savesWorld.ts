@@ -131,7 +131,7 @@ export class SavesWorld {
     const { deps } = this.fixture.api;
     const until = new Date(Date.now() + laterHours * 3600_000);
     await deps.postgres.prisma.saveSweep.updateMany({ where: { dueAt: { lte: until } }, data: { dueAt: new Date() } });
-    await expectUp(isStoreUp, () => sweepSaves({ ...deps, clock: { ...deps.clock, now: () => until } }));
+    await expectUp(isStoreUp, () => sweepSaves(deps, () => Promise.resolve(until)));
   }
 
   /** As the leader, sweeps every slot of which a sweep is noted for whenever, two hours later. */
