@@ -7,7 +7,8 @@ export type SlotMove = "moved" | "known" | "not_owner";
 
 /**
  * Points the slot to a newer save of the session that owns it, and moves that session's version with it; the first one supersedes the
- * version before, with the next generation. The agent's own count of generations is only a name: a restore may have moved the slot since.
+ * version before, with the next generation. The agent's own count of generations is only a name: a restore may have moved the slot since. When it was played
+ * says the node, whose clock may be ahead: never later than now.
  */
 export async function updateSlotSave(db: Queryable, slotId: string, gameSession: string, save: StoredSave): Promise<SlotMove> {
   const { rows } = await db.query<{ isOwner: boolean; hasMoved: boolean }>({
@@ -35,7 +36,7 @@ export async function updateSlotSave(db: Queryable, slotId: string, gameSession:
       ), moved AS (
         UPDATE save_slots s SET object_key = $3, sha256 = $4, bytes = $5, sequence = $6, attempt = $7, unpacked_bytes = $8,
           generation = version.generation, saved_by_session = $2, label = COALESCE(custom_label, 'Playthrough ' || number),
-          last_played_at = GREATEST(last_played_at, $9)
+          last_played_at = LEAST(GREATEST(last_played_at, $9), now())
         FROM version WHERE s.id = $1 RETURNING s.id
       )
       SELECT EXISTS (SELECT FROM owner) AS "isOwner", EXISTS (SELECT FROM moved) AS "hasMoved"`,
@@ -52,7 +53,7 @@ export async function updateSlotSave(db: Queryable, slotId: string, gameSession:
 export async function updateSlotPlayed(db: Queryable, slotId: string, gameSession: string, isPending: boolean): Promise<void> {
   await db.query({
     name: "mark-slot-played",
-    text: "UPDATE save_slots SET last_played_at = GREATEST(last_played_at, now()), pending_session = CASE WHEN $3 THEN $2 END WHERE id = $1",
+    text: "UPDATE save_slots SET last_played_at = now(), pending_session = CASE WHEN $3 THEN $2 END WHERE id = $1",
     values: [slotId, gameSession, isPending],
   });
 }

@@ -113,6 +113,14 @@ describe("recorder, relay and sweeper", function () {
     }
   });
 
+  it("take a node's word for when its slot was played only as far as now", async () => {
+    const id = await running();
+    const { id: slot } = await slotOf(id);
+    await operator.report(id, { save: aSave(slot, 1, { persistedAt: new Date(Date.now() + 365 * 86_400_000).toISOString() }) });
+    await eventually(async () => expect(await slotOf(id)).to.include({ sequence: 1 }));
+    expect((await slotOf(id)).lastPlayedAt.getTime()).to.be.at.most(Date.now());
+  });
+
   it("refuse a save of another player's slot, and of no slot, count it and go on", async () => {
     const id = await running();
     const { id: slot } = await slotOf(id);
