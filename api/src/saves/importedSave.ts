@@ -5,6 +5,7 @@ import { DomainError } from "../errors.ts";
 import type { ObjectStore } from "../stores/objectStore.ts";
 import type { Queryable } from "../stores/queryable.ts";
 import { deleteNewSlotSweep, insertNewSlotSweep } from "./newSlotSweepQueries.ts";
+import { importPrefix } from "./newestSave.ts";
 import { insertSlot, type SlotsOf } from "./playerSlotQueries.ts";
 import { SaveObjectStore } from "./saveObjectStore.ts";
 import { insertSlotVersion, type NamedSave } from "./saveVersionQueries.ts";
@@ -69,5 +70,5 @@ async function answered(deps: ImportDeps, transaction: Queryable, slotOf: SlotsO
 
 /** Returns a key that no session's save has. */
 function newSaveKey(slotId: string, generation: number): string {
-  return saveKey(slotId, { generation, gameSession: `import-${randomUUID()}`, sequence: 1, attempt: 0 });
+  return saveKey(slotId, { generation, gameSession: `${importPrefix}${randomUUID()}`, sequence: 1, attempt: 0 });
 }
