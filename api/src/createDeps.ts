@@ -23,6 +23,7 @@ import { Audit } from "./audit/audit.ts";
 import { CatalogCounts } from "./catalog/catalogCounts.ts";
 import { LaunchStore } from "./gameSessions/launchStore.ts";
 import { LaunchTurns } from "./gameSessions/launchTurns.ts";
+import { SaveReads } from "./saves/saveReads.ts";
 import { SaveUploads } from "./saves/saveUploads.ts";
 import { connectObjectStore } from "./stores/objectStore.ts";
 import { DatabaseOutages } from "./stores/databaseOutages.ts";
@@ -72,6 +73,7 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
     knownPartnerKeys: new KnownPartnerKeys(),
     catalogCounts: new CatalogCounts(),
     saveUploads: new SaveUploads(8),
+    saveReads: new SaveReads(),
     audit: new Audit(postgres, logger),
     tokens: new Tokens({ signingKeys, lifetimeSeconds, cookie: config.sessionCookie, clock }),
     csrfTokens: new CsrfTokens(signingKeys),

@@ -26,6 +26,7 @@ import type { Postgres } from "./stores/postgres.ts";
 import type { RateLimits } from "./http/rateLimits.ts";
 import type { Readiness } from "./http/health.ts";
 import type { Redis } from "./stores/redis.ts";
+import type { SaveReads } from "./saves/saveReads.ts";
 import type { SaveUploads } from "./saves/saveUploads.ts";
 import type { StreamTickets } from "./auth/streamTickets.ts";
 import type { TestResponders } from "./connectionTests/testResponders.ts";
@@ -53,6 +54,8 @@ export interface Deps {
   catalogCounts: CatalogCounts;
   /** Bounds how many uploads of saves take memory at once. */
   saveUploads: SaveUploads;
+  /** Bounds how many saves are read at once. */
+  saveReads: SaveReads;
   authSessions: AuthSessions;
   /** External providers of sign-ins, by id. */
   oauthProviders: ReadonlyMap<string, OAuthProvider>;

@@ -9,6 +9,7 @@ import { readCliConfig, readCliSavesConfig, secretLogKeys } from "../config.ts";
 import { invalidRequest } from "../errors.ts";
 import { createLogger } from "#runtime/createLogger.ts";
 import { Audit } from "../audit/audit.ts";
+import { SaveReads } from "../saves/saveReads.ts";
 import { SaveUploads } from "../saves/saveUploads.ts";
 import { connectObjectStore } from "../stores/objectStore.ts";
 import { connectPostgres } from "../stores/postgres.ts";
@@ -28,7 +29,7 @@ const program = createProgram({
   stores,
   saves: () => {
     const { objectStore, ...config } = readCliSavesConfig(process.env);
-    return { ...stores(), config, logger, objectStore: connectObjectStore(objectStore), saveUploads: new SaveUploads(1) };
+    return { ...stores(), config, logger, objectStore: connectObjectStore(objectStore), saveUploads: new SaveUploads(1), saveReads: new SaveReads() };
   },
   passwords: () => passwords ??= new Passwords({
     pepper: pepperOr("it must be the API's own, or the password will not be accepted."), cost: readCliConfig(process.env).bcryptCost, workers: 1,

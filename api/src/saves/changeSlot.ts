@@ -1,5 +1,5 @@
 import { readableVersion, type ReadableVersionDeps } from "./readableVersion.ts";
-import { versionOf } from "./saveVersion.ts";
+import { isCurrentVersion, versionOf } from "./saveVersion.ts";
 import { insertSlotVersion } from "./saveVersionQueries.ts";
 import { deleteSlotRow, updateSlotLabel, type SlotOf } from "./playerSlotQueries.ts";
 import { requireListed } from "./slotErrors.ts";
@@ -11,13 +11,13 @@ export type RestoreDeps = SlotChangeDeps & ReadableVersionDeps;
 
 /**
  * Makes an earlier version the slot's save again, as a version of its own that names the same object, and returns the slot. The slot's own
- * version changes nothing. All of the version is read before. Throws not_found, slot_in_use, conflict for a game that is gone, unreadable_save
+ * version changes nothing. All of any other is read before. Throws not_found, slot_in_use, conflict for a game that is gone, unreadable_save
  * and unavailable.
  */
 export async function restoreSave(deps: RestoreDeps, slotOf: SlotOf, versionId: string, alsoWithin?: AlsoWithin): Promise<SlotHistory> {
   const { game, slot: before } = await findSlotHistory(deps, deps.postgres.pool, slotOf);
   requireListed(game);
-  await readableVersion(deps, before, versionId);
+  if (!isReadableCurrent(before, versionId)) await readableVersion(deps, before, versionId);
   return withFreeSlot(deps, slotOf, async (transaction, { slot }) => {
     // It may have been swept since.
     const version = versionOf(slot, versionId);
@@ -27,6 +27,12 @@ export async function restoreSave(deps: RestoreDeps, slotOf: SlotOf, versionId: 
     await alsoWithin?.(after, transaction);
     return after;
   });
+}
+
+/** Whether the slot goes on with this version already, and nobody has found it unreadable. */
+function isReadableCurrent(slot: SlotHistory, versionId: string): boolean {
+  const version = versionOf(slot, versionId);
+  return isCurrentVersion(slot, version) && version.unreadableAt === null;
 }
 
 /** Renames a slot, back to its first name for an empty one, and returns the slot. It may be in use. Throws not_found. */

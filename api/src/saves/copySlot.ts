@@ -1,7 +1,7 @@
 import { limits } from "#contracts/limits.ts";
 import { DomainError } from "../errors.ts";
 import { importIntoNewSlot, type ImportDeps } from "./importedSave.ts";
-import { readableVersion } from "./readableVersion.ts";
+import { readableVersion, type ReadableVersionDeps } from "./readableVersion.ts";
 import type { SlotOf } from "./playerSlotQueries.ts";
 import { SaveObjectStore } from "./saveObjectStore.ts";
 import { currentVersion } from "./saveVersion.ts";
@@ -15,7 +15,7 @@ const suffix = " (copy)";
  * Copies a slot's save into a slot of its own, and returns that. Throws not_found, slot_in_use, no_empty_slot, conflict for a game that is gone or a
  * slot without a save, unreadable_save and unavailable.
  */
-export async function copySlot(deps: ImportDeps, slotOf: SlotOf, alsoWithin?: AlsoWithin): Promise<SlotHistory> {
+export async function copySlot(deps: ImportDeps & ReadableVersionDeps, slotOf: SlotOf, alsoWithin?: AlsoWithin): Promise<SlotHistory> {
   const { game, slot, slots } = await findSlotHistory(deps, deps.postgres.pool, slotOf);
   requireListed(game);
   requireFree(slot);

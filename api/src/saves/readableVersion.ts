@@ -2,6 +2,7 @@ import type { Logger } from "#runtime/logger.ts";
 import type { ObjectStore } from "../stores/objectStore.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import { checkSave } from "./savedObject.ts";
+import type { SaveReads } from "./saveReads.ts";
 import { unreadableSave, versionOf } from "./saveVersion.ts";
 import { updateObjectReadable } from "./saveCheckQueries.ts";
 import type { SaveVersion } from "./saveVersionQueries.ts";
@@ -12,15 +13,16 @@ export interface ReadableVersionDeps {
   logger: Logger;
   postgres: Postgres;
   objectStore: ObjectStore;
+  saveReads: SaveReads;
 }
 
 /**
- * Reads all of the slot's version and returns it. One that is missing or damaged is noted as such. Throws unreadable_save, which names the
+ * Reads all of the slot's version, when few enough others are read, and returns it. One that is missing or damaged is noted as such. Throws unreadable_save, which names the
  * version before it, not_found and unavailable.
  */
-export async function readableVersion({ logger, postgres, objectStore }: ReadableVersionDeps, slot: SlotHistory, versionId: string): Promise<SaveVersion> {
+export async function readableVersion({ logger, postgres, objectStore, saveReads }: ReadableVersionDeps, slot: SlotHistory, versionId: string): Promise<SaveVersion> {
   const version = versionOf(slot, versionId);
-  const found = await checkSave(objectStore, version);
+  const found = await saveReads.run(() => checkSave(objectStore, version));
   await updateObjectReadable(postgres.pool, version, found === "whole");
   if (found === "whole") return version;
   logger.error({ slot: slot.id, version: version.id, objectKey: version.objectKey, found }, "A save is unreadable.");
