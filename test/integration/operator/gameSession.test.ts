@@ -78,6 +78,20 @@ describe("GameSession controller", function () {
     expect(fixture.components.podUids.get(name)?.size).to.equal(1);
   });
 
+  it("creates the pod as soon as the GameNode says that a fill has ended, though the agent says nothing in the session", async () => {
+    await set();
+    const [node = ""] = fixture.nodeNames;
+    fixture.components.behaviour.nodesWithoutContent.add(node);
+    await fixture.startOperator();
+    const { metadata: { name, namespace } } = await fixture.launch();
+    await fixture.session(name, ({ status }) => status?.nodeName === node, "placed session");
+    // What was placed is looked at once more, as one that waits for a place is.
+    await fixture.pass(5_000);
+    await fixture.responses();
+    await fixture.components.report(node, { entries: [aCacheEntry()] });
+    await eventually(() => fixture.pods.find({ name, namespace }), { what: "the pod" });
+  });
+
   it("places no session on a node that cannot take its pod, though that holds the game", async () => {
     await set({ nodes: 2 });
     const [small = "", large = ""] = fixture.nodeNames;

@@ -6,9 +6,10 @@ import { isConditionTrue } from "#kube/conditions.ts";
 import { keyOf } from "#kube/object.ts";
 import { fromCache, fromWideChanges, type WatchedCache } from "#kube/source.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import { isFinished, isPrepared } from "#contracts/crd/sessionConditions.ts";
 import type { Change } from "#kube/cache.ts";
 import type { Cluster } from "../../cluster/cluster.ts";
+import { changesFill } from "../../content/changesContent.ts";
 import { isNodeReady } from "../../nodes/nodeHealth.ts";
 import { isSessionPod } from "../../sessionPods/podState.ts";
 import { createSessionReconciler } from "./reconciler.ts";
@@ -39,6 +40,7 @@ export function createSessionController(
       deps.networkProbe,
       fromCache(caches.nodes, { when: changesReadiness, keys: ({ metadata }) => keysOn(cluster, metadata.name) }),
       fromCache(caches.gameNodes, { when: changesSchedulable, keys: ({ metadata }) => keysOn(cluster, metadata.name) }),
+      fromCache(caches.gameNodes, { when: changesFill, keys: ({ metadata }) => unpreparedKeysOn(cluster, metadata.name) }),
       fromWideChanges(caches.gameSessions, { when: freesSlot, ...unplaced }),
       fromWideChanges(caches.pods, { when: ({ type }) => type === "deleted", ...unplaced }),
       fromWideChanges(caches.nodes, { when: changesReadiness, ...unplaced }),
@@ -61,6 +63,11 @@ function keysOn({ gameSessions }: Cluster, nodeName: string): string[] {
   return gameSessions.byIndex("node", nodeName).map(keyOf);
 }
 
+/** Who waits for files hears of the end of a fill by its GameNode: the agent, which found them there, may say nothing in the session. */
+function unpreparedKeysOn({ gameSessions }: Cluster, nodeName: string): string[] {
+  return gameSessions.byIndex("node", nodeName).filter((session) => !isPrepared(session) && !isFinished(session)).map(keyOf);
+}
+
 function freesSlot(change: Change<GameSession>): boolean {
   if (change.type === "deleted") return true;
   return change.type === "updated" && isFinished(change.object) && !isFinished(change.previous);
@@ -73,7 +80,7 @@ function changesReadiness(change: Change<Node>): boolean {
     || !isDeepStrictEqual(change.object.spec?.taints, change.previous.spec?.taints);
 }
 
-/** Ignores heartbeats and download progress, which change a GameNode all the time and concern no session. */
+/** Ignores heartbeats and what the node holds, which change a GameNode all the time and concern few sessions. */
 function changesSchedulable(change: Change<GameNode>): boolean {
   if (change.type !== "updated") return true;
   const { object, previous } = change;
