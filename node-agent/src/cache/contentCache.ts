@@ -115,9 +115,13 @@ export class ContentCache {
     return this.#wanted().some((wanted) => wanted.digest === digest) ? { state: "Queued", progressPercent: 0 } : undefined;
   }
 
-  /** Notes that a session uses the version now. */
-  async markUsed(digest: string): Promise<void> {
-    await this.#unpacked.markUsed(digest);
+  /** Notes that a session uses the version now; returns false when somebody has removed it from the disk, from which on it is fetched again where it is wanted. */
+  async markUsed(digest: string): Promise<boolean> {
+    if (await this.#unpacked.markUsed(digest)) return true;
+    this.#options.logger.warn({ digest }, "A game's folder is gone from the disk, and was not removed by this agent.");
+    this.#tell(digest);
+    this.#pump();
+    return false;
   }
 
   /** Calls `listener` at each change of a version, with `isProgress` when it is only a further percent; returns how to end that. */

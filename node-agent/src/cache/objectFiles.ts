@@ -1,5 +1,6 @@
 import { chmod, lstat, mkdir, readdir, rename, rm, stat, utimes } from "node:fs/promises";
 import { sha256Hex } from "#contracts/crd/schema.ts";
+import { systemErrorCode } from "#runtime/systemError.ts";
 import { syncDirectory } from "../disk/syncDirectory.ts";
 import type { NodePaths } from "../disk/nodePaths.ts";
 import { readManifest, writeManifest, type Manifest } from "./manifest.ts";
@@ -16,7 +17,9 @@ export interface ObjectFiles {
   load(): Promise<StoredObject[]>;
   /** Makes and returns a fresh directory for one attempt; its `content` is to be filled. */
   begin(digest: string, attempt: number): Promise<Draft>;
+  /** Throws ENOENT when the version, or its content, is not there. */
   markUsed(digest: string, at: Date): Promise<void>;
+  /** Does nothing when the version is not there. */
   remove(digest: string): Promise<void>;
 }
 
@@ -83,14 +86,22 @@ export function createObjectFiles(paths: NodePaths): ObjectFiles {
   async function removeTree(directory: string, name: string): Promise<void> {
     const doomed = `${paths.temporary}/${name}.removed`;
     await rm(doomed, { recursive: true, force: true });
-    await rename(directory, doomed);
+    try {
+      await rename(directory, doomed);
+    } catch (error) {
+      if (systemErrorCode(error) === "ENOENT") return;
+      throw error;
+    }
     await rm(doomed, { recursive: true, force: true });
   }
 
   return {
     load,
     begin,
-    markUsed: (digest, at) => utimes(manifestPath(paths.object(digest)), at, at),
+    async markUsed(digest, at) {
+      await lstat(`${paths.object(digest)}/content`);
+      await utimes(manifestPath(paths.object(digest)), at, at);
+    },
     remove: (digest) => removeTree(paths.object(digest), digest),
   };
 }

@@ -1,4 +1,5 @@
 import type { Clock } from "#runtime/clock.ts";
+import { systemErrorCode } from "#runtime/systemError.ts";
 import type { ObjectFiles } from "./objectFiles.ts";
 
 /** A version that lies unpacked on this node. */
@@ -54,13 +55,20 @@ export class UnpackedVersions {
     this.#versions.set(digest, { digest, bytes, cachedAt, lastUsedMs: this.#clock.now().getTime() });
   }
 
-  /** Notes that a session uses the version now. */
-  async markUsed(digest: string): Promise<void> {
+  /** Notes that a session uses the version now; returns false when it is not on the disk any more, and forgets it with what is left of it. */
+  async markUsed(digest: string): Promise<boolean> {
     const version = this.#versions.get(digest);
-    if (version === undefined) return;
+    if (version === undefined) return false;
     const now = this.#clock.now();
     version.lastUsedMs = now.getTime();
-    await this.#files.markUsed(digest, now);
+    try {
+      await this.#files.markUsed(digest, now);
+      return true;
+    } catch (error) {
+      if (systemErrorCode(error) !== "ENOENT") throw error;
+      await this.remove(digest);
+      return false;
+    }
   }
 
   /** Removes the version, from the table first: a session that asks from now on gets a fresh copy. */

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { sessionUserId } from "#contracts/nodeLayout.ts";
+import { contentDirectory, objectDirectory, sessionUserId } from "#contracts/nodeLayout.ts";
 import { SpoolManifest, type PackedSave } from "#contracts/spool.ts";
 import { findCondition } from "#kube/conditions.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
@@ -148,4 +148,17 @@ describe("Node agent: damaged and hostile session folders:", function () {
     await eventually(() => !existsSync(fixture.folder(name)), { what: "the folder to be removed" });
     await eventually(() => readdirSync(`${fixture.root}/v1/trash`).length === 0, { timeoutMs: 20_000, what: "its depths to be taken apart" });
   });
+
+  for (const [what, part] of [["folder", ""], ["files", "/content"]] as const) {
+    it(`fetches a game again whose ${what} somebody removed`, async () => {
+      await fixture.startAgent();
+      const source = await fixture.createGame();
+      const earlier = await fixture.launch(source);
+      await fixture.ordered(earlier);
+      await fixture.finish(earlier);
+      rmSync(`${objectDirectory(fixture.root, source.sha256)}${part}`, { recursive: true });
+      await fixture.ordered(await fixture.launch(source));
+      expect(existsSync(`${contentDirectory(fixture.root, source.sha256)}/run.sh`)).to.equal(true);
+    });
+  }
 });

@@ -92,7 +92,8 @@ async function findContent(deps: SessionDeps, { metadata, spec }: Stored<GameSes
   const { cache } = deps;
   const { contentDigest } = spec;
   const finding = (status: Finding["status"], reason: ContentReason, message: string): Finding<"ContentReady"> => ({ type: "ContentReady", status, reason, message });
-  if (cache.stateOf(contentDigest)?.state !== "Ready") {
+  const isHere = cache.stateOf(contentDigest)?.state === "Ready" && await cache.markUsed(contentDigest);
+  if (!isHere) {
     const source = await findSource(deps, { name: spec.gameCacheRef.name, namespace: metadata.namespace }, contentDigest, signal);
     if (source === undefined) return finding("False", contentReasons.sourceUnknown, `The GameCache ${spec.gameCacheRef.name} names no archive with this digest.`);
     cache.demand(metadata.name, source);
@@ -100,7 +101,6 @@ async function findContent(deps: SessionDeps, { metadata, spec }: Stored<GameSes
   const content = cache.stateOf(contentDigest);
   if (content?.state === "Failed") return finding("False", content.failure.reason, content.failure.message);
   if (content?.state !== "Ready") return finding("False", contentReasons.downloading, "The game is being fetched from the object store.");
-  await cache.markUsed(contentDigest);
   const missing = await missingPart(contentDirectory(deps.root, contentDigest), spec);
   return missing === undefined
     ? finding("True", contentReasons.unpacked, "The game's files are on the node.")
