@@ -198,11 +198,14 @@ export class Agent {
     if (!this.#reporter.hasReported || this.#gameNode()?.status?.heartbeat === undefined) this.#reporter.changed();
   }
 
-  /** Fills wait until the agent knows which versions are in use: making room for a fill must not evict those. */
+  /**
+   * Fills wait until the agent knows which versions are in use: making room for a fill must not evict those. A missing GameNode says nothing of what is wanted or
+   * pinned: somebody has removed it, and the operator makes it anew.
+   */
   #takeDesired(): void {
     const { gameSessions, pods, gameNode } = this.#watches;
     if (!gameSessions.hasSynced || !pods.hasSynced || !gameNode.hasSynced) return;
-    this.#cache.setDesired(this.#gameNode()?.spec.desired ?? []);
+    if (gameNode.cache.get(this.#deps.config.node) !== undefined) this.#cache.setDesired(this.#gameNode()?.spec.desired ?? []);
   }
 
   #onObjectStoreChange(): void {

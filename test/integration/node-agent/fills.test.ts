@@ -36,4 +36,19 @@ describe("Node agent: background fills", function () {
     expect(beside).to.be.above(3);
     for (const quick of [before, launched]) expect(quick).to.be.below(beside / 3);
   });
+
+  it("go on while the GameNode is missing, which says nothing of what is wanted", async () => {
+    const held = Promise.withResolvers<undefined>();
+    const [filled, played] = [await fixture.createGame(), await fixture.createGame()];
+    fixture.proxy.fault = ({ method, path }) => method === "GET" && path.endsWith(filled.key) ? { holdUntil: held.promise } : undefined;
+    await fixture.startAgent();
+    const filling = fill(filled);
+    await eventually(() => fixture.proxy.requests.some(({ path }) => path.endsWith(filled.key)), { timeoutMs: 20_000, what: "the fill to begin" });
+    await fixture.nodes.delete({ name: fixture.node });
+    // By then the agent has heard of the deletion, which came before.
+    await fixture.ordered(await fixture.launch(played));
+    held.resolve(undefined);
+    await filling;
+    expect(fixture.proxy.requests.filter(({ path }) => path.endsWith(filled.key))).to.have.length(1);
+  });
 });
