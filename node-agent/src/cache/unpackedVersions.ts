@@ -47,7 +47,8 @@ export class UnpackedVersions {
   /** Returns the digests that were used a moment ago. */
   recentlyUsed(): string[] {
     const now = this.#clock.now().getTime();
-    return this.list().filter(({ lastUsedMs }) => now - lastUsedMs < graceMs).map(({ digest }) => digest);
+    // A time to come is that of a clock which was put back since, perhaps by years.
+    return this.list().filter(({ lastUsedMs }) => now >= lastUsedMs && now - lastUsedMs < graceMs).map(({ digest }) => digest);
   }
 
   /** Takes in what was just unpacked. */
