@@ -75,4 +75,22 @@ describe("Node agent: saves that players ask for", function () {
     disk.clear();
     expect((await saveOf(name, requestedAt)).unpackedBytes).to.be.at.least(8 * mebibyte);
   });
+
+  it("keep no pack from the object store that lies there when the disk has no room for the request", async () => {
+    const disk = await putOnSmallDisk(fixture, { megabytes: 192, inodes: 512 });
+    await fixture.startAgent();
+    const name = await fixture.aRunningSession();
+    await fixture.stopAgent();
+    writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
+    await fixture.packed(name);
+    disk.fillInodes(disk.inodesOfFilling);
+    disk.fill();
+    const requestedAt = "2026-01-01T00:00:01.000Z";
+    await ask(name, requestedAt);
+    await fixture.startAgent();
+    const { objectKey } = await fixture.storedSave(name, 1);
+    expect(await fixture.readSaved(objectKey, "progress")).to.equal("level 1");
+    disk.clear();
+    await saveOf(name, requestedAt);
+  });
 });

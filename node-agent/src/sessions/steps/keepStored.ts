@@ -4,6 +4,7 @@ import type { PackedSave, SpoolManifest } from "#contracts/spool.ts";
 import { findCondition } from "#kube/conditions.ts";
 import type { ReconcileResult } from "#kube/controller.ts";
 import { keyOfRef } from "#kube/object.ts";
+import { isDiskFull } from "../../disk/diskFull.ts";
 import { requestSave } from "../../spool/orderRestore.ts";
 import { SpoolUnreadable } from "../../spool/readSpool.ts";
 import type { SessionRecord } from "../record.ts";
@@ -92,7 +93,12 @@ async function answeredRequest({ deps, record, session }: StepContext, { answere
   const { saveRequestedAt } = session.spec;
   if (saveRequestedAt === undefined || record.stored?.requestedAt === saveRequestedAt) return undefined;
   if (answered === saveRequestedAt) return refused === undefined ? answered : undefined;
-  await requestSave(deps.files.folder(record.gameSession), record.uid, saveRequestedAt);
+  try {
+    await requestSave(deps.files.folder(record.gameSession), record.uid, saveRequestedAt);
+  } catch (error) {
+    // It is passed on when there is room: what is packed already is stored meanwhile.
+    if (!isDiskFull(error)) throw error;
+  }
   return undefined;
 }
 
