@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { chmod, chown, mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
+import { chmod, chown, lstat, mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
 import { limits } from "#contracts/limits.ts";
 import { sessionUserId, spoolNames } from "#contracts/nodeLayout.ts";
 import { RestoreOrder, type SaveRequest } from "#contracts/spool.ts";
@@ -22,11 +22,13 @@ export interface OrderOptions {
 
 /**
  * Makes the packer's folder, the only one that the session's user may write to. The folder appears together with its owner, by one rename: the packer
- * may look at any time, and the agent may be killed in between.
+ * may look at any time, and the agent may be killed in between. A folder that somebody else made is given to that user.
  */
 export async function makePackedFolder(sessionFolder: string): Promise<void> {
   const packed = `${sessionFolder}/${spoolNames.packed}`;
-  if (await stat(packed).catch(() => undefined) !== undefined) return;
+  const found = await lstat(packed).catch(() => undefined);
+  if (found?.isDirectory() === true && found.uid !== sessionUserId) await chown(packed, sessionUserId, sessionUserId);
+  if (found !== undefined) return;
   const draft = `${packed}.new`;
   await mkdir(draft, { recursive: true, mode: 0o700 });
   await chown(draft, sessionUserId, sessionUserId);

@@ -57,12 +57,20 @@ async function readBounded(path: string): Promise<string | undefined> {
   }
 }
 
-/** Opens a file of the packer's folder to be read, whatever it is; returns undefined when it is not there. Throws SpoolUnreadable. */
+/** What a system says of a path that is not to be opened, whoever asks and whenever: a link, a socket, a folder. */
+const untrustedCodes: ReadonlySet<string> = new Set(["ELOOP", "ENXIO", "EACCES", "ENOTDIR", "EISDIR"]);
+
+/**
+ * Opens a file of the packer's folder to be read, whatever it is; returns undefined when it is not there. Throws SpoolUnreadable, or what passes: a disk
+ * that fails once, or too many open files, must not cost a session its last save.
+ */
 export async function openSpoolFile(path: string): Promise<FileHandle | undefined> {
   try {
     return await open(path, openUntrusted);
   } catch (error) {
-    if (systemErrorCode(error) === "ENOENT") return undefined;
+    const code = systemErrorCode(error) ?? "";
+    if (code === "ENOENT") return undefined;
+    if (!untrustedCodes.has(code)) throw error;
     throw new SpoolUnreadable(`${path} cannot be opened`, error);
   }
 }

@@ -4,8 +4,10 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { contentDirectory, objectDirectory, sessionUserId } from "#contracts/nodeLayout.ts";
+import { contentDirectory, objectDirectory, sessionUserId, spoolNames } from "#contracts/nodeLayout.ts";
 import { SpoolManifest, type PackedSave } from "#contracts/spool.ts";
+import { makePackedFolder } from "#node-agent/spool/orderRestore.ts";
+import { openSpoolFile } from "#node-agent/spool/readSpool.ts";
 import { findCondition } from "#kube/conditions.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
@@ -161,4 +163,16 @@ describe("Node agent: damaged and hostile session folders:", function () {
       expect(existsSync(`${contentDirectory(fixture.root, source.sha256)}/run.sh`)).to.equal(true);
     });
   }
+
+  it("gives the packer's folder to the session's user where somebody else made it", async () => {
+    const folder = join(fixture.root, "session");
+    mkdirSync(`${folder}/${spoolNames.packed}`, { recursive: true });
+    await makePackedFolder(folder);
+    expect(statSync(`${folder}/${spoolNames.packed}`)).to.include({ uid: sessionUserId, gid: sessionUserId });
+  });
+
+  it("do not count as hostile for an error of the system's that may pass", async () => {
+    const error: unknown = await openSpoolFile(join(fixture.root, "a".repeat(300))).catch((thrown: unknown) => thrown);
+    expect(error).to.be.an("error").and.include({ code: "ENAMETOOLONG" });
+  });
 });
