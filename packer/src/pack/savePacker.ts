@@ -26,7 +26,7 @@ export interface SavePacker {
   finish(): Promise<void>;
 }
 
-/** At most this many packs in a row are discarded because a file changed while it was read. */
+/** At most this many packs in a row are discarded because the game wrote to the saves meanwhile. */
 const maxUnstablePacks = 3;
 /** Bounds the log: a game can make one scan fail and the next one succeed, for hours. */
 const maxLoggedErrors = 3;
@@ -76,7 +76,7 @@ export function createSavePacker({ saveDirectory, spool, log, restored, requeste
     const sequence = spool.nextSequence();
     const draft = spool.draftPath(sequence);
     const archive = await writePack(draft, { saveDirectory, saveBytes: scan.bytes, signal });
-    if (!archive.isStable && !isFinal && unstablePacks < maxUnstablePacks) {
+    if (!isFinal && unstablePacks < maxUnstablePacks && !(archive.isStable && isOfOneMoment(scan))) {
       unstablePacks += 1;
       rmSync(draft, { force: true });
       return "soon";
@@ -92,6 +92,16 @@ export function createSavePacker({ saveDirectory, spool, log, restored, requeste
     packed = { signature: scan.signature, tarSha256: archive.tarSha256 };
     clearErrors();
     return "later";
+  }
+
+  /** A pack may hold one file as it was before and another as it is after a game's write of both, though neither changed while it was read. */
+  function isOfOneMoment({ signature }: SaveScan): boolean {
+    try {
+      return scanSave(saveDirectory).signature === signature;
+    } catch (error) {
+      if (error instanceof SaveError) return false; // The next scan says so.
+      throw error;
+    }
   }
 
   /** There is no later look that would make up for a disk that fails once, or that has room again in a moment. */
