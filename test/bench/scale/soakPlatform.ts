@@ -1,5 +1,6 @@
 import { readdirSync, rmSync, writeFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { limits } from "#contracts/limits.ts";
 import { nodePaths } from "#node-agent/disk/nodePaths.ts";
 import { aGame } from "#test/factories/catalog.ts";
 import { aGameTar, aTarGz } from "#test/factories/tarArchive.ts";
@@ -24,8 +25,11 @@ import { agentProgram, apiProgram, operatorProgram } from "./programs.ts";
 const replicas = 2;
 const slotsPerNode = 8;
 
-/** Seconds of the chart's defaults, divided by sixty as far as each may be. */
-const operatorTimes = { PORT_QUARANTINE_SECONDS: "1", UNSCHEDULABLE_SECONDS: "1", SAVE_GIVE_UP_SECONDS: "2", SESSION_GRACE_SECONDS: "15" };
+/**
+ * Seconds of the chart's defaults, divided by sixty as far as each may be. After how many an agent is silent is the default itself: agents heartbeat every
+ * ten, and no fault keeps one from it for longer than its start takes, or for the two seconds for which it is frozen.
+ */
+const operatorTimes = { HEARTBEAT_STALE_SECONDS: String(limits.node.heartbeatStaleSeconds), PORT_QUARANTINE_SECONDS: "1", UNSCHEDULABLE_SECONDS: "1", SAVE_GIVE_UP_SECONDS: "2", SESSION_GRACE_SECONDS: "15" };
 const apiTimes = { IDLE_TIMEOUT_SECONDS: "30", START_DEADLINE_SECONDS: "15", DOWNLOAD_DEADLINE_SECONDS: "15", TTL_SECONDS_AFTER_FINISHED: "5", SHUTDOWN_DELAY_SECONDS: "0", REDIS_TIMEOUT_MS: "200" };
 const unlimited = { LAUNCHES_PER_MINUTE: "100000", LAUNCHES_PER_HOUR: "100000", POLLS_PER_MINUTE: "1000000" };
 
@@ -148,6 +152,11 @@ export class SoakPlatform {
       const nodes = await Promise.all(this.#cluster.nodeNames.map((name) => this.#cluster.gameNodes.get({ name })));
       return nodes.every(({ status }) => status?.capacity?.schedulable === true);
     }, { timeoutMs: 60_000, what: "schedulable game nodes" });
+    await eventually(async () => {
+      const { leases, namespace, nodeNames } = this.#cluster;
+      const renewed = await Promise.all(nodeNames.map((name) => leases.find({ namespace, name })));
+      return renewed.every((lease) => lease?.spec?.renewTime !== undefined);
+    }, { timeoutMs: 60_000, what: "agents that are heard by their Leases" });
   }
 
   async #startAgent(number: number, env: Record<string, string>): Promise<ChildProgram> {
@@ -159,7 +168,7 @@ export class SoakPlatform {
       command: process.execPath, args: [join(repositoryRoot, agentProgram)],
       env: {
         ...imageEnvironment(), PATH: process.env["PATH"], NODE_NAME: this.#cluster.nodeNames[number], NODE_ROOT: root, SESSIONS_NAMESPACE: this.#cluster.namespace,
-        CACHE_BUDGET_BYTES: String(2 ** 30), HTTP_PORT: String(port), LOG_LEVEL: "error",
+        NODE_AGENT_NAMESPACE: this.#cluster.namespace, CACHE_BUDGET_BYTES: String(2 ** 30), HTTP_PORT: String(port), LOG_LEVEL: "error",
         S3_REGION: region, S3_BUCKET: bucket, S3_ACCESS_KEY: accessKey, S3_SECRET_KEY: secretKey, ...env,
       },
       isReady: async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok,
