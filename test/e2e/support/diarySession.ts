@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import type { LaunchRequest } from "#contracts/http/gameSessions.ts";
@@ -143,6 +144,17 @@ export class DiarySession {
     return status?.save?.sequence ?? 0;
   }
 
+  /** Waits for the next autosave, and then lets the game's diary have a line that no stored save has: returns the line. */
+  async marks(): Promise<string> {
+    const sequenceNow = async (): Promise<number> => (await this.object()).status?.save?.sequence ?? 0;
+    const sequence = await this.writes(await sequenceNow());
+    const mark = `mark-${randomBytes(6).toString("hex")}`;
+    await (await platform()).kubectl(["-n", sessionsNamespace, "exec", this.id, "-c", "game", "--", "sh", "-c", 'echo "$1" >>"$HOME/diary"', "sh", mark]);
+    // There are ten seconds between two autosaves.
+    if (await sequenceNow() !== sequence) throw new Error(`${this.id} has stored another save before its diary had ${mark}, or with it.`);
+    return mark;
+  }
+
   /** Asks for the end, and leaves it to others to wait for it. */
   async stop(): Promise<void> {
     void this.player.http.stop(this.id).catch(() => undefined);
@@ -163,7 +175,7 @@ export class DiarySession {
   }
 }
 
-/** The ids in a stored save's diary, each once, in the order of their sessions. */
+/** The ids and marks in a stored save's diary, each once, in the order in which they came. */
 export async function readDiary(objectKey: string): Promise<string[]> {
   const text = await readStoredSave(objectKey, "diary");
   return [...new Set((text ?? "").split("\n").filter((line) => line !== ""))];

@@ -11,20 +11,27 @@ describe("a GameSession while it starts, is played and stops", () => {
   const patch = (session: DiarySession, change: object, ...args: string[]): Promise<string> =>
     kubectl("patch", "gsess", session.id, "--type=merge", "--patch", JSON.stringify(change), ...args);
 
-  interface AtEachPhase { starting: DiarySession; playing: DiarySession; stopping: DiarySession }
+  interface AtEachPhase {
+    starting: DiarySession;
+    playing: DiarySession;
+    stopping: DiarySession;
+    /** What each of the latter two played after its last autosave: its last save alone has it. */
+    marks: ReadonlyMap<DiarySession, string>;
+  }
 
   /** Does it to three sessions, one in each phase. */
   async function inEachPhase(edit: (session: DiarySession) => Promise<unknown>): Promise<AtEachPhase> {
     const [first, second, third] = [await faults.player(), await faults.player(), await faults.player()];
     const [playing, stopping] = await Promise.all([first.play(), second.play()]);
-    await Promise.all([playing.writes(), stopping.writes()]);
+    const marks = new Map([[stopping, await stopping.marks()]]);
     await stopping.beginsToStop();
     await edit(stopping);
+    marks.set(playing, await playing.marks());
     await edit(playing);
     const starting = await third.launch();
     await starting.placedOn();
     await edit(starting);
-    return { starting, playing, stopping };
+    return { starting, playing, stopping, marks };
   }
 
   async function endsWithItsSave(session: DiarySession): Promise<void> {
@@ -32,13 +39,13 @@ describe("a GameSession while it starts, is played and stops", () => {
     expect(status?.save?.final, JSON.stringify(status)).to.equal(true);
   }
 
-  /** All three players are free, have what was stored, and play on. */
-  async function playOn(sessions: AtEachPhase): Promise<void> {
-    const { starting, playing, stopping } = sessions;
+  /** All three players are free, have all that was played, or what was stored of it before the edit, and play on. */
+  async function playOn({ starting, playing, stopping, marks }: AtEachPhase, kept: "all" | "stored" = "all"): Promise<void> {
     for (const session of [starting, playing, stopping]) await session.player.isFree();
     for (const session of [playing, stopping]) {
       const { id } = await session.player.freeSlot();
-      expect(await session.player.playsOn({ saveSlotId: id })).to.include(session.id);
+      const mark = marks.get(session) ?? "";
+      expect(await session.player.playsOn({ saveSlotId: id })).to.include.members(kept === "all" ? [session.id, mark] : [session.id]);
     }
     await starting.player.playsOn({ fresh: true });
     await faults.expectOrder(starting, playing, stopping);
@@ -101,6 +108,6 @@ describe("a GameSession while it starts, is played and stops", () => {
       expect(metadata.finalizers).to.include(finalizers.recorder);
       await patch(session, { metadata: { finalizers: null } });
     });
-    await playOn(sessions);
+    await playOn(sessions, "stored");
   });
 });
