@@ -13,7 +13,7 @@ import { relayGameSessions, type RelayDeps } from "../gameSessions/recorder/rela
 import { sweepPictures } from "../games/pictures/sweepPictures.ts";
 import { scrubSaves, type ScrubSavesDeps } from "../saves/scrubSaves.ts";
 import { sweepSaves, type SweepSavesDeps } from "../saves/sweepSaves.ts";
-import { sweepIdempotencyKeys, sweepOverlong, sweepUploads, sweepVersions, type SweeperDeps } from "./sweeper.ts";
+import { sweepAuthSessions, sweepIdempotencyKeys, sweepOverlong, sweepUploads, sweepVersions, type SweeperDeps } from "./sweeper.ts";
 import { sweepIdle, type SweepIdleDeps } from "../gameSessions/sweepIdle.ts";
 
 /** What the work needs, all of it together. */
@@ -106,6 +106,7 @@ export class LeaderWork implements BackgroundJob {
         this.#repeat("saves", remains, signal, () => sweepSaves(deps)),
         this.#repeat("save checks", remains, signal, () => scrubSaves(deps, signal)),
         this.#repeat("idempotency keys", remains, signal, () => sweepIdempotencyKeys(deps)),
+        this.#repeat("sign-ins", remains, signal, () => sweepAuthSessions(deps)),
       ]);
     } catch (error) {
       if (!signal.aborted) throw error;

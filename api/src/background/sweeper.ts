@@ -1,5 +1,6 @@
 import type { Logger } from "#runtime/logger.ts";
 import { repeatUpTo } from "#runtime/repeatUpTo.ts";
+import { deleteOldAuthSessions } from "../auth/authSessionQueries.ts";
 import { ArchiveObjectStore } from "../games/upload/archiveObjectStore.ts";
 import { lockUnusedVersion, updateVersionRemoved } from "../games/gameVersionQueries.ts";
 import { deleteOldIdempotencyKeys } from "../http/idempotencyQueries.ts";
@@ -11,6 +12,7 @@ import type { Postgres } from "../stores/postgres.ts";
 
 /** What sweeping needs. */
 export interface SweeperDeps {
+  config: { auth: { tokenLifetimeSeconds: number } };
   logger: Logger;
   postgres: Postgres;
   objectStore: ObjectStore;
@@ -19,7 +21,9 @@ export interface SweeperDeps {
 /** After so long, a launch that read the version just before it was superseded has committed. */
 const supersededGraceSeconds = 60;
 const rowsPerPassMax = 50;
-const keysPerStatement = 1000;
+/** So long no cookie of a sign-in outlives its lifetime, also where an outage of the database kept its last use from being noted. */
+const signInGraceSeconds = 7 * 86_400;
+const rowsPerStatement = 1000;
 
 /** Stops sessions that have lasted as long as they may in the database and returns their ids; the recorder then stops them in the cluster. */
 export async function sweepOverlong({ postgres, logger }: SweeperDeps): Promise<string[]> {
@@ -56,5 +60,11 @@ export async function sweepVersions({ postgres, objectStore, logger }: SweeperDe
 
 /** Deletes idempotency keys that are too old to be repeated. */
 export async function sweepIdempotencyKeys({ postgres }: Pick<SweeperDeps, "postgres">): Promise<void> {
-  await repeatUpTo(rowsPerPassMax, async () => await deleteOldIdempotencyKeys(postgres.pool, keysPerStatement) === keysPerStatement);
+  await repeatUpTo(rowsPerPassMax, async () => await deleteOldIdempotencyKeys(postgres.pool, rowsPerStatement) === rowsPerStatement);
+}
+
+/** Deletes sign-ins, ended or not, that nobody has a valid cookie of any more. */
+export async function sweepAuthSessions({ postgres, config }: Pick<SweeperDeps, "postgres" | "config">): Promise<void> {
+  const seconds = config.auth.tokenLifetimeSeconds + signInGraceSeconds;
+  await repeatUpTo(rowsPerPassMax, async () => await deleteOldAuthSessions(postgres.pool, seconds, rowsPerStatement) === rowsPerStatement);
 }

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import jsonwebtoken from "jsonwebtoken";
+import { sweepAuthSessions } from "#api/background/sweeper.ts";
 import { aUser, type TestUser } from "../../../factories/catalog.ts";
 import { TestApi } from "../../../support/http/api.ts";
 import { expectErrorResponse, type ApiClient } from "../../../support/http/apiClient.ts";
@@ -175,6 +176,19 @@ describe("auth sessions", () => {
     } finally {
       await capped.stop();
     }
+  });
+
+  it("are deleted when no cookie of theirs can be valid any more, ended or not", async () => {
+    const { prisma } = api.deps.postgres;
+    const forgetful = await aUser(api.deps);
+    const lifetimeMs = api.deps.config.auth.tokenLifetimeSeconds * 1000;
+    const stored = (id: string, agoMs: number, revokedAt: Date | null = null) => ({ id: `${id} ${forgetful.id}`, userId: forgetful.id, lastSeenAt: new Date(Date.now() - agoMs), revokedAt });
+    await prisma.authSession.createMany({ data: [
+      stored("old", lifetimeMs + 8 * dayMs), stored("old and ended", lifetimeMs + 8 * dayMs, new Date()), stored("late", lifetimeMs + 6 * dayMs), stored("used", 0),
+    ] });
+    await sweepAuthSessions(api.deps);
+    const rows = await prisma.authSession.findMany({ where: { userId: forgetful.id }, orderBy: { id: "asc" } });
+    expect(rows.map(({ id }) => id.split(" ")[0])).to.deep.equal(["late", "used"]);
   });
 
   it("are renewed under the newest key, and refused under a removed one", async () => {
