@@ -1,6 +1,6 @@
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
-import type { Readable } from "node:stream";
+import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Client } from "minio";
 import type { ObjectStoreAccess } from "#s3/objectStoreVariables.ts";
@@ -18,7 +18,7 @@ export interface ObjectLocation {
 
 /** The bytes of an object from an offset on. */
 export interface OpenedObject {
-  body: IncomingMessage;
+  body: Readable;
   etag: string;
   /** Size of the whole object. */
   totalBytes: number;
@@ -70,17 +70,17 @@ export function createObjectStore({ endpoint, region, accessKey, secretKey, webI
     return exchange(target, { method, agent, timeout: idleTimeoutMs, headers: options.headers ?? {} }, options);
   }
 
-  async function read(method: "GET" | "HEAD", location: ObjectLocation, headers: Record<string, string>, signal: AbortSignal): Promise<IncomingMessage> {
-    const response = await send(method, location, { headers, signal });
-    if (response.statusCode === 200 || response.statusCode === 206) return response;
-    throw await failureOf(response, location);
-  }
-
   return {
     async open(location, { offset, etag }, signal) {
       const headers: Record<string, string> = { range: `bytes=${offset}-` };
       if (etag !== undefined) headers["if-match"] = etag;
-      const body = await read("GET", location, headers, signal);
+      const body = await send("GET", location, { headers, signal });
+      if (offset === 0 && body.statusCode === 416) {
+        // Of an object without bytes there is no first one to begin with.
+        body.resume();
+        return { body: Readable.from([]), etag: etagOf(body), totalBytes: 0 };
+      }
+      if (body.statusCode !== 200 && body.statusCode !== 206) throw await failureOf(body, location);
       const range = /^bytes (\d+)-\d+\/(\d+)$/.exec(body.headers["content-range"] ?? "");
       if (range === null || Number(range[1]) !== offset) {
         body.destroy();
@@ -89,7 +89,8 @@ export function createObjectStore({ endpoint, region, accessKey, secretKey, webI
       return { body, etag: etagOf(body), totalBytes: Number(range[2]) };
     },
     async stat(location, signal) {
-      const response = await read("HEAD", location, {}, signal);
+      const response = await send("HEAD", location, { signal });
+      if (response.statusCode !== 200) throw await failureOf(response, location);
       response.resume();
       return { etag: etagOf(response), totalBytes: Number(response.headers["content-length"] ?? 0) };
     },
