@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { RequestOptions } from "node:https";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { Agent, ProxyAgent, type Dispatcher } from "undici";
-import type { Clock } from "#runtime/clock.ts";
+import type { Clock, Timer } from "#runtime/clock.ts";
 
 /** How one request is sent: over which connections, and as whom. */
 export interface Credentials {
@@ -12,6 +12,8 @@ export interface Credentials {
 
 /** Certificates and tokens are looked at again after this long, so a rotated file is noticed. */
 const refreshMs = 10_000;
+/** By then no request or watch is under way any more that was begun with a former certificate. */
+const replacedMs = 120_000;
 const connections = 128;
 const connectTimeoutMs = 10_000;
 /** Idle connections are kept this long; the API server closes them after 90 s. */
@@ -27,6 +29,8 @@ export class Authentication {
   readonly #config: KubeConfig;
   readonly #clock: Clock;
   #pool: { key: string; dispatcher: Dispatcher } | undefined;
+  /** Pools of former certificates, and the timers that end them. */
+  readonly #replaced = new Map<Dispatcher, Timer>();
   #isClosed = false;
   #current: { credentials: Credentials; readAtMs: number } | undefined;
 
@@ -44,11 +48,13 @@ export class Authentication {
 
   /** Credentials for the next request. */
   async credentials(): Promise<Credentials> {
-    if (this.#isClosed) throw new Error("The transport is closed.");
+    this.#assertOpen();
     const now = this.#clock.monotonicMs();
     if (this.#current && now - this.#current.readAtMs < refreshMs) return this.#current.credentials;
     const options: HttpsOptions = {};
     await this.#config.applyToHTTPSOptions(options);
+    // A plugin may take its time, in which this was closed: no connection is opened after that.
+    this.#assertOpen();
     const credentials = { dispatcher: this.#dispatcherFor(options), headers: headersOf(options) };
     this.#current = { credentials, readAtMs: now };
     return credentials;
@@ -62,10 +68,12 @@ export class Authentication {
   /** Cuts all connections for good. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    const pool = this.#pool;
+    for (const timer of this.#replaced.values()) timer.cancel();
+    const pools = [...this.#replaced.keys(), ...this.#pool === undefined ? [] : [this.#pool.dispatcher]];
+    this.#replaced.clear();
     this.#pool = undefined;
     this.#current = undefined;
-    await pool?.dispatcher.destroy();
+    await Promise.all(pools.map((pool) => pool.destroy()));
   }
 
   #dispatcherFor(options: HttpsOptions): Dispatcher {
@@ -73,11 +81,23 @@ export class Authentication {
     const tls = definedOnly({ ca, cert, key, pfx, passphrase, rejectUnauthorized, servername });
     const poolKey = fingerprint(tls);
     if (this.#pool?.key === poolKey) return this.#pool.dispatcher;
-    // Requests and watches under way finish on the old connections; close() waits for them.
-    void this.#pool?.dispatcher.close().catch(() => undefined);
+    if (this.#pool !== undefined) this.#retire(this.#pool.dispatcher);
     const dispatcher = createDispatcher(this.#config, tls);
     this.#pool = { key: poolKey, dispatcher };
     return dispatcher;
+  }
+
+  /** Requests and watches under way finish on the old connections. The pool is not closed for that: one that was could not be destroyed any more. */
+  #retire(pool: Dispatcher): void {
+    const timer = this.#clock.setTimer(replacedMs, () => {
+      this.#replaced.delete(pool);
+      void pool.destroy().catch(() => undefined);
+    });
+    this.#replaced.set(pool, timer);
+  }
+
+  #assertOpen(): void {
+    if (this.#isClosed) throw new Error("The transport is closed.");
   }
 }
 
