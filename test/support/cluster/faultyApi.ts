@@ -145,6 +145,14 @@ export class FaultyApi {
     return { carriedOut: carriedOut.promise, release: () => released.resolve(undefined) };
   }
 
+  /** The next request that matches is carried out, and its connection then lost without a response. */
+  loseResponseOnce(matches: (request: SeenRequest) => boolean): void {
+    this.#injectOnce(matches, async (_request, response, incoming) => {
+      await this.#passOn(incoming, response, false, () => Promise.resolve(void response.destroy()));
+      return true;
+    });
+  }
+
   /** The next watch that matches opens and then says nothing at all. */
   silenceOnce(matches: (request: SeenRequest) => boolean): void {
     this.#injectOnce(matches, (_request, response) => {

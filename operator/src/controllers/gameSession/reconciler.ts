@@ -94,7 +94,7 @@ async function patchStatus({ session, pod, nowMs }: SessionWorld, draft: StatusD
     if (!isConflict(error)) throw error;
     const live = await deps.sessions.find(session.metadata, { signal });
     if (live) deps.cluster.gameSessions.upsert(live);
-    return false;
+    return live?.metadata.uid === session.metadata.uid && draft.isWritten(status, live.status);
   }
 }
 

@@ -91,6 +91,15 @@ export class StatusDraft {
     return { ...this.status, ...(conditions && { conditions }), phase: phaseOf(this.status, this.#session), observedGeneration: this.#generation };
   }
 
+  /**
+   * Returns whether a status that was read holds all that was to be written, and the draft changed something: then an earlier try of the write was
+   * carried out, whose response was lost, and what goes with it is still to be told.
+   */
+  isWritten(intended: OperatorStatus, live: GameSessionStatus | undefined): boolean {
+    const [before, now, wanted] = [ownPart(this.#session.status), ownPart(live), intended].map((status) => essence(withoutStandIns(status)));
+    return live?.observedGeneration === intended.observedGeneration && isDeepStrictEqual(now, wanted) && !isDeepStrictEqual(before, wanted);
+  }
+
   get #generation(): number {
     return this.#session.metadata.generation ?? 0;
   }
@@ -133,6 +142,11 @@ function ownPart(status: GameSessionStatus | undefined): OperatorStatus {
   if (owned.length === 0) delete own.conditions;
   else own.conditions = owned;
   return own;
+}
+
+/** The agent may have put its own conditions in their place meanwhile. */
+function withoutStandIns({ conditions, ...status }: OperatorStatus): OperatorStatus {
+  return { ...status, ...conditions && { conditions: conditions.filter(({ type }) => isOperatorCondition(type)) } };
 }
 
 function isOperatorCondition(type: string): boolean {

@@ -85,4 +85,17 @@ describe("StatusDraft", () => {
       expect(draft.close()?.phase).to.equal(phase);
     });
   }
+
+  it("knows its own write, whatever the agent has said since, from another's", () => {
+    const session = aGameSession({ status: settled(aPlacedStatus()) });
+    const draft = StatusDraft.from(session, after(60));
+    draft.set("Ready", "False", "Interrupted", "The streamer restarts.");
+    const written = draft.close()!;
+    expect(draft.isWritten(written, session.status), "not carried out").to.equal(false);
+    expect(draft.isWritten(written, undefined), "gone").to.equal(false);
+    const agents = ["ContentReady", "SaveRestored", "SavePersisted"].map((type) => aCondition(type));
+    const conditions = [...written.conditions!.filter(({ type }) => !agents.some((other) => other.type === type)), ...agents];
+    expect(draft.isWritten(written, { ...written, conditions }), "carried out").to.equal(true);
+    expect(draft.isWritten(written, { ...written, nodeName: "another" }), "another's write").to.equal(false);
+  });
 });
