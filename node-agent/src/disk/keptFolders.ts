@@ -1,14 +1,18 @@
 import { execFile } from "node:child_process";
 import { lstat, mkdir, readdir, rename } from "node:fs/promises";
 import { promisify } from "node:util";
+import { moveContents } from "./moveContents.ts";
 import type { TreeRemover } from "./treeRemover.ts";
 
 /** Session folders that are set aside for an admin. */
 export interface KeptFolders {
   /** Makes the folder that holds them. */
   open(): Promise<void>;
-  /** Moves a folder here under the name, in place of an older one, and drops the oldest beyond the bounds; returns where it is now. */
-  take(folder: string, name: string): Promise<string>;
+  /**
+   * Moves a folder here under the name, in place of an older one, and drops the oldest beyond the bounds; returns where it is now. With `contents` the folder
+   * itself stays, and of what is in it `last` is moved last.
+   */
+  take(folder: string, name: string, contents?: { last: string }): Promise<string>;
   /** Returns how many there are. */
   count(): Promise<number>;
 }
@@ -40,10 +44,11 @@ export function createKeptFolders(directory: string, remover: TreeRemover): Kept
     async open() {
       await mkdir(directory, { recursive: true, mode: 0o700 });
     },
-    async take(folder, name) {
+    async take(folder, name, contents) {
       const path = `${directory}/${name}`;
       await remover.remove(path);
-      await rename(folder, path);
+      if (contents === undefined) await rename(folder, path);
+      else await moveContents(folder, path, contents.last);
       await dropOldest();
       return path;
     },

@@ -5,6 +5,7 @@ import { backOffMs } from "#runtime/backOff.ts";
 import { slept, type Clock } from "#runtime/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { systemErrorCode } from "#runtime/systemError.ts";
+import { moveContents } from "./moveContents.ts";
 
 /** What the remover is given. */
 export interface TreeRemoverOptions {
@@ -47,6 +48,12 @@ export class TreeRemover {
       if (systemErrorCode(error) === "ENOENT") return;
       throw error;
     }
+    this.#wake();
+  }
+
+  /** The same for what is in the folder, which stays; `last` goes when all else has. */
+  async removeContents(path: string, last: string): Promise<void> {
+    await moveContents(path, `${this.#options.trash}/${randomBytes(8).toString("hex")}`, last);
     this.#wake();
   }
 

@@ -11,7 +11,7 @@ import { reportNothing, settle } from "./steps/settle.ts";
 import { retryMs, type SessionDeps, type Step } from "./steps/step.ts";
 import { packFormerSaves, refuseSpool, storeLast } from "./steps/storeLast.ts";
 import { NoTurnYet } from "./transferTurns.ts";
-import type { SessionWorld } from "./world.ts";
+import { isPodOf, type SessionWorld } from "./world.ts";
 
 const steps: Record<Exclude<StepName, "wait" | "nothing" | "resolveAbsence">, Step> = {
   prepare, keepStored, packFormerSaves, storeLast, refuseSpool, reportNothing, settle,
@@ -52,7 +52,8 @@ async function observe(deps: SessionDeps, key: string): Promise<SessionWorld> {
   // Another object under the same name has nothing to do with the files that lie here.
   const session = found !== undefined && record !== undefined && found.metadata.uid !== record.uid ? undefined : found;
   // The pod is read before the spool: what it packed before it ended is found there then.
-  const pod = pods.cache.get(key);
+  const ofName = pods.cache.get(key);
+  const pod = ofName !== undefined && isPodOf(ofName, record?.uid ?? found?.metadata.uid) ? ofName : undefined;
   const formerSaves = record?.version === 1 ? await files.formerSaves(name) : undefined;
   const spool = record === undefined ? {} : await lookAtSpool(files.folder(name), record.uid);
   return {

@@ -10,6 +10,8 @@ import { isRestoreOrdered, makePackedFolder } from "../spool/orderRestore.ts";
 import { SessionRecord } from "./record.ts";
 import { UnwrittenRecords } from "./unwrittenRecords.ts";
 
+const recordName = "session.json";
+
 /** What a disk says of bytes that are lost. */
 const damageCodes: ReadonlySet<string> = new Set(["EIO", "EUCLEAN", "EBADMSG"]);
 
@@ -32,9 +34,10 @@ export interface SessionFiles {
   folder(gameSession: string): string;
   /** The packer's folder. */
   packedFolder(gameSession: string): string;
-  remove(gameSession: string): Promise<void>;
-  /** Sets the folder aside for an admin; returns where it is. */
-  keep(gameSession: string): Promise<string>;
+  /** Removes the folder; `onlyContents`: what is in it, as a pod of another session of the name may have it mounted. */
+  remove(gameSession: string, onlyContents?: boolean): Promise<void>;
+  /** Sets the folder aside for an admin, or what is in it; returns where it is. */
+  keep(gameSession: string, onlyContents?: boolean): Promise<string>;
 }
 
 /** The record of a session is not what an agent writes. */
@@ -55,7 +58,7 @@ export interface SessionFilesDeps {
 /** Returns the session folders below the agent's root; nothing is read before `load`. */
 export function createSessionFiles({ paths, remover, kept }: SessionFilesDeps): SessionFiles {
   const folder = (gameSession: string): string => paths.session(gameSession);
-  const recordPath = (gameSession: string): string => `${folder(gameSession)}/session.json`;
+  const recordPath = (gameSession: string): string => `${folder(gameSession)}/${recordName}`;
   async function load(): Promise<string[]> {
     await mkdir(paths.sessions, { recursive: true, mode: 0o755 });
     const names: string[] = [];
@@ -91,7 +94,7 @@ export function createSessionFiles({ paths, remover, kept }: SessionFilesDeps): 
   async function write(record: SessionRecord): Promise<void> {
     const directory = folder(record.gameSession);
     const isNew = await mkdir(directory, { recursive: true, mode: 0o755 }) !== undefined;
-    const draft = `${directory}/session.json.new`;
+    const draft = `${directory}/${recordName}.new`;
     const handle = await open(draft, "w", 0o600);
     try {
       await handle.writeFile(`${JSON.stringify(record)}\n`);
@@ -120,12 +123,13 @@ export function createSessionFiles({ paths, remover, kept }: SessionFilesDeps): 
       const saves = `${folder(gameSession)}/save`;
       return (await find(saves))?.isDirectory() === true ? saves : undefined;
     },
-    async remove(gameSession) {
-      await remover.remove(folder(gameSession));
+    async remove(gameSession, onlyContents = false) {
+      if (onlyContents) await remover.removeContents(folder(gameSession), recordName);
+      else await remover.remove(folder(gameSession));
       unwritten.forget(gameSession);
     },
-    async keep(gameSession) {
-      const path = await kept.take(folder(gameSession), gameSession);
+    async keep(gameSession, onlyContents = false) {
+      const path = await kept.take(folder(gameSession), gameSession, onlyContents ? { last: recordName } : undefined);
       unwritten.forget(gameSession);
       return path;
     },

@@ -136,7 +136,7 @@ export async function startStreamer({ engine, streamer }: SessionImages): Promis
   const [signalPort, udpPort] = [await freePort(), await freeUdpPort()];
   const name = `joypod-test-streamer-${udpPort}`;
   await engine("run", "--detach", "--name", name, ...restrictions, ...networkOf({}), ...["/tmp", "/tmp/.X11-unix", "/run/session", "/run/game"].flatMap((path) => ["--tmpfs", `${path}:mode=1777`]),
-    ...environment({ DISPLAY: ":999", SIGNAL_PORT: String(signalPort), UDP_PORT: String(udpPort), ANNOUNCE_ADDRESS: "127.0.0.1", TERMINATION_LOG: "/tmp/termination" }), streamer);
+    ...environment({ DISPLAY: ":999", SIGNAL_PORT: String(signalPort), UDP_PORT: String(udpPort), ANNOUNCE_ADDRESS: "127.0.0.1", TERMINATION_LOG: "/tmp/termination", ...new TestTickets("gs-test").environment }), streamer);
   return {
     signal: async (signal) => { await engine("kill", "--signal", signal, name); },
     hasExited: async () => await engine("inspect", "--format", "{{.State.Status}}", name) === "exited",

@@ -16,15 +16,18 @@ export async function resolveAbsence(context: RecordContext): Promise<ReconcileR
   if (session?.metadata.uid === record.uid && session.status?.nodeName === deps.node) return again;
   const isDone = spool.manifest?.final === true;
   if (!isDone && (pod !== undefined ? mayStillPack(pod) : await hasLivePod(context))) return again;
-  return resolveLeft(isDone || pod !== undefined ? context : await lookAgain(context));
+  // The pod of a new session of the name may have its folder mounted already.
+  const isNameTaken = session !== undefined && session.metadata.uid !== record.uid && [undefined, deps.node].includes(session.status?.nodeName);
+  return resolveLeft(isDone || pod !== undefined ? context : await lookAgain(context), isNameTaken);
 }
 
-async function resolveLeft(context: RecordContext): Promise<ReconcileResult | undefined> {
+async function resolveLeft(context: RecordContext, isNameTaken: boolean): Promise<ReconcileResult | undefined> {
   const { deps, record, world, signal } = context;
-  const again = { requeueAfterMs: retryMs };
+  // A new session of the same name may have been waiting for the place.
+  const again = { requeueAfterMs: isNameTaken ? 0 : retryMs };
   if (record.outcome !== undefined || hasNothing(world)) {
-    await giveUp(deps, record);
-    return again; // A new session of the same name may have been waiting for this folder.
+    await giveUp(deps, record, isNameTaken);
+    return again;
   }
   if (world.spool.manifest === undefined && world.formerSaves !== undefined) {
     await deps.packFormerSaves({ saves: world.formerSaves, sessionFolder: deps.files.folder(record.gameSession), uid: record.uid, signal });
@@ -33,7 +36,7 @@ async function resolveLeft(context: RecordContext): Promise<ReconcileResult | un
   const next = await storeOrRefuse(context);
   if (next === undefined) return { requeueAfterMs: 100 };
   tellAdmin(deps, next);
-  await giveUp(deps, next);
+  await giveUp(deps, next, isNameTaken);
   return again;
 }
 

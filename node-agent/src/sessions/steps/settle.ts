@@ -28,11 +28,11 @@ export const reportNothing: Step = async ({ deps, session, record, world, signal
   return undefined;
 };
 
-/** Forgets a session. Its folder is removed, or set aside when its packs cannot be read. */
-export async function giveUp(deps: SessionDeps, { gameSession, namespace, uid, outcome }: SessionRecord): Promise<void> {
+/** Forgets a session. Its folder is removed, or set aside when its packs cannot be read; of a name that another session has by now, what is in it. */
+export async function giveUp(deps: SessionDeps, { gameSession, namespace, uid, outcome }: SessionRecord, isNameTaken = false): Promise<void> {
   deps.cache.release(gameSession);
   deps.reporter.forget(uid);
   deps.watcher.leave(keyOfRef({ name: gameSession, namespace }));
-  if (outcome?.reason === saveReasons.spoolUnreadable) deps.onKept(await deps.files.keep(gameSession), new Error(outcome.message));
-  else await deps.files.remove(gameSession);
+  if (outcome?.reason === saveReasons.spoolUnreadable) deps.onKept(await deps.files.keep(gameSession, isNameTaken), new Error(outcome.message));
+  else await deps.files.remove(gameSession, isNameTaken);
 }
