@@ -122,8 +122,9 @@ export function startStreamer({ config, log, now, onStopped }: StreamerOptions):
     game.stop();
     throughput.stop();
     clearInterval(reportTimer);
-    // The viewer of a streamer that fails is told nothing, and connects again: the session may go on.
-    if (isOver && last?.state !== "ended") notifyEnd("streamer", last);
+    // A game does not outlive its display. Else the viewer of a streamer that fails is told nothing, and connects again: the session may go on.
+    const isGameOver = isOver || reason === "display-failed";
+    if (isGameOver && last?.state !== "ended") notifyEnd("streamer", last);
     if (endNoticeAt !== undefined) await delay(Math.max(0, endNoticeAt + lastNoticeMs - now()));
     pipeline?.close();
     server.close();
