@@ -4,10 +4,11 @@ import type { Node, Pod } from "#kube/builtin.ts";
 import { Controller, type ControllerOptions } from "#kube/controller.ts";
 import { isConditionTrue } from "#kube/conditions.ts";
 import { keyOf } from "#kube/object.ts";
-import { fromCache, fromWideChanges, type WatchedCache } from "#kube/source.ts";
+import { fromCache, fromWideChanges, type Source, type WatchedCache } from "#kube/source.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { isFinished, isPrepared } from "#contracts/crd/sessionConditions.ts";
 import type { Change } from "#kube/cache.ts";
+import type { Clock } from "#runtime/clock.ts";
 import type { Cluster } from "../../cluster/cluster.ts";
 import { changesFill } from "../../content/changesContent.ts";
 import { isNodeReady } from "../../nodes/nodeHealth.ts";
@@ -27,27 +28,24 @@ export interface SessionCaches {
 export function createSessionController(
   deps: SessionDeps, caches: SessionCaches, options: Pick<ControllerOptions, "logger" | "workers" | "metrics" | "clock" | "backOff">,
 ): Controller {
-  const { cluster, clock } = deps;
+  return new Controller({ name: "gamesession", ...options, sources: [...sessionSources(deps.cluster, caches, deps.clock), deps.streams, deps.networkProbe], reconcile: createSessionReconciler(deps) });
+}
+
+/** Returns what tells of sessions that may need work, as far as the caches do. Sessions without a place concern every change that may give them one. */
+export function sessionSources(cluster: Cluster, caches: SessionCaches, clock: Clock): Source[] {
   const unplaced = { keys: () => unplacedKeys(cluster), clock };
-  return new Controller({
-    name: "gamesession",
-    ...options,
-    sources: [
-      fromCache(caches.gameSessions),
-      // A pod has its session's name and namespace, so its key is the session's.
-      fromCache(caches.pods, { keys: (pod) => (isSessionPod(pod) ? [keyOf(pod)] : []) }),
-      deps.streams,
-      deps.networkProbe,
-      fromCache(caches.nodes, { when: changesReadiness, keys: ({ metadata }) => keysOn(cluster, metadata.name) }),
-      fromCache(caches.gameNodes, { when: changesSchedulable, keys: ({ metadata }) => keysOn(cluster, metadata.name) }),
-      fromCache(caches.gameNodes, { when: changesFill, keys: ({ metadata }) => unpreparedKeysOn(cluster, metadata.name) }),
-      fromWideChanges(caches.gameSessions, { when: freesSlot, ...unplaced }),
-      fromWideChanges(caches.pods, { when: ({ type }) => type === "deleted", ...unplaced }),
-      fromWideChanges(caches.nodes, { when: changesReadiness, ...unplaced }),
-      fromWideChanges(caches.gameNodes, { when: changesSchedulable, ...unplaced }),
-    ],
-    reconcile: createSessionReconciler(deps),
-  });
+  return [
+    fromCache(caches.gameSessions),
+    // A pod has its session's name and namespace, so its key is the session's.
+    fromCache(caches.pods, { keys: (pod) => (isSessionPod(pod) ? [keyOf(pod)] : []) }),
+    fromCache(caches.nodes, { when: changesReadiness, keys: ({ metadata }) => keysOn(cluster, metadata.name) }),
+    fromCache(caches.gameNodes, { when: changesSchedulable, keys: ({ metadata }) => keysOn(cluster, metadata.name) }),
+    fromCache(caches.gameNodes, { when: changesFill, keys: ({ metadata }) => unpreparedKeysOn(cluster, metadata.name) }),
+    fromWideChanges(caches.gameSessions, { when: freesSlot, ...unplaced }),
+    fromWideChanges(caches.pods, { when: ({ type }) => type === "deleted", ...unplaced }),
+    fromWideChanges(caches.nodes, { when: changesReadiness, ...unplaced }),
+    fromWideChanges(caches.gameNodes, { when: changesSchedulable, ...unplaced }),
+  ];
 }
 
 /** Returns the keys of the sessions that wait, or may have to wait, until it is known whether games get the internet. */
