@@ -8,7 +8,8 @@ import { freezeDatabase } from "../support/stores/postgres.ts";
 const outageMs = 60_000;
 /** An outage lasts three times as long: without its mechanisms every session would end as idle. */
 const idleTimeoutSeconds = 20;
-const asked: readonly Asked[] = ["keepalive", "status", "library", "launch"];
+const transfers = ["download", "upload"] as const;
+const asked: readonly Asked[] = ["keepalive", "status", "library", "launch", ...transfers];
 /** Those that keep a game going. */
 const playing = ["keepalive", "status"] as const;
 
@@ -19,6 +20,8 @@ interface Store {
   faults: Record<string, Begin>;
   /** Of the requests that keep a game going, the share that may fail. */
   failing: number;
+  /** What is asked of it directly, and refused while it does not answer. */
+  refused?: readonly Asked[];
 }
 
 const stores: Record<string, Store> = {
@@ -46,6 +49,7 @@ const stores: Record<string, Store> = {
   },
   "MinIO": {
     failing: 0,
+    refused: ["download", "upload"],
     faults: {
       "is killed": async ({ api: { minio } }) => {
         await minio?.stop();
@@ -78,7 +82,7 @@ describe("a minute without", function () {
   before(async () => {
     platform = await ServedPlatform.start({
       slots: 60,
-      env: { IDLE_TIMEOUT_SECONDS: String(idleTimeoutSeconds), POLLS_PER_MINUTE: "1000", CATALOG_REQUESTS_PER_MINUTE: "1000", LAUNCHES_PER_MINUTE: "1000", LAUNCHES_PER_HOUR: "100000" },
+      env: { IDLE_TIMEOUT_SECONDS: String(idleTimeoutSeconds), POLLS_PER_MINUTE: "1000", CATALOG_REQUESTS_PER_MINUTE: "1000", PARTNER_UPLOADS_PER_HOUR: "10000", SAVE_TRANSFERS_PER_HOUR: "10000", LAUNCHES_PER_MINUTE: "1000", LAUNCHES_PER_HOUR: "100000" },
     });
   });
   after(() => platform.stop());
@@ -86,11 +90,17 @@ describe("a minute without", function () {
   beforeEach(async () => {
     const { api, replicas, game: { slug } } = platform;
     played = await platform.play(10);
-    traffic = await PlayTraffic.start({ api, replicas, played, visitors: await platform.users(5), slug });
+    traffic = await PlayTraffic.start({ api, replicas, played, visitors: await platform.users(5), slug, ...await platform.transfers() });
     await eventually(() => asked.every((each) => traffic.count(each) > 0), { what: "all pages to be at work" });
+    for (const each of transfers) await served(each, 0);
     traffic.reset();
   });
   afterEach(() => traffic.stop());
+
+  /** Resolves once a request that was sent since then was answered as it should be. */
+  async function served(each: Asked, sinceMs: number): Promise<void> {
+    await eventually(() => traffic.sentSince(sinceMs, each).some(({ status }) => status === 200), { what: `a ${each} to be served`, timeoutMs: 60_000 });
+  }
 
   /** Two looks for idle sessions since now, by the leading replica. */
   async function sweeps(): Promise<void> {
@@ -101,16 +111,22 @@ describe("a minute without", function () {
     }
   }
 
-  for (const [store, { faults, failing }] of Object.entries(stores)) {
+  for (const [store, { faults, failing, refused = [] }] of Object.entries(stores)) {
     for (const [fault, begin] of Object.entries(faults)) {
       it(`${store}, which ${fault}: games that are played are kept alive and shown, nothing hangs, and all goes on by itself`, async () => {
         const end = await begin(platform);
+        const begunMs = performance.now();
+        let during: string;
         try {
           await delay(outageMs);
+          during = traffic.summary();
+          for (const each of refused) {
+            expect(new Set(traffic.sentSince(begunMs, each).map(({ status }) => status)), `statuses of each ${each}; ${during}`).to.have.all.keys(503);
+          }
         } finally {
           await end();
         }
-        const during = traffic.summary();
+        const endedMs = performance.now();
         process.stderr.write(`      ${during.replaceAll("\n", "\n      ")}\n`);
         expect(traffic.failed(...playing), during).to.have.length.at.most(failing * traffic.count(...playing));
         for (const outcome of traffic.failed(...asked)) {
@@ -123,6 +139,7 @@ describe("a minute without", function () {
           traffic.reset();
           return failed === 0;
         }, { what: "requests to succeed", timeoutMs: 60_000, intervalMs: 5_000 });
+        for (const each of transfers) await served(each, endedMs);
         await sweeps();
         expect(traffic.failed(...asked), traffic.summary()).to.be.empty;
         for (const session of await platform.recorded(played)) expect(session).to.deep.equal({ status: "running", stopReason: null, failureReason: null });

@@ -3,12 +3,15 @@ import type { TestUser } from "../../factories/catalog.ts";
 import type { TestApi } from "./api.ts";
 import type { ApiClient, ApiResponse } from "./apiClient.ts";
 
-/** What pages ask for. */
-export type Asked = "keepalive" | "status" | "library" | "launch";
+/** What pages ask for, and partners' programs. */
+const kinds = ["keepalive", "status", "library", "launch", "download", "upload"] as const;
+export type Asked = typeof kinds[number];
 
 /** What became of one request. */
 export interface Outcome {
   asked: Asked;
+  /** When it was sent, by performance.now(). */
+  sentMs: number;
   /** 0 when there was no response within the time that a page waits. */
   status: number;
   retryAfter: string | null;
@@ -21,6 +24,19 @@ export interface PlayedSession {
   sessionId: string;
 }
 
+/** A player, and the version of a save that they download. */
+export interface DownloadedSave {
+  user: TestUser;
+  path: string;
+}
+
+/** A partner, and the archive that their program uploads. */
+export interface UploadedArchive {
+  partner: { key: string };
+  path: string;
+  archive: Buffer;
+}
+
 export interface PlayTrafficOptions {
   api: TestApi;
   /** The replicas, which take turns. */
@@ -30,11 +46,15 @@ export interface PlayTrafficOptions {
   /** Who look at the library, and launch. */
   visitors: readonly TestUser[];
   slug: string;
+  downloads?: readonly DownloadedSave[];
+  uploads?: readonly UploadedArchive[];
 }
 
 /** How long a page waits. */
 const patienceMs = 15_000;
 const pauseMs = 1_000;
+/** Saves may be asked for half as often as pages ask, by each player. */
+const transferPauseMs = 3_000;
 
 /** What the pages of players and visitors send all the time, spread over the replicas as a Service does it: each page goes on when its request has ended. */
 export class PlayTraffic {
@@ -45,23 +65,26 @@ export class PlayTraffic {
   #isOver = false;
   #turn = 0;
 
-  private constructor(browsers: ReadonlyMap<TestUser, readonly ApiClient[]>, { played, visitors, slug }: PlayTrafficOptions) {
+  private constructor(browsers: ReadonlyMap<TestUser, readonly ApiClient[]>, { api, replicas, played, visitors, slug, downloads = [], uploads = [] }: PlayTrafficOptions) {
     this.#browsers = browsers;
     this.#running = Promise.all([
       ...played.flatMap(({ user, sessionId }) => [
-        this.#send("keepalive", user, (browser) => browser.post("/api/game/keepalive", { sessionId })),
-        this.#send("status", user, (browser) => browser.get(`/api/game/session-status?sessionId=${sessionId}`)),
+        this.#browse("keepalive", user, (browser) => browser.post("/api/game/keepalive", { sessionId })),
+        this.#browse("status", user, (browser) => browser.get(`/api/game/session-status?sessionId=${sessionId}`)),
       ]),
       ...visitors.flatMap((user) => [
-        this.#send("library", user, (browser) => browser.get("/api/games")),
-        this.#send("launch", user, (browser) => browser.post("/api/game/launch", { gameSlug: slug })),
+        this.#browse("library", user, (browser) => browser.get("/api/games")),
+        this.#browse("launch", user, (browser) => browser.post("/api/game/launch", { gameSlug: slug })),
       ]),
+      ...downloads.map(({ user, path }) => this.#browse("download", user, (browser) => browser.get(path), transferPauseMs)),
+      ...uploads.map(({ partner, path, archive }) => this.#send(
+        "upload", replicas.map((replica) => api.asPartner(partner, replica)), (program) => program.put(path, archive, { "content-type": "application/gzip" }), transferPauseMs)),
     ]);
   }
 
   /** Opens the pages of users who are signed in, in one browser each, and have loaded their page. */
   static async start(options: PlayTrafficOptions): Promise<PlayTraffic> {
-    const users = [...options.played.map(({ user }) => user), ...options.visitors];
+    const users = [...[...options.played, ...options.downloads ?? []].map(({ user }) => user), ...options.visitors];
     return new PlayTraffic(new Map(await Promise.all(users.map(async (user) => [user, await browsersOf(user, options)] as const))), options);
   }
 
@@ -81,6 +104,11 @@ export class PlayTraffic {
     return this.outcomes.filter((outcome) => asked.includes(outcome.asked) && (outcome.status === 0 || outcome.status >= 500));
   }
 
+  /** Requests of one kind that were sent since then, as performance.now() had it. */
+  sentSince(sinceMs: number, asked: Asked): Outcome[] {
+    return this.outcomes.filter((outcome) => outcome.asked === asked && outcome.sentMs >= sinceMs);
+  }
+
   /** How many requests of those kinds there were. */
   count(...asked: Asked[]): number {
     return this.outcomes.filter((outcome) => asked.includes(outcome.asked)).length;
@@ -88,7 +116,7 @@ export class PlayTraffic {
 
   /** One line for each kind: how many, with which statuses, and how long they took. */
   summary(): string {
-    return (["keepalive", "status", "library", "launch"] as const).map((asked) => {
+    return kinds.filter((asked) => this.count(asked) > 0).map((asked) => {
       const of = this.outcomes.filter((outcome) => outcome.asked === asked);
       const statuses = Object.entries(Object.groupBy(of, ({ status }) => status)).map(([status, those]) => `${status} × ${those?.length ?? 0}`);
       const sorted = of.map(({ milliseconds }) => milliseconds).toSorted((a, b) => a - b);
@@ -97,19 +125,23 @@ export class PlayTraffic {
     }).join("\n");
   }
 
-  async #send(asked: Asked, user: TestUser, request: (browser: ApiClient) => Promise<ApiResponse>): Promise<void> {
-    const browsers = this.#browsers.get(user) ?? [];
+  #browse(asked: Asked, user: TestUser, request: (browser: ApiClient) => Promise<ApiResponse>, everyMs = pauseMs): Promise<void> {
+    return this.#send(asked, this.#browsers.get(user) ?? [], request, everyMs);
+  }
+
+  /** Sends it over and over, by one replica after the other. */
+  async #send(asked: Asked, clients: readonly ApiClient[], request: (client: ApiClient) => Promise<ApiResponse>, everyMs: number): Promise<void> {
     // Not all at the same moment.
     await delay(Math.random() * pauseMs);
     while (!this.#isOver) {
-      const browser = browsers[this.#turn++ % browsers.length];
-      if (browser === undefined) throw new Error("There is no replica.");
-      const startedMs = performance.now();
-      const response = await inTime(request(browser));
+      const client = clients[this.#turn++ % clients.length];
+      if (client === undefined) throw new Error("There is no replica.");
+      const sentMs = performance.now();
+      const response = await inTime(request(client));
       this.outcomes.push({
-        asked, status: response?.status ?? 0, retryAfter: response?.headers.get("retry-after") ?? null, milliseconds: performance.now() - startedMs,
+        asked, sentMs, status: response?.status ?? 0, retryAfter: response?.headers.get("retry-after") ?? null, milliseconds: performance.now() - sentMs,
       });
-      await delay(pauseMs);
+      await delay(everyMs);
     }
   }
 }
