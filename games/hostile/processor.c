@@ -41,7 +41,7 @@ void actForkbomb(void) {
   if (failures == 0) printResult("forkbomb processes", "%d, none refused", count);
   for (double left = deadline - seconds(); left > 0; left = deadline - seconds()) sleepSeconds(left);
   for (int i = 0; i < count; i++) kill(children[i], SIGKILL);
-  printResult("forkbomb refused", "%d", failures);
+  printResult("forkbomb refusals", "%d", failures);
 }
 
 static void *spin(void *deadline) {
