@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { listAuditRows, type AuditFilter } from "#api/audit/auditQueries.ts";
+import { countUnreadable } from "#api/saves/saveCheckQueries.ts";
 import type { Queryable } from "#api/stores/queryable.ts";
 import { TestApi } from "../../support/http/api.ts";
 
@@ -25,7 +26,10 @@ describe("looking for what is rare among what is much", function () {
     await api.deps.postgres.pool.query(`
       INSERT INTO audit_events (action, actor_kind, actor_id, subject_kind, subject_id)
       SELECT 'signIn.succeeded', 'user', 'user-' || n % 5000, 'game', 'game-' || n % 300 FROM generate_series(1, 50000) n`);
-    await api.deps.postgres.pool.query("ANALYZE audit_events");
+    await api.deps.postgres.pool.query(`
+      INSERT INTO save_versions (slot_id, kind, object_key, sha256, bytes, generation, unreadable_at)
+      SELECT 'slot-' || n / 10, 'played', 'saves/' || n, 'a', 1, 1, CASE WHEN n = 7 THEN now() END FROM generate_series(1, 20000) n`);
+    await api.deps.postgres.pool.query("ANALYZE audit_events, save_versions");
   });
   after(() => api.stop());
 
@@ -49,5 +53,11 @@ describe("looking for what is rare among what is much", function () {
     const own = { kind: "user", id: "narcissus" };
     await api.deps.postgres.pool.query("INSERT INTO audit_events (action, actor_kind, actor_id, subject_kind, subject_id) VALUES ('user.passwordChanged', $1, $2, $1, $2)", [own.kind, own.id]);
     expect(await listAuditRows(api.deps.postgres.pool, { since: undefined, principals: [own], before: undefined, limit: 10 })).to.have.length(1);
+  });
+
+  it("counts unreadable saves without a look at those that can be read", async () => {
+    const plan = await plansOf(api.deps.postgres.pool, countUnreadable);
+    expect(plan).to.contain("save_versions_unreadable").and.not.contain("Seq Scan");
+    expect(await countUnreadable(api.deps.postgres.pool)).to.equal(1);
   });
 });
