@@ -101,7 +101,7 @@ export async function updateAuthSessionsRevoked(db: Queryable, userId: string): 
 /** Deletes sign-ins that were last used more than `seconds` ago, at most `max` at a time, and returns how many. */
 export async function deleteOldAuthSessions(db: Queryable, seconds: number, max: number): Promise<number> {
   const { rowCount } = await db.query({
-    name: "authSession.sweep",
+    name: "delete-old-auth-sessions",
     text: `DELETE FROM auth_sessions WHERE id IN (
         SELECT id FROM auth_sessions WHERE last_seen_at < now() - make_interval(secs => $1)
         ORDER BY last_seen_at LIMIT $2 FOR UPDATE SKIP LOCKED)`,
