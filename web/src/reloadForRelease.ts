@@ -1,3 +1,5 @@
+import { usingStorage } from "./client/usingStorage.ts";
+
 const key = "joypod.reloadedAt";
 /** A page that fails again so soon is not helped by another reload. */
 const pauseMs = 60_000;
@@ -19,12 +21,9 @@ export function reloadForRelease(): void {
  * or return null: such a page would do nothing but reload, and says instead that it could not be shown.
  */
 export function mayReload(storage: () => Pick<Storage, "getItem" | "setItem"> | null, now: number): boolean {
-  try {
-    const items = storage();
-    if (items === null || now - Number(items.getItem(key) ?? 0) < pauseMs) return false;
+  return usingStorage(storage, (items) => {
+    if (now - Number(items.getItem(key) ?? 0) < pauseMs) return false;
     items.setItem(key, String(now));
     return true;
-  } catch {
-    return false; // No storage, or a full one.
-  }
+  }) ?? false;
 }

@@ -1,4 +1,5 @@
 import { randomId } from "../client/randomId.ts";
+import { usingStorage } from "../client/usingStorage.ts";
 
 const storageKey = "joypod.streamClient";
 
@@ -17,18 +18,10 @@ export interface TabStore {
  * a duplicated tab copies that storage, and would otherwise take the stream from the original without asking. Without storage it is another id after a reload, and the player is asked.
  */
 export function takeClientId({ storage, page, randomId }: TabStore): string {
-  const attempt = <Result>(use: (items: TabStorage) => Result): Result | undefined => {
-    try {
-      const items = storage();
-      return items === null ? undefined : use(items);
-    } catch {
-      return undefined; // No storage, or a full one.
-    }
-  };
-  const forget = (): void => attempt((items) => items.removeItem(storageKey));
-  const id = attempt((items) => items.getItem(storageKey)) ?? randomId();
+  const forget = (): void => usingStorage(storage, (items) => items.removeItem(storageKey));
+  const id = usingStorage(storage, (items) => items.getItem(storageKey)) ?? randomId();
   forget();
-  page.addEventListener("pagehide", () => attempt((items) => items.setItem(storageKey, id)));
+  page.addEventListener("pagehide", () => usingStorage(storage, (items) => items.setItem(storageKey, id)));
   page.addEventListener("pageshow", forget);
   return id;
 }
