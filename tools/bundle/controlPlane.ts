@@ -38,7 +38,7 @@ await build({
   configFile: false,
   logLevel: "warn",
   plugins: [latinText, queryCompilerFile],
-  ssr: { noExternal: true, external: ["pg-native", "@prisma/schema-engine-wasm"] },
+  ssr: { noExternal: true, external: ["pg-native"] },
   build: {
     ssr: true,
     ssrEmitAssets: true,

@@ -7,7 +7,7 @@ export interface CommandRow { name: string; entry: string; files: string[] }
 
 /** The command lines of a release. */
 export const commandTable: readonly CommandRow[] = [
-  { name: "joypod", entry: "joypod.js", files: ["api/dist/programs/passwordWorker.js", "api/dist/programs/queryCompiler.wasm", "api/prisma", "node_modules/@prisma/schema-engine-wasm"] },
+  { name: "joypod", entry: "joypod.js", files: ["api/dist/programs/passwordWorker.js", "api/dist/programs/queryCompiler.wasm", "api/prisma"] },
 ];
 
 const programs = "api/dist/programs";

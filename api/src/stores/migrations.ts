@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { readFile, readdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
@@ -5,28 +6,18 @@ import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import { isDatabaseOutOfReach } from "./databaseFailure.ts";
 import { isDatabaseUnavailable } from "./databaseUnavailable.ts";
-import { createSchemaEngine, type SchemaEngine } from "./schemaEngine.ts";
 
-const schemaFile = fileURLToPath(new URL("../../prisma/schema.prisma", import.meta.url));
 const migrationsDirectory = fileURLToPath(new URL("../../prisma/migrations", import.meta.url));
 /** Any constant: all copies of this program agree on it. */
 const advisoryLock = 7_264_010_331;
 const lockTimeoutSeconds = 120;
 const retryMs = 500;
-const noExternals = { externalTables: [], externalEnums: [] };
 
 /** Brings the database to the newest schema and returns the names of the migrations that were missing. Safe to run at any time, by several at once. */
-export async function migrate(databaseUrl: string): Promise<string[]> {
+export async function migrate(databaseUrl: string, directory = migrationsDirectory): Promise<string[]> {
   return withLock(databaseUrl, async (client) => {
     await requireExtension(client, "pg_trgm");
-    const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
-    const engine = await createSchemaEngine(pool, await readFile(schemaFile, "utf8"));
-    try {
-      return await applyMissing(engine);
-    } finally {
-      engine.free();
-      await pool.end();
-    }
+    return applyMissing(client, await readMigrations(directory));
   });
 }
 
@@ -44,36 +35,68 @@ export async function waitForDatabase(databaseUrl: string, seconds: number): Pro
   }
 }
 
-type MigrationList = Parameters<SchemaEngine["applyMigrations"]>[0]["migrationsList"];
+interface Migration {
+  name: string;
+  script: string;
+  /** As Prisma's own tool takes it. */
+  checksum: string;
+}
 
-async function applyMissing(engine: SchemaEngine): Promise<string[]> {
-  const migrationsList = await readMigrations();
-  const history = await engine.diagnoseMigrationHistory({ migrationsList, optInToShadowDatabase: false, filters: noExternals });
-  if (history.editedMigrationNames.length > 0) {
-    throw new Error(`these migrations were applied in another form: ${history.editedMigrationNames.join(", ")}; use the version of Joypod that made the database`);
+/** Prisma's own table, so that `prisma migrate` finds what it knows. */
+const createHistory = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
+  id VARCHAR(36) PRIMARY KEY NOT NULL, checksum VARCHAR(64) NOT NULL, finished_at TIMESTAMPTZ, migration_name VARCHAR(255) NOT NULL, logs TEXT,
+  rolled_back_at TIMESTAMPTZ, started_at TIMESTAMPTZ NOT NULL DEFAULT now(), applied_steps_count INTEGER NOT NULL DEFAULT 0)`;
+
+async function applyMissing(client: pg.Client, migrations: readonly Migration[]): Promise<string[]> {
+  await requireOwnDatabase(client);
+  await client.query(createHistory);
+  const checksums = await readHistory(client);
+  const edited = migrations.filter(({ name, checksum }) => checksums.has(name) && checksums.get(name) !== checksum);
+  if (edited.length > 0) {
+    throw new Error(`these migrations were applied in another form: ${namesOf(edited).join(", ")}; use the version of Joypod that made the database`);
   }
-  // Each file runs as one transaction, so a failed one left nothing behind and may simply run again.
-  for (const migrationName of history.failedMigrationNames) await engine.markMigrationRolledBack({ migrationName });
-  const { appliedMigrationNames } = await engine.applyMigrations({ migrationsList, filters: noExternals });
-  return appliedMigrationNames;
+  const missing = migrations.filter(({ name }) => !checksums.has(name));
+  for (const migration of missing) await apply(client, migration);
+  return namesOf(missing);
 }
 
-async function readMigrations(): Promise<MigrationList> {
-  const entries = await readdir(migrationsDirectory, { withFileTypes: true });
-  const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name).sort();
-  return {
-    baseDir: migrationsDirectory,
-    lockfile: { path: "migration_lock.toml", content: await readFile(join(migrationsDirectory, "migration_lock.toml"), "utf8") },
-    shadowDbInitScript: "",
-    migrationDirectories: await Promise.all(names.map(async (name) => ({
-      path: name,
-      migrationFile: {
-        path: "migration.sql",
-        content: { tag: "ok" as const, value: await readFile(join(migrationsDirectory, name, "migration.sql"), "utf8") },
-      },
-    }))),
-  };
+/** Tables that no migration of Joypod made are somebody else's. */
+async function requireOwnDatabase(client: pg.Client): Promise<void> {
+  const { rows: [found] } = await client.query<{ schema: string; isForeign: boolean }>(`SELECT current_schema() AS schema,
+    to_regclass('_prisma_migrations') IS NULL AND EXISTS (SELECT FROM pg_tables WHERE schemaname = current_schema()) AS "isForeign"`);
+  if (found?.isForeign === true) throw new Error(`the schema ${found.schema} of this database holds tables that are not Joypod's: give Joypod a database of its own`);
 }
+
+/** Returns the checksums of what is applied, by name. */
+async function readHistory(client: pg.Client): Promise<Map<string, string>> {
+  const { rows } = await client.query<{ name: string; checksum: string }>(
+    "SELECT migration_name AS name, checksum FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL");
+  return new Map(rows.map(({ name, checksum }) => [name, checksum]));
+}
+
+/** A script and its record are one transaction: one that failed left nothing behind and may simply run again. */
+async function apply(client: pg.Client, { name, script, checksum }: Migration): Promise<void> {
+  await client.query("BEGIN");
+  await client.query(script).catch((error: unknown) => {
+    throw new Error(`the migration ${name} failed and changed nothing: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  });
+  // Releases before this one left a record of a failed attempt, which Prisma's tool would want to be told of.
+  await client.query("UPDATE _prisma_migrations SET rolled_back_at = now() WHERE migration_name = $1 AND finished_at IS NULL AND rolled_back_at IS NULL", [name]);
+  await client.query(`INSERT INTO _prisma_migrations (id, checksum, migration_name, started_at, finished_at, applied_steps_count)
+    VALUES (gen_random_uuid(), $1, $2, now(), clock_timestamp(), 1)`, [checksum, name]);
+  await client.query("COMMIT");
+}
+
+async function readMigrations(directory: string): Promise<Migration[]> {
+  const entries = await readdir(directory, { withFileTypes: true });
+  const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name).sort();
+  return Promise.all(names.map(async (name) => {
+    const script = await readFile(join(directory, name, "migration.sql"), "utf8");
+    return { name, script, checksum: createHash("sha256").update(script).digest("hex") };
+  }));
+}
+
+const namesOf = (migrations: readonly Migration[]): string[] => migrations.map(({ name }) => name);
 
 /** Two upgrades at once wait for each other; the lock falls with the connection. */
 async function withLock<T>(databaseUrl: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
