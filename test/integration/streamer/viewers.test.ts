@@ -29,6 +29,11 @@ for (const pid of readdirSync("/proc").filter((name) => /^[0-9]+$/.test(name) &&
   if (readFileSync("/proc/" + pid + "/cmdline", "utf8").includes("mediaChild.ts")) process.kill(Number(pid), "SIGSTOP");
 }`;
 
+/** Resolves after a second of play, in which its browser has reported of packets some times, without which nobody is missed. */
+async function played(viewer: Viewer): Promise<void> {
+  await eventually(async () => ((await viewer.stats()).audio?.packetsReceived ?? 0) > 100, { what: "a second of play" });
+}
+
 describe("viewers of a session", function () {
   this.timeout(30_000); // capture goes on for some seconds after a viewer left
   let images: SessionImages;
@@ -84,6 +89,7 @@ describe("viewers of a session", function () {
       await remote.send({ t: "key", c: "KeyW", d: 1 }, { t: "pad", s: [0, 0, 0, 0], l: 0, r: 0, b: 1 });
       await card.shows(layout.heldBlock, "white");
       await card.shows(layout.padBlock, "white");
+      await played(remote);
       way.lose(1);
       // By its log alone the streamer says so: the picture does not arrive either.
       await eventually(async () => (await pair.streamerLogs()).includes("A viewer fell silent"), { timeoutMs: 15_000, intervalMs: 200, what: "the silence to be noticed" });
@@ -171,6 +177,7 @@ describe("viewers of a session", function () {
     try {
       expect(await remote.connect({ client: thisTab })).to.include({ status: 201 });
       await new TestCard(remote).shows(layout.keyBlock, "red");
+      await played(remote);
       way.lose(1);
       await eventually(async () => (await pair.streamerLogs()).includes("A viewer fell silent"), { timeoutMs: 15_000, intervalMs: 200, what: "the silence to be noticed" });
       expect(await watching.connect({ client: otherTab })).to.include({ status: 409 });
