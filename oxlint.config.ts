@@ -20,6 +20,9 @@ const strictRules = [
   "use-unknown-in-catch-callback-variable",
 ];
 
+/** Into a package past its subpath. */
+const farImports = { regex: `^(\\.\\./)+(${packages.join("|")})/src/`, message: "Reach another package by its subpath: #contracts/…, #kube/…." };
+
 export default defineConfig({
   plugins: ["eslint", "typescript"],
   jsPlugins: ["./tools/lint/plugin.js"],
@@ -63,10 +66,18 @@ export default defineConfig({
     "max-lines": ["error", { max: 300, skipBlankLines: true, skipComments: true }],
     eqeqeq: ["error", "always"],
     "no-restricted-imports": ["error", {
-      patterns: [{ regex: `^(\\.\\./)+(${packages.join("|")})/src/`, message: "Reach another package by its subpath: #contracts/…, #kube/…." }],
+      patterns: [farImports],
     }],
   },
   overrides: [
+    {
+      files: ["test/**/*.ts", "test/**/*.tsx"],
+      rules: {
+        "no-restricted-imports": ["error", {
+          patterns: [farImports, { regex: "^(\\.\\./){2,}(support|factories|e2e|bench)/", message: "Reach what tests share by its subpath: #test/support/…, #test/factories/…." }],
+        }],
+      },
+    },
     {
       files: [...packages, "tools"].flatMap((name) => [`${name}/**/*.ts`, `${name}/**/*.tsx`]),
       excludeFiles: ["**/*.d.ts"],

@@ -1,15 +1,15 @@
 import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
 import type { SignIn } from "#contracts/http/account.ts";
-import { aUser, type TestUser } from "../../factories/catalog.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { FakeClock } from "../../support/clocks/fakeClock.ts";
-import { TestApi } from "../../support/http/api.ts";
-import { expectErrorResponse, type ApiClient, type ApiResponse } from "../../support/http/apiClient.ts";
-import { postProviderSignIn, postSignIn } from "../../support/http/authForms.ts";
-import { FaultyIssuer } from "../../support/oidc/faultyIssuer.ts";
-import { providersEnv } from "../../support/oidc/providersFile.ts";
-import { StatementLog } from "../../support/stores/statementLog.ts";
+import { aUser, type TestUser } from "#test/factories/catalog.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { FakeClock } from "#test/support/clocks/fakeClock.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { expectErrorResponse, type ApiClient, type ApiResponse } from "#test/support/http/apiClient.ts";
+import { postProviderSignIn, postSignIn } from "#test/support/http/authForms.ts";
+import { FaultyIssuer } from "#test/support/oidc/faultyIssuer.ts";
+import { providersEnv } from "#test/support/oidc/providersFile.ts";
+import { StatementLog } from "#test/support/stores/statementLog.ts";
 
 const cookieName = "auth.session-token";
 const newPassword = "a quite uncommon password";

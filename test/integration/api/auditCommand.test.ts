@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
-import { aUser } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/http/api.ts";
-import { postSignIn } from "../../support/http/authForms.ts";
-import { joypodProgram } from "../../support/processes/controlPlaneProgram.ts";
+import { aUser } from "#test/factories/catalog.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { postSignIn } from "#test/support/http/authForms.ts";
+import { joypodProgram } from "#test/support/processes/controlPlaneProgram.ts";
 
 interface Outcome { code: number | null; stdout: string; stderr: string }
 

@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import { accountHashOf } from "#api/auth/accountHash.ts";
-import { aGame, aPartner, aUser, type TestPartner, type TestUser } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/http/api.ts";
-import { expectErrorResponse, type ApiClient } from "../../support/http/apiClient.ts";
-import { anArchive, archivedGame } from "../../support/fixtures/archives.ts";
-import { postSignIn, postSignOut } from "../../support/http/authForms.ts";
-import { exchange } from "../../support/http/rawHttp.ts";
-import { sendTraffic } from "../../support/http/traffic.ts";
+import { aGame, aPartner, aUser, type TestPartner, type TestUser } from "#test/factories/catalog.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { expectErrorResponse, type ApiClient } from "#test/support/http/apiClient.ts";
+import { anArchive, archivedGame } from "#test/support/fixtures/archives.ts";
+import { postSignIn, postSignOut } from "#test/support/http/authForms.ts";
+import { exchange } from "#test/support/http/rawHttp.ts";
+import { sendTraffic } from "#test/support/http/traffic.ts";
 
 describe("of a request,", function () {
   this.timeout(60_000);

@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import { aUser } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/http/api.ts";
-import { expectErrorResponse, type ApiClient } from "../../support/http/apiClient.ts";
-import { exchange, RawClient } from "../../support/http/rawHttp.ts";
+import { aUser } from "#test/factories/catalog.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { expectErrorResponse, type ApiClient } from "#test/support/http/apiClient.ts";
+import { exchange, RawClient } from "#test/support/http/rawHttp.ts";
 
 const jsonBytes = 64 * 1024;
 const formBytes = 8 * 1024;

@@ -3,9 +3,9 @@ import { GameDetail, GamesQuery, GamesResponse } from "#contracts/http/catalog.t
 import { listCatalogGames } from "#api/catalog/catalogQueries.ts";
 import { refreshPopularity } from "#api/catalog/refreshPopularity.ts";
 import type { Queryable } from "#api/stores/queryable.ts";
-import { aGame, aPartner, aSaveSlot, aUser, type TestUser } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/http/api.ts";
-import { expectErrorResponse, type ApiClient } from "../../support/http/apiClient.ts";
+import { aGame, aPartner, aSaveSlot, aUser, type TestUser } from "#test/factories/catalog.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { expectErrorResponse, type ApiClient } from "#test/support/http/apiClient.ts";
 
 const sortIndexes = ["title", "created", "created_desc", "popular", "popular_desc"].map((name) => `games_catalog_${name}`);
 

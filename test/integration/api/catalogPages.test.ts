@@ -3,8 +3,8 @@ import pg from "pg";
 import { GamesQuery, type GameListItem } from "#contracts/http/catalog.ts";
 import { CatalogCounts } from "#api/catalog/catalogCounts.ts";
 import { listCatalogGames } from "#api/catalog/catalogQueries.ts";
-import { addManyGames, commonWord, rareWord } from "../../bench/manyGames.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/stores/postgres.ts";
+import { addManyGames, commonWord, rareWord } from "#test/bench/manyGames.ts";
+import { createTestDatabase, type TestDatabase } from "#test/support/stores/postgres.ts";
 
 interface Row {
   slug: string;

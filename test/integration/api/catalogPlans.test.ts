@@ -4,8 +4,8 @@ import { GamesQuery } from "#contracts/http/catalog.ts";
 import { CatalogCounts, type KnownCount } from "#api/catalog/catalogCounts.ts";
 import { listCatalogGames } from "#api/catalog/catalogQueries.ts";
 import { catalogPageQuery } from "#api/catalog/catalogPageQuery.ts";
-import { addManyGames, commonWord, rareWord } from "../../bench/manyGames.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/stores/postgres.ts";
+import { addManyGames, commonWord, rareWord } from "#test/bench/manyGames.ts";
+import { createTestDatabase, type TestDatabase } from "#test/support/stores/postgres.ts";
 
 /** As `EXPLAIN (FORMAT JSON)` tells it, as far as it is looked at here. */
 interface PlanNode {

@@ -5,13 +5,13 @@ import { Readable } from "node:stream";
 import pg from "pg";
 import { DomainError } from "#api/errors.ts";
 import { importUsers } from "#api/accounts/importUsers.ts";
-import { aGame, aGameSessionRow, aSaveSlot, aUser } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/http/api.ts";
-import { postSignIn } from "../../support/http/authForms.ts";
-import { expectErrorResponse, type ApiClient } from "../../support/http/apiClient.ts";
-import { rowsOf } from "../../support/openapi/storedState.ts";
-import { createEmptyDatabase, type TestDatabase } from "../../support/stores/postgres.ts";
-import { joypodProgram } from "../../support/processes/controlPlaneProgram.ts";
+import { aGame, aGameSessionRow, aSaveSlot, aUser } from "#test/factories/catalog.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { postSignIn } from "#test/support/http/authForms.ts";
+import { expectErrorResponse, type ApiClient } from "#test/support/http/apiClient.ts";
+import { rowsOf } from "#test/support/openapi/storedState.ts";
+import { createEmptyDatabase, type TestDatabase } from "#test/support/stores/postgres.ts";
+import { joypodProgram } from "#test/support/processes/controlPlaneProgram.ts";
 
 interface Outcome {
   code: number | null;

@@ -3,11 +3,11 @@ import { limits } from "#contracts/limits.ts";
 import { updateGameSessionRunning } from "#api/gameSessions/gameSessionLifecycleQueries.ts";
 import type { SavesResponse } from "#contracts/http/saves.ts";
 import { sweepSaves } from "#api/saves/sweepSaves.ts";
-import { aSaveSlot } from "../../factories/catalog.ts";
+import { aSaveSlot } from "#test/factories/catalog.ts";
 import { sweepOverlong } from "#api/background/sweeper.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { JumpClock } from "../../support/clocks/jumpClock.ts";
-import { LaunchFixture } from "../../support/fixtures/launchFixture.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { JumpClock } from "#test/support/clocks/jumpClock.ts";
+import { LaunchFixture } from "#test/support/fixtures/launchFixture.ts";
 
 const { idleTimeoutSeconds, expiryMargin, maxDurationSeconds } = limits.gameSession;
 

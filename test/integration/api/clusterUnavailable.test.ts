@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import { syncGameCaches } from "#api/games/syncGameCaches.ts";
-import { aGame, aGameSessionRow, aPartner, aUser, type TestUser } from "../../factories/catalog.ts";
-import { FaultyApi } from "../../support/cluster/faultyApi.ts";
-import { sharedKubeApiServer } from "../../support/cluster/kubeApiServer.ts";
-import { LaunchFixture } from "../../support/fixtures/launchFixture.ts";
-import { TestApi } from "../../support/http/api.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { expectErrorResponse, type ApiClient, type ApiResponse } from "../../support/http/apiClient.ts";
+import { aGame, aGameSessionRow, aPartner, aUser, type TestUser } from "#test/factories/catalog.ts";
+import { FaultyApi } from "#test/support/cluster/faultyApi.ts";
+import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
+import { LaunchFixture } from "#test/support/fixtures/launchFixture.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { expectErrorResponse, type ApiClient, type ApiResponse } from "#test/support/http/apiClient.ts";
 
 const id = "gs-0000000000000000000a";
 

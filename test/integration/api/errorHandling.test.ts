@@ -2,13 +2,13 @@ import { expect } from "chai";
 import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { clusterRules, sessionsNamespaceRules } from "#api/rbac.ts";
-import { TestApi } from "../../support/http/api.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { grant } from "../../support/cluster/kubeRoles.ts";
-import { everyRequest, sendInOrder, sendAtOnce, type NamedResponses, type NamedRequest } from "../../support/openapi/everyRequest.ts";
-import { operatorOf, type FakeOperator } from "../../support/cluster/fakeOperator.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/stores/postgres.ts";
-import { startRedis, type TestRedis } from "../../support/stores/redis.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { grant } from "#test/support/cluster/kubeRoles.ts";
+import { everyRequest, sendInOrder, sendAtOnce, type NamedResponses, type NamedRequest } from "#test/support/openapi/everyRequest.ts";
+import { operatorOf, type FakeOperator } from "#test/support/cluster/fakeOperator.ts";
+import { createTestDatabase, type TestDatabase } from "#test/support/stores/postgres.ts";
+import { startRedis, type TestRedis } from "#test/support/stores/redis.ts";
 
 /** Words of ours, of a store or of a library that tell more than a caller may know; a version, a path, an address. */
 const insides = /relation|column|permission|denied|transaction|SELECT|INSERT|UPDATE|prisma|pg_|WRONGTYPE|bucket|minio|gamesession|\bat \w|node_modules|\.[jt]s\b|\/(?:work|home|root|usr|src)\/|ECONN|\b\d+\.\d+\.\d+\b(?!\.\d)|127\.0\.0\.1(?!:\d+\/)/i;

@@ -2,10 +2,10 @@ import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
 import { saveKey } from "#contracts/objectKeys.ts";
 import { updateSlotSave } from "#api/gameSessions/saveSlotQueries.ts";
-import { aGame, aGameSessionRow, aPartner, aSaveSlot, type TestPartner } from "../../factories/catalog.ts";
-import type { TestApi } from "../../support/http/api.ts";
-import { expectErrorResponse, type ApiClient } from "../../support/http/apiClient.ts";
-import { LaunchFixture } from "../../support/fixtures/launchFixture.ts";
+import { aGame, aGameSessionRow, aPartner, aSaveSlot, type TestPartner } from "#test/factories/catalog.ts";
+import type { TestApi } from "#test/support/http/api.ts";
+import { expectErrorResponse, type ApiClient } from "#test/support/http/apiClient.ts";
+import { LaunchFixture } from "#test/support/fixtures/launchFixture.ts";
 
 const path = "/api/partners/games";
 const metadata = { developer: "Test Studio", launcher: "play.sh", engineDir: "engine" };

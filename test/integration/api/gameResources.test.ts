@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import type { GameSessionStatus } from "#contracts/crd/gameSession.ts";
-import { aGame, aPartner, aUser, type TestGame, type TestPartner } from "../../factories/catalog.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import type { TestApi } from "../../support/http/api.ts";
-import { expectErrorResponse, type ApiClient } from "../../support/http/apiClient.ts";
-import { LaunchFixture } from "../../support/fixtures/launchFixture.ts";
+import { aGame, aPartner, aUser, type TestGame, type TestPartner } from "#test/factories/catalog.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import type { TestApi } from "#test/support/http/api.ts";
+import { expectErrorResponse, type ApiClient } from "#test/support/http/apiClient.ts";
+import { LaunchFixture } from "#test/support/fixtures/launchFixture.ts";
 
 const path = "/api/partners/games";
 const metadata = { developer: "Test Studio", launcher: "play.sh", engineDir: "engine" };

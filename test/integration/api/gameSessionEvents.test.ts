@@ -1,18 +1,18 @@
 import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
 import { findGameSession } from "#api/gameSessions/gameSessionQueries.ts";
-import { aGame, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
-import { aCondition } from "../../factories/gameSession.ts";
-import type { TestApi } from "../../support/http/api.ts";
-import { expectErrorResponse, type ApiClient } from "../../support/http/apiClient.ts";
-import { EventReader } from "../../support/http/eventReader.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { JumpClock } from "../../support/clocks/jumpClock.ts";
-import { LaunchFixture } from "../../support/fixtures/launchFixture.ts";
-import type { FakeOperator } from "../../support/cluster/fakeOperator.ts";
-import { RawClient } from "../../support/http/rawHttp.ts";
-import { startReplica, stopReplica } from "../../support/http/replica.ts";
-import { StatementLog } from "../../support/stores/statementLog.ts";
+import { aGame, aUser, type TestGame, type TestUser } from "#test/factories/catalog.ts";
+import { aCondition } from "#test/factories/gameSession.ts";
+import type { TestApi } from "#test/support/http/api.ts";
+import { expectErrorResponse, type ApiClient } from "#test/support/http/apiClient.ts";
+import { EventReader } from "#test/support/http/eventReader.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { JumpClock } from "#test/support/clocks/jumpClock.ts";
+import { LaunchFixture } from "#test/support/fixtures/launchFixture.ts";
+import type { FakeOperator } from "#test/support/cluster/fakeOperator.ts";
+import { RawClient } from "#test/support/http/rawHttp.ts";
+import { startReplica, stopReplica } from "#test/support/http/replica.ts";
+import { StatementLog } from "#test/support/stores/statementLog.ts";
 
 /** A line of the log; its level is a word. */
 interface LogLine { level: string; msg: string; route?: string; isCut?: boolean }

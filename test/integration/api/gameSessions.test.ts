@@ -4,13 +4,13 @@ import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts"
 import type { SavesResponse } from "#contracts/http/saves.ts";
 import { recordRequestedSave } from "#api/gameSessions/recorder/recordRequestedSave.ts";
 import { saveKey } from "#contracts/objectKeys.ts";
-import { aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
-import { aCondition } from "../../factories/gameSession.ts";
-import type { TestApi } from "../../support/http/api.ts";
-import { expectErrorResponse, type ApiClient } from "../../support/http/apiClient.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { LaunchFixture } from "../../support/fixtures/launchFixture.ts";
-import type { FakeOperator } from "../../support/cluster/fakeOperator.ts";
+import { aUser, type TestGame, type TestUser } from "#test/factories/catalog.ts";
+import { aCondition } from "#test/factories/gameSession.ts";
+import type { TestApi } from "#test/support/http/api.ts";
+import { expectErrorResponse, type ApiClient } from "#test/support/http/apiClient.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { LaunchFixture } from "#test/support/fixtures/launchFixture.ts";
+import type { FakeOperator } from "#test/support/cluster/fakeOperator.ts";
 
 const usage = { durationSeconds: 61.234, cpuSeconds: 30.5, peakMemoryBytes: 300 * 2 ** 20 };
 const statistics = { status: "stopped", duration: 61.23, cpuSeconds: 30.5, peakMemoryMb: 300 };

@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
 import { sweepIdempotencyKeys } from "#api/background/sweeper.ts";
-import { aGame, aGameSessionRow, aPartner, aSaveSlot, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
-import type { TestApi } from "../../support/http/api.ts";
-import { expectErrorResponse, type ApiClient, type ApiResponse } from "../../support/http/apiClient.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { LaunchFixture } from "../../support/fixtures/launchFixture.ts";
+import { aGame, aGameSessionRow, aPartner, aSaveSlot, aUser, type TestGame, type TestUser } from "#test/factories/catalog.ts";
+import type { TestApi } from "#test/support/http/api.ts";
+import { expectErrorResponse, type ApiClient, type ApiResponse } from "#test/support/http/apiClient.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { LaunchFixture } from "#test/support/fixtures/launchFixture.ts";
 
 describe("Idempotency-Key", function () {
   this.timeout(60_000);

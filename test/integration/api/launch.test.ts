@@ -1,14 +1,14 @@
 import { expect } from "chai";
 import type { GameSessionSpec } from "#contracts/crd/gameSession.ts";
 import { finalizers } from "#contracts/crd/names.ts";
-import { aGame, aGameSessionRow, aSaveSlot, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
+import { aGame, aGameSessionRow, aSaveSlot, aUser, type TestGame, type TestUser } from "#test/factories/catalog.ts";
 import { freePlayers } from "#api/gameSessions/recorder/releaseSlots.ts";
 import { insertSlotVersion, lockSlot } from "#api/saves/saveVersionQueries.ts";
-import { TestApi } from "../../support/http/api.ts";
-import { expectErrorResponse, type ApiResponse } from "../../support/http/apiClient.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { LaunchFixture } from "../../support/fixtures/launchFixture.ts";
-import type { FakeOperator } from "../../support/cluster/fakeOperator.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { expectErrorResponse, type ApiResponse } from "#test/support/http/apiClient.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { LaunchFixture } from "#test/support/fixtures/launchFixture.ts";
+import type { FakeOperator } from "#test/support/cluster/fakeOperator.ts";
 
 const path = "/api/game/launch";
 

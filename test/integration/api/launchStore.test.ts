@@ -3,12 +3,12 @@ import { DomainError } from "#api/errors.ts";
 import type { LaunchToStore } from "#api/gameSessions/launchStore.ts";
 import { lockLaunches } from "#api/saves/launchLockQueries.ts";
 import { insertSlotVersion, lockSlot } from "#api/saves/saveVersionQueries.ts";
-import { aSaveSlot, aUser, type TestGame } from "../../factories/catalog.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import type { FakeOperator } from "../../support/cluster/fakeOperator.ts";
-import { LaunchFixture } from "../../support/fixtures/launchFixture.ts";
-import type { TestApi } from "../../support/http/api.ts";
-import { StatementLog } from "../../support/stores/statementLog.ts";
+import { aSaveSlot, aUser, type TestGame } from "#test/factories/catalog.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import type { FakeOperator } from "#test/support/cluster/fakeOperator.ts";
+import { LaunchFixture } from "#test/support/fixtures/launchFixture.ts";
+import type { TestApi } from "#test/support/http/api.ts";
+import { StatementLog } from "#test/support/stores/statementLog.ts";
 
 describe("Launches that come while others are stored", function () {
   this.timeout(60_000);

@@ -2,16 +2,16 @@ import { expect } from "chai";
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { TestApi } from "../../support/http/api.ts";
-import { ApiClient } from "../../support/http/apiClient.ts";
-import { ApiProcess } from "../../support/http/apiProcess.ts";
-import { csrfToken, postProviderSignIn, postSignIn, postSignOut } from "../../support/http/authForms.ts";
-import { providersEnv } from "../../support/oidc/providersFile.ts";
-import { respondWithJson, FaultyIssuer, type Misbehaviour } from "../../support/oidc/faultyIssuer.ts";
-import { wholeInterface } from "../../support/openapi/interfaceDocument.ts";
-import { ownedThings, type Owned } from "../../support/openapi/interfaceFixture.ts";
-import { sampleRequest } from "../../support/openapi/sampleRequest.ts";
-import { exchange } from "../../support/http/rawHttp.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { ApiClient } from "#test/support/http/apiClient.ts";
+import { ApiProcess } from "#test/support/http/apiProcess.ts";
+import { csrfToken, postProviderSignIn, postSignIn, postSignOut } from "#test/support/http/authForms.ts";
+import { providersEnv } from "#test/support/oidc/providersFile.ts";
+import { respondWithJson, FaultyIssuer, type Misbehaviour } from "#test/support/oidc/faultyIssuer.ts";
+import { wholeInterface } from "#test/support/openapi/interfaceDocument.ts";
+import { ownedThings, type Owned } from "#test/support/openapi/interfaceFixture.ts";
+import { sampleRequest } from "#test/support/openapi/sampleRequest.ts";
+import { exchange } from "#test/support/http/rawHttp.ts";
 
 /** In whatever a client sends that might be a secret, or be taken for a line of the log. */
 const canary = "canary";

@@ -2,10 +2,10 @@ import { expect } from "chai";
 import { maintenanceConfigMap } from "#contracts/maintenance.ts";
 import { configMaps, type ConfigMap } from "#kube/builtin.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
-import { expectErrorResponse } from "../../support/http/apiClient.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { LaunchFixture } from "../../support/fixtures/launchFixture.ts";
-import { sharedKubeApiServer } from "../../support/cluster/kubeApiServer.ts";
+import { expectErrorResponse } from "#test/support/http/apiClient.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { LaunchFixture } from "#test/support/fixtures/launchFixture.ts";
+import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 
 const since = "2026-11-23T02:00:00.000Z";
 

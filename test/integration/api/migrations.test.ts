@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { expect } from "chai";
 import pg from "pg";
 import { migrate } from "#api/stores/migrations.ts";
-import { temporaryFolder } from "../../support/processes/temporaryFolder.ts";
-import { createEmptyDatabase, type TestDatabase } from "../../support/stores/postgres.ts";
+import { temporaryFolder } from "#test/support/processes/temporaryFolder.ts";
+import { createEmptyDatabase, type TestDatabase } from "#test/support/stores/postgres.ts";
 
 const messageOf = (work: Promise<unknown>): Promise<string> => work.then(() => "no error", String);
 

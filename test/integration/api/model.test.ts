@@ -1,10 +1,10 @@
 import fc from "fast-check";
-import { TestApi } from "../../support/http/api.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { games, platformCommands, users } from "../../support/model/commands.ts";
-import type { PlatformModel } from "../../support/model/platformModel.ts";
-import { RealPlatform } from "../../support/model/realPlatform.ts";
-import { operatorOf, type FakeOperator } from "../../support/cluster/fakeOperator.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { games, platformCommands, users } from "#test/support/model/commands.ts";
+import type { PlatformModel } from "#test/support/model/platformModel.ts";
+import { RealPlatform } from "#test/support/model/realPlatform.ts";
+import { operatorOf, type FakeOperator } from "#test/support/cluster/fakeOperator.ts";
 
 /** The same worlds in every run; another seed is another set of them. */
 const seed = 20_261_121;

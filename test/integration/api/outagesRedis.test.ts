@@ -1,12 +1,12 @@
 import { expect } from "chai";
-import { aUser, type TestUser } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/http/api.ts";
-import { expectErrorResponse, type ApiClient } from "../../support/http/apiClient.ts";
-import { postSignIn, postSignOut } from "../../support/http/authForms.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { startRedis, type TestRedis } from "../../support/stores/redis.ts";
-import { TcpRelay } from "../../support/stores/tcpRelay.ts";
-import { sendTraffic } from "../../support/http/traffic.ts";
+import { aUser, type TestUser } from "#test/factories/catalog.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { expectErrorResponse, type ApiClient } from "#test/support/http/apiClient.ts";
+import { postSignIn, postSignOut } from "#test/support/http/authForms.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { startRedis, type TestRedis } from "#test/support/stores/redis.ts";
+import { TcpRelay } from "#test/support/stores/tcpRelay.ts";
+import { sendTraffic } from "#test/support/http/traffic.ts";
 
 const cookieName = "auth.session-token";
 const limit = 30;

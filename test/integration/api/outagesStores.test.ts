@@ -3,17 +3,17 @@ import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 import { sweepUploads } from "#api/background/sweeper.ts";
 import { connectObjectStore } from "#api/stores/objectStore.ts";
-import { aUser } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/http/api.ts";
-import { ApiProcess } from "../../support/http/apiProcess.ts";
-import { freePort } from "../../support/processes/childProgram.ts";
-import { expectErrorResponse, type ApiClient, type ApiResponse } from "../../support/http/apiClient.ts";
-import { anArchive } from "../../support/fixtures/archives.ts";
-import { postSignIn } from "../../support/http/authForms.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { sendTraffic } from "../../support/http/traffic.ts";
-import { UploadFixture } from "../../support/fixtures/uploadFixture.ts";
-import { freezeDatabase } from "../../support/stores/postgres.ts";
+import { aUser } from "#test/factories/catalog.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { ApiProcess } from "#test/support/http/apiProcess.ts";
+import { freePort } from "#test/support/processes/childProgram.ts";
+import { expectErrorResponse, type ApiClient, type ApiResponse } from "#test/support/http/apiClient.ts";
+import { anArchive } from "#test/support/fixtures/archives.ts";
+import { postSignIn } from "#test/support/http/authForms.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { sendTraffic } from "#test/support/http/traffic.ts";
+import { UploadFixture } from "#test/support/fixtures/uploadFixture.ts";
+import { freezeDatabase } from "#test/support/stores/postgres.ts";
 
 /** Words of ours or of a library that tell more than a caller may know. */
 const insides = /ECONN|postgres|127\.0\.0\.1|node_modules|\.ts|SELECT|UPDATE|prisma|minio|stack|at async/i;

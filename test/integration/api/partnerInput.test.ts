@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { createServer, type AddressInfo, type Server } from "node:net";
-import { aUser } from "../../factories/catalog.ts";
-import { anArchive } from "../../support/fixtures/archives.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { UploadFixture } from "../../support/fixtures/uploadFixture.ts";
+import { aUser } from "#test/factories/catalog.ts";
+import { anArchive } from "#test/support/fixtures/archives.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { UploadFixture } from "#test/support/fixtures/uploadFixture.ts";
 
 const path = "/api/partners/games";
 

@@ -1,13 +1,13 @@
 import { expect } from "chai";
 import { request as httpRequest } from "node:http";
-import { aGame, aPartner, type TestPartner } from "../../factories/catalog.ts";
+import { aGame, aPartner, type TestPartner } from "#test/factories/catalog.ts";
 import { createPartnerKey } from "#api/partners/keyFormat.ts";
 import { limits } from "#contracts/limits.ts";
-import { sendTraffic } from "../../support/http/traffic.ts";
-import { StatementLog } from "../../support/stores/statementLog.ts";
-import { TestApi } from "../../support/http/api.ts";
-import { expectErrorResponse, type ApiClient } from "../../support/http/apiClient.ts";
-import { responseTo } from "../../support/http/httpResponse.ts";
+import { sendTraffic } from "#test/support/http/traffic.ts";
+import { StatementLog } from "#test/support/stores/statementLog.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { expectErrorResponse, type ApiClient } from "#test/support/http/apiClient.ts";
+import { responseTo } from "#test/support/http/httpResponse.ts";
 
 const path = "/api/partners/games";
 

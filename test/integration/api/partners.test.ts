@@ -1,9 +1,9 @@
 import { expect } from "chai";
-import { aGame, aPartner, aUser, type TestPartner } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/http/api.ts";
-import { expectErrorResponse, type ApiClient } from "../../support/http/apiClient.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { operatorOf, type FakeOperator } from "../../support/cluster/fakeOperator.ts";
+import { aGame, aPartner, aUser, type TestPartner } from "#test/factories/catalog.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { expectErrorResponse, type ApiClient } from "#test/support/http/apiClient.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { operatorOf, type FakeOperator } from "#test/support/cluster/fakeOperator.ts";
 
 const path = "/api/partners/games";
 const metadata = { title: "The Long Night", developer: "Test Studio", launcher: "play.sh", engineDir: "engine" };

@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import { sweepPictures } from "#api/games/pictures/sweepPictures.ts";
 import { limits } from "#contracts/limits.ts";
-import { aGame, aPartner, aUser, type TestGame } from "../../factories/catalog.ts";
-import { aJpeg, aPng } from "../../factories/pictures.ts";
-import { TestApi } from "../../support/http/api.ts";
-import { expectErrorResponse, type ApiClient, type ApiResponse } from "../../support/http/apiClient.ts";
-import { stateOf } from "../../support/openapi/storedState.ts";
+import { aGame, aPartner, aUser, type TestGame } from "#test/factories/catalog.ts";
+import { aJpeg, aPng } from "#test/factories/pictures.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { expectErrorResponse, type ApiClient, type ApiResponse } from "#test/support/http/apiClient.ts";
+import { stateOf } from "#test/support/openapi/storedState.ts";
 
 describe("a game's picture", function () {
   this.timeout(60_000);

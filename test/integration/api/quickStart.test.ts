@@ -4,8 +4,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
-import { TestApi } from "../../support/http/api.ts";
-import { repositoryRoot } from "../../support/processes/programs.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { repositoryRoot } from "#test/support/processes/programs.ts";
 
 const run = promisify(execFile);
 

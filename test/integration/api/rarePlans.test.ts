@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { listAuditRows, type AuditFilter } from "#api/audit/auditQueries.ts";
 import { countUnreadable } from "#api/saves/saveCheckQueries.ts";
 import type { Queryable } from "#api/stores/queryable.ts";
-import { TestApi } from "../../support/http/api.ts";
+import { TestApi } from "#test/support/http/api.ts";
 
 /** The plan of each statement that the work asks for, in place of its rows. */
 async function plansOf(pool: Queryable, work: (db: Queryable) => Promise<unknown>): Promise<string> {

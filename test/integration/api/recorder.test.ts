@@ -2,20 +2,20 @@ import { expect } from "chai";
 import type { StoredSave } from "#contracts/crd/gameSession.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import { saveKey } from "#contracts/objectKeys.ts";
-import { aGame, aGameSessionRow, aSaveSlot, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
-import { aCondition, aGameSessionSpec } from "../../factories/gameSession.ts";
+import { aGame, aGameSessionRow, aSaveSlot, aUser, type TestGame, type TestUser } from "#test/factories/catalog.ts";
+import { aCondition, aGameSessionSpec } from "#test/factories/gameSession.ts";
 import { launchGame } from "#api/gameSessions/launchGame.ts";
 import { listUnrecordedGameSessions } from "#api/gameSessions/gameSessionLifecycleQueries.ts";
 import { Recorder } from "#api/gameSessions/recorder/recorder.ts";
 import { relayGameSessions } from "#api/gameSessions/recorder/relay.ts";
 import { connectPostgres } from "#api/stores/postgres.ts";
 import { recordGameSession } from "#api/gameSessions/recorder/recordGameSession.ts";
-import type { TestApi } from "../../support/http/api.ts";
-import { settle } from "../../support/clocks/fakeClock.ts";
-import { StatementLog } from "../../support/stores/statementLog.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { LaunchFixture } from "../../support/fixtures/launchFixture.ts";
-import type { FakeOperator } from "../../support/cluster/fakeOperator.ts";
+import type { TestApi } from "#test/support/http/api.ts";
+import { settle } from "#test/support/clocks/fakeClock.ts";
+import { StatementLog } from "#test/support/stores/statementLog.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { LaunchFixture } from "#test/support/fixtures/launchFixture.ts";
+import type { FakeOperator } from "#test/support/cluster/fakeOperator.ts";
 
 function aSave(slotId: string, sequence: number, overrides: Partial<StoredSave> = {}): StoredSave {
   return {

@@ -1,9 +1,9 @@
 import { expect } from "chai";
-import { aPartner } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/http/api.ts";
-import { startPostgresGate } from "../../support/crashPoints/postgresGate.ts";
-import { Gate } from "../../support/crashPoints/strike.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/stores/postgres.ts";
+import { aPartner } from "#test/factories/catalog.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { startPostgresGate } from "#test/support/crashPoints/postgresGate.ts";
+import { Gate } from "#test/support/crashPoints/strike.ts";
+import { createTestDatabase, type TestDatabase } from "#test/support/stores/postgres.ts";
 
 const nobody = { kill: () => Promise.resolve(), freeze: () => Promise.resolve(), wake: () => undefined };
 

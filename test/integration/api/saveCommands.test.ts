@@ -4,9 +4,9 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SavesResponse } from "#contracts/http/saves.ts";
-import { aGameSessionRow } from "../../factories/catalog.ts";
-import { aSave, SavesFixture } from "../../support/fixtures/savesFixture.ts";
-import { joypodProgram } from "../../support/processes/controlPlaneProgram.ts";
+import { aGameSessionRow } from "#test/factories/catalog.ts";
+import { aSave, SavesFixture } from "#test/support/fixtures/savesFixture.ts";
+import { joypodProgram } from "#test/support/processes/controlPlaneProgram.ts";
 
 describe("joypod save", function () {
   this.timeout(120_000);

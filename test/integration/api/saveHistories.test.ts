@@ -1,5 +1,5 @@
-import { SavesFixture } from "../../support/model/savesFixture.ts";
-import { checkHistories } from "../../support/model/savesHistories.ts";
+import { SavesFixture } from "#test/support/model/savesFixture.ts";
+import { checkHistories } from "#test/support/model/savesHistories.ts";
 
 /** The same histories in every run; `make test-long` has many more. */
 const seed = 20_261_122;

@@ -1,9 +1,9 @@
 import { expect } from "chai";
-import { startFaultProxy, type FaultProxy } from "../../support/cluster/faultProxy.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { SavesFixture } from "../../support/fixtures/savesFixture.ts";
-import type { ApiResponse } from "../../support/http/apiClient.ts";
-import { sharedMinio, type TestMinio } from "../../support/stores/minio.ts";
+import { startFaultProxy, type FaultProxy } from "#test/support/cluster/faultProxy.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { SavesFixture } from "#test/support/fixtures/savesFixture.ts";
+import type { ApiResponse } from "#test/support/http/apiClient.ts";
+import { sharedMinio, type TestMinio } from "#test/support/stores/minio.ts";
 
 describe("reading saves before they are restored or copied", function () {
   this.timeout(60_000);

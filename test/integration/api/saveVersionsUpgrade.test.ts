@@ -4,12 +4,12 @@ import pg from "pg";
 import { fileURLToPath } from "node:url";
 import { releaseSlots } from "#api/gameSessions/recorder/releaseSlots.ts";
 import { listSaveVersions } from "#api/saves/saveVersionQueries.ts";
-import { aGameSessionSpec } from "../../factories/gameSession.ts";
-import { TestApi } from "../../support/http/api.ts";
-import { expectErrorResponse } from "../../support/http/apiClient.ts";
-import { operatorOf } from "../../support/cluster/fakeOperator.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { createEmptyDatabase, type TestDatabase } from "../../support/stores/postgres.ts";
+import { aGameSessionSpec } from "#test/factories/gameSession.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { expectErrorResponse } from "#test/support/http/apiClient.ts";
+import { operatorOf } from "#test/support/cluster/fakeOperator.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { createEmptyDatabase, type TestDatabase } from "#test/support/stores/postgres.ts";
 
 const migrations = fileURLToPath(new URL("../../../api/prisma/migrations", import.meta.url));
 const versionsMigration = "20261122210000_save_versions";

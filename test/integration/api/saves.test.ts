@@ -1,9 +1,9 @@
 import { expect } from "chai";
-import { aGame, aGameSessionRow, aUser } from "../../factories/catalog.ts";
-import { aCondition } from "../../factories/gameSession.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { expectErrorResponse } from "../../support/http/apiClient.ts";
-import { SavesFixture } from "../../support/fixtures/savesFixture.ts";
+import { aGame, aGameSessionRow, aUser } from "#test/factories/catalog.ts";
+import { aCondition } from "#test/factories/gameSession.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { expectErrorResponse } from "#test/support/http/apiClient.ts";
+import { SavesFixture } from "#test/support/fixtures/savesFixture.ts";
 
 describe("a player's saves", function () {
   this.timeout(60_000);

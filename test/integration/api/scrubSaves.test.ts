@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import { scrubSaves } from "#api/saves/scrubSaves.ts";
 import { systemClock, type Clock } from "#runtime/clock.ts";
-import { aGame, aUser } from "../../factories/catalog.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { FakeClock } from "../../support/clocks/fakeClock.ts";
-import { SavesFixture } from "../../support/fixtures/savesFixture.ts";
+import { aGame, aUser } from "#test/factories/catalog.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { FakeClock } from "#test/support/clocks/fakeClock.ts";
+import { SavesFixture } from "#test/support/fixtures/savesFixture.ts";
 
 describe("scrubSaves", function () {
   this.timeout(60_000);

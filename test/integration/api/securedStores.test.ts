@@ -3,16 +3,16 @@ import { spawn } from "node:child_process";
 import { createObjectStore } from "#node-agent/objectStore/objectStore.ts";
 import { readConfig as readAgentConfig } from "#node-agent/config.ts";
 import { objectStoreSentence } from "#s3/objectStoreFailure.ts";
-import { aUser } from "../../factories/catalog.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { TestApi } from "../../support/http/api.ts";
-import { ApiProcess } from "../../support/http/apiProcess.ts";
-import { CertificateAuthority } from "../../support/http/certificates.ts";
-import { freePort } from "../../support/processes/childProgram.ts";
-import { joypodProgram } from "../../support/processes/controlPlaneProgram.ts";
-import { startMinio, type TestMinio } from "../../support/stores/minio.ts";
-import { createTestDatabase, startTlsPostgres, type TestDatabase, type TestServer } from "../../support/stores/postgres.ts";
-import { sharedRedis, startRedis, type TestRedis } from "../../support/stores/redis.ts";
+import { aUser } from "#test/factories/catalog.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { ApiProcess } from "#test/support/http/apiProcess.ts";
+import { CertificateAuthority } from "#test/support/http/certificates.ts";
+import { freePort } from "#test/support/processes/childProgram.ts";
+import { joypodProgram } from "#test/support/processes/controlPlaneProgram.ts";
+import { startMinio, type TestMinio } from "#test/support/stores/minio.ts";
+import { createTestDatabase, startTlsPostgres, type TestDatabase, type TestServer } from "#test/support/stores/postgres.ts";
+import { sharedRedis, startRedis, type TestRedis } from "#test/support/stores/redis.ts";
 
 /** What no sentence may hold, and no log line either. */
 const secrets = /canary|s3cret/;

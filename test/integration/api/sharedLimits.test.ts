@@ -1,14 +1,14 @@
 import { expect } from "chai";
 import { randomBytes } from "node:crypto";
 import { sweepIdle } from "#api/gameSessions/sweepIdle.ts";
-import { aGame, aGameSessionRow, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/http/api.ts";
-import { expectErrorResponse } from "../../support/http/apiClient.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { asIfSwept } from "../../support/fixtures/idleSweeps.ts";
-import { RawClient } from "../../support/http/rawHttp.ts";
-import { redisDatabases, sharedRedis } from "../../support/stores/redis.ts";
-import { sendTraffic } from "../../support/http/traffic.ts";
+import { aGame, aGameSessionRow, aUser, type TestGame, type TestUser } from "#test/factories/catalog.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { expectErrorResponse } from "#test/support/http/apiClient.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { asIfSwept } from "#test/support/fixtures/idleSweeps.ts";
+import { RawClient } from "#test/support/http/rawHttp.ts";
+import { redisDatabases, sharedRedis } from "#test/support/stores/redis.ts";
+import { sendTraffic } from "#test/support/http/traffic.ts";
 
 describe("limits shared by clients", function () {
   this.timeout(60_000);

@@ -5,12 +5,12 @@ import { saveKey } from "#contracts/objectKeys.ts";
 import { recordGameSession } from "#api/gameSessions/recorder/recordGameSession.ts";
 import { releaseSlots } from "#api/gameSessions/recorder/releaseSlots.ts";
 import { listSaveVersions } from "#api/saves/saveVersionQueries.ts";
-import { aCondition } from "../../factories/gameSession.ts";
-import type { TestApi } from "../../support/http/api.ts";
-import { expectErrorResponse } from "../../support/http/apiClient.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { LaunchFixture } from "../../support/fixtures/launchFixture.ts";
-import type { FakeOperator } from "../../support/cluster/fakeOperator.ts";
+import { aCondition } from "#test/factories/gameSession.ts";
+import type { TestApi } from "#test/support/http/api.ts";
+import { expectErrorResponse } from "#test/support/http/apiClient.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { LaunchFixture } from "#test/support/fixtures/launchFixture.ts";
+import type { FakeOperator } from "#test/support/cluster/fakeOperator.ts";
 
 const nodeLost: GameSessionStatus = {
   stopReason: "NodeLost", failure: { reason: "NodeLost", message: "Its node is gone." }, conditions: [aCondition("SavePersisted", { status: "Unknown" })],

@@ -3,14 +3,14 @@ import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { aGame, aPartner, aUser } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/http/api.ts";
-import { anArchive, archivedGame } from "../../support/fixtures/archives.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { medianOf } from "../../bench/mannWhitney.ts";
-import { latenciesDuring } from "../../support/http/latencies.ts";
-import { RawClient } from "../../support/http/rawHttp.ts";
-import { slowHttpTest, unsentBytesAt } from "../../support/http/slowHttpTest.ts";
+import { aGame, aPartner, aUser } from "#test/factories/catalog.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { anArchive, archivedGame } from "#test/support/fixtures/archives.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { medianOf } from "#test/bench/mannWhitney.ts";
+import { latenciesDuring } from "#test/support/http/latencies.ts";
+import { RawClient } from "#test/support/http/rawHttp.ts";
+import { slowHttpTest, unsentBytesAt } from "#test/support/http/slowHttpTest.ts";
 
 const slowClients = 40;
 const env = {

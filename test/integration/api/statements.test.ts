@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import { launchGame } from "#api/gameSessions/launchGame.ts";
-import { aUser, type TestGame } from "../../factories/catalog.ts";
-import type { TestApi } from "../../support/http/api.ts";
-import type { ApiClient } from "../../support/http/apiClient.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { LaunchFixture } from "../../support/fixtures/launchFixture.ts";
-import { startReplica, stopReplica } from "../../support/http/replica.ts";
-import { StatementLog } from "../../support/stores/statementLog.ts";
+import { aUser, type TestGame } from "#test/factories/catalog.ts";
+import type { TestApi } from "#test/support/http/api.ts";
+import type { ApiClient } from "#test/support/http/apiClient.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { LaunchFixture } from "#test/support/fixtures/launchFixture.ts";
+import { startReplica, stopReplica } from "#test/support/http/replica.ts";
+import { StatementLog } from "#test/support/stores/statementLog.ts";
 
 describe("SQL statements per request", function () {
   this.timeout(60_000);

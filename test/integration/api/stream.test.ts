@@ -1,10 +1,10 @@
 import { expect } from "chai";
-import { aGame, aUser, type TestUser } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/http/api.ts";
-import { expectErrorResponse, type ApiResponse } from "../../support/http/apiClient.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { FakeStreamer } from "../../support/session/fakeStreamer.ts";
-import { operatorOf, type FakeOperator } from "../../support/cluster/fakeOperator.ts";
+import { aGame, aUser, type TestUser } from "#test/factories/catalog.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { expectErrorResponse, type ApiResponse } from "#test/support/http/apiClient.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { FakeStreamer } from "#test/support/session/fakeStreamer.ts";
+import { operatorOf, type FakeOperator } from "#test/support/cluster/fakeOperator.ts";
 import { loopbackIp } from "#test/support/processes/loopbackIp.ts";
 
 /** Loopback addresses that stand for pods: every pod's streamer has the same port. */

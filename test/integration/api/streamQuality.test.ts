@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
-import { aUser, type TestUser } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/http/api.ts";
-import { expectErrorResponse } from "../../support/http/apiClient.ts";
+import { aUser, type TestUser } from "#test/factories/catalog.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { expectErrorResponse } from "#test/support/http/apiClient.ts";
 
 describe("a player's choice of quality", () => {
   let api: TestApi;

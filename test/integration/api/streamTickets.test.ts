@@ -6,15 +6,15 @@ import type { IceServersResponse } from "#contracts/http/iceServers.ts";
 import type { StreamTicketResponse } from "#contracts/http/gameSessions.ts";
 import { limits } from "#contracts/limits.ts";
 import { bearerTicket, readTicket, ticketVerifyingKey, type TicketClaims } from "#contracts/streamTicket.ts";
-import { aGame, aGameSessionRow, aUser, type TestUser } from "../../factories/catalog.ts";
-import { aGameSessionSpec } from "../../factories/gameSession.ts";
-import { TestApi } from "../../support/http/api.ts";
-import { expectErrorResponse, type ApiResponse } from "../../support/http/apiClient.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { startReplica, stopReplica } from "../../support/http/replica.ts";
-import { sendTraffic } from "../../support/http/traffic.ts";
-import { FakeStreamer, type SeenRequest } from "../../support/session/fakeStreamer.ts";
-import { operatorOf, type FakeOperator } from "../../support/cluster/fakeOperator.ts";
+import { aGame, aGameSessionRow, aUser, type TestUser } from "#test/factories/catalog.ts";
+import { aGameSessionSpec } from "#test/factories/gameSession.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { expectErrorResponse, type ApiResponse } from "#test/support/http/apiClient.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { startReplica, stopReplica } from "#test/support/http/replica.ts";
+import { sendTraffic } from "#test/support/http/traffic.ts";
+import { FakeStreamer, type SeenRequest } from "#test/support/session/fakeStreamer.ts";
+import { operatorOf, type FakeOperator } from "#test/support/cluster/fakeOperator.ts";
 import { loopbackIp } from "#test/support/processes/loopbackIp.ts";
 
 /** A loopback address that stands for the pods. */

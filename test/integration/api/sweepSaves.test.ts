@@ -6,11 +6,11 @@ import { insertSlotVersion, listSaveVersions, lockSlot, type SaveVersion } from 
 import { sweepSaves } from "#api/saves/sweepSaves.ts";
 import { updateSlotSave } from "#api/gameSessions/saveSlotQueries.ts";
 import { deleteSweep, lockDueSweep } from "#api/saves/saveSweepQueries.ts";
-import { aGame, aGameSessionRow, aSaveSlot, aUser, type TestGame, type TestUser } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/http/api.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import type { TestMinio } from "../../support/stores/minio.ts";
-import { createTestDatabase } from "../../support/stores/postgres.ts";
+import { aGame, aGameSessionRow, aSaveSlot, aUser, type TestGame, type TestUser } from "#test/factories/catalog.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import type { TestMinio } from "#test/support/stores/minio.ts";
+import { createTestDatabase } from "#test/support/stores/postgres.ts";
 
 const hourMs = 3600_000;
 const dayMs = 24 * hourMs;

@@ -2,14 +2,14 @@ import { expect } from "chai";
 import { createHash, randomBytes } from "node:crypto";
 import { createPartnerKey } from "#api/partners/keyFormat.ts";
 import { sweepUploads, sweepVersions } from "#api/background/sweeper.ts";
-import { aGame, aUser } from "../../factories/catalog.ts";
-import { expectErrorResponse } from "../../support/http/apiClient.ts";
-import { ApiProcess } from "../../support/http/apiProcess.ts";
-import { anArchive, archivedGame, sha256Of } from "../../support/fixtures/archives.ts";
-import { PackedGame } from "../../support/fixtures/packedGame.ts";
-import { sendPackedGame } from "../../support/fixtures/sendPackedGame.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { UploadFixture } from "../../support/fixtures/uploadFixture.ts";
+import { aGame, aUser } from "#test/factories/catalog.ts";
+import { expectErrorResponse } from "#test/support/http/apiClient.ts";
+import { ApiProcess } from "#test/support/http/apiProcess.ts";
+import { anArchive, archivedGame, sha256Of } from "#test/support/fixtures/archives.ts";
+import { PackedGame } from "#test/support/fixtures/packedGame.ts";
+import { sendPackedGame } from "#test/support/fixtures/sendPackedGame.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { UploadFixture } from "#test/support/fixtures/uploadFixture.ts";
 
 describe("PUT /api/partners/games/:slug/upload", function () {
   this.timeout(180_000);

@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { anArchive } from "../../support/fixtures/archives.ts";
-import { UploadFixture } from "../../support/fixtures/uploadFixture.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
+import { anArchive } from "#test/support/fixtures/archives.ts";
+import { UploadFixture } from "#test/support/fixtures/uploadFixture.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
 
 describe("an upload to a game that is deleted meanwhile", function () {
   this.timeout(60_000);

@@ -1,9 +1,9 @@
 import { expect } from "chai";
-import { anArchive, sha256Of } from "../../support/fixtures/archives.ts";
-import { UploadFixture } from "../../support/fixtures/uploadFixture.ts";
-import { startPostgresGate } from "../../support/crashPoints/postgresGate.ts";
-import { Gate } from "../../support/crashPoints/strike.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/stores/postgres.ts";
+import { anArchive, sha256Of } from "#test/support/fixtures/archives.ts";
+import { UploadFixture } from "#test/support/fixtures/uploadFixture.ts";
+import { startPostgresGate } from "#test/support/crashPoints/postgresGate.ts";
+import { Gate } from "#test/support/crashPoints/strike.ts";
+import { createTestDatabase, type TestDatabase } from "#test/support/stores/postgres.ts";
 
 const nobody = { kill: () => Promise.resolve(), freeze: () => Promise.resolve(), wake: () => undefined };
 

@@ -6,17 +6,17 @@ import { constants, deflateRawSync, gzipSync } from "node:zlib";
 import { packTar } from "modern-tar";
 import { limits } from "#contracts/limits.ts";
 import type { RateLimitName } from "#api/http/rateLimits.ts";
-import { hostileEntries } from "../../factories/hostileArchives.ts";
-import { aTar, aTarGz, tarEntry, type TarEntrySpec } from "../../factories/tarArchive.ts";
-import { expectErrorResponse } from "../../support/http/apiClient.ts";
-import { ApiProcess } from "../../support/http/apiProcess.ts";
-import { anArchive } from "../../support/fixtures/archives.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { medianOf } from "../../bench/mannWhitney.ts";
-import { latenciesDuring } from "../../support/http/latencies.ts";
-import { responsesIn } from "../../support/http/rawResponses.ts";
-import { exchange, RawClient } from "../../support/http/rawHttp.ts";
-import { UploadFixture } from "../../support/fixtures/uploadFixture.ts";
+import { hostileEntries } from "#test/factories/hostileArchives.ts";
+import { aTar, aTarGz, tarEntry, type TarEntrySpec } from "#test/factories/tarArchive.ts";
+import { expectErrorResponse } from "#test/support/http/apiClient.ts";
+import { ApiProcess } from "#test/support/http/apiProcess.ts";
+import { anArchive } from "#test/support/fixtures/archives.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { medianOf } from "#test/bench/mannWhitney.ts";
+import { latenciesDuring } from "#test/support/http/latencies.ts";
+import { responsesIn } from "#test/support/http/rawResponses.ts";
+import { exchange, RawClient } from "#test/support/http/rawHttp.ts";
+import { UploadFixture } from "#test/support/fixtures/uploadFixture.ts";
 
 const maxBytes = 16 * 2 ** 20;
 /** What makes an archive a game. */

@@ -10,11 +10,11 @@ import { connectObjectStore, requireBucket } from "#api/stores/objectStore.ts";
 import { createObjectStore } from "#node-agent/objectStore/objectStore.ts";
 import { readConfig as readAgentConfig } from "#node-agent/config.ts";
 import { objectStoreSentence } from "#s3/objectStoreFailure.ts";
-import { startFaultProxy, type FaultProxy } from "../../support/cluster/faultProxy.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { TokenIssuer } from "../../support/oidc/tokenIssuer.ts";
-import { TestApi } from "../../support/http/api.ts";
-import { startMinio, type TestMinio } from "../../support/stores/minio.ts";
+import { startFaultProxy, type FaultProxy } from "#test/support/cluster/faultProxy.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { TokenIssuer } from "#test/support/oidc/tokenIssuer.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { startMinio, type TestMinio } from "#test/support/stores/minio.ts";
 
 const audience = "joypod-store";
 

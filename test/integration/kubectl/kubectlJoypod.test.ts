@@ -15,12 +15,12 @@ import { objectPath, type ResourceType } from "#kube/resourceType.ts";
 import { deployments } from "#kubectl/cluster/workloads.ts";
 import { createProgram } from "#kubectl/program.ts";
 import { systemClock } from "#runtime/clock.ts";
-import { aGameCache } from "../../factories/gameCache.ts";
-import { aGameNode, aCacheEntry } from "../../factories/gameNode.ts";
-import { aCondition, aDigest, aGameSession, aPlacedStatus, aRunningStatus } from "../../factories/gameSession.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { sharedKubeApiServer, type KubeApiServer } from "../../support/cluster/kubeApiServer.ts";
-import { repositoryRoot } from "../../support/processes/programs.ts";
+import { aGameCache } from "#test/factories/gameCache.ts";
+import { aGameNode, aCacheEntry } from "#test/factories/gameNode.ts";
+import { aCondition, aDigest, aGameSession, aPlacedStatus, aRunningStatus } from "#test/factories/gameSession.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { sharedKubeApiServer, type KubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
+import { repositoryRoot } from "#test/support/processes/programs.ts";
 
 const run = promisify(execFile);
 const bin = join(repositoryRoot, "kubectl/bin/kubectl-joypod");

@@ -1,9 +1,9 @@
 import { expect } from "chai";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { OperatorFixture } from "../../support/fixtures/operatorFixture.ts";
-import { TestNetwork } from "../../support/network/namespaces.ts";
-import { TurnClient } from "../../support/network/turnClient.ts";
-import { relayPorts, TurnRelay } from "../../support/network/turnRelay.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
+import { TestNetwork } from "#test/support/network/namespaces.ts";
+import { TurnClient } from "#test/support/network/turnClient.ts";
+import { relayPorts, TurnRelay } from "#test/support/network/turnRelay.ts";
 
 /** Within this time a new game node is to be reached, by the operator's clock. */
 const newNodeSeconds = 60;

@@ -4,8 +4,8 @@ import { expect } from "chai";
 import { readConfig as readApiConfig } from "#api/config.ts";
 import { readConfig as readAgentConfig } from "#node-agent/config.ts";
 import { readConfig as readOperatorConfig } from "#operator/config.ts";
-import { render, values, type Container } from "../../support/chart/helmTemplate.ts";
-import { repositoryRoot } from "../../support/processes/programs.ts";
+import { render, values, type Container } from "#test/support/chart/helmTemplate.ts";
+import { repositoryRoot } from "#test/support/processes/programs.ts";
 
 const text = (path: string): string => readFileSync(join(repositoryRoot, path), "utf8");
 

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { createPartnerKey } from "#api/partners/keyFormat.ts";
-import { repositoryRoot } from "../../support/processes/programs.ts";
+import { repositoryRoot } from "#test/support/processes/programs.ts";
 
 const run = promisify(execFile);
 

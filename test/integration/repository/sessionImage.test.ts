@@ -7,7 +7,7 @@ import { GameEndReason, gameReportFile } from "#contracts/termination.ts";
 import { readConfig } from "#streamer/config.ts";
 import { captureName, buildVideoPipeline } from "#streamer/media/pipelines.ts";
 import { encoders } from "#streamer/media/encoders.ts";
-import { repositoryRoot } from "../../support/processes/programs.ts";
+import { repositoryRoot } from "#test/support/processes/programs.ts";
 
 const folder = "images/session";
 const text = (path: string): string => readFileSync(join(repositoryRoot, path), "utf8");

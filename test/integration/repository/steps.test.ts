@@ -3,8 +3,8 @@ import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { repositoryRoot } from "../../support/processes/programs.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { repositoryRoot } from "#test/support/processes/programs.ts";
 
 describe("steps of the tools", () => {
   let cache: string;

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
-import { repositoryRoot } from "../../support/processes/programs.ts";
+import { repositoryRoot } from "#test/support/processes/programs.ts";
 
 const run = promisify(execFile);
 const text = (path: string): string => readFileSync(join(repositoryRoot, path), "utf8");

@@ -5,7 +5,7 @@ import { expect } from "chai";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { compileSupervisor } from "#test/support/session/compileC.ts";
 import { superviseGame, type SupervisedGame } from "#test/support/session/supervisedGame.ts";
-import { temporaryFolder } from "../../support/processes/temporaryFolder.ts";
+import { temporaryFolder } from "#test/support/processes/temporaryFolder.ts";
 
 const megabyte = 1024 * 1024;
 

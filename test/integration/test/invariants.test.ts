@@ -13,8 +13,8 @@ import { invariantHooks } from "#test/support/invariants/invariantHooks.ts";
 import type { InvariantStores } from "#test/support/invariants/invariantStores.ts";
 import { Invariants } from "#test/support/invariants/invariants.ts";
 import { sharedMinio, type TestMinio } from "#test/support/stores/minio.ts";
-import { aGame, aGameSessionRow, aSaveSlot, aUser, type TestGame } from "../../factories/catalog.ts";
-import { aGameSessionSpec } from "../../factories/gameSession.ts";
+import { aGame, aGameSessionRow, aSaveSlot, aUser, type TestGame } from "#test/factories/catalog.ts";
+import { aGameSessionSpec } from "#test/factories/gameSession.ts";
 
 const [save, archive] = [Buffer.from("a save"), Buffer.from("an archive")];
 

@@ -1,15 +1,15 @@
 import { expect } from "chai";
 import type { Browser, Locator, Page } from "playwright-core";
-import { aUser, type TestUser } from "../../factories/catalog.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { launchBrowser, openWindow, type TestWindow } from "../../support/browser/browser.ts";
-import { signInAs } from "../../support/browser/pages.ts";
-import { buildWeb } from "../../support/browser/web.ts";
-import { TestApi } from "../../support/http/api.ts";
-import { expectErrorResponse, type ApiClient } from "../../support/http/apiClient.ts";
-import { postSignIn } from "../../support/http/authForms.ts";
-import { FaultyIssuer } from "../../support/oidc/faultyIssuer.ts";
-import { providersEnv } from "../../support/oidc/providersFile.ts";
+import { aUser, type TestUser } from "#test/factories/catalog.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
+import { signInAs } from "#test/support/browser/pages.ts";
+import { buildWeb } from "#test/support/browser/web.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { expectErrorResponse, type ApiClient } from "#test/support/http/apiClient.ts";
+import { postSignIn } from "#test/support/http/authForms.ts";
+import { FaultyIssuer } from "#test/support/oidc/faultyIssuer.ts";
+import { providersEnv } from "#test/support/oidc/providersFile.ts";
 
 const newPassword = "a quite uncommon password";
 

@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import type { Browser, Page } from "playwright-core";
-import { aGame, aPartner, aSaveSlot, aUser, type TestPartner } from "../../factories/catalog.ts";
-import { aPng } from "../../factories/pictures.ts";
-import { TestApi } from "../../support/http/api.ts";
-import { launchBrowser, openWindow, type TestWindow } from "../../support/browser/browser.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { signInAs } from "../../support/browser/pages.ts";
-import { buildWeb } from "../../support/browser/web.ts";
+import { aGame, aPartner, aSaveSlot, aUser, type TestPartner } from "#test/factories/catalog.ts";
+import { aPng } from "#test/factories/pictures.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { signInAs } from "#test/support/browser/pages.ts";
+import { buildWeb } from "#test/support/browser/web.ts";
 
 describe("the catalogue's pages", () => {
   let api: TestApi;

@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import type { Browser, Locator, Page } from "playwright-core";
-import { aGame, aUser } from "../../factories/catalog.ts";
-import { launchBrowser, openWindow, type TestWindow } from "../../support/browser/browser.ts";
-import { signInAs } from "../../support/browser/pages.ts";
-import { buildWeb } from "../../support/browser/web.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { TestApi } from "../../support/http/api.ts";
-import { TestResponder } from "../../support/session/testResponder.ts";
+import { aGame, aUser } from "#test/factories/catalog.ts";
+import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
+import { signInAs } from "#test/support/browser/pages.ts";
+import { buildWeb } from "#test/support/browser/web.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { TestResponder } from "#test/support/session/testResponder.ts";
 
 const testMs = 25_000;
 const limitKbps = 6_000;

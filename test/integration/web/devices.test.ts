@@ -1,16 +1,16 @@
 import { expect } from "chai";
 import type { Browser, Page } from "playwright-core";
 import layout from "../../../games/testcard/layout.json" with { type: "json" };
-import { aUser, type TestUser } from "../../factories/catalog.ts";
-import { launchBrowser, openWindow, type TestWindow } from "../../support/browser/browser.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { launchFirefox } from "../../support/browser/firefox.ts";
-import { pageScript } from "../../support/browser/pageScripts.ts";
-import { sessionIdOf, signInAs } from "../../support/browser/pages.ts";
-import { PlayPage } from "../../support/browser/playPage.ts";
-import { PlayFixture } from "../../support/fixtures/playFixture.ts";
-import { imageBuildMs } from "../../support/session/containers.ts";
-import type { SessionPair } from "../../support/session/sessionPair.ts";
+import { aUser, type TestUser } from "#test/factories/catalog.ts";
+import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { launchFirefox } from "#test/support/browser/firefox.ts";
+import { pageScript } from "#test/support/browser/pageScripts.ts";
+import { sessionIdOf, signInAs } from "#test/support/browser/pages.ts";
+import { PlayPage } from "#test/support/browser/playPage.ts";
+import { PlayFixture } from "#test/support/fixtures/playFixture.ts";
+import { imageBuildMs } from "#test/support/session/containers.ts";
+import type { SessionPair } from "#test/support/session/sessionPair.ts";
 
 const white = "#ffffff";
 const dark = "#202020";

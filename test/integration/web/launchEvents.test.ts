@@ -1,14 +1,14 @@
 import { expect } from "chai";
 import type { Browser, Page } from "playwright-core";
-import { aGame, aSaveSlot, aUser } from "../../factories/catalog.ts";
-import { aCondition } from "../../factories/gameSession.ts";
-import type { TestApi } from "../../support/http/api.ts";
-import { launchBrowser, openWindow, type TestWindow } from "../../support/browser/browser.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { LaunchFixture } from "../../support/fixtures/launchFixture.ts";
-import { sessionIdOf, signInAs } from "../../support/browser/pages.ts";
-import type { FakeOperator } from "../../support/cluster/fakeOperator.ts";
-import { buildWeb } from "../../support/browser/web.ts";
+import { aGame, aSaveSlot, aUser } from "#test/factories/catalog.ts";
+import { aCondition } from "#test/factories/gameSession.ts";
+import type { TestApi } from "#test/support/http/api.ts";
+import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { LaunchFixture } from "#test/support/fixtures/launchFixture.ts";
+import { sessionIdOf, signInAs } from "#test/support/browser/pages.ts";
+import type { FakeOperator } from "#test/support/cluster/fakeOperator.ts";
+import { buildWeb } from "#test/support/browser/web.ts";
 
 const statusPath = "/api/game/session-status";
 const eventsPath = "/api/game/events";

@@ -3,12 +3,12 @@ import type { Browser } from "playwright-core";
 import { maintenanceConfigMap } from "#contracts/maintenance.ts";
 import { configMaps } from "#kube/builtin.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
-import { launchBrowser, openWindow, type TestWindow } from "../../support/browser/browser.ts";
-import { signInAs } from "../../support/browser/pages.ts";
-import { buildWeb } from "../../support/browser/web.ts";
-import { sharedKubeApiServer } from "../../support/cluster/kubeApiServer.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { LaunchFixture } from "../../support/fixtures/launchFixture.ts";
+import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
+import { signInAs } from "#test/support/browser/pages.ts";
+import { buildWeb } from "#test/support/browser/web.ts";
+import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { LaunchFixture } from "#test/support/fixtures/launchFixture.ts";
 
 describe("the pages in maintenance", function () {
   this.timeout(120_000);

@@ -1,17 +1,17 @@
 import { expect } from "chai";
 import type { Browser, Page } from "playwright-core";
 import layout from "../../../games/testcard/layout.json" with { type: "json" };
-import { aGame, aUser } from "../../factories/catalog.ts";
-import { launchBrowser, openWindow, type TestWindow } from "../../support/browser/browser.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { sessionIdOf, signInAs } from "../../support/browser/pages.ts";
-import { WhepPlayer } from "../../support/browser/whepPlayer.ts";
-import { PlayerHttp } from "../../support/http/playerHttp.ts";
-import type { FakeOperator } from "../../support/cluster/fakeOperator.ts";
-import { PlayPage } from "../../support/browser/playPage.ts";
-import { PlayFixture } from "../../support/fixtures/playFixture.ts";
-import { imageBuildMs } from "../../support/session/containers.ts";
-import type { SessionPair } from "../../support/session/sessionPair.ts";
+import { aGame, aUser } from "#test/factories/catalog.ts";
+import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { sessionIdOf, signInAs } from "#test/support/browser/pages.ts";
+import { WhepPlayer } from "#test/support/browser/whepPlayer.ts";
+import { PlayerHttp } from "#test/support/http/playerHttp.ts";
+import type { FakeOperator } from "#test/support/cluster/fakeOperator.ts";
+import { PlayPage } from "#test/support/browser/playPage.ts";
+import { PlayFixture } from "#test/support/fixtures/playFixture.ts";
+import { imageBuildMs } from "#test/support/session/containers.ts";
+import type { SessionPair } from "#test/support/session/sessionPair.ts";
 
 const [red, green, blue, yellow] = layout.cycle as [string, string, string, string];
 

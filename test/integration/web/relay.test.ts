@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import type { Browser } from "playwright-core";
 import layout from "../../../games/testcard/layout.json" with { type: "json" };
-import { NetworkPlayer } from "../../support/network/networkPlayer.ts";
-import { PlayNetwork } from "../../support/network/playNetwork.ts";
-import { imageBuildMs } from "../../support/session/containers.ts";
+import { NetworkPlayer } from "#test/support/network/networkPlayer.ts";
+import { PlayNetwork } from "#test/support/network/playNetwork.ts";
+import { imageBuildMs } from "#test/support/session/containers.ts";
 
 const [red, green] = layout.cycle as [string, string];
 

@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import type { Browser, Locator, Page } from "playwright-core";
-import { aCondition } from "../../factories/gameSession.ts";
-import { aTarGz } from "../../factories/tarArchive.ts";
-import { launchBrowser, openWindow, type TestWindow } from "../../support/browser/browser.ts";
-import { sessionIdOf, signInAs } from "../../support/browser/pages.ts";
-import { buildWeb } from "../../support/browser/web.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { aSave, SavesFixture } from "../../support/fixtures/savesFixture.ts";
+import { aCondition } from "#test/factories/gameSession.ts";
+import { aTarGz } from "#test/factories/tarArchive.ts";
+import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
+import { sessionIdOf, signInAs } from "#test/support/browser/pages.ts";
+import { buildWeb } from "#test/support/browser/web.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { aSave, SavesFixture } from "#test/support/fixtures/savesFixture.ts";
 
 const mebibyte = 2 ** 20;
 

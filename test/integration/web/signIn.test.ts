@@ -1,14 +1,14 @@
 import { expect } from "chai";
 import type { Browser } from "playwright-core";
-import { aGame, aUser, type TestUser } from "../../factories/catalog.ts";
-import { TestApi } from "../../support/http/api.ts";
-import { launchBrowser, openWindow, type TestWindow } from "../../support/browser/browser.ts";
-import { freePort } from "../../support/processes/childProgram.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { providersEnv } from "../../support/oidc/providersFile.ts";
-import { FaultyIssuer } from "../../support/oidc/faultyIssuer.ts";
-import { signInAs } from "../../support/browser/pages.ts";
-import { buildWeb } from "../../support/browser/web.ts";
+import { aGame, aUser, type TestUser } from "#test/factories/catalog.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
+import { freePort } from "#test/support/processes/childProgram.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { providersEnv } from "#test/support/oidc/providersFile.ts";
+import { FaultyIssuer } from "#test/support/oidc/faultyIssuer.ts";
+import { signInAs } from "#test/support/browser/pages.ts";
+import { buildWeb } from "#test/support/browser/web.ts";
 
 describe("signing in on the page", () => {
   let api: TestApi;

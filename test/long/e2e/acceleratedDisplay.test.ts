@@ -4,9 +4,9 @@ import layout from "../../../games/testcard/layout.json" with { type: "json" };
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import { TestCard } from "#test/support/browser/testCard.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import { gameArchive, publishGame } from "../../e2e/support/games.ts";
-import { platform, releaseNamespace, sessionsNamespace } from "../../e2e/support/platform.ts";
-import { playersOfSuite } from "../../e2e/support/players.ts";
+import { gameArchive, publishGame } from "#test/e2e/support/games.ts";
+import { platform, releaseNamespace, sessionsNamespace } from "#test/e2e/support/platform.ts";
+import { playersOfSuite } from "#test/e2e/support/players.ts";
 
 /** Sets what the chart makes of gpu.display, and waits until the operator has it. */
 async function setDisplay(display: "auto" | "xwayland"): Promise<void> {

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
 import { PlayerHttp } from "#test/support/http/playerHttp.ts";
-import { healApiServer, silenceApiServer } from "../../e2e/support/controlPlane.ts";
-import { NodeFault } from "../../e2e/support/nodeFault.ts";
-import { platform } from "../../e2e/support/platform.ts";
+import { healApiServer, silenceApiServer } from "#test/e2e/support/controlPlane.ts";
+import { NodeFault } from "#test/e2e/support/nodeFault.ts";
+import { platform } from "#test/e2e/support/platform.ts";
 
 const outageMs = 60_000;
 /** A launch waits three seconds for the API server before it is refused. */

@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { isConditionTrue } from "#kube/conditions.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import { readDiary, type DiarySession } from "../../e2e/support/diarySession.ts";
-import { NodeFault, type Phases } from "../../e2e/support/nodeFault.ts";
-import { platform } from "../../e2e/support/platform.ts";
+import { readDiary, type DiarySession } from "#test/e2e/support/diarySession.ts";
+import { NodeFault, type Phases } from "#test/e2e/support/nodeFault.ts";
+import { platform } from "#test/e2e/support/platform.ts";
 
 const label = "nvidia.com/gpu.present";
 const taint = "joypod.test/repair";

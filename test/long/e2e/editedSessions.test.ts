@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { finalizers } from "#contracts/crd/names.ts";
-import type { DiarySession } from "../../e2e/support/diarySession.ts";
-import { NodeFault } from "../../e2e/support/nodeFault.ts";
-import { platform, sessionsNamespace } from "../../e2e/support/platform.ts";
+import type { DiarySession } from "#test/e2e/support/diarySession.ts";
+import { NodeFault } from "#test/e2e/support/nodeFault.ts";
+import { platform, sessionsNamespace } from "#test/e2e/support/platform.ts";
 
 describe("a GameSession while it starts, is played and stops", () => {
   const faults = NodeFault.ofSuite();

@@ -4,10 +4,10 @@ import type { GameNode } from "#contracts/crd/gameNode.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { PlayerHttp } from "#test/support/http/playerHttp.ts";
 import { guideBlock } from "#test/support/fixtures/guides.ts";
-import { fakeGpuPath, fakeGpuShares, offerFakeGpus, removeFakeGpus, type FakeGpus } from "../../e2e/support/fakeGpus.ts";
-import { publishTestCard } from "../../e2e/support/games.ts";
-import { platform, sessionsNamespace, type Platform } from "../../e2e/support/platform.ts";
-import { rollBackRelease, testRelease, upgradeRelease } from "../../e2e/support/release.ts";
+import { fakeGpuPath, fakeGpuShares, offerFakeGpus, removeFakeGpus, type FakeGpus } from "#test/e2e/support/fakeGpus.ts";
+import { publishTestCard } from "#test/e2e/support/games.ts";
+import { platform, sessionsNamespace, type Platform } from "#test/e2e/support/platform.ts";
+import { rollBackRelease, testRelease, upgradeRelease } from "#test/e2e/support/release.ts";
 
 /** Well below the idle timeout of test/e2e/values.yaml. */
 const keepaliveMs = 15_000;

@@ -1,10 +1,10 @@
 import { expect } from "chai";
-import { GameNodeHost } from "../../e2e/support/gameNodeHost.ts";
-import { publishHostile } from "../../e2e/support/hostileGame.ts";
-import { hostileSessionsOfSuite } from "../../e2e/support/hostileSession.ts";
-import { Neighbour } from "../../e2e/support/neighbour.ts";
-import { Players } from "../../e2e/support/players.ts";
-import { readStoredSave } from "../../e2e/support/storedSave.ts";
+import { GameNodeHost } from "#test/e2e/support/gameNodeHost.ts";
+import { publishHostile } from "#test/e2e/support/hostileGame.ts";
+import { hostileSessionsOfSuite } from "#test/e2e/support/hostileSession.ts";
+import { Neighbour } from "#test/e2e/support/neighbour.ts";
+import { Players } from "#test/e2e/support/players.ts";
+import { readStoredSave } from "#test/e2e/support/storedSave.ts";
 
 const mebibyte = 2 ** 20;
 

@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import { GameNodeHost } from "../../e2e/support/gameNodeHost.ts";
-import { publishHostile } from "../../e2e/support/hostileGame.ts";
-import { hostileSessionsOfSuite } from "../../e2e/support/hostileSession.ts";
-import { Neighbour } from "../../e2e/support/neighbour.ts";
-import { platform } from "../../e2e/support/platform.ts";
-import { Players } from "../../e2e/support/players.ts";
+import { GameNodeHost } from "#test/e2e/support/gameNodeHost.ts";
+import { publishHostile } from "#test/e2e/support/hostileGame.ts";
+import { hostileSessionsOfSuite } from "#test/e2e/support/hostileSession.ts";
+import { Neighbour } from "#test/e2e/support/neighbour.ts";
+import { platform } from "#test/e2e/support/platform.ts";
+import { Players } from "#test/e2e/support/players.ts";
 
 /** A rate over this time, as the share of a processor shows over some. */
 const windowSeconds = 10;

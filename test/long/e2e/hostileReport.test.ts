@@ -1,8 +1,8 @@
 import { availableParallelism } from "node:os";
 import { expect } from "chai";
-import { platform, sessionsNamespace } from "../../e2e/support/platform.ts";
-import { publishHostile } from "../../e2e/support/hostileGame.ts";
-import { hostileSessionsOfSuite } from "../../e2e/support/hostileSession.ts";
+import { platform, sessionsNamespace } from "#test/e2e/support/platform.ts";
+import { publishHostile } from "#test/e2e/support/hostileGame.ts";
+import { hostileSessionsOfSuite } from "#test/e2e/support/hostileSession.ts";
 
 describe("a game that forges its termination report", () => {
   const launch = hostileSessionsOfSuite();

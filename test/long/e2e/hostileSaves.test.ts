@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import { GameNodeHost } from "../../e2e/support/gameNodeHost.ts";
-import { hostileSavesOfSuite } from "../../e2e/support/hostileSaves.ts";
-import { nodesNamespace, platform, sessionsNamespace } from "../../e2e/support/platform.ts";
+import { GameNodeHost } from "#test/e2e/support/gameNodeHost.ts";
+import { hostileSavesOfSuite } from "#test/e2e/support/hostileSaves.ts";
+import { nodesNamespace, platform, sessionsNamespace } from "#test/e2e/support/platform.ts";
 
 describe("hostile saves", () => {
   const neighbours = hostileSavesOfSuite([

@@ -6,10 +6,10 @@ import { TestCard } from "#test/support/browser/testCard.ts";
 import { panelsOf, type DashboardName } from "#test/support/metrics/dashboards.ts";
 import { Prometheus } from "#test/support/metrics/prometheus.ts";
 import { repositoryRoot } from "#test/support/processes/programs.ts";
-import { gameArchive, publishGame } from "../../e2e/support/games.ts";
-import { platform } from "../../e2e/support/platform.ts";
-import { playersOfSuite } from "../../e2e/support/players.ts";
-import { ScrapeTargets } from "../../e2e/support/scrapeTargets.ts";
+import { gameArchive, publishGame } from "#test/e2e/support/games.ts";
+import { platform } from "#test/e2e/support/platform.ts";
+import { playersOfSuite } from "#test/e2e/support/players.ts";
+import { ScrapeTargets } from "#test/e2e/support/scrapeTargets.ts";
 
 /** Panels that have nothing to show here. */
 const emptyHere: Readonly<Record<string, string>> = {

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { nodeTestSelector } from "#operator/nodeTest/nodeTestPod.ts";
-import { platform, sessionsNamespace } from "../../e2e/support/platform.ts";
-import { testRelease } from "../../e2e/support/release.ts";
+import { platform, sessionsNamespace } from "#test/e2e/support/platform.ts";
+import { testRelease } from "#test/e2e/support/release.ts";
 
 describe("helm test", () => {
   it("prints of each game node what renders and encodes there, and leaves no pod", async () => {

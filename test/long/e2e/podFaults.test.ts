@@ -2,13 +2,13 @@ import { expect } from "chai";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import { TestCard } from "#test/support/browser/testCard.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import { publishDiary } from "../../e2e/support/diaryGame.ts";
-import { readDiary, type DiarySession } from "../../e2e/support/diarySession.ts";
-import { publishTestCard } from "../../e2e/support/games.ts";
-import { NodeFault } from "../../e2e/support/nodeFault.ts";
-import { runOnNode } from "../../e2e/support/nodeContainer.ts";
-import { platform, sessionsNamespace } from "../../e2e/support/platform.ts";
-import { playersOfSuite } from "../../e2e/support/players.ts";
+import { publishDiary } from "#test/e2e/support/diaryGame.ts";
+import { readDiary, type DiarySession } from "#test/e2e/support/diarySession.ts";
+import { publishTestCard } from "#test/e2e/support/games.ts";
+import { NodeFault } from "#test/e2e/support/nodeFault.ts";
+import { runOnNode } from "#test/e2e/support/nodeContainer.ts";
+import { platform, sessionsNamespace } from "#test/e2e/support/platform.ts";
+import { playersOfSuite } from "#test/e2e/support/players.ts";
 
 describe("the pod of a session", () => {
   const faults = NodeFault.ofSuite();

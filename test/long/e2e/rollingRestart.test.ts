@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import { publishSmallTestCard } from "../../e2e/support/games.ts";
-import { nodesNamespace, platform, releaseNamespace } from "../../e2e/support/platform.ts";
-import { playersOfSuite } from "../../e2e/support/players.ts";
-import { WatchedGames } from "../../e2e/support/watchedGames.ts";
+import { publishSmallTestCard } from "#test/e2e/support/games.ts";
+import { nodesNamespace, platform, releaseNamespace } from "#test/e2e/support/platform.ts";
+import { playersOfSuite } from "#test/e2e/support/players.ts";
+import { WatchedGames } from "#test/e2e/support/watchedGames.ts";
 
 const addedGapMs = 1_000;
 

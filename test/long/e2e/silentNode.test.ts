@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import type { GameNodeHost } from "../../e2e/support/gameNodeHost.ts";
-import { promisedMs, readDiary, type DiarySession } from "../../e2e/support/diarySession.ts";
-import { NodeFault } from "../../e2e/support/nodeFault.ts";
+import type { GameNodeHost } from "#test/e2e/support/gameNodeHost.ts";
+import { promisedMs, readDiary, type DiarySession } from "#test/e2e/support/diarySession.ts";
+import { NodeFault } from "#test/e2e/support/nodeFault.ts";
 
 describe("a game node that falls silent", () => {
   const faults = NodeFault.ofSuite();

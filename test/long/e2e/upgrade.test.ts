@@ -4,12 +4,12 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
-import { FreshCluster } from "../../e2e/support/freshCluster.ts";
-import { publishGame, gameArchive } from "../../e2e/support/games.ts";
-import { Platform, releaseNamespace, usePlatform } from "../../e2e/support/platform.ts";
-import { playersOfSuite } from "../../e2e/support/players.ts";
-import { buildReleaseBefore, todaysImages, type ReleaseBefore } from "../../e2e/support/releaseBefore.ts";
-import { WatchedGames, type FailedRequest } from "../../e2e/support/watchedGames.ts";
+import { FreshCluster } from "#test/e2e/support/freshCluster.ts";
+import { publishGame, gameArchive } from "#test/e2e/support/games.ts";
+import { Platform, releaseNamespace, usePlatform } from "#test/e2e/support/platform.ts";
+import { playersOfSuite } from "#test/e2e/support/players.ts";
+import { buildReleaseBefore, todaysImages, type ReleaseBefore } from "#test/e2e/support/releaseBefore.ts";
+import { WatchedGames, type FailedRequest } from "#test/e2e/support/watchedGames.ts";
 
 const run = promisify(execFile);
 const card = { slug: "testcard", title: "Test Card" };

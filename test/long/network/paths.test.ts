@@ -2,12 +2,12 @@ import { expect } from "chai";
 import type { Browser } from "playwright-core";
 import layout from "../../../games/testcard/layout.json" with { type: "json" };
 import type { StreamTicketResponse } from "#contracts/http/gameSessions.ts";
-import { sessionIdOf } from "../../support/browser/pages.ts";
-import { WhepPlayer } from "../../support/browser/whepPlayer.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { NetworkPlayer } from "../../support/network/networkPlayer.ts";
-import { PlayNetwork } from "../../support/network/playNetwork.ts";
-import { imageBuildMs } from "../../support/session/containers.ts";
+import { sessionIdOf } from "#test/support/browser/pages.ts";
+import { WhepPlayer } from "#test/support/browser/whepPlayer.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { NetworkPlayer } from "#test/support/network/networkPlayer.ts";
+import { PlayNetwork } from "#test/support/network/playNetwork.ts";
+import { imageBuildMs } from "#test/support/session/containers.ts";
 
 const [red, green] = layout.cycle as [string, string];
 

@@ -5,11 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { sessionCookieName } from "#api/auth/cookies.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { operatorOf, type FakeOperator } from "../../support/cluster/fakeOperator.ts";
-import { TestApi } from "../../support/http/api.ts";
-import { ownedThings } from "../../support/openapi/interfaceFixture.ts";
-import { repositoryRoot } from "../../support/processes/programs.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { operatorOf, type FakeOperator } from "#test/support/cluster/fakeOperator.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { ownedThings } from "#test/support/openapi/interfaceFixture.ts";
+import { repositoryRoot } from "#test/support/processes/programs.ts";
 
 const many = "100000";
 const env = {

@@ -4,12 +4,12 @@ import { appendFileSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFile
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { aPartner, aUser } from "../../factories/catalog.ts";
-import { eventually } from "../../support/clocks/eventually.ts";
-import { operatorOf, type FakeOperator } from "../../support/cluster/fakeOperator.ts";
-import { anArchive } from "../../support/fixtures/archives.ts";
-import { TestApi } from "../../support/http/api.ts";
-import { repositoryRoot } from "../../support/processes/programs.ts";
+import { aPartner, aUser } from "#test/factories/catalog.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { operatorOf, type FakeOperator } from "#test/support/cluster/fakeOperator.ts";
+import { anArchive } from "#test/support/fixtures/archives.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { repositoryRoot } from "#test/support/processes/programs.ts";
 
 const run = promisify(execFile);
 const limitMs = 300_000;

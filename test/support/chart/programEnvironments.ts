@@ -9,7 +9,7 @@ import { readConfig as readDrainConfig } from "#operator/drain/config.ts";
 import { buildProbePod } from "#operator/networkProbe/probePod.ts";
 import { readConfig as readConnectionTestConfig } from "#streamer/connectionTest/config.ts";
 import { readConfig as readStreamerConfig } from "#streamer/config.ts";
-import { aGameSession } from "../../factories/gameSession.ts";
+import { aGameSession } from "#test/factories/gameSession.ts";
 import type { Container, KubeObject, Manifest, PodSpec } from "./helmTemplate.ts";
 
 type Environment = Record<string, string>;

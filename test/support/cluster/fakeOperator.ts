@@ -7,7 +7,7 @@ import type { Stored } from "#kube/object.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import type { KubeTransport } from "#kube/transport.ts";
 import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
-import { aCondition } from "../../factories/gameSession.ts";
+import { aCondition } from "#test/factories/gameSession.ts";
 
 const readyConditions = ["Scheduled", "ContentReady", "SaveRestored", "PodReady", "StreamReady", "Ready"];
 

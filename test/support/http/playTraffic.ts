@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { TestUser } from "../../factories/catalog.ts";
+import type { TestUser } from "#test/factories/catalog.ts";
 import type { TestApi } from "./api.ts";
 import type { ApiClient, ApiResponse } from "./apiClient.ts";
 

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
 import type { GameDetail } from "#contracts/http/catalog.ts";
-import { aPartner, aUser, type TestUser } from "../../factories/catalog.ts";
+import { aPartner, aUser, type TestUser } from "#test/factories/catalog.ts";
 import { recordGameSession } from "#api/gameSessions/recorder/recordGameSession.ts";
 import { sweepIdle } from "#api/gameSessions/sweepIdle.ts";
 import { asIfSwept } from "../fixtures/idleSweeps.ts";

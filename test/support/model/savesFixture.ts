@@ -1,4 +1,4 @@
-import { aGame, type TestGame } from "../../factories/catalog.ts";
+import { aGame, type TestGame } from "#test/factories/catalog.ts";
 import { operatorOf, type FakeOperator } from "../cluster/fakeOperator.ts";
 import { startFaultProxy, type FaultProxy } from "../cluster/faultProxy.ts";
 import { FaultyApi } from "../cluster/faultyApi.ts";

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { expect } from "chai";
-import { aCondition } from "../../factories/gameSession.ts";
-import { aTarGz } from "../../factories/tarArchive.ts";
-import { aUser, type TestUser } from "../../factories/catalog.ts";
+import { aCondition } from "#test/factories/gameSession.ts";
+import { aTarGz } from "#test/factories/tarArchive.ts";
+import { aUser, type TestUser } from "#test/factories/catalog.ts";
 import type { GameSessionStatus, StoredSave } from "#contracts/crd/gameSession.ts";
 import type { GameDetail } from "#contracts/http/catalog.ts";
 import { saveKey, savesPrefix } from "#contracts/objectKeys.ts";

@@ -1,5 +1,5 @@
 import type { Browser, Page } from "playwright-core";
-import { aUser } from "../../factories/catalog.ts";
+import { aUser } from "#test/factories/catalog.ts";
 import { openWindow, type TestWindow } from "../browser/browser.ts";
 import { connectionPathOf, type ConnectionPath } from "../browser/connectionPath.ts";
 import { pageScript } from "../browser/pageScripts.ts";

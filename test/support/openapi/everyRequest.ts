@@ -1,4 +1,4 @@
-import { aUser } from "../../factories/catalog.ts";
+import { aUser } from "#test/factories/catalog.ts";
 import type { TestApi } from "../http/api.ts";
 import type { ApiClient, ApiResponse } from "../http/apiClient.ts";
 import { anArchive, archivedGame } from "../fixtures/archives.ts";

@@ -1,10 +1,10 @@
 import { createServer, type Server } from "node:http";
 import { connectionTest, type TestSdpAnswer } from "#contracts/connectionTest.ts";
-import { aGame, aPartner, aSaveSlot, aUser, type TestUser } from "../../factories/catalog.ts";
-import { aPng } from "../../factories/pictures.ts";
+import { aGame, aPartner, aSaveSlot, aUser, type TestUser } from "#test/factories/catalog.ts";
+import { aPng } from "#test/factories/pictures.ts";
 import { TestApi } from "../http/api.ts";
 import type { ApiClient } from "../http/apiClient.ts";
-import { aTarGz } from "../../factories/tarArchive.ts";
+import { aTarGz } from "#test/factories/tarArchive.ts";
 import { anArchive, archivedGame, sha256Of } from "../fixtures/archives.ts";
 import { eventually } from "../clocks/eventually.ts";
 import { operatorOf, type FakeOperator } from "../cluster/fakeOperator.ts";

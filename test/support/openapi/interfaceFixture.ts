@@ -1,5 +1,5 @@
 import { authSessionIdOf } from "#api/auth/tokens.ts";
-import { aGame, aGameSessionRow, aPartner, aSaveSlot, aUser, type TestGame, type TestPartner, type TestUser } from "../../factories/catalog.ts";
+import { aGame, aGameSessionRow, aPartner, aSaveSlot, aUser, type TestGame, type TestPartner, type TestUser } from "#test/factories/catalog.ts";
 import type { TestApi } from "../http/api.ts";
 import type { KnownValues } from "./sampleRequest.ts";
 

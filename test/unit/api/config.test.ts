@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pictureFor } from "#api/gameSessions/resourceProfile.ts";
 import { configWarnings, readCliConfig, readConfig } from "#api/config.ts";
-import { CertificateAuthority } from "../../support/http/certificates.ts";
+import { CertificateAuthority } from "#test/support/http/certificates.ts";
 
 const environment = {
   DATABASE_URL: "postgres://u:p@db:5432/joypod", REDIS_URL: "redis://redis:6379", S3_ENDPOINT: "http://minio:9000", S3_ACCESS_KEY: "a", S3_SECRET_KEY: "s",

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { nodeTable } from "#kubectl/nodeTable.ts";
-import { aGameNode } from "../../factories/gameNode.ts";
-import { aCondition } from "../../factories/gameSession.ts";
+import { aGameNode } from "#test/factories/gameNode.ts";
+import { aCondition } from "#test/factories/gameSession.ts";
 
 const now = new Date();
 const whyOf = (status: object): string => (nodeTable([{ ...aGameNode(), status: { ...aGameNode().status, ...status } }], [], now).split("\n")[1] ?? "").split(/ {2,}/).at(-1) ?? "";

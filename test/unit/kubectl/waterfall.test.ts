@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { streamerMessages } from "#contracts/streamerLog.ts";
 import { launchSteps } from "#kubectl/session/launchMoments.ts";
 import { waterfall } from "#kubectl/session/waterfall.ts";
-import { after, aCondition, aGameSession, aRunningStatus } from "../../factories/gameSession.ts";
+import { after, aCondition, aGameSession, aRunningStatus } from "#test/factories/gameSession.ts";
 
 /** Seconds after the creation of the factory's session, with a fraction, as our programs write times. */
 const exactly = (seconds: number): string => after(seconds).toISOString();

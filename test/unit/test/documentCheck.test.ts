@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { checkAgainstDocument, type SeenResponse } from "../../support/openapi/documentCheck.ts";
+import { checkAgainstDocument, type SeenResponse } from "#test/support/openapi/documentCheck.ts";
 
 const common = {
   "content-type": "application/json; charset=utf-8", "api-version": "2026-11-21", "x-request-id": "0123456789abcdefghjk", "cache-control": "no-store",

@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import { createHash } from "node:crypto";
 import type { Browser } from "playwright-core";
-import { aUser } from "../../../factories/catalog.ts";
-import { TestApi } from "../../../support/http/api.ts";
-import { expectErrorResponse } from "../../../support/http/apiClient.ts";
-import { launchBrowser, openWindow } from "../../../support/browser/browser.ts";
-import { providersEnv } from "../../../support/oidc/providersFile.ts";
-import { FaultyIssuer } from "../../../support/oidc/faultyIssuer.ts";
+import { aUser } from "#test/factories/catalog.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { expectErrorResponse } from "#test/support/http/apiClient.ts";
+import { launchBrowser, openWindow } from "#test/support/browser/browser.ts";
+import { providersEnv } from "#test/support/oidc/providersFile.ts";
+import { FaultyIssuer } from "#test/support/oidc/faultyIssuer.ts";
 
 describe("the plain sign-in page", () => {
   let api: TestApi;

@@ -1,13 +1,13 @@
 import { expect } from "chai";
 import jsonwebtoken from "jsonwebtoken";
 import { sweepAuthSessions } from "#api/background/sweeper.ts";
-import { aUser, type TestUser } from "../../../factories/catalog.ts";
-import { TestApi } from "../../../support/http/api.ts";
-import { expectErrorResponse, type ApiClient } from "../../../support/http/apiClient.ts";
-import { postSignIn, postSignOut } from "../../../support/http/authForms.ts";
-import { FakeClock } from "../../../support/clocks/fakeClock.ts";
-import { startRedis, type TestRedis } from "../../../support/stores/redis.ts";
-import { createTestDatabase, type TestDatabase } from "../../../support/stores/postgres.ts";
+import { aUser, type TestUser } from "#test/factories/catalog.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { expectErrorResponse, type ApiClient } from "#test/support/http/apiClient.ts";
+import { postSignIn, postSignOut } from "#test/support/http/authForms.ts";
+import { FakeClock } from "#test/support/clocks/fakeClock.ts";
+import { startRedis, type TestRedis } from "#test/support/stores/redis.ts";
+import { createTestDatabase, type TestDatabase } from "#test/support/stores/postgres.ts";
 
 const cookieName = "auth.session-token";
 const dayMs = 24 * 3600 * 1000;

@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import { randomBytes } from "node:crypto";
-import { aUser } from "../../../factories/catalog.ts";
-import { TestApi } from "../../../support/http/api.ts";
-import { expectErrorResponse, type ApiClient, type ApiResponse } from "../../../support/http/apiClient.ts";
-import { csrfToken } from "../../../support/http/authForms.ts";
-import { mannWhitneyZ, medianErrorOf, medianOf } from "../../../bench/mannWhitney.ts";
+import { aUser } from "#test/factories/catalog.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { expectErrorResponse, type ApiClient, type ApiResponse } from "#test/support/http/apiClient.ts";
+import { csrfToken } from "#test/support/http/authForms.ts";
+import { mannWhitneyZ, medianErrorOf, medianOf } from "#test/bench/mannWhitney.ts";
 
 const kinds = ["known", "unknown", "withoutPassword"] as const;
 type Kind = (typeof kinds)[number];

@@ -2,13 +2,13 @@ import { expect } from "chai";
 import { createHash, generateKeyPairSync } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import { accountHashOf } from "#api/auth/accountHash.ts";
-import { TestApi } from "../../../support/http/api.ts";
-import { expectErrorResponse, type ApiClient, type ApiResponse } from "../../../support/http/apiClient.ts";
-import { postProviderSignIn } from "../../../support/http/authForms.ts";
-import { freePort } from "../../../support/processes/childProgram.ts";
-import { providersEnv } from "../../../support/oidc/providersFile.ts";
-import { everythingStored } from "../../../support/openapi/storedState.ts";
-import { respondWithJson, FaultyIssuer, type Misbehaviour } from "../../../support/oidc/faultyIssuer.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { expectErrorResponse, type ApiClient, type ApiResponse } from "#test/support/http/apiClient.ts";
+import { postProviderSignIn } from "#test/support/http/authForms.ts";
+import { freePort } from "#test/support/processes/childProgram.ts";
+import { providersEnv } from "#test/support/oidc/providersFile.ts";
+import { everythingStored } from "#test/support/openapi/storedState.ts";
+import { respondWithJson, FaultyIssuer, type Misbehaviour } from "#test/support/oidc/faultyIssuer.ts";
 
 const clientSecret = "shared with the faulty issuer";
 

@@ -1,10 +1,10 @@
 import { expect } from "chai";
-import { aUser, type TestUser } from "../../../factories/catalog.ts";
-import { TestApi } from "../../../support/http/api.ts";
-import { expectErrorResponse, type ApiResponse } from "../../../support/http/apiClient.ts";
-import { csrfToken, postSignIn } from "../../../support/http/authForms.ts";
-import { FakeClock } from "../../../support/clocks/fakeClock.ts";
-import { startRedis, type TestRedis } from "../../../support/stores/redis.ts";
+import { aUser, type TestUser } from "#test/factories/catalog.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { expectErrorResponse, type ApiResponse } from "#test/support/http/apiClient.ts";
+import { csrfToken, postSignIn } from "#test/support/http/authForms.ts";
+import { FakeClock } from "#test/support/clocks/fakeClock.ts";
+import { startRedis, type TestRedis } from "#test/support/stores/redis.ts";
 
 const minuteMs = 60_000;
 

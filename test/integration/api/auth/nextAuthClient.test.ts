@@ -4,14 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { build } from "vite";
-import { aUser, type TestUser } from "../../../factories/catalog.ts";
-import { TestApi } from "../../../support/http/api.ts";
-import { launchBrowser, openWindow, type TestWindow } from "../../../support/browser/browser.ts";
-import { freePort } from "../../../support/processes/childProgram.ts";
-import { eventually } from "../../../support/clocks/eventually.ts";
-import { clientId, clientSecret, IdentityProvider } from "../../../support/oidc/identityProvider.ts";
-import { providersEnv } from "../../../support/oidc/providersFile.ts";
-import { repositoryRoot } from "../../../support/processes/programs.ts";
+import { aUser, type TestUser } from "#test/factories/catalog.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
+import { freePort } from "#test/support/processes/childProgram.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { clientId, clientSecret, IdentityProvider } from "#test/support/oidc/identityProvider.ts";
+import { providersEnv } from "#test/support/oidc/providersFile.ts";
+import { repositoryRoot } from "#test/support/processes/programs.ts";
 
 interface SignInResult {
   error: string | null;

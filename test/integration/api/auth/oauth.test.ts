@@ -1,12 +1,12 @@
 import { expect } from "chai";
-import { aUser, type TestUser } from "../../../factories/catalog.ts";
-import { TestApi } from "../../../support/http/api.ts";
-import { expectErrorResponse, type ApiClient, type ApiResponse } from "../../../support/http/apiClient.ts";
-import { postProviderSignIn, postSignOut } from "../../../support/http/authForms.ts";
-import { freePort } from "../../../support/processes/childProgram.ts";
-import { clientId, clientSecret, IdentityProvider, type ProviderAccount } from "../../../support/oidc/identityProvider.ts";
-import { ProviderVisitor } from "../../../support/oidc/providerPages.ts";
-import { providersEnv } from "../../../support/oidc/providersFile.ts";
+import { aUser, type TestUser } from "#test/factories/catalog.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { expectErrorResponse, type ApiClient, type ApiResponse } from "#test/support/http/apiClient.ts";
+import { postProviderSignIn, postSignOut } from "#test/support/http/authForms.ts";
+import { freePort } from "#test/support/processes/childProgram.ts";
+import { clientId, clientSecret, IdentityProvider, type ProviderAccount } from "#test/support/oidc/identityProvider.ts";
+import { ProviderVisitor } from "#test/support/oidc/providerPages.ts";
+import { providersEnv } from "#test/support/oidc/providersFile.ts";
 
 const transactionPrefix = "auth.oauth.";
 const sessionCookie = "auth.session-token";

@@ -3,9 +3,9 @@ import { OAuthFailure } from "#api/auth/oauth/oauthFailure.ts";
 import { OAuthProvider } from "#api/auth/oauth/oauthProvider.ts";
 import type { Profile } from "#api/auth/oauth/profile.ts";
 import { readProviders } from "#api/auth/oauth/providerConfig.ts";
-import { FakeClock } from "../../../support/clocks/fakeClock.ts";
-import { providersEnv } from "../../../support/oidc/providersFile.ts";
-import { FaultyIssuer, type Misbehaviour } from "../../../support/oidc/faultyIssuer.ts";
+import { FakeClock } from "#test/support/clocks/fakeClock.ts";
+import { providersEnv } from "#test/support/oidc/providersFile.ts";
+import { FaultyIssuer, type Misbehaviour } from "#test/support/oidc/faultyIssuer.ts";
 
 const metadata = "/.well-known/openid-configuration";
 const hourMs = 3600_000;

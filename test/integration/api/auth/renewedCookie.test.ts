@@ -1,11 +1,11 @@
 import { expect } from "chai";
-import { aUser, type TestUser } from "../../../factories/catalog.ts";
-import { eventually } from "../../../support/clocks/eventually.ts";
-import { settle } from "../../../support/clocks/fakeClock.ts";
-import { JumpClock } from "../../../support/clocks/jumpClock.ts";
-import { TestApi } from "../../../support/http/api.ts";
-import type { ApiClient, ApiResponse } from "../../../support/http/apiClient.ts";
-import { postSignIn } from "../../../support/http/authForms.ts";
+import { aUser, type TestUser } from "#test/factories/catalog.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { settle } from "#test/support/clocks/fakeClock.ts";
+import { JumpClock } from "#test/support/clocks/jumpClock.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import type { ApiClient, ApiResponse } from "#test/support/http/apiClient.ts";
+import { postSignIn } from "#test/support/http/authForms.ts";
 
 const cookieName = "auth.session-token";
 

@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { AuthSession, ProvidersResponse } from "#contracts/http/auth.ts";
-import { aUser, type TestUser } from "../../../factories/catalog.ts";
-import { TestApi } from "../../../support/http/api.ts";
-import { expectErrorResponse, type ApiResponse } from "../../../support/http/apiClient.ts";
-import { csrfToken, postSignIn, postSignOut } from "../../../support/http/authForms.ts";
+import { aUser, type TestUser } from "#test/factories/catalog.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { expectErrorResponse, type ApiResponse } from "#test/support/http/apiClient.ts";
+import { csrfToken, postSignIn, postSignOut } from "#test/support/http/authForms.ts";
 
 const cookieName = "auth.session-token";
 

@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { aUser } from "../../../factories/catalog.ts";
-import { TestApi } from "../../../support/http/api.ts";
-import { expectErrorResponse } from "../../../support/http/apiClient.ts";
-import { postSignIn } from "../../../support/http/authForms.ts";
-import { latenciesDuring } from "../../../support/http/latencies.ts";
+import { aUser } from "#test/factories/catalog.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { expectErrorResponse } from "#test/support/http/apiClient.ts";
+import { postSignIn } from "#test/support/http/authForms.ts";
+import { latenciesDuring } from "#test/support/http/latencies.ts";
 
 const signIns = 20;
 

@@ -1,14 +1,14 @@
 import { expect } from "chai";
 import { deleteUser, disableUser, setPassword, type ChangeUserDeps } from "#api/accounts/changeUser.ts";
 import type { Passwords } from "#api/auth/passwords.ts";
-import { aUser, type TestUser } from "../../../factories/catalog.ts";
-import { eventually } from "../../../support/clocks/eventually.ts";
-import { TestApi } from "../../../support/http/api.ts";
-import { expectErrorResponse, type ApiResponse } from "../../../support/http/apiClient.ts";
-import { postProviderSignIn, postSignIn } from "../../../support/http/authForms.ts";
-import { FaultyIssuer } from "../../../support/oidc/faultyIssuer.ts";
-import { providersEnv } from "../../../support/oidc/providersFile.ts";
-import { StatementLog } from "../../../support/stores/statementLog.ts";
+import { aUser, type TestUser } from "#test/factories/catalog.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { expectErrorResponse, type ApiResponse } from "#test/support/http/apiClient.ts";
+import { postProviderSignIn, postSignIn } from "#test/support/http/authForms.ts";
+import { FaultyIssuer } from "#test/support/oidc/faultyIssuer.ts";
+import { providersEnv } from "#test/support/oidc/providersFile.ts";
+import { StatementLog } from "#test/support/stores/statementLog.ts";
 
 const newPassword = "a quite uncommon password";
 

@@ -2,9 +2,9 @@ import { expect } from "chai";
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { providersEnv } from "../../../support/oidc/providersFile.ts";
-import { controlPlaneProgram } from "../../../support/processes/controlPlaneProgram.ts";
-import { repositoryRoot } from "../../../support/processes/programs.ts";
+import { providersEnv } from "#test/support/oidc/providersFile.ts";
+import { controlPlaneProgram } from "#test/support/processes/controlPlaneProgram.ts";
+import { repositoryRoot } from "#test/support/processes/programs.ts";
 
 const environment = {
   DATABASE_URL: "postgres://nobody@127.0.0.1:1/none", REDIS_URL: "redis://127.0.0.1:1", S3_ENDPOINT: "http://127.0.0.1:1", S3_ACCESS_KEY: "a", S3_SECRET_KEY: "s",

@@ -2,10 +2,10 @@ import { expect } from "chai";
 import jsonwebtoken, { type SignOptions } from "jsonwebtoken";
 import { generateKeyPairSync, randomBytes, createHmac } from "node:crypto";
 import { deriveKey } from "#api/auth/tokens.ts";
-import { aUser, type TestUser } from "../../../factories/catalog.ts";
-import { TestApi } from "../../../support/http/api.ts";
-import { expectErrorResponse, type ApiResponse } from "../../../support/http/apiClient.ts";
-import { postSignIn } from "../../../support/http/authForms.ts";
+import { aUser, type TestUser } from "#test/factories/catalog.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { expectErrorResponse, type ApiResponse } from "#test/support/http/apiClient.ts";
+import { postSignIn } from "#test/support/http/authForms.ts";
 
 const cookieName = "auth.session-token";
 const masterKey = randomBytes(32);

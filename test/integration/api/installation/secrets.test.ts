@@ -3,11 +3,11 @@ import { randomBytes } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { aUser } from "../../../factories/catalog.ts";
-import { ReleaseFixture } from "../../../support/fixtures/releaseFixture.ts";
-import { TestApi } from "../../../support/http/api.ts";
-import { postSignIn } from "../../../support/http/authForms.ts";
-import { repositoryRoot } from "../../../support/processes/programs.ts";
+import { aUser } from "#test/factories/catalog.ts";
+import { ReleaseFixture } from "#test/support/fixtures/releaseFixture.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { postSignIn } from "#test/support/http/authForms.ts";
+import { repositoryRoot } from "#test/support/processes/programs.ts";
 
 const chart = join(repositoryRoot, "charts/joypod");
 const bundled = ["--values", join(chart, "ci/bundled-values.yaml")];

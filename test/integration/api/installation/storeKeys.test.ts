@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { Client } from "minio";
 import { ticketPublicKeyOf, ticketSigningKey } from "#contracts/streamTicket.ts";
-import { ReleaseFixture } from "../../../support/fixtures/releaseFixture.ts";
-import { repositoryRoot } from "../../../support/processes/programs.ts";
-import { startMinio, type TestMinio } from "../../../support/stores/minio.ts";
+import { ReleaseFixture } from "#test/support/fixtures/releaseFixture.ts";
+import { repositoryRoot } from "#test/support/processes/programs.ts";
+import { startMinio, type TestMinio } from "#test/support/stores/minio.ts";
 
 const chart = join(repositoryRoot, "charts/joypod");
 const bundled = ["--values", join(chart, "ci/bundled-values.yaml")];

@@ -4,8 +4,8 @@ import { expect } from "chai";
 import { Client } from "minio";
 import { createStoreUsers } from "#api/installation/storeKeys/createStoreUsers.ts";
 import { MinioAdmin, MinioRefused, type StoreKey } from "#api/installation/storeKeys/minioAdmin.ts";
-import { repositoryRoot } from "../../../support/processes/programs.ts";
-import { startMinio, type TestMinio } from "../../../support/stores/minio.ts";
+import { repositoryRoot } from "#test/support/processes/programs.ts";
+import { startMinio, type TestMinio } from "#test/support/stores/minio.ts";
 
 const policyOf = (program: string, bucket: string): string =>
   readFileSync(join(repositoryRoot, `charts/joypod/files/store-policies/${program}.json`), "utf8").replaceAll("BUCKET", bucket);

@@ -1,13 +1,13 @@
 import { expect } from "chai";
 import type { Route } from "#api/http/route.ts";
-import { aPartner, aUser, type TestPartner, type TestUser } from "../../../factories/catalog.ts";
-import { TestApi } from "../../../support/http/api.ts";
-import { ApiClient, expectErrorResponse, type ApiResponse } from "../../../support/http/apiClient.ts";
-import { checkAgainstDocument } from "../../../support/openapi/documentCheck.ts";
-import { wholeInterface } from "../../../support/openapi/interfaceDocument.ts";
-import { ownedThings, unknownNames, type Owned } from "../../../support/openapi/interfaceFixture.ts";
-import { awayProvider, providersEnv } from "../../../support/oidc/providersFile.ts";
-import { sampleRequest, type KnownValues } from "../../../support/openapi/sampleRequest.ts";
+import { aPartner, aUser, type TestPartner, type TestUser } from "#test/factories/catalog.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { ApiClient, expectErrorResponse, type ApiResponse } from "#test/support/http/apiClient.ts";
+import { checkAgainstDocument } from "#test/support/openapi/documentCheck.ts";
+import { wholeInterface } from "#test/support/openapi/interfaceDocument.ts";
+import { ownedThings, unknownNames, type Owned } from "#test/support/openapi/interfaceFixture.ts";
+import { awayProvider, providersEnv } from "#test/support/oidc/providersFile.ts";
+import { sampleRequest, type KnownValues } from "#test/support/openapi/sampleRequest.ts";
 
 /** Names of things that belong to somebody: for anybody else they do not exist. */
 const ownNames: Record<"user" | "partner", readonly string[]> = { user: ["sessionId", "saveSlotId", "slotId", "signInId"], partner: ["slug"] };

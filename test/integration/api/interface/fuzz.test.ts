@@ -1,17 +1,17 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import type { Route } from "#api/http/route.ts";
-import { TestApi } from "../../../support/http/api.ts";
-import type { ApiClient, ApiResponse } from "../../../support/http/apiClient.ts";
-import { csrfToken } from "../../../support/http/authForms.ts";
-import { validRequests } from "../../../support/openapi/arbitraries.ts";
-import { wholeInterface } from "../../../support/openapi/interfaceDocument.ts";
-import { ownedThings, type Owned } from "../../../support/openapi/interfaceFixture.ts";
-import { mutationsOf } from "../../../support/openapi/mutations.ts";
-import { isPlatformRoute, FakePlatform, type Sender } from "../../../support/openapi/fakePlatform.ts";
-import { awayProvider, providersEnv } from "../../../support/oidc/providersFile.ts";
-import { sampleRequest, type SampleRequest } from "../../../support/openapi/sampleRequest.ts";
-import { stateOf } from "../../../support/openapi/storedState.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import type { ApiClient, ApiResponse } from "#test/support/http/apiClient.ts";
+import { csrfToken } from "#test/support/http/authForms.ts";
+import { validRequests } from "#test/support/openapi/arbitraries.ts";
+import { wholeInterface } from "#test/support/openapi/interfaceDocument.ts";
+import { ownedThings, type Owned } from "#test/support/openapi/interfaceFixture.ts";
+import { mutationsOf } from "#test/support/openapi/mutations.ts";
+import { isPlatformRoute, FakePlatform, type Sender } from "#test/support/openapi/fakePlatform.ts";
+import { awayProvider, providersEnv } from "#test/support/oidc/providersFile.ts";
+import { sampleRequest, type SampleRequest } from "#test/support/openapi/sampleRequest.ts";
+import { stateOf } from "#test/support/openapi/storedState.ts";
 
 /** It waits for a cluster that is unavailable. */
 const slow = new Set(["stopGameSession"]);

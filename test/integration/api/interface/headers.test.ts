@@ -2,14 +2,14 @@ import { expect } from "chai";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { TestApi } from "../../../support/http/api.ts";
-import { type ApiClient, type ApiResponse } from "../../../support/http/apiClient.ts";
-import { eventually } from "../../../support/clocks/eventually.ts";
-import { wholeInterface } from "../../../support/openapi/interfaceDocument.ts";
-import { responsesIn } from "../../../support/http/rawResponses.ts";
-import { exchange, RawClient } from "../../../support/http/rawHttp.ts";
-import { ownedThings, type Owned } from "../../../support/openapi/interfaceFixture.ts";
-import { sampleRequest } from "../../../support/openapi/sampleRequest.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { type ApiClient, type ApiResponse } from "#test/support/http/apiClient.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { wholeInterface } from "#test/support/openapi/interfaceDocument.ts";
+import { responsesIn } from "#test/support/http/rawResponses.ts";
+import { exchange, RawClient } from "#test/support/http/rawHttp.ts";
+import { ownedThings, type Owned } from "#test/support/openapi/interfaceFixture.ts";
+import { sampleRequest } from "#test/support/openapi/sampleRequest.ts";
 
 const always = {
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",

@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
-import { aUser } from "../../../factories/catalog.ts";
-import { TestApi } from "../../../support/http/api.ts";
-import type { ApiClient, ApiResponse } from "../../../support/http/apiClient.ts";
-import { sendTraffic } from "../../../support/http/traffic.ts";
+import { aUser } from "#test/factories/catalog.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import type { ApiClient, ApiResponse } from "#test/support/http/apiClient.ts";
+import { sendTraffic } from "#test/support/http/traffic.ts";
 
 const session = { sessionId: "gs-0000000000000000000a" };
 

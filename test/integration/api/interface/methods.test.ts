@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import { request } from "node:http";
 import { documentPath } from "#api/http/openapi/document.ts";
-import { TestApi } from "../../../support/http/api.ts";
-import { expectErrorResponse } from "../../../support/http/apiClient.ts";
-import { responseTo } from "../../../support/http/httpResponse.ts";
-import { wholeInterface } from "../../../support/openapi/interfaceDocument.ts";
-import { ownedThings, type Owned } from "../../../support/openapi/interfaceFixture.ts";
-import { sampleRequest } from "../../../support/openapi/sampleRequest.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { expectErrorResponse } from "#test/support/http/apiClient.ts";
+import { responseTo } from "#test/support/http/httpResponse.ts";
+import { wholeInterface } from "#test/support/openapi/interfaceDocument.ts";
+import { ownedThings, type Owned } from "#test/support/openapi/interfaceFixture.ts";
+import { sampleRequest } from "#test/support/openapi/sampleRequest.ts";
 
 const verbs = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND", "QUERY", "TRACE"];
 

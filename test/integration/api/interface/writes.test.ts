@@ -1,10 +1,10 @@
 import { expect } from "chai";
-import { TestApi } from "../../../support/http/api.ts";
-import { expectErrorResponse } from "../../../support/http/apiClient.ts";
-import { wholeInterface } from "../../../support/openapi/interfaceDocument.ts";
-import { ownedThings } from "../../../support/openapi/interfaceFixture.ts";
-import { sampleRequest } from "../../../support/openapi/sampleRequest.ts";
-import { stateOf } from "../../../support/openapi/storedState.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { expectErrorResponse } from "#test/support/http/apiClient.ts";
+import { wholeInterface } from "#test/support/openapi/interfaceDocument.ts";
+import { ownedThings } from "#test/support/openapi/interfaceFixture.ts";
+import { sampleRequest } from "#test/support/openapi/sampleRequest.ts";
+import { stateOf } from "#test/support/openapi/storedState.ts";
 
 describe("writes with a player's cookie", function () {
   this.timeout(60_000);

@@ -4,7 +4,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Passwords } from "#api/auth/passwords.ts";
 import { importedHash } from "#api/auth/storedHash.ts";
 import { DomainError } from "#api/errors.ts";
-import { medianOf } from "../../../bench/mannWhitney.ts";
+import { medianOf } from "#test/bench/mannWhitney.ts";
 
 describe("Passwords", function () {
   this.timeout(60_000);

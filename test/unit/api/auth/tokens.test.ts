@@ -5,7 +5,7 @@ import { randomBytes } from "node:crypto";
 import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import { createSid, deriveKey, Tokens, type TokenClaims, type TokenContext } from "#api/auth/tokens.ts";
-import { FakeClock } from "../../../support/clocks/fakeClock.ts";
+import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 
 describe("Tokens", () => {
   const cookie = "auth.session-token";

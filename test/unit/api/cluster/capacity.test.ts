@@ -6,8 +6,8 @@ import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { noShare } from "#contracts/crd/nodeShare.ts";
 import { ObjectCache } from "#kube/cache.ts";
 import type { Stored } from "#kube/object.ts";
-import { aCondition, aGameSession, aPlacedStatus, aRunningStatus } from "../../../factories/gameSession.ts";
-import { aGameNode } from "../../../factories/gameNode.ts";
+import { aCondition, aGameSession, aPlacedStatus, aRunningStatus } from "#test/factories/gameSession.ts";
+import { aGameNode } from "#test/factories/gameNode.ts";
 
 function aNode(slots: number, schedulable = true) {
   return aGameNode(`node-${slots}`, { status: { capacity: { slots, used: 0, schedulable } } });

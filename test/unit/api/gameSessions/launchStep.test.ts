@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { launchProgressOf } from "#api/gameSessions/launchStep.ts";
-import { aDigest, aCondition, aGameSession, aPlacedStatus } from "../../../factories/gameSession.ts";
-import { aGameNode } from "../../../factories/gameNode.ts";
+import { aDigest, aCondition, aGameSession, aPlacedStatus } from "#test/factories/gameSession.ts";
+import { aGameNode } from "#test/factories/gameNode.ts";
 
 const noNode = (): undefined => undefined;
 

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { PublicStatus } from "#contracts/crd/publicStatus.ts";
 import { currentStatus, presentStop } from "#api/gameSessions/present.ts";
-import { aCondition, aGameSession, aRunningStatus } from "../../../factories/gameSession.ts";
+import { aCondition, aGameSession, aRunningStatus } from "#test/factories/gameSession.ts";
 
 const running = aGameSession({ status: aRunningStatus() });
 const stopping = aGameSession({ spec: { desiredState: "Stopped" }, status: aRunningStatus() });

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { DomainError } from "#api/errors.ts";
 import { StoreLook } from "#api/http/storeLook.ts";
 import { silentLogger } from "#runtime/logger.ts";
-import { FakeClock } from "../../../support/clocks/fakeClock.ts";
+import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 
 describe("StoreLook", () => {
   let clock: FakeClock;

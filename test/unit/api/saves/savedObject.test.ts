@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createDigestGate } from "#api/saves/savedObject.ts";
-import { sha256Of } from "../../../support/fixtures/archives.ts";
+import { sha256Of } from "#test/support/fixtures/archives.ts";
 
 describe("createDigestGate", () => {
   /** What passes of the pieces when they should be `expected`, and whether the stream ended well. */

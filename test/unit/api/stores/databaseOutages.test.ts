@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { DomainError } from "#api/errors.ts";
 import { DatabaseOutages } from "#api/stores/databaseOutages.ts";
 import { silentLogger } from "#runtime/logger.ts";
-import { FakeClock } from "../../../support/clocks/fakeClock.ts";
+import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 
 const refused = (): Promise<string> => Promise.reject(Object.assign(new Error("refused"), { code: "ECONNREFUSED" }));
 const responds = (): Promise<string> => Promise.resolve("of the database");

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { announceAddressAnnotation } from "#contracts/crd/names.ts";
 import { limits } from "#contracts/limits.ts";
 import { addressesOf, announcedAddresses } from "#operator/nodes/addresses.ts";
-import { aNode } from "../../../factories/gameNode.ts";
+import { aNode } from "#test/factories/gameNode.ts";
 
 const dualStack = [
   { type: "InternalIP", address: "10.0.0.7" }, { type: "InternalIP", address: "fd00::7" },

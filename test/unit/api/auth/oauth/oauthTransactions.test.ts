@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { randomBytes } from "node:crypto";
 import { OAuthTransactions, transactionIdOf } from "#api/auth/oauth/oauthTransactions.ts";
-import { FakeClock } from "../../../../support/clocks/fakeClock.ts";
+import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 
 const transaction = { provider: "p", state: "s", nonce: "n", verifier: "v", callbackUrl: "https://play.test/", linkTo: "l" };
 

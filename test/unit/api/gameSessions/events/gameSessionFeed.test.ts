@@ -3,8 +3,8 @@ import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts"
 import { encodeEvent, parsePosition, type GameSessionEvent } from "#api/gameSessions/events/gameSessionEvent.ts";
 import { GameSessionFeed } from "#api/gameSessions/events/gameSessionFeed.ts";
 import type { GameSessionRow } from "#api/gameSessions/gameSessionQueries.ts";
-import { aGameSession } from "../../../../factories/gameSession.ts";
-import { FakeClock } from "../../../../support/clocks/fakeClock.ts";
+import { aGameSession } from "#test/factories/gameSession.ts";
+import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 
 const started = new Date("2030-01-01T00:00:00Z");
 

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { readPictureFormat } from "#api/games/pictures/pictureFormat.ts";
-import { aJpeg, anAvif, aPng, aWebp } from "../../../../factories/pictures.ts";
+import { aJpeg, anAvif, aPng, aWebp } from "#test/factories/pictures.ts";
 
 const size = { width: 642, height: 360 };
 const pictures = {

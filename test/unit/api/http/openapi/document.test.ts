@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { buildDocument, documentPath } from "#api/http/openapi/document.ts";
 import { registerRoutes } from "#api/http/router.ts";
 import { createRoutes } from "#api/routes.ts";
-import { configWith, wholeInterface } from "../../../../support/openapi/interfaceDocument.ts";
+import { configWith, wholeInterface } from "#test/support/openapi/interfaceDocument.ts";
 
 describe("the OpenAPI document", () => {
   it("lints clean", async function () {
