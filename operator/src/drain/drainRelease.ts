@@ -40,13 +40,22 @@ export async function drainRelease(deps: DrainDeps): Promise<void> {
     return;
   }
   await refuseNewSessions(transport, config.sessionsNamespace);
+  try {
+    await endAll(deps);
+  } finally {
+    // Also when it failed: who keeps the release after all, would have one that takes no session.
+    await allowNewSessions(transport, config.sessionsNamespace);
+  }
+  logger.info({}, "The release can be removed.");
+}
+
+async function endAll(deps: DrainDeps): Promise<void> {
+  const { transport, config, logger } = deps;
   const hasEnded = await waitUntil(deps, config.drainSeconds * 1000, () => deleteSessions(deps));
   logger.info({ hasEnded }, hasEnded ? "All game sessions have ended." : "Some game sessions did not end in time; they are released.");
   const selectors = await scaleToZero(transport, config.releaseNamespace, config.deployments);
   await waitUntil(deps, programsEndMs, () => haveNoPods(transport, config.releaseNamespace, selectors));
   await releaseObjects(deps);
-  await allowNewSessions(transport, config.sessionsNamespace);
-  logger.info({}, "The release can be removed.");
 }
 
 async function waitUntil({ clock }: DrainDeps, deadlineMs: number, isDone: () => Promise<boolean>): Promise<boolean> {

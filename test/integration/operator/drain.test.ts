@@ -30,10 +30,10 @@ describe("draining a release", function () {
   });
 
   /** Drains as the chart's job does, with its rights; the fixture's namespace is both of the release's. */
-  async function drain(drainSeconds: number, jobName?: string): Promise<string[]> {
+  async function drain(drainSeconds: number, { jobName, deployments = [`${release}-api`, `${release}-operator`] }: { jobName?: string; deployments?: string[] } = {}): Promise<string[]> {
     const sentences: string[] = [];
     const note: LogLine = (_, sentence) => void sentences.push(sentence);
-    const config = { sessionsNamespace: fixture.namespace, releaseNamespace: fixture.namespace, deployments: [`${release}-api`, `${release}-operator`], drainSeconds, jobName };
+    const config = { sessionsNamespace: fixture.namespace, releaseNamespace: fixture.namespace, deployments, drainSeconds, jobName };
     await drainRelease({ transport, config, clock: systemClock, logger: { ...silentLogger, info: note, warn: note } });
     return sentences;
   }
@@ -61,9 +61,9 @@ describe("draining a release", function () {
       },
     });
     for (const manager of ["kubectl", "helm"]) await makeJob(manager);
-    expect(await drain(30, jobNameOf("kubectl"))).to.deep.equal(["This Job was applied with the chart's text and not run by a removal: nothing is drained. See uninstall.drainNow."]);
+    expect(await drain(30, { jobName: jobNameOf("kubectl") })).to.deep.equal(["This Job was applied with the chart's text and not run by a removal: nothing is drained. See uninstall.drainNow."]);
     expect((await fixture.sessions.get({ name, namespace: fixture.namespace })).metadata.deletionTimestamp).to.equal(undefined);
-    expect(await drain(30, jobNameOf("helm"))).to.include("All game sessions have ended.");
+    expect(await drain(30, { jobName: jobNameOf("helm") })).to.include("All game sessions have ended.");
   });
 
   it("refuses new sessions while it waits", async () => {
@@ -74,6 +74,14 @@ describe("draining a release", function () {
     await eventually(async () => isForbidden(await fixture.launch().then(() => undefined, (error: unknown) => error)), { what: "a launch to be refused" });
     await draining;
     await fixture.launch();
+  });
+
+  it("lets new sessions in again when it fails", async () => {
+    const { admin } = await sharedKubeApiServer();
+    const failure: unknown = await drain(1, { deployments: ["of-another-release"] }).then(() => undefined, (error: unknown) => error);
+    expect(isForbidden(failure)).to.equal(true);
+    const { items } = await admin.request({ method: "GET", path: `/api/v1/namespaces/${fixture.namespace}/resourcequotas` }) as { items: unknown[] };
+    expect(items).to.deep.equal([]);
   });
 
   it("releases what nobody is left to release: sessions, caches and pods", async () => {
