@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import { saveKey } from "#contracts/objectKeys.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { DomainError } from "../errors.ts";
+import { isTransactionSacrificed } from "../stores/databaseUnavailable.ts";
 import type { ObjectStore } from "../stores/objectStore.ts";
 import type { Queryable } from "../stores/queryable.ts";
 import { deleteNewSlotSweep, insertNewSlotSweep } from "./newSlotSweepQueries.ts";
-import { importPrefix } from "./newestSave.ts";
 import { insertSlot, type SlotsOf } from "./playerSlotQueries.ts";
 import { SaveObjectStore } from "./saveObjectStore.ts";
 import { insertSlotVersion, type NamedSave } from "./saveVersionQueries.ts";
@@ -53,8 +53,8 @@ async function importSave(deps: ImportDeps, objectKey: string, store: StoreSave,
   try {
     return await commit(save);
   } catch (error) {
-    // Any other error leaves open whether the slot has the save by now.
-    if (!(error instanceof DomainError)) throw error;
+    // Any other error leaves open whether the slot has the save by now: what is left is nobody's, or becomes a conflict copy.
+    if (!(error instanceof DomainError) && !isTransactionSacrificed(error)) throw error;
     await new SaveObjectStore(deps.objectStore).remove([objectKey]).catch((cause: unknown) => {
       deps.logger.warn({ err: cause, objectKey }, "The API could not remove a refused save; the sweeper does.");
     });
@@ -70,5 +70,5 @@ async function answered(deps: ImportDeps, transaction: Queryable, slotOf: SlotsO
 
 /** Returns a key that no session's save has. */
 function newSaveKey(slotId: string, generation: number): string {
-  return saveKey(slotId, { generation, gameSession: `${importPrefix}${randomUUID()}`, sequence: 1, attempt: 0 });
+  return saveKey(slotId, { generation, gameSession: `import-${randomUUID()}`, sequence: 1, attempt: 0 });
 }

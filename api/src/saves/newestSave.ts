@@ -9,9 +9,6 @@ export interface StoredSaveObject {
 /** One that a node agent named. */
 export type NamedSaveObject = StoredSaveObject & SaveName;
 
-/** What the keys of uploaded and copied saves have in place of a session. */
-export const importPrefix = "import-";
-
 /** Which pack of its session a save is. */
 export type SavePosition = Pick<SaveName, "sequence" | "attempt">;
 

@@ -1,6 +1,6 @@
 import { parseSaveKey } from "#contracts/objectKeys.ts";
 import { graceMs } from "./keptVersions.ts";
-import { importPrefix, isEarlier, namedSaves, newestSaveOf, type NamedSaveObject, type SavePosition, type StoredSaveObject } from "./newestSave.ts";
+import { isEarlier, namedSaves, newestSaveOf, type NamedSaveObject, type SavePosition, type StoredSaveObject } from "./newestSave.ts";
 import type { SaveVersion } from "./saveVersionQueries.ts";
 
 /** What is recorded of a slot. */
@@ -19,7 +19,7 @@ export interface SlotRecord {
 
 /** What a sweep does with the objects of a slot that no version names. */
 export interface SweepPlan {
-  /** Keys of what later saves of the same session superseded, of what failed uploads and copies left, and of what no program of Joypod named. */
+  /** Keys of what later saves of the same session superseded, and of what no program of Joypod named. */
   superseded: string[];
   /** The last saves of sessions that were never recorded, the oldest first. */
   unrecorded: NamedSaveObject[];
@@ -49,9 +49,8 @@ export function planSweep(objects: readonly StoredSaveObject[], record: SlotReco
   };
 }
 
-/** Whether a later save of the session has been recorded for an hour. What was uploaded or copied is recorded at once, or failed and is nobody's save. */
+/** Whether a later save of the session has been recorded for an hour. */
 function isSuperseded(save: NamedSaveObject, { versions, seenKey }: SlotRecord, now: Date): boolean {
-  if (save.gameSession.startsWith(importPrefix)) return true;
   const seen = seenKey === null ? undefined : parseSaveKey(seenKey);
   if (seen?.gameSession === save.gameSession && isEarlier(save, seen)) return true;
   return versions.some((version) => version.gameSession === save.gameSession && isEarlier(save, version) && isPast(version.storedAt, now));

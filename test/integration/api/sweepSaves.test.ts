@@ -7,6 +7,7 @@ import { sweepSaves } from "#api/saves/sweepSaves.ts";
 import { updateSlotSave } from "#api/gameSessions/saveSlotQueries.ts";
 import { deleteSweep, lockDueSweep } from "#api/saves/saveSweepQueries.ts";
 import { aGame, aGameSessionRow, aSaveSlot, aUser, type TestGame, type TestUser } from "#test/factories/catalog.ts";
+import { aTarGz } from "#test/factories/tarArchive.ts";
 import { TestApi } from "#test/support/http/api.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import type { TestMinio } from "#test/support/stores/minio.ts";
@@ -190,6 +191,24 @@ describe("sweepSaves", function () {
     await sweep(4 * hourMs);
     expect((await versions()).map(({ kind, name }) => [kind, name])).to.have.deep.members([["played", own1], ["conflict", lost], ["conflict", awaited]]);
     expect(await saves()).to.have.members([lost, own1, awaited]);
+  });
+
+  it("keeps an upload that the database lost, restored from an older backup, as a conflict copy", async () => {
+    const { prisma } = api.deps.postgres;
+    const played = await save(1, "a", 1);
+    await own();
+    const slot = await prisma.saveSlot.findUniqueOrThrow({ where: { id: slotId } });
+    const response = await api.as(user).post(`/api/games/${game.slug}/saves/${slotId}/archive`, aTarGz([{ name: "slot.dat", body: "progress" }]), { "content-type": "application/gzip" });
+    expect(response.status).to.equal(200);
+    const [uploaded] = (await saves()).filter((name) => name !== played);
+    await prisma.$transaction([
+      prisma.saveVersion.deleteMany({ where: { slotId, kind: "imported" } }),
+      prisma.saveVersion.updateMany({ where: { slotId }, data: { supersededAt: null } }),
+      prisma.saveSlot.update({ where: { id: slotId }, data: slot }),
+    ]);
+    await sweep(26 * hourMs);
+    expect(await saves()).to.have.members([played, uploaded]);
+    expect((await versions()).map(({ kind, name }) => [kind, name])).to.have.deep.members([["played", played], ["conflict", uploaded]]);
   });
 
   it("finds the first save of a slot, although it came when its session had given the slot back and nobody was told", async () => {

@@ -59,15 +59,6 @@ describe("planSweep", () => {
     expect(planSweep([stray, young], aRecord([]), now).superseded).to.deep.equal([stray.key]);
   });
 
-  it("removes what a failed upload or copy left, after an hour: it never was anybody's save", () => {
-    const own = anObject("a", 1, 9);
-    const [left, young] = [2, 0.5].map((hoursAgo) => ({
-      key: saveKey("slot-1", { generation: 2, gameSession: `import-${hoursAgo}`.replace(".", ""), sequence: 1, attempt: 0 }), storedAt: hoursBefore(hoursAgo),
-    }));
-    const plan = planSweep([own, left!, young!], aRecord([[own, 9]]), now);
-    expect(plan).to.deep.include({ superseded: [left!.key], unrecorded: [] });
-  });
-
   it("never removes the last save that the object store has of a session, nor one that is named", () => {
     const object = fc.record({ session: fc.constantFrom("a", "b", "c"), sequence: fc.integer({ min: 1, max: 4 }), attempt: fc.integer({ min: 1, max: 2 }), hoursAgo: fc.nat(5) })
       .map(({ session, sequence, attempt, hoursAgo }) => anObject(session, sequence, hoursAgo, attempt));
