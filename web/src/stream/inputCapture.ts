@@ -24,7 +24,7 @@ export function captureInput({ surface, video, send, display, onMenu }: InputCap
   const stopped = new AbortController();
   const keyboard = new KeyboardCapture(send, navigator.userAgent);
   const pointer = new PointerCapture(send, () => geometryOf(video, display()));
-  const wheel = new WheelCapture(send);
+  const wheel = new WheelCapture(send, navigator.userAgent);
   const gamepad = new GamepadCapture(send);
   const releaseAll = (): void => {
     for (const device of [keyboard, pointer, wheel, gamepad]) device.reset();

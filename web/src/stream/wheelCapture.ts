@@ -7,23 +7,28 @@ const legacyPerNotch = 120;
 const maxNotches = 16;
 
 /** The fields of a wheel event that are read. Not every browser has the last two, in which up and left are positive. */
-export type WheelSample = Pick<WheelEvent, "deltaX" | "deltaY" | "deltaMode"> & { readonly wheelDeltaX?: number; readonly wheelDeltaY?: number };
+export type WheelSample = Pick<WheelEvent, "deltaX" | "deltaY" | "deltaMode" | "ctrlKey"> & { readonly wheelDeltaX?: number; readonly wheelDeltaY?: number };
 
 /** Adds up wheel distances, which touch pads report in small parts, and sends whole notches. */
 export class WheelCapture {
   readonly #send: (message: StreamInput) => void;
+  /** macOS makes the older fields of distances, also of those that a touch pad scrolls. */
+  readonly #isMac: boolean;
   #restX = 0;
   #restY = 0;
 
-  constructor(send: (message: StreamInput) => void) {
+  constructor(send: (message: StreamInput) => void, userAgent: string) {
     this.#send = send;
+    this.#isMac = userAgent.includes("Macintosh");
   }
 
   /** Reads the mode first: Firefox takes whoever reads a distance first for a page that knows pixels alone, and then tells lines as pixels. */
-  sample({ deltaMode, deltaX, deltaY, wheelDeltaX, wheelDeltaY }: WheelSample): void {
+  sample({ deltaMode, deltaX, deltaY, ctrlKey, wheelDeltaX, wheelDeltaY }: WheelSample): void {
     const distance = perNotch[deltaMode] ?? perNotch[0];
-    this.#restX = withSameDirection(this.#restX, wholeNotches(wheelDeltaX) ?? deltaX / distance);
-    this.#restY = withSameDirection(this.#restY, wholeNotches(wheelDeltaY) ?? deltaY / distance);
+    // With Control, pressed or not, browsers report a pinch, and in Chromium each small part of one as a whole notch.
+    const tellsNotches = !ctrlKey && !this.#isMac;
+    this.#restX = withSameDirection(this.#restX, (tellsNotches ? wholeNotches(wheelDeltaX) : undefined) ?? deltaX / distance);
+    this.#restY = withSameDirection(this.#restY, (tellsNotches ? wholeNotches(wheelDeltaY) : undefined) ?? deltaY / distance);
     const x = Math.trunc(this.#restX);
     const y = Math.trunc(this.#restY);
     this.#restX -= x;

@@ -2,10 +2,12 @@ import { expect } from "chai";
 import type { StreamInput } from "#contracts/stream.ts";
 import { WheelCapture, type WheelSample } from "#web/stream/wheelCapture.ts";
 
-function sentFor(samples: Partial<WheelSample>[]): StreamInput[] {
+const [onLinux, onMac] = ["Mozilla/5.0 (X11; Linux x86_64)", "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7)"];
+
+function sentFor(samples: Partial<WheelSample>[], userAgent = onLinux): StreamInput[] {
   const sent: StreamInput[] = [];
-  const wheel = new WheelCapture((message) => void sent.push(message));
-  for (const sample of samples) wheel.sample({ deltaX: 0, deltaY: 0, deltaMode: 0, ...sample });
+  const wheel = new WheelCapture((message) => void sent.push(message), userAgent);
+  for (const sample of samples) wheel.sample({ deltaX: 0, deltaY: 0, deltaMode: 0, ctrlKey: false, ...sample });
   return sent;
 }
 
@@ -28,6 +30,18 @@ describe("WheelCapture", () => {
     expect(sentFor([part, part])).to.deep.equal([{ t: "wheel", x: 0, y: 1 }]);
   });
 
+  it("counts a pinch by its distance, of which Chromium reports each part as a notch with Control", () => {
+    const part = { deltaY: -2, wheelDeltaY: 120, ctrlKey: true };
+    expect(sentFor(Array.from({ length: 49 }, () => part))).to.deep.equal([]);
+    expect(sentFor(Array.from({ length: 50 }, () => part))).to.deep.equal([{ t: "wheel", x: 0, y: -1 }]);
+  });
+
+  it("counts by distance on a Mac, where the older fields of a touch pad's distances look like notches", () => {
+    const part = { deltaY: 40, wheelDeltaY: -120 };
+    expect(sentFor([part, part], onMac)).to.deep.equal([]);
+    expect(sentFor([part, part, part], onMac)).to.deep.equal([{ t: "wheel", x: 0, y: 1 }]);
+  });
+
   it("converts lines, which Firefox reports, to notches", () => {
     expect(sentFor([{ deltaY: -3, deltaMode: 1 }])).to.deep.equal([{ t: "wheel", x: 0, y: -1 }]);
   });
@@ -36,7 +50,8 @@ describe("WheelCapture", () => {
     const sent: StreamInput[] = [];
     let hasAskedForMode = false;
     // As Firefox answers for three lines.
-    new WheelCapture((message) => void sent.push(message)).sample({
+    new WheelCapture((message) => void sent.push(message), onLinux).sample({
+      ctrlKey: false,
       get deltaMode() {
         hasAskedForMode = true;
         return 1;
