@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { PackedSave } from "#contracts/spool.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { SaveError } from "../errors.ts";
-import { scanSave, type SaveScan } from "../save/scan.ts";
+import { countChanged, scanSave, type SaveScan } from "../save/scan.ts";
 import type { Spool } from "../spool/spool.ts";
 import { digestSave, type Archive } from "./archive.ts";
 import { writePack, isSpoolError, toSaveError } from "./writePack.ts";
@@ -94,10 +94,13 @@ export function createSavePacker({ saveDirectory, spool, log, restored, requeste
     return "later";
   }
 
-  /** A pack may hold one file as it was before and another as it is after a game's write of both, though neither changed while it was read. */
-  function isOfOneMoment({ signature }: SaveScan): boolean {
+  /**
+   * A pack may hold one file as it was before and another as it is after a game's write of both, though neither changed while it was read. Where only one
+   * has changed, a log perhaps, the pack is of the moment before or after that.
+   */
+  function isOfOneMoment(scan: SaveScan): boolean {
     try {
-      return scanSave(saveDirectory).signature === signature;
+      return countChanged(scan, scanSave(saveDirectory)) <= 1;
     } catch (error) {
       if (error instanceof SaveError) return false; // The next scan says so.
       throw error;

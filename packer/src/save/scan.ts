@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { createSkippedEntries } from "./skippedEntries.ts";
+import { createSkippedEntries, type SkippedEntries } from "./skippedEntries.ts";
 import { createSaveQuota } from "./saveQuota.ts";
 import { walkSave } from "./walk.ts";
 
@@ -7,25 +7,38 @@ import { walkSave } from "./walk.ts";
 export interface SaveScan {
   /** Hash of names, sizes, times and modes, and of what is skipped: equal means unchanged, except for a file that is mapped into memory and written there. */
   signature: string;
+  /** The same of each file and directory, by its path. */
+  states: ReadonlyMap<string, string>;
   /** Size of the files, in whole pages. */
   bytes: number;
 }
 
 /** Scans a save directory. Throws SaveError. */
 export function scanSave(directory: string): SaveScan {
-  const hash = createHash("sha256");
+  const states = new Map<string, string>();
   const quota = createSaveQuota();
   const skipped = createSkippedEntries();
   for (const { path, stat } of walkSave(directory, { quota, skipped })) {
     if (stat.isDirectory()) {
       // A directory's own time adds nothing to the names in it.
-      hash.update(`${path}/\0`);
+      states.set(`${path}/`, "");
       continue;
     }
     quota.addFile(Number(stat.size));
     // Programs can set a file's mtime to anything, but not its ctime; the number of blocks shows writes through a mapping, which change neither.
-    hash.update(`${path}\0${stat.size} ${stat.mtimeNs} ${stat.ctimeNs} ${stat.mode} ${stat.blocks}\0`);
+    states.set(path, `${stat.size} ${stat.mtimeNs} ${stat.ctimeNs} ${stat.mode} ${stat.blocks}`);
   }
-  hash.update(JSON.stringify(skipped.summary() ?? null));
-  return { signature: hash.digest("hex"), bytes: quota.bytes() };
+  return { signature: signatureOf(states, skipped), states, bytes: quota.bytes() };
+}
+
+/** Returns how many files and directories are not the same in two scans of one directory. */
+export function countChanged(before: SaveScan, after: SaveScan): number {
+  const paths = new Set([...before.states.keys(), ...after.states.keys()]);
+  return [...paths].filter((path) => before.states.get(path) !== after.states.get(path)).length;
+}
+
+function signatureOf(states: ReadonlyMap<string, string>, skipped: SkippedEntries): string {
+  const hash = createHash("sha256");
+  for (const [path, state] of states) hash.update(`${path}\0${state}\0`);
+  return hash.update(JSON.stringify(skipped.summary() ?? null)).digest("hex");
 }
