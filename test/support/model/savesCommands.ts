@@ -152,8 +152,9 @@ const restore = fc.tuple(which, which).map(([index, nth]) =>
     const slot = pick(slots(model), index);
     const restored = await world.restore(slot, nth);
     if (restored === undefined) return;
-    const { response, version } = restored;
-    expectStatus(response, !model.isStoreUp ? 503 : ownerOf(model, slot) !== undefined ? 409 : 200);
+    const { response, version, isOwn } = restored;
+    // Any other version is read before.
+    expectStatus(response, !model.isStoreUp && !isOwn ? 503 : ownerOf(model, slot) !== undefined ? 409 : 200);
     if (response.status !== 200 || version.objectKey === slot.current) return;
     addVersion(slot, { key: version.objectKey, kind: "restored", session: undefined, mayBeMissing: false });
     slot.current = version.objectKey;

@@ -147,11 +147,12 @@ export class SavesWorld {
   }
 
   /** The player makes a version of the slot its own again; returns which, if there is one. */
-  async restore({ id, player }: ModelSlot, nth: number): Promise<{ response: ApiResponse; version: SaveVersion } | undefined> {
+  async restore({ id, player, current }: ModelSlot, nth: number): Promise<{ response: ApiResponse; version: SaveVersion; isOwn: boolean } | undefined> {
     const versions = await listSaveVersions(this.fixture.api.deps.postgres.pool, [id]);
     const version = versions[nth % Math.max(1, versions.length)];
     if (version === undefined) return undefined;
-    return { version, response: await this.player(player).post(`${this.#slotPath(id)}/restore`, { versionId: version.id }) };
+    const own = versions.find(({ kind, objectKey }) => (kind === "played" || kind === "restored") && objectKey === current);
+    return { version, isOwn: version === own, response: await this.player(player).post(`${this.#slotPath(id)}/restore`, { versionId: version.id }) };
   }
 
   deleteSlot({ id, player }: ModelSlot): Promise<ApiResponse> {
