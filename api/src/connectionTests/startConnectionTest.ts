@@ -23,8 +23,9 @@ export async function startConnectionTest({ cluster, logger, testResponders }: S
   const outcome = await testResponders.ask(offer, userId);
   if ("sdpAnswer" in outcome) {
     const { sdp, addresses, nodeName, udpPort } = outcome.sdpAnswer;
-    // What sessions announce, so that the test finds what a game would; an operator of an earlier release says nothing of it.
-    return withCandidates(sdp, cluster.gameNode(nodeName)?.status?.addresses?.announced ?? addresses, udpPort);
+    const { announced, external } = cluster.gameNode(nodeName)?.status?.addresses ?? {};
+    // What sessions announce, so that the test finds what a game would. An operator of an earlier release says no more of it than one address.
+    return withCandidates(sdp, announced ?? [...addresses, ...(external === undefined ? [] : [external])], udpPort);
   }
   switch (outcome.refused) {
     case "offer": throw new DomainError("invalid_offer", { message: outcome.message });
