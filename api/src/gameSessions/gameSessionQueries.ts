@@ -29,12 +29,24 @@ const columns = `
   s.cpu_seconds AS "cpuSeconds", s.peak_memory_mb AS "peakMemoryMb", s.save_notice AS "saveNotice", s.failure_reason AS "failureReason",
   s.spec -> 'stream' AS stream`;
 
+const readableSession = `FROM game_sessions s JOIN games g ON g.id = s.game_id
+  WHERE s.id = $1 AND s.user_id = $2 AND (s.ended_at IS NULL OR s.ended_at > now() - make_interval(secs => $3))`;
+
 /** Returns the user's session of that id, as long as an ended one can be read; undefined when there is none. */
 export async function findGameSession(db: Queryable, id: string, userId: string): Promise<GameSessionRow | undefined> {
   const { rows } = await db.query<GameSessionRow>({
     name: "find-game-session",
-    text: `SELECT ${columns} FROM game_sessions s JOIN games g ON g.id = s.game_id
-      WHERE s.id = $1 AND s.user_id = $2 AND (s.ended_at IS NULL OR s.ended_at > now() - make_interval(secs => $3))`,
+    text: `SELECT ${columns} ${readableSession}`,
+    values: [id, userId, limits.gameSession.endedReadableSeconds],
+  });
+  return rows[0];
+}
+
+/** Returns the same with the database's time. */
+export async function findDatedGameSession(db: Queryable, id: string, userId: string): Promise<(GameSessionRow & { now: Date }) | undefined> {
+  const { rows } = await db.query<GameSessionRow & { now: Date }>({
+    name: "find-dated-game-session",
+    text: `SELECT ${columns}, now() AS now ${readableSession}`,
     values: [id, userId, limits.gameSession.endedReadableSeconds],
   });
   return rows[0];

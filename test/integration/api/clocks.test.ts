@@ -34,6 +34,13 @@ for (const [what, skewMs] of [["ten minutes ahead of", 600_000], ["ten minutes b
       await eventually(async () => expect(await expiresIn(id)).to.be.closeTo(idleTimeoutSeconds * 2 * expiryMargin, 10));
     });
 
+    it("asks for a save at a moment by the database's clock, which is when its version says it was stored", async () => {
+      const id = await fixture.running();
+      expect((await fixture.player.post("/api/game/save", { sessionId: id })).status).to.equal(202);
+      const { spec: { saveRequestedAt } } = await fixture.operator.session(id);
+      expect(Date.parse(saveRequestedAt ?? "")).to.be.closeTo(Date.now(), 10_000);
+    });
+
     it("keeps what was superseded for an hour, and what was deleted for the retention, by the database's clock", async () => {
       const { api: { deps }, user, game, player } = fixture;
       const { prisma } = deps.postgres;
