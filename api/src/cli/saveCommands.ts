@@ -62,7 +62,7 @@ function addTransferCommands(about: (name: string, description: string) => Comma
       const slot = await slotNumbered(saves, whose, number);
       const wanted = versionId ?? currentVersion(slot)?.id;
       if (wanted === undefined) throw notFound("This save slot has no save yet.");
-      const { version, stream } = await downloadSave(saves, slot, wanted);
+      const { version, stream } = await downloadSave(saves, whose.userId, slot, wanted);
       if (output === "-") {
         await pipeline(stream, environment.output(), { end: false });
         return saves.audit.record(saveAuditEvent("save.exported", { kind: "operator" }, whose.slug, slot));

@@ -11,13 +11,13 @@ export type RestoreDeps = SlotChangeDeps & ReadableVersionDeps;
 
 /**
  * Makes an earlier version the slot's save again, as a version of its own that names the same object, and returns the slot. The slot's own
- * version changes nothing. All of any other is read before. Throws not_found, slot_in_use, conflict for a game that is gone, unreadable_save
- * and unavailable.
+ * version changes nothing. All of any other is read before. Throws not_found, slot_in_use, conflict for a game that is gone or too many saves of the
+ * player that are read, unreadable_save and unavailable.
  */
 export async function restoreSave(deps: RestoreDeps, slotOf: SlotOf, versionId: string, alsoWithin?: AlsoWithin): Promise<SlotHistory> {
   const { game, slot: before } = await findSlotHistory(deps, deps.postgres.pool, slotOf);
   requireListed(game);
-  if (!isReadableCurrent(before, versionId)) await readableVersion(deps, before, versionId);
+  if (!isReadableCurrent(before, versionId)) await readableVersion(deps, slotOf.userId, before, versionId);
   return withFreeSlot(deps, slotOf, async (transaction, { slot }) => {
     // It may have been swept since.
     const version = versionOf(slot, versionId);

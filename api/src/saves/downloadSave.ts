@@ -15,10 +15,10 @@ export interface SaveDownload {
 
 /**
  * Opens a version for its player. It is read twice: once before anything is sent, so that a damaged one can still be refused, and once as it is
- * sent. Throws not_found, unreadable_save and unavailable.
+ * sent. Throws not_found, unreadable_save, conflict while too many saves of the player are read, and unavailable.
  */
-export async function downloadSave(deps: ReadableVersionDeps, slot: SlotHistory, versionId: string): Promise<SaveDownload> {
-  const version = await readableVersion(deps, slot, versionId);
+export async function downloadSave(deps: ReadableVersionDeps, userId: string, slot: SlotHistory, versionId: string): Promise<SaveDownload> {
+  const version = await readableVersion(deps, userId, slot, versionId);
   const source = await openSave(deps.objectStore, version);
   if (source === undefined) throw unreadableSave(slot, version);
   return { version, stream: gated(deps.logger, source, version) };

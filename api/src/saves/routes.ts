@@ -118,11 +118,11 @@ const remove = route({
 const download = route({
   method: "GET", path: `${slotPath}/versions/:versionId/archive`, name: "downloadSave", summary: "Download a version of a save", limits, innerLimits: ["saveTransfers"],
   params: SaveVersionParams, description: "The archive's files are those of the game's save directory. All of it is read and checked before the response begins.",
-  responses: { 200: media(["application/gzip"], "The save's archive.", { headers: ["Content-Disposition", "Repr-Digest"] }) }, errors: ["unreadable_save"],
+  responses: { 200: media(["application/gzip"], "The save's archive.", { headers: ["Content-Disposition", "Repr-Digest"] }) }, errors: ["conflict", "unreadable_save"],
   handle: async ({ ctx, deps, user, params: { slug, slotId, versionId } }) => {
     await applyRateLimits(ctx, ["saveTransfers"], user.id);
     const { slot } = await findSlotHistory(deps, deps.postgres.pool, { userId: user.id, slug, slotId });
-    const { version, stream } = await downloadSave(deps, slot, versionId);
+    const { version, stream } = await downloadSave(deps, user.id, slot, versionId);
     ctx.status = 200;
     ctx.set("Content-Disposition", `attachment; filename="${downloadName(slug, slot, version)}"`);
     ctx.set("Repr-Digest", formatSha256Digest(Buffer.from(version.sha256, "hex")));

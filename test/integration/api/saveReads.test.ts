@@ -27,27 +27,67 @@ describe("reading saves before they are restored or copied", function () {
     await minio.remove();
   });
 
-  function restore(versionId: string): Promise<ApiResponse> {
-    return fixture.player.post(`${fixture.path}/${slotId}/restore`, { versionId });
+  function restore(versionId: string, player = fixture.player, slot = slotId): Promise<ApiResponse> {
+    return player.post(`${fixture.path}/${slot}/restore`, { versionId });
   }
 
-  function reads(): number {
-    return proxy.requests.filter(({ method, path }) => method === "GET" && path.includes(`/saves/${slotId}/`)).length;
+  function reads(slots = [slotId]): number {
+    return proxy.requests.filter(({ method, path }) => method === "GET" && slots.some((slot) => path.includes(`/saves/${slot}/`))).length;
+  }
+
+  /** Versions of the slot that have to be read before they are restored. */
+  async function earlierVersions(count: number): Promise<string[]> {
+    const versions = [];
+    for (let number = 0; number <= count; number++) versions.push((await fixture.aVersion(slotId, `save ${number}`)).id);
+    return versions.slice(0, count);
+  }
+
+  /** Holds back what is read of these slots; returns what lets it go. */
+  function holdReads(slots: readonly string[]): () => void {
+    const released = Promise.withResolvers<undefined>();
+    proxy.fault = ({ method, path }) => method === "GET" && slots.some((slot) => path.includes(`/saves/${slot}/`)) ? { holdUntil: released.promise } : undefined;
+    return () => {
+      proxy.fault = undefined;
+      released.resolve(undefined);
+    };
   }
 
   it("goes on four at a time, and the others wait", async () => {
-    const versions = [];
-    for (const text of ["one", "two", "three", "four", "five", "six", "seven"]) versions.push(await fixture.aVersion(slotId, text));
-    const released = Promise.withResolvers<undefined>();
-    proxy.fault = ({ method, path }) => method === "GET" && path.includes("/saves/") ? { holdUntil: released.promise } : undefined;
-    const restored = versions.slice(0, 6).map(({ id }) => restore(id));
-    await eventually(() => reads() >= 4, { what: "four reads" });
+    const wishes = [];
+    for (let count = 0; count < 6; count++) {
+      await fixture.launches.newPlayer();
+      slotId = await fixture.aSlot();
+      wishes.push({ player: fixture.player, slotId, versionId: (await earlierVersions(1))[0] ?? "" });
+    }
+    const slots = wishes.map((wish) => wish.slotId);
+    const release = holdReads(slots);
+    const restored = wishes.map((wish) => restore(wish.versionId, wish.player, wish.slotId));
+    await eventually(() => reads(slots) >= 4, { what: "four reads" });
     await fixture.saves();
-    expect(reads()).to.equal(4);
-    proxy.fault = undefined;
-    released.resolve(undefined);
+    expect(reads(slots)).to.equal(4);
+    release();
     for (const response of await Promise.all(restored)) expect(response.status, response.text).to.equal(200);
-    expect(reads()).to.equal(6);
+    expect(reads(slots)).to.equal(6);
+  });
+
+  it("is one at a time for a player: their others wait behind it, a few of them, and keep out nobody else's", async () => {
+    const versions = await earlierVersions(6);
+    const release = holdReads([slotId]);
+    const restored = versions.map((id) => restore(id));
+    await eventually(() => reads() >= 1, { what: "a read" });
+    await fixture.launches.newPlayer();
+    const otherSlot = await fixture.aSlot();
+    const { id } = await fixture.aVersion(otherSlot, "other, one");
+    await fixture.aVersion(otherSlot, "other, two");
+    const other = await restore(id, fixture.player, otherSlot);
+    expect(other.status, other.text).to.equal(200);
+    expect(reads()).to.equal(1);
+    release();
+    const responses = await Promise.all(restored);
+    expect(responses.map(({ status }) => status).toSorted()).to.deep.equal([200, 200, 200, 200, 200, 409]);
+    const refused = responses.find(({ status }) => status === 409);
+    expect(refused?.json()).to.include({ error: "conflict", message: "Other saves of yours are being read just now: try again in a moment." });
+    expect(refused?.headers.get("retry-after")).to.equal("10");
   });
 
   it("is spared where the slot goes on with the save already, unless it was found unreadable", async () => {
