@@ -41,7 +41,7 @@ export const limits = {
     keyMaxLength: 255,
     /** How long a response is kept for those who ask again. */
     keptSeconds: 24 * 3600,
-    /** After this a request that has not answered was lost with its process. Longer than any request takes. */
+    /** After this a request that has not answered was lost with its process: one that takes longer renews its lease before. */
     leaseSeconds: 60,
   },
   gameSession: {

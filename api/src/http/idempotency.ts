@@ -1,9 +1,11 @@
 import { createHash, randomUUID } from "node:crypto";
+import { limits } from "#contracts/limits.ts";
 import type { ErrorCode } from "#contracts/http/errors.ts";
+import type { Timer } from "#runtime/clock.ts";
 import { DomainError } from "../errors.ts";
 import { HttpError, toHttpError, type HttpErrorOptions } from "./httpError.ts";
 import type { RequestHeaderName } from "./requestHeaders.ts";
-import { deleteIdempotencyKey, insertIdempotencyKey, updateIdempotencyResponse, type IdempotentAttempt } from "./idempotencyQueries.ts";
+import { deleteIdempotencyKey, insertIdempotencyKey, updateIdempotencyLease, updateIdempotencyResponse, type IdempotentAttempt } from "./idempotencyQueries.ts";
 import type { Queryable } from "../stores/queryable.ts";
 import { toResponse, type Responses } from "./responses.ts";
 import type { AppContext, HttpDeps } from "./appContext.ts";
@@ -42,6 +44,7 @@ export function idempotencyOf({ headers = [], responses, errors }: Description):
 const turns = new WeakMap<AppContext, { attempt: IdempotentAttempt; isRemembered: boolean }>();
 
 const runningRetrySeconds = 1;
+const renewalMs = limits.idempotency.leaseSeconds * 1000 / 3;
 
 /**
  * Does `work` once for each `Idempotency-Key` of the principal: a request that comes again within a day gets the first response. Without the header
@@ -94,7 +97,7 @@ async function doOnce(ctx: AppContext<HttpDeps>, attempt: IdempotentAttempt, wor
   const turn = { attempt, isRemembered: false };
   turns.set(ctx, turn);
   try {
-    await work();
+    await keepingLease(ctx, attempt, work);
   } catch (error) {
     const known = error instanceof DomainError ? toHttpError(error) : undefined;
     await settle(ctx, () => (known !== undefined && isLasting(known)
@@ -107,6 +110,26 @@ async function doOnce(ctx: AppContext<HttpDeps>, attempt: IdempotentAttempt, wor
   const location = ctx.response.get("Location");
   const response: StoredResponse = { status: ctx.status, text: JSON.stringify(ctx.body), ...(location !== "" && { location }) };
   await settle(ctx, () => updateIdempotencyResponse(pool, attempt, response));
+}
+
+/** Renews the attempt's lease for as long as the work goes on: a repetition must not begin it beside a request that merely takes its time. */
+async function keepingLease({ deps: { clock, postgres, logger }, state }: AppContext<HttpDeps>, attempt: IdempotentAttempt, work: () => Promise<void> | void): Promise<void> {
+  let isDone = false;
+  const next = (): Timer => clock.setTimer(renewalMs, () => void renew());
+  let timer = next();
+  const renew = async (): Promise<void> => {
+    const isHeld = await updateIdempotencyLease(postgres.pool, attempt).catch((error: unknown) => {
+      logger.warn({ err: error, requestId: state.requestId }, "The lease of an Idempotency-Key could not be renewed; the API tries again.");
+      return true;
+    });
+    if (isHeld && !isDone) timer = next();
+  };
+  try {
+    await work();
+  } finally {
+    isDone = true;
+    timer.cancel();
+  }
 }
 
 /** Whether the same request would be refused for as long as its key is kept. What failed on our side, or says when to ask again, may succeed the next time. */

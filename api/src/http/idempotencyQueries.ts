@@ -64,6 +64,17 @@ export async function insertIdempotencyKey(db: Queryable, { principal, route, ke
   return { kind: "running" };
 }
 
+/** Renews the lease of an attempt that is worked on; false when it has its response, or another attempt has the key by now. */
+export async function updateIdempotencyLease(db: Queryable, { principal, route, key, attempt }: IdempotentAttempt): Promise<boolean> {
+  const { rowCount } = await db.query({
+    name: "renew-idempotency-key",
+    text: `UPDATE idempotency_keys SET leased_until = now() + make_interval(secs => $5)
+      WHERE principal = $1 AND route = $2 AND key = $3 AND attempt = $4 AND answer IS NULL`,
+    values: [principal, route, key, attempt, leaseSeconds],
+  });
+  return rowCount === 1;
+}
+
 /** Stores the response for repeated requests; false when another attempt has the key by now. */
 export async function updateIdempotencyResponse(db: Queryable, { principal, route, key, attempt }: IdempotentAttempt, response: unknown): Promise<boolean> {
   const { rowCount } = await db.query({

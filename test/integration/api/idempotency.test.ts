@@ -5,10 +5,12 @@ import { aGame, aGameSessionRow, aPartner, aSaveSlot, aUser, type TestGame, type
 import type { TestApi } from "#test/support/http/api.ts";
 import { expectErrorResponse, type ApiClient, type ApiResponse } from "#test/support/http/apiClient.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
+import { JumpClock } from "#test/support/clocks/jumpClock.ts";
 import { LaunchFixture } from "#test/support/fixtures/launchFixture.ts";
 
 describe("Idempotency-Key", function () {
   this.timeout(60_000);
+  const clock = new JumpClock();
   let fixture: LaunchFixture;
   let api: TestApi;
   let game: TestGame;
@@ -16,7 +18,7 @@ describe("Idempotency-Key", function () {
   let player: ApiClient;
 
   before(async () => {
-    fixture = await LaunchFixture.start({ slots: 0, env: { CATALOG_REQUESTS_PER_MINUTE: "10000", LAUNCHES_PER_MINUTE: "100" } });
+    fixture = await LaunchFixture.start({ clock, slots: 0, env: { CATALOG_REQUESTS_PER_MINUTE: "10000", LAUNCHES_PER_MINUTE: "100" } });
     ({ api, game } = fixture);
   });
   beforeEach(async () => {
@@ -128,6 +130,33 @@ describe("Idempotency-Key", function () {
       await age(limits.idempotency.leaseSeconds);
       expect((await toggle("key")).json()).to.include({ status: "added" });
       expect((await toggle("key")).headers.get("idempotency-replayed")).to.equal("true");
+    });
+
+    it("keeps its lease for as long as the request is worked on", async () => {
+      const { pool } = api.deps.postgres;
+      const locked = await pool.connect();
+      try {
+        await locked.query("BEGIN");
+        await locked.query("LOCK TABLE favorites");
+        const late = toggle("long");
+        const leased = async (seconds: number): Promise<boolean> => (await pool.query(
+          "SELECT FROM idempotency_keys WHERE principal = $1 AND key = 'long' AND leased_until > now() + make_interval(secs => $2)", [`user:${user.id}`, seconds],
+        )).rowCount === 1;
+        await eventually(() => leased(0), { what: "the request to begin" });
+        for (let thirds = 0; thirds < 4; thirds++) {
+          await age(limits.idempotency.leaseSeconds / 3);
+          clock.jump(limits.idempotency.leaseSeconds * 1000 / 3);
+          await eventually(() => leased(limits.idempotency.leaseSeconds * 0.9), { what: "the lease to be renewed" });
+        }
+        const repeated = await toggle("long");
+        expectErrorResponse(repeated, 409, "conflict");
+        expect(repeated.json()).to.include({ message: "This request is still being worked on: ask again in a moment." });
+        await locked.query("COMMIT");
+        expect((await late).json()).to.include({ status: "added" });
+      } finally {
+        locked.release();
+      }
+      expect((await toggle("long")).headers.get("idempotency-replayed")).to.equal("true");
     });
 
     it("stores the change and its response in one transaction: a request that lost its lease changes nothing", async () => {
