@@ -103,7 +103,7 @@ describe("while the Kubernetes API server is slow to take the change of a GameCa
     await cluster.stop();
   });
 
-  async function aDeletedGame(): Promise<{ path: string; client: ApiClient; id: string; deleted: Promise<ApiResponse>; isDeleted: () => boolean; release: () => void }> {
+  async function aDeletedGame(): Promise<{ slug: string; path: string; client: ApiClient; id: string; deleted: Promise<ApiResponse>; isDeleted: () => boolean; release: () => void }> {
     const partner = await aPartner(api.deps);
     const { id, slug } = await aGame(api.deps, { partnerId: partner.id });
     const [client, path] = [api.asPartner(partner), `/api/partners/games/${slug}`];
@@ -111,7 +111,7 @@ describe("while the Kubernetes API server is slow to take the change of a GameCa
     let isDeleted = false;
     const deleted = client.delete(path).finally(() => isDeleted = true);
     await held.arrived;
-    return { path, client, id, deleted, isDeleted: () => isDeleted, release: held.release };
+    return { slug, path, client, id, deleted, isDeleted: () => isDeleted, release: held.release };
   }
 
   it("the game can be changed meanwhile, and its cache follows the last change", async () => {
@@ -124,6 +124,25 @@ describe("while the Kubernetes API server is slow to take the change of a GameCa
     await syncGameCaches(api.deps);
     const { cacheRevision, cacheAppliedRevision } = await api.deps.postgres.prisma.game.findUniqueOrThrow({ where: { id: game.id } });
     expect(cacheAppliedRevision).to.equal(cacheRevision);
+  });
+
+  it("a later change stands in the end, though a replica of the release before took it to the cluster meanwhile", async () => {
+    const { prisma } = api.deps.postgres;
+    const game = await aDeletedGame();
+    expect((await game.client.post(`${game.path}/restore`)).status).to.equal(200);
+    // That release asks for no right to do so. What it made of the GameCache, the held change undoes.
+    const { cacheRevision } = await prisma.game.findUniqueOrThrow({ where: { id: game.id } });
+    await prisma.game.update({ where: { id: game.id }, data: { cacheAppliedRevision: cacheRevision } });
+    game.release();
+    expect((await game.deleted).status).to.equal(204);
+    await syncGameCaches(api.deps);
+    await eventually(() => api.deps.cluster.gameCaches.cache.list().some(({ metadata }) => metadata.name === game.slug), { what: "the restored game's cache" });
+    const settled = await eventually(async () => {
+      const { cacheRevision: wanted, cacheAppliedRevision: applied } = await prisma.game.findUniqueOrThrow({ where: { id: game.id } });
+      return wanted === applied ? { cacheRevision: wanted } : undefined;
+    }, { what: "the cache's change to be noted" });
+    await syncGameCaches(api.deps);
+    expect(await prisma.game.findUniqueOrThrow({ where: { id: game.id } }), "once is enough").to.include(settled);
   });
 
   it("no more than two changes hold a connection to the database", async () => {
