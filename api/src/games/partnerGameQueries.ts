@@ -43,6 +43,12 @@ export async function findPartnerGame(prisma: PrismaClient, partnerId: string, s
   return prisma.game.findFirst({ where: { partnerId, slug, deletedAt: null }, include: { currentVersion: true } });
 }
 
+/** Whether the game is not deleted. */
+export async function isGameThere(db: Queryable, gameId: string): Promise<boolean> {
+  const { rowCount } = await db.query({ name: "is-game-there", text: "SELECT FROM games WHERE id = $1 AND deleted_at IS NULL", values: [gameId] });
+  return rowCount === 1;
+}
+
 /** A game that was just stored. */
 export type InsertedGame = Pick<Game, "id" | "slug">;
 

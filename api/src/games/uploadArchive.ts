@@ -7,7 +7,8 @@ import { gameAuditEvent } from "./gameAuditEvent.ts";
 import type { GamePrecondition } from "./gameEtag.ts";
 import { lockPartnerAccess, recheckPartner, type PartnerPrincipal } from "../partners/requirePartner.ts";
 import { syncGameCache, type SyncGameCachesDeps } from "./syncGameCaches.ts";
-import type { PartnerGame } from "./partnerGameQueries.ts";
+import { isGameThere, type PartnerGame } from "./partnerGameQueries.ts";
+import type { Queryable } from "../stores/queryable.ts";
 import { findCurrentDigest, insertCurrentVersion, lockCheckedGame } from "./gameVersionQueries.ts";
 import { deleteUploadLease, type UploadLease } from "./upload/uploadQueries.ts";
 import type { ArchiveBody } from "../archives/archiveBody.ts";
@@ -16,7 +17,7 @@ import type { ArchiveUpload } from "../archives/archiveUpload.ts";
 import type { Pace } from "../archives/bodyReader.ts";
 import { toReceptionError } from "../archives/receptionError.ts";
 import { receiveArchive, type ReceivedArchive } from "../archives/receiveArchive.ts";
-import { holdUploadLease } from "./upload/uploadLease.ts";
+import { holdUploadLease, lostUploadLease } from "./upload/uploadLease.ts";
 import { noSuchGame } from "./updateGame.ts";
 
 /** What an upload needs. */
@@ -75,7 +76,7 @@ async function storeArchive(deps: UploadDeps, lease: UploadLease, target: Upload
   if (await findCurrentDigest(deps.postgres.pool, game.id) === received.sha256.toString("hex")) {
     await upload.abort();
     await recheckPartner(deps.postgres.pool, partner);
-    if (!await deleteUploadLease(deps.postgres.pool, lease)) throw noSuchGame(game.slug);
+    await releaseLease(deps.postgres.pool, lease, game);
     return received;
   }
   await upload.complete();
@@ -92,6 +93,12 @@ async function storeArchive(deps: UploadDeps, lease: UploadLease, target: Upload
   return received;
 }
 
+/** Releases the upload's lease. Throws not_found when it was lost to the game's deletion, and conflict when another upload has it. */
+async function releaseLease(db: Queryable, lease: UploadLease, { id, slug }: PartnerGame): Promise<void> {
+  if (await deleteUploadLease(db, lease)) return;
+  throw await isGameThere(db, id) ? lostUploadLease() : noSuchGame(slug);
+}
+
 async function receive({ config }: UploadDeps, upload: ArchiveUpload, game: PartnerGame, body: ArchiveBody, signal: AbortSignal): Promise<ReceivedArchive> {
   const { uploadMaxBytes: maxBytes, uploadPace: pace } = config.partner;
   return receiveArchive({ body: body.open(), rules: gameArchiveRules({ launcher: game.launcher, engineDir: game.engineDir }), upload, expectedDigests: body.expectedDigests, maxBytes, pace, signal });
@@ -104,7 +111,7 @@ async function commit({ postgres }: UploadDeps, lease: UploadLease, { partner, g
     await lockPartnerAccess(transaction, partner);
     // First the game, then its upload, as a deletion of the game does: in the other order each would wait for the other.
     const revision = await lockCheckedGame(transaction, game);
-    if (!await deleteUploadLease(transaction, lease)) throw noSuchGame(game.slug);
+    await releaseLease(transaction, lease, game);
     if (revision === undefined) {
       throw new DomainError("conflict", { message: "The game was changed while its archive was on its way: upload it again." });
     }

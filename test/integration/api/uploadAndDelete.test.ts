@@ -27,6 +27,21 @@ describe("an upload to a game that is deleted meanwhile", function () {
     expect(await response).to.equal(404);
   });
 
+  it("is a conflict where another upload has taken its place and the game is still there, whatever archive it brings", async () => {
+    for (const isSame of [false, true]) {
+      await uploads.newGame();
+      const archive = await anArchive();
+      const { request, response } = await uploads.beginUpload(archive);
+      // As when its process was frozen for longer than its lease.
+      await uploads.api.deps.postgres.prisma.gameUpload.updateMany({ where: { gameId: uploads.game.id }, data: { renewedAt: new Date(Date.now() - 61_000) } });
+      await uploads.uploaded(isSame ? archive : await anArchive());
+      const before = await uploads.stateOf();
+      request.end(archive.subarray(100));
+      expect(await response, isSame ? "the same archive" : "another archive").to.equal(409);
+      expect(await uploads.stateOf()).to.deep.equal(before);
+    }
+  });
+
   it("and the deletion wait for each other in one order, so that neither fails", async () => {
     const archive = await anArchive();
     const holder = await uploads.api.deps.postgres.pool.connect();

@@ -47,11 +47,16 @@ export async function holdUploadLease<T>(deps: LeaseDeps, upload: LeasedUpload<T
   }
 }
 
+/** Returns the 409 for an upload whose lease another one has, or that its game's deletion has ended. */
+export function lostUploadLease(): DomainError {
+  return new DomainError("conflict", { message: "The game was deleted or uploaded again meanwhile." });
+}
+
 async function renew({ postgres, logger }: LeaseDeps, { lease, recheck }: LeasedUpload<unknown>, controller: AbortController): Promise<void> {
   try {
     await recheck();
     if (await updateUploadLease(postgres.pool, lease)) return;
-    controller.abort(new DomainError("conflict", { message: "The game was deleted or uploaded again meanwhile." }));
+    controller.abort(lostUploadLease());
   } catch (error) {
     if (error instanceof DomainError) controller.abort(error);
     else logger.warn({ err: error, upload: lease.id }, "The API could not renew an upload's lease; it tries again.");
