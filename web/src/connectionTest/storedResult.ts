@@ -1,3 +1,4 @@
+import { usingStorage } from "../client/usingStorage.ts";
 import { networkKind } from "./networkKind.ts";
 import { TestResult } from "./testResult.ts";
 
@@ -6,11 +7,8 @@ const freshMs = 24 * 3_600_000;
 
 /** Keeps the result in this browser, in the place of an earlier one. */
 export function storeTestResult(result: TestResult): void {
-  try {
-    localStorage.setItem(storageKey, JSON.stringify(result));
-  } catch {
-    // A browser without storage, or with a full one: the result counts for as long as the page shows it.
-  }
+  // In a browser without storage, or with a full one, the result counts for as long as the page shows it.
+  usingStorage(() => localStorage, (items) => items.setItem(storageKey, JSON.stringify(result)));
 }
 
 /** Returns the last result that still counts: no older than a day, and of the network that the browser is on; else undefined. */
@@ -26,9 +24,6 @@ export function isCurrent({ testedAt, network }: Pick<TestResult, "testedAt" | "
 }
 
 function readJson(): unknown {
-  try {
-    return JSON.parse(localStorage.getItem(storageKey) ?? "null");
-  } catch {
-    return undefined; // No storage, or not ours.
-  }
+  // What is no JSON is not ours, and counts as a storage that refuses.
+  return usingStorage(() => localStorage, (items): unknown => JSON.parse(items.getItem(storageKey) ?? "null"));
 }
