@@ -25,10 +25,12 @@ export function wantedEntry(digest: string, state: ContentState | undefined, inU
 
 /**
  * Returns the versions that a GameNode's status has room for: what is in use first, for which sessions wait, then what policies want, then what was used
- * last. Of one that is left out the operator knows nothing.
+ * last. Of one that is left out the operator knows nothing. They come in the order of their digests, which no launch changes: the operator compares lists.
  */
 export function entriesToReport(entries: readonly CacheEntry[], isDesired: (digest: string) => boolean): CacheEntry[] {
   const rank = ({ inUse, digest }: CacheEntry): number => inUse ? 0 : isDesired(digest) ? 1 : 2;
   const usedMs = ({ lastUsedAt }: CacheEntry): number => lastUsedAt === undefined ? 0 : Date.parse(lastUsedAt);
-  return entries.toSorted((left, right) => rank(left) - rank(right) || usedMs(right) - usedMs(left)).slice(0, limits.node.cacheEntriesReported);
+  return entries.toSorted((left, right) => rank(left) - rank(right) || usedMs(right) - usedMs(left))
+    .slice(0, limits.node.cacheEntriesReported)
+    .toSorted((left, right) => left.digest < right.digest ? -1 : 1);
 }

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import type { CacheEntry } from "#contracts/crd/gameNode.ts";
 import { installationLabel } from "#contracts/crd/installation.ts";
 import { conditionStatusOf } from "#test/support/cluster/conditionStatusOf.ts";
 import { systemClock } from "#runtime/clock.ts";
@@ -64,6 +65,22 @@ describe("Node agent: status of its node", function () {
     const failed = entries.find(({ digest }) => digest === refused.sha256);
     expect(failed).to.include({ state: "Failed" });
     expect(failed?.reason).to.match(/^ArchiveRefused: .*"link" is a symbolic link/);
+  });
+
+  it("shows the games in the same order when another one of them is played", async () => {
+    const games = [await fixture.createGame(), await fixture.createGame()];
+    await fixture.createGameNode(games.map((source) => ({ digest: source.sha256, source, priority: 0, pinned: true, hold: false })));
+    const clock = new JumpClock();
+    await fixture.startAgent({}, { clock, requestClock: systemClock });
+    const shown = (isShown: (entries: CacheEntry[]) => boolean) => eventually(async () => {
+      clock.jump(1000);
+      const entries = (await fixture.gameNode()).status?.cache?.entries ?? [];
+      return entries.length === 2 && entries.every(({ state }) => state === "Ready") && isShown(entries) && entries.map(({ digest }) => digest);
+    }, { timeoutMs: 25_000, what: "both games as they are" });
+    const before = await shown(() => true);
+    const last = games.find(({ sha256 }) => sha256 === before[1])!;
+    await fixture.launch(last);
+    expect(await shown((entries) => entries.some(({ inUse }) => inUse))).to.deep.equal(before);
   });
 
   it("downloads what is desired later, and shows what is in use", async () => {
