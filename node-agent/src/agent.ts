@@ -28,6 +28,7 @@ import { createSessionFiles, type SessionFiles } from "./sessions/sessionFiles.t
 import { fromContent, fromDisk, onceSynced } from "./sessions/sources.ts";
 import { TransferTurns } from "./sessions/transferTurns.ts";
 import { packFormerSaves } from "./spool/packFormerSaves.ts";
+import { ReadFailures } from "./spool/readFailures.ts";
 import { createSpoolWatcher, type SpoolWatcher } from "./spool/spoolWatcher.ts";
 import { Heartbeat } from "./status/heartbeat.ts";
 import { NodeReporter } from "./status/nodeReporter.ts";
@@ -162,7 +163,7 @@ export class Agent {
       name: "gameSession",
       sources: [...changes, fromDisk(namespace, () => this.#left), fromContent(this.#cache, gameSessions.cache), onceSynced(gameNode)],
       reconcile: createSessionReconciler({
-        node, root, cache: this.#cache, files: this.#files, watcher: this.#watcher, objectStore: this.#objectStore, bucket, turns, packFormerSaves,
+        node, root, cache: this.#cache, files: this.#files, readFailures: new ReadFailures(clock), watcher: this.#watcher, objectStore: this.#objectStore, bucket, turns, packFormerSaves,
         gameCaches: clients.gameCaches, gameNode: () => this.#gameNode(), events: this.#events, clock, random,
         gameSessions: { cache: gameSessions.cache, client: clients.gameSessions },
         pods: { cache: pods.cache, client: clients.pods },

@@ -55,16 +55,16 @@ async function observe(deps: SessionDeps, key: string): Promise<SessionWorld> {
   const ofName = pods.cache.get(key);
   const pod = ofName !== undefined && isPodOf(ofName, record?.uid ?? found?.metadata.uid) ? ofName : undefined;
   const formerSaves = record?.version === 1 ? await files.formerSaves(name) : undefined;
-  const spool = record === undefined ? {} : await lookAtSpool(files.folder(name), record.uid);
+  const spool = record === undefined ? {} : await lookAtSpool(deps, record);
   return {
     session, record, pod, isOrdered: record?.version === 2 && await files.isOrdered(name),
     ...formerSaves !== undefined && { formerSaves }, ...spool instanceof SpoolUnreadable ? { spool: {}, unreadable: spool } : { spool },
   };
 }
 
-async function lookAtSpool(folder: string, uid: string): Promise<Spool | SpoolUnreadable> {
+async function lookAtSpool({ files, readFailures }: SessionDeps, { gameSession, uid }: SessionRecord): Promise<Spool | SpoolUnreadable> {
   try {
-    return await readSpool(folder, uid);
+    return await readFailures.during(gameSession, "words", () => readSpool(files.folder(gameSession), uid));
   } catch (error) {
     if (error instanceof SpoolUnreadable) return error;
     throw error;
@@ -72,7 +72,7 @@ async function lookAtSpool(folder: string, uid: string): Promise<Spool | SpoolUn
 }
 
 /** Rebuilds a record that a fault of the disk has damaged from what the cluster knows; without a session its folder is set aside. */
-async function readRecord({ files, gameSessions, onKept }: SessionDeps, key: string): Promise<SessionRecord | undefined> {
+async function readRecord({ files, gameSessions, readFailures, onKept }: SessionDeps, key: string): Promise<SessionRecord | undefined> {
   const { name, namespace } = refOf(key);
   try {
     return await files.read(name);
@@ -81,6 +81,7 @@ async function readRecord({ files, gameSessions, onKept }: SessionDeps, key: str
     const session = await gameSessions.client.find({ name, namespace });
     if (session === undefined) {
       onKept(await files.keep(name), error);
+      readFailures.forget(name);
       return undefined;
     }
     const record = { ...recordOf(session), ...session.status?.save && { stored: session.status.save } };

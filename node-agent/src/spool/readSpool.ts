@@ -11,10 +11,10 @@ export interface Spool {
   manifest?: SpoolManifest;
 }
 
-/** A file in the packer's folder is not what the packer writes. */
+/** A file in the packer's folder is not what the packer writes, or is lost. */
 export class SpoolUnreadable extends Error {
-  constructor(what: string, cause?: unknown) {
-    super(`The packer's folder holds what no packer writes: ${what}.`, { cause });
+  constructor(what: string, cause?: unknown, saying = "The packer's folder holds what no packer writes") {
+    super(`${saying}: ${what}.`, { cause });
     this.name = "SpoolUnreadable";
   }
 }

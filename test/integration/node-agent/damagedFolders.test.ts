@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,9 @@ import { SpoolManifest, type PackedSave } from "#contracts/spool.ts";
 import { makePackedFolder } from "#node-agent/spool/orderRestore.ts";
 import { openSpoolFile } from "#node-agent/spool/readSpool.ts";
 import { findCondition } from "#kube/conditions.ts";
+import { systemClock } from "#runtime/clock.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
+import { JumpClock } from "#test/support/clocks/jumpClock.ts";
 import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
 
 interface Packed { pack: string; manifest: string }
@@ -65,6 +67,31 @@ describe("Node agent: damaged and hostile session folders:", function () {
       await eventually(async () => findCondition((await fixture.gameNode()).status?.conditions, "SessionsSetAside")?.status === "True", { timeoutMs: 20_000, what: "the condition" });
     });
   }
+
+  it("sets a session aside whose manifest the disk has failed to read for a minute, and not before", async () => {
+    const clock = new JumpClock();
+    await fixture.startAgent({}, { clock, requestClock: systemClock });
+    const name = await fixture.aRunningSession();
+    writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
+    await fixture.storedSave(name, 1);
+    await fixture.killPacker(name);
+    // To read memory where there is none fails as a disk does: by EIO.
+    execFileSync("mount", ["--bind", `/proc/${process.pid}/mem`, `${fixture.folder(name)}/${spoolNames.manifest}`]);
+    fixture.atEnd(() => {
+      for (const folder of [fixture.folder(name), join(fixture.root, "v1/sessions-kept", name)]) spawnSync("umount", [`${folder}/${spoolNames.manifest}`]);
+    });
+    const begunMs = clock.monotonicMs();
+    await fixture.setGame(name, { terminated: { exitCode: 0, reason: "Completed" } });
+    const { message } = await eventually(async () => {
+      clock.jump(2_000);
+      const persisted = findCondition((await fixture.session(name)).status?.conditions, "SavePersisted");
+      return persisted?.reason === "SpoolUnreadable" && persisted.status === "True" && persisted;
+    }, { timeoutMs: 20_000, what: "the session to be settled" });
+    expect(clock.monotonicMs() - begunMs).to.be.at.least(60_000);
+    expect(message).to.match(/^The disk .*EIO.* The slot has save 1 of this session\.$/);
+    await fixture.finish(name);
+    await eventually(() => existsSync(join(fixture.root, "v1/sessions-kept", name)), { timeoutMs: 20_000, what: "the folder to be set aside" });
+  });
 
   for (const [what, damage] of [
     ["whose bytes are not those that its manifest names", ({ pack }: Packed) => {

@@ -48,9 +48,12 @@ export function callsIn(logFile: string): DiskCall[] {
   return diskCalls.filter((call) => new RegExp(`^\\d+ +${call}\\(`, "m").test(log));
 }
 
-/** The words that a program is started with to be told once that the disk cannot read what is known of this path. */
-export function unreadableOnce(path: string, logFile: string): string[] {
-  return [...tracer, ...quick, "-o", logFile, "-P", path, "-e", "trace=statx", "-e", "inject=statx:error=EIO:when=1", ...dyingWithTracer];
+/** How a disk fails at a path: by which call of a program, how, and whether at the first one only. */
+export interface ReadFault { call: "statx" | "openat"; error: "EIO" | "EUCLEAN" | "EBADMSG"; isOnce: boolean }
+
+/** The words that a program is started with to be told that the disk cannot read this path. */
+export function unreadable(path: string, logFile: string, { call, error, isOnce }: ReadFault): string[] {
+  return [...tracer, ...quick, "-o", logFile, "-P", path, "-e", `trace=${call}`, "-e", `inject=${call}:error=${error}:when=${isOnce ? "1" : "1+"}`, ...dyingWithTracer];
 }
 
 /** Whether the fault has come: who is killed before a call gets no result of it. That something was killed is not enough, as the program may kill children of its own. */

@@ -3,7 +3,8 @@ import type { RecordContext } from "./step.ts";
 
 /** Reads the spool anew, for what was packed since the pass's first look at it. Throws SpoolUnreadable. */
 export async function lookAgain<Context extends RecordContext>(context: Context): Promise<Context> {
-  const { deps, record, world } = context;
+  const { deps: { files, readFailures }, record: { gameSession, uid }, world } = context;
   if (world.unreadable !== undefined) return context;
-  return { ...context, world: { ...world, spool: await readSpool(deps.files.folder(record.gameSession), record.uid) } };
+  const spool = await readFailures.during(gameSession, "words", () => readSpool(files.folder(gameSession), uid));
+  return { ...context, world: { ...world, spool } };
 }

@@ -32,6 +32,7 @@ export const reportNothing: Step = async ({ deps, session, record, world, signal
 export async function giveUp(deps: SessionDeps, { gameSession, namespace, uid, outcome }: SessionRecord, isNameTaken = false): Promise<void> {
   deps.cache.release(gameSession);
   deps.reporter.forget(uid);
+  deps.readFailures.forget(gameSession);
   deps.watcher.leave(keyOfRef({ name: gameSession, namespace }));
   if (outcome?.reason === saveReasons.spoolUnreadable) deps.onKept(await deps.files.keep(gameSession, isNameTaken), new Error(outcome.message));
   else await deps.files.remove(gameSession, isNameTaken);

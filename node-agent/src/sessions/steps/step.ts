@@ -11,6 +11,7 @@ import type { ResourceClient } from "#kube/resourceClient.ts";
 import type { CacheReader } from "#kube/cache.ts";
 import type { ContentCache } from "../../cache/contentCache.ts";
 import type { PackFormerSaves } from "../../spool/packFormerSaves.ts";
+import type { ReadFailures } from "../../spool/readFailures.ts";
 import type { SpoolWatcher } from "../../spool/spoolWatcher.ts";
 import type { ObjectStore } from "../../objectStore/objectStore.ts";
 import type { SessionRecord } from "../record.ts";
@@ -25,6 +26,7 @@ export interface SessionDeps {
   root: string;
   cache: ContentCache;
   files: SessionFiles;
+  readFailures: ReadFailures;
   watcher: SpoolWatcher;
   objectStore: ObjectStore;
   bucket: string;

@@ -23,7 +23,7 @@ export const storeLast: Step = async (context) => {
   }
 };
 
-/** Reports that the packer's folder holds what no packer writes; when the pod has ended, settles the session without it. */
+/** Reports that what the packer's folder holds cannot be read; when the pod has ended, settles the session without it. */
 export const refuseSpool: Step = async (context) => {
   const { deps, session, world: { pod, unreadable }, signal } = context;
   if (unreadable === undefined) return undefined;

@@ -23,9 +23,9 @@ export function isStored({ stored, baseSave }: SessionRecord, { sha256, files }:
  * so that storing it twice, or by two agents, is one and the same. `answered` is the player's request that it answers. Throws SpoolUnreadable, ObjectStoreError or DeadlineExceeded, with everything as it was.
  */
 export async function storePack({ deps, record, signal }: RecordContext, save: PackedSave, isFinal: boolean, answered?: string): Promise<SessionRecord | undefined> {
-  const { files, objectStore, bucket, clock } = deps;
+  const { files, readFailures, objectStore, bucket, clock } = deps;
   const path = `${files.packedFolder(record.gameSession)}/${packedArchiveName(save)}`;
-  const pack = await verifyPacked(path, save, signal);
+  const pack = await readFailures.during(record.gameSession, "pack", () => verifyPacked(path, save, signal));
   if (pack === undefined) return undefined;
   const generation = record.baseGeneration + 1;
   const sequence = record.sequence + save.sequence;
