@@ -36,19 +36,21 @@ export class UnpackedVersions {
     return this.#versions.has(digest);
   }
 
+  /** No time of use is one to come, as where a clock was put back: such a version would be worth more than all that is played since. */
   list(): UnpackedVersion[] {
-    return [...this.#versions.values()];
+    const now = this.#clock.now().getTime();
+    return [...this.#versions.values()].map((version) => ({ ...version, lastUsedMs: Math.min(version.lastUsedMs, now) }));
   }
 
   get bytes(): number {
-    return this.list().reduce((sum, { bytes }) => sum + bytes, 0);
+    return [...this.#versions.values()].reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
   /** Returns the digests that were used a moment ago. */
   recentlyUsed(): string[] {
     const now = this.#clock.now().getTime();
     // A time to come is that of a clock which was put back since, perhaps by years.
-    return this.list().filter(({ lastUsedMs }) => now >= lastUsedMs && now - lastUsedMs < graceMs).map(({ digest }) => digest);
+    return [...this.#versions.values()].filter(({ lastUsedMs }) => now >= lastUsedMs && now - lastUsedMs < graceMs).map(({ digest }) => digest);
   }
 
   /** Takes in what was just unpacked. */

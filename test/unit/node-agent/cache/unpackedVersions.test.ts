@@ -15,4 +15,13 @@ describe("UnpackedVersions", () => {
     clock.skewMs = 61_000;
     expect(versions.recentlyUsed()).to.deep.equal([]);
   });
+
+  it("does not count a version as used later than now, so that what is played since a clock was put back is worth no less", () => {
+    const clock = new JumpClock();
+    const versions = new UnpackedVersions(createObjectFiles(nodePaths("/nowhere")), clock);
+    versions.add("played", 1, clock.now());
+    clock.skewMs = -3_600_000;
+    const before = clock.now().getTime();
+    expect(versions.list()[0]?.lastUsedMs).to.be.within(before, clock.now().getTime());
+  });
 });
