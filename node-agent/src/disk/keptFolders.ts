@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { lstat, mkdir, readdir, rename } from "node:fs/promises";
 import { promisify } from "node:util";
+import { systemErrorCode } from "#runtime/systemError.ts";
 import { moveContents } from "./moveContents.ts";
 import type { TreeRemover } from "./treeRemover.ts";
 
@@ -9,10 +10,10 @@ export interface KeptFolders {
   /** Makes the folder that holds them. */
   open(): Promise<void>;
   /**
-   * Moves a folder here under the name, in place of an older one, and drops the oldest beyond the bounds; returns where it is now. With `contents` the folder
-   * itself stays, and of what is in it `last` is moved last.
+   * Moves a folder here under the name, in place of an older one, and drops the oldest beyond the bounds; returns where it is now. With `onlyContents` the
+   * folder itself stays. Of what is in it `last` is moved last: while that is there, a move that was cut off is to be done again.
    */
-  take(folder: string, name: string, contents?: { last: string }): Promise<string>;
+  take(folder: string, name: string, last: string, onlyContents?: boolean): Promise<string>;
   /** Returns how many there are. */
   count(): Promise<number>;
 }
@@ -40,20 +41,42 @@ export function createKeptFolders(directory: string, remover: TreeRemover): Kept
     }
   }
 
+  async function replace(path: string, by: string): Promise<void> {
+    await remover.remove(path);
+    await rename(by, path);
+  }
+
   return {
     async open() {
       await mkdir(directory, { recursive: true, mode: 0o700 });
     },
-    async take(folder, name, contents) {
+    async take(folder, name, last, onlyContents = false) {
       const path = `${directory}/${name}`;
-      await remover.remove(path);
-      if (contents === undefined) await rename(folder, path);
-      else await moveContents(folder, path, contents.last);
+      // What a move that was cut off has brought here. It counts as a folder like the others, whether or not it is ever done again.
+      const draft = `${path}.new`;
+      if (await isThere(`${draft}/${last}`)) await replace(path, draft); // Another session's of the name, of which only this was missing.
+      if (onlyContents || await isThere(draft)) {
+        await moveContents(folder, draft, last);
+        await replace(path, draft);
+        if (!onlyContents) await remover.remove(folder);
+      } else {
+        await replace(path, folder);
+      }
       await dropOldest();
       return path;
     },
     count: async () => (await readdir(directory)).length,
   };
+}
+
+async function isThere(path: string): Promise<boolean> {
+  try {
+    await lstat(path);
+    return true;
+  } catch (error) {
+    if (systemErrorCode(error) === "ENOENT") return false;
+    throw error;
+  }
 }
 
 /** Measured by a child, as the folder may be a game's work. */

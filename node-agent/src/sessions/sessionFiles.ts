@@ -129,7 +129,7 @@ export function createSessionFiles({ paths, remover, kept }: SessionFilesDeps): 
       unwritten.forget(gameSession);
     },
     async keep(gameSession, onlyContents = false) {
-      const path = await kept.take(folder(gameSession), gameSession, onlyContents ? { last: recordName } : undefined);
+      const path = await kept.take(folder(gameSession), gameSession, recordName, onlyContents);
       unwritten.forget(gameSession);
       return path;
     },

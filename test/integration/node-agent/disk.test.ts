@@ -1,6 +1,6 @@
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
@@ -72,13 +72,63 @@ for i in range(60000): os.symlink("x", os.path.join(sys.argv[1].encode(), b"%020
       writeFileSync(join(folder, name, "file"), "");
       if (bytes > 0) execFileSync("fallocate", ["--length", String(bytes), join(folder, name, "file")]);
       else truncateSync(join(folder, name, "file"), 2 ** 40); // sparse: takes nothing
-      await kept.take(join(folder, name), name);
+      await kept.take(join(folder, name), name, "file");
     };
     for (let index = 0; index < 34; index++) await take(`gs-${index}`);
     expect(readdirSync(join(folder, "kept"))).to.have.members(Array.from({ length: 32 }, (_, index) => `gs-${index + 2}`));
     await take("gs-large", 3 * 2 ** 30);
     await take("gs-larger", 2 * 2 ** 30);
     expect(readdirSync(join(folder, "kept"))).to.deep.equal(["gs-larger"]);
+  });
+
+  describe("the contents of a folder that it sets aside", () => {
+    const names = ["session.json", "packed", "restore.json"];
+    const take = async (onlyContents = true): Promise<string> => createKeptFolders(join(folder, "kept"), remover).take(join(folder, "gs"), "gs", "session.json", onlyContents);
+
+    beforeEach(async () => {
+      await createKeptFolders(join(folder, "kept"), remover).open();
+      mkdirSync(join(folder, "gs"));
+      for (const name of names) writeFileSync(join(folder, "gs", name), name);
+    });
+
+    /** As an agent does that ends before it has moved all of them. */
+    function takeInPart(...moved: string[]): void {
+      mkdirSync(join(folder, "kept/gs.new"));
+      for (const name of moved) renameSync(join(folder, "gs", name), join(folder, "kept/gs.new", name));
+    }
+
+    function keepAnOlderOne(): void {
+      mkdirSync(join(folder, "kept/gs"));
+      writeFileSync(join(folder, "kept/gs/older"), "");
+    }
+
+    for (const onlyContents of [true, false]) {
+      it(`are all there where a first try moved some of them, in place of an older folder${onlyContents ? "" : ", also where the folder goes now"}`, async () => {
+        keepAnOlderOne();
+        takeInPart("packed", "restore.json");
+        expect(readdirSync(await take(onlyContents))).to.have.members(names);
+        expect(readdirSync(join(folder, "kept"))).to.deep.equal(["gs"]);
+        expect(existsSync(join(folder, "gs"))).to.equal(onlyContents);
+      });
+    }
+
+    it("are not mixed with those of another one of the name, all of which a first try moved", async () => {
+      takeInPart(...names);
+      writeFileSync(join(folder, "gs/session.json"), "newer");
+      expect(readdirSync(await take())).to.deep.equal(["session.json"]);
+      expect(readdirSync(join(folder, "kept"))).to.deep.equal(["gs"]);
+    });
+
+    it("are all there where one of them, a folder, was made anew since the first try", async () => {
+      rmSync(join(folder, "gs/packed"));
+      mkdirSync(join(folder, "gs/packed/packs"), { recursive: true });
+      takeInPart("packed");
+      mkdirSync(join(folder, "gs/packed/others"), { recursive: true });
+      const kept = await take();
+      expect(readdirSync(kept)).to.include.members(names).and.to.have.length(names.length + 1);
+      expect(readdirSync(join(kept, "packed"))).to.deep.equal(["packs"]);
+      expect(readdirSync(join(folder, "gs"))).to.deep.equal([]);
+    });
   });
 
   describe("its root's lock", () => {
