@@ -1,5 +1,6 @@
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { expect } from "chai";
+import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
 import { podVolumes, spoolNames } from "#contracts/nodeLayout.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
@@ -22,7 +23,8 @@ describe("Node agent: a new session of an old one's name", function () {
     await eventually(async () => await fixture.pods.find(ref) === undefined, { what: "the pod to be gone" });
   }
 
-  it("gets the folder that its pod has mounted, when what the old one left is stored", async () => {
+  /** A session that has gone unheard, and whose last pack is not stored. */
+  async function aSessionLeft(): Promise<{ name: string; source: ArchiveSource }> {
     await fixture.startAgent({ SAVE_INTERVAL_SECONDS: "600" });
     const source = await fixture.createGame();
     const name = await fixture.launch(source);
@@ -32,16 +34,58 @@ describe("Node agent: a new session of an old one's name", function () {
     writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
     await fixture.packed(name);
     await fixture.killPacker(name);
-    const { ino } = statSync(fixture.folder(name));
     await removeUnheard(name);
+    return { name, source };
+  }
 
+  /** Another session of the name, with its pod; returns its uid. */
+  async function launchAgain(name: string, source: ArchiveSource): Promise<string> {
     await fixture.launch(source, { saveSlot: { slotId: "next", number: 1, generation: 0 } }, name);
     await fixture.createPod(name, [{ name: podVolumes.spool, hostPath: { path: fixture.folder(name), type: "Directory" } }]);
-    const { metadata: { uid } } = await fixture.session(name);
-    await fixture.startAgent();
-    await eventually(() => readFileSync(`${fixture.folder(name)}/${spoolNames.order}`, "utf8").includes(uid), { timeoutMs: 20_000, what: "the new session's order" });
-    expect(statSync(fixture.folder(name)).ino, "the folder").to.equal(ino);
+    return (await fixture.session(name)).metadata.uid;
+  }
+
+  const ordered = (name: string, uid: string): Promise<unknown> =>
+    eventually(() => readFileSync(`${fixture.folder(name)}/${spoolNames.order}`, "utf8").includes(uid), { timeoutMs: 20_000, what: "the new session's order" });
+
+  /** Holds the session's folder open, so that no other one gets its number, until it is compared with the folder that is there then. */
+  function holdFolder(name: string): () => void {
+    const held = openSync(fixture.folder(name), "r");
+    return () => {
+      const { ino } = fstatSync(held);
+      closeSync(held);
+      expect(statSync(fixture.folder(name)).ino, "the folder").to.equal(ino);
+    };
+  }
+
+  async function expectStored(name: string): Promise<void> {
     const [objectKey = ""] = await fixture.storedSaves(`slot-${name}`);
     expect(await fixture.readSaved(objectKey, "progress")).to.equal("level 1");
+  }
+
+  it("gets the folder that its pod has mounted, when what the old one left is stored", async () => {
+    const { name, source } = await aSessionLeft();
+    const expectSameFolder = holdFolder(name);
+    const uid = await launchAgain(name, source);
+    await fixture.startAgent();
+    await ordered(name, uid);
+    expectSameFolder();
+    await expectStored(name);
+  });
+
+  it("gets it also where its pod has mounted it while what the old one left was stored", async () => {
+    const { name, source } = await aSessionLeft();
+    const expectSameFolder = holdFolder(name);
+    const launched = Promise.withResolvers<undefined>();
+    const uploads = (): number => fixture.proxy.requests.filter(({ method }) => method === "PUT").length;
+    const before = uploads();
+    fixture.proxy.fault = ({ method }) => method === "PUT" ? { holdUntil: launched.promise } : undefined;
+    await fixture.startAgent();
+    await eventually(() => uploads() > before, { timeoutMs: 20_000, what: "the upload to begin" });
+    const uid = await launchAgain(name, source);
+    launched.resolve(undefined);
+    await ordered(name, uid);
+    expectSameFolder();
+    await expectStored(name);
   });
 });

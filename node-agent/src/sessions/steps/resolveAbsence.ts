@@ -10,25 +10,28 @@ import { hasLivePod, storeNewest } from "./storeLast.ts";
 
 /** Stores what a session has left here after it was removed from the cluster or went on elsewhere, and then forgets the session. */
 export async function resolveAbsence(context: RecordContext): Promise<ReconcileResult | undefined> {
-  const { deps, record, world: { pod, spool }, signal } = context;
+  const { world: { pod, spool } } = context;
   const again = { requeueAfterMs: retryMs };
-  const session = await deps.gameSessions.client.find({ name: record.gameSession, namespace: record.namespace }, { signal });
-  if (session?.metadata.uid === record.uid && session.status?.nodeName === deps.node) return again;
+  const claim = await claimOf(context);
+  if (claim === "own") return again;
   const isDone = spool.manifest?.final === true;
   if (!isDone && (pod !== undefined ? mayStillPack(pod) : await hasLivePod(context))) return again;
-  // The pod of a new session of the name may have its folder mounted already.
-  const isNameTaken = session !== undefined && session.metadata.uid !== record.uid && [undefined, deps.node].includes(session.status?.nodeName);
-  return resolveLeft(isDone || pod !== undefined ? context : await lookAgain(context), isNameTaken);
+  return resolveLeft(isDone || pod !== undefined ? context : await lookAgain(context), claim);
 }
 
-async function resolveLeft(context: RecordContext, isNameTaken: boolean): Promise<ReconcileResult | undefined> {
+/** Whose the session's folder is: the session's own once more, nobody's, or perhaps that of a new session of the name, whose pod may have it mounted already. */
+type Claim = "own" | "another's" | "nobody's";
+
+async function claimOf({ deps, record, signal }: RecordContext): Promise<Claim> {
+  const session = await deps.gameSessions.client.find({ name: record.gameSession, namespace: record.namespace }, { signal });
+  const nodeName = session?.status?.nodeName;
+  if (session?.metadata.uid === record.uid) return nodeName === deps.node ? "own" : "nobody's";
+  return session !== undefined && [undefined, deps.node].includes(nodeName) ? "another's" : "nobody's";
+}
+
+async function resolveLeft(context: RecordContext, claim: Claim): Promise<ReconcileResult | undefined> {
   const { deps, record, world, signal } = context;
-  // A new session of the same name may have been waiting for the place.
-  const again = { requeueAfterMs: isNameTaken ? 0 : retryMs };
-  if (record.outcome !== undefined || hasNothing(world)) {
-    await giveUp(deps, record, isNameTaken);
-    return again;
-  }
+  if (record.outcome !== undefined || hasNothing(world)) return giveUpTo(claim, deps, record);
   if (world.spool.manifest === undefined && world.formerSaves !== undefined) {
     await deps.packFormerSaves({ saves: world.formerSaves, sessionFolder: deps.files.folder(record.gameSession), uid: record.uid, signal });
     return { requeueAfterMs: 0 };
@@ -36,8 +39,14 @@ async function resolveLeft(context: RecordContext, isNameTaken: boolean): Promis
   const next = await storeOrRefuse(context);
   if (next === undefined) return { requeueAfterMs: 100 };
   tellAdmin(deps, next);
-  await giveUp(deps, next, isNameTaken);
-  return again;
+  // The upload may have taken minutes.
+  return giveUpTo(await claimOf(context), deps, next);
+}
+
+async function giveUpTo(claim: Claim, deps: SessionDeps, record: SessionRecord): Promise<ReconcileResult> {
+  if (claim !== "own") await giveUp(deps, record, claim === "another's");
+  // A new session of the same name may have been waiting for the place.
+  return { requeueAfterMs: claim === "another's" ? 0 : retryMs };
 }
 
 function hasNothing({ spool, unreadable, formerSaves, record }: SessionWorld): boolean {
