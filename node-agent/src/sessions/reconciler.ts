@@ -2,7 +2,7 @@ import type { ReconcileContext, ReconcileResult } from "#kube/controller.ts";
 import { refOf } from "#kube/object.ts";
 import { readSpool, SpoolUnreadable, type Spool } from "../spool/readSpool.ts";
 import { stepFor, type StepName } from "./decide.ts";
-import type { SessionRecord } from "./record.ts";
+import { withReported, type SessionRecord } from "./record.ts";
 import { RecordUnreadable } from "./sessionFiles.ts";
 import { keepStored } from "./steps/keepStored.ts";
 import { prepare, recordOf } from "./steps/prepare.ts";
@@ -48,9 +48,10 @@ async function observe(deps: SessionDeps, key: string): Promise<SessionWorld> {
   const { gameSessions, pods, files } = deps;
   const { name } = refOf(key);
   const found = gameSessions.cache.get(key);
-  const record = await readRecord(deps, key);
+  const known = await readRecord(deps, key);
   // Another object under the same name has nothing to do with the files that lie here.
-  const session = found !== undefined && record !== undefined && found.metadata.uid !== record.uid ? undefined : found;
+  const session = found !== undefined && known !== undefined && found.metadata.uid !== known.uid ? undefined : found;
+  const record = known && withReported(known, session?.status?.save);
   // The pod is read before the spool: what it packed before it ended is found there then.
   const ofName = pods.cache.get(key);
   const pod = ofName !== undefined && isPodOf(ofName, record?.uid ?? found?.metadata.uid) ? ofName : undefined;

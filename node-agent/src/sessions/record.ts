@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { StoredSave } from "#contracts/crd/gameSession.ts";
 import { message, objectKey, objectName, reasonName, sha256Hex } from "#contracts/crd/schema.ts";
+import { parseSaveKey } from "#contracts/objectKeys.ts";
 
 /** How the storing of a session's last save ended: a reason of condition SavePersisted, with its message. */
 export const SaveOutcome = z.object({ reason: reasonName, message });
@@ -30,3 +31,20 @@ export const SessionRecord = z.object({
   outcome: SaveOutcome.optional(),
 });
 export type SessionRecord = z.infer<typeof SessionRecord>;
+
+/**
+ * Returns the record with the save that the session's status shows, where that is a later one of this session: a disk that was full has not taken the record
+ * that names it, and the agent that remembered it has ended.
+ */
+export function withReported(record: SessionRecord, reported: StoredSave | undefined): SessionRecord {
+  if (reported?.generation !== record.baseGeneration + 1) return record;
+  return record.stored === undefined || isLater(reported, record.stored) ? { ...record, stored: reported } : record;
+}
+
+function isLater(left: StoredSave, right: StoredSave): boolean {
+  return left.sequence === right.sequence ? attemptOf(left) > attemptOf(right) : left.sequence > right.sequence;
+}
+
+function attemptOf({ objectKey: key }: StoredSave): number {
+  return parseSaveKey(key)?.attempt ?? 0;
+}

@@ -177,6 +177,31 @@ describe("Node agent: a full disk", function () {
     await eventually(() => !existsSync(fixture.folder(name)), { timeoutMs: 20_000, what: "the folder to be removed" });
   });
 
+  it("takes no save back that was reported and not recorded, when the agent is started again", async () => {
+    disk = await putOnSmallDisk(fixture, { megabytes: 192, inodes: 512 });
+    await fixture.startAgent();
+    const name = await fixture.aRunningSession();
+    writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
+    await fixture.storedSave(name, 1);
+    fixture.proxy.fault = ({ method }) => method === "PUT" ? { status: 503 } : undefined;
+    writeFileSync(`${fixture.saves(name)}/progress`, "level 2");
+    await eventually(() => fixture.manifest(name)?.save?.sequence === 2, { timeoutMs: 20_000, what: "the second pack" });
+    disk.fillInodes(disk.inodesOfFilling);
+    disk.fill();
+    fixture.proxy.fault = undefined;
+    const { objectKey } = await fixture.storedSave(name, 2);
+    await fixture.stopAgent();
+    fixture.proxy.fault = ({ method }) => method === "PUT" ? { status: 503 } : undefined;
+    const saves: (string | undefined)[] = [];
+    await fixture.startAgent();
+    await fixture.removePodAbruptly(name);
+    await eventually(async () => {
+      const { status } = await fixture.session(name);
+      saves.push(status?.save?.objectKey);
+      return status?.save?.final === true;
+    }, { timeoutMs: 20_000, what: "the session to be settled" }).finally(() => expect(new Set(saves)).to.deep.equal(new Set([objectKey])));
+  });
+
   it("without inodes keeps sessions away, though bytes are free, and heals", async () => {
     disk = await putOnSmallDisk(fixture, { megabytes: 2048, inodes: 8192 });
     await fixture.startAgent({ CHECK_INTERVAL_SECONDS: "0.2" });
