@@ -3,7 +3,11 @@ import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
 import { spoolNames } from "#contracts/nodeLayout.ts";
 import { containerStatus, type ContainerStatus } from "#test/factories/sessionPod.ts";
+import { systemClock } from "#runtime/clock.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
+import { JumpClock } from "#test/support/clocks/jumpClock.ts";
+import { FaultyApi } from "#test/support/cluster/faultyApi.ts";
+import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
 
 describe("Node agent: saves of a game that goes on after something was amiss", function () {
@@ -63,5 +67,26 @@ describe("Node agent: saves of a game that goes on after something was amiss", f
     }
     await fixture.rights.refuseSessionStatus(false);
     expect(await fixture.readSaved((await fixture.storedSave(name, 3)).objectKey, "progress")).to.equal("level 3");
+  });
+
+  it("reach the object store at their intervals while the API server does not respond", async () => {
+    const api = await FaultyApi.start(await sharedKubeApiServer());
+    const clock = new JumpClock();
+    await fixture.startAgent({}, { clock, requestClock: systemClock, kubeconfigPath: api.kubeconfig() });
+    const name = await fixture.aRunningSession();
+    writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
+    await fixture.storedSave(name, 1);
+    const goOn = api.stall();
+    for (const count of [2, 3, 4]) {
+      writeFileSync(`${fixture.saves(name)}/progress`, `level ${count}`);
+      await eventually(async () => {
+        clock.jump(1_000);
+        return (await fixture.storedSaves(`slot-${name}`)).length === count;
+      }, { timeoutMs: 15_000, what: `save ${count} to be stored` });
+    }
+    goOn();
+    expect(await fixture.readSaved((await fixture.storedSave(name, 4)).objectKey, "progress")).to.equal("level 4");
+    await fixture.stopAgent();
+    await api.stop();
   });
 });

@@ -2,8 +2,8 @@ import type { GameSession, StoredSave } from "#contracts/crd/gameSession.ts";
 import { saveReasons, type SaveReason } from "#contracts/crd/reasons.ts";
 import type { PackedSave, SpoolManifest } from "#contracts/spool.ts";
 import { findCondition } from "#kube/conditions.ts";
-import type { ReconcileResult } from "#kube/controller.ts";
 import { keyOfRef } from "#kube/object.ts";
+import { withDeadline } from "#runtime/deadline.ts";
 import { isDiskFull } from "../../disk/diskFull.ts";
 import { requestSave } from "../../spool/orderRestore.ts";
 import { SpoolUnreadable } from "../../spool/readSpool.ts";
@@ -13,21 +13,35 @@ import { isObjectStoreUnreachable, ObjectStoreError } from "../../objectStore/er
 import type { WaitingUpload } from "../transferTurns.ts";
 import { isStored, storePack } from "./storeSave.ts";
 import { lookAgain } from "./lookAgain.ts";
-import type { RecordContext, Step, StepContext } from "./step.ts";
+import { retryMs, type RecordContext, type Step, type StepContext } from "./step.ts";
+
+/** A report that the API server has not taken by then keeps nothing waiting any longer. */
+const reportMs = 5_000;
 
 /**
  * Stores the packer's newest pack while the game is played: at most one in each interval. A pack that the player asked for is stored at once. A report that the
- * API server does not take keeps no pack from the object store: the pass fails only when all else is done.
+ * API server does not take keeps no pack from the object store, and is tried again soon.
  */
 export const keepStored: Step = async (context) => {
   const { deps, world: { spool: { manifest } } } = context;
   if (manifest === undefined) return { requeueAfterMs: deps.saveIntervalMs };
-  const reporting = reportBefore(context, manifest);
-  await reporting.catch(() => undefined);
-  const result = await storeWhenDue(context, manifest);
-  await reporting;
-  return result;
+  const isReported = await hasReported(context, (until) => reportBefore(until, manifest));
+  const requeueAfterMs = await storeWhenDue(context, manifest);
+  return { requeueAfterMs: isReported ? requeueAfterMs : Math.min(requeueAfterMs, retryMs) };
 };
+
+/** Returns whether the report was made. A pass that failed instead would wait for its back-off, and the next pack with it. */
+async function hasReported(context: StepContext, report: (context: StepContext) => Promise<void>): Promise<boolean> {
+  const { deps: { clock }, record: { gameSession }, signal, logger } = context;
+  try {
+    await withDeadline({ clock, ms: reportMs, what: "Reporting a save", signal }, (until) => report({ ...context, signal: until }));
+    return true;
+  } catch (error) {
+    signal.throwIfAborted();
+    logger.warn({ err: error, gameSession }, "What is stored of a session could not be reported; it is tried again.");
+    return false;
+  }
+}
 
 async function reportBefore(context: StepContext, { refused }: SpoolManifest): Promise<void> {
   const { deps, record, session, signal } = context;
@@ -36,38 +50,38 @@ async function reportBefore(context: StepContext, { refused }: SpoolManifest): P
   if (refused !== undefined) await deps.reporter.report(session, [notFinal(refused.reason, refused.message)], undefined, signal);
 }
 
-async function storeWhenDue(context: StepContext, manifest: SpoolManifest): Promise<ReconcileResult> {
+/** Returns the time until the next look, in milliseconds. */
+async function storeWhenDue(context: StepContext, manifest: SpoolManifest): Promise<number> {
   const { deps, record, session } = context;
-  const again = { requeueAfterMs: deps.saveIntervalMs };
   const answered = await answeredRequest(context, manifest);
   if (manifest.save === undefined || (isStored(record, manifest.save) && !isFirstOfRequest(context, manifest.save, answered))) {
     if (answered !== undefined && record.stored !== undefined) await markRequested(context, record.stored, answered);
     else if (manifest.refused === undefined && isTroubled(session)) await reportStored(context, record.stored);
-    return again;
+    return deps.saveIntervalMs;
   }
   const dueInMs = answered === undefined ? dueMs(context) - deps.clock.now().getTime() : 0;
   // A wait of more than an interval would only come of a clock that was put back.
-  if (dueInMs > 0 && dueInMs <= deps.saveIntervalMs) return { requeueAfterMs: dueInMs };
+  if (dueInMs > 0 && dueInMs <= deps.saveIntervalMs) return dueInMs;
   return deps.turns.upload(uploadOf(context, answered !== undefined), async () => storeDue(await lookAgain(context)));
 }
 
 /** Stores the newest pack there is when the turn has come. */
-async function storeDue(context: StepContext): Promise<ReconcileResult> {
+async function storeDue(context: StepContext): Promise<number> {
   const { deps, world: { spool: { manifest } } } = context;
-  const again = { requeueAfterMs: deps.saveIntervalMs };
-  if (manifest?.save === undefined) return again;
+  if (manifest?.save === undefined) return deps.saveIntervalMs;
   let next: SessionRecord | undefined;
   try {
     next = await storePack(context, manifest.save, false, await answeredRequest(context, manifest));
   } catch (error) {
     await reportSaveFailure(context, error);
-    if (error instanceof SpoolUnreadable) return again; // Nothing gets better before the packer writes anew.
+    if (error instanceof SpoolUnreadable) return deps.saveIntervalMs; // Nothing gets better before the packer writes anew.
     throw error;
   }
-  if (next?.stored === undefined) return { requeueAfterMs: 100 }; // The manifest that names the newer pack is about to come.
+  const stored = next?.stored;
+  if (stored === undefined) return 100; // The manifest that names the newer pack is about to come.
   deps.onSaveStored("stored");
-  await reportStored(context, next.stored);
-  return again;
+  const isReported = await hasReported(context, (until) => reportStored(until, stored));
+  return isReported ? deps.saveIntervalMs : Math.min(deps.saveIntervalMs, retryMs);
 }
 
 /** Returns whether a player who has changed nothing since the session began asked for this save: it becomes a save of this session. */
