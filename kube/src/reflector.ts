@@ -65,6 +65,8 @@ export class Reflector<T extends KubeObject, I extends string = never> {
   #isVersionUnknown = false;
   #nextRelistMs = 0;
   #failures = 0;
+  /** How often in a row a server said that it has yet to reach the version. */
+  #tooLarge = 0;
   #lastActivityMs: number | undefined;
 
   constructor({ client, cache, namespace, labelSelector, fieldSelector, ...options }: ReflectorOptions<T, I>) {
@@ -152,6 +154,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     this.#version = version;
     this.#listDue = undefined;
     this.#isVersionUnknown = false;
+    this.#tooLarge = 0;
     this.#nextRelistMs = this.#clock.monotonicMs() + this.#relistIntervalMs * (0.9 + 0.2 * this.#random());
     this.#noteActivity();
     this.#metrics?.listed(items.length);
@@ -165,6 +168,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
       ...this.#selection, resourceVersion: version, resourceVersionMatch: "NotOlderThan", limit: 1, signal, onRejected: () => undefined,
     });
     this.#isVersionUnknown = false;
+    this.#tooLarge = 0;
     this.#noteActivity();
   }
 
@@ -233,10 +237,14 @@ export class Reflector<T extends KubeObject, I extends string = never> {
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
     this.#failures++;
     this.#isVersionUnknown = true;
-    if (isVersionTooLarge(error) && this.#failures > 1) {
-      // This is no replica that lags: the storage has gone back in time, and nothing in the cache holds any more.
+    this.#tooLarge = isVersionTooLarge(error) ? this.#tooLarge + 1 : 0;
+    if (this.#tooLarge > 1 && this.#listDue === undefined) {
+      // A replica that lags would have caught up: the storage has gone back in time, and nothing in the cache holds any more.
       this.#listDue = "reset";
-    } else if (isGone(error)) {
+      this.#logger.warn({ err: error }, "The cluster's storage has gone back in time; the cache starts over.");
+      return;
+    }
+    if (isGone(error)) {
       this.#metrics?.watchEnded("gone");
       this.#listDue = "fresh";
       if (this.#failures === 1) return;

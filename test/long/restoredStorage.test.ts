@@ -30,7 +30,7 @@ describe("A cluster whose storage was restored from a backup", function () {
     .apply({ metadata: { name, namespace }, data: { value } }, { fieldManager: "test" });
   const held = (): string[] => cache.list().map(({ metadata, data }) => `${metadata.name} ${data?.value ?? ""}`).sort();
   const holds = (...objects: string[]): Promise<unknown> =>
-    eventually(() => expect(held()).to.deep.equal(objects), { timeoutMs: 60_000, what: `${objects.join(", ")} in the cache` });
+    eventually(() => expect(held()).to.deep.equal(objects), { timeoutMs: 90_000, what: `${objects.join(", ")} in the cache` });
 
   it("is seen as it is now, and not as it had become before", async () => {
     await write("changed", "old");

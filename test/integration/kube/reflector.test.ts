@@ -9,8 +9,9 @@ import { FaultyApi, listOf, type SeenRequest, watchOf } from "#test/support/clus
 import { TcpRelay } from "#test/support/stores/tcpRelay.ts";
 import { type KubeApiServer, sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 
-/** Not those that look at one object only, to know how far the server's storage has come. */
-const isList = (request: SeenRequest): boolean => listOf("configmaps")(request) && request.query.get("limit") !== "1";
+/** Looks at one object only, to know how far the server's storage has come. */
+const isLookAtOne = (request: SeenRequest): boolean => listOf("configmaps")(request) && request.query.get("limit") === "1";
+const isList = (request: SeenRequest): boolean => listOf("configmaps")(request) && !isLookAtOne(request);
 const isWatch = watchOf("configmaps");
 
 describe("Reflector", () => {
@@ -283,14 +284,32 @@ describe("Reflector", () => {
     expect(drift).to.equal(1);
   });
 
-  it("starts over when the cluster's storage went back in time", async () => {
+  const tooLarge = { reason: "Timeout", message: "Timeout: Too large resource version: 900, current: 12" };
+
+  it("starts over when the cluster's storage went back in time, and does not wait once it knows", async () => {
+    const clock = new FakeClock();
     await create("a");
-    await started();
-    const tooLarge = { reason: "Timeout", message: "Timeout: Too large resource version: 900, current: 12" };
+    await started({ clock });
+    api.respondOnce(isLookAtOne, 504, tooLarge);
     api.sayToWatches(statusEvent(504, tooLarge.reason, tooLarge.message));
-    api.respondOnce(isWatch, 504, tooLarge);
+    await eventually(async () => {
+      await clock.advance(20);
+      return api.requests.some(isLookAtOne);
+    }, { what: "a look at how far the storage has come" });
     await seen("deleted a 1");
     await eventually(() => changes.filter((change) => change === "added a 1").length === 2);
+  });
+
+  it("goes on where it was when a server that took over lagged behind for a moment", async () => {
+    await create("a");
+    await started();
+    api.respondOnce(isLookAtOne, 504, tooLarge);
+    api.cutWatches();
+    await eventually(() => api.requests.filter(isLookAtOne).length === 2, { what: "two looks at how far the storage has come" });
+    await create("b");
+    await seen("added b 1");
+    expect(changes).to.deep.equal(["added a 1", "added b 1"]);
+    expect(api.requests.filter(isList)).to.have.length(1);
   });
 
   it("reads long lists in pages, and starts over when a page has expired", async function () {
