@@ -37,7 +37,7 @@ export interface GpuSharing {
 export function gpuSharingOf(node: Node, gpu: GpuConfig | undefined): GpuSharing {
   if (!gpu) return { status: "False", reason: gpuNotSharedReasons.software, message: "Sessions take no GPU: they render in software." };
   if (gpu.claim) return claimSharing(gpu.claim);
-  return shortageOf(node, gpu) ?? lonelyGame(gpu) ?? { status: "False", reason: gpuNotSharedReasons.shared, message: "Both containers of a session reach the GPU." };
+  return shortageOf(node, gpu) ?? lonelyStreamer(gpu) ?? { status: "False", reason: gpuNotSharedReasons.shared, message: "Both containers of a session reach the GPU." };
 }
 
 function claimSharing({ templateName, slotsPerNode }: NonNullable<GpuConfig["claim"]>): GpuSharing {
@@ -62,7 +62,7 @@ function shortageOf(node: Node, gpu: GpuConfig): GpuSharing | undefined {
 }
 
 /** Says that the streamer, whose display the game draws on, has neither devices nor a runtime class that brings it to those of the node. */
-function lonelyGame({ streamer, runtimeClass }: GpuConfig): GpuSharing | undefined {
+function lonelyStreamer({ streamer, runtimeClass }: GpuConfig): GpuSharing | undefined {
   if (streamer || runtimeClass !== undefined) return undefined;
   const message = "The streamer, whose display games draw on, does not reach the GPU, so sessions take a device and render in software: "
     + "set gpu.runtimeClassName (NVIDIA), or gpu.streamer.count where the device plugin shares the GPU, or gpu.claim.";
