@@ -99,9 +99,9 @@ export function ownedBy<T extends KubeObject>(owner: Stored<T>): OwnerReference 
   };
 }
 
-/** Returns whether the object is to be deleted with this owner, and not with a former one of its name. */
-export function isOwnedBy(object: KubeObject, owner: Stored<KubeObject>): boolean {
-  return controllerOf(object)?.uid === owner.metadata.uid;
+/** Returns whether the object was made for the owner of this uid, and not for a former or another one of its name; false where the uid is not known. */
+export function isOwnedBy(object: KubeObject, uid: string | undefined): boolean {
+  return uid !== undefined && controllerOf(object)?.uid === uid;
 }
 
 /**

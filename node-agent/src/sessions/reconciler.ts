@@ -1,5 +1,5 @@
 import type { ReconcileContext, ReconcileResult } from "#kube/controller.ts";
-import { refOf } from "#kube/object.ts";
+import { isOwnedBy, refOf } from "#kube/object.ts";
 import { readSpool, SpoolUnreadable, type Spool } from "../spool/readSpool.ts";
 import { stepFor, type StepName } from "./decide.ts";
 import { withReported, type SessionRecord } from "./record.ts";
@@ -11,7 +11,7 @@ import { reportNothing, settle } from "./steps/settle.ts";
 import { retryMs, type SessionDeps, type Step } from "./steps/step.ts";
 import { packFormerSaves, refuseSpool, storeLast } from "./steps/storeLast.ts";
 import { NoTurnYet } from "./transferTurns.ts";
-import { isPodOf, type SessionWorld } from "./world.ts";
+import type { SessionWorld } from "./world.ts";
 
 const steps: Record<Exclude<StepName, "wait" | "nothing" | "resolveAbsence">, Step> = {
   prepare, keepStored, packFormerSaves, storeLast, refuseSpool, reportNothing, settle,
@@ -54,7 +54,7 @@ async function observe(deps: SessionDeps, key: string): Promise<SessionWorld> {
   const record = known && withReported(known, session?.status?.save);
   // The pod is read before the spool: what it packed before it ended is found there then.
   const ofName = pods.cache.get(key);
-  const pod = ofName !== undefined && isPodOf(ofName, record?.uid ?? found?.metadata.uid) ? ofName : undefined;
+  const pod = ofName !== undefined && isOwnedBy(ofName, record?.uid ?? found?.metadata.uid) ? ofName : undefined;
   const formerSaves = record?.version === 1 ? await files.formerSaves(name) : undefined;
   const spool = record === undefined ? {} : await lookAtSpool(deps, record);
   return {

@@ -1,7 +1,7 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { containerNames, podVolumes } from "#contracts/nodeLayout.ts";
 import type { Pod } from "#kube/builtin.ts";
-import { controllerOf, type Stored } from "#kube/object.ts";
+import type { Stored } from "#kube/object.ts";
 import { isTerminal } from "#kube/podPhase.ts";
 import type { Spool } from "../spool/readSpool.ts";
 import type { SessionRecord } from "./record.ts";
@@ -21,11 +21,6 @@ export interface SessionWorld {
   unreadable?: Error;
   /** Saves' folder of a session of the previous release. */
   formerSaves?: string;
-}
-
-/** Returns whether the pod was made for the session of this uid, and not for another one of its name. */
-export function isPodOf(pod: Pod, uid: string | undefined): boolean {
-  return uid !== undefined && controllerOf(pod)?.uid === uid;
 }
 
 /** Returns whether somebody wants the session to end, or it has. */

@@ -1,17 +1,11 @@
 import { labels } from "#contracts/crd/names.ts";
 import { parseGameTermination, parseStreamerTermination, type GameTermination } from "#contracts/termination.ts";
 import type { Pod } from "#kube/builtin.ts";
-import { controllerOf, type Stored } from "#kube/object.ts";
 import { isTerminal } from "#kube/podPhase.ts";
 import { containerNames } from "#contracts/nodeLayout.ts";
 
 type ContainerStatus = NonNullable<NonNullable<Pod["status"]>["containerStatuses"]>[number];
 type Terminated = NonNullable<NonNullable<ContainerStatus["state"]>["terminated"]>;
-
-/** Returns whether the pod was created for this very session, not for another one of its name. */
-export function isPodOf(pod: Stored<Pod>, session: { metadata: { uid: string } }): boolean {
-  return controllerOf(pod)?.uid === session.metadata.uid;
-}
 
 /** Returns whether the pod was created for a session. */
 export function isSessionPod(pod: Pod): boolean {

@@ -1,8 +1,9 @@
 import { saveReasons } from "#contracts/crd/reasons.ts";
 import type { SpoolManifest } from "#contracts/spool.ts";
+import { isOwnedBy } from "#kube/object.ts";
 import { SpoolUnreadable } from "../../spool/readSpool.ts";
 import type { SaveOutcome, SessionRecord } from "../record.ts";
-import { isPodOf, mayStillPack } from "../world.ts";
+import { mayStillPack } from "../world.ts";
 import { notFinal, reportSaveFailure, uploadOf } from "./keepStored.ts";
 import { lookAgain } from "./lookAgain.ts";
 import { settle } from "./settle.ts";
@@ -91,5 +92,5 @@ function leftOutOf(save: SpoolManifest["save"]): string {
 /** Returns whether the cluster has the session's pod on this node: a fresh look, as the watch of pods may lag behind that of sessions. */
 export async function hasLivePod({ deps: { pods, node }, record: { gameSession, namespace, uid }, signal }: RecordContext): Promise<boolean> {
   const pod = await pods.client.find({ name: gameSession, namespace }, { signal });
-  return pod !== undefined && isPodOf(pod, uid) && pod.spec?.nodeName === node && mayStillPack(pod);
+  return pod !== undefined && isOwnedBy(pod, uid) && pod.spec?.nodeName === node && mayStillPack(pod);
 }

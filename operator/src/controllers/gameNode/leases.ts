@@ -24,7 +24,7 @@ export async function ensureLease(gameNode: Stored<GameNode>, deps: LeaseDeps, s
   const { cluster, leases, nodeAgentNamespace, installation } = deps;
   const { name } = gameNode.metadata;
   const known = leaseOf(name, deps);
-  if (known && isOwnedBy(known, gameNode)) return;
+  if (known && isOwnedBy(known, gameNode.metadata.uid)) return;
   // The Lease belongs to a former GameNode of this name. Its deletion brings the next pass, which makes a new one.
   if (known) return deleteLease(known, deps, signal);
   const ownerReferences = [{ ...ownedBy(gameNode), blockOwnerDeletion: false }];

@@ -2,13 +2,13 @@ import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { isPrepared } from "#contracts/crd/sessionConditions.ts";
 import type { Pod } from "#kube/builtin.ts";
 import { findCondition, isConditionTrue } from "#kube/conditions.ts";
-import type { Stored } from "#kube/object.ts";
+import { isOwnedBy, type Stored } from "#kube/object.ts";
 import type { Timing } from "../../config.ts";
 import type { InternetPermission } from "../../networkProbe/networkProbe.ts";
 import type { NodeHealth } from "../../nodes/nodeHealth.ts";
 import type { SeenMoments } from "./moments.ts";
 import type { PlayableStream } from "./streams.ts";
-import { hasGameRun, hostPortsOf, isPodOf, nodeOfPod } from "../../sessionPods/podState.ts";
+import { hasGameRun, hostPortsOf, nodeOfPod } from "../../sessionPods/podState.ts";
 
 /** Everything that is observed about one session in a pass; decisions look at nothing else. */
 export interface SessionWorld {
@@ -63,7 +63,7 @@ export function isSavePersisted({ status }: GameSession): boolean {
 
 /** Returns the session's own pod at the place that it has now; undefined when there is only one of a former place or of another session. */
 export function currentPod({ session, pod }: Pick<SessionWorld, "session" | "pod">): Stored<Pod> | undefined {
-  return pod !== undefined && isPodOf(pod, session) && isAtPlace(pod, session) ? pod : undefined;
+  return pod !== undefined && isOwnedBy(pod, session.metadata.uid) && isAtPlace(pod, session) ? pod : undefined;
 }
 
 /**
@@ -71,7 +71,7 @@ export function currentPod({ session, pod }: Pick<SessionWorld, "session" | "pod
  * whose game has run is never moved, so the pod is right and the status is not.
  */
 export function strayPod({ session, pod }: Pick<SessionWorld, "session" | "pod">): Stored<Pod> | undefined {
-  if (pod === undefined || !isPodOf(pod, session) || isAtPlace(pod, session) || !hasGameRun(pod)) return undefined;
+  if (pod === undefined || !isOwnedBy(pod, session.metadata.uid) || isAtPlace(pod, session) || !hasGameRun(pod)) return undefined;
   const { nodeName, podRef } = session.status ?? {};
   return nodeName === undefined || podRef?.uid === pod.metadata.uid ? pod : undefined;
 }

@@ -1,8 +1,8 @@
 import { isConflict, isNotFound } from "#kube/errors.ts";
 import { hasFinalizer, isDeleting, removeFinalizer as dropFinalizer } from "#kube/finalizers.ts";
+import { isOwnedBy } from "#kube/object.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import { deadlinesOf, isPast } from "../deadlines.ts";
-import { isPodOf } from "../../../sessionPods/podState.ts";
 import type { Step, StepOutcome } from "./step.ts";
 
 /**
@@ -10,7 +10,7 @@ import type { Step, StepOutcome } from "./step.ts";
  * with it slot and port, until the kubelet is back or the cluster has removed the node.
  */
 export const releasePod: Step = async ({ world: { pod, session }, deps, signal }): Promise<StepOutcome> => {
-  if (!pod || !isPodOf(pod, session)) return "done";
+  if (!pod || !isOwnedBy(pod, session.metadata.uid)) return "done";
   if (!isDeleting(pod)) {
     await deps.pods.delete(pod.metadata, { uid: pod.metadata.uid, signal }).catch((error: unknown) => {
       if (!isNotFound(error) && !isConflict(error)) throw error;

@@ -1,12 +1,13 @@
 import { isAlreadyExists, isConflict, isNotFound } from "#kube/errors.ts";
 import { isDeleting, removeFinalizer } from "#kube/finalizers.ts";
+import { isOwnedBy } from "#kube/object.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import { isFinished, isPrepared } from "#contracts/crd/sessionConditions.ts";
 import { isConditionTrue } from "#kube/conditions.ts";
 import { gameSessionEventReasons, podReadyReasons, readyReasons, streamReadyReasons } from "#contracts/crd/reasons.ts";
 import { addressesOf, announcedAddresses } from "../../../nodes/addresses.ts";
 import { buildPod } from "../pod.ts";
-import { isInterrupted, isPodOf, isReady, isSessionPod, isStreamerReady, isStreamerRunning, waitingFor } from "../../../sessionPods/podState.ts";
+import { isInterrupted, isReady, isSessionPod, isStreamerReady, isStreamerRunning, waitingFor } from "../../../sessionPods/podState.ts";
 import { reportStream } from "./reportStream.ts";
 import { currentPod, obsoletePod, type SessionWorld } from "../world.ts";
 import type { Step, StepContext, StepOutcome } from "./step.ts";
@@ -95,7 +96,7 @@ export const removeObsoletePod: Step = async (context): Promise<StepOutcome> => 
   if (obsoletePod(world) === undefined) return "wait";
   const now = await lookAgain(context);
   const pod = now && obsoletePod(now);
-  if (!pod || !(isPodOf(pod, now.session) || isSessionPod(pod))) return "wait";
+  if (!pod || !(isOwnedBy(pod, now.session.metadata.uid) || isSessionPod(pod))) return "wait";
   const { uid, resourceVersion } = pod.metadata;
   if (!isDeleting(pod)) {
     try {
