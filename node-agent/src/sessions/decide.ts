@@ -57,7 +57,10 @@ function mayHavePlayed({ spool }: SessionWorld): boolean {
   return spool.report !== undefined && spool.report.refused === undefined;
 }
 
-/** The game ended by itself, or its pod was taken away. A pod that the kubelet refused has had no game: another one may follow. */
+/**
+ * The game ended by itself, or its pod was taken away. A pod that the kubelet refused shows no container, whether or not its game has run: another one may
+ * follow, or the operator ends the session.
+ */
 function hasGameEnded({ session, pod }: SessionWorld): boolean {
   if (pod === undefined) return session?.status?.podRef !== undefined;
   return isGameTerminated(pod) || (hasGameStarted(pod) && !mayStillPack(pod));
