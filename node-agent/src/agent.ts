@@ -95,7 +95,7 @@ export class Agent {
     });
     this.#remover = new TreeRemover({ trash: this.#paths.trash, clock, random, logger });
     this.#kept = createKeptFolders(this.#paths.keptSessions, this.#remover);
-    this.#files = createSessionFiles({ paths: this.#paths, remover: this.#remover, kept: this.#kept });
+    this.#files = createSessionFiles({ paths: this.#paths, remover: this.#remover, kept: this.#kept, logger });
     this.#watcher = createSpoolWatcher(logger);
     this.#events = new EventRecorder({ transport, controller: eventControllers.nodeAgent, instance: node, logger, clock });
     this.#checks = new NodeChecks({ root, intervalMs: config.checkIntervalMs, clockOffsetMs: () => transport.clockOffsetMs, makeSpace: () => this.#cache.relieve(), clock, logger, onChange: () => this.#reporter.changed() });

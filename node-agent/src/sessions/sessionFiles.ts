@@ -1,6 +1,7 @@
 import type { Stats } from "node:fs";
 import { lstat, mkdir, open, readdir, readFile, rename } from "node:fs/promises";
 import { objectName } from "#contracts/crd/schema.ts";
+import type { Logger } from "#runtime/logger.ts";
 import { systemErrorCode } from "#runtime/systemError.ts";
 import { syncDirectory } from "../disk/syncDirectory.ts";
 import type { KeptFolders } from "../disk/keptFolders.ts";
@@ -23,7 +24,7 @@ export interface SessionFiles {
   read(gameSession: string): Promise<SessionRecord | undefined>;
   /** Replaces the record whole, through to the disk, and makes the packer's folder with the first one. */
   write(record: SessionRecord): Promise<void>;
-  /** The same for a record of what the object store has: where the disk does not take it, it is read from memory, and each reading tries to write it. */
+  /** The same for a record of what the object store has, or of how the last save ended: where the disk does not take it, it is read from memory, and each reading tries to write it. */
   writeStored(record: SessionRecord): Promise<void>;
   /** Whether the disk has yet to take what `writeStored` was given. */
   isUnwritten(gameSession: string): boolean;
@@ -53,10 +54,11 @@ export interface SessionFilesDeps {
   paths: NodePaths;
   remover: TreeRemover;
   kept: KeptFolders;
+  logger: Logger;
 }
 
 /** Returns the session folders below the agent's root; nothing is read before `load`. */
-export function createSessionFiles({ paths, remover, kept }: SessionFilesDeps): SessionFiles {
+export function createSessionFiles({ paths, remover, kept, logger }: SessionFilesDeps): SessionFiles {
   const folder = (gameSession: string): string => paths.session(gameSession);
   const recordPath = (gameSession: string): string => `${folder(gameSession)}/${recordName}`;
   async function load(): Promise<string[]> {
@@ -108,7 +110,7 @@ export function createSessionFiles({ paths, remover, kept }: SessionFilesDeps): 
     if (isNew) await syncDirectory(paths.sessions);
   }
 
-  const unwritten = new UnwrittenRecords(write);
+  const unwritten = new UnwrittenRecords(write, logger);
   return {
     load, read, folder,
     async write(record) {
