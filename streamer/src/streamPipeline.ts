@@ -73,7 +73,7 @@ export async function startStreamPipeline({ config, log, now, describeStream, on
   await startWindowManager({ connection, width, height, log });
   const input = createInputRouter({ desktop: createDesktopInput(connection, width, height), gamepad, now: Date.now, pacing: { now, schedule } });
   const media = createMediaSource({
-    encoders, display: { name: display, width, height }, shape: quality, soundServer: env.PULSE_SERVER, soundSink, env, log, now,
+    encoders, display: { name: display, width, height }, shape: quality, soundServer: env.PULSE_SERVER, soundSink, env, log, now, schedule,
   });
   const viewers = createViewers({
     media, input, log, now, describeStream,

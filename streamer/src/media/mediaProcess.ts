@@ -30,6 +30,8 @@ export interface MediaProcess {
   readonly shape: PictureShape;
   readonly startedAt: number;
   isPlaying: boolean;
+  /** Whether it has ended, or never began. */
+  readonly hasExited: boolean;
   /** Captures at the full rate from a key frame on. */
   play(kbps: number): void;
   setBitrate(kbps: number): void;
@@ -43,10 +45,15 @@ export function startMediaProcess(options: MediaProcessOptions): MediaProcess {
   const { encoder, shape, display, log } = options;
   const process = fork(new URL("./mediaChild.ts", import.meta.url), { env: options.env, serialization: "advanced", execArgv: childFlags });
   process.on("message", (report: MediaReport) => options.onReport(report));
-  process.on("exit", (exitCode, signal) => options.onExit(exitCode ?? signal));
+  let hasExited = false;
+  const exit = (reason: number | NodeJS.Signals | null) => {
+    hasExited = true;
+    options.onExit(reason);
+  };
+  process.on("exit", (exitCode, signal) => exit(exitCode ?? signal));
   process.on("error", (error) => {
     log.error({ err: error }, "The media child cannot be reached.");
-    if (process.pid === undefined) options.onExit(null); // What could not be started has no exit.
+    if (process.pid === undefined) exit(null); // What could not be started has no exit.
   });
   const send = (command: MediaCommand) => {
     if (process.connected) process.send(command, () => undefined); // A child that just exited is replaced on its exit event.
@@ -59,6 +66,9 @@ export function startMediaProcess(options: MediaProcessOptions): MediaProcess {
   });
   const started: MediaProcess = {
     codec: encoder.codec, shape, startedAt: options.startedAt, isPlaying: false,
+    get hasExited() {
+      return hasExited;
+    },
     play(kbps) {
       started.isPlaying = true;
       send({ type: "play", bitrate: kbps * encoder.bitrateUnit, fps: shape.fps });

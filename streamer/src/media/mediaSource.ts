@@ -3,18 +3,17 @@ import { audioClockRate, videoClockRate } from "../rtp/clockRates.ts";
 import { createContinuity } from "../rtp/continuity.ts";
 import { packetsOf } from "../rtp/rtpPacket.ts";
 import type { Encoder } from "./encoders.ts";
+import { createHangDetector } from "./hangDetector.ts";
 import { startMediaProcess, type MediaProcess, type MediaProcessSettings } from "./mediaProcess.ts";
 import type { MediaReport } from "./messages.ts";
 import { isSameShape, type PictureShape } from "./pictureShape.ts";
 
-/** A child that ran for less time than this is started again with exponential backoff, so that a broken driver does not use up the processor. */
+/** A child that ran for less time than this, or hung, is started again with exponential backoff, so that a broken driver does not use up the processor. */
 const healthyRunMs = 2_000;
 const maxBackoffMs = 5_000;
 /** A child of another shape shows its first picture within a second. A child that does not within this time never will. */
 const successionDeadlineMs = 5_000;
-
-/** A child that plays sends twenty pictures a second, also of what stands still; one that sends none for so many seconds hangs in its driver. */
-const hungSeconds = 5;
+const watchEveryMs = 1_000;
 
 export interface MediaSourceOptions extends MediaProcessSettings {
   encoders: ReadonlyMap<VideoCodec, Encoder>;
@@ -22,6 +21,8 @@ export interface MediaSourceOptions extends MediaProcessSettings {
   shape: PictureShape;
   /** Milliseconds, monotonic. */
   now: () => number;
+  /** Calls back after so many milliseconds; returns how to cancel that. */
+  schedule: (ms: number, callback: () => void) => () => void;
 }
 
 /** Where packets go; at most one receiver at a time. */
@@ -58,7 +59,7 @@ interface Successor {
 
 /** Starts the first child at once, with the preferred codec. */
 export function createMediaSource(options: MediaSourceOptions): MediaSource {
-  const { encoders, log, now } = options;
+  const { encoders, log, now, schedule } = options;
   const video = createContinuity(videoClockRate, now);
   const audio = createContinuity(audioClockRate, now);
   let shape = options.shape;
@@ -66,14 +67,15 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
   let kbps = 0;
   let restarts = 0;
   let shortRuns = 0;
-  let restartTimer: NodeJS.Timeout | undefined;
+  let cancelRestart: (() => void) | undefined;
   let successor: Successor | undefined;
   let isClosed = false;
-  let silentSeconds = 0;
+  const hangs = createHangDetector();
+  let hung: MediaProcess | undefined;
 
   const handle = (report: Exclude<MediaReport, { type: "failed" }>) => {
     if (report.type === "video") {
-      silentSeconds = 0;
+      hangs.seen();
       const packets = packetsOf(report.picture);
       for (const packet of packets) video.apply(packet);
       receiver?.onVideo(packets);
@@ -104,25 +106,25 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
     return started;
   };
 
-  // Seconds are counted one by one: who was stopped as a whole for longer has not waited for the child meanwhile.
-  const watchdog = setInterval(() => {
-    silentSeconds = child.isPlaying ? silentSeconds + 1 : 0;
-    if (silentSeconds < hungSeconds) return;
-    silentSeconds = 0;
-    log.warn({ seconds: hungSeconds }, "The media child hangs and is killed.");
+  const watch = () => {
+    cancelWatch = schedule(watchEveryMs, watch);
+    const seconds = hangs.count(child.isPlaying && !child.hasExited);
+    if (seconds === undefined) return;
+    log.warn({ seconds }, "The media child hangs and is killed.");
+    hung = child;
     child.kill();
-  }, 1_000).unref();
+  };
   const renumber = () => {
     video.restart();
     audio.restart();
   };
   const startPlaying = () => {
-    silentSeconds = 0;
+    if (!child.isPlaying) hangs.begin(); // Whoever comes while a child hangs does not put its end off.
     renumber();
     child.play(kbps);
   };
   const takeOver = ({ process, settle }: Successor) => {
-    clearTimeout(restartTimer);
+    cancelRestart?.();
     const old = child;
     child = process;
     shape = process.shape;
@@ -133,16 +135,16 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
   const replaceExited = (exited: MediaProcess, reason: number | NodeJS.Signals | null) => {
     if (isClosed) return;
     restarts++;
-    shortRuns = now() - exited.startedAt < healthyRunMs ? shortRuns + 1 : 0;
+    shortRuns = exited === hung || now() - exited.startedAt < healthyRunMs ? shortRuns + 1 : 0;
     const waitMs = shortRuns === 0 ? 0 : Math.min(maxBackoffMs, 250 * 2 ** shortRuns);
     log.warn({ reason, waitMs, wasPlaying: exited.isPlaying }, "The media child exited; another one is started.");
-    restartTimer = setTimeout(() => {
+    cancelRestart = schedule(waitMs, () => {
       child = start(exited.codec, shape);
       if (exited.isPlaying) startPlaying();
-    }, waitMs);
+    });
   };
   const replaceRunning = (codec: VideoCodec) => {
-    clearTimeout(restartTimer);
+    cancelRestart?.();
     abandonSuccessor();
     const old = child;
     child = start(codec, shape);
@@ -155,14 +157,14 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
   };
   const succeed = (codec: VideoCodec, next: PictureShape): Promise<boolean> => new Promise((resolve) => {
     const process = start(codec, next);
-    const deadline = setTimeout(() => {
+    const cancelDeadline = schedule(successionDeadlineMs, () => {
       log.warn({ shape: next, deadlineMs: successionDeadlineMs }, "The media child of another shape had no picture in time; the present one goes on.");
       abandonSuccessor();
-    }, successionDeadlineMs);
+    });
     successor = {
       process,
       settle(hasTakenOver) {
-        clearTimeout(deadline);
+        cancelDeadline();
         successor = undefined;
         resolve(hasTakenOver);
       },
@@ -173,6 +175,7 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
   const preferred = [...encoders.keys()][0];
   if (preferred === undefined) throw new Error("A media source needs an encoder.");
   let child = start(preferred, shape);
+  let cancelWatch = schedule(watchEveryMs, watch);
 
   return {
     prepare(codec) {
@@ -205,8 +208,8 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
     restarts: () => restarts,
     close() {
       isClosed = true;
-      clearInterval(watchdog);
-      clearTimeout(restartTimer);
+      cancelWatch();
+      cancelRestart?.();
       abandonSuccessor();
       child.kill();
     },

@@ -1,0 +1,99 @@
+import { expect } from "chai";
+import { silentLogger, type Logger } from "#runtime/logger.ts";
+import { candidateEncoders } from "#streamer/media/encoders.ts";
+import { createMediaSource, type MediaSource } from "#streamer/media/mediaSource.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { FakeClock } from "#test/support/clocks/fakeClock.ts";
+
+/** Node's option with which a media child runs this and nothing else: the machine of the tests has no GStreamer. */
+const instead = (program: string): string =>
+  `--import=data:text/javascript,${encodeURIComponent(`${program}; await new Promise(() => setInterval(() => undefined, 1_000));`)}`;
+const neverStarts = instead("");
+const crashes = instead("process.exit(3)");
+/** One picture, of one packet that is a header alone. */
+const showsOnce = instead(`let hasShown = false; process.on("message", ({ type }) => {
+  if (type !== "play" || hasShown) return;
+  hasShown = true;
+  process.send({ type: "video", picture: Uint8Array.from([0, 12, 128, ...Array(11).fill(0)]) });
+})`);
+
+describe("a media source, by real children that stand for GStreamer's", function () {
+  this.timeout(30_000);
+  let clock: FakeClock;
+  let lines: { sentence: string; waitMs?: number }[];
+  let pictures: number;
+  let env: { NODE_OPTIONS: string };
+  let source: MediaSource;
+
+  function open(program: string): void {
+    env = { NODE_OPTIONS: program };
+    const [encoder] = candidateEncoders(["vp8"], "software");
+    const log: Logger = { ...silentLogger, warn: (fields, sentence) => void lines.push({ ...fields, sentence }) };
+    source = createMediaSource({
+      encoders: new Map([["vp8", encoder!]]), display: { name: ":99", width: 1_280, height: 720 }, shape: { preset: "auto", width: 1_280, height: 720, fps: 60 },
+      soundServer: "unix:/nowhere", soundSink: "game", env, log, now: () => clock.monotonicMs(),
+      schedule(ms, callback) {
+        const timer = clock.setTimer(ms, callback);
+        return () => timer.cancel();
+      },
+    });
+  }
+  const play = () => source.play("vp8", 3_000, { onVideo: () => pictures++, onAudio: () => undefined });
+  const hangs = () => lines.filter(({ sentence }) => sentence.includes("hangs")).length;
+  /** How long each child that ended is waited for. */
+  const waits = () => lines.flatMap(({ waitMs }) => waitMs ?? []);
+
+  beforeEach(() => {
+    clock = new FakeClock();
+    lines = [];
+    pictures = 0;
+  });
+  afterEach(() => source.close());
+
+  it("gives a child twenty seconds for its first picture, and waits after one that has none as after a crash", async () => {
+    open(neverStarts);
+    play();
+    await clock.advance(19_500);
+    expect(lines).to.deep.equal([]);
+    await clock.advance(1_000);
+    await eventually(() => waits().length === 1, { what: "the end of the first child" });
+    await clock.advance(500 + 19_000);
+    expect(hangs()).to.equal(1);
+    await clock.advance(1_000);
+    await eventually(() => waits().length === 2, { what: "the end of the second child" });
+    expect(waits()).to.deep.equal([500, 1_000]);
+    env.NODE_OPTIONS = showsOnce;
+    await clock.advance(1_000);
+    await eventually(() => pictures > 0, { what: "the picture of the next child" });
+  });
+
+  it("kills a child that shows nothing for five seconds, whoever begins to watch meanwhile, and waits before the next", async () => {
+    open(showsOnce);
+    await clock.advance(60_000);
+    play();
+    await eventually(() => pictures === 1, { what: "a picture" });
+    env.NODE_OPTIONS = neverStarts;
+    await clock.advance(3_000);
+    play();
+    await clock.advance(1_500);
+    expect(lines).to.deep.equal([]);
+    env.NODE_OPTIONS = showsOnce;
+    await clock.advance(1_000);
+    await eventually(() => waits().length === 1, { what: "the end of the child" });
+    expect(lines).to.have.length(2);
+    expect(waits()).to.deep.equal([500]);
+    await clock.advance(500);
+    await eventually(() => pictures === 2, { what: "a picture of the next child" });
+  });
+
+  it("takes no child that is gone for one that hangs, however long the next is waited for", async () => {
+    open(crashes);
+    play();
+    for (const [index, waitMs] of [500, 1_000, 2_000, 4_000, 5_000, 5_000].entries()) {
+      await eventually(() => waits().length === index + 1, { what: `the end of child ${index + 1}` });
+      expect(waits()[index]).to.equal(waitMs);
+      await clock.advance(waitMs);
+    }
+    expect(hangs()).to.equal(0);
+  });
+});
