@@ -14,6 +14,7 @@ import { displaySocket } from "./display/xServer.ts";
 import { createDesktopInput } from "./input/desktopInput.ts";
 import { openGamepad, type Gamepad } from "./input/gamepad.ts";
 import { createInputRouter, type InputRouter } from "./input/inputRouter.ts";
+import { systemClock } from "#runtime/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { Encoder } from "./media/encoders.ts";
 import { createMediaSource, type MediaSource } from "./media/mediaSource.ts";
@@ -63,7 +64,7 @@ export async function startStreamPipeline({ config, log, now, describeStream, on
   const [shown, soundServer, gamepad, encoders] = await Promise.all([
     ...startDisplayAndSound(config, log, onFailure),
     openGamepad({ socketPath: config.gamepadSocket, log, now: Date.now }),
-    probeEncoders({ codecs, profile, picture: { width, height, fps: quality.fps }, env, log }),
+    probeEncoders({ codecs, profile, picture: { width, height, fps: quality.fps }, env, log, clock: systemClock }),
   ]);
   if (!shown) throw new PipelineStartError("display-failed", "The display did not start in time.");
   if (!soundServer) throw new PipelineStartError("sound-failed", "The sound server did not start in time.");

@@ -16,7 +16,8 @@ export interface Picture {
 export interface Encoder {
   name: string;
   codec: VideoCodec;
-  needsGpu: boolean;
+  /** Of the GPU; null in software. One driver that hangs does so in all of its encoders. */
+  driver: "nvenc" | "vaapi" | null;
   /** The pictures that its chain begins with: the capture makes those of the software encoders itself, in less time than a conversion in the pipeline. */
   captured: "I420" | "BGRx";
   /** From raw pictures to an encoded stream; the element is named `encoderName`. */
@@ -38,7 +39,7 @@ const toNv12 = "videoconvert n-threads=2 ! video/x-raw,format=NV12";
  */
 function byVaapi(codec: VideoCodec, element: string, settings: string, format: string): Encoder[] {
   return [`va${element}enc`, `va${element}lpenc`].map((name) => ({
-    name, codec, needsGpu: true, captured: "BGRx", bitrateProperty: "bitrate", bitrateUnit: 1,
+    name, codec, driver: "vaapi", captured: "BGRx", bitrateProperty: "bitrate", bitrateUnit: 1,
     chain: `${toNv12} ! ${name} name=${encoderName} rate-control=cbr key-int-max=1024 ${settings} ref-frames=1 target-usage=7 ! ${format}`,
   }));
 }
@@ -46,32 +47,32 @@ function byVaapi(codec: VideoCodec, element: string, settings: string, format: s
 /** All encoders, best first within a codec. */
 export const encoders: readonly Encoder[] = [
   {
-    name: "nvh264enc", codec: "h264", needsGpu: true, captured: "BGRx", bitrateProperty: "bitrate", bitrateUnit: 1,
+    name: "nvh264enc", codec: "h264", driver: "nvenc", captured: "BGRx", bitrateProperty: "bitrate", bitrateUnit: 1,
     chain: `${toNv12} ! nvh264enc name=${encoderName} rc-mode=cbr zerolatency=true bframes=0 gop-size=-1 preset=low-latency-hq ! ${h264}`,
   },
   ...byVaapi("h264", "h264", "b-frames=0", h264),
   {
-    name: "x264enc", codec: "h264", needsGpu: false, captured: "I420", bitrateProperty: "bitrate", bitrateUnit: 1,
+    name: "x264enc", codec: "h264", driver: null, captured: "I420", bitrateProperty: "bitrate", bitrateUnit: 1,
     chain: `x264enc name=${encoderName} tune=zerolatency speed-preset=ultrafast vbv-buf-capacity=120 bframes=0 threads=2 sliced-threads=true`
       + ` aud=false key-int-max=${keyFrameDistance} ! ${h264}`,
   },
   {
-    name: "openh264enc", codec: "h264", needsGpu: false, captured: "I420", bitrateProperty: "bitrate", bitrateUnit: 1000,
+    name: "openh264enc", codec: "h264", driver: null, captured: "I420", bitrateProperty: "bitrate", bitrateUnit: 1000,
     chain: `openh264enc name=${encoderName} usage-type=screen complexity=low rate-control=bitrate gop-size=${keyFrameDistance} multi-thread=2 ! ${h264}`,
   },
   {
-    name: "nvh265enc", codec: "h265", needsGpu: true, captured: "BGRx", bitrateProperty: "bitrate", bitrateUnit: 1,
+    name: "nvh265enc", codec: "h265", driver: "nvenc", captured: "BGRx", bitrateProperty: "bitrate", bitrateUnit: 1,
     chain: `${toNv12} ! nvh265enc name=${encoderName} rc-mode=cbr zerolatency=true gop-size=-1 preset=low-latency-hq ! ${h265}`,
   },
   ...byVaapi("h265", "h265", "b-frames=0", h265),
   {
-    name: "nvav1enc", codec: "av1", needsGpu: true, captured: "BGRx", bitrateProperty: "bitrate", bitrateUnit: 1,
+    name: "nvav1enc", codec: "av1", driver: "nvenc", captured: "BGRx", bitrateProperty: "bitrate", bitrateUnit: 1,
     chain: `${toNv12} ! nvav1enc name=${encoderName} rc-mode=cbr zerolatency=true gop-size=-1 preset=p3 tune=ultra-low-latency ! ${av1}`,
   },
   // A hierarchy of one level refers to no later picture, which would have to be waited for.
   ...byVaapi("av1", "av1", "hierarchical-level=1", av1),
   {
-    name: "vp8enc", codec: "vp8", needsGpu: false, captured: "I420", bitrateProperty: "target-bitrate", bitrateUnit: 1000,
+    name: "vp8enc", codec: "vp8", driver: null, captured: "I420", bitrateProperty: "target-bitrate", bitrateUnit: 1000,
     chain: `vp8enc name=${encoderName} deadline=1 cpu-used=-12 end-usage=cbr lag-in-frames=0 threads=2 buffer-size=500 buffer-initial-size=300`
       + ` buffer-optimal-size=400 static-threshold=1 min-quantizer=4 max-quantizer=56 undershoot=95 keyframe-max-dist=${keyFrameDistance}`,
   },
@@ -79,7 +80,7 @@ export const encoders: readonly Encoder[] = [
 
 /** Returns the encoders to probe on a pod of this profile, in order of preference. */
 export function candidateEncoders(codecs: readonly VideoCodec[], profile: "gpu" | "software"): Encoder[] {
-  return codecs.flatMap((codec) => encoders.filter((encoder) => encoder.codec === codec && (profile === "gpu" || !encoder.needsGpu)));
+  return codecs.flatMap((codec) => encoders.filter((encoder) => encoder.codec === codec && (profile === "gpu" || encoder.driver === null)));
 }
 
 /** Enough frames to see an encoder work, few enough not to delay the start. */

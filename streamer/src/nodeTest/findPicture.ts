@@ -1,5 +1,6 @@
 import { mkdirSync } from "node:fs";
 import type { Drawing, NodeFindings } from "#contracts/nodeTest.ts";
+import { systemClock } from "#runtime/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { PictureConfig } from "../config.ts";
 import { probeDisplay } from "../display/displayProbe.ts";
@@ -21,7 +22,7 @@ export async function findPicture(config: PictureConfig, log: Logger): Promise<N
     const gl = await probeDisplay(["gl", timedFrames], ofGame);
     const vulkan = await probeDisplay(["vulkan", timedFrames], ofGame);
     const { values: extensions } = await probeDisplay(["extensions"], env);
-    const encoders = await probeEncoders({ codecs, profile, picture: { width, height, fps }, env, log });
+    const encoders = await probeEncoders({ codecs, profile, picture: { width, height, fps }, env, log, clock: systemClock });
     return {
       renderer: gl.values.get("renderer") ?? shown.renderer,
       ...(shown.obstacle === undefined ? {} : { obstacle: shown.obstacle }),

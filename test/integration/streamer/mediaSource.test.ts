@@ -4,14 +4,12 @@ import { candidateEncoders } from "#streamer/media/encoders.ts";
 import { createMediaSource, type MediaSource } from "#streamer/media/mediaSource.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";
+import { insteadOfChild } from "#test/support/processes/insteadOfChild.ts";
 
-/** Node's option with which a media child runs this and nothing else: the machine of the tests has no GStreamer. */
-const instead = (program: string): string =>
-  `--import=data:text/javascript,${encodeURIComponent(`${program}; await new Promise(() => setInterval(() => undefined, 1_000));`)}`;
-const neverStarts = instead("");
-const crashes = instead("process.exit(3)");
+const neverStarts = insteadOfChild("");
+const crashes = insteadOfChild("process.exit(3)");
 /** One picture, of one packet that is a header alone. */
-const showsOnce = instead(`let hasShown = false; process.on("message", ({ type }) => {
+const showsOnce = insteadOfChild(`let hasShown = false; process.on("message", ({ type }) => {
   if (type !== "play" || hasShown) return;
   hasShown = true;
   process.send({ type: "video", picture: Uint8Array.from([0, 12, 128, ...Array(11).fill(0)]) });
@@ -22,11 +20,12 @@ describe("a media source, by real children that stand for GStreamer's", function
   let clock: FakeClock;
   let lines: { sentence: string; waitMs?: number }[];
   let pictures: number;
+  /** Of the children to come. */
   let env: { NODE_OPTIONS: string };
   let source: MediaSource;
 
-  function open(program: string): void {
-    env = { NODE_OPTIONS: program };
+  function open(child: typeof env): void {
+    env = { ...child };
     const [encoder] = candidateEncoders(["vp8"], "software");
     const log: Logger = { ...silentLogger, warn: (fields, sentence) => void lines.push({ ...fields, sentence }) };
     source = createMediaSource({
@@ -62,7 +61,7 @@ describe("a media source, by real children that stand for GStreamer's", function
     await clock.advance(1_000);
     await eventually(() => waits().length === 2, { what: "the end of the second child" });
     expect(waits()).to.deep.equal([500, 1_000]);
-    env.NODE_OPTIONS = showsOnce;
+    Object.assign(env, showsOnce);
     await clock.advance(1_000);
     await eventually(() => pictures > 0, { what: "the picture of the next child" });
   });
@@ -72,12 +71,12 @@ describe("a media source, by real children that stand for GStreamer's", function
     await clock.advance(60_000);
     play();
     await eventually(() => pictures === 1, { what: "a picture" });
-    env.NODE_OPTIONS = neverStarts;
+    Object.assign(env, neverStarts);
     await clock.advance(3_000);
     play();
     await clock.advance(1_500);
     expect(lines).to.deep.equal([]);
-    env.NODE_OPTIONS = showsOnce;
+    Object.assign(env, showsOnce);
     await clock.advance(1_000);
     await eventually(() => waits().length === 1, { what: "the end of the child" });
     expect(lines).to.have.length(2);
