@@ -139,9 +139,22 @@ describe("the end of a session", () => {
     expect(await pair.gameMessage()).to.include({ state: "running", reason: null });
   });
 
-  it("reports a display that died", async () => {
+  it("tells nobody of an end when the sound died beside a game that goes on: the next streamer may show it again", async () => {
+    const pair = await start({ game: { script: "#!/bin/sh\nexec sleep 600\n" } });
+    const viewer = await play(pair);
+    await eventually(async () => (await viewer.notices()).some(({ t }) => t === "hello"), { what: "the first notice" });
+    await pair.inStreamer("sh", "-c", "kill -KILL $(pidof pulseaudio)");
+    expect(await pair.streamerExit()).to.equal(1);
+    expect(await pair.streamerMessage()).to.include({ state: "ended", reason: "sound-failed" });
+    expect((await viewer.notices()).filter(({ t }) => t === "ended")).to.deep.equal([]);
+  });
+
+  it("reports a display that died, and tells the player", async () => {
     const pair = await start();
+    const viewer = await play(pair);
+    await eventually(async () => (await viewer.notices()).some(({ t }) => t === "hello"), { what: "the first notice" });
     await pair.inStreamer("sh", "-c", "kill -KILL $(pidof Xvfb)");
+    await eventually(async () => (await viewer.notices()).some(({ t }) => t === "ended"), { what: "the notice of the end" });
     expect(await pair.streamerExit()).to.equal(1);
     expect(await pair.streamerMessage()).to.include({ state: "ended", reason: "display-failed" });
   });
