@@ -6,6 +6,7 @@ import type { StreamQuality } from "#contracts/streamQuality.ts";
 import { playoutDelayMs } from "../media/tuning.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { OfferedCodec } from "./offer.ts";
+import { sendNotice } from "./notices.ts";
 import { openPeer, type OutgoingTrack, type Peer, type PeerOptions } from "./peer.ts";
 import { createRateController, type RateController } from "./rateController.ts";
 import { createSilenceDetector } from "./silenceDetector.ts";
@@ -20,8 +21,6 @@ const silenceMs = 4_000;
 const connectDeadlineMs = 10_000;
 /** A disconnected connection gets this long to connect again. */
 const reconnectMs = 10_000;
-/** More than this waits only for a browser that does not read, which could fill the memory with responses to its own messages. */
-const maxWaitingBytes = 65_536;
 /** The last notice leaves within this time; then the connection closes. */
 const lastNoticeMs = 500;
 
@@ -137,7 +136,7 @@ export function createViewer(options: ViewerOptions): Viewer {
   };
   const notify = (notice: StreamNotice) => {
     try {
-      if (channel?.isOpen() && channel.bufferedAmount() < maxWaitingBytes) channel.sendMessage(JSON.stringify(notice));
+      if (channel) sendNotice(channel, notice);
     } catch (error) {
       log.debug({ viewer: id, err: error }, "A notice could not be sent."); // The channel closed in between; its own event follows.
     }
