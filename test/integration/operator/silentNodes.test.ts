@@ -162,14 +162,14 @@ describe("GameSession controller, where kubelet, node agent or object store are 
       return nodes.every(({ status }) => isRight(status?.conditions?.find(({ type }) => type === "Lost")?.reason, status?.capacity?.schedulable === true));
     }, { what });
     const podOf = (name: string) => fixture.pods.find({ name, namespace });
-    const launch = (count: number, group: string): Promise<string[]> => Promise.all(Array.from({ length: count }, async (_, index) =>
-      (await fixture.launch({ userId: `${group}${index}` })).metadata.name));
+    const launch = (count: number, group: string, startDeadlineSeconds = 120): Promise<string[]> => Promise.all(Array.from({ length: count }, async (_, index) =>
+      (await fixture.launch({ userId: `${group}${index}`, startDeadlineSeconds })).metadata.name));
     await fixture.startOperator();
     // Two of each kind: no node is without a session.
     const [played, stopped] = [await launch(2, "plays"), await launch(2, "stops")];
     for (const name of [...played, ...stopped]) await fixture.session(name, isRunning, "running session");
     for (const node of nodeNames) behaviour.nodesWithoutKubelet.add(node);
-    const started = await launch(2, "starts");
+    const started = await launch(2, "starts", 600); // More than the clock is put forward until they may start.
     for (const name of started) await eventually(async () => await podOf(name) !== undefined, { what: `the pod of ${name}` });
     for (const name of stopped) {
       await fixture.sessions.mergePatch({ name, namespace }, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
