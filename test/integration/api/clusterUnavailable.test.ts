@@ -103,24 +103,36 @@ describe("while the Kubernetes API server is slow to take the change of a GameCa
     await cluster.stop();
   });
 
-  async function aDeletedGame(): Promise<{ slug: string; path: string; client: ApiClient; id: string; deleted: Promise<ApiResponse>; isDeleted: () => boolean; release: () => void }> {
+  interface PartnersGame {
+    id: string;
+    slug: string;
+    path: string;
+    client: ApiClient;
+  }
+
+  async function aPartnersGame(): Promise<PartnersGame> {
     const partner = await aPartner(api.deps);
     const { id, slug } = await aGame(api.deps, { partnerId: partner.id });
-    const [client, path] = [api.asPartner(partner), `/api/partners/games/${slug}`];
+    return { id, slug, path: `/api/partners/games/${slug}`, client: api.asPartner(partner) };
+  }
+
+  /** Deletes the game; the cluster has been asked to delete its cache then, and answers once `release` is called. */
+  async function heldDeletion({ slug, path, client }: PartnersGame): Promise<{ deleted: Promise<ApiResponse>; isDeleted: () => boolean; release: () => void }> {
     const held = cluster.holdOnce(({ method, path: address }) => method === "DELETE" && address.endsWith(`/gamecaches/${slug}`));
     let isDeleted = false;
     const deleted = client.delete(path).finally(() => isDeleted = true);
     await held.arrived;
-    return { slug, path, client, id, deleted, isDeleted: () => isDeleted, release: held.release };
+    return { deleted, isDeleted: () => isDeleted, release: held.release };
   }
 
   it("the game can be changed meanwhile, and its cache follows the last change", async () => {
-    const game = await aDeletedGame();
+    const game = await aPartnersGame();
+    const deletion = await heldDeletion(game);
     const restored = await game.client.post(`${game.path}/restore`);
-    expect(game.isDeleted(), "the cache's change was given up").to.equal(false);
+    expect(deletion.isDeleted(), "the cache's change was given up").to.equal(false);
     expect(restored.status, restored.text).to.equal(200);
-    game.release();
-    expect((await game.deleted).status).to.equal(204);
+    deletion.release();
+    expect((await deletion.deleted).status).to.equal(204);
     await syncGameCaches(api.deps);
     const { cacheRevision, cacheAppliedRevision } = await api.deps.postgres.prisma.game.findUniqueOrThrow({ where: { id: game.id } });
     expect(cacheAppliedRevision).to.equal(cacheRevision);
@@ -128,13 +140,14 @@ describe("while the Kubernetes API server is slow to take the change of a GameCa
 
   it("a later change stands in the end, though a replica of the release before took it to the cluster meanwhile", async () => {
     const { prisma } = api.deps.postgres;
-    const game = await aDeletedGame();
+    const game = await aPartnersGame();
+    const deletion = await heldDeletion(game);
     expect((await game.client.post(`${game.path}/restore`)).status).to.equal(200);
     // That release asks for no right to do so. What it made of the GameCache, the held change undoes.
     const { cacheRevision } = await prisma.game.findUniqueOrThrow({ where: { id: game.id } });
     await prisma.game.update({ where: { id: game.id }, data: { cacheAppliedRevision: cacheRevision } });
-    game.release();
-    expect((await game.deleted).status).to.equal(204);
+    deletion.release();
+    expect((await deletion.deleted).status).to.equal(204);
     await syncGameCaches(api.deps);
     await eventually(() => api.deps.cluster.gameCaches.cache.list().some(({ metadata }) => metadata.name === game.slug), { what: "the restored game's cache" });
     const settled = await eventually(async () => {
@@ -146,15 +159,20 @@ describe("while the Kubernetes API server is slow to take the change of a GameCa
   });
 
   it("no more than two changes hold a connection to the database", async () => {
-    const games = await Promise.all([aDeletedGame(), aDeletedGame()]);
-    const partner = await aPartner(api.deps);
-    const third = await aGame(api.deps, { partnerId: partner.id });
-    const deleted = api.asPartner(partner).delete(`/api/partners/games/${third.slug}`);
-    await eventually(async () => (await api.deps.postgres.prisma.game.findUniqueOrThrow({ where: { id: third.id } })).deletedAt !== null, { what: "the deletion" });
+    const { auditEvent } = api.deps.postgres.prisma;
+    // All before the first one is held: the cluster is waited for only for three seconds.
+    const [first, second, last, ...others] = await Promise.all(Array.from({ length: 5 }, aPartnersGame)) as [PartnersGame, PartnersGame, PartnersGame, ...PartnersGame[]];
+    const held = await Promise.all([heldDeletion(first), heldDeletion(second)]);
+    const waiting = [last, ...others];
+    const deleted = waiting.map(({ client, path }) => client.delete(path));
+    // What follows a deletion's event is the change of its cache.
+    await eventually(async () => await auditEvent.count({ where: { action: "game.deleted", subjectId: { in: waiting.map(({ id }) => id) } } }) === waiting.length, { what: "deletions whose caches are to be changed" });
+    expect((await last.client.get(last.path)).status, "a later request of the process").to.equal(404);
     const { rows } = await api.deps.postgres.pool.query<{ open: number }>("SELECT count(*)::int AS open FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'");
+    expect(cluster.requests.filter(({ path }) => waiting.some(({ slug }) => path.endsWith(`/gamecaches/${slug}`)))).to.deep.equal([]);
+    expect(held.map(({ isDeleted }) => isDeleted()), "the held changes were given up").to.deep.equal([false, false]);
     expect(rows[0]?.open).to.be.at.most(2);
-    expect(cluster.requests.some(({ path }) => path.endsWith(`/gamecaches/${third.slug}`))).to.equal(false);
-    for (const { release } of games) release();
-    expect((await deleted).status).to.equal(204);
+    for (const { release } of held) release();
+    expect((await Promise.all(deleted)).map(({ status }) => status)).to.deep.equal([204, 204, 204]);
   });
 });
