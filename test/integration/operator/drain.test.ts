@@ -25,8 +25,8 @@ describe("draining a release", function () {
     transport = await drainTransport(fixture.namespace);
   });
   afterEach(async () => {
+    await fixture.clear(); // First: nodes are the whole cluster's, and there may be no transport.
     await transport.close();
-    await fixture.clear();
   });
 
   /** Drains as the chart's job does, with its rights; the fixture's namespace is both of the release's. */

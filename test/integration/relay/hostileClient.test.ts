@@ -44,6 +44,7 @@ describe("the relay and a hostile client with valid credentials", function () {
   let other: Listener;
   let client: TurnClient;
   const clients: TurnClient[] = [];
+  const made = new AsyncDisposableStack();
 
   const connect = async (login = relay.login()): Promise<TurnClient> => {
     const opened = await TurnClient.open({ address: relay.address, port: relayPorts.plain }, login);
@@ -52,18 +53,13 @@ describe("the relay and a hostile client with valid credentials", function () {
   };
 
   before(async () => {
-    network = await TestNetwork.create();
-    relay = await TurnRelay.start({ host: network.relay, peerPorts: `${firstPort}-${lastPort}` });
+    network = made.adopt(await TestNetwork.create(), (opened) => opened.remove());
+    relay = made.adopt(await TurnRelay.start({ host: network.relay, peerPorts: `${firstPort}-${lastPort}` }), (started) => started.stop());
     node = network.own.ipv4; // The test process listens there, in place of a game node.
-    media = await listenOn(firstPort, node);
-    other = await listenOn(lastPort + 1, node);
+    media = made.adopt(await listenOn(firstPort, node), ({ socket }) => void socket.close());
+    other = made.adopt(await listenOn(lastPort + 1, node), ({ socket }) => void socket.close());
   });
-  after(async () => {
-    media.socket.close();
-    other.socket.close();
-    await relay.stop();
-    await network.remove();
-  });
+  after(() => made.disposeAsync());
   beforeEach(async () => {
     expect(await relay.tell([node])).to.equal(204);
     client = await connect();
@@ -171,18 +167,16 @@ describe("the operator and a relay", function () {
   let network: TestNetwork;
   let relay: TurnRelay;
   let certificate: KeyPair;
+  const made = new AsyncDisposableStack();
   let told: { told: number; untold: number }[];
 
   before(async () => {
-    network = await TestNetwork.create();
+    network = made.adopt(await TestNetwork.create(), (opened) => opened.remove());
     certificate = await (await CertificateAuthority.create()).server("relay", ["DNS:relay"]);
-    relay = await TurnRelay.start({ host: network.relay, peerPorts: "20000-20009", certificate });
+    relay = made.adopt(await TurnRelay.start({ host: network.relay, peerPorts: "20000-20009", certificate }), (started) => started.stop());
     told = [];
   });
-  after(async () => {
-    await relay.stop();
-    await network.remove();
-  });
+  after(() => made.disposeAsync());
 
   const tell = (cluster: Cluster, secret = relay.secret): Promise<void> => tellRelays(
     { cluster, clock: systemClock, announceAddresses: [], relay: { host: relay.address, port: relayPorts.control, secret }, metrics: { relaysTold: (counts) => told.push(counts) } }, new AbortController().signal,
@@ -241,16 +235,15 @@ describe("a relay whose connections are few", function () {
   let network: TestNetwork;
   let relay: TurnRelay;
   const connectionsMax = 4;
+  const made = new AsyncDisposableStack();
 
   before(async () => {
-    network = await TestNetwork.create();
+    network = made.adopt(await TestNetwork.create(), (opened) => opened.remove());
     const certificate = await (await CertificateAuthority.create()).server("relay", [`IP:${network.relay.ipv4}`]);
-    relay = await TurnRelay.start({ host: network.relay, peerPorts: "20000-20009", certificate, env: { CONNECTIONS_MAX: String(connectionsMax) } });
+    const env = { CONNECTIONS_MAX: String(connectionsMax) };
+    relay = made.adopt(await TurnRelay.start({ host: network.relay, peerPorts: "20000-20009", certificate, env }), (started) => started.stop());
   });
-  after(async () => {
-    await relay.stop();
-    await network.remove();
-  });
+  after(() => made.disposeAsync());
 
   /** Opens a connection, sends these bytes, and resolves with the first that come back, or with none at its end. */
   async function exchange(port: number, bytes: Buffer | string): Promise<Buffer> {

@@ -15,21 +15,18 @@ describe("the relay and a game node that is new", function () {
   let relay: TurnRelay;
   let fixture: OperatorFixture;
   let client: TurnClient;
+  /** Of what was made before a failure, too: nodes are the whole cluster's. */
+  const made = new AsyncDisposableStack();
 
   before(async () => {
-    network = await TestNetwork.create();
-    relay = await TurnRelay.start({ host: network.relay, peerPorts: "20000-20009" });
-    fixture = await OperatorFixture.start({ environment: { RELAY_CONTROL: `${relay.address}:${relayPorts.control}`, TURN_SECRET: relay.secret } });
+    network = made.adopt(await TestNetwork.create(), (opened) => opened.remove());
+    relay = made.adopt(await TurnRelay.start({ host: network.relay, peerPorts: "20000-20009" }), (started) => started.stop());
+    fixture = made.adopt(await OperatorFixture.start({ environment: { RELAY_CONTROL: `${relay.address}:${relayPorts.control}`, TURN_SECRET: relay.secret } }), (started) => started.clear());
     await fixture.startOperator();
-    client = await TurnClient.open({ address: relay.address, port: relayPorts.plain }, relay.login());
+    client = made.adopt(await TurnClient.open({ address: relay.address, port: relayPorts.plain }, relay.login()), (opened) => opened.close());
     await client.allocate();
   });
-  after(async () => {
-    client.close();
-    await fixture.clear();
-    await relay.stop();
-    await network.remove();
-  });
+  after(() => made.disposeAsync());
 
   it("let players reach it within a minute, and no longer once it is gone", async () => {
     await eventually(() => relay.isReady(), { what: "the first list" });
