@@ -118,6 +118,16 @@ describe("a slot's owner", function () {
     expectErrorResponse(await fixture.player.post("/api/game/launch", { gameSlug: fixture.game.slug, saveSlotId }), 409, "conflict");
   });
 
+  it("keeps its slot for its last save where an admin has said by hand that it is finished", async () => {
+    const id = await fixture.running();
+    await save(id, 1);
+    await operator.report(id, { conditions: [aCondition("Finished", { reason: "ByHand" }), ...notStored] });
+    await fixture.ended(id);
+    expect(await releaseSlots(api.deps)).to.not.include(id);
+    const last = await save(id, 2);
+    expect(await slotOf(id)).to.include({ objectKey: last.objectKey });
+  });
+
   it("of a lost node gives the slot back with the newest save that the object store has", async () => {
     const id = await fixture.running();
     await save(id, 1);

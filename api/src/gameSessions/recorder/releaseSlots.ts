@@ -6,7 +6,7 @@ import { releaseSlot } from "../saveSlotQueries.ts";
 import { listUnreleasedGameSessions, updateOverdueSlotsReleased, updateSlowStopsEnded, type UnreleasedGameSession } from "../slotReleaseQueries.ts";
 import { adoptNewestSave } from "./adoptNewestSave.ts";
 import type { RecorderDeps } from "./recorderDeps.ts";
-import { isSavePending } from "./stopReason.ts";
+import { isSaveAwaited } from "./stopReason.ts";
 
 /** What releasing slots needs. */
 export type ReleaseSlotsDeps = RecorderDeps & { objectStore: ObjectStore };
@@ -42,8 +42,8 @@ export async function releaseSlots(deps: ReleaseSlotsDeps): Promise<string[]> {
   return released;
 }
 
-/** Without an object nothing more is reported of the session. */
+/** Without an object nothing more is reported of the session, and of a silent one nothing after a day. */
 function isReleaseDue({ endedAt, now }: UnreleasedGameSession, gameSession: GameSession | undefined): boolean {
   if (gameSession === undefined || now.getTime() - endedAt.getTime() >= savePatienceMs) return true;
-  return isFinished(gameSession) && !isSavePending(gameSession, now);
+  return isFinished(gameSession) && !isSaveAwaited(gameSession);
 }

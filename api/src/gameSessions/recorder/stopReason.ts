@@ -1,7 +1,6 @@
 import { failureReasons, stopReasons } from "#contracts/crd/reasons.ts";
 import type { GameSession, StopReason } from "#contracts/crd/gameSession.ts";
 import { conditionStatus } from "#contracts/crd/sessionConditions.ts";
-import { savePatienceMs } from "../../saves/savePatience.ts";
 
 /** Returns why a session is stopping, by its object. */
 export function stopReasonOf({ spec, status, metadata }: GameSession): StopReason {
@@ -21,8 +20,6 @@ export function isSaveUnreported(gameSession: GameSession): boolean {
 }
 
 /** Whether such a save may still be reported: a lost node may never return, and its player must not wait for it. */
-export function isSavePending(gameSession: GameSession, now: Date): boolean {
-  const { failure, finishedAt } = gameSession.status ?? {};
-  if (!isSaveUnreported(gameSession) || failure?.reason === failureReasons.nodeLost || finishedAt === undefined) return false;
-  return now.getTime() - new Date(finishedAt).getTime() < savePatienceMs;
+export function isSaveAwaited(gameSession: GameSession): boolean {
+  return isSaveUnreported(gameSession) && gameSession.status?.failure?.reason !== failureReasons.nodeLost;
 }
