@@ -36,10 +36,9 @@ export class UnpackedVersions {
     return this.#versions.has(digest);
   }
 
-  /** No time of use is one to come, as where a clock was put back: such a version would be worth more than all that is played since. */
   list(): UnpackedVersion[] {
-    const now = this.#clock.now().getTime();
-    return [...this.#versions.values()].map((version) => ({ ...version, lastUsedMs: Math.min(version.lastUsedMs, now) }));
+    this.#forgetTimesToCome();
+    return [...this.#versions.values()];
   }
 
   get bytes(): number {
@@ -49,8 +48,7 @@ export class UnpackedVersions {
   /** Returns the digests that were used a moment ago. */
   recentlyUsed(): string[] {
     const now = this.#clock.now().getTime();
-    // A time to come is that of a clock which was put back since, perhaps by years.
-    return [...this.#versions.values()].filter(({ lastUsedMs }) => now >= lastUsedMs && now - lastUsedMs < graceMs).map(({ digest }) => digest);
+    return [...this.#versions.values()].filter(({ lastUsedMs }) => Math.abs(now - lastUsedMs) < graceMs).map(({ digest }) => digest);
   }
 
   /** Takes in what was just unpacked. */
@@ -78,5 +76,16 @@ export class UnpackedVersions {
   async remove(digest: string): Promise<void> {
     this.#versions.delete(digest);
     await this.#files.remove(digest);
+  }
+
+  /**
+   * A time well ahead is that of a clock which was put back since, perhaps by years: such a version would be worth more than all that is played since. It changes
+   * once and not with each look, as each change of it is reported.
+   */
+  #forgetTimesToCome(): void {
+    const now = this.#clock.now().getTime();
+    for (const version of this.#versions.values()) {
+      if (version.lastUsedMs >= now + graceMs) version.lastUsedMs = now - graceMs;
+    }
   }
 }

@@ -21,7 +21,10 @@ describe("UnpackedVersions", () => {
     const versions = new UnpackedVersions(createObjectFiles(nodePaths("/nowhere")), clock);
     versions.add("played", 1, clock.now());
     clock.skewMs = -3_600_000;
-    const before = clock.now().getTime();
-    expect(versions.list()[0]?.lastUsedMs).to.be.within(before, clock.now().getTime());
+    const [lastUsedMs] = versions.list().map((version) => version.lastUsedMs);
+    expect(lastUsedMs).to.be.at.most(clock.now().getTime());
+    clock.jump(5_000);
+    expect(versions.list().map((version) => version.lastUsedMs), "the same at each look").to.deep.equal([lastUsedMs]);
+    expect(versions.recentlyUsed()).to.deep.equal([]);
   });
 });
