@@ -1,6 +1,5 @@
 import { lazy, Suspense } from "react";
 import { Navigate, Outlet, Route, Routes, useLocation } from "react-router";
-import { AccountPage } from "./account/AccountPage.tsx";
 import { CatalogPage } from "./catalog/CatalogPage.tsx";
 import { GamePage } from "./catalog/GamePage.tsx";
 import { sentenceFor } from "./client/apiError.ts";
@@ -11,7 +10,8 @@ import { PlayFrame } from "./play/PlayFrame.tsx";
 import { SignInPage } from "./signIn/SignInPage.tsx";
 import { useAuth } from "./signIn/useAuth.ts";
 
-/** A bundle of its own: the code for streaming is loaded when a game is played. */
+/** Bundles of their own, for what is not seen on each visit: the code for streaming, for example, is loaded when a game is played. */
+const AccountPage = lazy(() => import("./account/AccountPage.tsx"));
 const PlayPage = lazy(() => import("./play/PlayPage.tsx"));
 
 /** The pages and who may see them. */

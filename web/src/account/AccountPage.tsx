@@ -12,7 +12,7 @@ import { SignIns } from "./SignIns.tsx";
  * How the player can sign in, where they are, how their games look, and how their connection is. Linking leads to the provider and back here,
  * with `linked` or `error` in the address.
  */
-export function AccountPage() {
+export default function AccountPage() {
   useTitle("Your account");
   const { auth } = useAuth();
   const methods = useQuery({ queryKey: ["signInMethods"], queryFn: ({ signal }) => listSignInMethods(signal) });
