@@ -1,10 +1,11 @@
 import type { ReconcileContext, ReconcileResult } from "#kube/controller.ts";
 import { isOwnedBy, refOf } from "#kube/object.ts";
-import { readSpool, SpoolUnreadable, type Spool } from "../spool/readSpool.ts";
+import { SpoolUnreadable, type Spool } from "../spool/readSpool.ts";
 import { stepFor, type StepName } from "./decide.ts";
 import { withReported, type SessionRecord } from "./record.ts";
 import { RecordUnreadable } from "./sessionFiles.ts";
 import { keepStored } from "./steps/keepStored.ts";
+import { readSpoolOf } from "./steps/lookAgain.ts";
 import { prepare, recordOf } from "./steps/prepare.ts";
 import { resolveAbsence } from "./steps/resolveAbsence.ts";
 import { reportNothing, settle } from "./steps/settle.ts";
@@ -63,9 +64,9 @@ async function observe(deps: SessionDeps, key: string): Promise<SessionWorld> {
   };
 }
 
-async function lookAtSpool({ files, readFailures }: SessionDeps, { gameSession, uid }: SessionRecord): Promise<Spool | SpoolUnreadable> {
+async function lookAtSpool(deps: SessionDeps, record: SessionRecord): Promise<Spool | SpoolUnreadable> {
   try {
-    return await readFailures.during(gameSession, "words", () => readSpool(files.folder(gameSession), uid));
+    return await readSpoolOf(deps, record);
   } catch (error) {
     if (error instanceof SpoolUnreadable) return error;
     throw error;
