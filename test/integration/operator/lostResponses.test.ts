@@ -1,22 +1,17 @@
 import { expect } from "chai";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import { FaultyApi } from "#test/support/cluster/faultyApi.ts";
-import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
-import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
+import type { FaultyApi } from "#test/support/cluster/faultyApi.ts";
+import { beforeEachWithFaultyApi } from "#test/support/fixtures/faultyOperatorFixture.ts";
+import type { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 
 describe("Operator: responses that are lost", function () {
   this.timeout(60_000);
   let fixture: OperatorFixture;
   let api: FaultyApi;
 
-  beforeEach(async () => {
-    fixture = await OperatorFixture.start();
-    api = await FaultyApi.start(await sharedKubeApiServer());
-  });
-
-  afterEach(async () => {
-    await fixture.clear();
-    await api.stop();
+  beforeEachWithFaultyApi((freshFixture, freshApi) => {
+    fixture = freshFixture;
+    api = freshApi;
   });
 
   it("lose no event of a status that was written", async () => {

@@ -9,6 +9,7 @@ import { aCacheEntry } from "#test/factories/gameNode.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { FaultyApi, watchOf } from "#test/support/cluster/faultyApi.ts";
 import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
+import { beforeEachWithFaultyApi } from "#test/support/fixtures/faultyOperatorFixture.ts";
 import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 
 const isRunning = (session: GameSession): boolean => publicStatusOf(session) === "running";
@@ -86,13 +87,9 @@ describe("An operator whose view of the pods is behind that of the sessions", fu
   let fixture: OperatorFixture;
   let api: FaultyApi;
 
-  beforeEach(async () => {
-    fixture = await OperatorFixture.start();
-    api = await FaultyApi.start(await sharedKubeApiServer());
-  });
-  afterEach(async () => {
-    await fixture.clear();
-    await api.stop();
+  beforeEachWithFaultyApi((freshFixture, freshApi) => {
+    fixture = freshFixture;
+    api = freshApi;
   });
 
   /** An operator that leads from now on, and whose watch shows no pod. */
