@@ -20,6 +20,7 @@ const minDrainMs = 10;
 export interface Arrival {
   sentAtMs: number;
   arrivedAtMs: number;
+  bytes: number;
 }
 
 /** What the reports of the last second say of the path. */
@@ -76,7 +77,7 @@ export function createArrivals(now: () => number, pictureMs: () => number): Arri
     const delayMs = arrivedAtMs - packet.at;
     if (delayMs < base.delayMs || at - base.since > baseDelayMaxAgeMs) base = { delayMs, since: at };
     known.push({ at, isLost: false, bytes: packet.bytes, queueMs: delayMs - base.delayMs, arrivedAtMs });
-    return { sentAtMs: packet.at, arrivedAtMs };
+    return { sentAtMs: packet.at, arrivedAtMs, bytes: packet.bytes };
   };
   const forgetSendings = (at: number) => {
     sendings = sendings.filter((packet) => at - packet.at < windowMs);

@@ -1,6 +1,7 @@
 import type { TransportFeedback } from "../rtp/transportFeedback.ts";
 import { createArrivals } from "./arrivals.ts";
 import { createDelayTrend } from "./delayTrend.ts";
+import { createPacketTrain } from "./packetTrain.ts";
 
 /** Above this queueing delay or loss, the path is congested. */
 const congestedQueueMs = 50;
@@ -12,6 +13,8 @@ const uncongestedLoss = 0.05;
 const drainedQueueMs = 15;
 /** A queue that grows counts from this length on. */
 const growingQueueMs = 15;
+/** Packets that arrive one after the other at less than this share of the target fill a queue, however short it is yet. */
+const overrunShare = 0.6;
 /** What is sent of the path's capacity once its queue has drained, and at most while it does. */
 const carriedShare = 0.9;
 const drainingShare = 0.85;
@@ -83,6 +86,8 @@ export interface RateState {
   receivedKbps: number;
   queueMs: number;
   loss: number;
+  /** Whether a queue of the path drains. */
+  isDraining: boolean;
 }
 
 /** Finds the bitrate that the path to the browser carries without queueing. */
@@ -95,16 +100,16 @@ export interface RateController {
 }
 
 /**
- * Returns a controller by transport-wide feedback. A delay that grows, or stands above the smallest seen, lowers the rate below what
- * arrives, by more the longer the queue is; once it has drained, the rate takes up what the path carried, and grows.
+ * Returns a controller by transport-wide feedback. Packets that arrive far below the rate, and a delay that grows, or stands above the
+ * smallest seen, lower the rate below what arrives, by more the longer the queue is; once it has drained, the rate takes up what the path carried, and grows.
  */
 export function createRateController({ startKbps, minKbps, maxKbps, fps = defaultFps, now, onRate }: RateControllerOptions): RateController {
   let limits: RateLimits = { minKbps, maxKbps, fps };
   const pictureMs = () => 1_000 / limits.fps;
   const arrivals = createArrivals(now, pictureMs);
   const trend = createDelayTrend(pictureMs);
-  let target = startKbps;
-  let applied = startKbps;
+  const train = createPacketTrain();
+  let [target, applied] = [startKbps, startKbps];
   let measured = { receivedKbps: 0, queueMs: 0, loss: 0 };
   let decreasedAt = -Infinity;
   let changedAt = now();
@@ -125,7 +130,10 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
   let congestedFromKbps: number | undefined;
 
   const within = (kbps: number) => Math.min(limits.maxKbps, Math.max(limits.minKbps, kbps));
-  const isGrowing = () => trend.isRising() && measured.queueMs > growingQueueMs;
+  const isGrowing = () => {
+    const isOverrun = (train.arrivedKbps() ?? Infinity) < target * overrunShare;
+    return isOverrun || (trend.isRising() && measured.queueMs > growingQueueMs);
+  };
   /** Returns what the path carries: the target at least while all that is sent arrives, and a share of it at least while too little is sent to test the path. */
   const findCapacity = (): number => {
     const sending = arrivals.sentKbps(capacitySpanMs);
@@ -213,7 +221,10 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
     feedback(feedback) {
       const at = now();
       unreportedSince = undefined;
-      for (const arrival of arrivals.feedback(feedback)) trend.add(arrival);
+      for (const arrival of arrivals.feedback(feedback)) {
+        trend.add(arrival);
+        train.add(arrival);
+      }
       const measurement = arrivals.measure();
       if (!measurement) return;
       measured = { ...measurement, receivedKbps: arrivals.receivedKbps(receivedSpanMs) };
@@ -228,6 +239,6 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
       target = within(wasAtMaximum ? Math.max(target, startKbps) : target);
       apply(true);
     },
-    state: () => ({ targetKbps: Math.floor(applied), ...measured }),
+    state: () => ({ targetKbps: Math.floor(applied), ...measured, isDraining: congestedFromKbps !== undefined && isQueueCaused }),
   };
 }

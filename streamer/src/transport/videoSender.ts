@@ -34,7 +34,7 @@ export function createVideoSender({ now, rate, schedule, send, requestKeyFrame }
     send(packet, sequence);
   };
   const pacer = createPacer({
-    now, rateKbps, schedule,
+    now, rateKbps, schedule, isDraining: () => rate.state().isDraining,
     send: (packet) => {
       retransmitter.sent(packet);
       transmit(packet);
