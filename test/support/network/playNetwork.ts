@@ -7,22 +7,26 @@ import { launchBrowser } from "../browser/browser.ts";
 import { PlayFixture } from "../fixtures/playFixture.ts";
 import { CertificateAuthority } from "../http/certificates.ts";
 import { TestNetwork } from "./namespaces.ts";
+import { NetworkResponder } from "./networkResponder.ts";
 import { TurnRelay } from "./turnRelay.ts";
 
 const mediaPort = 20_000;
+const connectionTestPort = mediaPort + 1;
 const playName = "play.test";
 
-/** Playing over a network: the API here, the streamer on a game node, the relay and the player's browser on machines of their own. */
+/** Playing over a network: the API here, the streamer and what tests connections on a game node, the relay and the player's browser on machines of their own. */
 export class PlayNetwork {
   readonly network: TestNetwork;
   readonly relay: TurnRelay;
   readonly fixture: PlayFixture;
+  readonly #responder: NetworkResponder;
   readonly #folder = mkdtempSync(join(tmpdir(), "joypod-browser-"));
 
-  private constructor(network: TestNetwork, relay: TurnRelay, fixture: PlayFixture) {
+  private constructor({ network, relay, fixture }: Pick<PlayNetwork, "network" | "relay" | "fixture">, responder: NetworkResponder) {
     this.network = network;
     this.relay = relay;
     this.fixture = fixture;
+    this.#responder = responder;
   }
 
   /** `urls` of the relay without its host, such as `turn:3478?transport=udp`. May build images: allow `imageBuildMs`. */
@@ -43,13 +47,14 @@ export class PlayNetwork {
     const relay = await TurnRelay.start({ host: network.relay, peerPorts: `${mediaPort}-${mediaPort + 9}`, certificate });
     const addresses = [network.node.ipv4, network.node.ipv6];
     await relay.tell(addresses);
+    const responder = await NetworkResponder.start(network.node, connectionTestPort);
     const fixture = await PlayFixture.start({
       publicName: playName,
       // Addresses, because Chromium's own look-up of relays follows no rules for host names.
-      apiEnv: { TURN_URLS: urls.flatMap((url) => hosts.map((host) => atHost(url, host))).join(","), TURN_SECRET: relay.secret },
+      apiEnv: { TURN_URLS: urls.flatMap((url) => hosts.map((host) => atHost(url, host))).join(","), TURN_SECRET: relay.secret, ...responder.apiEnv },
       streamer: { network: { namespace: network.node.namespace, address: network.node.ipv4, udpPort: mediaPort }, addresses },
     });
-    return new PlayNetwork(network, relay, fixture);
+    return new PlayNetwork({ network, relay, fixture }, responder);
   }
 
   /** Starts the player's browser; `family` is the one by which it knows the API. */
@@ -64,6 +69,7 @@ export class PlayNetwork {
 
   async stop(): Promise<void> {
     await this.fixture.stop();
+    await this.#responder.stop();
     await this.relay.stop();
     await this.network.remove();
     rmSync(this.#folder, { recursive: true, force: true });

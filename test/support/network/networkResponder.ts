@@ -1,0 +1,49 @@
+import { randomBytes } from "node:crypto";
+import { ticketPublicKeyOf, ticketSigningKey } from "#contracts/streamTicket.ts";
+import { eventually } from "../clocks/eventually.ts";
+import { prepareSessionImages, type SessionImages } from "../session/containers.ts";
+import type { TestHost } from "./namespaces.ts";
+
+const signalPort = 8080;
+/** As the chart starts it. */
+const command = ["--", "/usr/local/bin/node", "/app/streamer/src/connectionTest/main.ts"];
+
+/** The program that answers connection tests, on a game node of the test network; in its image, whose transport takes the checks that Chromium sends by TCP. */
+export class NetworkResponder {
+  /** Of an API that asks this responder. */
+  readonly apiEnv: Record<string, string>;
+  readonly #engine: SessionImages["engine"];
+  readonly #container: string;
+
+  private constructor(apiEnv: Record<string, string>, engine: SessionImages["engine"], container: string) {
+    this.apiEnv = apiEnv;
+    this.#engine = engine;
+    this.#container = container;
+  }
+
+  /** Resolves once it answers, by this UDP port. */
+  static async start({ namespace, ipv4, ipv6 }: TestHost, udpPort: number): Promise<NetworkResponder> {
+    const { engine, streamer } = await prepareSessionImages();
+    const seed = randomBytes(32);
+    const environment = {
+      SIGNAL_PORT: String(signalPort), UDP_PORT: String(udpPort), NODE_NAME: "node1", HOST_IPS: `${ipv4},${ipv6}`,
+      TICKET_PUBLIC_KEY: ticketPublicKeyOf(ticketSigningKey(seed)),
+    };
+    const container = `joypod-test-responder-${namespace}`;
+    const url = `http://${ipv4}:${signalPort}`;
+    await engine("run", "--detach", "--name", container, "--network", `ns:/run/netns/${namespace}`, "--entrypoint", "/usr/bin/tini",
+      ...Object.entries(environment).flatMap(([name, value]) => ["--env", `${name}=${value}`]), streamer, ...command);
+    const responder = new NetworkResponder({ CONNECTION_TEST_URL: url, CONNECTION_TEST_SIGNING_KEY: seed.toString("base64") }, engine, container);
+    try {
+      await eventually(async () => (await fetch(`${url}/readyz`)).ok, { timeoutMs: 30_000, what: "a responder that is ready" });
+    } catch (error) {
+      await responder.stop();
+      throw error;
+    }
+    return responder;
+  }
+
+  async stop(): Promise<void> {
+    await this.#engine("rm", "--force", "--time", "0", this.#container);
+  }
+}
