@@ -7,41 +7,57 @@ const minPackets = 6;
 const minSpreadMs = 15;
 /** Of a longer train these are the last packets. */
 const maxPackets = 32;
+/** Packets that arrive at less than this share of what is sent fill a queue, however short that is yet. */
+const overrunShare = 0.6;
+/** Where they did and no queue came of it, a browser or a machine is busy now and then. */
+const distrustMs = 10_000;
 
 /** The last packets that were sent one right after the other. */
 export interface PacketTrain {
   add(arrival: Arrival): void;
-  /**
-   * Returns the rate at which they arrived, in kbit/s: a path that they fill carries no more. The longest gap is left out, for a link or a browser may stand still for
-   * a moment. While there are few packets it is the rate of the train before. Undefined when they are spread no further than they were when they were sent.
-   */
-  arrivedKbps(): number | undefined;
+  /** Returns whether they arrived so far apart that the path carries much less than this rate, in kbit/s: a queue will grow that no packet has met yet. */
+  overruns(kbps: number): boolean;
+  /** It has overrun what was no narrow path: for some seconds it overruns nothing. */
+  distrust(): void;
+  /** When the last of them was sent; -Infinity before the first. */
+  lastSentAt(): number;
 }
 
-/** Returns a train without packets. It tells that a path is narrow by the first picture, and a trend of delays by the third, which by then has waited for two. */
-export function createPacketTrain(): PacketTrain {
+/**
+ * Returns a train without packets; `now` is in milliseconds. It tells that a path is narrow by the first picture, and a trend of delays by the third, which by then has
+ * waited for two.
+ */
+export function createPacketTrain(now: () => number): PacketTrain {
   let packets: Arrival[] = [];
-  let formerKbps: number | undefined;
-  const arrivedKbps = () => packets.length < minPackets ? formerKbps : arrivedKbpsOf(packets);
+  let formerKbps = Infinity;
+  let trustedFrom = -Infinity;
+  const lastSentAt = () => packets.at(-1)?.sentAtMs ?? -Infinity;
   return {
     add(arrival) {
-      const last = packets.at(-1);
-      if (last && arrival.sentAtMs - last.sentAtMs > maxSentGapMs) {
-        formerKbps = packets.length < minPackets ? undefined : arrivedKbpsOf(packets);
+      if (arrival.sentAtMs - lastSentAt() > maxSentGapMs) {
+        formerKbps = arrivedKbps(packets) ?? Infinity;
         packets = [];
       }
       packets = [...packets.slice(1 - maxPackets), arrival];
     },
-    arrivedKbps,
+    overruns: (kbps) => now() >= trustedFrom && (arrivedKbps(packets) ?? formerKbps) < kbps * overrunShare,
+    distrust() {
+      trustedFrom = now() + distrustMs;
+    },
+    lastSentAt,
   };
 }
 
-function arrivedKbpsOf(packets: readonly Arrival[]): number | undefined {
+/**
+ * Returns the rate at which the packets arrived, in kbit/s: Infinity when they arrived nearly as quickly as they were sent, undefined when they are few. The longest
+ * gap is left out, for a link or a browser may stand still for a moment.
+ */
+function arrivedKbps(packets: readonly Arrival[]): number | undefined {
   const [first, last] = [packets[0], packets.at(-1)];
-  if (!first || !last) return undefined;
+  if (!first || !last || packets.length < minPackets) return undefined;
   const gaps = packets.slice(1).map(({ arrivedAtMs, bytes }, index) => ({ ms: arrivedAtMs - (packets[index]?.arrivedAtMs ?? arrivedAtMs), bytes }));
   const longest = gaps.reduce((longer, gap) => (gap.ms > longer.ms ? gap : longer));
   const spanMs = last.arrivedAtMs - first.arrivedAtMs - longest.ms;
   const bits = (gaps.reduce((sum, { bytes }) => sum + bytes, 0) - longest.bytes) * 8;
-  return spanMs - (last.sentAtMs - first.sentAtMs) < minSpreadMs ? undefined : bits / spanMs;
+  return spanMs - (last.sentAtMs - first.sentAtMs) < minSpreadMs ? Infinity : bits / spanMs;
 }

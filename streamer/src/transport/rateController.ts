@@ -13,8 +13,6 @@ const uncongestedLoss = 0.05;
 const drainedQueueMs = 15;
 /** A queue that grows counts from this length on. */
 const growingQueueMs = 15;
-/** Packets that arrive one after the other at less than this share of the target fill a queue, however short it is yet. */
-const overrunShare = 0.6;
 /** What is sent of the path's capacity once its queue has drained, and at most while it does. */
 const carriedShare = 0.9;
 const drainingShare = 0.85;
@@ -108,7 +106,7 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
   const pictureMs = () => 1_000 / limits.fps;
   const arrivals = createArrivals(now, pictureMs);
   const trend = createDelayTrend(pictureMs);
-  const train = createPacketTrain();
+  const train = createPacketTrain(now);
   let [target, applied] = [startKbps, startKbps];
   let measured = { receivedKbps: 0, queueMs: 0, loss: 0 };
   let decreasedAt = -Infinity;
@@ -121,8 +119,9 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
   let capacityKbps: number | undefined;
   /** How long the queue was taken to be when the rate was last lowered. */
   let queuedMs = 0;
-  let seenQueueMs = 0;
-  /** Since when the queue last seen can have drained, at the earliest. */
+  /** When the rate was lowered for a queue that was not there yet. */
+  let foreseenAt = -Infinity;
+  /** Since when that queue can have drained, at the earliest. */
   let drainingSince = -Infinity;
   let isQueueCaused = false;
   let queuedSince = now();
@@ -130,10 +129,7 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
   let congestedFromKbps: number | undefined;
 
   const within = (kbps: number) => Math.min(limits.maxKbps, Math.max(limits.minKbps, kbps));
-  const isGrowing = () => {
-    const isOverrun = (train.arrivedKbps() ?? Infinity) < target * overrunShare;
-    return isOverrun || (trend.isRising() && measured.queueMs > growingQueueMs);
-  };
+  const isGrowing = () => (trend.isRising() && measured.queueMs > growingQueueMs) || train.overruns(target);
   /** Returns what the path carries: the target at least while all that is sent arrives, and a share of it at least while too little is sent to test the path. */
   const findCapacity = (): number => {
     const sending = arrivals.sentKbps(capacitySpanMs);
@@ -154,6 +150,7 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
   const decrease = (at: number) => {
     const { queueMs, loss } = measured;
     const isQueued = isGrowing() || queueMs > congestedQueueMs;
+    if (train.overruns(target)) foreseenAt = at;
     capacityKbps = findCapacity();
     // A report tells of the queue that a packet met `queueMs` ago. That queue may have drained since, under the rate that was lowered before.
     drainingSince = congestedFromKbps === undefined ? at : Math.max(drainingSince, at - queueMs);
@@ -164,15 +161,15 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
     const share = isQueued ? Math.max(minDrainingShare, drainingShare - queuedMs / drainMs) : 1 - loss / 2;
     target = within(Math.min(target, (isQueued ? capacityKbps : target) * share));
     isQueueCaused = isQueued;
-    seenQueueMs = queueMs;
     decreasedAt = at;
     trend.restart(); // What was sent at the old rate says nothing of the new one.
   };
   const recover = (at: number) => {
     if (congestedFromKbps === undefined) return;
-    if (at - drainingSince < seenQueueMs * falseDrainShare) { // No rate drains a queue that fast: something else was busy.
+    if (at - drainingSince < queuedMs * falseDrainShare) { // No rate drains a queue that fast: something else was busy.
       target = within(Math.max(target, congestedFromKbps));
       capacityKbps = undefined;
+      train.distrust();
     }
     congestedFromKbps = undefined;
     if (isQueueCaused) arrivals.forgetLosses();
@@ -193,7 +190,7 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
     if (queueMs < uncongestedQueueMs) queuedSince = at;
     if ((isGrowing() && sinceDecrease > minRisingDecreaseGapMs) || isLong) {
       if (!isMoment(at)) decrease(at);
-    } else if ((loss < uncongestedLoss || isQueueCaused) && queueMs < drainedQueueMs) recover(at);
+    } else if ((loss < uncongestedLoss || isQueueCaused) && queueMs < drainedQueueMs && train.lastSentAt() > foreseenAt) recover(at);
     if (queueMs < uncongestedQueueMs && loss < uncongestedLoss && at - decreasedAt > uncongestedBeforeIncreaseMs) increase((at - changedAt) / 1_000);
     changedAt = at;
   };

@@ -73,6 +73,11 @@ function openPath(widthKbps: number) {
       return gapMs;
     },
     setWidth: (kbps: number) => { width = kbps; },
+    /** What waits arrives at once, as from a browser that was busy. */
+    arriveAtOnce: () => {
+      busyUntil = now;
+      for (const packet of onTheWay) packet.arrivedAtMs = Math.min(packet.arrivedAtMs, now + propagationMs);
+    },
     run(seconds: number) {
       for (const end = now + seconds * 1_000; now < end; now++) {
         for (let due = takeDue(); due; due = takeDue()) due();
@@ -102,6 +107,23 @@ describe("createVideoSender", () => {
     path.setWidth(10_000);
     path.run(5);
     expect(path.rate.state().targetKbps).to.be.above(maxKbps * 0.8);
+  });
+
+  it("keeps most of its rate when the browser reads slowly for a moment, again and again", () => {
+    const path = openPath(10_000);
+    path.run(5);
+    const targets: number[] = [];
+    for (let moment = 0; moment < 20; moment++) {
+      path.setWidth(2_000);
+      path.run(0.15);
+      path.setWidth(10_000);
+      path.arriveAtOnce();
+      for (let step = 0; step < 10; step++) {
+        path.run(0.05);
+        targets.push(path.rate.state().targetKbps);
+      }
+    }
+    expect(targets.filter((kbps) => kbps > maxKbps * 0.8).length / targets.length, "share of the time at most of the rate").to.be.above(0.8);
   });
 
   it("keeps its rate on a path that is hardly wider", () => {
