@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "react";
 import type { KeptQuality } from "#contracts/http/streamQuality.ts";
 import { QualityForm } from "../quality/QualityForm.tsx";
-import { qualityLine } from "../quality/qualityText.ts";
+import { nextSizeLine, qualityLine } from "../quality/qualityText.ts";
 import { useKeepQuality, useQualityChoice } from "../quality/useQualityChoice.ts";
 import type { HeldQuality } from "./useGameStream.ts";
 
@@ -17,6 +17,7 @@ export function QualityMenu({ held, onWish, onClose }: { held: HeldQuality; onWi
   const kept = choice.data?.quality ?? {};
   // This session may have been launched with another one than is kept.
   const value = wished ?? ((kept.preset ?? "auto") === held.preset ? kept : { preset: held.preset });
+  const nextSize = choice.data && nextSizeLine(value, held.maximum, choice.data.maximum);
   return (
     <div
       ref={menu}
@@ -35,7 +36,7 @@ export function QualityMenu({ held, onWish, onClose }: { held: HeldQuality; onWi
         onWish(quality);
         keeping.mutate(quality);
       }} />
-      <p className="quality-now" role="status" data-testid="quality-now">{qualityLine(held)}</p>
+      <p className="quality-now" role="status" data-testid="quality-now">{qualityLine(held)}{nextSize !== undefined && <><br />{nextSize}</>}</p>
       {keeping.isError && <p role="alert">This could not be kept for your next game.</p>}
     </div>
   );

@@ -1,3 +1,4 @@
+import type { KeptQuality } from "#contracts/http/streamQuality.ts";
 import { megabytesPerHour, pictureRanges, qualityPresets, qualityWithin, type QualityMaximum, type QualityPreset, type StreamQuality } from "#contracts/streamQuality.ts";
 
 /** What players read of a preset. */
@@ -29,6 +30,18 @@ export function qualityLine({ preset, width, height, fps, maxKbps }: StreamQuali
 /** The same in few words, for those who see the size elsewhere. */
 export function qualityWords({ preset, fps, maxKbps }: StreamQuality): string {
   return `${names[preset]}, ≤ ${fps} per second, ≤ ${maxKbps} kbit/s`;
+}
+
+/**
+ * Returns what a choice changes from the next game on only, when it asks for more than the display of this session has, and the site sends more; undefined
+ * otherwise.
+ */
+export function nextSizeLine({ preset, width, height }: KeptQuality, session: QualityMaximum, site: QualityMaximum): string | undefined {
+  const chosen = width !== undefined && height !== undefined ? { width, height } : preset === "sharp" ? site : session;
+  const next = { width: Math.min(chosen.width, site.width), height: Math.min(chosen.height, site.height) };
+  return next.width > session.width || next.height > session.height
+    ? `This game keeps the size that it was started with. Your next one starts with up to ${next.width} × ${next.height}.`
+    : undefined;
 }
 
 const commonSizes = [[640, 360], [854, 480], [1280, 720], [1600, 900], [1920, 1080], [2560, 1440], [3840, 2160]] as const;

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { offeredRates, offeredSizes, presetTexts, qualityLine } from "#web/quality/qualityText.ts";
+import { nextSizeLine, offeredRates, offeredSizes, presetTexts, qualityLine } from "#web/quality/qualityText.ts";
 
 const maximum = { width: 1_280, height: 720, fps: 60, maxKbps: 8_000 };
 
@@ -13,6 +13,17 @@ describe("the texts of qualities", () => {
   it("say in a line what holds", () => {
     expect(qualityLine({ preset: "dataSaver", width: 854, height: 480, fps: 30, maxKbps: 1_500 }))
       .to.equal("Data saver: 854 × 480, up to 30 frames per second, at most 780 MB per hour");
+  });
+
+  it("say what a choice brings with the next game only, where the site sends more than this session's display has", () => {
+    const site = { ...maximum, width: 1_920, height: 1_080 };
+    const next = "This game keeps the size that it was started with. Your next one starts with up to";
+    expect(nextSizeLine({ preset: "sharp" }, maximum, site)).to.equal(`${next} 1920 × 1080.`);
+    expect(nextSizeLine({ preset: "auto", width: 1_600, height: 900 }, maximum, site)).to.equal(`${next} 1600 × 900.`);
+    expect(nextSizeLine({ preset: "sharp", width: 640, height: 360 }, maximum, site)).to.equal(undefined);
+    expect(nextSizeLine({ preset: "lowLatency" }, maximum, site)).to.equal(undefined);
+    expect(nextSizeLine({}, maximum, site)).to.equal(undefined);
+    expect(nextSizeLine({ preset: "sharp" }, site, site)).to.equal(undefined);
   });
 
   it("offer sizes and rates up to the maximum, with the maximum itself", () => {
