@@ -7,8 +7,8 @@ const recentMs = 50;
 const recentPictures = 2.5;
 /** Sequence numbers of transport-wide feedback have 16 bits. */
 const sequenceCount = 65_536;
-/** The smallest delay is discarded after this time, because clocks drift and routes change. */
-const baseDelayMaxAgeMs = 20_000;
+/** The smallest delay is that of this time and of the one before it, because clocks drift and routes change. */
+const baseDelayMs = 20_000;
 const steadySpreadMs = 20;
 /** A packet with so much delay above the smallest has waited. */
 const waitedMs = 15;
@@ -62,7 +62,7 @@ export function createArrivals(now: () => number, pictureMs: () => number): Arri
   const sent = new Array<{ at: number; bytes: number; isReportedLost?: boolean } | undefined>(sequenceCount);
   let sendings: { at: number; bytes: number }[] = [];
   let known: Known[] = [];
-  let base = { delayMs: Infinity, since: 0 };
+  let base = { delayMs: Infinity, formerMs: Infinity, since: now() };
 
   const note = (sequence: number, arrivedAtMs: number | null, at: number): Arrival | undefined => {
     const packet = sent[sequence];
@@ -75,8 +75,10 @@ export function createArrivals(now: () => number, pictureMs: () => number): Arri
     }
     sent[sequence] = undefined; // A repeated report must not count twice.
     const delayMs = arrivedAtMs - packet.at;
-    if (delayMs < base.delayMs || at - base.since > baseDelayMaxAgeMs) base = { delayMs, since: at };
-    known.push({ at, isLost: false, bytes: packet.bytes, queueMs: delayMs - base.delayMs, arrivedAtMs });
+    // Alone the new time would begin with the delay of a queue, if there is one, for the path's own.
+    if (at - base.since > baseDelayMs) base = { delayMs: Infinity, formerMs: base.delayMs, since: at };
+    base.delayMs = Math.min(base.delayMs, delayMs);
+    known.push({ at, isLost: false, bytes: packet.bytes, queueMs: delayMs - Math.min(base.delayMs, base.formerMs), arrivedAtMs });
     return { sentAtMs: packet.at, arrivedAtMs, bytes: packet.bytes };
   };
   const forgetSendings = (at: number) => {
@@ -139,7 +141,7 @@ export function createArrivals(now: () => number, pictureMs: () => number): Arri
       known = arrived();
     },
     acceptDelay(delayMs) {
-      base.delayMs += delayMs;
+      base.delayMs = base.formerMs = Math.min(base.delayMs, base.formerMs) + delayMs;
       for (const packet of known) packet.queueMs -= delayMs;
     },
   };

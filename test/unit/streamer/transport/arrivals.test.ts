@@ -32,4 +32,23 @@ describe("createArrivals", () => {
     expect(arrivals.measure()?.loss).to.equal(0.5);
     expect(arrivals.feedback([{ sequence: 0, arrivedAtMs: 200 }])).to.have.length(1);
   });
+
+  it("knows a queue for one whenever it comes, and a longer path for the path's own after a while", () => {
+    let now = 0;
+    let sequence = 0;
+    const arrivals = createArrivals(() => now, () => 1_000 / 60);
+    const queuesSeen = (ms: number, delayMs: number): number[] => {
+      const seen: number[] = [];
+      for (const end = now + ms; now < end; now += 50) {
+        const numbers = Array.from({ length: 10 }, () => sequence++);
+        for (const number of numbers) arrivals.sent(number, packetBytes);
+        arrivals.feedback(numbers.map((number) => ({ sequence: number, arrivedAtMs: now + delayMs })));
+        seen.push(arrivals.measure()?.queueMs ?? 0);
+      }
+      return seen;
+    };
+    queuesSeen(14_000, 20);
+    expect(queuesSeen(16_000, 300).slice(10), "over the end of a time").to.satisfy((seen: number[]) => seen.every((queueMs) => queueMs === 280));
+    expect(queuesSeen(40_000, 300).at(-1), "after two times").to.equal(0);
+  });
 });
