@@ -169,7 +169,7 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
     if (at - drainingSince < queuedMs * falseDrainShare) { // No rate drains a queue that fast: something else was busy.
       target = within(Math.max(target, congestedFromKbps));
       capacityKbps = undefined;
-      train.distrust();
+      if (foreseenAt >= drainingSince) train.distrust();
     }
     congestedFromKbps = undefined;
     if (isQueueCaused) arrivals.forgetLosses();
