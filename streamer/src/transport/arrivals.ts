@@ -20,7 +20,6 @@ const minDrainMs = 10;
 export interface Arrival {
   sentAtMs: number;
   arrivedAtMs: number;
-  bytes: number;
 }
 
 /** What the reports of the last second say of the path. */
@@ -79,7 +78,7 @@ export function createArrivals(now: () => number, pictureMs: () => number): Arri
     if (at - base.since > baseDelayMs) base = { delayMs: Infinity, formerMs: base.delayMs, since: at };
     base.delayMs = Math.min(base.delayMs, delayMs);
     known.push({ at, isLost: false, bytes: packet.bytes, queueMs: delayMs - Math.min(base.delayMs, base.formerMs), arrivedAtMs });
-    return { sentAtMs: packet.at, arrivedAtMs, bytes: packet.bytes };
+    return { sentAtMs: packet.at, arrivedAtMs };
   };
   const forgetSendings = (at: number) => {
     sendings = sendings.filter((packet) => at - packet.at < windowMs);

@@ -1,8 +1,5 @@
 /** Sending faster than the rate lets a picture arrive early; several times as fast would fill the path's queue. */
 const pacingFactor = 2.5;
-/** What was encoded at the rate from before a queue waits here while that drains: a full queue would drop it. */
-const drainingFactor = 1.25;
-const drainingBurstBytes = 1_200;
 /** An ordinary picture passes at once: so much time of the rate, and a few packets at the least. */
 const burstMs = 40;
 const minBurstBytes = 12_000;
@@ -18,14 +15,12 @@ export interface PacerOptions {
   /** Calls back after so many milliseconds; returns how to cancel that. */
   schedule: (ms: number, callback: () => void) => () => void;
   rateKbps: () => number;
-  /** Whether a queue of the path drains. */
-  isDraining: () => boolean;
   send: (packet: Buffer) => void;
   /** Called when what waited was discarded. */
   onOverflow: () => void;
 }
 
-/** Spreads a picture that is larger than an ordinary one over time, and all pictures while the path's queue drains. */
+/** Spreads a picture that is larger than an ordinary one over time. */
 export interface Pacer {
   push(packet: Buffer): void;
   /** Counts what is sent past the pacer. */
@@ -35,18 +30,17 @@ export interface Pacer {
 }
 
 /** Returns a pacer: a token bucket that fills at a multiple of the rate, and a queue in front of it. */
-export function createPacer({ now, schedule, rateKbps, isDraining, send, onOverflow }: PacerOptions): Pacer {
+export function createPacer({ now, schedule, rateKbps, send, onOverflow }: PacerOptions): Pacer {
   let waiting: Buffer[] = [];
   let waitingBytes = 0;
   let debtBytes = 0;
   let paidAt = now();
   let cancel: (() => void) | undefined;
 
-  const burstBytes = () => isDraining() ? drainingBurstBytes : Math.max(minBurstBytes, rateKbps() / 8 * burstMs);
+  const burstBytes = () => Math.max(minBurstBytes, rateKbps() / 8 * burstMs);
   const pay = () => {
     const at = now();
-    const factor = isDraining() ? drainingFactor : pacingFactor;
-    debtBytes = Math.max(0, debtBytes - (at - paidAt) * rateKbps() / 8 * factor);
+    debtBytes = Math.max(0, debtBytes - (at - paidAt) * rateKbps() / 8 * pacingFactor);
     paidAt = at;
   };
   const drain = () => {

@@ -1,7 +1,6 @@
 import type { TransportFeedback } from "../rtp/transportFeedback.ts";
 import { createArrivals } from "./arrivals.ts";
 import { createDelayTrend } from "./delayTrend.ts";
-import { createPacketTrain } from "./packetTrain.ts";
 
 /** Above this queueing delay or loss, the path is congested. */
 const congestedQueueMs = 50;
@@ -84,8 +83,6 @@ export interface RateState {
   receivedKbps: number;
   queueMs: number;
   loss: number;
-  /** Whether a queue of the path drains. */
-  isDraining: boolean;
 }
 
 /** Finds the bitrate that the path to the browser carries without queueing. */
@@ -98,16 +95,16 @@ export interface RateController {
 }
 
 /**
- * Returns a controller by transport-wide feedback. Packets that arrive far below the rate, and a delay that grows, or stands above the
- * smallest seen, lower the rate below what arrives, by more the longer the queue is; once it has drained, the rate takes up what the path carried, and grows.
+ * Returns a controller by transport-wide feedback. A delay that grows, or stands above the smallest seen, lowers the rate below what
+ * arrives, by more the longer the queue is; once it has drained, the rate takes up what the path carried, and grows.
  */
 export function createRateController({ startKbps, minKbps, maxKbps, fps = defaultFps, now, onRate }: RateControllerOptions): RateController {
   let limits: RateLimits = { minKbps, maxKbps, fps };
   const pictureMs = () => 1_000 / limits.fps;
   const arrivals = createArrivals(now, pictureMs);
   const trend = createDelayTrend(pictureMs);
-  const train = createPacketTrain(now);
-  let [target, applied] = [startKbps, startKbps];
+  let target = startKbps;
+  let applied = startKbps;
   let measured = { receivedKbps: 0, queueMs: 0, loss: 0 };
   let decreasedAt = -Infinity;
   let changedAt = now();
@@ -119,9 +116,8 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
   let capacityKbps: number | undefined;
   /** How long the queue was taken to be when the rate was last lowered. */
   let queuedMs = 0;
-  /** When the rate was lowered for a queue that was not there yet. */
-  let foreseenAt = -Infinity;
-  /** Since when that queue can have drained, at the earliest. */
+  let seenQueueMs = 0;
+  /** Since when the queue last seen can have drained, at the earliest. */
   let drainingSince = -Infinity;
   let isQueueCaused = false;
   let queuedSince = now();
@@ -129,7 +125,7 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
   let congestedFromKbps: number | undefined;
 
   const within = (kbps: number) => Math.min(limits.maxKbps, Math.max(limits.minKbps, kbps));
-  const isGrowing = () => (trend.isRising() && measured.queueMs > growingQueueMs) || train.overruns(target);
+  const isGrowing = () => trend.isRising() && measured.queueMs > growingQueueMs;
   /** Returns what the path carries: the target at least while all that is sent arrives, and a share of it at least while too little is sent to test the path. */
   const findCapacity = (): number => {
     const sending = arrivals.sentKbps(capacitySpanMs);
@@ -150,7 +146,6 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
   const decrease = (at: number) => {
     const { queueMs, loss } = measured;
     const isQueued = isGrowing() || queueMs > congestedQueueMs;
-    if (train.overruns(target)) foreseenAt = at;
     capacityKbps = findCapacity();
     // A report tells of the queue that a packet met `queueMs` ago. That queue may have drained since, under the rate that was lowered before.
     drainingSince = congestedFromKbps === undefined ? at : Math.max(drainingSince, at - queueMs);
@@ -161,15 +156,15 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
     const share = isQueued ? Math.max(minDrainingShare, drainingShare - queuedMs / drainMs) : 1 - loss / 2;
     target = within(Math.min(target, (isQueued ? capacityKbps : target) * share));
     isQueueCaused = isQueued;
+    seenQueueMs = queueMs;
     decreasedAt = at;
     trend.restart(); // What was sent at the old rate says nothing of the new one.
   };
   const recover = (at: number) => {
     if (congestedFromKbps === undefined) return;
-    if (at - drainingSince < queuedMs * falseDrainShare) { // No rate drains a queue that fast: something else was busy.
+    if (at - drainingSince < seenQueueMs * falseDrainShare) { // No rate drains a queue that fast: something else was busy.
       target = within(Math.max(target, congestedFromKbps));
       capacityKbps = undefined;
-      if (foreseenAt >= drainingSince) train.distrust();
     }
     congestedFromKbps = undefined;
     if (isQueueCaused) arrivals.forgetLosses();
@@ -190,7 +185,7 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
     if (queueMs < uncongestedQueueMs) queuedSince = at;
     if ((isGrowing() && sinceDecrease > minRisingDecreaseGapMs) || isLong) {
       if (!isMoment(at)) decrease(at);
-    } else if ((loss < uncongestedLoss || isQueueCaused) && queueMs < drainedQueueMs && train.lastSentAt() > foreseenAt) recover(at);
+    } else if ((loss < uncongestedLoss || isQueueCaused) && queueMs < drainedQueueMs) recover(at);
     if (queueMs < uncongestedQueueMs && loss < uncongestedLoss && at - decreasedAt > uncongestedBeforeIncreaseMs) increase((at - changedAt) / 1_000);
     changedAt = at;
   };
@@ -218,10 +213,7 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
     feedback(feedback) {
       const at = now();
       unreportedSince = undefined;
-      for (const arrival of arrivals.feedback(feedback)) {
-        trend.add(arrival);
-        train.add(arrival);
-      }
+      for (const arrival of arrivals.feedback(feedback)) trend.add(arrival);
       const measurement = arrivals.measure();
       if (!measurement) return;
       measured = { ...measurement, receivedKbps: arrivals.receivedKbps(receivedSpanMs) };
@@ -236,6 +228,6 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
       target = within(wasAtMaximum ? Math.max(target, startKbps) : target);
       apply(true);
     },
-    state: () => ({ targetKbps: Math.floor(applied), ...measured, isDraining: congestedFromKbps !== undefined && isQueueCaused }),
+    state: () => ({ targetKbps: Math.floor(applied), ...measured }),
   };
 }

@@ -34,7 +34,7 @@ export function createVideoSender({ now, rate, schedule, send, requestKeyFrame }
     send(packet, sequence);
   };
   const pacer = createPacer({
-    now, rateKbps, schedule, isDraining: () => rate.state().isDraining,
+    now, rateKbps, schedule,
     send: (packet) => {
       retransmitter.sent(packet);
       transmit(packet);

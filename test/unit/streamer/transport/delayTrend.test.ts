@@ -9,7 +9,7 @@ function picturesUntilRise(delayOf: (picture: number) => number, pictures = 120)
   const trend = createDelayTrend(() => pictureMs);
   for (let picture = 0; picture < pictures; picture++) {
     const sentAtMs = picture * pictureMs;
-    for (let packet = 0; packet < 4; packet++) trend.add({ sentAtMs, arrivedAtMs: sentAtMs + basePathMs + delayOf(picture) + packet * 0.5, bytes: 1_200 });
+    for (let packet = 0; packet < 4; packet++) trend.add({ sentAtMs, arrivedAtMs: sentAtMs + basePathMs + delayOf(picture) + packet * 0.5 });
     if (trend.isRising()) return picture;
   }
   return undefined;

@@ -6,7 +6,6 @@ const packetBytes = 1_200;
 function aPacer(rateKbps: number) {
   let now = 0;
   let overflows = 0;
-  let isDraining = false;
   let due: { at: number; callback: () => void } | undefined;
   const sentAt: number[] = [];
   const pacer = createPacer({
@@ -16,7 +15,6 @@ function aPacer(rateKbps: number) {
       return () => { due = undefined; };
     },
     rateKbps: () => rateKbps,
-    isDraining: () => isDraining,
     send: () => sentAt.push(now),
     onOverflow: () => { overflows++; },
   });
@@ -24,7 +22,6 @@ function aPacer(rateKbps: number) {
     pacer, sentAt,
     overflows: () => overflows,
     isWaiting: () => due !== undefined,
-    setDraining: (is: boolean) => { isDraining = is; },
     push: (count: number) => {
       for (let index = 0; index < count; index++) pacer.push(Buffer.alloc(packetBytes));
     },
@@ -56,20 +53,6 @@ describe("createPacer", () => {
     run(500);
     expect(sentAt).to.have.length(100);
     expect(sentAt.at(-1)).to.be.within(160, 190); // 88 packets of 1200 bytes at 5 Mbit/s
-  });
-
-  it("holds back all but a packet at a time while the path's queue drains, and nothing more once it has", () => {
-    const { push, run, sentAt, setDraining } = aPacer(1_000);
-    setDraining(true);
-    push(40);
-    expect(sentAt).to.have.length(1);
-    run(100);
-    expect(sentAt.length).to.be.within(9, 15); // 1.25 Mbit/s
-    setDraining(false);
-    run(4);
-    expect(sentAt.length).to.be.above(18);
-    run(100);
-    expect(sentAt).to.have.length(40);
   });
 
   it("lets what is sent again go first", () => {
