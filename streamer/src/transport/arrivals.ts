@@ -62,6 +62,7 @@ export function createArrivals(now: () => number, pictureMs: () => number): Arri
   let sendings: { at: number; bytes: number }[] = [];
   let known: Known[] = [];
   let base = { delayMs: Infinity, formerMs: Infinity, since: now() };
+  const smallestDelayMs = () => Math.min(base.delayMs, base.formerMs);
 
   const note = (sequence: number, arrivedAtMs: number | null, at: number): Arrival | undefined => {
     const packet = sent[sequence];
@@ -77,7 +78,7 @@ export function createArrivals(now: () => number, pictureMs: () => number): Arri
     // Alone the new time would begin with the delay of a queue, if there is one, for the path's own.
     if (at - base.since > baseDelayMs) base = { delayMs: Infinity, formerMs: base.delayMs, since: at };
     base.delayMs = Math.min(base.delayMs, delayMs);
-    known.push({ at, isLost: false, bytes: packet.bytes, queueMs: delayMs - Math.min(base.delayMs, base.formerMs), arrivedAtMs });
+    known.push({ at, isLost: false, bytes: packet.bytes, queueMs: delayMs - smallestDelayMs(), arrivedAtMs });
     return { sentAtMs: packet.at, arrivedAtMs };
   };
   const forgetSendings = (at: number) => {
@@ -140,7 +141,7 @@ export function createArrivals(now: () => number, pictureMs: () => number): Arri
       known = arrived();
     },
     acceptDelay(delayMs) {
-      base.delayMs = base.formerMs = Math.min(base.delayMs, base.formerMs) + delayMs;
+      base.delayMs = base.formerMs = smallestDelayMs() + delayMs;
       for (const packet of known) packet.queueMs -= delayMs;
     },
   };

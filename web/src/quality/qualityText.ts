@@ -1,5 +1,5 @@
 import type { KeptQuality } from "#contracts/http/streamQuality.ts";
-import { megabytesPerHour, pictureRanges, qualityPresets, qualityWithin, type QualityMaximum, type QualityPreset, type StreamQuality } from "#contracts/streamQuality.ts";
+import { megabytesPerHour, pictureRanges, qualityPresets, qualityWithin, sessionBounds, type QualityMaximum, type QualityPreset, type StreamQuality } from "#contracts/streamQuality.ts";
 
 /** What players read of a preset. */
 export interface PresetText {
@@ -36,9 +36,8 @@ export function qualityWords({ preset, fps, maxKbps }: StreamQuality): string {
  * Returns what a choice changes from the next game on only, when it asks for more than the display of this session has, and the site sends more; undefined
  * otherwise.
  */
-export function nextSizeLine({ preset, width, height }: KeptQuality, session: QualityMaximum, site: QualityMaximum): string | undefined {
-  const chosen = width !== undefined && height !== undefined ? { width, height } : preset === "sharp" ? site : session;
-  const next = { width: Math.min(chosen.width, site.width), height: Math.min(chosen.height, site.height) };
+export function nextSizeLine(choice: KeptQuality, session: QualityMaximum, site: QualityMaximum): string | undefined {
+  const next = sessionBounds(choice, { ...session, maxFps: session.fps, maxWidth: site.width, maxHeight: site.height });
   return next.width > session.width || next.height > session.height
     ? `This game keeps the size that it was started with. Your next one starts with up to ${next.width} × ${next.height}.`
     : undefined;
