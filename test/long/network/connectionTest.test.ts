@@ -51,21 +51,18 @@ describe("the test of a player's connection, over networks", function () {
     expect(says).to.not.include("relay");
   });
 
-  it("measures the relay over UDP where none reaches the media ports", async () => {
-    await playing.network.dropDirectMedia();
-    const { direct, relay, says } = await testConnection();
-    expect({ direct: direct.state, relay: relay.state }).to.deep.equal({ direct: "blocked", relay: "works" });
-    expect(relay.figures?.bandwidthKbps).to.be.above(4_000);
-    expect(says).to.include("Games will play through a relay");
-  });
-
-  it("measures the relay over TCP where no UDP gets out", async () => {
-    await playing.network.dropUdp();
-    const { direct, relay, says } = await testConnection();
-    expect({ direct: direct.state, relay: relay.state }).to.deep.equal({ direct: "blocked", relay: "works" });
-    expect(relay.figures?.bandwidthKbps).to.be.above(4_000);
-    expect(says).to.include("Games will play through a relay");
-  });
+  for (const { way, block } of [
+    { way: "UDP where none reaches the media ports", block: () => playing.network.dropDirectMedia() },
+    { way: "TCP where no UDP gets out", block: () => playing.network.dropUdp() },
+  ]) {
+    it(`measures the relay over ${way}`, async () => {
+      await block();
+      const { direct, relay, says } = await testConnection();
+      expect({ direct: direct.state, relay: relay.state }).to.deep.equal({ direct: "blocked", relay: "works" });
+      expect(relay.figures?.bandwidthKbps).to.be.above(4_000);
+      expect(says).to.include("Games will play through a relay");
+    });
+  }
 
   it("says that no games play where the relay is out of reach too", async () => {
     await playing.network.dropUdp();
