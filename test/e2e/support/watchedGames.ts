@@ -34,7 +34,7 @@ export class WatchedGames {
   readonly page: PagePlayer;
   readonly #watched: readonly Watched[];
   readonly #running: Promise<unknown>;
-  #calmGapMs = 0;
+  #calmGapsMs: readonly number[] = [];
   #isOver = false;
   #failed: FailedRequest[] = [];
   #served = 0;
@@ -72,11 +72,12 @@ export class WatchedGames {
   }
 
   /**
-   * The longest time in milliseconds that any picture stood still since the last call, beyond what it did while nothing was done: four
-   * games, their players and a platform that restarts share the machine's processors.
+   * The longest time in milliseconds that each picture stood still since the last call, the page's first, beyond what it did while nothing
+   * was done: four games, their players and a platform that restarts share the machine's processors.
    */
-  async takeAddedGap(): Promise<number> {
-    return await this.#takeLongestGap() - this.#calmGapMs;
+  async takeAddedGaps(): Promise<number[]> {
+    const gaps = await this.#takeLongestGaps();
+    return gaps.map((gap, index) => Math.round(gap - (this.#calmGapsMs[index] ?? 0)));
   }
 
   /** Every game is in its pod still, and the page's listens to its player, who has pressed a key so many times then. */
@@ -95,13 +96,13 @@ export class WatchedGames {
 
   /** What the games' starts did to each other does not count. */
   async #measureCalm(): Promise<void> {
-    await this.#takeLongestGap();
+    await this.#takeLongestGaps();
     await delay(calmMs);
-    this.#calmGapMs = await this.#takeLongestGap();
+    this.#calmGapsMs = await this.#takeLongestGaps();
   }
 
-  async #takeLongestGap(): Promise<number> {
-    return Math.max(...await Promise.all(this.#watched.map(({ player }) => player.takeLongestGap())));
+  #takeLongestGaps(): Promise<number[]> {
+    return Promise.all(this.#watched.map(({ player }) => player.takeLongestGap()));
   }
 
   async #ask(asked: Asked, { http, sessionId }: WatchedPlayer): Promise<void> {
