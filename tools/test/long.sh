@@ -6,13 +6,20 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../lib.sh"
 cd "$repositoryRoot"
 export JOYPOD_CLUSTER=${JOYPOD_CLUSTER:-joypod-test}
+soakLog=test-results/soak.log
 code=0
 
 # In a shell of its own, where a failed step ends the part and not the rest.
 part() { bash -c "$1" || code=1; }
 
+# An upload of ten minutes waits for nearly all of them, so it goes beside. Its output comes when both have ended.
+mkdir -p "${soakLog%/*}"
+npm run --silent soak >"$soakLog" 2>&1 &
+soak=$!
+trap 'kill "$soak" 2>/dev/null || true' EXIT
 part 'npm run --silent test:long'
-part 'npm run --silent soak'
+wait "$soak" || code=1
+cat "$soakLog"
 if JOYPOD_HELM_VALUES=$repositoryRoot/test/e2e/values.yaml "$here/../platform/up.sh"; then
   part 'npm run --silent e2e:long'
   # It has a cluster of its own, and the pictures of four games have no room beside another one.
