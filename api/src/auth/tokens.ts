@@ -104,8 +104,8 @@ export class Tokens {
   /** Returns the claims in the request's cookie; undefined when they are missing, forged, expired or not ours. */
   async verify(ctx: TokenContext): Promise<TokenClaims | undefined> {
     const token = ctx.cookies.get(this.#cookie);
-    // Without this check the verifier would also take a Bearer header.
-    if (token === undefined || token.length > tokenMaxLength) return undefined;
+    // In the place of a missing cookie, or of an empty one, the verifier would take a Bearer header.
+    if (token === undefined || token === "" || token.length > tokenMaxLength) return undefined;
     const remembered = this.#remembered.get(token);
     if (remembered !== undefined) return this.#nowSeconds() < remembered.exp + clockToleranceSeconds ? remembered : undefined;
     // The verifier would take a key from there before ours.

@@ -117,5 +117,10 @@ describe("session tokens", () => {
     const browser = api.anonymous();
     browser.cookies.set(cookieName, good);
     expect((await browser.get("/api/games", { authorization: "Bearer nonsense" })).status).to.equal(200);
+    for (const empty of ["", '""']) {
+      const headers = { cookie: `${cookieName}=${empty}` };
+      expectErrorResponse(await api.anonymous().get("/api/games", { ...headers, authorization: `Bearer ${good}` }), 401, "unauthorized");
+      expectErrorResponse(await api.anonymous().get("/api/games", headers), 401, "unauthorized");
+    }
   });
 });
