@@ -15,7 +15,7 @@ interface TreeNode {
 export interface EntryTree {
   /** Adds an entry; returns the number of new names, those of its parent directories included. Throws ArchiveRefused. */
   add(components: readonly string[], isDirectory: boolean): number;
-  /** Whether the root has this directory. */
+  /** Whether the root has this directory, in these very letters. */
   hasDirectory(name: string): boolean;
 }
 
@@ -56,5 +56,10 @@ export function createEntryTree(names: ArchiveRules["names"]): EntryTree {
     node.isListed = true;
   }
 
-  return { add, hasDirectory: (name) => root.children?.get(keyOf(name))?.children !== undefined };
+  function hasDirectory(name: string): boolean {
+    const node = root.children?.get(keyOf(name));
+    return node?.name === name && node.children !== undefined;
+  }
+
+  return { add, hasDirectory };
 }

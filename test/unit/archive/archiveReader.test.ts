@@ -203,6 +203,9 @@ describe("createArchiveReader", () => {
     expect(rejectionOf(aTar([file("engine/run.sh")]), { withRules: asked }).message).to.match(/no file "run.sh" with content/);
     expect(rejectionOf(aTar([file("run.sh", ""), { name: "engine/" }]), { withRules: asked }).message).to.match(/no file "run.sh" with content/);
     expect(rejectionOf(aTar([file("run.sh"), file("engine")]), { withRules: asked }).message).to.match(/no directory "engine"/);
+    // Nodes look for exactly these names.
+    expect(rejectionOf(aTar([file("run.sh"), file("Engine/data")]), { withRules: asked }).message).to.match(/no directory "engine"/);
+    expect(rejectionOf(aTar([file("Run.sh"), file("engine/data")]), { withRules: asked }).message).to.match(/no file "run.sh" with content/);
   });
 
   it("accepts any name for saves that stays inside the directory", () => {
