@@ -37,7 +37,7 @@ export async function readInput<Params, Query, Body>(
   const params = schemas.params?.safeParse(ctx.params);
   if (params?.success === false) throw noSuch(ctx.params, params.error);
   const querySchema = schemas.query ?? (refusesStrayQuery ? NoQuery : undefined);
-  const query = querySchema === undefined ? undefined : check<Query | z.infer<typeof NoQuery>>(querySchema, readQuery(ctx));
+  const query = querySchema === undefined ? undefined : check<Query | z.infer<typeof NoQuery>>(querySchema, readQuery(ctx, schemas));
   const body = schemas.body === undefined ? undefined : check(schemas.body, await readBody(ctx, schemas));
   return { params: params?.data, query, body };
 }
@@ -61,11 +61,15 @@ function check<T>(schema: z.ZodType<T>, value: unknown): T {
   throw invalidRequest(`The request is not valid. ${named.join("; ")}`, details);
 }
 
-/** Returns the query parameters by name. Throws 400 for a repeated one, because programs disagree on which of its values counts. */
-function readQuery(ctx: AppContext): Record<string, string> {
+/**
+ * Returns the query parameters by name. Throws 400 for a repeated one, because programs disagree on which of its values counts; the sign-in forms,
+ * which refuse nothing that pages add to their address, take the first.
+ */
+function readQuery(ctx: AppContext, { isForm = false }: InputSchemas<unknown, unknown, unknown>): Record<string, string> {
   if (ctx.querystring === "") return {};
   const values = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(ctx.querystring)) {
+    if (values.has(name) && isForm) continue;
     if (values.has(name)) throw invalidRequest(`The parameter ${JSON.stringify(name.slice(0, 64))} is given more than once.`);
     values.set(name, value);
   }

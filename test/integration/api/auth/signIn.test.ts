@@ -239,6 +239,15 @@ describe("sign-in", () => {
     expect((await post({})).json()).to.deep.equal({ url: `${api.url}/by-address` });
   });
 
+  it("takes the first of two callback URLs in the query, as in all that a form does not know", async () => {
+    const browser = api.anonymous();
+    const fields = { email: user.email, password: user.password, csrfToken: await csrfToken(browser), json: "true" };
+    for (const query of ["callbackUrl=/first&callbackUrl=/second", "callbackUrl=/first&other=1&other=2"]) {
+      const response = await browser.post(`/api/auth/callback/credentials?${query}`, new URLSearchParams(fields));
+      expect(response.json()).to.deep.equal({ url: `${api.url}/first` });
+    }
+  });
+
   it("is recorded in the audit trail, without secrets there or in the log", async () => {
     const browser = api.anonymous();
     await postSignIn(browser, { email: user.email, password: "canary-password" });
