@@ -142,6 +142,8 @@ export const limits = {
     entries: 200_000,
     pathBytes: 1024,
     componentBytes: 255,
+    /** Files, and directories, at the root whose names are known once it is stored; the launcher and the engine's directory are known wherever they stand. */
+    rootNames: 1000,
     /** Unpacked to packed bytes, checked once more than `ratioFreeBytes` are unpacked. */
     ratio: 200,
     ratioFreeBytes: 64 * 2 ** 20,

@@ -3,15 +3,14 @@ import { createArchiveReader, type ArchiveReader } from "#archive/archiveReader.
 import type { ArchiveEntry, ArchiveSummary } from "#archive/archiveInspector.ts";
 import type { ArchiveRules } from "#archive/archiveRules.ts";
 import { createStrictGunzip, toArchiveRefused } from "#archive/gunzip.ts";
+import { limits } from "#contracts/limits.ts";
 import { releaseMemory } from "#runtime/releaseMemory.ts";
 
-/** How many names at an archive's root are remembered: later changes of launcher or engineDir are checked against them. */
-const maxRootNames = 1000;
-
-/** What an accepted archive holds. */
+/** What an accepted archive holds. Later changes of launcher or engineDir are checked against the names, of which there is a bounded number. */
 export interface InspectedArchive extends ArchiveSummary {
-  /** Files with content at the root. */
+  /** Files with content at the root, the launcher among them. */
   rootFiles: string[];
+  /** The engine's directory is among them. */
   rootDirectories: string[];
 }
 
@@ -21,6 +20,7 @@ export class ArchiveInspection {
   readonly #reader: ArchiveReader;
   readonly #ended = Promise.withResolvers<undefined>();
   readonly #failed = Promise.withResolvers<never>();
+  readonly #rules: ArchiveRules;
   readonly #rootFiles = new Set<string>();
   readonly #rootDirectories = new Set<string>();
   /** The memory that the gunzip fills piece by piece before it takes another. */
@@ -28,6 +28,7 @@ export class ArchiveInspection {
 
   /** `onEntry` is called with each entry that passes the rules. An error that it throws refuses the archive. */
   constructor(rules: ArchiveRules, onEntry?: (entry: ArchiveEntry) => void) {
+    this.#rules = rules;
     this.#reader = createArchiveReader(rules, {
       entry: (entry) => {
         this.#remember(entry);
@@ -75,13 +76,14 @@ export class ArchiveInspection {
   #remember({ path, isDirectory, size }: ArchiveEntry): void {
     const slash = path.indexOf("/");
     if (slash >= 0 || isDirectory) {
-      remember(this.#rootDirectories, slash < 0 ? path : path.slice(0, slash));
+      remember(this.#rootDirectories, slash < 0 ? path : path.slice(0, slash), this.#rules.engineDir);
     } else if (size > 0) {
-      remember(this.#rootFiles, path);
+      remember(this.#rootFiles, path, this.#rules.launcher);
     }
   }
 }
 
-function remember(names: Set<string>, name: string): void {
-  if (names.size < maxRootNames) names.add(name);
+/** Remembers the name while there are few, and the one that must not be forgotten. */
+function remember(names: Set<string>, name: string, required: string | undefined): void {
+  if (names.size < limits.archive.rootNames || name === required) names.add(name);
 }

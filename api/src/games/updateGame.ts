@@ -1,4 +1,5 @@
 import type { PatchGameRequest } from "#contracts/http/partners.ts";
+import { limits } from "#contracts/limits.ts";
 import type { Audit } from "../audit/audit.ts";
 import { DomainError, notFound } from "../errors.ts";
 import { gameAuditEvent } from "./gameAuditEvent.ts";
@@ -52,12 +53,17 @@ export function noSuchGame(slug: string): DomainError {
 
 function checkAgainstArchive({ currentVersion }: PartnerGame, { launcher, engineDir }: PatchGameRequest): void {
   if (currentVersion === null) return;
-  if (launcher !== undefined && !currentVersion.rootFiles.includes(launcher)) {
-    throw new DomainError("invalid_archive", { message: `The game's archive has no file ${launcher} at its root: upload one that has, or keep the launcher.` });
-  }
-  if (engineDir !== undefined && !currentVersion.rootDirectories.includes(engineDir)) {
-    throw new DomainError("invalid_archive", { message: `The game's archive has no directory ${engineDir} at its root: upload one that has, or keep engineDir.` });
-  }
+  const { rootFiles, rootDirectories } = currentVersion;
+  if (launcher !== undefined && !rootFiles.includes(launcher)) throw notAtRoot(`file ${launcher}`, rootFiles, "the launcher");
+  if (engineDir !== undefined && !rootDirectories.includes(engineDir)) throw notAtRoot(`directory ${engineDir}`, rootDirectories, "engineDir");
+}
+
+function notAtRoot(what: string, known: readonly string[], field: string): DomainError {
+  const { rootNames } = limits.archive;
+  const message = known.length < rootNames
+    ? `The game's archive has no ${what} at its root: upload one that has, or keep ${field}.`
+    : `The game's archive has no ${what} among the first ${rootNames} at its root, which are all that is known of it: pack that one before them and upload it again, or keep ${field}.`;
+  return new DomainError("invalid_archive", { message });
 }
 
 /** Returns the changes of columns. Null empties an optional field: to null where the column allows it, to an empty text or list elsewhere. */

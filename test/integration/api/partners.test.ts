@@ -260,6 +260,11 @@ describe("partner games", function () {
       expectErrorResponse(await client.patch(`${path}/${slug}`, { engineDir: "missing" }), 422, "invalid_archive");
       const pending = await aGame(api.deps, { partnerId: partner.id, status: "pending_upload" });
       expect((await client.patch(`${path}/${pending.slug}`, { launcher: "missing.sh" })).status).to.equal(200);
+      const rootFiles = Array.from({ length: 1_000 }, (_, index) => `file-${index}`);
+      await api.deps.postgres.prisma.gameVersion.update({ where: { id: versionId! }, data: { rootFiles } });
+      const unknown = await client.patch(`${path}/${slug}`, { launcher: "late.sh" });
+      expectErrorResponse(unknown, 422, "invalid_archive");
+      expect(unknown.text).to.contain("1000").and.contain("upload it again");
     });
 
     it("are deleted once, with their cache, and gone from every list", async () => {

@@ -53,7 +53,7 @@ describe("serving", () => {
       expect(script.headers.get("cache-control")).to.equal("public, max-age=31536000, immutable");
       expect(script.headers.get("content-type")).to.match(/javascript/);
       expect(script.headers.get("content-encoding")).to.equal("gzip");
-      // What takes nothing that there is gets it as it is, which is more use than a refusal.
+      // What takes nothing that there is gets it as it is, which is more use than an error.
       for (const accepted of ["identity", "identity;q=0", "*;q=0", "br, *;q=0", "br, identity;q=0"]) {
         const plain = await api.anonymous().get("/assets/index-Ab3dEf9_.js", { "accept-encoding": accepted });
         expect(plain.status, accepted).to.equal(200);

@@ -48,6 +48,16 @@ describe("ArchiveInspection", () => {
     }
   });
 
+  it("keeps a thousand names of the root, and the launcher's and the engine's wherever they are", async () => {
+    const many = Array.from({ length: 1_500 }, (_, index): TarEntry[] => [
+      { header: { name: `file-${index}`, size: 1 }, body: "x" }, { header: { name: `folder-${index}/`, type: "directory", size: 0 } },
+    ]).flat();
+    const archive = gzipSync(await packTar([...many, { header: { name: "engine/data", size: 1 }, body: "x" }, { header: { name: "play.sh", size: 9 }, body: "#!/bin/sh" }]));
+    const { rootFiles, rootDirectories } = await inspect(archive);
+    expect(rootFiles).to.have.length(1_001).and.include("play.sh");
+    expect(rootDirectories).to.have.length(1_001).and.include("engine");
+  });
+
   it("refuses an entry outside the game's folder, naming it", async () => {
     expect(await errorMessageOf(await anArchive({ header: { name: "../evil", size: 1 }, body: "x" }))).to.contain("../evil");
   });
