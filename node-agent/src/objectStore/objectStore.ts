@@ -24,7 +24,7 @@ export interface OpenedObject {
   totalBytes: number;
 }
 
-/** Bytes to be stored. */
+/** Bytes to be stored: so many, or nothing is stored. */
 export interface Upload {
   sizeBytes: number;
   /** Base64, for the object store to check what arrived. */
@@ -97,7 +97,7 @@ export function createObjectStore({ endpoint, region, accessKey, secretKey, webI
     async put(location, upload, signal) {
       const { sizeBytes, md5 } = upload;
       const headers = { "content-length": String(sizeBytes), "content-md5": md5, "content-type": "application/gzip" };
-      const response = await send("PUT", location, { headers, signal, body: upload.read() });
+      const response = await send("PUT", location, { headers, signal, body: Readable.from(exactly(sizeBytes, upload.read()), { objectMode: false }) });
       if (response.statusCode !== 200) throw await failureOf(response, location);
       response.resume();
     },
@@ -113,6 +113,17 @@ export function createObjectStore({ endpoint, region, accessKey, secretKey, webI
     },
     close: () => agent.destroy(),
   };
+}
+
+/** Passes the bytes on. Throws when there are more, of which the store would take the surplus for the next request on the connection, or fewer. */
+async function* exactly(sizeBytes: number, body: Readable): AsyncGenerator<Buffer> {
+  let sent = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    sent += chunk.length;
+    if (sent > sizeBytes) break;
+    yield chunk;
+  }
+  if (sent !== sizeBytes) throw new Error(`What was to be stored has no longer ${sizeBytes} bytes.`);
 }
 
 interface SendOptions {

@@ -17,7 +17,7 @@ export interface VerifiedPack {
   sizeBytes: number;
   /** Base64, for the object store to check that it gets the bytes that were verified. */
   md5: string;
-  /** Returns the bytes from the start. */
+  /** Returns the bytes from the start, and none that came after them meanwhile. */
   read(): Readable;
   close(): Promise<void>;
 }
@@ -29,7 +29,8 @@ export interface VerifiedPack {
 export async function verifyPacked(path: string, save: PackedSave, signal: AbortSignal): Promise<VerifiedPack | undefined> {
   const file = await openSpoolFile(path);
   if (file === undefined) return undefined;
-  const read = (): Readable => file.createReadStream({ start: 0, autoClose: false });
+  // Whose folder it is can go on writing to it. A pack without a byte is none, as its reading shows.
+  const read = (): Readable => file.createReadStream({ start: 0, end: save.bytes - 1, autoClose: false });
   try {
     const stat = await file.stat();
     const isAsSaid = stat.isFile() && stat.size === save.bytes && stat.size <= limits.save.packedBytes;

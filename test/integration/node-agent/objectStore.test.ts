@@ -1,4 +1,7 @@
+import { createHash } from "node:crypto";
+import { Readable } from "node:stream";
 import { expect } from "chai";
+import { ObjectStoreError } from "#node-agent/objectStore/errors.ts";
 import { createObjectStore, type ObjectStore } from "#node-agent/objectStore/objectStore.ts";
 import { readObject } from "#node-agent/objectStore/readObject.ts";
 import { systemClock } from "#runtime/clock.ts";
@@ -30,5 +33,18 @@ describe("ObjectStore", function () {
   it("reads objects whole, one without a byte too", async () => {
     expect((await read("some", Buffer.from("some bytes"))).toString()).to.equal("some bytes");
     expect(await read("none", Buffer.alloc(0))).to.have.length(0);
+  });
+
+  it("sends no byte beyond an object's size, which would be the start of the next request", async () => {
+    const save = Buffer.from("a save");
+    const md5 = createHash("md5").update(save).digest("base64");
+    const put = (key: string, surplus: string): Promise<unknown> => {
+      const upload = { sizeBytes: save.length, md5, read: () => Readable.from([save, Buffer.from(surplus)]) };
+      return objectStore.put({ bucket: minio.bucket, key }, upload, new AbortController().signal).catch((error: unknown) => error);
+    };
+    expect(await put("longer", "GET /minio/health/live HTTP/1.1\r\nX-Rest: ")).to.be.instanceOf(ObjectStoreError);
+    // The next one goes by the same connection, where that is still open.
+    expect(await put("next", "")).to.equal(undefined);
+    expect((await minio.client.statObject(minio.bucket, "next")).size).to.equal(save.length);
   });
 });
