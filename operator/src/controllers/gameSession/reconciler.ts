@@ -10,7 +10,7 @@ import { planFor, restsOnAbsentPod } from "./decide.ts";
 import { notedMoments } from "./notedMoments.ts";
 import { isSessionPod } from "../../sessionPods/podState.ts";
 import { runSteps } from "./runSteps.ts";
-import { StatusDraft } from "./statusDraft.ts";
+import { StatusDraft, type OperatorStatus } from "./statusDraft.ts";
 import type { SessionDeps } from "./steps/step.ts";
 import type { SessionWorld } from "./world.ts";
 
@@ -81,9 +81,14 @@ function isContentCached({ gameNodes }: SessionDeps["cluster"], { status, spec }
 async function patchStatus({ session, pod, nowMs }: SessionWorld, draft: StatusDraft, deps: SessionDeps, signal: AbortSignal): Promise<boolean> {
   const status = draft.close();
   if (!status) return true;
-  // What this pass notes began with it, and not with the next one.
-  deps.moments.note(keyOf(session), notedMoments({ ...session, status }, pod), nowMs);
-  const { name, namespace, resourceVersion } = session.metadata;
+  const isWritten = await writeStatus(session, status, draft, deps, signal);
+  // What this pass notes began with it, and not with the next one. What it could not write has not begun, and what it would have ended goes on.
+  if (isWritten) deps.moments.note(keyOf(session), notedMoments({ ...session, status }, pod), nowMs);
+  return isWritten;
+}
+
+async function writeStatus({ metadata }: SessionWorld["session"], status: OperatorStatus, draft: StatusDraft, deps: SessionDeps, signal: AbortSignal): Promise<boolean> {
+  const { name, namespace, resourceVersion } = metadata;
   try {
     const intent = { metadata: { name, namespace, resourceVersion }, status };
     const written = await deps.sessions.applyStatus(intent, { fieldManager: fieldManagers.operator, signal });
@@ -92,9 +97,9 @@ async function patchStatus({ session, pod, nowMs }: SessionWorld, draft: StatusD
   } catch (error) {
     if (isNotFound(error)) return true;
     if (!isConflict(error)) throw error;
-    const live = await deps.sessions.find(session.metadata, { signal });
+    const live = await deps.sessions.find(metadata, { signal });
     if (live) deps.cluster.gameSessions.upsert(live);
-    return live?.metadata.uid === session.metadata.uid && draft.isWritten(status, live.status);
+    return live?.metadata.uid === metadata.uid && draft.isWritten(status, live.status);
   }
 }
 
