@@ -3,7 +3,11 @@ import { limits } from "#contracts/limits.ts";
 import type { ConditionUpdate } from "#kube/conditions.ts";
 import { slept, type Clock } from "#runtime/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
-import { checkRoot } from "./rootChecks.ts";
+import { DeadlineExceeded, withTimeout } from "#runtime/deadline.ts";
+import { checkRoot, unansweredRoot } from "./rootChecks.ts";
+
+/** A disk that is only busy has answered by then. */
+const patienceMs = 60_000;
 
 /** What the checks work with. */
 export interface NodeChecksOptions {
@@ -27,6 +31,8 @@ export class NodeChecks {
   /** What was found the last time, by the condition's type. */
   #known = new Map<string, ConditionUpdate["status"]>();
   #running: Promise<void> | undefined;
+  /** Of the folder. A disk that does not answer keeps it waiting: until it has ended there is no other. */
+  #checking: Promise<ConditionUpdate[]> | undefined;
 
   constructor(options: NodeChecksOptions) {
     this.#options = options;
@@ -72,9 +78,19 @@ export class NodeChecks {
   async #checkRoot(): Promise<ConditionUpdate[]> {
     const { root, makeSpace } = this.#options;
     const hadSpace = this.#known.get("SpaceLeft") !== "False";
-    const found = await checkRoot(root, hadSpace);
+    const found = await this.#answered(root, hadSpace);
     const isShort = found.some(({ type, status }) => type === "SpaceLeft" && status === "False");
-    return isShort && await makeSpace() ? checkRoot(root, hadSpace) : found;
+    return isShort && await makeSpace() ? this.#answered(root, hadSpace) : found;
+  }
+
+  async #answered(root: string, hadSpace: boolean): Promise<ConditionUpdate[]> {
+    this.#checking ??= checkRoot(root, hadSpace).finally(() => this.#checking = undefined);
+    try {
+      return await withTimeout(this.#checking, patienceMs, `The check of ${root}`, this.#options.clock);
+    } catch (error) {
+      if (!(error instanceof DeadlineExceeded)) throw error;
+      return unansweredRoot(root, patienceMs);
+    }
   }
 }
 

@@ -25,6 +25,12 @@ export async function checkRoot(root: string, hadSpace: boolean): Promise<Condit
   }
 }
 
+/** Returns what is to be said of a folder whose disk has let such a check wait for so long. */
+export function unansweredRoot(root: string, ms: number): ConditionUpdate[] {
+  const message = `The disk of ${root} has not answered for ${ms / 1000} s. Look for errors of it in the node's kernel log, or for its server where it is one of the network.`;
+  return [{ type: "RootWritable", status: "False", reason: rootWritableReasons.notWritable, message }, executableNotTried];
+}
+
 async function checkWritable(root: string, path: string): Promise<ConditionUpdate> {
   try {
     await rm(path, { force: true });

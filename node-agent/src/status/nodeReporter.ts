@@ -7,6 +7,7 @@ import type { Clock, Timer } from "#runtime/clock.ts";
 import { toApiTime } from "#kube/time.ts";
 import { setCondition, type ConditionUpdate } from "#kube/conditions.ts";
 import { isNotFound } from "#kube/errors.ts";
+import { DeadlineExceeded, withTimeout } from "#runtime/deadline.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { ResourceClient } from "#kube/resourceClient.ts";
 import type { Stored } from "#kube/object.ts";
@@ -38,8 +39,13 @@ export interface NodeReporterOptions {
 
 /** Progress of downloads is written no more often than this. */
 const progressIntervalMs = 2_000;
+/** A disk that is only busy has answered by then. */
+const patienceMs = limits.node.heartbeatSeconds * 1000;
 /** Changes that come together are written together. */
 const settleMs = 100;
+
+/** What is read off the node's disk for a report. */
+interface DiskReport { keptFolders: number; cache: Awaited<ReturnType<ContentCache["report"]>> }
 
 /** Keeps this node's GameNode status true. It is looked at once per heartbeat, and written when something in it has changed. */
 export class NodeReporter {
@@ -50,6 +56,9 @@ export class NodeReporter {
   #dueMs = Number.POSITIVE_INFINITY;
   #writing: Promise<void> = Promise.resolve();
   #isStarted = false;
+  /** A disk that does not answer keeps it waiting: until it has ended there is no other. */
+  #looking: Promise<DiskReport> | undefined;
+  #seen: DiskReport | undefined;
 
   constructor(options: NodeReporterOptions) {
     this.#options = options;
@@ -106,17 +115,32 @@ export class NodeReporter {
   }
 
   async #write(): Promise<void> {
-    const { node, client, cache, agentVersion, clock, gameNode, hasLease, onWritten } = this.#options;
+    const { node, client, agentVersion, clock, gameNode, hasLease, onWritten } = this.#options;
     // Not yet made, or not this installation's.
     if (gameNode() === undefined) return;
     const now = clock.now();
-    const conditions = this.#conditionsNow(now, await this.#options.keptFolders());
-    const status = { conditions, cache: await cache.report(), heartbeat: { renewedAt: toApiTime(now), agentVersion } };
+    const { keptFolders, cache } = await this.#look();
+    const conditions = this.#conditionsNow(now, keptFolders);
+    const status = { conditions, cache, heartbeat: { renewedAt: toApiTime(now), agentVersion } };
     if (this.hasReported && hasLease() && isReported(gameNode()?.status, status)) return;
     onWritten(await client.applyStatus({ metadata: { name: node }, status }, {
       fieldManager: fieldManagers.nodeAgent, signal: this.#stopping.signal, deadlineMs: limits.node.heartbeatSeconds * 1000,
     }));
     this.#conditions = conditions;
+  }
+
+  /** Returns what the disk says, or said before when it does not answer: what else the node has to say does not wait for it. */
+  async #look(): Promise<DiskReport> {
+    const { cache, keptFolders, clock } = this.#options;
+    this.#looking ??= Promise.all([keptFolders(), cache.report()])
+      .then(([folders, report]) => this.#seen = { keptFolders: folders, cache: report })
+      .finally(() => this.#looking = undefined);
+    try {
+      return await withTimeout(this.#looking, patienceMs, "A look at the node's disk", clock);
+    } catch (error) {
+      if (!(error instanceof DeadlineExceeded) || this.#seen === undefined) throw error;
+      return this.#seen;
+    }
   }
 
   #conditionsNow(now: Date, keptFolders: number): Condition[] {

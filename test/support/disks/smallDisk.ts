@@ -1,8 +1,10 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, statfsSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { compileShutdown } from "../session/compileC.ts";
+
+const frozenSeconds = 40;
 
 /** What the disk is to be like. */
 export interface SmallDiskOptions {
@@ -25,6 +27,9 @@ export interface SmallDisk {
   losePower(): void;
   /** Mounts the disk again, as after a start of the machine; nobody may have files open on it. */
   restart(): void;
+  /** From now on whoever writes to it waits, until it is thawed; 40 seconds at most. */
+  freeze(): void;
+  thaw(): void;
   /** Unmounts the disk; what is on it is gone. */
   remove(): void;
 }
@@ -40,6 +45,13 @@ export async function mountSmallDisk(mountPoint: string, { megabytes, inodes }: 
   execFileSync("mkfs.ext4", ["-q", "-F", "-b", "4096", "-m", "0", ...inodes === undefined ? [] : ["-N", String(inodes)], image]);
   const mount = (): void => void execFileSync("mount", ["-o", "loop", image, mountPoint]);
   mount();
+  let guard: ChildProcess | undefined;
+  const thaw = (): void => {
+    if (guard === undefined) return;
+    guard.kill();
+    guard = undefined;
+    execFileSync("fsfreeze", ["--unfreeze", mountPoint]);
+  };
 
   return {
     fill(leftBytes = 0) {
@@ -63,7 +75,15 @@ export async function mountSmallDisk(mountPoint: string, { megabytes, inodes }: 
       execFileSync("umount", [mountPoint]);
       mount();
     },
+    freeze() {
+      // Who waits for it cannot even be killed: the test that froze it may be gone.
+      guard = spawn("sh", ["-c", `sleep ${frozenSeconds}; fsfreeze --unfreeze "$0"`, mountPoint], { detached: true, stdio: "ignore" });
+      guard.unref();
+      execFileSync("fsfreeze", ["--freeze", mountPoint]);
+    },
+    thaw,
     remove() {
+      thaw();
       execFileSync("umount", ["--lazy", mountPoint]);
       rmSync(folder, { recursive: true });
       rmSync(dirname(shutdown), { recursive: true });
