@@ -3,6 +3,8 @@ const headerBytes = 20;
 const mostPackets = 4_096;
 const referenceUnitMs = 64;
 const deltaUnitMs = 0.25;
+/** The reference time has 24 bits. */
+export const clockPeriodMs = 2 ** 24 * referenceUnitMs;
 const vectorFlag = 0x8000;
 const twoBitFlag = 0x4000;
 
@@ -10,6 +12,7 @@ const twoBitFlag = 0x4000;
 export interface PacketReport {
   /** Transport-wide sequence number, 16 bits. */
   sequence: number;
+  /** On the browser's clock, which begins anew after `clockPeriodMs`; null for a packet that has not arrived. */
   arrivedAtMs: number | null;
 }
 

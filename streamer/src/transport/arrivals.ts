@@ -1,4 +1,4 @@
-import type { TransportFeedback } from "../rtp/transportFeedback.ts";
+import { clockPeriodMs, type TransportFeedback } from "../rtp/transportFeedback.ts";
 
 const windowMs = 1_000;
 const minReports = 10;
@@ -63,17 +63,24 @@ export function createArrivals(now: () => number, pictureMs: () => number): Arri
   let known: Known[] = [];
   let base = { delayMs: Infinity, formerMs: Infinity, since: now() };
   const smallestDelayMs = () => Math.min(base.delayMs, base.formerMs);
+  let lastArrivedAtMs: number | undefined;
 
-  const note = (sequence: number, arrivedAtMs: number | null, at: number): Arrival | undefined => {
+  /** A session may go on while the browser's clock begins anew. */
+  const unwrapped = (reportedMs: number): number => {
+    const periods = Math.round(((lastArrivedAtMs ?? reportedMs) - reportedMs) / clockPeriodMs);
+    return lastArrivedAtMs = reportedMs + periods * clockPeriodMs;
+  };
+  const note = (sequence: number, reportedMs: number | null, at: number): Arrival | undefined => {
     const packet = sent[sequence];
     if (!packet) return undefined;
-    if (arrivedAtMs === null) {
+    if (reportedMs === null) {
       if (packet.isReportedLost === true) return undefined;
       packet.isReportedLost = true;
       known.push({ at, isLost: true, bytes: 0, queueMs: 0, arrivedAtMs: 0 });
       return undefined;
     }
     sent[sequence] = undefined; // A repeated report must not count twice.
+    const arrivedAtMs = unwrapped(reportedMs);
     const delayMs = arrivedAtMs - packet.at;
     // Alone the new time would begin with the delay of a queue, if there is one, for the path's own.
     if (at - base.since > baseDelayMs) base = { delayMs: Infinity, formerMs: base.delayMs, since: at };
@@ -111,7 +118,7 @@ export function createArrivals(now: () => number, pictureMs: () => number): Arri
     measure() {
       if (known.length < minReports) return undefined;
       const queueMs = shortestQueueMs();
-      return { queueMs: queueMs === Infinity ? 0 : queueMs, loss: known.filter(({ isLost }) => isLost).length / known.length };
+      return { queueMs: queueMs === Infinity ? 0 : Math.max(0, queueMs), loss: known.filter(({ isLost }) => isLost).length / known.length };
     },
     receivedKbps(spanMs) {
       const packets = arrived();

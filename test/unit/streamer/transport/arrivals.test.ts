@@ -33,6 +33,31 @@ describe("createArrivals", () => {
     expect(arrivals.feedback([{ sequence: 0, arrivedAtMs: 200 }])).to.have.length(1);
   });
 
+  it("sees no jump where the browser's clock begins anew, every twelve days", () => {
+    let now = 0;
+    const arrivals = createArrivals(() => now, () => 1_000 / 60);
+    const clockPeriodMs = 2 ** 24 * 64;
+    const beforeItsEndMs = clockPeriodMs / 2 - 100;
+    const seen: number[] = [];
+    for (let sequence = 0; now < 200; sequence++, now += packetEveryMs) {
+      arrivals.sent(sequence, packetBytes);
+      const arrivedAtMs = beforeItsEndMs + now;
+      const [arrival] = arrivals.feedback([{ sequence, arrivedAtMs: arrivedAtMs < clockPeriodMs / 2 ? arrivedAtMs : arrivedAtMs - clockPeriodMs }]);
+      seen.push((arrival?.arrivedAtMs ?? 0) - now);
+    }
+    expect(new Set(seen)).to.deep.equal(new Set([beforeItsEndMs]));
+    expect(arrivals.receivedKbps(100)).to.be.closeTo(sentKbps, sentKbps / 20);
+    expect(arrivals.measure()).to.include({ queueMs: 0 });
+  });
+
+  it("tells no queue of less than nothing once a delay counts as the path's own", () => {
+    const arrivals = createArrivals(() => 0, () => 1_000 / 60);
+    for (let sequence = 0; sequence < 20; sequence++) arrivals.sent(sequence, packetBytes);
+    arrivals.feedback(Array.from({ length: 20 }, (_, sequence) => ({ sequence, arrivedAtMs: sequence })));
+    arrivals.acceptDelay(30);
+    expect(arrivals.measure()?.queueMs).to.equal(0);
+  });
+
   it("knows a queue for one whenever it comes, and a longer path for the path's own after a while", () => {
     let now = 0;
     let sequence = 0;
