@@ -36,7 +36,11 @@ async function takeStep(deps: SessionDeps, key: string, { signal, logger }: Reco
   const { session } = world;
   // Also after a restart of the agent, when the packer has long been at work.
   if (world.record !== undefined) deps.watcher.follow(key, deps.files.packedFolder(world.record.gameSession));
-  if (step === "nothing") return undefined;
+  if (step === "nothing") {
+    // Of a launch that was stopped before there was a record, this is all that is kept.
+    if (session !== undefined) deps.reporter.forget(session.metadata.uid);
+    return undefined;
+  }
   if (step === "wait") return { requeueAfterMs: retryMs };
   if (step === "resolveAbsence") return world.record && resolveAbsence({ deps, record: world.record, world, signal, logger });
   if (session === undefined) return undefined;

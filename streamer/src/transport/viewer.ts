@@ -6,6 +6,7 @@ import type { StreamQuality } from "#contracts/streamQuality.ts";
 import { playoutDelayMs } from "../media/tuning.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { OfferedCodec } from "./offer.ts";
+import { NotReady } from "../errors.ts";
 import { sendNotice } from "./notices.ts";
 import { openPeer, type OutgoingTrack, type Peer, type PeerOptions } from "./peer.ts";
 import { createRateController, type RateController } from "./rateController.ts";
@@ -59,7 +60,7 @@ export interface Viewer {
   readonly holder: TicketHolder;
   readonly codec: OfferedCodec;
   readonly rate: RateController;
-  /** Opens the connection; returns the SDP answer. */
+  /** Opens the connection; returns the SDP answer. Throws InvalidOffer, and NotReady when the viewer was closed meanwhile, as another took its place. */
   open(): Promise<string>;
   /** Whether the browser plays, or may be about to. */
   isPresent(): boolean;
@@ -175,7 +176,10 @@ export function createViewer(options: ViewerOptions): Viewer {
     id, client, holder, codec, rate,
     async open() {
       const opened = await openPeer(options, acceptChannel);
-      if (isClosed) opened.connection.close();
+      if (isClosed) {
+        opened.connection.close();
+        throw new NotReady();
+      }
       peer = opened;
       delayPlayout();
       peer.connection.onStateChange(followState);

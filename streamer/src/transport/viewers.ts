@@ -59,7 +59,7 @@ export const noTotals: ViewersTotals = { connections: 0, videoPackets: 0, videoB
 
 /** The viewers of a session: at most one browser at a time. */
 export interface Viewers {
-  /** Answers an offer. Throws InvalidOffer, or ViewerActive when another browser plays. */
+  /** Answers an offer. Throws InvalidOffer, ViewerActive when another browser plays, or NotReady when another took its place before it was answered. */
   connect(request: ViewRequest): Promise<{ id: string; sdpAnswer: string }>;
   /** Closes this connection; returns false when there is no such one. Throws Forbidden for another viewer's, and for a player's who only watches. */
   disconnect(id: string, holder: TicketHolder): boolean;

@@ -22,9 +22,7 @@ export const reportNothing: Step = async ({ deps, session, record, world, signal
   const finding = { type: "SavePersisted", status: "True", reason: saveReasons.nothingToSave, message: "The game was never started." } as const;
   await deps.reporter.report(session, [finding], undefined, signal);
   deps.cache.release(session.metadata.name);
-  if (!isFinished(session)) return undefined;
-  if (world.record !== undefined) await giveUp(deps, record);
-  else deps.reporter.forget(record.uid);
+  if (isFinished(session) && world.record !== undefined) await giveUp(deps, record);
   return undefined;
 };
 
