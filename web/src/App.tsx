@@ -1,7 +1,9 @@
-import { lazy, Suspense } from "react";
+import { lazy, Suspense, useEffect } from "react";
 import { Navigate, Outlet, Route, Routes, useLocation } from "react-router";
+import { useQueryClient } from "@tanstack/react-query";
 import { CatalogPage } from "./catalog/CatalogPage.tsx";
 import { GamePage } from "./catalog/GamePage.tsx";
+import { forgetCatalog } from "./catalog/useCatalog.ts";
 import { sentenceFor } from "./client/apiError.ts";
 import { Notice, Spinner } from "./components/Notice.tsx";
 import { Layout } from "./layout/Layout.tsx";
@@ -40,7 +42,7 @@ function SignedIn() {
     case "loading":
       return <PlayFrame><Spinner label="Loading…" /></PlayFrame>;
     case "signedIn":
-      return <Outlet />;
+      return <PlayersPages key={auth.user.id} />;
     case "signedOut": {
       const path = `${pathname}${search}`;
       const query = new URLSearchParams({ ...(path !== "/" && { callbackUrl: path }), ...(auth.isExpired && { error: "SessionRequired" }) });
@@ -49,10 +51,17 @@ function SignedIn() {
     case "failed":
       return (
         <PlayFrame>
-          <Notice tone="problem" title="Joypod could not be reached" actions={<button type="button" className="button button-primary" onClick={() => void refresh()}>Try again</button>}>
+          <Notice tone="problem" title="Joypod could not be reached" actions={<button type="button" className="button button-primary" onClick={() => void refresh().catch(() => undefined)}>Try again</button>}>
             <p>{sentenceFor(auth.error)}</p>
           </Notice>
         </PlayFrame>
       );
   }
+}
+
+/** The pages of one player: another one, who signed in in another tab, finds nothing of them. */
+function PlayersPages() {
+  const client = useQueryClient();
+  useEffect(() => () => forgetCatalog(client), [client]);
+  return <Outlet />;
 }

@@ -122,6 +122,38 @@ describe("the account page", () => {
     expect(await api.deps.postgres.prisma.identity.count({ where: { userId: user.id } })).to.equal(0);
   });
 
+  it("keeps a dialog in which text is selected beyond its edge, and closes it by a click out there", async () => {
+    await openAccount();
+    await growOld();
+    await page.getByRole("button", { name: "Link Example" }).click();
+    const prompt = page.getByRole("dialog", { name: "Confirm that it is you" });
+    const field = prompt.getByLabel("Your password");
+    await field.fill("typed already");
+    const box = await field.boundingBox();
+    if (box === null) throw new Error("The field is not in view.");
+    await page.mouse.move(box.x + 60, box.y + box.height / 2);
+    await page.mouse.down();
+    await page.mouse.move(5, box.y + box.height / 2);
+    await page.mouse.up();
+    expect(await field.inputValue()).to.equal("typed already");
+    await page.mouse.click(5, 5);
+    await prompt.waitFor({ state: "detached" });
+  });
+
+  it("notices that somebody else has signed in in another tab, and is theirs then", async () => {
+    await openAccount();
+    const next = await aUser(api.deps);
+    const other = await openWindow(browser, { baseUrl: api.url, name: "the next player's window" });
+    await other.page.goto("/");
+    await signInAs(other.page, next);
+    await other.page.getByRole("button", { name: "Sign out" }).waitFor();
+    await tab.context.addCookies(await other.context.cookies());
+    await other.close({ failed: false });
+    await page.evaluate('document.dispatchEvent(new Event("visibilitychange", { bubbles: true }))');
+    await page.getByText(next.email).first().waitFor();
+    expect(await page.getByText(user.email).count()).to.equal(0);
+  });
+
   it("links a provider after the password, and unlinks it again", async () => {
     await openAccount();
     await growOld();

@@ -50,6 +50,25 @@ describe("the catalogue's pages", () => {
     await eventually(async () => (await titles()).length === 30);
   });
 
+  it("are where the player left them when they come back; another page begins at its top, and with the focus there", async () => {
+    const scrolled = (): Promise<number> => page.evaluate<number>("scrollY");
+    await page.getByText("30 games").waitFor();
+    await page.mouse.wheel(0, 20_000);
+    await eventually(async () => (await titles()).length === 30);
+    const last = page.getByRole("link", { name: "Filler 37" });
+    await last.scrollIntoViewIfNeeded();
+    const left = await scrolled();
+    expect(left).to.be.above(300);
+    await last.click();
+    await page.getByRole("heading", { name: "Filler 37", level: 1 }).waitFor();
+    expect(await scrolled()).to.equal(0);
+    expect(await page.evaluate<string>("document.activeElement.id")).to.equal("main");
+    await page.goBack();
+    await last.waitFor();
+    await eventually(async () => Math.abs(await scrolled() - left) < 50, { what: "the same place" });
+    expect(await titles()).to.have.length(30);
+  });
+
   it("search the catalogue, and say when nothing is found", async () => {
     await page.getByLabel("Search games").fill("south");
     await eventually(async () => (await titles()).join() === "Beta Run");

@@ -151,6 +151,21 @@ describe("the saves on a game's page", function () {
     expect(await focused(page.getByText("Slot 1 was deleted and is empty now."))).to.equal(true);
   });
 
+  it("take the focus to what was said once, and not again when the player has gone on", async () => {
+    await page.clock.install();
+    await fixture.aVersion(await fixture.aSlot(), "one");
+    await open();
+    await openSaves(1);
+    await button("Delete slot 1").click();
+    await button("Delete it").click();
+    const told = page.getByText("Slot 1 was deleted and is empty now.");
+    await eventually(() => focused(told));
+    await page.locator("header.header").click({ position: { x: 3, y: 3 } });
+    await page.clock.runFor(61_000); // The slots tell anew how long ago things were.
+    await page.evaluate("new Promise(requestAnimationFrame)");
+    expect(await focused(told)).to.equal(false);
+  });
+
   it("are uploaded, and refused in words", async () => {
     await fixture.aVersion(await fixture.aSlot(), "one");
     await open();

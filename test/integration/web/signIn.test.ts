@@ -51,6 +51,18 @@ describe("signing in on the page", () => {
     await page.getByRole("heading", { name: "Alpha Quest" }).waitFor();
   });
 
+  it("says so when Joypod fails after it has signed the player in, and goes on at the next try", async () => {
+    const { page } = tab;
+    await page.goto("/signin");
+    await page.getByLabel("E-mail").waitFor();
+    await page.route("**/api/auth/session", (route) => route.fulfill({ status: 503, contentType: "application/json", body: '{"error":"unavailable"}' }));
+    await signInAs(page, user);
+    await page.getByRole("alert").getByText("Joypod is not available just now").waitFor();
+    await page.unroute("**/api/auth/session");
+    await signInAs(page, user);
+    await page.getByRole("heading", { name: "Games" }).waitFor();
+  });
+
   it("never leads to another site", async () => {
     const { page } = tab;
     await page.goto("/signin?callbackUrl=https%3A%2F%2Fevil.example%2F");

@@ -1,5 +1,5 @@
 import { useCallback, useMemo } from "react";
-import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { keepPreviousData, useInfiniteQuery, type QueryClient } from "@tanstack/react-query";
 import type { GameListItem, GamesResponse } from "#contracts/http/catalog.ts";
 import { listGames, type CatalogQuery } from "../client/catalog.ts";
 
@@ -17,10 +17,20 @@ export interface Catalog {
   loadMore: () => void;
 }
 
+const catalogKey = "catalog";
+/** For so long a player who looks at a game comes back to the place in the list where they were. */
+const keptMs = 10 * 60_000;
+
+/** Forgets what is kept of the catalogue: it has a player's favourites. */
+export function forgetCatalog(client: QueryClient): void {
+  client.removeQueries({ queryKey: [catalogKey] });
+}
+
 /** Returns the catalogue for the filters, loaded page by page. */
 export function useCatalog(filters: CatalogFilters): Catalog {
   const query = useInfiniteQuery({
-    queryKey: ["catalog", filters],
+    queryKey: [catalogKey, filters],
+    gcTime: keptMs,
     queryFn: ({ pageParam, signal }) => listGames({ ...filters, page: pageParam }, signal),
     initialPageParam: 1,
     getNextPageParam: ({ pagination: { page, totalPages } }) => (page < totalPages ? page + 1 : undefined),

@@ -1,6 +1,6 @@
 import { useId, useLayoutEffect, useRef, type ReactNode } from "react";
 
-/** A modal dialog. Escape and a click on the backdrop call `onDismiss`; the browser keeps the focus inside. */
+/** A modal dialog. Escape and a click on the backdrop call `onDismiss`, after which it may stay; the browser keeps the focus inside. */
 export function Dialog({ title, children, actions, onDismiss }: {
   title: string;
   children: ReactNode;
@@ -9,6 +9,7 @@ export function Dialog({ title, children, actions, onDismiss }: {
 }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
+  const isPressedOutside = useRef(false);
   // The layout phase closes the dialog while it is still in the page, so that the browser can give the focus back.
   useLayoutEffect(() => {
     const element = dialog.current;
@@ -24,8 +25,16 @@ export function Dialog({ title, children, actions, onDismiss }: {
         event.preventDefault();
         onDismiss();
       }}
+      // A second Escape in a row closes it whatever is said to the first.
+      onClose={() => {
+        if (dialog.current?.open === false) dialog.current.showModal();
+      }}
+      // Text that is selected beyond the edge ends there with a click, too.
+      onPointerDown={(event) => {
+        isPressedOutside.current = event.target === dialog.current;
+      }}
       onClick={(event) => {
-        if (event.target === dialog.current) onDismiss();
+        if (event.target === dialog.current && isPressedOutside.current) onDismiss();
       }}
     >
       <div className="dialog-body">

@@ -1,5 +1,5 @@
-import { Suspense, useEffect } from "react";
-import { Link, NavLink, Outlet, useLocation } from "react-router";
+import { Suspense, useEffect, useRef, type RefObject } from "react";
+import { Link, NavigationType, NavLink, Outlet, useLocation, useNavigationType } from "react-router";
 import { useQueryClient } from "@tanstack/react-query";
 import { Icon, Logo } from "../components/Icon.tsx";
 import { Spinner } from "../components/Notice.tsx";
@@ -10,6 +10,8 @@ import { UserMenu } from "./UserMenu.tsx";
 
 /** The frame of every signed-in page but the play page. */
 export function Layout() {
+  const main = useRef<HTMLElement>(null);
+  useTopOfPage(main);
   return (
     <>
       <a className="skip-link" href="#main">Skip to the content</a>
@@ -22,11 +24,25 @@ export function Layout() {
         <UserMenu />
       </header>
       <MaintenanceNotice />
-      <main id="main" tabIndex={-1} className="main">
+      <main id="main" ref={main} tabIndex={-1} className="main">
         <Suspense fallback={<Spinner label="Loading…" />}><Outlet /></Suspense>
       </main>
     </>
   );
+}
+
+/** A link leads to the top of another page, and takes the focus there when it goes away itself. Where Back and Forward lead, the browser knows. */
+function useTopOfPage(main: RefObject<HTMLElement | null>): void {
+  const { pathname } = useLocation();
+  const way = useNavigationType();
+  const shown = useRef(pathname);
+  useEffect(() => {
+    if (shown.current === pathname) return;
+    shown.current = pathname;
+    if (way === NavigationType.Pop) return;
+    window.scrollTo(0, 0);
+    if (document.activeElement === document.body) main.current?.focus({ preventScroll: true });
+  }, [main, pathname, way]);
 }
 
 /** Leads back to the game that is running. Every change of the page reads anew whether there is one. */

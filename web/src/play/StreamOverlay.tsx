@@ -20,7 +20,7 @@ export function StreamOverlay({ state, hasPicture, stream, gameSlug }: StreamOve
     case "connecting":
       return <Overlay isTranslucent={hasPicture}><Spinner label={state.phase === "connecting" && state.isReconnect ? "Reconnecting…" : "Connecting…"} /></Overlay>;
     case "waiting":
-      return <Overlay isTranslucent={hasPicture}><Spinner label="Connection lost. Reconnecting…" /></Overlay>;
+      return <Overlay isTranslucent={hasPicture}><Spinner label={state.isReconnect ? "Connection lost. Reconnecting…" : "Not connected yet. Trying again…"} /></Overlay>;
     case "occupied":
       return (
         <TakeOverPrompt title="Playing in another tab" stream={stream} action="Play here" gameSlug={gameSlug}>

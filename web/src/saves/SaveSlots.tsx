@@ -63,18 +63,27 @@ function Slots({ saves: { slots, saveBytesMax }, actions }: { saves: SavesRespon
   );
 }
 
-/** Returns a live region and the function that says something in it. It takes the focus when that was on an element that is gone. */
+/** Returns a live region and the function that says something in it. It takes the focus when that was on an element that goes with what is said. */
 function useResult() {
   const [text, setText] = useState("");
-  const [count, setCount] = useState(0);
   const region = useRef<HTMLParagraphElement>(null);
+  const isFocusDue = useRef(false);
   const announce = useCallback((next: string) => {
+    isFocusDue.current = true;
     setText(next);
-    setCount((before) => before + 1);
   }, []);
+  // More than once: a dialog that closes gives the focus back to a button that goes once the slots have been read again.
   useEffect(() => {
-    if (count > 0 && document.activeElement === document.body) region.current?.focus();
+    if (isFocusDue.current && document.activeElement === document.body) region.current?.focus();
   });
+  // Where it is after the player's next action is their own doing.
+  useEffect(() => {
+    const forget = (): void => void (isFocusDue.current = false);
+    for (const action of ["pointerdown", "keydown"]) document.addEventListener(action, forget, true);
+    return () => {
+      for (const action of ["pointerdown", "keydown"]) document.removeEventListener(action, forget, true);
+    };
+  }, []);
   return [
     <p key="result" ref={region} className={text === "" ? "visually-hidden" : "message"} role="status" tabIndex={-1}>{text}</p>,
     announce,

@@ -13,16 +13,17 @@ export type AuthState =
 const authSessionQuery = queryOptions({
   queryKey: ["authSession"],
   queryFn: async (): Promise<{ user: AuthSessionUser | null; isExpired: boolean }> => ({ user: await readAuthSession(), isExpired: false }),
-  // Only signing in and out change it, and both say so.
+  // Only signing in and out change it, and both say so, but in another tab: who comes back to this one may be somebody else.
   staleTime: Infinity,
+  refetchOnWindowFocus: "always",
   gcTime: Infinity,
 });
 
-/** Returns who is signed in, and a function that asks the API again. */
+/** Returns who is signed in, and a function that asks the API again: it throws when that does not say, and leaves what was known. */
 export function useAuth(): { auth: AuthState; refresh: () => Promise<void> } {
   const { data, error, refetch } = useQuery(authSessionQuery);
   const refresh = useCallback(async () => {
-    await refetch();
+    await refetch({ throwOnError: true });
   }, [refetch]);
   return { auth: authStateOf(data, error), refresh };
 }
@@ -33,7 +34,6 @@ export function endAuthSession(client: QueryClient, { isExpired }: { isExpired: 
 }
 
 function authStateOf(data: { user: AuthSessionUser | null; isExpired: boolean } | undefined, error: Error | null): AuthState {
-  if (error !== null) return { state: "failed", error };
-  if (data === undefined) return { state: "loading" };
+  if (data === undefined) return error === null ? { state: "loading" } : { state: "failed", error };
   return data.user === null ? { state: "signedOut", isExpired: data.isExpired } : { state: "signedIn", user: data.user };
 }

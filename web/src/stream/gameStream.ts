@@ -2,7 +2,7 @@ import type { StreamInput, StreamNotice } from "#contracts/stream.ts";
 import { backOffMs } from "./backOff.ts";
 import { Emitter } from "./emitter.ts";
 import { IceServers } from "./iceServers.ts";
-import { StreamConnection, type StreamConnectionOptions } from "./streamConnection.ts";
+import { NoPath, StreamConnection, type StreamConnectionOptions } from "./streamConnection.ts";
 import { isStillStarting, outcomeOf, stateAfter, type ConnectionOutcome, type StreamState } from "./streamState.ts";
 import { WhepError } from "./whep.ts";
 
@@ -40,6 +40,7 @@ export class GameStream extends Emitter<GameStreamEvents> {
 
   /** Makes the offer before the session has a stream, so that the picture appears sooner. */
   prepare(): void {
+    if (!canStream()) return; // As `connect` says.
     this.#prepared ??= new StreamConnection(this.#iceServers);
     // A browser that cannot make an offer fails again in `connect`, which reports it.
     this.#prepared.prepare().catch(() => undefined);
@@ -91,6 +92,10 @@ export class GameStream extends Emitter<GameStreamEvents> {
     const containerUrl = this.#containerUrl;
     if (containerUrl === undefined) throw new Error("A stream has to be connected before anything else.");
     this.#disconnect();
+    if (!canStream()) {
+      this.#setState({ phase: "failed", code: "unsupported", message: "This browser cannot show the game: it has no WebRTC, or WebRTC is switched off in it." });
+      return;
+    }
     this.#running = new AbortController();
     const { signal } = this.#running;
     this.#run(containerUrl, takeover, signal).catch((error: unknown) => {
@@ -100,12 +105,14 @@ export class GameStream extends Emitter<GameStreamEvents> {
 
   async #run(containerUrl: string, takeover: boolean, signal: AbortSignal): Promise<void> {
     let lastUp = performance.now();
+    let wasUp = false;
     for (let attempt = 0; ; attempt += 1) {
-      this.#setState({ phase: "connecting", isReconnect: attempt > 0 });
+      this.#setState({ phase: "connecting", isReconnect: wasUp });
       // Only the first connection may take the stream over: two tabs that reconnect must not take it from each other in turns.
       const outcome = await this.#connectOnce({ containerUrl, clientId: this.#clientId, takeover, signal }, () => {
         attempt = 0;
         takeover = false;
+        wasUp = true;
       });
       if (signal.aborted) return;
       if (outcome.kind === "lost") lastUp = performance.now();
@@ -118,7 +125,7 @@ export class GameStream extends Emitter<GameStreamEvents> {
         this.#setState(next);
         return;
       }
-      if (!(outcome.kind === "lost" && outcome.isReachable)) await this.#pause(backOffMs(attempt), signal);
+      if (!(outcome.kind === "lost" && outcome.isReachable)) await this.#pause(backOffMs(attempt), wasUp, signal);
     }
   }
 
@@ -135,6 +142,7 @@ export class GameStream extends Emitter<GameStreamEvents> {
     try {
       await connection.open(options);
     } catch (error) {
+      if (error instanceof NoPath) return { kind: "noPath" };
       return { kind: "connectFailed", code: error instanceof WhepError ? error.code : "unreachable", message: messageOf(error) };
     }
     onUp();
@@ -157,8 +165,8 @@ export class GameStream extends Emitter<GameStreamEvents> {
     });
   }
 
-  async #pause(delayMs: number, signal: AbortSignal): Promise<void> {
-    this.#setState({ phase: "waiting", retryInMs: delayMs });
+  async #pause(delayMs: number, isReconnect: boolean, signal: AbortSignal): Promise<void> {
+    this.#setState({ phase: "waiting", retryInMs: delayMs, isReconnect });
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, delayMs);
       const stopWaiting = (): void => {
@@ -180,4 +188,8 @@ export class GameStream extends Emitter<GameStreamEvents> {
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+function canStream(): boolean {
+  return "RTCPeerConnection" in globalThis;
 }

@@ -28,6 +28,11 @@ export interface StreamConnectionOptions {
   signal: AbortSignal;
 }
 
+/** The streamer answered, and no packet of it came. */
+export class NoPath extends Error {
+  override readonly name = "NoPath";
+}
+
 /** One peer connection to the streamer, from offer to end. It is never reused. */
 export class StreamConnection extends Emitter<StreamConnectionEvents> {
   readonly media = new MediaStream();
@@ -51,7 +56,7 @@ export class StreamConnection extends Emitter<StreamConnectionEvents> {
     await (this.#offer ??= this.#makeOffer());
   }
 
-  /** Resolves once media and input flow. Throws WhepError, or an Error when the connection cannot be made. */
+  /** Resolves once media and input flow. Throws WhepError, NoPath, or an Error when the browser cannot do it. */
   async open({ signal, ...options }: StreamConnectionOptions): Promise<void> {
     try {
       const sdp = await (this.#offer ??= this.#makeOffer());
@@ -143,7 +148,7 @@ export class StreamConnection extends Emitter<StreamConnectionEvents> {
     if (this.#channel.readyState === "open") return Promise.resolve();
     return new Promise((resolve, reject) => {
       const deadline = AbortSignal.any([signal, AbortSignal.timeout(connectTimeoutMs)]);
-      const fail = (): void => reject(new Error("No connection to the game's server could be made."));
+      const fail = (): void => reject(new NoPath("No connection to the game's server could be made."));
       deadline.addEventListener("abort", fail, { once: true });
       this.#channel.addEventListener("open", () => resolve(), { once: true });
       this.on("lost", fail);

@@ -10,14 +10,14 @@ export type StreamState =
   | { phase: "idle" }
   | { phase: "connecting"; isReconnect: boolean }
   | { phase: "connected" }
-  /** The connection was lost or failed; another try follows after `retryInMs`. */
-  | { phase: "waiting"; retryInMs: number }
+  /** The connection was lost, or could not be made before there was any (`isReconnect` false); another try follows after `retryInMs`. */
+  | { phase: "waiting"; retryInMs: number; isReconnect: boolean }
   /** Another tab or browser of the player has the stream; `takeOver` takes it. */
   | { phase: "occupied" }
   /** Another tab or browser took the stream; `takeOver` takes it back. */
   | { phase: "takenOver" }
   | { phase: "ended"; notice: EndedNotice }
-  /** No more tries follow: the session or the sign-in has ended (`code`), or the tries took too long (`gave_up`). */
+  /** No more tries follow: the session or the sign-in has ended (`code`), or the tries took too long (`gave_up`, `no_path`). */
   | { phase: "failed"; code: string; message: string };
 
 /** How one connection, or the attempt at one, ended. */
@@ -25,6 +25,8 @@ export type ConnectionOutcome =
   /** With `isReachable`, the network is there. */
   | { kind: "lost"; isReachable: boolean }
   | { kind: "connectFailed"; code: OfferErrorCode; message: string }
+  /** The streamer answered, and no packet came through. */
+  | { kind: "noPath" }
   | { kind: "takenOver" }
   | { kind: "ended"; notice: EndedNotice };
 
@@ -42,6 +44,10 @@ export function stateAfter(outcome: ConnectionOutcome, downForMs: number): Strea
     if (finalErrorCodes.has(outcome.code)) return { phase: "failed", code: outcome.code, message: outcome.message };
   }
   if (downForMs < giveUpAfterMs) return undefined;
+  if (outcome.kind === "noPath") {
+    const message = "No connection to the game's server could be made: the network that you are in may not let it through. “Test my connection”, on the game's page, says what would work.";
+    return { phase: "failed", code: "no_path", message };
+  }
   return { phase: "failed", code: "gave_up", message: "The stream could not be reached for two minutes." };
 }
 

@@ -8,6 +8,13 @@ describe("stateAfter", () => {
     expect(stateAfter({ kind: "connectFailed", code: "unreachable", message: "" }, 120_000)).to.include({ phase: "failed", code: "gave_up" });
   });
 
+  it("says, once it gives up, that no packet came through where the streamer answered", () => {
+    expect(stateAfter({ kind: "noPath" }, 60_000)).to.equal(undefined);
+    const state = stateAfter({ kind: "noPath" }, 120_000);
+    expect(state).to.include({ phase: "failed", code: "no_path" });
+    expect(state?.phase === "failed" && state.message).to.contain("No connection to the game's server could be made").and.contain("Test my connection");
+  });
+
   it("is occupied when another tab plays, so that the player is asked first", () => {
     expect(stateAfter({ kind: "connectFailed", code: "viewer_active", message: "" }, 0)).to.deep.equal({ phase: "occupied" });
   });
