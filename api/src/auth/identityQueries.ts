@@ -43,12 +43,15 @@ export async function insertIdentity(transaction: Queryable, { issuer, subject }
   await transaction.query("INSERT INTO identities (issuer, subject, user_id) VALUES ($1, $2, $3)", [issuer, subject, userId]);
 }
 
-/** Stores a user without a password, whose address a provider has verified, and returns the new id. Violates the unique key when somebody else was first. */
+/**
+ * Stores a user without a password, and whether their address counts as proven; returns the new id. Violates the unique key when somebody else
+ * was first.
+ */
 export async function insertUserOfIdentity(
-  transaction: Queryable, { email, name, image }: { email: string; name: string; image: string | undefined },
+  transaction: Queryable, { email, isProven, name, image }: { email: string; isProven: boolean; name: string; image: string | undefined },
 ): Promise<string> {
   const { rows: [row] } = await transaction.query<{ id: string }>(
-    "INSERT INTO users (email, name, image, email_verified_at) VALUES ($1, $2, $3, now()) RETURNING id", [email, name, image ?? null],
+    "INSERT INTO users (email, name, image, email_verified_at) VALUES ($1, $2, $3, CASE WHEN $4::boolean THEN now() END) RETURNING id", [email, name, image ?? null, isProven],
   );
   if (row === undefined) throw new Error("The new user has no row.");
   return row.id;

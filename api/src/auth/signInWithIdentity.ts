@@ -65,7 +65,8 @@ async function resolveInTransaction(transaction: Queryable, { provider: { trusts
   if (decision.kind === "refuse") throw new OAuthFailure(decision.reason, "The identity may not sign in as anybody here.", undefined, profile.email);
   const isNewUser = decision.kind === "create";
   const userId = isNewUser
-    ? await insertUserOfIdentity(transaction, { email: decision.email, name: profile.name ?? nameFrom(decision.email), image: profile.image })
+    // The word of a provider that is not trusted with addresses proves none: another identity with the address must not find its way here by it.
+    ? await insertUserOfIdentity(transaction, { email: decision.email, isProven: trustsEmail, name: profile.name ?? nameFrom(decision.email), image: profile.image })
     : decision.userId;
   const isLinked = decision.kind !== "signIn";
   if (isLinked) await insertIdentity(transaction, profile, userId);

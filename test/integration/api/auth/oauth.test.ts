@@ -141,16 +141,16 @@ describe("sign-in through an OpenID provider", () => {
   });
 
   it("links an account by its address only when the provider verified it, is trusted, and the account proved it", async () => {
-    const verified = await aVerifiedUser();
-    const unproven = await aUser(api.deps);
+    const [verified, unproven] = [await aVerifiedUser(), await aUser(api.deps)];
+    const onlyClaimed = `claimed-${verified.email}`;
+    await signIn(api.anonymous(), anAccount({ email: onlyClaimed }), "cautious");
     const before = await userCount();
     expectRefused(await signIn(api.anonymous(), anAccount({ email: verified.email, email_verified: false })), "OAuthAccountNotLinked");
     expectRefused(await signIn(api.anonymous(), anAccount({ email: verified.email }), "cautious"), "OAuthAccountNotLinked");
-    expectRefused(await signIn(api.anonymous(), anAccount({ email: unproven.email })), "OAuthAccountNotLinked");
+    for (const email of [unproven.email, onlyClaimed]) expectRefused(await signIn(api.anonymous(), anAccount({ email })), "OAuthAccountNotLinked");
     const browser = api.anonymous();
     await signIn(browser, anAccount({ email: verified.email.toUpperCase() }));
-    expect((await userOf(browser))?.id).to.equal(verified.id);
-    expect(await userCount()).to.equal(before);
+    expect([(await userOf(browser))?.id, await userCount()]).to.deep.equal([verified.id, before]);
   });
 
   it("links what a signed-in player asks for, and gives it to nobody else", async () => {
