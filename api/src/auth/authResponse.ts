@@ -5,7 +5,7 @@ import { translateUserGone } from "./userGone.ts";
 import type { AuthContext } from "./authDeps.ts";
 import { DomainError, rateLimited } from "../errors.ts";
 import { toHttpError, type HttpError } from "../http/httpError.ts";
-import { auditLimits } from "../audit/auditErrorResponse.ts";
+import { auditErrorResponse, auditLimits } from "../audit/auditErrorResponse.ts";
 import type { AppContext } from "../http/appContext.ts";
 
 /** What the sign-in and sign-out forms have in common. */
@@ -50,6 +50,8 @@ export async function respondToForm(ctx: AuthContext, form: AuthForm, work: (isJ
     const url = pageAfter(ctx, error);
     const isFault = error.status >= 500 && oauthFailureBehind(error) === undefined;
     if (isJson || isFault) throw error.with({ url });
+    // What is thrown is recorded where it becomes a response.
+    auditErrorResponse(ctx, error);
     respondWithUrl(ctx, false, url);
   }
 }

@@ -65,7 +65,7 @@ function addTransferCommands(about: (name: string, description: string) => Comma
       const { version, stream } = await downloadSave(saves, whose.userId, slot, wanted);
       if (output === "-") {
         await pipeline(stream, environment.output(), { end: false });
-        return saves.audit.record(saveAuditEvent("save.exported", { kind: "operator" }, whose.slug, slot));
+        return saves.audit.record(saveAuditEvent("save.exported", { actor: { kind: "operator" } }, whose.slug, slot));
       }
       await pipeline(stream, createWriteStream(output));
       await done(environment, "save.exported", whose, slot, `Wrote ${version.bytes} bytes to ${output}.`, options);
@@ -83,7 +83,7 @@ function addTransferCommands(about: (name: string, description: string) => Comma
 async function done(
   environment: CliEnvironment, action: string, { slug }: SlotsOf, slot: SlotHistory, sentence: string, { json }: Json,
 ): Promise<void> {
-  await environment.saves().audit.record(saveAuditEvent(action, { kind: "operator" }, slug, slot));
+  await environment.saves().audit.record(saveAuditEvent(action, { actor: { kind: "operator" } }, slug, slot));
   environment.print({ ...presentSlot(slot) }, sentence, json === true);
 }
 

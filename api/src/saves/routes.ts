@@ -8,6 +8,7 @@ import { countUpload } from "../archives/countUpload.ts";
 import type { Audit } from "../audit/audit.ts";
 import type { UserDeps } from "../auth/requireUser.ts";
 import { userRouteFor } from "../auth/userRoute.ts";
+import type { AppContext } from "../http/appContext.ts";
 import { applyRateLimits } from "../http/applyRateLimits.ts";
 import { remembering } from "../http/idempotency.ts";
 import { respondCacheable } from "../http/response.ts";
@@ -17,7 +18,7 @@ import { deleteSlot, renameSlot, restoreSave, type RestoreDeps } from "./changeS
 import { copySlot } from "./copySlot.ts";
 import { downloadName, downloadSave } from "./downloadSave.ts";
 import { presentSaves, presentSlot } from "./present.ts";
-import { saveAuditEvent } from "./saveAuditEvent.ts";
+import { saveAuditEvent, type SaveChange } from "./saveAuditEvent.ts";
 import { currentVersion } from "./saveVersion.ts";
 import { findGameSaves, findSlotHistory, type SlotHistory } from "./slotHistory.ts";
 import { packedBytesMaxOf, uploadSave, type UploadSaveDeps } from "./uploadSave.ts";
@@ -33,6 +34,11 @@ const rawBody = { types: ["application/gzip", "application/x-gzip"], description
 const uploadErrors = [
   "invalid_request", "checksum_mismatch", "request_timeout", "conflict", "payload_too_large", "unsupported_media_type", "invalid_archive",
 ] as const;
+
+/** Who changes saves, and by which request. */
+function byPlayer({ ip, state }: AppContext, { id }: { id: string }): SaveChange {
+  return { actor: { kind: "user", id }, address: ip, requestId: state.requestId };
+}
 
 const list = route({
   method: "GET", path: savesPath, name: "listSaves", summary: "List the saves of a game", limits: ["catalog"], params: SavesParams,
@@ -51,7 +57,7 @@ const uploadNew = route({
   handle: async ({ ctx, deps, user, params: { slug } }) => {
     await applyRateLimits(ctx, ["saveTransfers"], user.id);
     const slot = await countUpload(deps.metrics, "save", () => uploadSave(deps, { userId: user.id, slug }, (game) => archiveBodyOf(ctx, packedBytesMaxOf(game))), uploadedBytes);
-    deps.audit.recordLater(saveAuditEvent("save.uploaded", { kind: "user", id: user.id }, slug, slot));
+    deps.audit.recordLater(saveAuditEvent("save.uploaded", byPlayer(ctx, user), slug, slot));
     ctx.status = 201;
     ctx.body = presentSlot(slot);
   },
@@ -65,7 +71,7 @@ const upload = route({
   handle: async ({ ctx, deps, user, params: { slug, slotId } }) => {
     await applyRateLimits(ctx, ["saveTransfers"], user.id);
     const slot = await countUpload(deps.metrics, "save", () => uploadSave(deps, { userId: user.id, slug, slotId }, (game) => archiveBodyOf(ctx, packedBytesMaxOf(game))), uploadedBytes);
-    deps.audit.recordLater(saveAuditEvent("save.uploaded", { kind: "user", id: user.id }, slug, slot));
+    deps.audit.recordLater(saveAuditEvent("save.uploaded", byPlayer(ctx, user), slug, slot));
     ctx.body = presentSlot(slot);
   },
 });
@@ -75,23 +81,26 @@ function uploadedBytes(slot: SlotHistory): number {
 }
 
 const restore = route({
-  method: "POST", path: `${slotPath}/restore`, name: "restoreSave", summary: "Make an earlier version the slot's save again", limits, params: SaveSlotParams,
+  method: "POST", path: `${slotPath}/restore`, name: "restoreSave", summary: "Make an earlier version the slot's save again", limits, innerLimits: ["saveTransfers"], params: SaveSlotParams,
   description: "It becomes a version of its own; what the slot held before stays among its versions.",
   body: RestoreSaveRequest, responses: { 200: json(SaveSlotHistory, "The slot.") }, errors: ["conflict", "slot_in_use", "unreadable_save"], isIdempotent: true,
   handle: async ({ ctx, deps, user, params: { slug, slotId }, body: { versionId } }) => {
+    await applyRateLimits(ctx, ["saveTransfers"], user.id);
     const remember = remembering(ctx, 200);
     const slot = await restoreSave(deps, { userId: user.id, slug, slotId }, versionId, remember && ((after, transaction) => remember(presentSlot(after), transaction)));
-    deps.audit.recordLater(saveAuditEvent("save.restored", { kind: "user", id: user.id }, slug, slot));
+    deps.audit.recordLater(saveAuditEvent("save.restored", byPlayer(ctx, user), slug, slot));
     ctx.body = presentSlot(slot);
   },
 });
 
 const copy = route({
-  method: "POST", path: `${slotPath}/copy`, name: "copySaveSlot", summary: "Copy a slot's save into an empty slot", limits, params: SaveSlotParams,
+  method: "POST", path: `${slotPath}/copy`, name: "copySaveSlot", summary: "Copy a slot's save into an empty slot", limits, innerLimits: ["saveTransfers"], params: SaveSlotParams,
   responses: { 201: json(SaveSlotHistory, "The new slot.") }, errors: ["conflict", "slot_in_use", "no_empty_slot", "unreadable_save"], isIdempotent: true,
   handle: async ({ ctx, deps, user, params: { slug, slotId } }) => {
+    await applyRateLimits(ctx, ["saveTransfers"], user.id);
     const remember = remembering(ctx, 201);
     const slot = await copySlot(deps, { userId: user.id, slug, slotId }, remember && ((made, transaction) => remember(presentSlot(made), transaction)));
+    deps.audit.recordLater(saveAuditEvent("save.copied", byPlayer(ctx, user), slug, slot));
     ctx.status = 201;
     ctx.body = presentSlot(slot);
   },
@@ -110,7 +119,7 @@ const remove = route({
   responses: { 204: empty("The slot is empty.") }, errors: ["slot_in_use"],
   handle: async ({ ctx, deps, user, params: { slug, slotId } }) => {
     const slot = await deleteSlot(deps, { userId: user.id, slug, slotId });
-    deps.audit.recordLater(saveAuditEvent("saveSlot.deleted", { kind: "user", id: user.id }, slug, slot));
+    deps.audit.recordLater(saveAuditEvent("saveSlot.deleted", byPlayer(ctx, user), slug, slot));
     ctx.status = 204;
   },
 });

@@ -143,6 +143,13 @@ describe("of a request,", function () {
       expect(await actionsOf(() => api.as(user).post("/api/favorites", { gameId: "x" }, { origin: "https://evil.test" }))).to.deep.equal(["access.refused"]);
     });
 
+    it("record forms of another site, of whichever kind", async () => {
+      for (const json of ["true", "false"]) {
+        const form = new URLSearchParams({ email: user.email, password: user.password, csrfToken: "of another site", json });
+        expect(await actionsOf(() => api.anonymous().post(`/api/auth/${json === "true" ? "signout" : "callback/credentials"}`, form)), `json=${json}`).to.deep.equal(["access.refused"]);
+      }
+    });
+
     it("record an exhausted limit once, however many requests it refuses", async () => {
       const player = api.as(await aUser(api.deps));
       expect(await eventsOf(() => sendTraffic(12, () => player.get("/api/games")))).to.deep.equal([{ action: "limit.reached", details: { limit: "catalog" } }]);

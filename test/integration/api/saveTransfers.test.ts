@@ -32,6 +32,22 @@ describe("transfers of saves", function () {
   });
   after(() => fixture.stop());
 
+  it("are counted, of copies and restores too, which move whole saves as well", async () => {
+    const { id } = await fixture.aVersion(slotId, "one");
+    const limited = await SavesFixture.start({ env: { SAVE_TRANSFERS_PER_HOUR: "1" } });
+    try {
+      await limited.launches.newPlayer();
+      const slot = await limited.aSlot();
+      const version = await limited.aVersion(slot, "one");
+      expect((await limited.player.post(`${limited.path}/${slot}/copy`)).status).to.equal(201);
+      expectErrorResponse(await limited.player.post(`${limited.path}/${slot}/copy`), 429, "rate_limited");
+      expectErrorResponse(await limited.player.post(`${limited.path}/${slot}/restore`, { versionId: version.id }), 429, "rate_limited");
+    } finally {
+      await limited.stop();
+    }
+    expect((await downloaded(id)).status).to.equal(200);
+  });
+
   function upload(body: Buffer, path = `${fixture.path}/${slotId}/archive`, headers: Record<string, string> = {}): Promise<ApiResponse> {
     return fixture.player.post(path, body, { ...gzip, ...headers });
   }

@@ -194,6 +194,20 @@ describe("a player's saves", function () {
       expectErrorResponse(await fixture.player.post(`${fixture.path}/${slotId}/copy`), 409, "no_empty_slot");
     });
 
+    it("is in the trail, with where it came from and by which request, as all changes of saves are", async () => {
+      const { deps } = fixture.api;
+      const { id: first } = await fixture.aVersion(slotId, "one");
+      await fixture.aVersion(slotId, "two");
+      const responses = [
+        await fixture.player.post(`${fixture.path}/${slotId}/copy`), await fixture.player.post(`${fixture.path}/${slotId}/restore`, { versionId: first }),
+        await fixture.player.delete(`${fixture.path}/${slotId}`),
+      ];
+      await deps.audit.settled();
+      const events = await deps.postgres.prisma.auditEvent.findMany({ where: { actorId: fixture.user.id, subjectKind: "saveSlot" }, orderBy: { id: "asc" } });
+      expect(events.map(({ action, ipPrefix, requestId }) => ({ action, ipPrefix, requestId }))).to.deep.equal(
+        ["save.copied", "save.restored", "saveSlot.deleted"].map((action, index) => ({ action, ipPrefix: "127.0.0.0/24", requestId: responses[index]?.headers.get("x-request-id") })));
+    });
+
     it("refuses a slot in play and one without a save", async () => {
       expectErrorResponse(await fixture.player.post(`${fixture.path}/${slotId}/copy`), 409, "conflict");
       await fixture.aVersion(slotId, "one");
