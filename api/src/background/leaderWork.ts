@@ -11,7 +11,7 @@ import type { RecorderDeps } from "../gameSessions/recorder/recorderDeps.ts";
 import { freePlayers, releaseSlots, type ReleaseSlotsDeps } from "../gameSessions/recorder/releaseSlots.ts";
 import { relayGameSessions, type RelayDeps } from "../gameSessions/recorder/relay.ts";
 import { sweepPictures } from "../games/pictures/sweepPictures.ts";
-import { scrubSaves, type ScrubSavesDeps } from "../saves/scrubSaves.ts";
+import { scrubSaves, tellUnreadableSaves, type ScrubSavesDeps } from "../saves/scrubSaves.ts";
 import { sweepSaves, type SweepSavesDeps } from "../saves/sweepSaves.ts";
 import { sweepAuthSessions, sweepIdempotencyKeys, sweepOverlong, sweepUploads, sweepVersions, type SweeperDeps } from "./sweeper.ts";
 import { sweepIdle, type SweepIdleDeps } from "../gameSessions/sweepIdle.ts";
@@ -105,6 +105,7 @@ export class LeaderWork implements BackgroundJob {
         this.#repeat("pictures", remains, signal, () => sweepPictures(deps)),
         this.#repeat("saves", remains, signal, () => sweepSaves(deps)),
         this.#repeat("save checks", remains, signal, () => scrubSaves(deps, signal)),
+        this.#repeat("unreadable saves", remains, signal, () => tellUnreadableSaves(deps)),
         this.#repeat("idempotency keys", remains, signal, () => sweepIdempotencyKeys(deps)),
         this.#repeat("sign-ins", remains, signal, () => sweepAuthSessions(deps)),
       ]);

@@ -4,6 +4,8 @@ import type { SavedObject } from "./savedObject.ts";
 /** A save with the slot that it belongs to: only versions of that slot name it. */
 export interface CheckedObject extends SavedObject {
   slotId: string;
+  /** The version that was due. */
+  versionId: string;
 }
 
 /** Notes whether an object is whole, in all versions that name it. Returns whether that is news. */
@@ -21,17 +23,20 @@ export async function updateObjectReadable(db: Queryable, { slotId, objectKey }:
 export async function findDueCheck(db: Queryable): Promise<CheckedObject | undefined> {
   const { rows } = await db.query<CheckedObject>({
     name: "find-due-save-check",
-    text: `SELECT slot_id AS "slotId", object_key AS "objectKey", sha256, bytes::float8 AS bytes FROM save_versions WHERE check_due_at <= now() ORDER BY check_due_at LIMIT 1`,
+    text: `SELECT id AS "versionId", slot_id AS "slotId", object_key AS "objectKey", sha256, bytes::float8 AS bytes FROM save_versions WHERE check_due_at <= now() ORDER BY check_due_at LIMIT 1`,
   });
   return rows[0];
 }
 
-/** Has the object checked again after so many seconds. */
-export async function updateCheckDue(db: Queryable, { slotId, objectKey }: CheckedObject, seconds: number): Promise<void> {
+/**
+ * Has the object checked again after so many seconds, and the version that was due, which may name a newer one by now: it would else stay the one
+ * that is due the longest for as long as its session plays.
+ */
+export async function updateCheckDue(db: Queryable, { slotId, objectKey, versionId }: CheckedObject, seconds: number): Promise<void> {
   await db.query({
     name: "defer-save-check",
-    text: "UPDATE save_versions SET check_due_at = now() + make_interval(secs => $3) WHERE slot_id = $1 AND object_key = $2",
-    values: [slotId, objectKey, seconds],
+    text: "UPDATE save_versions SET check_due_at = now() + make_interval(secs => $3) WHERE slot_id = $1 AND (object_key = $2 OR id = $4)",
+    values: [slotId, objectKey, seconds, versionId],
   });
 }
 

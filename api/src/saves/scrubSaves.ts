@@ -24,12 +24,16 @@ const retrySeconds = 3600;
  * whole again. What a process leaves undone stays due.
  */
 export async function scrubSaves(deps: ScrubSavesDeps, signal: AbortSignal): Promise<void> {
-  const { postgres: { pool }, metrics, config: { saves: { scrub } } } = deps;
+  const { postgres: { pool }, config: { saves: { scrub } } } = deps;
   for (let count = 0; scrub !== undefined && count < savesPerPassMax && !signal.aborted; count++) {
     const save = await findDueCheck(pool);
     if (save === undefined) break;
     await scrubSave(deps, save, scrub, signal);
   }
+}
+
+/** Tells how many kept saves were found missing or damaged: a pass of checks may take hours, and there may be another leader meanwhile. */
+export async function tellUnreadableSaves({ postgres: { pool }, metrics }: Pick<ScrubSavesDeps, "postgres" | "metrics">): Promise<void> {
   metrics.setUnreadableSaves(await countUnreadable(pool));
 }
 

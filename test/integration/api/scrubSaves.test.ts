@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { scrubSaves } from "#api/saves/scrubSaves.ts";
+import { scrubSaves, tellUnreadableSaves } from "#api/saves/scrubSaves.ts";
 import { systemClock, type Clock } from "#runtime/clock.ts";
 import { aGame, aUser } from "#test/factories/catalog.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
@@ -29,6 +29,8 @@ describe("scrubSaves", function () {
     await scrubSaves({ ...deps, clock, config: { saves: { ...config.saves, scrub: { ...scrub, ...options } } } }, signal);
   }
 
+  const tell = (): Promise<void> => tellUnreadableSaves(fixture.api.deps);
+
   async function metric(name: string): Promise<string[]> {
     return (await fixture.api.deps.metrics.registry.metrics()).split("\n").filter((line) => line.startsWith(name));
   }
@@ -46,12 +48,14 @@ describe("scrubSaves", function () {
     await pass();
     const readable = async (): Promise<unknown> => (await fixture.slot(slotId)).versions.map(({ id, isReadable }) => [id, isReadable]);
     expect(await readable()).to.deep.equal([[missing.id, false], [damaged.id, false], [whole.id, true]]);
+    await tell();
     expect(await metric("joypod_saves_unreadable ")).to.deep.equal(["joypod_saves_unreadable 2"]);
     expect(fixture.api.logLines.filter((line) => line.includes("A save is unreadable.") && line.includes(slotId))).to.have.length(2);
     await fixture.minio.client.putObject(fixture.minio.bucket, missing.objectKey, missing.archive);
     await fixture.api.deps.postgres.prisma.saveVersion.updateMany({ where: { slotId }, data: { checkDueAt: new Date(0) } });
     await pass();
     expect(await readable()).to.deep.equal([[missing.id, true], [damaged.id, false], [whole.id, true]]);
+    await tell();
     expect(await metric("joypod_saves_unreadable ")).to.deep.equal(["joypod_saves_unreadable 1"]);
   });
 
@@ -81,6 +85,24 @@ describe("scrubSaves", function () {
     await pass();
     expect(await checks()).to.equal(before + 2);
     expect(await prisma.saveVersion.count({ where: { checkDueAt: { gt: new Date(Date.now() + 3_500_000) } } })).to.equal(2);
+  });
+
+  it("goes on to other saves when one is stored anew while it is read, as that of a session that plays", async () => {
+    const { prisma } = fixture.api.deps.postgres;
+    const played = await fixture.aVersion(slotId, "played");
+    const other = await fixture.aVersion(slotId, "other");
+    await prisma.saveVersion.update({ where: { id: played.id }, data: { checkDueAt: new Date(0) } });
+    const clock = new FakeClock();
+    const before = await checks();
+    const passed = pass({ bytesPerSecond: 1 }, { clock });
+    await eventually(() => clock.pendingTimers === 1, { what: "a pause in the first save" });
+    await prisma.saveVersion.update({ where: { id: played.id }, data: { objectKey: `${played.objectKey}-next` } });
+    await clock.advance(1_000 * played.archive.length);
+    await eventually(() => clock.pendingTimers === 1, { what: "a pause in the other save" });
+    await clock.advance(1_000 * other.archive.length);
+    await passed;
+    expect(await checks()).to.equal(before + 2);
+    expect(await prisma.saveVersion.count({ where: { slotId, checkDueAt: { lte: new Date() } } })).to.equal(0);
   });
 
   it("keeps to its pace", async () => {
