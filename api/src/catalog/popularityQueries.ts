@@ -12,12 +12,17 @@ export async function lockPopularity(transaction: Queryable): Promise<boolean> {
 /** Sets the popularity of every game to its launches of the last `days` days. */
 export async function updatePopularity(transaction: Queryable, days: number): Promise<void> {
   await transaction.query(
-    `UPDATE games SET popularity = counted.launches
-       FROM (SELECT games.id, coalesce(sum(days.launches), 0)::int AS launches
-             FROM games LEFT JOIN game_launch_days days
-               ON days.game_id = games.id AND days.day > (now() AT TIME ZONE 'UTC')::date - $1::int
-             GROUP BY games.id) counted
-       WHERE games.id = counted.id AND games.popularity <> counted.launches`,
+    `WITH counted AS (
+       SELECT games.id, coalesce(sum(days.launches), 0)::int AS launches
+         FROM games LEFT JOIN game_launch_days days
+           ON days.game_id = games.id AND days.day > (now() AT TIME ZONE 'UTC')::date - $1::int
+         GROUP BY games.id
+     ), changed AS (
+       -- Locked by id, as launches lock theirs: in another order each would wait for the other.
+       SELECT games.id, counted.launches FROM games JOIN counted ON counted.id = games.id
+         WHERE games.popularity <> counted.launches ORDER BY games.id FOR NO KEY UPDATE OF games
+     )
+     UPDATE games SET popularity = changed.launches FROM changed WHERE games.id = changed.id`,
     [days],
   );
 }

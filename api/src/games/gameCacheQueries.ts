@@ -88,7 +88,8 @@ export async function updateLostCachesOutdated(db: Queryable, slugs: readonly st
   const { rows } = await db.query<{ slug: string }>({
     name: "mark-lost-caches",
     text: `UPDATE games SET cache_revision = cache_revision + 1
-      WHERE current_version_id IS NOT NULL AND deleted_at IS NULL AND cache_applied_revision = cache_revision AND slug <> ALL($1)
+      WHERE current_version_id IS NOT NULL AND deleted_at IS NULL AND cache_applied_revision = cache_revision
+        AND NOT EXISTS (SELECT FROM unnest($1::text[]) AS there (slug) WHERE there.slug = games.slug)
       RETURNING slug`,
     values: [slugs],
   });

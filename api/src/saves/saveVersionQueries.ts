@@ -57,11 +57,13 @@ export interface LockedSlot {
 }
 
 /**
- * Locks the slot's row: until the transaction ends no session begins to own it, nobody else moves it, and the sweeper removes none of its
- * versions. Returns undefined when there is no such slot.
+ * Locks the slot's row: until the transaction ends nobody else moves it, and the sweeper removes none of its versions. No session begins to own it
+ * either, unless `letsLaunch` allows that. Returns undefined when there is no such slot.
  */
-export async function lockSlot(transaction: Queryable, slotId: string): Promise<LockedSlot | undefined> {
-  const { rowCount } = await transaction.query({ name: "lock-slot", text: "SELECT FROM save_slots WHERE id = $1 FOR UPDATE", values: [slotId] });
+export async function lockSlot(transaction: Queryable, slotId: string, { letsLaunch = false } = {}): Promise<LockedSlot | undefined> {
+  const { rowCount } = await transaction.query(letsLaunch
+    ? { name: "lock-slot-but-for-launches", text: "SELECT FROM save_slots WHERE id = $1 FOR NO KEY UPDATE", values: [slotId] }
+    : { name: "lock-slot", text: "SELECT FROM save_slots WHERE id = $1 FOR UPDATE", values: [slotId] });
   if (rowCount === 0) return undefined;
   // Another statement: one that waited for the lock does not see the owner that it waited for.
   const { rows } = await transaction.query<LockedSlot>({

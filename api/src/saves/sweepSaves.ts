@@ -96,7 +96,8 @@ async function removeUnkeptVersions(
   { postgres, config }: SweepSavesDeps, saveObjects: SaveObjectStore, { slotId, unfinished, now }: { slotId: string; unfinished: ReadonlySet<string>; now: Date },
 ): Promise<{ kept: number; removed: number }> {
   return postgres.transaction(async (transaction) => {
-    const slot = await lockSlot(transaction, slotId);
+    // A launch takes the slot's save, which stays. It must not wait for the object store: all others would wait for it.
+    const slot = await lockSlot(transaction, slotId, { letsLaunch: true });
     const versions = await listSaveVersions(transaction, [slotId]);
     const wanted = new Set(keptVersions(versions, config.saves, now));
     const isKept = (version: SaveVersion): boolean => wanted.has(version) || (version.gameSession !== null && unfinished.has(version.gameSession));
