@@ -9,6 +9,7 @@ import type { KubeObject, Stored } from "#kube/object.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import type { KubeTransport } from "#kube/transport.ts";
 import type { Clock } from "#runtime/clock.ts";
+import { orAborted } from "#runtime/deadline.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { DrainConfig } from "./config.ts";
 import { allowNewSessions, refuseNewSessions } from "./sessionQuota.ts";
@@ -21,6 +22,8 @@ export interface DrainDeps {
   config: DrainConfig;
   clock: Clock;
   logger: Logger;
+  /** Aborted when the program is told to end: the release then takes sessions again, as after any failure. */
+  signal: AbortSignal;
 }
 
 const pollMs = 500;
@@ -41,7 +44,7 @@ export async function drainRelease(deps: DrainDeps): Promise<void> {
   }
   await refuseNewSessions(transport, config.sessionsNamespace);
   try {
-    await endAll(deps);
+    await orAborted(endAll(deps), deps.signal);
   } finally {
     // Also when it failed: who keeps the release after all, would have one that takes no session.
     await allowNewSessions(transport, config.sessionsNamespace);
@@ -58,36 +61,37 @@ async function endAll(deps: DrainDeps): Promise<void> {
   await releaseObjects(deps);
 }
 
-async function waitUntil({ clock }: DrainDeps, deadlineMs: number, isDone: () => Promise<boolean>): Promise<boolean> {
+async function waitUntil({ clock, signal }: DrainDeps, deadlineMs: number, isDone: () => Promise<boolean>): Promise<boolean> {
   const endMs = clock.monotonicMs() + deadlineMs;
   for (;;) {
     if (await isDone()) return true;
     if (clock.monotonicMs() >= endMs) return false;
-    await clock.sleep(pollMs);
+    await clock.sleep(pollMs, signal);
   }
 }
 
 /** Asks for the deletion of every session and returns whether none is left. */
-async function deleteSessions({ transport, config }: DrainDeps): Promise<boolean> {
+async function deleteSessions({ transport, config, signal }: DrainDeps): Promise<boolean> {
   const client = new ResourceClient(transport, gameSessions);
   const { items } = await client.listAll({ namespace: config.sessionsNamespace });
-  await forEach(items.filter((session) => !isDeleting(session)), (session) => client.delete(session.metadata, { uid: session.metadata.uid }));
+  await forEach(items.filter((session) => !isDeleting(session)), signal, (session) => client.delete(session.metadata, { uid: session.metadata.uid }));
   return items.length === 0;
 }
 
 /** Removes Joypod's finalizers from what is left. */
-async function releaseObjects({ transport, config, logger }: DrainDeps): Promise<void> {
+async function releaseObjects({ transport, config, logger, signal }: DrainDeps): Promise<void> {
   const selection = { namespace: config.sessionsNamespace };
   const [sessions, caches, sessionPods] = [
     new ResourceClient(transport, gameSessions), new ResourceClient(transport, gameCaches), new ResourceClient(transport, pods),
   ];
   for (const session of (await sessions.listAll(selection)).items) {
+    signal.throwIfAborted();
     warnOfSave(session, logger);
     await removeFinalizers(sessions, session, [finalizers.recorder, finalizers.operator]);
     await sessions.delete(session.metadata).catch(ignoreMissing);
   }
-  await forEach((await caches.listAll(selection)).items, (cache) => removeFinalizers(caches, cache, [finalizers.cache]));
-  await forEach((await sessionPods.listAll(selection)).items, (pod) => removeFinalizers(sessionPods, pod, [finalizers.usage]));
+  await forEach((await caches.listAll(selection)).items, signal, (cache) => removeFinalizers(caches, cache, [finalizers.cache]));
+  await forEach((await sessionPods.listAll(selection)).items, signal, (pod) => removeFinalizers(sessionPods, pod, [finalizers.usage]));
 }
 
 function warnOfSave(session: Stored<GameSession>, logger: Logger): void {
@@ -104,8 +108,11 @@ async function removeFinalizers<T extends KubeObject>(client: ResourceClient<T>,
 }
 
 /** Does the work for one object after another. An object that is gone meanwhile needs none. */
-async function forEach<T>(objects: readonly T[], work: (object: T) => Promise<void>): Promise<void> {
-  for (const object of objects) await work(object).catch(ignoreMissing);
+async function forEach<T>(objects: readonly T[], signal: AbortSignal, work: (object: T) => Promise<void>): Promise<void> {
+  for (const object of objects) {
+    signal.throwIfAborted();
+    await work(object).catch(ignoreMissing);
+  }
 }
 
 function ignoreMissing(error: unknown): void {

@@ -30,11 +30,11 @@ describe("draining a release", function () {
   });
 
   /** Drains as the chart's job does, with its rights; the fixture's namespace is both of the release's. */
-  async function drain(drainSeconds: number, { jobName, deployments = [`${release}-api`, `${release}-operator`] }: { jobName?: string; deployments?: string[] } = {}): Promise<string[]> {
+  async function drain(drainSeconds: number, { jobName, deployments = [`${release}-api`, `${release}-operator`], signal = new AbortController().signal }: { jobName?: string; deployments?: string[]; signal?: AbortSignal } = {}): Promise<string[]> {
     const sentences: string[] = [];
     const note: LogLine = (_, sentence) => void sentences.push(sentence);
     const config = { sessionsNamespace: fixture.namespace, releaseNamespace: fixture.namespace, deployments, drainSeconds, jobName };
-    await drainRelease({ transport, config, clock: systemClock, logger: { ...silentLogger, info: note, warn: note } });
+    await drainRelease({ transport, config, clock: systemClock, logger: { ...silentLogger, info: note, warn: note }, signal });
     return sentences;
   }
 
@@ -76,12 +76,26 @@ describe("draining a release", function () {
     await fixture.launch();
   });
 
-  it("lets new sessions in again when it fails", async () => {
+  async function quotas(): Promise<unknown[]> {
     const { admin } = await sharedKubeApiServer();
+    const { items } = await admin.request({ method: "GET", path: `/api/v1/namespaces/${fixture.namespace}/resourcequotas` }) as { items: unknown[] };
+    return items;
+  }
+
+  it("lets new sessions in again when it fails", async () => {
     const failure: unknown = await drain(1, { deployments: ["of-another-release"] }).then(() => undefined, (error: unknown) => error);
     expect(isForbidden(failure)).to.equal(true);
-    const { items } = await admin.request({ method: "GET", path: `/api/v1/namespaces/${fixture.namespace}/resourcequotas` }) as { items: unknown[] };
-    expect(items).to.deep.equal([]);
+    expect(await quotas()).to.deep.equal([]);
+  });
+
+  it("lets new sessions in again when its pod is told to end before it is done", async () => {
+    await fixture.launch();
+    const stopping = new AbortController();
+    const drained = drain(60, { signal: stopping.signal }).then(() => undefined, (error: unknown) => error);
+    await eventually(async () => (await quotas()).length === 1, { what: "no new sessions" });
+    stopping.abort(new Error("told to end"));
+    expect(await drained).to.match(/told to end/);
+    expect(await quotas()).to.deep.equal([]);
   });
 
   it("releases what nobody is left to release: sessions, caches and pods", async () => {
@@ -113,7 +127,7 @@ describe("draining a release", function () {
   it("has nothing to do in a namespace that is gone", async () => {
     const { admin } = await sharedKubeApiServer();
     const config = { sessionsNamespace: "never-there", releaseNamespace: fixture.namespace, deployments: [], drainSeconds: 1, jobName: undefined };
-    await drainRelease({ transport: admin, config, clock: systemClock, logger: silentLogger });
+    await drainRelease({ transport: admin, config, clock: systemClock, logger: silentLogger, signal: new AbortController().signal });
   });
 
   it("may do no more than it does", async () => {
