@@ -6,7 +6,7 @@ import { componentLabel, type Workload } from "../cluster/workloads.ts";
 import { ageText } from "../output/quantities.ts";
 import { table } from "../output/table.ts";
 import { phaseOf } from "../session/sessionState.ts";
-import { isHeld, warningsOf } from "./warnings.ts";
+import { isHeld, leaseOf, programsWithLeaders, warningsOf } from "./warnings.ts";
 import { readyOf } from "./workloadReadiness.ts";
 
 /** One screen about an installation, as `-o json` gives it. */
@@ -35,11 +35,11 @@ export function statusOf({ release, version, namespace, server }: Installation, 
     release, version, namespace, server,
     maintenance: maintenance === undefined ? null : { since: maintenance.since, message: maintenance.message ?? null },
     components: workloads.map(componentOf),
-    leaders: ["operator", "api"].map((program) => {
-      const lease = leases.find(({ metadata }) => metadata.name.endsWith(`-${program}`));
+    leaders: programsWithLeaders.map((program) => {
+      const lease = leaseOf(program, leases);
       return { program, holder: isHeld(lease, now) ? lease?.spec?.holderIdentity ?? null : null };
     }),
-    nodes: { total: nodes.length, schedulable: open.length, slots: sum(open.map(({ slots }) => slots)), used: sum(capacities.map(({ used }) => used)) },
+    nodes: { total: nodes.length, schedulable: open.length, slots: sum(open.map(({ slots }) => slots)), used: sum(open.map(({ used }) => used)) },
     sessions: phasesOf(sessions),
     games: { total: caches.length, ready: caches.filter(({ status }) => status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") ?? false).length },
     stores: { state: stores.state, message: stores.state === "ready" ? null : stores.message },
@@ -55,7 +55,7 @@ export function presentStatus(status: Status, now: Date): string {
     ["Release", `${release} ${version} in the namespace ${namespace} of ${server}`],
     ["Maintenance", maintenance === null ? "off" : `ON for ${ageText(maintenance.since, now) ?? ""}: ${maintenance.message ?? "no message"}`],
     ["Leaders", leaders.map(({ program, holder }) => `${program} ${holder ?? "NONE"}`).join(", ")],
-    ["Nodes", `${nodes.schedulable} of ${nodes.total} take sessions; ${nodes.used} of ${nodes.slots} slots are used`],
+    ["Nodes", `${nodes.schedulable} of ${nodes.total} take sessions; ${nodes.used} of their ${nodes.slots} slots are used`],
     ["Sessions", phases.length === 0 ? "none" : phases.join(", ")],
     ["Games", `${games.ready} of ${games.total} are where they shall be`],
     ["Stores", stores.state === "ready" ? "ready" : `${stores.state}: ${stores.message ?? ""}`],

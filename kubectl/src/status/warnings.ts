@@ -1,5 +1,6 @@
 import { gameNodeChecks, type GameNode } from "#contracts/crd/gameNode.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { leaderLeases } from "#contracts/crd/names.ts";
 import { conditionStatus, isFinished, isSavePending } from "#contracts/crd/sessionConditions.ts";
 import type { Lease, Pod } from "#kube/builtin.ts";
 import { findCondition } from "#kube/conditions.ts";
@@ -45,11 +46,19 @@ function podTroubles({ status }: Pod): string[] {
 }
 
 function leaderWarnings(held: readonly Lease[], now: Date): string[] {
-  return ["operator", "api"].flatMap((program) => {
-    const lease = held.find(({ metadata }) => metadata.name.endsWith(`-${program}`));
+  return programsWithLeaders.flatMap((program) => {
+    const lease = leaseOf(program, held);
     if (isHeld(lease, now)) return [];
     return [`No ${program} leads${lease?.spec?.renewTime === undefined ? "" : ` since ${ageText(lease.spec.renewTime, now) ?? ""}`}: ${program === "operator" ? "sessions neither start nor end" : "nothing is recorded or swept"}.`];
   });
+}
+
+/** The programs of which one replica leads. */
+export const programsWithLeaders = ["operator", "api"] as const;
+
+/** Returns the lease by which a program's leader is chosen. */
+export function leaseOf(program: keyof typeof leaderLeases, leases: readonly Lease[]): Lease | undefined {
+  return leases.find(({ metadata }) => metadata.name === leaderLeases[program]);
 }
 
 /** Returns whether somebody holds the lease and has renewed it in time. */

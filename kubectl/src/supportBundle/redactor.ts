@@ -18,7 +18,7 @@ const patterns: readonly { found: RegExp; by: string }[] = [
   { found: /[\w.+%'-]+@[\w-]+(?:\.[\w-]+)+/g, by: "[redacted: e-mail]" },
 ];
 /** As the programs log who asked: players are in their logs who have no session any more. */
-const playerField = /"(user|userId)":"(?!player-[0-9a-f]{8}")([^"\\]{6,128})"/g;
+const playerField = /("(?:user|userId)":|"kind":"user","id":)"(?!player-[0-9a-f]{8}")([^"\\]{6,128})"/g;
 const ipv4 = /(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?!\d)/g;
 /** Eight groups, or fewer with `::`; three groups with colons are a time of day. */
 const ipv6 = /(?<![\w:.])(?:(?:[0-9a-f]{1,4}:){7}[0-9a-f]{1,4}|(?:[0-9a-f]{1,4}(?::[0-9a-f]{1,4}){0,6})?::(?:[0-9a-f]{1,4}(?::[0-9a-f]{1,4}){0,6})?)(?![\w:])/gi;
@@ -55,7 +55,7 @@ export class Redactor {
     let redacted = text;
     for (const secret of this.#secrets) redacted = redacted.replaceAll(secret, "[redacted: secret]");
     for (const [id, name] of this.#players) redacted = redacted.replaceAll(id, name);
-    redacted = redacted.replaceAll(playerField, (_, field: string, id: string) => `"${field}":"${otherNameOf(id)}"`);
+    redacted = redacted.replaceAll(playerField, (_, field: string, id: string) => `${field}"${otherNameOf(id)}"`);
     for (const { found, by } of patterns) redacted = redacted.replaceAll(found, by);
     const address = (found: string): string => (this.#ownAddresses.has(found) || isNobodys(found) ? found : "[redacted: address]");
     return redacted.replaceAll(ipv4, address).replaceAll(ipv6, address);

@@ -103,6 +103,7 @@ describe("kubectl joypod", function () {
     const screen = await printed("status");
     expect(screen).to.match(/^Release: +release-\w+ 0\.1\.0 in the namespace /).and.match(/api +0\/2 /);
     expect(screen).to.match(/Leaders: +operator joypod-operator-1, api NONE/).and.match(/! No api leads/);
+    expect(screen, "slots of nodes that take sessions").to.match(/^Nodes: +0 of 1 take sessions; 0 of their 0 slots are used$/m);
     expect(screen).to.include(`! Node ${nodeName}: Ready is False (AgentSilent): The node agent has not reported for 60 s.`);
     expect(screen).to.match(/! Session gs-status has been starting for 10\ds: `kubectl joypod session gs-status`/);
     const { components, stores } = JSON.parse(await printed("status", "-o", "json")) as { components: object[]; stores: { state: string } };

@@ -54,6 +54,8 @@ describe("Redactor", () => {
     expect(redacted).to.not.include("cm9zz9zz9z9999");
     expect(redacted).to.match(/"user":"(player-[0-9a-f]{8})","userId":"\1"/);
     expect(redactor.text(redacted), "once").to.equal(redacted);
+    const unrecorded = redactor.text('{"msg":"An event was not recorded.","event":{"actor":{"kind":"user","id":"cm9zz9zz9z9999"},"subject":{"kind":"user","id":"cm9zz9zz9z9999"}}}');
+    expect(unrecorded).to.match(/"actor":\{"kind":"user","id":"(player-[0-9a-f]{8})"\},"subject":\{"kind":"user","id":"\1"\}/);
     expect(redactor.text(line("cm3qk1x2v0000"))).to.include(`"user":"${redactor.text("cm3qk1x2v0000")}"`);
   });
 });
