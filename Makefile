@@ -5,6 +5,8 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 export NODE_COMPILE_CACHE ?= $(CURDIR)/node_modules/.cache/node
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
+# What a full disk cut off is not built.
+.DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
 
 programSources := $(shell find api/src runtime/src archive/src s3/src kube/src operator/src node-agent/src packer/src contracts/src tools/bundle -type f -not -path 'api/src/generated/*' 2>/dev/null)

@@ -125,8 +125,10 @@ hashOf() {
   for path in "$@"; do
     [ -e "$path" ] || die "$path is missing, so nothing can be built from it."
     find "$path" -type f -printf '%p %m\n' | LC_ALL=C sort
-  done | while read -r file mode; do
-    printf '%s %s ' "${file#"$repositoryRoot"/}" "$mode"
+  done | while IFS= read -r line; do
+    # The mode comes last: there may be spaces in the path.
+    file=${line% *}
+    printf '%s %s ' "${file#"$repositoryRoot"/}" "${line##* }"
     sha256sum <"$file"
   done | sha256sum | cut -c1-12
 }

@@ -10,16 +10,17 @@ clusterState=$joypodCache/clusters/$clusterName
 clusterKubeconfig=$clusterState/kubeconfig
 clusterNetwork=kind-$clusterName
 # One game node is enough for what looks at the installation alone.
-gameNodes=${JOYPOD_GAME_NODES:-2}
+wantedGameNodes=${JOYPOD_GAME_NODES:-2}
+gameNodes=$wantedGameNodes
 case $gameNodes in
   [1-9]) ;;
   *) die "JOYPOD_GAME_NODES must be a number from 1 to 9; it is \"$gameNodes\"." ;;
 esac
-export clusterName clusterState clusterKubeconfig clusterNetwork gameNodes
+export clusterName clusterState clusterKubeconfig clusterNetwork gameNodes wantedGameNodes
 
-# State is a small env file: ENGINE and FROM_SOURCE (the path that it was made by), WEB_PORT and, once the cluster is complete, READY=yes.
+# State is a small env file: ENGINE and FROM_SOURCE (the path that it was made by), WEB_PORT, GAME_NODES and, once the cluster is complete, READY=yes.
 readState() {
-  ENGINE='' FROM_SOURCE='' WEB_PORT='' READY=''
+  ENGINE='' FROM_SOURCE='' WEB_PORT='' GAME_NODES='' READY=''
   if [ -f "$clusterState/state.env" ]; then
     # shellcheck disable=SC1091
     . "$clusterState/state.env"
@@ -29,7 +30,7 @@ readState() {
 writeState() {
   mkdir -p "$clusterState"
   chmod 700 "$clusterState"
-  printf 'ENGINE=%s\nFROM_SOURCE=%s\nWEB_PORT=%s\nREADY=%s\n' "$ENGINE" "$FROM_SOURCE" "$WEB_PORT" "$READY" >"$clusterState/state.env.$$"
+  printf 'ENGINE=%s\nFROM_SOURCE=%s\nWEB_PORT=%s\nGAME_NODES=%s\nREADY=%s\n' "$ENGINE" "$FROM_SOURCE" "$WEB_PORT" "$GAME_NODES" "$READY" >"$clusterState/state.env.$$"
   mv "$clusterState/state.env.$$" "$clusterState/state.env"
 }
 

@@ -75,7 +75,8 @@ createCluster() {
   # One at a time, or two clusters that are made at once would choose the same addresses.
   if [ "$fromSource" = yes ]; then withLock networks createNetwork; fi
   kindConfig "$WEB_PORT" "$fromSource" "$gameNodes" >"$clusterState/kind.yaml"
-  kindDo create cluster --config "$clusterState/kind.yaml" --image "$image" --kubeconfig "$clusterKubeconfig" &
+  # Not by kindDo, whose shell would be what is ended in its place.
+  "$(programPath kind)" create cluster --config "$clusterState/kind.yaml" --image "$image" --kubeconfig "$clusterKubeconfig" --name "$clusterName" &
   echo $! >"$clusterState/kind.pid"
   wait $!
   rm -f "$clusterState/kind.pid"
@@ -88,6 +89,8 @@ createCluster() {
 bringUp() {
   local image=$publicNodeImage
   useClusterEngine
+  # Of a cluster that is there, its own number counts.
+  if [ "$READY" = yes ]; then gameNodes=${GAME_NODES:-$gameNodes}; fi
   if [ "$fromSource" = yes ]; then
     # shellcheck source=tools/fromSource/network.sh
     . "$here/../fromSource/network.sh"
@@ -102,6 +105,7 @@ bringUp() {
   ensurePrograms kind kubectl
   if [ -n "$(nodeContainers)" ]; then say "The cluster $clusterName is not healthy; making it anew."; fi
   "$here/delete.sh" --keep-state
+  gameNodes=$wantedGameNodes GAME_NODES=$wantedGameNodes
   chooseWebPort
   READY=no
   writeState

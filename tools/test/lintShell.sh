@@ -2,7 +2,7 @@
 # lintShell.sh: runs shellcheck over every shell script of the repository; what a script sources is checked with it.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-tools/ensureDebian.sh shellcheck
+command -v shellcheck >/dev/null || tools/ensureDebian.sh shellcheck
 mapfile -t scripts < <(find tools images games .ci test -type f -perm -u+x -exec grep -lE '^#!/(usr/)?bin/(env )?(ba|da)?sh' {} +)
 shellcheck "${scripts[@]}"
 # The recipes of the games are sourced by a path that shellcheck cannot know, and take its variables.

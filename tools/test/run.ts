@@ -21,7 +21,8 @@ const results = join(root, "test-results");
 const keep = (process.env["JOYPOD_KEEP"] ?? "") !== "";
 const cluster = { JOYPOD_CLUSTER: process.env["JOYPOD_CLUSTER"] ?? "joypod-test" };
 
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
+// A terminal that goes away ends it, too: its checks have sessions of their own.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   process.once(signal, () => {
     endRunningChecks();
     process.exit(130);

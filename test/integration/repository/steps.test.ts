@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eventually } from "#test/support/clocks/eventually.ts";
@@ -40,6 +40,19 @@ describe("steps of the tools", () => {
     expect(await ended).to.equal(1);
     expect(said()).to.contain("the reason\n").and.to.contain(`joypod: Making a thing failed; the whole log is in ${cache}/logs/thing.log.`);
     expect(existsSync(join(cache, "durations/thing"))).to.be.false;
+  });
+
+  it("know what they build from by its content, also where a path has spaces", async () => {
+    const folder = join(cache, "a folder");
+    mkdirSync(folder);
+    const hash = async (content: string): Promise<string> => {
+      writeFileSync(join(folder, "a file"), content);
+      const { said, ended } = start(`hashOf "${folder}" >&2`);
+      expect(await ended).to.equal(0);
+      expect(said()).to.match(/^[0-9a-f]{12}\n$/);
+      return said();
+    };
+    expect(await hash("one")).to.equal(await hash("one")).and.not.equal(await hash("two"));
   });
 
   it("end with what they started when they are interrupted", async () => {
