@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 )
 
 const secretBytesMin = 16
@@ -22,6 +23,7 @@ type config struct {
 	peerPorts         []portRange
 	allocationsMax    int64
 	connectionsMax    int
+	unallocatedMax    time.Duration
 }
 
 // tlsConfig says where TLS is served, and by which files; an empty listen is nowhere.
@@ -56,6 +58,7 @@ func readConfig(get func(string) string) (config, error) {
 		udp: or("LISTEN_UDP", ":3478"), tcp: or("LISTEN_TCP", ":3478"), control: or("LISTEN_CONTROL", ":8086"),
 		realm: or("REALM", "joypod"), secret: []byte(secret), peerPorts: ports,
 		allocationsMax: int64(whole("ALLOCATIONS_MAX", 2000)), connectionsMax: whole("CONNECTIONS_MAX", 4000),
+		unallocatedMax: time.Duration(whole("UNALLOCATED_SECONDS", 30)) * time.Second,
 	}
 	if folder := get("TLS_FOLDER"); folder != "" {
 		read.tls = tlsConfig{or("LISTEN_TLS", ":5349"), filepath.Join(folder, "tls.crt"), filepath.Join(folder, "tls.key")}

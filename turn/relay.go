@@ -22,7 +22,8 @@ func startRelay(config config, peers *peers, counts *counts, logger *slog.Logger
 	if err != nil {
 		return nil, fmt.Errorf("listening on UDP: %w", err)
 	}
-	listeners, err := listenStreams(config, counts, logger)
+	unallocated := newUnallocated(config.unallocatedMax)
+	listeners, err := listenStreams(config, unallocated, counts, logger)
 	if err != nil {
 		return nil, err
 	}
@@ -33,13 +34,21 @@ func startRelay(config config, peers *peers, counts *counts, logger *slog.Logger
 	quota := newQuota(config.allocationsMax, counts)
 	return turn.NewServer(turn.ServerConfig{
 		Realm:             config.realm,
-		AuthHandler:       admitUsers(config.secret, time.Now),
+		AuthHandler:       admitUsers(config.secret, quota, time.Now),
 		QuotaHandler:      func(user, _ string, _ net.Addr) bool { return quota.allows(user) },
 		PacketConnConfigs: []turn.PacketConnConfig{{PacketConn: packets, RelayAddressGenerator: generator, PermissionHandler: peers.permits}},
 		ListenerConfigs:   streams,
 		EventHandler: turn.EventHandler{
-			OnAllocationCreated: func(_, _ net.Addr, _, user, _ string, _ net.Addr, _ int) { quota.opened(user) },
-			OnAllocationDeleted: func(_, _ net.Addr, _, user, _ string) { quota.closed(user) },
+			OnAllocationCreated: func(client, own net.Addr, _, user, _ string, _ net.Addr, _ int) {
+				quota.opened(user)
+				unallocated.allocated(client, own)
+			},
+			OnAllocationDeleted: func(client, own net.Addr, _, user, _ string) {
+				quota.closed(user)
+				unallocated.released(client, own)
+			},
+			OnChannelCreated: func(_, _ net.Addr, _, user, _ string, _, _ net.Addr, _ uint16) { quota.channelOpened(user) },
+			OnChannelDeleted: func(_, _ net.Addr, _, user, _ string, _, _ net.Addr, _ uint16) { quota.channelClosed(user) },
 		},
 		// Browsers ask for no address family, whatever their own: where the relay has IPv4, that is what game nodes are reached by.
 		StrictAddressFamily: own.To4() != nil,

@@ -26,13 +26,13 @@ const (
 )
 
 // listenStreams listens for TCP and, where there is a certificate, for TLS.
-func listenStreams(config config, counts *counts, logger *slog.Logger) ([]net.Listener, error) {
+func listenStreams(config config, unallocated *unallocated, counts *counts, logger *slog.Logger) ([]net.Listener, error) {
 	slots := make(chan struct{}, config.connectionsMax)
 	plain, err := net.Listen("tcp", config.tcp)
 	if err != nil {
 		return nil, fmt.Errorf("listening on TCP: %w", err)
 	}
-	listeners := []net.Listener{&boundedListener{plain, slots, logger}}
+	listeners := []net.Listener{&framingListener{&boundedListener{plain, slots, unallocated, logger}}}
 	if config.tls.listen == "" {
 		return listeners, nil
 	}
@@ -46,7 +46,7 @@ func listenStreams(config config, counts *counts, logger *slog.Logger) ([]net.Li
 	}
 	counts.certificate.Store(certificate)
 	settings := &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: certificate.current}
-	return append(listeners, &secureListener{&boundedListener{secure, slots, logger}, settings}), nil
+	return append(listeners, &framingListener{&secureListener{&boundedListener{secure, slots, unallocated, logger}, settings}}), nil
 }
 
 // certificateFile reads the certificate again when its file has changed, as it does when it is renewed.
@@ -83,8 +83,9 @@ func (c *certificateFile) current(*tls.ClientHelloInfo) (*tls.Certificate, error
 // boundedListener takes no more connections than there are slots, and none that says nothing.
 type boundedListener struct {
 	net.Listener
-	slots  chan struct{}
-	logger *slog.Logger
+	slots       chan struct{}
+	unallocated *unallocated
+	logger      *slog.Logger
 }
 
 func (l *boundedListener) Accept() (net.Conn, error) {
@@ -100,7 +101,12 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 		}
 		select {
 		case l.slots <- struct{}{}:
-			return &timedConnection{Conn: connection, release: sync.OnceFunc(func() { <-l.slots })}, nil
+			timed := &timedConnection{Conn: connection, release: sync.OnceFunc(func() {
+				l.unallocated.closed(connection)
+				<-l.slots
+			})}
+			l.unallocated.opened(timed)
+			return timed, nil
 		default:
 			_ = connection.Close()
 		}
@@ -138,6 +144,17 @@ func (c *secureConnection) Read(into []byte) (int, error) {
 		c.isShaken = true
 	}
 	return c.Conn.Read(into)
+}
+
+// framingListener takes connections that hand on whole frames.
+type framingListener struct{ net.Listener }
+
+func (l *framingListener) Accept() (net.Conn, error) {
+	connection, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &framedConnection{Conn: connection}, nil
 }
 
 // timedConnection ends when its client is silent, or takes nothing.

@@ -3,7 +3,6 @@ import { randomBytes, X509Certificate } from "node:crypto";
 import { createSocket, type RemoteInfo, type Socket } from "node:dgram";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { connect } from "node:net";
 import { createCluster, type Cluster } from "#operator/cluster/cluster.ts";
 import { tellRelays } from "#operator/relay/tellRelays.ts";
 import { systemClock } from "#runtime/clock.ts";
@@ -13,7 +12,6 @@ import { CertificateAuthority, type KeyPair } from "#test/support/http/certifica
 import { expectDocumented } from "#test/support/metrics/metricsDocument.ts";
 import { TestNetwork } from "#test/support/network/namespaces.ts";
 import { TurnClient } from "#test/support/network/turnClient.ts";
-import { decodeTurn, encodeTurn, methods } from "#test/support/network/turnMessage.ts";
 import { relayPorts, TurnRelay } from "#test/support/network/turnRelay.ts";
 
 const [forbidden, unauthorized, quotaReached, insufficientCapacity] = [403, 401, 486, 508];
@@ -155,6 +153,17 @@ describe("the relay and a hostile client with valid credentials", function () {
     expect(await (await connect(relay.login("modest"))).allocate()).to.equal("allocated");
   });
 
+  it("gets a bounded number of channels, and keeps those that it has", async () => {
+    const channels = 256;
+    const greedy = await connect(relay.login("greedy with channels"));
+    await greedy.allocate();
+    for (let count = 0; count < channels; count++) expect(await greedy.bindChannel(node, firstPort + count, 0x4001 + count)).to.equal("bound");
+    expect(await greedy.bindChannel(node, firstPort + channels, 0x4001 + channels)).to.equal(unauthorized);
+    greedy.sendOnChannel("still heard");
+    await eventually(() => media.received.includes("still heard"), { what: "what is sent on a channel" });
+    expect(await client.bindChannel(node, firstPort)).to.equal("bound");
+  });
+
   it("cannot tell the relay of game nodes: only who has the secret can, a moment ago", async () => {
     expect(await relay.tell([network.client.ipv4], { secret: "guessed" })).to.equal(401);
     expect(await relay.tell([network.client.ipv4], { at: new Date(Date.now() - 3_600_000) })).to.equal(401);
@@ -227,47 +236,6 @@ describe("the operator and a relay", function () {
       expect(line.time).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     }
     expect(lines.map(({ level }) => level)).to.include.members(["info", "warn"]);
-  });
-});
-
-describe("a relay whose connections are few", function () {
-  this.timeout(30_000);
-  let network: TestNetwork;
-  let relay: TurnRelay;
-  const connectionsMax = 4;
-  const made = new AsyncDisposableStack();
-
-  before(async () => {
-    network = made.adopt(await TestNetwork.create(), (opened) => opened.remove());
-    const certificate = await (await CertificateAuthority.create()).server("relay", [`IP:${network.relay.ipv4}`]);
-    const env = { CONNECTIONS_MAX: String(connectionsMax) };
-    relay = made.adopt(await TurnRelay.start({ host: network.relay, peerPorts: "20000-20009", certificate, env }), (started) => started.stop());
-  });
-  after(() => made.disposeAsync());
-
-  /** Opens a connection, sends these bytes, and resolves with the first that come back, or with none at its end. */
-  async function exchange(port: number, bytes: Buffer | string): Promise<Buffer> {
-    const socket = connect(port, relay.address).on("error", () => undefined);
-    socket.setTimeout(2_000, () => socket.destroy());
-    socket.write(bytes);
-    const [first] = await Promise.race([once(socket, "data"), once(socket, "close").then(() => [Buffer.alloc(0)])]) as [Buffer];
-    socket.destroy();
-    return first;
-  }
-
-  it("has room again after handshakes of TLS that fail", async () => {
-    for (const bytes of ["GET / HTTP/1.1\r\n\r\n", randomBytes(64)]) {
-      for (let count = 0; count < connectionsMax; count++) await exchange(relayPorts.tls, bytes);
-    }
-    for (let count = 0; count < connectionsMax; count++) {
-      const socket = connect(relayPorts.tls, relay.address);
-      await once(socket, "connect");
-      socket.destroy();
-    }
-    await eventually(async () => {
-      const { packet, transaction } = encodeTurn(methods.binding, []);
-      return decodeTurn(await exchange(relayPorts.plain, packet))?.transaction === transaction;
-    }, { timeoutMs: 5_000, what: "a place for a client of TCP" });
   });
 });
 

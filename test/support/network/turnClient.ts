@@ -43,9 +43,9 @@ export class TurnClient {
     return errorOf(await this.#ask(methods.createPermission, [[attributes.peer, peerAddress(address, port)]])) ?? "permitted";
   }
 
-  /** Asks for a channel to an address and port; returns the number of the error, or "bound". */
-  async bindChannel(address: string, port: number): Promise<number | "bound"> {
-    const channel = Buffer.from([0x40, 0x01, 0, 0]);
+  /** Asks for a channel to an address and port; returns the number of the error, or "bound". What `sendOnChannel` sends goes by the first one. */
+  async bindChannel(address: string, port: number, number = 0x4001): Promise<number | "bound"> {
+    const channel = Buffer.from([number >> 8, number & 0xff, 0, 0]);
     return errorOf(await this.#ask(methods.channelBind, [[attributes.channel, channel], [attributes.peer, peerAddress(address, port)]])) ?? "bound";
   }
 

@@ -1,0 +1,78 @@
+import { expect } from "chai";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { CertificateAuthority } from "#test/support/http/certificates.ts";
+import { TestNetwork } from "#test/support/network/namespaces.ts";
+import { decodeTurn, encodeTurn, methods } from "#test/support/network/turnMessage.ts";
+import { relayPorts, TurnRelay } from "#test/support/network/turnRelay.ts";
+
+describe("a relay whose connections are few", function () {
+  this.timeout(30_000);
+  let network: TestNetwork;
+  let relay: TurnRelay;
+  const connectionsMax = 4;
+  const made = new AsyncDisposableStack();
+
+  before(async () => {
+    network = made.adopt(await TestNetwork.create(), (opened) => opened.remove());
+    const certificate = await (await CertificateAuthority.create()).server("relay", [`IP:${network.relay.ipv4}`]);
+    const env = { CONNECTIONS_MAX: String(connectionsMax), UNALLOCATED_SECONDS: "2" };
+    relay = made.adopt(await TurnRelay.start({ host: network.relay, peerPorts: "20000-20009", certificate, env }), (started) => started.stop());
+  });
+  after(() => made.disposeAsync());
+
+  /** Opens a connection, sends these bytes, and resolves with the first that come back, or with none at its end. */
+  async function exchange(port: number, bytes: Buffer | string): Promise<Buffer> {
+    const socket = connect(port, relay.address).on("error", () => undefined);
+    socket.setTimeout(2_000, () => socket.destroy());
+    socket.write(bytes);
+    const [first] = await Promise.race([once(socket, "data"), once(socket, "close").then(() => [Buffer.alloc(0)])]) as [Buffer];
+    socket.destroy();
+    return first;
+  }
+
+  const hasRoom = (): Promise<unknown> => eventually(async () => {
+    const { packet, transaction } = encodeTurn(methods.binding, []);
+    return decodeTurn(await exchange(relayPorts.plain, packet))?.transaction === transaction;
+  }, { timeoutMs: 10_000, what: "a place for a client of TCP" });
+
+  it("ends those that say something and get no relayed address, and has room again", async () => {
+    const idle = await Promise.all(Array.from({ length: connectionsMax }, async () => {
+      const socket = connect(relayPorts.plain, relay.address).on("error", () => undefined);
+      await once(socket, "connect");
+      socket.write(Buffer.from([0]));
+      return socket;
+    }));
+    await hasRoom();
+    await eventually(() => idle.every((socket) => socket.closed), { what: "the ends of those connections" });
+  });
+
+  it("ends one at once whose frame is larger than there are, and takes one that comes byte by byte", async () => {
+    const announced = encodeTurn(methods.binding, []).packet;
+    announced.writeUInt16BE(0xfffc, 2);
+    expect(await exchange(relayPorts.plain, announced)).to.have.length(0);
+    const { packet, transaction } = encodeTurn(methods.binding, []);
+    const socket = connect(relayPorts.plain, relay.address).setNoDelay();
+    try {
+      for (const byte of packet) await new Promise((resolve) => socket.write(Buffer.from([byte]), resolve));
+      const [response] = await once(socket, "data") as [Buffer];
+      expect(decodeTurn(response)?.transaction).to.equal(transaction);
+    } finally {
+      socket.destroy();
+    }
+  });
+
+  it("has room again after handshakes of TLS that fail", async () => {
+    for (const bytes of ["GET / HTTP/1.1\r\n\r\n", randomBytes(64)]) {
+      for (let count = 0; count < connectionsMax; count++) await exchange(relayPorts.tls, bytes);
+    }
+    for (let count = 0; count < connectionsMax; count++) {
+      const socket = connect(relayPorts.tls, relay.address);
+      await once(socket, "connect");
+      socket.destroy();
+    }
+    await hasRoom();
+  });
+});
