@@ -13,6 +13,9 @@ import type { Players } from "./players.ts";
 /** As light as a stream can be: two cores encode and send four of them, show one, and restart the platform. */
 const quality = { preset: "lowLatency", width: 640, height: 360, fps: 15 } as const;
 const displayWidth = 1280;
+/** While the picture is watched: to draw the page takes more of the machine than to receive it. */
+const smallWindow = { width: 640, height: 400 };
+const ordinaryWindow = { width: 1280, height: 720 };
 
 /** Somebody who plays, and knows how long the picture stood still. */
 export interface WatchedPlayer {
@@ -46,6 +49,7 @@ export class PagePlayer implements WatchedPlayer {
     await card.showsPresses(0);
     await followFrames(game);
     yieldProcessors();
+    await game.page.setViewportSize(smallWindow);
     return new PagePlayer(game, card);
   }
 
@@ -68,6 +72,7 @@ export class PagePlayer implements WatchedPlayer {
 
   /** Stops, and plays the slot on; the card shows what was saved. */
   async stopAndPlayOn({ title }: PublishedGame, presses: number): Promise<void> {
+    await this.#game.page.setViewportSize(ordinaryWindow);
     await this.#game.stop();
     await this.#game.openGame(title);
     await this.#game.continueSlot(1);
