@@ -125,6 +125,8 @@ export const limits = {
     /** Requests with keys that do not exist, or work no more. */
     unknownKeysPerIpPerMinute: 30,
     liveKeys: 2,
+    /** That are not deleted: their list is one response. */
+    games: 1000,
     bodyBytes: 64 * 1024,
     titleMaxLength: 120,
     descriptionMaxLength: 5000,

@@ -33,9 +33,22 @@ export interface GameMetadata {
   pictureHeight?: number | null;
 }
 
+const listed = { id: true, slug: true, title: true, developer: true, tags: true, status: true, createdAt: true, updatedAt: true } as const;
+
+/** What the list of a partner's games has of each. */
+export type ListedGame = Pick<Game, keyof typeof listed>;
+
 /** Returns the partner's games that are not deleted, by slug. */
-export async function listPartnerGames(prisma: PrismaClient, partnerId: string): Promise<Game[]> {
-  return prisma.game.findMany({ where: { partnerId, deletedAt: null }, orderBy: { slug: "asc" } });
+export async function listPartnerGames(prisma: PrismaClient, partnerId: string): Promise<ListedGame[]> {
+  return prisma.game.findMany({ where: { partnerId, deletedAt: null }, orderBy: { slug: "asc" }, select: listed });
+}
+
+/** Returns how many games the partner has that are not deleted. */
+export async function countPartnerGames(db: Queryable, partnerId: string): Promise<number> {
+  const { rows } = await db.query<{ count: number }>({
+    name: "count-partner-games", text: "SELECT count(*)::int AS count FROM games WHERE partner_id = $1 AND deleted_at IS NULL", values: [partnerId],
+  });
+  return rows[0]?.count ?? 0;
 }
 
 /** Returns the partner's game of that slug; null when there is none, or when it is deleted or another partner's. */

@@ -1,10 +1,9 @@
 import type { GameCache } from "#contracts/crd/gameCache.ts";
 import type { PartnerGameDetail, PartnerGameListItem, PartnerGamesResponse, RegisterGameResponse, SyncResponse, UploadResponse } from "#contracts/http/partners.ts";
 import type { UploadedArchive } from "./uploadArchive.ts";
-import type { Game } from "../generated/client.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
 import { presentResources } from "./declaredResources.ts";
-import type { InsertedGame, PartnerGame } from "./partnerGameQueries.ts";
+import type { InsertedGame, ListedGame, PartnerGame } from "./partnerGameQueries.ts";
 import { pictureAddress } from "./pictureAddress.ts";
 
 /** Returns a game that was just registered. */
@@ -13,7 +12,7 @@ export function presentRegisteredGame({ id, slug }: InsertedGame): RegisterGameR
 }
 
 /** Returns all games of a partner. */
-export function presentPartnerGames(games: readonly Game[]): PartnerGamesResponse {
+export function presentPartnerGames(games: readonly ListedGame[]): PartnerGamesResponse {
   return { games: games.map(presentListItem), total: games.length };
 }
 
@@ -50,7 +49,7 @@ export function presentUpload(slug: string, { sizeBytes, sha256 }: UploadedArchi
   return { status: "ok", slug, size: sizeBytes, checksum: `sha256:${sha256.toString("hex")}` };
 }
 
-function presentListItem({ id, slug, title, developer, tags, status, createdAt, updatedAt }: Game): PartnerGameListItem {
+function presentListItem({ id, slug, title, developer, tags, status, createdAt, updatedAt }: ListedGame): PartnerGameListItem {
   return { id, slug, title, developer, tags, status, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
 }
 

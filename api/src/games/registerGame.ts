@@ -1,4 +1,5 @@
 import type { RegisterGameRequest } from "#contracts/http/partners.ts";
+import { limits } from "#contracts/limits.ts";
 import type { Audit } from "../audit/audit.ts";
 import { DomainError, invalidRequest } from "../errors.ts";
 import { gameAuditEvent } from "./gameAuditEvent.ts";
@@ -6,7 +7,7 @@ import { checkResources, declaredResourcesOf } from "./declaredResources.ts";
 import { checkNetwork, type NetworkConfig } from "./networkRule.ts";
 import { slugOf } from "./slugs.ts";
 import type { PartnerPrincipal } from "../partners/requirePartner.ts";
-import { insertPartnerGame, type GameMetadata, type InsertedGame } from "./partnerGameQueries.ts";
+import { countPartnerGames, insertPartnerGame, type GameMetadata, type InsertedGame } from "./partnerGameQueries.ts";
 import type { SiteResources } from "./siteResources.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import type { Queryable } from "../stores/queryable.ts";
@@ -20,7 +21,7 @@ export interface RegisterGameDeps {
 
 /**
  * Registers a game, which then waits for its archive. Throws invalid_request for a network that the site does not allow or more resources than
- * it gives, and conflict when the slug is taken. `alsoWithin` runs in the same transaction.
+ * it gives, and conflict when the slug is taken or the partner has as many games as there may be. `alsoWithin` runs in the same transaction.
  */
 export async function registerGame(
   { postgres, audit, config }: RegisterGameDeps, partner: PartnerPrincipal, { slug: wanted, ...request }: RegisterGameRequest,
@@ -31,6 +32,9 @@ export async function registerGame(
   const slug = wanted ?? slugOf(request.title);
   if (slug === undefined) throw invalidRequest("No slug can be made from this title: give one.", [{ path: "slug", message: "is required for this title" }]);
   const game = await postgres.transaction(async (transaction) => {
+    if (await countPartnerGames(transaction, partner.id) >= limits.partner.games) {
+      throw new DomainError("conflict", { message: `You have ${limits.partner.games} games, which are as many as there may be: delete one before.` });
+    }
     const inserted = await insertPartnerGame(transaction, partner.id, { slug, ...metadataOf(request) });
     if (inserted === undefined) throw new DomainError("conflict", { message: `The slug ${slug} is taken: choose another one.` });
     await alsoWithin?.(inserted, transaction);

@@ -61,6 +61,20 @@ describe("partner games", function () {
       expect((await prisma.game.findUniqueOrThrow({ where: { id } })).slug).to.not.equal(slug);
     });
 
+    it("refuses more games than a partner may have, until one is deleted", async () => {
+      const other = await aPartner(api.deps);
+      const games = 1_000;
+      await api.deps.postgres.pool.query(`INSERT INTO games (partner_id, slug, title, developer, launcher, engine_dir)
+        SELECT $1, 'many-' || n, 'Many', 'Studio', 'run.sh', 'engine' FROM generate_series(1, $2) AS n`, [other.id, games]);
+      const its = api.asPartner(other);
+      const refused = await its.post(path, { ...metadata, slug: "one-more" });
+      expectErrorResponse(refused, 409, "conflict");
+      expect(refused.text).to.contain("1000 games");
+      expect((await its.get(path)).json()).to.include({ total: games });
+      expect((await its.delete(`${path}/many-1`)).status).to.equal(204);
+      expect((await its.post(path, { ...metadata, slug: "one-more" })).status).to.equal(201);
+    });
+
     it("registers once for each Idempotency-Key", async () => {
       const body = { ...metadata, slug: `once-${partner.keyId}` };
       const headers = { "idempotency-key": "first-try" };
