@@ -10,7 +10,7 @@ import { RegisterGameRequest } from "#contracts/http/partners.ts";
 import { gamepadButtons, pointerScale, type StreamInput } from "#contracts/stream.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { buildGame, imageBuildMs, prepareSessionImages, type SessionImages } from "#test/support/session/containers.ts";
-import { startSessionPair } from "#test/support/session/sessionPair.ts";
+import { lightStream, startSessionPair } from "#test/support/session/sessionPair.ts";
 import { launchBrowser, openViewer, type Viewer } from "#test/support/session/viewer.ts";
 
 type PadInput = Extract<StreamInput, { t: "pad" }>;
@@ -59,7 +59,7 @@ describe("the demo games", () => {
     it(`${game}: is seen, heard and played`, async function () {
       this.timeout(2 * startMs);
       const { launcher } = await registrationOf(game);
-      const pair = await startSessionPair({ images, game: { archive: archives.get(game)!, launcher } });
+      const pair = await startSessionPair({ images, game: { archive: archives.get(game)!, launcher }, streamerEnv: lightStream });
       const viewer = await openViewer(browser, pair);
       try {
         expect(await viewer.connect()).to.include({ status: 201 });

@@ -3,7 +3,7 @@ import type { Browser } from "playwright-core";
 import layout from "../../../games/testcard/layout.json" with { type: "json" };
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { buildGame, imageBuildMs, prepareSessionImages, type SessionImages } from "#test/support/session/containers.ts";
-import { startSessionPair, startStreamer, type SessionPair, type SessionPairOptions } from "#test/support/session/sessionPair.ts";
+import { lightStream, startSessionPair, startStreamer, type SessionPair, type SessionPairOptions } from "#test/support/session/sessionPair.ts";
 import { launchBrowser, openViewer, type Viewer } from "#test/support/session/viewer.ts";
 import { TestCard } from "#test/support/browser/testCard.ts";
 
@@ -31,7 +31,7 @@ describe("the end of a session", () => {
   });
 
   async function start(options: Partial<SessionPairOptions> = {}): Promise<SessionPair> {
-    const pair = await startSessionPair({ images, game: testcardGame, ...options });
+    const pair = await startSessionPair({ images, game: testcardGame, streamerEnv: lightStream, ...options });
     pairs.push(pair);
     return pair;
   }

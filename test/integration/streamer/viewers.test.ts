@@ -7,7 +7,7 @@ import { sessionUserId } from "#contracts/nodeLayout.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { openBottleneck } from "#test/support/session/bottleneck.ts";
 import { buildGame, imageBuildMs, prepareSessionImages, type SessionImages } from "#test/support/session/containers.ts";
-import { startSessionPair, type SessionPair } from "#test/support/session/sessionPair.ts";
+import { lightStream, startSessionPair, type SessionPair } from "#test/support/session/sessionPair.ts";
 import { launchBrowser, openViewer, type Viewer } from "#test/support/session/viewer.ts";
 import { TestCard } from "#test/support/browser/testCard.ts";
 
@@ -50,7 +50,7 @@ describe("viewers of a session", function () {
   });
   after(() => browser.close());
   beforeEach(async () => {
-    pair = await startSessionPair({ images, game: { archive, launcher: "testcard.sh" } });
+    pair = await startSessionPair({ images, game: { archive, launcher: "testcard.sh" }, streamerEnv: lightStream });
     viewer = await openViewer(browser, pair);
   });
   afterEach(async () => {

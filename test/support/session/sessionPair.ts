@@ -18,6 +18,9 @@ const run = promisify(execFile);
 const player = 10_001;
 let nextDisplay = 0;
 
+/** For `streamerEnv` where nothing of the picture's rate is measured: half of the processor time. */
+export const lightStream = { FPS: "30" } as const;
+
 export interface SessionPairOptions {
   images: SessionImages;
   /** Archive of the game, or the text of a launcher script that stands for one. */
