@@ -3,6 +3,9 @@ import { z } from "zod";
 
 const PartnerKey = z.object({ key: z.string().min(1) });
 
+/** Of `joypod user create` when there is one of that address, which kubectl passes on. */
+const existsExitCode = 3;
+
 /** The `joypod` command inside the API's container. */
 export class JoypodCli {
   readonly #kubectl: string;
@@ -13,8 +16,15 @@ export class JoypodCli {
     this.#kubeconfig = kubeconfig;
   }
 
-  async createUser(email: string, name: string, password: string): Promise<void> {
-    await this.#run(["user", "create", "--email", email, "--name", name, "--password-stdin", "--json"], password);
+  /** Returns false when there is a user of that address. */
+  async createUser(email: string, name: string, password: string): Promise<boolean> {
+    try {
+      await this.#run(["user", "create", "--email", email, "--name", name, "--password-stdin", "--json"], password);
+      return true;
+    } catch (error) {
+      if (exitCodeOf(error) === existsExitCode) return false;
+      throw error;
+    }
   }
 
   /** Creates players with bcrypt hashes that are there already. */
@@ -44,4 +54,9 @@ export class JoypodCli {
       child.stdin?.end(input);
     });
   }
+}
+
+function exitCodeOf(error: unknown): unknown {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof Error && "code" in cause ? cause.code : undefined;
 }

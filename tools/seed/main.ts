@@ -23,7 +23,7 @@ async function seed(): Promise<void> {
   await awaitReady(options.baseUrl);
   const cli = new JoypodCli(options.kubectl, kubeconfig);
   const credentials = readOrMakeCredentials(options.state);
-  await ensurePlayer(cli, options.baseUrl, credentials.player);
+  const password = await ensurePlayer(cli, options.baseUrl, credentials.player);
   const partner = await ensurePartner(cli, options.baseUrl, options.state, credentials.partner);
   const titles = [];
   for (const game of options.games) titles.push(await ensureGame(partner, options.state, game, say));
@@ -32,12 +32,12 @@ async function seed(): Promise<void> {
 Joypod is up.
   Web address   ${options.baseUrl}
   Player        ${credentials.player.email}
-  Password      ${credentials.player.password}
+  Password      ${password}
   Partner key   ${partnerKeyFile(options.state)}
   Games         ${titles.join(", ")}
   KUBECONFIG    ${kubeconfig}
 
-A cluster of \`make up\` enforces no NetworkPolicies: there, the seccomp filter alone keeps games off the network.`);
+A cluster that \`make up\` made from source enforces no NetworkPolicies: there, the seccomp filter alone keeps games off the network.`);
 }
 
 function readOptions(): { baseUrl: string; state: string; kubectl: string; games: DemoGame[] } {

@@ -1,11 +1,12 @@
 import type { JoypodCli } from "./cli.ts";
 import type { Credentials } from "./credentials.ts";
 
-/** Makes the demo player unless they can sign in already. */
-export async function ensurePlayer(cli: JoypodCli, baseUrl: string, player: Credentials["player"]): Promise<void> {
-  if (await canSignIn(baseUrl, player)) return;
-  await cli.createUser(player.email, player.name, player.password);
-  if (!(await canSignIn(baseUrl, player))) throw new Error(`${player.email} was created but cannot sign in at ${baseUrl}.`);
+/** Makes the demo player unless they can sign in already; returns the password, or why it is not known: they may have changed it. */
+export async function ensurePlayer(cli: JoypodCli, baseUrl: string, player: Credentials["player"]): Promise<string> {
+  if (await canSignIn(baseUrl, player)) return player.password;
+  if (!await cli.createUser(player.email, player.name, player.password)) return "(another one than at first: it was changed on the account page)";
+  if (!await canSignIn(baseUrl, player)) throw new Error(`${player.email} was created but cannot sign in at ${baseUrl}.`);
+  return player.password;
 }
 
 /** Signs in as a browser would: a token with its cookie, then the form. */

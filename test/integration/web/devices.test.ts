@@ -267,7 +267,7 @@ describe("a player's devices and browsers", function () {
       const seen = await there.frames();
       await eventually(async () => await there.frames() > seen + 5, { timeoutMs: 15_000, what: "more frames" });
       expect(await isSilent()).to.equal(true);
-      await hint.waitFor({ state: "attached" });
+      await eventually(async () => ((await hint.boundingBox())?.y ?? -1) >= 0, { what: "the hint to be in view, as long as it holds" });
       await other.page.getByTestId("game-surface").click();
       await eventually(async () => !await isSilent(), { what: "the sound" });
       await other.page.goto("/");

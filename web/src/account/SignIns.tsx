@@ -20,6 +20,15 @@ export function SignIns() {
     onSettled,
   });
   const endingOthers = useMutation({ mutationFn: endOtherSignIns, onSettled });
+  // What was said of the one is not said beside the other.
+  const endOne = (signIn: SignIn): void => {
+    endingOthers.reset();
+    endingOne.mutate(signIn);
+  };
+  const endOthers = (): void => {
+    endingOne.reset();
+    endingOthers.mutate();
+  };
   const isBusy = endingOne.isPending || endingOthers.isPending;
   const problem = endingOne.error ?? endingOthers.error;
   // This device first, then the one used last.
@@ -34,12 +43,12 @@ export function SignIns() {
       {signIns.isError && <LoadFailure what="Your sign-ins" error={signIns.error} onRetry={() => void signIns.refetch()} />}
       {signIns.isSuccess && (
         <ul className="methods" aria-label="Sign-ins">
-          {listed.map((signIn) => <SignInItem key={signIn.signInId} signIn={signIn} isBusy={isBusy} onEnd={() => endingOne.mutate(signIn)} />)}
+          {listed.map((signIn) => <SignInItem key={signIn.signInId} signIn={signIn} isBusy={isBusy} onEnd={() => endOne(signIn)} />)}
         </ul>
       )}
       {listed.some(({ isCurrent }) => !isCurrent) && (
         <div className="actions">
-          <button type="button" className="button" disabled={isBusy} onClick={() => endingOthers.mutate()}><Icon name="leave" />Sign out everywhere else</button>
+          <button type="button" className="button" disabled={isBusy} onClick={endOthers}><Icon name="leave" />Sign out everywhere else</button>
         </div>
       )}
     </section>

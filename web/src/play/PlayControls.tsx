@@ -54,7 +54,7 @@ export function PlayControls({ menuRef, root, surface, title, isHidden, playback
   };
   return (
     <div
-      className={`controls${isIntro ? " controls-open" : ""}`}
+      className={`controls${isIntro || playback.isSoundBlocked ? " controls-open" : ""}`}
       hidden={isHidden}
       role="toolbar"
       tabIndex={-1} // Safari focuses no button that is clicked, but what is around it: the focus stays in here.
