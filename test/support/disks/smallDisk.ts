@@ -72,7 +72,8 @@ export async function mountSmallDisk(mountPoint: string, { megabytes, inodes }: 
     clear: () => rmSync(others, { recursive: true, force: true }),
     losePower: () => void execFileSync(shutdown, [mountPoint]),
     restart() {
-      execFileSync("umount", [mountPoint]);
+      // What a killed program had started there ends a moment after it.
+      execFileSync("sh", ["-c", 'for n in $(seq 50); do umount "$0" 2>/dev/null && exit; sleep 0.1; done; umount "$0"', mountPoint]);
       mount();
     },
     freeze() {
