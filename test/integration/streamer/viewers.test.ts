@@ -144,20 +144,6 @@ describe("viewers of a session", function () {
     }
   });
 
-  it("that are replaced before they are answered are to try again, and then learn why", async () => {
-    const other = await openViewer(browser, pair);
-    try {
-      // Each offer takes some milliseconds to answer, in which the other one comes.
-      for (let round = 0; round < 10; round++) {
-        const responses = await Promise.all([viewer.connect({ client: thisTab, takeover: true }), other.connect({ client: otherTab, takeover: true })]);
-        for (const { status, body } of responses) expect(status, body).to.be.oneOf([201, 503]);
-        for (const tab of [viewer, other]) await tab.reload();
-      }
-    } finally {
-      await other.close();
-    }
-  });
-
   it("see the game by a ticket to watch, but what they press does not reach it, and they cannot take over or end who plays", async () => {
     const watching = await openViewer(browser, pair, { role: "watch" });
     try {
