@@ -11,7 +11,7 @@ import { gatewayOf } from "./nodeContainer.ts";
 const run = promisify(execFile);
 const timeoutMs = 9 * 60_000;
 /** Of processor time, where every container has 1024. */
-const gameNodesFirstShares = 4096;
+const gameNodesFirstShares = 2048;
 
 /** The nodes of a fresh cluster that has one game node. */
 export type FreshNode = "control-plane" | "worker";
@@ -20,8 +20,8 @@ export type FreshNode = "control-plane" | "worker";
 export interface FreshClusterOptions {
   /** 1 unless given. */
   gameNodes?: 1 | 2;
-  /** What is no game keeps off the game nodes; true unless given. */
-  areTainted?: boolean;
+  /** Keeps off the game nodes what does not tolerate it; one that Joypod does not know unless given. */
+  taint?: string;
   /** Processor time goes to the game nodes first, as they would be machines of their own elsewhere; false unless given. */
   areGameNodesFirst?: boolean;
 }
@@ -47,7 +47,7 @@ export class FreshCluster {
   }
 
   /** Makes the cluster that serves the purpose; removes before what a killed run left of it. */
-  static async create(purpose: string, { gameNodes = 1, areTainted = true, areGameNodesFirst = false }: FreshClusterOptions = {}): Promise<FreshCluster> {
+  static async create(purpose: string, { gameNodes = 1, taint = "games=only:NoSchedule", areGameNodesFirst = false }: FreshClusterOptions = {}): Promise<FreshCluster> {
     const name = `${mainCluster}-${purpose}`;
     await remove(name);
     try {
@@ -56,7 +56,7 @@ export class FreshCluster {
       // What is no game runs beside the control plane: the other nodes have room for games and little else.
       await cluster.kubectl(["taint", "nodes", cluster.node("control-plane"), "node-role.kubernetes.io/control-plane-"]);
       if (areGameNodesFirst) await cluster.#putGameNodesFirst();
-      if (areTainted) await cluster.kubectl(["taint", "nodes", "--selector", "!node-role.kubernetes.io/control-plane", "games=only:NoSchedule"]);
+      await cluster.kubectl(["taint", "nodes", "--selector", "!node-role.kubernetes.io/control-plane", taint]);
       return cluster;
     } catch (error) {
       await remove(name);

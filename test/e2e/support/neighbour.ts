@@ -1,6 +1,5 @@
 import { expect } from "chai";
 import { TestCard } from "#test/support/browser/testCard.ts";
-import { yieldProcessors } from "#test/support/browser/yieldProcessors.ts";
 import { publishTestCard } from "./games.ts";
 import type { GamePage } from "./gamePage.ts";
 import { platform, sessionsNamespace } from "./platform.ts";
@@ -28,7 +27,6 @@ export class Neighbour {
     const id = game.sessionId();
     const { status } = await (await platform()).gameSessions.get({ namespace: sessionsNamespace, name: id });
     if (status?.nodeName === undefined) throw new Error(`${id} has no node.`);
-    yieldProcessors();
     return new Neighbour(game, id, status.nodeName);
   }
 

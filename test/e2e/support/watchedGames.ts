@@ -14,6 +14,8 @@ export interface FailedRequest {
   /** Status, or why there was no response. */
   response: number | string;
   hasRetryAfter: boolean;
+  /** What the response said. */
+  body: string;
   /** When it was sent. */
   at: string;
 }
@@ -24,7 +26,7 @@ interface Watched {
 }
 
 /** Within the limits of a minute, with what the page asks for by itself. */
-const pauseMs = 1_500;
+const pauseMs = 3_000;
 /** Long enough to see what the machine does to pictures by itself. */
 const calmMs = 20_000;
 
@@ -116,11 +118,11 @@ export class WatchedGames {
       const at = new Date().toISOString();
       try {
         const response = await request();
+        const body = await response.text();
         if (response.ok) this.#served++;
-        else this.#failed.push({ asked, response: response.status, hasRetryAfter: response.headers.has("retry-after"), at });
-        await response.arrayBuffer();
+        else this.#failed.push({ asked, response: response.status, hasRetryAfter: response.headers.has("retry-after"), body, at });
       } catch (error) {
-        if (!isOver()) this.#failed.push({ asked, response: reasonOf(error), hasRetryAfter: false, at });
+        if (!isOver()) this.#failed.push({ asked, response: reasonOf(error), hasRetryAfter: false, body: "", at });
       }
       await delay(pauseMs * (0.5 + Math.random()));
     }

@@ -2,7 +2,6 @@ import { expect } from "chai";
 import { pageScript } from "#test/support/browser/pageScripts.ts";
 import { ScaledPicture } from "#test/support/browser/scaledPicture.ts";
 import { TestCard } from "#test/support/browser/testCard.ts";
-import { yieldProcessors } from "#test/support/browser/yieldProcessors.ts";
 import { PlayerHttp } from "#test/support/http/playerHttp.ts";
 import { StreamReceiver } from "#test/support/session/streamReceiver.ts";
 import type { GamePage } from "./gamePage.ts";
@@ -48,7 +47,6 @@ export class PagePlayer implements WatchedPlayer {
     const card = new TestCard(new ScaledPicture(game, displayWidth));
     await card.showsPresses(0);
     await followFrames(game);
-    yieldProcessors();
     await game.page.setViewportSize(smallWindow);
     return new PagePlayer(game, card);
   }
