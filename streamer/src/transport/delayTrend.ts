@@ -7,6 +7,12 @@ const windowPictures = 12;
 const minBursts = 6;
 /** So many bursts in a row must show the rise, so that a single burst that was held up does not. */
 const minRisingBursts = 2;
+/**
+ * A picture that is handed over packet by packet, for this many pictures longer than it was sent, and is in the way of the next one for as long: the path
+ * passes less than half of what is sent. A browser that was busy hands over at once what it had not read.
+ */
+const overrunPictures = 1.5;
+const minGaps = 4;
 /** The threshold follows what the path shows without congestion: slowly up, so that a real rise is not learned, faster down. */
 const minThresholdMs = 20;
 const maxThresholdMs = 150;
@@ -19,6 +25,10 @@ interface Burst {
   sentAtMs: number;
   arrivedAtMs: number;
   delayMs: number;
+  lastSentAtMs: number;
+  lastArrivedAtMs: number;
+  /** Between its packets, as they arrived. */
+  gapsMs: number[];
 }
 
 /** Whether the delay to the browser grows: a queue fills, long before packets are lost. */
@@ -43,6 +53,10 @@ export function createDelayTrend(pictureMs: () => number): DelayTrend {
   let risingBursts = 0;
 
   const isFalling = (burst: Burst, previous: Burst | undefined) => previous !== undefined && burst.delayMs < previous.delayMs;
+  const isOverrunBy = (burst: Burst, previous: Burst | undefined) => {
+    const limitMs = Math.max(thresholdMs, pictureMs() * overrunPictures);
+    return previous !== undefined && stretchMs(previous) > limitMs && burst.delayMs - previous.delayMs > limitMs;
+  };
   const finishBurst = (burst: Burst) => {
     const previous = bursts.at(-1);
     const spanMs = Math.max(windowMs, pictureMs() * windowPictures);
@@ -58,14 +72,18 @@ export function createDelayTrend(pictureMs: () => number): DelayTrend {
     add({ sentAtMs, arrivedAtMs }) {
       if (current && sentAtMs - current.sentAtMs <= burstMs) {
         current.delayMs = Math.min(current.delayMs, arrivedAtMs - sentAtMs);
+        current.gapsMs.push(arrivedAtMs - current.lastArrivedAtMs);
+        current.lastSentAtMs = sentAtMs;
+        current.lastArrivedAtMs = arrivedAtMs;
         return;
       }
       if (current) finishBurst(current);
-      current = { sentAtMs, arrivedAtMs, delayMs: arrivedAtMs - sentAtMs };
+      current = { sentAtMs, arrivedAtMs, delayMs: arrivedAtMs - sentAtMs, lastSentAtMs: sentAtMs, lastArrivedAtMs: arrivedAtMs, gapsMs: [] };
     },
     riseMs: () => rise,
     isRising() {
       if (!current || risingBursts >= minRisingBursts) return risingBursts >= minRisingBursts;
+      if (isOverrunBy(current, bursts.at(-1))) return true;
       // On a narrow path a picture takes long to arrive: its first packets already say how late it is.
       const isStillRising = riseOf([...bursts, current]) > thresholdMs && !isFalling(current, bursts.at(-1));
       return isStillRising && risingBursts + 1 >= minRisingBursts;
@@ -76,6 +94,12 @@ export function createDelayTrend(pictureMs: () => number): DelayTrend {
       risingBursts = 0;
     },
   };
+}
+
+/** How much longer the burst took to arrive than to be sent, at the pace of most of its packets; 0 of few packets. */
+function stretchMs({ gapsMs, sentAtMs, lastSentAtMs }: Burst): number {
+  const median = gapsMs.toSorted((a, b) => a - b)[Math.floor(gapsMs.length / 2)] ?? 0;
+  return gapsMs.length < minGaps ? 0 : median * gapsMs.length - (lastSentAtMs - sentAtMs);
 }
 
 /** Least squares of delay over arrival time. */

@@ -4,13 +4,15 @@ import { createDelayTrend } from "#streamer/transport/delayTrend.ts";
 const pictureMs = 1_000 / 60;
 const basePathMs = 1_000_000; // the browser's clock is another one
 
-/** Pictures of a few packets, each later than the one before by so much; returns how long it took until the trend rose. */
-function picturesUntilRise(delayOf: (picture: number) => number, pictures = 120): number | undefined {
+/** Pictures of so many packets, each later than the one before by so much; returns how long it took until the trend rose. */
+function picturesUntilRise(delayOf: (picture: number, packet: number) => number, packets = 4, pictures = 120): number | undefined {
   const trend = createDelayTrend(() => pictureMs);
   for (let picture = 0; picture < pictures; picture++) {
     const sentAtMs = picture * pictureMs;
-    for (let packet = 0; packet < 4; packet++) trend.add({ sentAtMs, arrivedAtMs: sentAtMs + basePathMs + delayOf(picture) + packet * 0.5 });
-    if (trend.isRising()) return picture;
+    for (let packet = 0; packet < packets; packet++) {
+      trend.add({ sentAtMs, arrivedAtMs: sentAtMs + basePathMs + delayOf(picture, packet) + packet * 0.5 });
+      if (trend.isRising()) return picture + packet / packets;
+    }
   }
   return undefined;
 }
@@ -18,6 +20,12 @@ function picturesUntilRise(delayOf: (picture: number) => number, pictures = 120)
 describe("createDelayTrend", () => {
   it("rises within three pictures of a path that became far too narrow", () => {
     expect(picturesUntilRise((picture) => Math.max(0, picture - 60) * 50)).to.be.within(61, 63);
+  });
+
+  it("rises with the first packet after a picture that such a path handed over slowly", () => {
+    // Ten packets that take 65 ms, which the next picture waits for: 50 ms longer than the last one did.
+    const queueOf = (picture: number, packet: number) => (picture < 60 ? 0 : (picture - 60) * (65 - pictureMs) + packet * 6);
+    expect(picturesUntilRise(queueOf, 10)).to.equal(61);
   });
 
   it("rises within half a second of a path a tenth too narrow", () => {
@@ -32,5 +40,10 @@ describe("createDelayTrend", () => {
 
   it("does not rise when a single picture is held up", () => {
     expect(picturesUntilRise((picture) => (picture === 60 ? 60 : 0))).to.equal(undefined);
+    expect(picturesUntilRise((picture, packet) => (picture === 60 && packet > 4 ? 60 : 0), 10)).to.equal(undefined);
+  });
+
+  it("does not rise when one large picture takes long and no other waits for it", () => {
+    expect(picturesUntilRise((picture, packet) => (picture === 60 ? packet * 6 : 0), 10)).to.equal(undefined);
   });
 });
