@@ -26,6 +26,8 @@ export interface Pacer {
   /** Counts what is sent past the pacer. */
   spend(bytes: number): void;
   waitingBytes(): number;
+  /** Discards what waits. */
+  clear(): void;
   close(): void;
 }
 
@@ -55,26 +57,28 @@ export function createPacer({ now, schedule, rateKbps, send, onOverflow }: Pacer
     }
     if (waiting.length > 0) cancel = schedule(tickMs, drain);
   };
-  const discard = () => {
+  const clear = () => {
     waiting = [];
     waitingBytes = 0;
-    onOverflow();
   };
 
   return {
     push(packet) {
       waiting.push(packet);
       waitingBytes += packet.length;
-      if (waitingBytes > Math.max(minWaitingBytes, rateKbps() / 8 * maxWaitingMs)) discard();
-      else if (!cancel) drain();
+      if (waitingBytes > Math.max(minWaitingBytes, rateKbps() / 8 * maxWaitingMs)) {
+        clear();
+        onOverflow();
+      } else if (!cancel) drain();
     },
     spend(bytes) {
       debtBytes += bytes;
     },
     waitingBytes: () => waitingBytes,
+    clear,
     close() {
       cancel?.();
-      waiting = [];
+      clear();
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { TransportFeedback } from "../rtp/transportFeedback.ts";
 import { createArrivals } from "./arrivals.ts";
 import { createDelayTrend } from "./delayTrend.ts";
+import { createHold } from "./hold.ts";
 
 /** Above this queueing delay or loss, the path is congested. */
 const congestedQueueMs = 50;
@@ -36,6 +37,8 @@ const minCapacityShare = 0.75;
 const momentShare = 1.2;
 const momentMs = 500;
 const minCarriedShare = 0.5;
+/** Who sends so many times what the path carries fills its queue before the next report: nothing more is sent until a part of it has drained. */
+const overrunShare = 2.5;
 /** A longer queue, or a queue that still grows, lowers the rate again after these times. */
 const minDecreaseGapMs = 300;
 const minRisingDecreaseGapMs = 100;
@@ -76,6 +79,8 @@ export interface RateControllerOptions extends Omit<RateLimits, "fps"> {
   /** Milliseconds, monotonic. */
   now: () => number;
   onRate: (kbps: number) => void;
+  /** Called when the path's queue overflows: nothing is to be sent for so many milliseconds, and a picture that needs none of those before it then. */
+  onOverrun: (ms: number) => void;
 }
 
 export interface RateState {
@@ -98,11 +103,12 @@ export interface RateController {
  * Returns a controller by transport-wide feedback. A delay that grows, or stands above the smallest seen, lowers the rate below what
  * arrives, by more the longer the queue is; once it has drained, the rate takes up what the path carried, and grows.
  */
-export function createRateController({ startKbps, minKbps, maxKbps, fps = defaultFps, now, onRate }: RateControllerOptions): RateController {
+export function createRateController({ startKbps, minKbps, maxKbps, fps = defaultFps, now, onRate, onOverrun }: RateControllerOptions): RateController {
   let limits: RateLimits = { minKbps, maxKbps, fps };
   const pictureMs = () => 1_000 / limits.fps;
   const arrivals = createArrivals(now, pictureMs);
   const trend = createDelayTrend(pictureMs);
+  const hold = createHold(onOverrun, () => arrivals.forgetLosses());
   let target = startKbps;
   let applied = startKbps;
   let measured = { receivedKbps: 0, queueMs: 0, loss: 0 };
@@ -151,7 +157,8 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
     drainingSince = congestedFromKbps === undefined ? at : Math.max(drainingSince, at - queueMs);
     congestedFromKbps ??= target;
     // What was sent since the last report comes on top of the queue that it tells of.
-    const growthMs = Math.max(0, arrivals.sentKbps(capacitySpanMs) / capacityKbps - 1) * reportLagMs;
+    const sentShare = arrivals.sentKbps(capacitySpanMs) / capacityKbps;
+    const growthMs = Math.max(0, sentShare - 1) * reportLagMs;
     queuedMs = queueMs + Math.min(growthMs, maxGrowthMs);
     const share = isQueued ? Math.max(minDrainingShare, drainingShare - queuedMs / drainMs) : 1 - loss / 2;
     target = within(Math.min(target, (isQueued ? capacityKbps : target) * share));
@@ -159,6 +166,7 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
     seenQueueMs = queueMs;
     decreasedAt = at;
     trend.restart(); // What was sent at the old rate says nothing of the new one.
+    if (isQueued && sentShare > overrunShare) hold.begin(at);
   };
   const recover = (at: number) => {
     if (congestedFromKbps === undefined) return;
@@ -213,7 +221,9 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
     feedback(feedback) {
       const at = now();
       unreportedSince = undefined;
-      for (const arrival of arrivals.feedback(feedback)) trend.add(arrival);
+      const reported = arrivals.feedback(feedback);
+      if (hold.isStale(reported)) return;
+      for (const arrival of reported) trend.add(arrival);
       const measurement = arrivals.measure();
       if (!measurement) return;
       measured = { ...measurement, receivedKbps: arrivals.receivedKbps(receivedSpanMs) };

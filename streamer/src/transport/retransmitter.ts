@@ -26,6 +26,8 @@ export interface Retransmitter {
   sent(packet: Buffer): void;
   /** Sends these packets again, or asks for a key frame when that is less than the missing packets. */
   respond(lost: readonly number[]): void;
+  /** Sends nothing again of what was sent up to now: a key frame follows. */
+  forget(): void;
 }
 
 interface Sent { packet: Buffer; sentAt: number; resentAt: number }
@@ -48,6 +50,7 @@ export function createRetransmitter({ now, rateKbps, resend, requestKeyFrame }: 
       sequences.shift();
     }
   };
+  const forget = () => forgetOlderThan(Infinity);
   const budgetBytes = (at: number) => {
     const bytesPerMs = rateKbps() / 8;
     spentBytes = Math.max(0, spentBytes - (at - refilledAt) * bytesPerMs * rateShare);
@@ -69,7 +72,7 @@ export function createRetransmitter({ now, rateKbps, resend, requestKeyFrame }: 
       const missing = lost.flatMap((sequence) => history[sequence] ?? []).filter(({ resentAt }) => at - resentAt >= minResendGapMs);
       const bytes = missing.reduce((sum, { packet }) => sum + packet.length, 0);
       if (bytes > budgetBytes(at)) {
-        if (requestKeyFrame()) forgetOlderThan(Infinity); // The key frame needs none of what came before it.
+        if (requestKeyFrame()) forget(); // The key frame needs none of what came before it.
         return;
       }
       spentBytes += bytes;
@@ -78,5 +81,6 @@ export function createRetransmitter({ now, rateKbps, resend, requestKeyFrame }: 
         resend(sent.packet);
       }
     },
+    forget,
   };
 }

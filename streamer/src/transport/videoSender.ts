@@ -21,11 +21,15 @@ export interface VideoSender {
   push(packet: Buffer): void;
   /** Sends these packets again, by their RTP sequence numbers, as far as the rate allows. */
   resend(lost: readonly number[]): void;
+  /** Sends nothing for so many milliseconds, and goes on with a key frame. */
+  hold(ms: number): void;
+  isHeld(): boolean;
   close(): void;
 }
 
 export function createVideoSender({ now, rate, schedule, send, requestKeyFrame }: VideoSenderOptions): VideoSender {
   let transportSequence = 0;
+  let endHold: (() => void) | undefined;
   const rateKbps = () => rate.state().targetKbps;
   const transmit = (packet: Buffer) => {
     const sequence = transportSequence;
@@ -49,8 +53,25 @@ export function createVideoSender({ now, rate, schedule, send, requestKeyFrame }
     },
   });
   return {
-    push: (packet) => pacer.push(packet),
-    resend: (lost) => retransmitter.respond(lost),
-    close: () => pacer.close(),
+    push(packet) {
+      if (endHold === undefined) pacer.push(packet);
+    },
+    resend(lost) {
+      if (endHold === undefined) retransmitter.respond(lost);
+    },
+    hold(ms) {
+      endHold?.();
+      pacer.clear();
+      endHold = schedule(ms, () => {
+        endHold = undefined;
+        retransmitter.forget();
+        requestKeyFrame();
+      });
+    },
+    isHeld: () => endHold !== undefined,
+    close() {
+      endHold?.();
+      pacer.close();
+    },
   };
 }

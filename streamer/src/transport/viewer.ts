@@ -83,7 +83,7 @@ export function createViewer(options: ViewerOptions): Viewer {
   let isClosed = false;
   let reconnectTimer: NodeJS.Timeout | undefined;
   let { quality } = options;
-  const rate = createRateController({ startKbps: options.startKbps, minKbps, maxKbps: options.quality.maxKbps, fps: options.quality.fps, now, onRate: options.onRate });
+  const rate = createRateController({ startKbps: options.startKbps, minKbps, maxKbps: options.quality.maxKbps, fps: options.quality.fps, now, onRate: options.onRate, onOverrun: (ms) => video.hold(ms) });
 
   // The transport notices after half a minute that the network is gone; a key must not be held for so long. The connection stays, for it may recover.
   const silence = createSilenceDetector({
@@ -94,6 +94,7 @@ export function createViewer(options: ViewerOptions): Viewer {
     },
   });
   const requestKeyFrame = (): boolean => {
+    if (video.isHeld()) return false; // It would not be sent, and one follows.
     if (now() - keyFrameRequestedAt < keyFrameGapMs) return false;
     keyFrameRequestedAt = now();
     options.onKeyFrameNeeded();

@@ -26,7 +26,12 @@ function simulate({ startKbps = 4_000, maxKbps = 8_000 } = {}) {
   let isSilent = false;
   let dropped = 0;
   const pending: { sequence: number; arrivedAtMs: number | null; knownAt: number }[] = [];
-  const controller = createRateController({ startKbps, minKbps: 300, maxKbps, now: () => now, onRate: (kbps) => { rate = kbps; } });
+  const holds: number[] = [];
+  const hold = (ms: number) => {
+    holds.push(now);
+    nextSendAt = Math.max(nextSendAt, now + ms);
+  };
+  const controller = createRateController({ startKbps, minKbps: 300, maxKbps, now: () => now, onRate: (kbps) => { rate = kbps; }, onOverrun: hold });
 
   /** What arrives while the browser is busy is read afterwards, all at once. */
   const readAt = (arrivedAtMs: number) => {
@@ -65,6 +70,9 @@ function simulate({ startKbps = 4_000, maxKbps = 8_000 } = {}) {
     /** No more reports come back. */
     silence: () => { isSilent = true; },
     dropped: () => dropped,
+    /** When sending was held. */
+    holds: () => holds,
+    now: () => now,
     /** The browser reads nothing for so long, so often. */
     setBusy: (everyMs: number, forMs: number) => { busy = { everyMs, forMs }; },
     setLoss: (share: number) => { lossRate = share; },
@@ -222,6 +230,21 @@ describe("createRateController", () => {
     way.setWidth(10_000);
     way.run(5);
     expect(way.rate()).to.be.above(before * 0.8);
+  });
+
+  it("holds what is sent once, and soon, on a path that carries a fourth of it, and not on one that carries half", () => {
+    const way = simulate({ startKbps: 6_000, maxKbps: 6_000 });
+    way.run(5);
+    const narrowedAt = way.now();
+    way.setWidth(1_500);
+    way.run(5);
+    expect(way.holds()).to.have.lengthOf(1);
+    expect(way.holds()[0]).to.be.below(narrowedAt + 300);
+    const other = simulate({ startKbps: 6_000, maxKbps: 6_000 });
+    other.run(5);
+    other.setWidth(3_000);
+    other.run(5);
+    expect(other.holds()).to.deep.equal([]);
   });
 
   it("never stays above any path's capacity, uses most of it, and keeps the queue short", function () {
