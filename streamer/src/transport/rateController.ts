@@ -45,6 +45,10 @@ const minRisingDecreaseGapMs = 100;
 const uncongestedBeforeIncreaseMs = 400;
 /** Up to about the capacity last seen the rate grows slowly; beyond it the path has become wider, and the rate doubles in a second. */
 const increasePerSecond = 0.12;
+/** Of a path that is about to be too narrow the next picture would wait a little; one on which none did for this long is likely to be wider. */
+const emptyQueueMs = 5;
+const emptyForMs = 700;
+const increaseWhenEmptyPerSecond = 0.3;
 const widenPerSecond = 1;
 const knownCapacityShare = 1.1;
 const outgrownCapacityShare = 1.5;
@@ -126,7 +130,7 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
   /** Since when the queue last seen can have drained, at the earliest. */
   let drainingSince = -Infinity;
   let isQueueCaused = false;
-  let queuedSince = now();
+  let [queuedSince, emptySince] = [now(), now()];
   /** The target when the present congestion began; undefined without one. */
   let congestedFromKbps: number | undefined;
 
@@ -178,10 +182,12 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
     if (isQueueCaused) arrivals.forgetLosses();
     if (capacityKbps !== undefined) target = within(Math.max(target, capacityKbps * carriedShare));
   };
-  const increase = (seconds: number) => {
+  const increase = (at: number) => {
+    const seconds = (at - changedAt) / 1_000;
     if (capacityKbps !== undefined && target > capacityKbps * outgrownCapacityShare) capacityKbps = undefined;
     const isKnown = capacityKbps !== undefined && target < capacityKbps * knownCapacityShare;
-    const share = isKnown ? increasePerSecond : widenPerSecond;
+    const knownShare = at - emptySince > emptyForMs ? increaseWhenEmptyPerSecond : increasePerSecond;
+    const share = isKnown ? knownShare : widenPerSecond;
     const ceiling = Math.max(target, measured.receivedKbps * headroom + headroomKbps, startKbps * untestedShare);
     target = within(Math.min(ceiling, target * (1 + share * seconds) + increaseKbpsPerSecond * seconds));
   };
@@ -191,10 +197,11 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
     const isDraining = queueMs > congestedQueueMs && queueMs < queuedMs - sinceDecrease * minDrainedShare;
     const isLong = (queueMs > congestedQueueMs || loss > congestedLoss) && sinceDecrease > minDecreaseGapMs && !isDraining;
     if (queueMs < uncongestedQueueMs) queuedSince = at;
+    if (queueMs > emptyQueueMs) emptySince = at;
     if ((isGrowing() && sinceDecrease > minRisingDecreaseGapMs) || isLong) {
       if (!isMoment(at)) decrease(at);
     } else if ((loss < uncongestedLoss || isQueueCaused) && queueMs < drainedQueueMs) recover(at);
-    if (queueMs < uncongestedQueueMs && loss < uncongestedLoss && at - decreasedAt > uncongestedBeforeIncreaseMs) increase((at - changedAt) / 1_000);
+    if (queueMs < uncongestedQueueMs && loss < uncongestedLoss && at - decreasedAt > uncongestedBeforeIncreaseMs) increase(at);
     changedAt = at;
   };
   const acceptLongerPath = (at: number) => {
