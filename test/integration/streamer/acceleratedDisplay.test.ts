@@ -10,6 +10,9 @@ import { TestCard } from "#test/support/browser/testCard.ts";
 const forced = { DISPLAY_SERVER: "xwayland" };
 /** What the pod has for a game that is to have a GPU: nothing of software. */
 const gpuGame = { LIBGL_ALWAYS_SOFTWARE: "", LP_NUM_THREADS: "" };
+/** The one of Mesa's that renders in software; without it there is no device. */
+const vulkanDriver = "/usr/share/vulkan/icd.d/lvp_icd.json";
+const compositor = "/usr/bin/cage";
 const printsEnvironment = { script: "#!/bin/sh\nenv\nexec sleep 600\n" };
 
 describe("the accelerated display, by Mesa's software renderer", () => {
@@ -34,8 +37,10 @@ describe("the accelerated display, by Mesa's software renderer", () => {
     [viewer, pair] = [undefined, undefined];
   });
 
-  async function start(game: SessionPairOptions["game"], streamerEnv: Record<string, string>, gameEnv: Record<string, string> = {}): Promise<SessionPair> {
-    return pair = await startSessionPair({ images, game, streamerEnv, gameEnv });
+  async function start(
+    game: SessionPairOptions["game"], streamerEnv: Record<string, string>, gameEnv: Record<string, string> = {}, emptyFiles: readonly string[] = [],
+  ): Promise<SessionPair> {
+    return pair = await startSessionPair({ images, game, streamerEnv, gameEnv, emptyFiles });
   }
   async function play(session: SessionPair): Promise<{ card: TestCard; press: () => Promise<unknown> }> {
     const opened = viewer = await openViewer(browser, session);
@@ -88,6 +93,19 @@ describe("the accelerated display, by Mesa's software renderer", () => {
     expect((await session.status()).picture).to.include({ obstacle: "SoftwareRenderer" });
     const { card } = await play(session);
     await card.shows(layout.keyBlock, "red");
+  });
+
+  it("makes way for Xvfb when Vulkan shows nothing on it", async () => {
+    const session = await start(printsEnvironment, { ...forced, PROFILE: "gpu" }, gpuGame, [vulkanDriver]);
+    expect([await has(session, "Xvfb"), await has(session, "Xwayland"), await has(session, "cage")]).to.deep.equal([true, false, false]);
+    expect((await session.status()).picture).to.include({ obstacle: "ProbeFailed" });
+    await eventually(async () => (await session.gameLogs()).includes("LIBGL_ALWAYS_SOFTWARE=1"), { what: "the game to be told to render in software" });
+  });
+
+  it("makes way for Xvfb when it does not start", async () => {
+    const session = await start(printsEnvironment, { ...forced, PROFILE: "gpu" }, gpuGame, [compositor]);
+    expect([await has(session, "Xvfb"), await has(session, "Xwayland"), await has(session, "cage")]).to.deep.equal([true, false, false]);
+    expect((await session.status()).picture).to.include({ obstacle: "DisplayFailed" });
   });
 
   it("is probed in no session without a GPU", async () => {
