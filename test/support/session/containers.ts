@@ -53,8 +53,20 @@ async function prepare(): Promise<SessionImages> {
   };
 }
 
-/** Makes a demo game's archive when it is not there, and returns its path. */
-export async function buildGame(game: string, image: string): Promise<string> {
+const builtGames = new Map<string, Promise<string>>();
+
+/** Makes a demo game's archive when it is not there, and returns its path. Whether it is there is asked once for all tests, since that starts a container. */
+export function buildGame(game: string, image: string): Promise<string> {
+  const key = `${image} ${game}`;
+  const known = builtGames.get(key);
+  if (known !== undefined) return known;
+  const building = build(game, image);
+  builtGames.set(key, building);
+  building.catch(() => builtGames.delete(key));
+  return building;
+}
+
+async function build(game: string, image: string): Promise<string> {
   const { stdout } = await runShell(`JOYPOD_GAME_IMAGE=${image} games/build.sh ${game}`);
   return stdout.trim();
 }
