@@ -3,6 +3,7 @@ import type { Browser } from "playwright-core";
 import layout from "../../../games/testcard/layout.json" with { type: "json" };
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { buildGame, imageBuildMs, prepareSessionImages, type SessionImages } from "#test/support/session/containers.ts";
+import { LateRemoval } from "#test/support/session/lateRemoval.ts";
 import { startSessionPair, type SessionPair, type SessionPairOptions } from "#test/support/session/sessionPair.ts";
 import { launchBrowser, openViewer, type Viewer } from "#test/support/session/viewer.ts";
 import { TestCard } from "#test/support/browser/testCard.ts";
@@ -16,6 +17,7 @@ const compositor = "/usr/bin/cage";
 const printsEnvironment = { script: "#!/bin/sh\nenv\nexec sleep 600\n" };
 
 describe("the accelerated display, by Mesa's software renderer", () => {
+  const removal = new LateRemoval();
   let images: SessionImages;
   let testcard: string;
   let rendercard: string;
@@ -30,11 +32,15 @@ describe("the accelerated display, by Mesa's software renderer", () => {
     rendercard = await buildGame("rendercard", images.game);
     browser = await launchBrowser();
   });
-  after(() => browser.close());
+  after(async () => {
+    await browser.close();
+    await removal.end();
+  });
   afterEach(async () => {
     await viewer?.close();
-    await pair?.remove();
+    const ended = pair;
     [viewer, pair] = [undefined, undefined];
+    if (ended !== undefined) await removal.begin(() => ended.remove());
   });
 
   async function start(

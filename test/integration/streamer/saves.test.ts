@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { imageBuildMs, prepareSessionImages, type SessionImages } from "#test/support/session/containers.ts";
+import { LateRemoval } from "#test/support/session/lateRemoval.ts";
 import { startSessionPair, type SessionPair } from "#test/support/session/sessionPair.ts";
 
 const startMs = 60_000;
@@ -9,6 +10,7 @@ const awaited = "/run/session/save";
 
 describe("a game whose saves are still being restored", function () {
   this.timeout(startMs);
+  const removal = new LateRemoval();
   let images: SessionImages;
   let pair: SessionPair;
 
@@ -16,12 +18,13 @@ describe("a game whose saves are still being restored", function () {
     this.timeout(imageBuildMs);
     images = await prepareSessionImages();
   });
+  after(() => removal.end());
 
   beforeEach(async () => {
     pair = await startSessionPair({ images, game: { script: "#!/bin/sh\nexec sleep 600\n" }, gameEnv: { AWAIT_DIRECTORY: awaited } });
   });
 
-  afterEach(() => pair.remove());
+  afterEach(() => removal.begin(() => pair.remove()));
 
   it("starts once they are restored, and not with its display", async () => {
     expect(await pair.status()).to.include({ ready: true, game: "waiting" });

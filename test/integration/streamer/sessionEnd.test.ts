@@ -3,11 +3,13 @@ import type { Browser } from "playwright-core";
 import layout from "../../../games/testcard/layout.json" with { type: "json" };
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { buildGame, imageBuildMs, prepareSessionImages, type SessionImages } from "#test/support/session/containers.ts";
+import { LateRemoval } from "#test/support/session/lateRemoval.ts";
 import { lightStream, startSessionPair, startStreamer, type SessionPair, type SessionPairOptions } from "#test/support/session/sessionPair.ts";
 import { launchBrowser, openViewer, type Viewer } from "#test/support/session/viewer.ts";
 import { TestCard } from "#test/support/browser/testCard.ts";
 
 describe("the end of a session", () => {
+  const removal = new LateRemoval();
   let images: SessionImages;
   let testcardGame: SessionPairOptions["game"];
   let browser: Browser;
@@ -20,14 +22,20 @@ describe("the end of a session", () => {
     testcardGame = { archive: await buildGame("testcard", images.game), launcher: "testcard.sh" };
     browser = await launchBrowser();
   });
-  after(() => browser.close());
+  after(async () => {
+    await browser.close();
+    await removal.end();
+  });
   beforeEach(() => {
     pairs = [];
     viewers = [];
   });
   afterEach(async () => {
     for (const viewer of viewers) await viewer.close();
-    for (const pair of pairs.reverse()) await pair.remove();
+    const ended = pairs.toReversed();
+    await removal.begin(async () => {
+      for (const pair of ended) await pair.remove();
+    });
   });
 
   async function start(options: Partial<SessionPairOptions> = {}): Promise<SessionPair> {

@@ -7,6 +7,7 @@ import { sessionUserId } from "#contracts/nodeLayout.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { openBottleneck } from "#test/support/session/bottleneck.ts";
 import { buildGame, imageBuildMs, prepareSessionImages, type SessionImages } from "#test/support/session/containers.ts";
+import { LateRemoval } from "#test/support/session/lateRemoval.ts";
 import { lightStream, startSessionPair, type SessionPair } from "#test/support/session/sessionPair.ts";
 import { launchBrowser, openViewer, type Viewer } from "#test/support/session/viewer.ts";
 import { TestCard } from "#test/support/browser/testCard.ts";
@@ -36,6 +37,7 @@ async function played(viewer: Viewer): Promise<void> {
 
 describe("viewers of a session", function () {
   this.timeout(30_000); // capture goes on for some seconds after a viewer left
+  const removal = new LateRemoval();
   let images: SessionImages;
   let archive: string;
   let browser: Browser;
@@ -48,14 +50,17 @@ describe("viewers of a session", function () {
     archive = await buildGame("testcard", images.game);
     browser = await launchBrowser();
   });
-  after(() => browser.close());
+  after(async () => {
+    await browser.close();
+    await removal.end();
+  });
   beforeEach(async () => {
     pair = await startSessionPair({ images, game: { archive, launcher: "testcard.sh" }, streamerEnv: lightStream });
     viewer = await openViewer(browser, pair);
   });
   afterEach(async () => {
     await viewer.close();
-    await pair.remove();
+    await removal.begin(() => pair.remove());
   });
 
   it("reconnect after a reload, several times", async () => {

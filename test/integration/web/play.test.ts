@@ -44,8 +44,7 @@ describe("playing on the page", function () {
     await signInAs(page, await aUser(fixture.api.deps));
   });
   afterEach(async function () {
-    await tab.close({ failed: this.currentTest?.state === "failed" });
-    await fixture.removePod();
+    await Promise.all([tab.close({ failed: this.currentTest?.state === "failed" }), fixture.leavePod()]);
   });
 
   /** Presses Play and, as the operator, lets the session run; returns its id. */

@@ -53,6 +53,14 @@ async function prepare(): Promise<SessionImages> {
   };
 }
 
+/**
+ * Kills a container and those that share its namespaces, and removes them, by one call of the engine. podman refuses to remove a container on which
+ * another one depends, and takes several that are named to it at once; docker knows no such dependence, and no time to wait before it kills.
+ */
+export async function removeContainer({ engineName, engine }: SessionImages, name: string, dependents: readonly string[] = []): Promise<void> {
+  await engine("rm", "--force", ...engineName === "podman" ? ["--depend", "--time", "0", name] : [...dependents, name]);
+}
+
 const builtGames = new Map<string, Promise<string>>();
 
 /** Makes a demo game's archive when it is not there, and returns its path. Whether it is there is asked once for all tests, since that starts a container. */

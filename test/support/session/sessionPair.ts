@@ -9,7 +9,7 @@ import {
 } from "#contracts/termination.ts";
 import { freePort } from "../processes/childProgram.ts";
 import { eventually } from "../clocks/eventually.ts";
-import type { SessionImages } from "./containers.ts";
+import { removeContainer, type SessionImages } from "./containers.ts";
 import { bearing, TestTickets } from "./tickets.ts";
 import { temporaryFolder } from "../processes/temporaryFolder.ts";
 
@@ -113,7 +113,7 @@ export async function startSessionPair(options: SessionPairOptions): Promise<Ses
     gameExit: () => exitOf(names.game),
     streamerExit: () => exitOf(names.streamer),
     async remove() {
-      for (const name of [names.game, names.streamer]) await engine("rm", "--force", "--time", "0", name); // the game shares the streamer's ipc
+      await removeContainer(options.images, names.streamer, [names.game]); // the game shares the streamer's ipc
       if (!options.saves) await rm(folder, { recursive: true, force: true });
     },
   };
@@ -137,7 +137,8 @@ export interface StreamerContainer {
 }
 
 /** Starts a streamer without its game and returns as soon as its process is there. */
-export async function startStreamer({ engine, streamer }: SessionImages): Promise<StreamerContainer> {
+export async function startStreamer(images: SessionImages): Promise<StreamerContainer> {
+  const { engine, streamer } = images;
   const [signalPort, udpPort] = [await freePort(), await freeUdpPort()];
   const name = `joypod-test-streamer-${udpPort}`;
   await engine("run", "--detach", "--name", name, ...restrictions, ...networkOf({}), ...["/tmp", "/tmp/.X11-unix", "/run/session", "/run/game"].flatMap((path) => ["--tmpfs", `${path}:mode=1777`]),
@@ -145,7 +146,7 @@ export async function startStreamer({ engine, streamer }: SessionImages): Promis
   return {
     signal: async (signal) => { await engine("kill", "--signal", signal, name); },
     hasExited: async () => await engine("inspect", "--format", "{{.State.Status}}", name) === "exited",
-    remove: async () => { await engine("rm", "--force", "--time", "0", name); },
+    remove: () => removeContainer(images, name),
   };
 }
 
