@@ -97,7 +97,7 @@ describe("viewers of a session", function () {
       await played(remote);
       way.lose(1);
       // By its log alone the streamer says so: the picture does not arrive either.
-      await eventually(async () => (await pair.streamerLogs()).includes("A viewer fell silent"), { timeoutMs: 15_000, intervalMs: 200, what: "the silence to be noticed" });
+      await eventually(async () => (await pair.streamerLogs()).includes("A viewer fell silent"), { timeoutMs: 15_000, intervalMs: 500, what: "the silence to be noticed" });
       way.lose(0);
       await card.shows(layout.heldBlock, "dark");
       await card.shows(layout.padBlock, "dark");
@@ -184,7 +184,7 @@ describe("viewers of a session", function () {
       await new TestCard(remote).shows(layout.keyBlock, "red");
       await played(remote);
       way.lose(1);
-      await eventually(async () => (await pair.streamerLogs()).includes("A viewer fell silent"), { timeoutMs: 15_000, intervalMs: 200, what: "the silence to be noticed" });
+      await eventually(async () => (await pair.streamerLogs()).includes("A viewer fell silent"), { timeoutMs: 15_000, intervalMs: 500, what: "the silence to be noticed" });
       expect(await watching.connect({ client: otherTab })).to.include({ status: 409 });
       way.lose(0);
       await remote.press("Space");

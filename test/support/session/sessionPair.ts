@@ -89,7 +89,9 @@ export async function startSessionPair(options: SessionPairOptions): Promise<Ses
 
   const signalUrl = `http://${options.network?.address ?? "127.0.0.1"}:${signalPort}`;
   const message = (file: string) => readFile(join(folder, file), "utf8");
-  const exitOf = async (name: string) => Number(await engine("wait", name));
+  // podman looks every 250 ms unless it is told otherwise; docker does not look again and again, and knows no such option.
+  const polling = options.images.engineName === "podman" ? ["--interval", "50ms"] : [];
+  const exitOf = async (name: string) => Number(await engine("wait", ...polling, name));
   const asOperator = (path: string) => fetch(signalUrl + path, { headers: bearing(tickets.operator()) });
   const pair: SessionPair = {
     signalUrl,
