@@ -69,7 +69,7 @@ describe("the demo games", () => {
         await eventually(async () => { // again when a game under load did not look yet
           await begin(viewer);
           return distance(menu, await gridOf(viewer)) > 10;
-        }, { timeoutMs: startMs, intervalMs: 2_000, what: "another picture after input" });
+        }, { timeoutMs: startMs, intervalMs: 1_000, what: "another picture after input" });
         await eventually(async () => ((await viewer.stats()).audio?.audioLevel ?? 0) > 0.01, { timeoutMs: startMs, intervalMs: 250, what: "music" });
       } finally {
         await viewer.close();
@@ -79,11 +79,10 @@ describe("the demo games", () => {
   }
 });
 
-/** Colours of a coarse grid over the picture. */
+/** Colours of a coarse grid over the picture, all at one moment. */
 async function gridOf(viewer: Viewer): Promise<number[]> {
-  const colors: number[] = [];
-  for (let cell = 0; cell < 36; cell++) colors.push(...await viewer.color({ x: cell % 6 * 213, y: Math.floor(cell / 6) * 120, width: 213, height: 120 }));
-  return colors;
+  const cells = Array.from({ length: 36 }, (_, cell) => ({ x: cell % 6 * 213, y: Math.floor(cell / 6) * 120, width: 213, height: 120 }));
+  return (await viewer.colors(cells)).flat();
 }
 
 async function detailOf(viewer: Viewer): Promise<number> {
