@@ -1,12 +1,14 @@
 // Runs everything that proves the project, tells what took longest and what failed, and ends with one line, `N passed, N failed`. A
 // failing check hides no other. One or two tests of a tier that fail are run once more by themselves; what passes then is told as unstable. Two
-// processors are the measure: what plays games has the machine to itself, since a busy one fails its tests.
+// processors are the measure: what measures a stream, and the sessions on the platform, have the machine to themselves, since a busy one fails
+// their tests.
 //
 //   1. programs and images      beside: lint, and beside both: types, the short checks, unit tests
 //   2. integration, three lanes that share nothing
-//   3. streams, whose rates are measured
-//   4. the install guide on a cluster of its own      beside: the platform on another one (JOYPOD_CLUSTER, default joypod-test)
-//   5. sessions on the platform, also of a game that is hostile
+//   3. streams whose rates and times are measured
+//   4. players' pages that play, and tests of their connections      beside: the rest of the streamer
+//   5. the install guide on a cluster of its own      beside: the platform on another one (JOYPOD_CLUSTER, default joypod-test)
+//   6. sessions on the platform, also of a game that is hostile
 //
 // The cluster is made when it is needed, for an idle one takes a tenth of the machine, and removed at the end unless JOYPOD_KEEP is set. What takes
 // many minutes by its nature is in tools/test/long.sh.
@@ -14,7 +16,7 @@ import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { endRunningChecks, runCheck, runTests, type CheckOptions, type CheckResult, type Failure, type TestsOptions } from "./check.ts";
 
-type Tier = "unit" | "integration:api" | "integration:cluster" | "integration:others" | "integration:streams" | "e2e:sessions" | "e2e:install";
+type Tier = "unit" | `integration:${"api" | "cluster" | "others" | "measured" | "players" | "streamer"}` | "e2e:sessions" | "e2e:install";
 
 const root = join(import.meta.dirname, "../..");
 const results = join(root, "test-results");
@@ -51,7 +53,10 @@ await prepared.end();
 const besideIt = (["integration:cluster", "integration:others"] as const).map((tier) => inBackground(mochaCheck(tier, { timeoutMinutes: 40 })));
 await tests("integration:api", 40);
 for (const tier of besideIt) await tier.end();
-await tests("integration:streams", 20);
+await tests("integration:measured", 20);
+const streamer = inBackground(mochaCheck("integration:streamer", { timeoutMinutes: 20 }));
+await tests("integration:players", 20);
+await streamer.end();
 
 const install = inBackground(mochaCheck("e2e:install", { timeoutMinutes: 30, env: cluster }));
 await check("platform", ["tools/platform/up.sh"], 30, { ...cluster, JOYPOD_HELM_VALUES: join(root, "test/e2e/values.yaml"), JOYPOD_DEMO_GAMES: "thequestion" });

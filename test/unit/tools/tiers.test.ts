@@ -33,4 +33,10 @@ describe("the scripts that run tests", () => {
     expect(all.length).to.be.above(300);
     expect(commands.flatMap(filesOf).toSorted()).to.deep.equal(all.toSorted());
   });
+
+  it("of the integration are tiers of make test, each of them once", () => {
+    const program = readFileSync(join(repositoryRoot, "tools/test/run.ts"), "utf8");
+    const run = [...program.matchAll(/"(integration:\w+)"/g)].map(([, name]) => name);
+    expect(run.toSorted()).to.deep.equal(Object.keys(scripts).filter((name) => name.startsWith("integration:")).toSorted());
+  });
 });
