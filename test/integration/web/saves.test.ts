@@ -9,6 +9,8 @@ import { eventually } from "#test/support/clocks/eventually.ts";
 import { aSave, SavesFixture } from "#test/support/fixtures/savesFixture.ts";
 
 const mebibyte = 2 ** 20;
+/** How often the page reads the saves while a slot is in use. */
+const pollMs = 5_000;
 
 describe("the saves on a game's page", function () {
   this.timeout(60_000);
@@ -183,6 +185,7 @@ describe("the saves on a game's page", function () {
   });
 
   it("say what a slot in use waits for, and follow it by themselves", async () => {
+    await page.clock.install();
     const { launches } = fixture;
     const [playing, other] = [await fixture.aSlot(1), await fixture.aSlot(2)];
     await fixture.aVersion(playing, "one");
@@ -195,10 +198,13 @@ describe("the saves on a game's page", function () {
     await openSaves(1);
     expect(await button("Delete slot 1").count()).to.equal(0);
     await launches.operator.finish(id, { conditions: [aCondition("SavePersisted", { status: "Unknown" })] });
+    await launches.ended(id);
+    await page.clock.runFor(pollMs);
     await card(1).getByText("The last save of this slot is still on its way from the game server.").waitFor();
     expect(await button("Continue slot 1").count()).to.equal(0);
     expect(await button("Continue slot 2").isEnabled()).to.equal(true);
     await fixture.api.deps.postgres.prisma.gameSession.update({ where: { id }, data: { slotReleasedAt: new Date() } });
+    await page.clock.runFor(pollMs);
     await button("Continue slot 1").waitFor();
     await button("Delete slot 1").waitFor();
   });
