@@ -2,9 +2,11 @@ import { expect } from "chai";
 import type { Browser, Page } from "playwright-core";
 import layout from "../../../games/testcard/layout.json" with { type: "json" };
 import { aUser, type TestUser } from "#test/factories/catalog.ts";
+import { expectAccessible } from "#test/support/browser/accessibility.ts";
 import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { launchFirefox } from "#test/support/browser/firefox.ts";
+import { playedGamepad, refusedLock, rememberedPointer, unfocusedButtons, withoutH264, withoutLocks } from "#test/support/browser/otherBrowsers.ts";
 import { pageScript } from "#test/support/browser/pageScripts.ts";
 import { sessionIdOf, signInAs } from "#test/support/browser/pages.ts";
 import { PlayPage } from "#test/support/browser/playPage.ts";
@@ -14,39 +16,6 @@ import type { SessionPair } from "#test/support/session/sessionPair.ts";
 
 const white = "#ffffff";
 const dark = "#202020";
-
-/** Headless browsers have no gamepads: the page's own look at them is answered with what the test holds. */
-const playedGamepad = `
-  window.testPad = (south, leftX) => {
-    const buttons = Array.from({ length: 17 }, (_, place) => ({ pressed: place === 0 && south, value: place === 0 && south ? 1 : 0 }));
-    window.testPads = [{ index: 0, mapping: "standard", axes: [leftX, 0, 0, 0], buttons }];
-  };
-  window.testPads = [null];
-  navigator.getGamepads = () => window.testPads;
-`;
-const rememberedPointer = `
-  addEventListener("pointermove", ({ clientX, clientY }) => { window.lastPointer = { x: clientX, y: clientY }; }, { capture: true });
-`;
-/** What browsers of phones and tablets do not have. */
-const withoutLocks = `
-  for (const name of ["pointerLockElement", "exitPointerLock", "fullscreenElement", "exitFullscreen"]) delete Document.prototype[name];
-  for (const name of ["requestPointerLock", "requestFullscreen"]) delete Element.prototype[name];
-`;
-/** As in Safari, which gives the focus not to a button that is clicked but to what is around it. */
-const unfocusedButtons = `
-  addEventListener("mousedown", (event) => {
-    const button = event.target.closest("button");
-    if (button === null) return;
-    event.preventDefault();
-    const around = button.closest("[tabindex]");
-    if (around === null) document.activeElement.blur();
-    else around.focus();
-  }, { capture: true });
-`;
-const withoutH264 = `
-  const { codecs } = RTCRtpReceiver.getCapabilities("video");
-  RTCRtpReceiver.getCapabilities = () => ({ codecs: codecs.filter(({ mimeType }) => !/h264/i.test(mimeType)), headerExtensions: [] });
-`;
 
 /** Firefox does not count the frames of a stream in its playback quality. */
 const sixtyFrames = `new Promise((resolve) => {
@@ -112,6 +81,19 @@ describe("a player's devices and browsers", function () {
     await page.mouse.move(from.x + 160, from.y + 10);
     await pointerAt(460, 660);
     await page.evaluate("document.exitPointerLock()");
+  });
+
+  it("are told for some seconds, in view, that the pointer could not be locked", async () => {
+    await page.evaluate(refusedLock);
+    await game.openControl("Lock pointer");
+    await game.moveTo(640, 560); // Away from the controls, which would stay open for a pointer.
+    const words = page.getByText("The pointer cannot be locked right now. Try again in a second.");
+    await words.waitFor();
+    await page.evaluate("Promise.all(document.querySelector('[role=toolbar]').getAnimations().map(({ finished }) => finished))");
+    expect((await words.boundingBox())?.y).to.be.at.least(0);
+    await words.waitFor({ state: "detached" });
+    await page.reload();
+    await game.waitUntilPlaying();
   });
 
   it("press a mouse's button that leads back, which is the game's", async () => {
@@ -197,6 +179,22 @@ describe("a player's devices and browsers", function () {
     } finally {
       await other.close({ failed: false });
     }
+  });
+
+  it("find controls that everybody can use, in the bar, its menus and the dialog before the end", async () => {
+    await game.openControl("Statistics");
+    await page.getByTestId("stream-statistics").waitFor();
+    await game.openControl("Quality");
+    await page.getByRole("radio", { name: "Sharp" }).waitFor();
+    await expectAccessible(page);
+    await game.openControl("Quality");
+    await game.openControl("Statistics");
+    await game.openControl("Stop");
+    await page.getByRole("button", { name: "Save and stop" }).waitFor();
+    await expectAccessible(page);
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await game.waitUntilPlaying();
   });
 
   it("close the choice of quality by its button, also where a click does not focus it", async () => {

@@ -184,6 +184,46 @@ describe("the saves on a game's page", function () {
     await card(2).getByRole("button", { name: "Continue slot 2" }).waitFor();
   });
 
+  it("keep what is typed, and say what went wrong, while Joypod cannot be reached", async () => {
+    await fixture.aVersion(await fixture.aSlot(), "one");
+    await open();
+    await openSaves(1);
+    await button("Rename slot 1").click();
+    const name = page.getByLabel("Name of slot 1");
+    await name.fill("Before the boss");
+    await tab.context.setOffline(true);
+    await name.press("Enter");
+    await card(1).getByRole("alert").getByText("Joypod did not answer.").waitFor();
+    expect(await name.inputValue()).to.equal("Before the boss");
+    await tab.context.setOffline(false);
+    await button("Save name").click();
+    await said("Slot 1 has its new name.");
+    expect(await labels()).to.include("Before the boss");
+  });
+
+  it("are deleted by no key that is still held from the question, and the question stays until it is done", async () => {
+    await fixture.aVersion(await fixture.aSlot(), "one");
+    await open();
+    await openSaves(1);
+    const deletions = new Array<string>();
+    page.on("request", (request) => {
+      if (request.method() === "DELETE") deletions.push(request.url());
+    });
+    await button("Delete slot 1").focus();
+    for (let repeats = 0; repeats < 3; repeats += 1) await page.keyboard.down("Enter");
+    await page.keyboard.up("Enter");
+    await button("Delete it").waitFor();
+    expect(deletions).to.deep.equal([]);
+    await page.route("**/api/games/kept/saves/*", (route) => route.fulfill({ status: 503, json: { error: "unavailable", message: "The database is unavailable." } }));
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").getByRole("alert").getByText("Joypod is not available just now.").waitFor();
+    expect(await focused(button("Delete it"))).to.equal(true);
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    expect(await labels()).to.include("Slot 1");
+  });
+
   it("say what a slot in use waits for, and follow it by themselves", async () => {
     await page.clock.install();
     const { launches } = fixture;

@@ -4,6 +4,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { SignInMethodsResponse } from "#contracts/http/auth.ts";
 import { unlinkProvider } from "../client/account.ts";
 import { isApiError, sentenceFor } from "../client/apiError.ts";
+import { useAnnouncement } from "../components/useAnnouncement.tsx";
 import { linkingMessage } from "./linkingMessage.ts";
 import { PasswordDialog } from "./PasswordDialog.tsx";
 import { ReauthenticationDialog } from "./ReauthenticationDialog.tsx";
@@ -15,25 +16,28 @@ export function AccountMethods({ methods, email }: { methods: SignInMethodsRespo
   const client = useQueryClient();
   const { attempt, pending } = useReauthentication();
   const [problem, setProblem] = useState<unknown>();
-  const [news, setNews] = useState<string>();
+  const [announcement, announce] = useAnnouncement();
+  /** Whether something was done here, after which it is old what came of the provider that led to this page. */
+  const [hasBegun, setHasBegun] = useState(false);
   const [isSettingPassword, setIsSettingPassword] = useState(false);
   const unlinking = useMutation({
     mutationFn: ({ id, name }: { id: string; name: string }) => attempt(async (currentPassword) => {
       await unlinkProvider(id, currentPassword);
-      setNews(`${name} does not sign in to your account any more.`);
+      announce(`${name} does not sign in to your account any more.`);
     }),
     onError: setProblem,
     onSettled: () => client.invalidateQueries({ queryKey: ["signInMethods"] }),
   });
   const begin = (): void => {
     setProblem(undefined);
-    setNews(undefined);
+    setHasBegun(true);
+    announce("");
   };
   return (
     <>
       {problem !== undefined && <p className="message message-problem" role="alert">{problemText(problem)}</p>}
-      {problem === undefined && news !== undefined && <p className="message" role="status">{news}</p>}
-      {problem === undefined && news === undefined && <LinkingResult providers={methods.providers} />}
+      {announcement}
+      {problem === undefined && !hasBegun && <LinkingResult providers={methods.providers} />}
       <SignInMethods
         methods={methods}
         email={email}
@@ -56,7 +60,7 @@ export function AccountMethods({ methods, email }: { methods: SignInMethodsRespo
           attempt={attempt}
           onDone={(ended) => {
             setIsSettingPassword(false);
-            setNews(passwordNews(ended));
+            announce(passwordNews(ended));
             void client.invalidateQueries({ queryKey: ["signInMethods"] });
             void client.invalidateQueries({ queryKey: ["signIns"] });
           }}

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { listSignInMethods } from "../client/auth.ts";
-import { LoadFailure, Spinner } from "../components/Notice.tsx";
+import { ReadState } from "../components/ReadState.tsx";
 import { useTitle } from "../components/useTitle.ts";
 import { ConnectionTest } from "../connectionTest/ConnectionTest.tsx";
 import { useAuth } from "../signIn/useAuth.ts";
@@ -23,9 +23,8 @@ export default function AccountPage() {
       <section aria-labelledby="methods-title">
         <h2 id="methods-title">Sign-in methods</h2>
         <p className="muted">Whichever you use, you find the same games and saves.</p>
-        {methods.isPending && <Spinner label="Loading…" />}
-        {methods.isError && <LoadFailure what="Your sign-in methods" error={methods.error} onRetry={() => void methods.refetch()} />}
-        {methods.isSuccess && <AccountMethods methods={methods.data} email={auth.user.email} />}
+        <ReadState query={methods} what="Your sign-in methods" />
+        {methods.data !== undefined && <AccountMethods methods={methods.data} email={auth.user.email} />}
       </section>
       <PictureQuality />
       <SignIns />

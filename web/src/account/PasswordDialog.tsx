@@ -3,6 +3,7 @@ import { useMutation } from "@tanstack/react-query";
 import { limits } from "#contracts/limits.ts";
 import { setPassword } from "../client/account.ts";
 import { sentenceFor } from "../client/apiError.ts";
+import { ActionButton } from "../components/ActionButton.tsx";
 import { Dialog } from "../components/Dialog.tsx";
 import type { Attempt } from "../signIn/useProviderRedirect.ts";
 
@@ -37,10 +38,11 @@ export function PasswordDialog({ hasPassword, email, attempt, onDone, onDismiss 
   return (
     <Dialog
       title={hasPassword ? "Change your password" : "Set a password"}
+      isBusy={setting.isPending}
       onDismiss={onDismiss}
       actions={(
         <>
-          <button type="submit" form={formId} className="button button-primary" disabled={setting.isPending}>{setting.isPending ? "Saving…" : "Save password"}</button>
+          <ActionButton type="submit" form={formId} className="button button-primary" isBusy={setting.isPending}>{setting.isPending ? "Saving…" : "Save password"}</ActionButton>
           <button type="button" className="button" onClick={onDismiss}>Cancel</button>
         </>
       )}

@@ -2,6 +2,7 @@ import { useId, useState, type SyntheticEvent } from "react";
 import type { SignInMethodsResponse } from "#contracts/http/auth.ts";
 import { limits } from "#contracts/limits.ts";
 import { sentenceFor } from "../client/apiError.ts";
+import { ActionButton } from "../components/ActionButton.tsx";
 import { Dialog } from "../components/Dialog.tsx";
 import { useProviderRedirect } from "../signIn/useProviderRedirect.ts";
 import type { PendingChange } from "./useReauthentication.ts";
@@ -42,7 +43,7 @@ function PasswordDialog({ change: { confirm, dismiss } }: { change: PendingChang
       onDismiss={dismiss}
       actions={(
         <>
-          <button type="submit" form={formId} className="button button-primary" disabled={isBusy}>{isBusy ? "Checking…" : "Confirm"}</button>
+          <ActionButton type="submit" form={formId} className="button button-primary" isBusy={isBusy}>{isBusy ? "Checking…" : "Confirm"}</ActionButton>
           <button type="button" className="button" onClick={dismiss}>Cancel</button>
         </>
       )}
@@ -69,9 +70,9 @@ function ProviderDialog({ providers, onDismiss }: { providers: SignInMethodsResp
       actions={(
         <>
           {providers.map((provider) => (
-            <button key={provider.id} type="button" className="button button-primary" disabled={redirectingTo !== undefined} onClick={() => redirect(provider, "/account")}>
+            <ActionButton key={provider.id} className="button button-primary" isBusy={redirectingTo !== undefined} onClick={() => redirect(provider, "/account")}>
               Sign in again with {provider.name}
-            </button>
+            </ActionButton>
           ))}
           <button type="button" className="button" onClick={onDismiss}>Cancel</button>
         </>

@@ -1,4 +1,5 @@
 import type { SignInMethodsResponse } from "#contracts/http/auth.ts";
+import { ActionButton } from "../components/ActionButton.tsx";
 import { Icon } from "../components/Icon.tsx";
 import { useProviderRedirect, type Attempt } from "../signIn/useProviderRedirect.ts";
 
@@ -25,7 +26,7 @@ export function SignInMethods({ methods: { hasPassword, providers }, email, atte
           <span>{email}</span>
         </div>
         {hasPassword ? <Linked word="Password set" /> : <span className="method-state">No password</span>}
-        <button type="button" className="button" disabled={isBusy} onClick={onPassword}>{hasPassword ? "Change password" : "Set a password"}</button>
+        <ActionButton className="button" isBusy={isBusy} onClick={onPassword}>{hasPassword ? "Change password" : "Set a password"}</ActionButton>
       </li>
       {providers.map((provider) => (
         <li key={provider.id} className="method">
@@ -35,17 +36,16 @@ export function SignInMethods({ methods: { hasPassword, providers }, email, atte
           </div>
           {provider.isLinked && <Linked word="Linked" />}
           {provider.isLinked ? (
-            <button type="button" className="button" aria-label={`Unlink ${provider.name}`} disabled={isBusy} onClick={() => onUnlink(provider)}>Unlink</button>
+            <ActionButton className="button" aria-label={`Unlink ${provider.name}`} isBusy={isBusy} onClick={() => onUnlink(provider)}>Unlink</ActionButton>
           ) : (
-            <button
-              type="button"
+            <ActionButton
               className="button"
               aria-label={`Link ${provider.name}`}
-              disabled={isBusy || redirectingTo !== undefined}
+              isBusy={isBusy || redirectingTo !== undefined}
               onClick={() => redirect(provider, `/account?${new URLSearchParams({ linked: provider.id })}`)}
             >
               <Icon name="link" />{redirectingTo === provider.id ? "Going there…" : "Link"}
-            </button>
+            </ActionButton>
           )}
         </li>
       ))}

@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import type { GameDetail } from "#contracts/http/catalog.ts";
 import { isApiError, sentenceFor } from "../client/apiError.ts";
 import { readGame } from "../client/catalog.ts";
+import { ActionButton } from "../components/ActionButton.tsx";
 import { Icon } from "../components/Icon.tsx";
 import { LoadFailure, Notice, Spinner } from "../components/Notice.tsx";
 import { useTitle } from "../components/useTitle.ts";
@@ -21,9 +22,14 @@ export function GamePage() {
   const game = useQuery({ queryKey: ["game", slug], queryFn: ({ signal }) => readGame(slug, signal) });
   const launch = useLaunch();
   useTitle(game.data?.title);
+  if (isApiError(game.error, "not_found")) return <NoGame />;
+  // What is typed, uploaded or tested on the page outlives a failed look at what changed.
+  if (game.data !== undefined) return <GameView game={game.data} launch={launch} />;
   if (game.isPending) return <Spinner label="Loading the game…" />;
-  if (game.isSuccess) return <GameView game={game.data} launch={launch} />;
-  if (!isApiError(game.error, "not_found")) return <LoadFailure what="The game" error={game.error} onRetry={() => void game.refetch()} />;
+  return <LoadFailure what="The game" error={game.error} onRetry={() => void game.refetch()} />;
+}
+
+function NoGame() {
   return (
     <Notice isPage title="This game is not here" actions={<Link className="button" to="/">All games</Link>}>
       <p>It may have been taken out of the catalogue.</p>
@@ -76,14 +82,13 @@ function PlayButton({ game, launch: { isLaunching, start } }: { game: GameDetail
   const saveSlotId = lastPlayedSlotId(game);
   const label = saveSlotId === undefined ? "Play" : "Continue playing";
   return (
-    <button
-      type="button"
+    <ActionButton
       className="button button-primary button-large"
-      disabled={isLaunching}
+      isBusy={isLaunching}
       onClick={() => start({ gameSlug: game.slug, ...(saveSlotId !== undefined && { saveSlotId }) })}
     >
       <Icon name="play" />{isLaunching ? "Launching…" : label}
-    </button>
+    </ActionButton>
   );
 }
 

@@ -31,6 +31,15 @@ export function LoadFailure({ what, error, onRetry }: { what: string; error: unk
   );
 }
 
+/** Says why what is shown could not be read anew, with a button to try again. */
+export function RefreshFailure({ error, onRetry }: { error: unknown; onRetry: () => void }) {
+  return (
+    <p className="message message-problem" role="alert">
+      {sentenceFor(error)} <button type="button" className="text-button" onClick={onRetry}>Try again</button>
+    </p>
+  );
+}
+
 /** Says that something is being loaded or done. */
 export function Spinner({ label }: { label: string }) {
   return (

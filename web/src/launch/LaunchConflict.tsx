@@ -1,4 +1,5 @@
 import { useNavigate } from "react-router";
+import { ActionButton } from "../components/ActionButton.tsx";
 import { Dialog } from "../components/Dialog.tsx";
 import { playPath } from "./playPath.ts";
 import { useActiveGameSession } from "./useActiveGameSession.ts";
@@ -11,22 +12,19 @@ export function LaunchConflict({ launch: { conflict, stopAndStart, dismissConfli
   if (conflict === undefined) return null;
   const { activeSessionId, isStopping } = conflict;
   const other = active?.sessionId === activeSessionId ? active : undefined;
-  // What is under way cannot be taken back, so that it is not hidden either.
-  const dismiss = (): void => {
-    if (!isStopping) dismissConflict();
-  };
   const resume = (): void => void navigate(playPath({ sessionId: activeSessionId, gameSlug: other?.gameSlug }));
   return (
     <Dialog
       title="You are already playing"
-      onDismiss={dismiss}
+      isBusy={isStopping}
+      onDismiss={dismissConflict}
       actions={(
         <>
           <button type="button" className="button button-primary" disabled={isStopping} onClick={resume}>Resume it</button>
-          <button type="button" className="button" disabled={isStopping} onClick={stopAndStart}>
+          <ActionButton className="button" isBusy={isStopping} onClick={stopAndStart}>
             {isStopping ? "Saving and stopping…" : "Stop it and start this one"}
-          </button>
-          <button type="button" className="button button-quiet" disabled={isStopping} onClick={dismiss}>Cancel</button>
+          </ActionButton>
+          <button type="button" className="button button-quiet" disabled={isStopping} onClick={dismissConflict}>Cancel</button>
         </>
       )}
     >

@@ -2,6 +2,7 @@ import { NavLink } from "react-router";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { sentenceFor } from "../client/apiError.ts";
 import { signOut } from "../client/auth.ts";
+import { ActionButton } from "../components/ActionButton.tsx";
 import { Icon } from "../components/Icon.tsx";
 import { endAuthSession, useAuth } from "../signIn/useAuth.ts";
 
@@ -22,9 +23,9 @@ export function UserMenu() {
         </span>
         <span className="user-name" title={email}>{name === "" ? email : name}</span>
       </NavLink>
-      <button className="button button-quiet" type="button" aria-label="Sign out" disabled={signingOut.isPending} onClick={() => signingOut.mutate()}>
+      <ActionButton className="button button-quiet" aria-label="Sign out" isBusy={signingOut.isPending} onClick={() => signingOut.mutate()}>
         <Icon name="leave" /><span className="user-leave">Sign out</span>
-      </button>
+      </ActionButton>
     </div>
   );
 }

@@ -12,6 +12,8 @@ import type { VideoPlayback } from "./useVideoPlayback.ts";
 
 /** The bar stays open for this long after the game appears, so that the player sees where it is. */
 const introMs = 4_000;
+/** What did not work is said, in view, for this long. */
+const problemMs = 6_000;
 
 interface PlayControlsProps {
   /** The bar, whose first button the keyboard chord focuses. */
@@ -37,7 +39,7 @@ export function PlayControls({ menuRef, root, surface, title, isHidden, playback
   const isFullscreen = useIsFullscreen();
   const isIntro = useIntro();
   const [isChoosing, setIsChoosing] = useState(false);
-  const [problem, setProblem] = useState<string>();
+  const [problem, setProblem] = useProblem();
   /** Runs a control's action and gives the focus back to the game. */
   const attempt = (action: Promise<void>, failure: string): void => {
     action.then(() => setProblem(undefined), () => setProblem(failure));
@@ -54,7 +56,7 @@ export function PlayControls({ menuRef, root, surface, title, isHidden, playback
   };
   return (
     <div
-      className={`controls${isIntro || playback.isSoundBlocked ? " controls-open" : ""}`}
+      className={`controls${isIntro || playback.isSoundBlocked || problem !== undefined ? " controls-open" : ""}`}
       hidden={isHidden}
       role="toolbar"
       tabIndex={-1} // Safari focuses no button that is clicked, but what is around it: the focus stays in here.
@@ -85,7 +87,8 @@ export function PlayControls({ menuRef, root, surface, title, isHidden, playback
         <span className="controls-chord">{menuChord}</span>
       </div>
       {isChoosing && quality !== undefined && <QualityMenu held={quality} onWish={onQuality} onClose={leaveQuality} />}
-      {playback.isSoundBlocked && <p className="controls-note" role="status">Press any key or click to hear the game.</p>}
+      {/* There from the beginning: what changes in it is read out. */}
+      <p className={playback.isSoundBlocked ? "controls-note" : "visually-hidden"} role="status">{playback.isSoundBlocked && "Press any key or click to hear the game."}</p>
       {problem !== undefined && <p className="controls-note" role="alert">{problem}</p>}
       <span className="controls-handle" aria-hidden="true" />
     </div>
@@ -116,6 +119,17 @@ function Control({ icon, name, hint, isPressed, isExpanded, isDisabled = false, 
       <Icon name={icon} />
     </button>
   );
+}
+
+/** What did not work, for as long as it is worth saying. */
+function useProblem(): [string | undefined, (problem: string | undefined) => void] {
+  const [problem, setProblem] = useState<string>();
+  useEffect(() => {
+    if (problem === undefined) return undefined;
+    const timer = setTimeout(() => setProblem(undefined), problemMs);
+    return () => clearTimeout(timer);
+  }, [problem]);
+  return [problem, setProblem];
 }
 
 function useIntro(): boolean {

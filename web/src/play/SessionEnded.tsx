@@ -1,5 +1,7 @@
+import { useEffect, useRef } from "react";
 import type { GameSessionStatusResponse, LaunchRequest, StopResponse } from "#contracts/http/gameSessions.ts";
 import { sentenceFor } from "../client/apiError.ts";
+import { ActionButton } from "../components/ActionButton.tsx";
 import { Icon } from "../components/Icon.tsx";
 import { durationText } from "../components/timeText.ts";
 import { LaunchConflict } from "../launch/LaunchConflict.tsx";
@@ -17,10 +19,15 @@ export function SessionEnded({ session, statistics, gameSlug, choice }: {
   choice: SlotChoice;
 }) {
   const { title, text } = endMessageOf(session);
+  const heading = useRef<HTMLHeadingElement>(null);
+  // What had the focus, the game or the button that stopped it, is gone.
+  useEffect(() => {
+    if (document.activeElement === document.body) heading.current?.focus();
+  }, []);
   return (
     <section className="play-message" aria-labelledby="ended-title">
       <p className="eyebrow">{session.gameTitle}</p>
-      <h1 id="ended-title">{title}</h1>
+      <h1 ref={heading} id="ended-title" tabIndex={-1}>{title}</h1>
       <p className="lead" role={session.status === "error" ? "alert" : "status"}>{text}</p>
       {statistics !== undefined && statistics.duration > 0 && <Statistics statistics={statistics} />}
       <div className="actions">
@@ -50,9 +57,9 @@ function PlayAgain({ request, label }: { request: LaunchRequest; label: string }
   return (
     <>
       {launch.error !== null && <p className="message message-problem" role="alert">{sentenceFor(launch.error)}</p>}
-      <button type="button" className="button button-primary" disabled={launch.isLaunching} onClick={() => launch.start(request)}>
+      <ActionButton className="button button-primary" isBusy={launch.isLaunching} onClick={() => launch.start(request)}>
         <Icon name="play" />{launch.isLaunching ? "Launching…" : label}
-      </button>
+      </ActionButton>
       <LaunchConflict launch={launch} />
     </>
   );

@@ -1,5 +1,6 @@
 import { sentenceFor } from "../client/apiError.ts";
 import { deleteSlot } from "../client/saves.ts";
+import { ActionButton } from "../components/ActionButton.tsx";
 import { Dialog } from "../components/Dialog.tsx";
 import { savesCountText, slotName, type UsedSlot } from "./slotText.ts";
 import { useSavesChange } from "./useSaves.ts";
@@ -19,10 +20,11 @@ export function DeleteDialog({ slug, slot, announce, onDismiss }: {
   return (
     <Dialog
       title={`Delete slot ${slot.slotNumber}?`}
+      isBusy={isPending}
       onDismiss={onDismiss}
       actions={(
         <>
-          <button type="button" className="button button-danger" disabled={isPending} onClick={remove}>{isPending ? "Deleting…" : "Delete it"}</button>
+          <ActionButton className="button button-danger" isBusy={isPending} onClick={remove}>{isPending ? "Deleting…" : "Delete it"}</ActionButton>
           <button type="button" className="button" disabled={isPending} onClick={onDismiss}>Keep it</button>
         </>
       )}

@@ -1,3 +1,4 @@
+import { ActionButton } from "../components/ActionButton.tsx";
 import { Icon } from "../components/Icon.tsx";
 import type { SlotActions } from "./slotActions.ts";
 import { UploadSave } from "./UploadSave.tsx";
@@ -19,9 +20,9 @@ export function EmptySlot({ slotNumber, isFirst, saveBytesMax, actions, announce
           <span>Nothing saved yet</span>
         </div>
         {isFirst && (
-          <button type="button" className="button" disabled={actions.isBusy} aria-label={`New game in slot ${slotNumber}`} onClick={actions.onFresh}>
+          <ActionButton className="button" isBusy={actions.isBusy} aria-label={`New game in slot ${slotNumber}`} onClick={actions.onFresh}>
             <Icon name="plus" />New game
-          </button>
+          </ActionButton>
         )}
       </div>
       {isFirst && <UploadSave slug={actions.slug} slotNumber={slotNumber} slotId={undefined} saveBytesMax={saveBytesMax} announce={announce} />}

@@ -1,6 +1,7 @@
 import { useId, useState } from "react";
 import { sentenceFor } from "../client/apiError.ts";
 import { deleteSlot } from "../client/saves.ts";
+import { ActionButton } from "../components/ActionButton.tsx";
 import { Dialog } from "../components/Dialog.tsx";
 import type { SlotActions } from "./slotActions.ts";
 import { lastPlayedText, savesCountText, slotName, type UsedSlot } from "./slotText.ts";
@@ -30,13 +31,14 @@ export function ReplaceDialog({ slots, now, actions, announce, onDismiss }: {
   return (
     <Dialog
       title="Which slot do you want to replace?"
+      isBusy={isPending}
       onDismiss={onDismiss}
       actions={(
         <>
-          <button type="button" className="button button-danger" disabled={isPending || chosen === undefined} onClick={replace}>
+          <ActionButton className="button button-danger" isBusy={isPending} disabled={chosen === undefined} onClick={replace}>
             {isPending ? "Deleting…" : "Delete it and start a new game"}
-          </button>
-          <button type="button" className="button" disabled={isPending || chosen === undefined} onClick={() => remove(onDismiss)}>Only delete it</button>
+          </ActionButton>
+          <ActionButton className="button" isBusy={isPending} disabled={chosen === undefined} onClick={() => remove(onDismiss)}>Only delete it</ActionButton>
           <button type="button" className="button button-quiet" disabled={isPending} onClick={onDismiss}>Cancel</button>
         </>
       )}

@@ -1,6 +1,7 @@
 import type { SaveVersion } from "#contracts/http/saves.ts";
 import { isApiError, sentenceFor } from "../client/apiError.ts";
 import { restoreSave } from "../client/saves.ts";
+import { ActionButton } from "../components/ActionButton.tsx";
 import { Dialog } from "../components/Dialog.tsx";
 import { momentText } from "../components/timeText.ts";
 import { currentVersion, kindText, slotName, type UsedSlot } from "./slotText.ts";
@@ -27,12 +28,13 @@ export function RestoreDialog({ slug, slot, version, announce, onDismiss }: {
   return (
     <Dialog
       title={readable === undefined ? "Restore this save?" : "Restore the one before it?"}
+      isBusy={isPending}
       onDismiss={onDismiss}
       actions={(
         <>
-          <button type="button" className="button button-primary" disabled={isPending || isLost} onClick={restore}>
+          <ActionButton className="button button-primary" isBusy={isPending} disabled={isLost} onClick={restore}>
             {isPending ? "Restoring…" : readable === undefined ? "Restore it" : `Restore the save of ${momentText(readable.savedAt)}`}
-          </button>
+          </ActionButton>
           <button type="button" className="button" disabled={isPending} onClick={onDismiss}>Cancel</button>
         </>
       )}

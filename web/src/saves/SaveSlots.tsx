@@ -1,7 +1,7 @@
-import { useCallback, useEffect, useRef, useState } from "react";
+import { useState } from "react";
 import type { SavesResponse } from "#contracts/http/saves.ts";
-import { sentenceFor } from "../client/apiError.ts";
-import { LoadFailure, Spinner } from "../components/Notice.tsx";
+import { LoadFailure, RefreshFailure, Spinner } from "../components/Notice.tsx";
+import { useAnnouncement } from "../components/useAnnouncement.tsx";
 import { useNow } from "../components/useNow.ts";
 import { EmptySlot } from "./EmptySlot.tsx";
 import { ReplaceDialog } from "./ReplaceDialog.tsx";
@@ -17,11 +17,7 @@ export function SaveSlots(actions: SlotActions) {
   if (saves.data !== undefined) {
     return (
       <>
-        {saves.isError && (
-          <p className="message message-problem" role="alert">
-            {sentenceFor(saves.error)} <button type="button" className="text-button" onClick={retry}>Try again</button>
-          </p>
-        )}
+        {saves.isError && <RefreshFailure error={saves.error} onRetry={retry} />}
         <Slots saves={saves.data} actions={actions} />
       </>
     );
@@ -32,7 +28,7 @@ export function SaveSlots(actions: SlotActions) {
 
 function Slots({ saves: { slots, saveBytesMax }, actions }: { saves: SavesResponse; actions: SlotActions }) {
   const now = useNow(60_000);
-  const [result, announce] = useResult();
+  const [announcement, announce] = useAnnouncement();
   const [isReplacing, setIsReplacing] = useState(false);
   const firstEmpty = slots.find((slot) => !isUsed(slot))?.slotNumber;
   return (
@@ -57,35 +53,8 @@ function Slots({ saves: { slots, saveBytesMax }, actions }: { saves: SavesRespon
           <button type="button" className="button" disabled={actions.isBusy} onClick={() => setIsReplacing(true)}>Replace a slot…</button>
         </div>
       )}
-      {result}
+      {announcement}
       {isReplacing && <ReplaceDialog slots={slots.filter(isUsed)} now={now} actions={actions} announce={announce} onDismiss={() => setIsReplacing(false)} />}
     </>
   );
-}
-
-/** Returns a live region and the function that says something in it. It takes the focus when that was on an element that goes with what is said. */
-function useResult() {
-  const [text, setText] = useState("");
-  const region = useRef<HTMLParagraphElement>(null);
-  const isFocusDue = useRef(false);
-  const announce = useCallback((next: string) => {
-    isFocusDue.current = true;
-    setText(next);
-  }, []);
-  // More than once: a dialog that closes gives the focus back to a button that goes once the slots have been read again.
-  useEffect(() => {
-    if (isFocusDue.current && document.activeElement === document.body) region.current?.focus();
-  });
-  // Where it is after the player's next action is their own doing.
-  useEffect(() => {
-    const forget = (): void => void (isFocusDue.current = false);
-    for (const action of ["pointerdown", "keydown"]) document.addEventListener(action, forget, true);
-    return () => {
-      for (const action of ["pointerdown", "keydown"]) document.removeEventListener(action, forget, true);
-    };
-  }, []);
-  return [
-    <p key="result" ref={region} className={text === "" ? "visually-hidden" : "message"} role="status" tabIndex={-1}>{text}</p>,
-    announce,
-  ] as const;
 }

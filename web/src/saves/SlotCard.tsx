@@ -1,6 +1,7 @@
 import { useRef, useState } from "react";
 import { Link } from "react-router";
 import type { SaveVersion } from "#contracts/http/saves.ts";
+import { ActionButton } from "../components/ActionButton.tsx";
 import { Icon } from "../components/Icon.tsx";
 import { momentText } from "../components/timeText.ts";
 import { playPath } from "../launch/playPath.ts";
@@ -46,7 +47,7 @@ export function SlotCard({ slot, now, saveBytesMax, hasEmptySlot, actions, annou
       </div>
       <SlotNotes slot={slot} onRestore={setRestoring} />
       <details className="slot-saves">
-        <summary aria-label={`Saves of slot ${slot.slotNumber}`}>Saves<span className="slot-count">{slot.versions.length}</span></summary>
+        <summary>Saves<span className="slot-count">{slot.versions.length}</span><span className="visually-hidden"> of slot {slot.slotNumber}</span></summary>
         <SlotVersions slug={actions.slug} slot={slot} now={now} onRestore={setRestoring} />
         <SlotTools
           slug={actions.slug} slot={slot} saveBytesMax={saveBytesMax} hasEmptySlot={hasEmptySlot} renameButton={renameButton}
@@ -69,9 +70,9 @@ function MainButton({ slot: { id, slotNumber, state }, actions: { slug, isBusy, 
     return <Link className="button" to={playPath(active)} aria-label={`Resume slot ${slotNumber}`}><Icon name="play" />Resume</Link>;
   }
   return (
-    <button type="button" className="button" disabled={isBusy} aria-label={`Continue slot ${slotNumber}`} onClick={() => onContinue(id)}>
+    <ActionButton className="button" isBusy={isBusy} aria-label={`Continue slot ${slotNumber}`} onClick={() => onContinue(id)}>
       <Icon name="play" />Continue
-    </button>
+    </ActionButton>
   );
 }
 

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState, type SubmitEvent } from "react";
 import { sentenceFor } from "../client/apiError.ts";
 import { renameSlot } from "../client/saves.ts";
+import { ActionButton } from "../components/ActionButton.tsx";
 import { labelProblem, type UsedSlot } from "./slotText.ts";
 import { useSavesChange } from "./useSaves.ts";
 
@@ -31,7 +32,7 @@ export function SlotNameForm({ slug, slot: { id: slotId, slotNumber, label }, an
         onChange={({ target }) => setName(target.value)}
       />
       <div className="slot-name-actions">
-        <button type="submit" className="button button-small button-primary" disabled={rename.isPending}>{rename.isPending ? "Saving…" : "Save name"}</button>
+        <ActionButton type="submit" className="button button-small button-primary" isBusy={rename.isPending}>{rename.isPending ? "Saving…" : "Save name"}</ActionButton>
         <button type="button" className="button button-small button-quiet" onClick={onEnd}>Cancel</button>
       </div>
       {problem !== undefined && <p className="message message-problem" role="alert">{problem}</p>}

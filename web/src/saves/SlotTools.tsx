@@ -1,6 +1,7 @@
 import { useState, type RefObject } from "react";
 import { sentenceFor } from "../client/apiError.ts";
 import { copySlot } from "../client/saves.ts";
+import { ActionButton } from "../components/ActionButton.tsx";
 import { DeleteDialog } from "./DeleteDialog.tsx";
 import { currentVersion, slotName, type UsedSlot } from "./slotText.ts";
 import { UploadSave } from "./UploadSave.tsx";
@@ -25,9 +26,9 @@ export function SlotTools({ slug, slot, saveBytesMax, hasEmptySlot, renameButton
     <div className="slot-tools">
       <button ref={renameButton} type="button" className="button button-small" aria-label={`Rename slot ${slotNumber}`} onClick={onRename}>Rename</button>
       {isFree && hasEmptySlot && currentVersion(slot)?.isReadable === true && (
-        <button type="button" className="button button-small" disabled={copy.isPending} aria-label={`Copy slot ${slotNumber} to an empty slot`} onClick={startCopy}>
+        <ActionButton className="button button-small" isBusy={copy.isPending} aria-label={`Copy slot ${slotNumber} to an empty slot`} onClick={startCopy}>
           {copy.isPending ? "Copying…" : "Copy"}
-        </button>
+        </ActionButton>
       )}
       {isFree && (
         <>

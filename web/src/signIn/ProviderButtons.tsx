@@ -1,3 +1,4 @@
+import { ActionButton } from "../components/ActionButton.tsx";
 import { useProviderRedirect } from "./useProviderRedirect.ts";
 import { useSignInProviders } from "./useSignInProviders.ts";
 
@@ -10,9 +11,9 @@ export function ProviderButtons({ destination, onProblem }: { destination: strin
     <div className="providers">
       <p className="providers-or">or</p>
       {providers.map((provider) => (
-        <button key={provider.id} className="button button-wide" type="button" disabled={redirectingTo !== undefined} onClick={() => redirect(provider, destination)}>
+        <ActionButton key={provider.id} className="button button-wide" isBusy={redirectingTo !== undefined} onClick={() => redirect(provider, destination)}>
           {redirectingTo === provider.id ? `Going to ${provider.name}…` : `Sign in with ${provider.name}`}
-        </button>
+        </ActionButton>
       ))}
     </div>
   );

@@ -4,6 +4,7 @@ import { sentenceForSignIn } from "#contracts/http/auth.ts";
 import { limits } from "#contracts/limits.ts";
 import { isApiError, sentenceFor } from "../client/apiError.ts";
 import { signIn } from "../client/auth.ts";
+import { ActionButton } from "../components/ActionButton.tsx";
 import { Logo } from "../components/Icon.tsx";
 import { useTitle } from "../components/useTitle.ts";
 import { MaintenanceNotice } from "../service/MaintenanceNotice.tsx";
@@ -56,7 +57,7 @@ export function SignInPage() {
             <span>Password</span>
             <input name="password" type="password" autoComplete="current-password" required maxLength={limits.auth.passwordMaxLength} />
           </label>
-          <button className="button button-primary button-wide" type="submit" disabled={isBusy}>{isBusy ? "Signing in…" : "Sign in"}</button>
+          <ActionButton className="button button-primary button-wide" type="submit" isBusy={isBusy}>{isBusy ? "Signing in…" : "Sign in"}</ActionButton>
           <ProviderButtons destination={destination} onProblem={setProblem} />
         </form>
       </main>

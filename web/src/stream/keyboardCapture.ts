@@ -66,9 +66,9 @@ export class KeyboardCapture {
   }
 }
 
-/** Returns whether the press is the menu chord. */
-export function isMenuChord({ code, ctrlKey, altKey }: KeyPress): boolean {
-  return code === "KeyM" && ctrlKey && altKey;
+/** Returns whether the press is the menu chord: by the key where M is in most layouts, and by the one that says M in those where it is elsewhere. */
+export function isMenuChord({ code, key, ctrlKey, altKey }: Pick<KeyboardEvent, "code" | "key" | "ctrlKey" | "altKey">): boolean {
+  return ctrlKey && altKey && (code === "KeyM" || key.toLowerCase() === "m");
 }
 
 function isSendable(code: string): boolean {

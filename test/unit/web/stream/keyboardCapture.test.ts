@@ -75,7 +75,13 @@ describe("KeyboardCapture", () => {
   });
 
   it("isMenuChord is true for Ctrl+Alt+M only", () => {
-    expect(isMenuChord(press("KeyM", { ctrlKey: true, altKey: true }))).to.equal(true);
-    expect(isMenuChord(press("KeyM", { ctrlKey: true }))).to.equal(false);
+    expect(isMenuChord({ ...press("KeyM", { ctrlKey: true, altKey: true }), key: "m" })).to.equal(true);
+    expect(isMenuChord({ ...press("KeyM", { ctrlKey: true }), key: "m" })).to.equal(false);
+    expect(isMenuChord({ ...press("KeyN", { ctrlKey: true, altKey: true }), key: "n" })).to.equal(false);
+  });
+
+  it("isMenuChord is true for the key that says M where that is in another place, as on French keyboards", () => {
+    expect(isMenuChord({ ...press("Semicolon", { ctrlKey: true, altKey: true }), key: "m" })).to.equal(true);
+    expect(isMenuChord({ ...press("Semicolon", { ctrlKey: true, altKey: true }), key: ";" })).to.equal(false);
   });
 });
