@@ -45,7 +45,7 @@ function SignedIn() {
       return <PlayersPages key={auth.user.id} />;
     case "signedOut": {
       const path = `${pathname}${search}`;
-      const query = new URLSearchParams({ ...(path !== "/" && { callbackUrl: path }), ...(auth.isExpired && { error: "SessionRequired" }) });
+      const query = new URLSearchParams({ ...((path !== "/" || auth.isExpired) && { callbackUrl: path }), ...(auth.isExpired && { error: "SessionRequired" }) });
       return <Navigate to={query.size === 0 ? "/signin" : `/signin?${query}`} replace />;
     }
     case "failed":

@@ -7,6 +7,7 @@ import { App } from "./App.tsx";
 import { PageFailure } from "./PageFailure.tsx";
 import { createQueryClient } from "./queryClient.ts";
 import { reloadForRelease } from "./reloadForRelease.ts";
+import { clientIdOfTab } from "./stream/clientId.ts";
 import "./styles/base.css";
 import "./styles/controls.css";
 import "./styles/pages.css";
@@ -16,6 +17,8 @@ import "./styles/play.css";
 z.config({ jitless: true });
 
 reloadForRelease();
+// Each page takes the tab's id out of its storage, also one that shows no game: a copy of the tab would bring it along.
+clientIdOfTab();
 
 const root = document.getElementById("root");
 if (root === null) throw new Error("index.html has no element with the id root.");

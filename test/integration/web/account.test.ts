@@ -107,8 +107,10 @@ describe("the account page", () => {
     await prompt.getByRole("alert").getByText("That is not your password").waitFor();
     await prompt.getByLabel("Your password").fill(user.password);
     await page.keyboard.press("Enter");
-    await page.getByRole("status").getByText("Your new password is set").waitFor();
+    const news = page.getByRole("status").filter({ hasText: "Your new password is set" });
+    await news.waitFor();
     await prompt.waitFor({ state: "detached" });
+    await news.and(page.locator(":focus")).waitFor(); // Both dialogs are gone, with what had the focus.
   });
 
   it("leaves everything as it is when nobody gives the password", async () => {
@@ -119,6 +121,7 @@ describe("the account page", () => {
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
     expect(await page.getByRole("button", { name: "Link Example" }).isEnabled()).to.equal(true);
+    await page.getByRole("button", { name: "Link Example" }).and(page.locator(":focus")).waitFor();
     expect(await api.deps.postgres.prisma.identity.count({ where: { userId: user.id } })).to.equal(0);
   });
 
@@ -152,6 +155,44 @@ describe("the account page", () => {
     await page.evaluate('document.dispatchEvent(new Event("visibilitychange", { bubbles: true }))');
     await page.getByText(next.email).first().waitFor();
     expect(await page.getByText(user.email).count()).to.equal(0);
+  });
+
+  it("shows nothing of a player to the next one who has signed in in another tab, not even until the next one's own is there", async () => {
+    await openAccount();
+    await page.getByRole("radio", { name: "Sharp" }).check();
+    await page.getByRole("status").getByText("Kept for your next game.").waitFor();
+    const next = await aUser(api.deps);
+    const other = await openWindow(browser, { baseUrl: api.url, name: "the next player's window" });
+    await other.page.goto("/");
+    await signInAs(other.page, next);
+    await other.page.getByRole("button", { name: "Sign out" }).waitFor();
+    await tab.context.addCookies(await other.context.cookies());
+    await other.close({ failed: false });
+    await page.route("**/api/account/**", () => undefined); // There is no response.
+    await page.evaluate('document.dispatchEvent(new Event("visibilitychange", { bubbles: true }))');
+    await page.getByText(next.email).first().waitFor();
+    expect(await page.getByRole("radio", { name: "Sharp" }).count()).to.equal(0);
+  });
+
+  it("keeps what it shows, and says what went wrong, while Joypod cannot be reached", async () => {
+    await openAccount();
+    const quality = page.getByRole("group", { name: "Quality of the picture" });
+    await quality.getByRole("radio", { name: "Auto", checked: true }).waitFor();
+    await tab.context.setOffline(true);
+    await quality.getByRole("radio", { name: "Sharp" }).check();
+    await page.getByRole("alert").getByText("Joypod did not answer.").first().waitFor();
+    await tab.context.setOffline(false);
+    await page.getByRole("button", { name: "Try again" }).click();
+    await quality.getByRole("radio", { name: "Auto", checked: true }).waitFor();
+    await quality.getByRole("radio", { name: "Sharp" }).check();
+    await page.getByRole("status").getByText("Kept for your next game.").waitFor();
+  });
+
+  it("says so where the browser has no WebRTC to test the connection with", async () => {
+    await page.addInitScript("for (const name of ['RTCPeerConnection', 'RTCRtpReceiver']) delete globalThis[name];");
+    await openAccount();
+    await page.getByRole("button", { name: "Test my connection" }).click();
+    await page.getByRole("status").getByText("This browser cannot show the game: it has no WebRTC, or WebRTC is switched off in it.").waitFor();
   });
 
   it("links a provider after the password, and unlinks it again", async () => {

@@ -112,6 +112,31 @@ describe("the catalogue's pages", () => {
     await eventually(async () => await heart.getAttribute("aria-pressed") === "true", { what: "the favourite on the game's page" });
   });
 
+  it("remember a favourite also when the player comes back by Back, before anything is read again", async () => {
+    const heart = page.getByRole("button", { name: "Favourite: Beta Run" });
+    await page.getByRole("link", { name: "Beta Run" }).click();
+    await heart.click();
+    await eventually(async () => await heart.getAttribute("aria-pressed") === "true");
+    await page.route("**/api/games?**", () => undefined); // There is no response.
+    await page.goBack();
+    await page.getByRole("link", { name: "Alpha Quest" }).waitFor();
+    expect(await heart.getAttribute("aria-pressed")).to.equal("true");
+  });
+
+  it("show games in browsers that cannot join the signals that end a request", async () => {
+    await page.addInitScript("delete AbortSignal.any");
+    await page.reload();
+    await page.getByRole("link", { name: "Alpha Quest" }).waitFor();
+    expect(await page.evaluate("'any' in AbortSignal")).to.equal(false);
+  });
+
+  it("take what tells the streamer of a tab out of its storage, which a copy of the tab would bring along", async () => {
+    await page.evaluate('sessionStorage.setItem("joypod.streamClient", "a tab")');
+    await page.reload();
+    await page.getByRole("link", { name: "Alpha Quest" }).waitFor();
+    expect(await page.evaluate('sessionStorage.getItem("joypod.streamClient")')).to.equal(null);
+  });
+
   it("offer to continue a save and to start anew in the first empty slot", async () => {
     const user = await aUser(api.deps);
     const game = await aGame(api.deps, { slug: "played", title: "Played", description: "First line.\nSecond line." });
@@ -133,11 +158,10 @@ describe("the catalogue's pages", () => {
     await page.getByRole("link", { name: "Alpha Quest" }).waitFor();
     await page.keyboard.press("Tab");
     await page.keyboard.press("Enter"); // The skip link.
-    for (let tabs = 0; tabs < 20 && !await page.getByRole("link", { name: "Alpha Quest" }).evaluate("element => element === document.activeElement"); tabs += 1) {
-      await page.keyboard.press("Tab");
-    }
+    const focused = page.getByRole("link", { name: "Alpha Quest" }).and(page.locator(":focus"));
+    for (let tabs = 0; tabs < 20 && !await focused.isVisible(); tabs += 1) await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
-    await page.getByRole("heading", { name: "Alpha Quest" }).waitFor();
+    await page.waitForURL("**/games/alpha-quest");
   });
 
   it("show a message for a game or page that does not exist", async () => {

@@ -76,6 +76,35 @@ describe("a launch on the play page", function () {
     expect(asked.filter((path) => path === statusPath).length).to.be.above(2);
   });
 
+  it("says that it takes long by the time that it took, however wrong the browser's clock is", async () => {
+    await page.clock.install({ time: Date.now() + 3_600_000 });
+    await play();
+    await page.getByRole("listitem").filter({ hasText: "Finding a server" }).waitFor();
+    await page.clock.runFor(10_000);
+    expect(await page.getByText("This takes longer than usual.").count()).to.equal(0);
+    await page.clock.runFor(22_000);
+    await page.getByText("This takes longer than usual.").waitFor();
+  });
+
+  it("says once, and not again with each try, that the session cannot be reached", async () => {
+    await page.route(`**${statusPath}*`, (route) => route.fulfill({ status: 503, json: { error: "unavailable", message: "The database is unavailable." } }));
+    await page.route(`**${eventsPath}*`, (route) => route.fulfill({ status: 502, contentType: "text/html", body: "" }));
+    await page.clock.install();
+    await play();
+    const problem = page.getByRole("alert").filter({ hasText: "Your session could not be reached" });
+    await problem.waitFor();
+    await page.evaluate("document.querySelector('[role=alert]').setAttribute('data-first', 'yes')");
+    const tries = asked.filter((path) => path === statusPath).length;
+    await eventually(async () => {
+      await page.clock.runFor(5_000);
+      return asked.filter((path) => path === statusPath).length > tries + 2;
+    }, { what: "more tries" });
+    expect(await problem.getAttribute("data-first")).to.equal("yes");
+    await page.unroute(`**${statusPath}*`);
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByRole("listitem").filter({ hasText: "Finding a server" }).waitFor();
+  });
+
   it("begins with a share of the bandwidth that the test of the connection found", async () => {
     const result = {
       testedAt: new Date().toISOString(), network: "unknown", relay: { state: "absent" }, decoders: [],

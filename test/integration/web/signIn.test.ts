@@ -172,6 +172,25 @@ describe("signing in on the page", () => {
     await eventually(() => new URL(page.url()).searchParams.get("callbackUrl") === "/games/alpha-quest");
   });
 
+  it("goes on where the player was, with no false alarm, when they sign in again in another tab", async () => {
+    const { page } = tab;
+    await page.goto("/");
+    await signInAs(page, user);
+    await page.getByRole("link", { name: "Your account" }).waitFor();
+    await tab.context.clearCookies();
+    await page.getByRole("button", { name: "Favourite: Alpha Quest" }).click();
+    await page.getByText("Please sign in to go on").waitFor();
+    const other = await tab.context.newPage();
+    await other.goto("/");
+    await signInAs(other, user);
+    await other.getByRole("link", { name: "Your account" }).waitFor();
+    await other.close();
+    await page.evaluate('document.dispatchEvent(new Event("visibilitychange", { bubbles: true }))');
+    await page.getByRole("link", { name: "Your account" }).waitFor();
+    expect(new URL(page.url()).pathname).to.equal("/");
+    expect(await page.getByRole("alert").count()).to.equal(0);
+  });
+
   it("runs under the page's own security policy", async () => {
     await tab.page.goto("/");
     await signInAs(tab.page, user);

@@ -1,10 +1,14 @@
 import { useMutation } from "@tanstack/react-query";
 import { toggleFavorite } from "../client/catalog.ts";
 import { Icon } from "../components/Icon.tsx";
+import { keepFavorite } from "./useCatalog.ts";
 
 /** Marks a game as a favourite: at once on the page, then on the server. A failure turns the mark back. */
 export function FavoriteButton({ gameId, title, isFavorite }: { gameId: string; title: string; isFavorite: boolean }) {
-  const toggle = useMutation<boolean, Error, boolean>({ mutationFn: () => toggleFavorite(gameId) });
+  const toggle = useMutation<boolean, Error, boolean>({
+    mutationFn: () => toggleFavorite(gameId),
+    onSuccess: (isNow, _wasMarked, _before, { client }) => keepFavorite(client, gameId, isNow),
+  });
   const { variables: wasMarked = isFavorite } = toggle;
   const isMarked = toggle.isPending ? !wasMarked : toggle.data ?? wasMarked;
   return (

@@ -1,5 +1,5 @@
 import { useCallback, useMemo } from "react";
-import { keepPreviousData, useInfiniteQuery, type QueryClient } from "@tanstack/react-query";
+import { keepPreviousData, useInfiniteQuery, type InfiniteData, type QueryClient } from "@tanstack/react-query";
 import type { GameListItem, GamesResponse } from "#contracts/http/catalog.ts";
 import { listGames, type CatalogQuery } from "../client/catalog.ts";
 
@@ -24,6 +24,12 @@ const keptMs = 10 * 60_000;
 /** Forgets what is kept of the catalogue: it has a player's favourites. */
 export function forgetCatalog(client: QueryClient): void {
   client.removeQueries({ queryKey: [catalogKey] });
+}
+
+/** Puts a player's mark of a game, or that it has none, into what is kept of the catalogue. */
+export function keepFavorite(client: QueryClient, gameId: string, isFavorite: boolean): void {
+  const mark = (page: GamesResponse): GamesResponse => ({ ...page, games: page.games.map((game) => (game.id === gameId ? { ...game, isFavorite } : game)) });
+  client.setQueriesData<InfiniteData<GamesResponse>>({ queryKey: [catalogKey] }, (kept) => kept && { ...kept, pages: kept.pages.map(mark) });
 }
 
 /** Returns the catalogue for the filters, loaded page by page. */

@@ -1,6 +1,7 @@
 /** The API's calls of a connection test. All of them throw ApiError and nothing else. */
 import { IceServersResponse } from "#contracts/http/iceServers.ts";
 import { whep } from "#contracts/stream.ts";
+import { anySignal } from "./anySignal.ts";
 import { ApiError } from "./apiError.ts";
 import { iceServersAddress, rtcIceServersOf } from "./iceServers.ts";
 import { request, responseError } from "./request.ts";
@@ -12,7 +13,7 @@ export async function postConnectionTest(sdp: string, signal: AbortSignal): Prom
   let response: Response;
   try {
     response = await fetch("/api/stream/connection-tests", {
-      method: "POST", headers: { "content-type": whep.contentType }, body: sdp, signal: AbortSignal.any([signal, AbortSignal.timeout(requestTimeoutMs)]),
+      method: "POST", headers: { "content-type": whep.contentType }, body: sdp, signal: anySignal(signal, AbortSignal.timeout(requestTimeoutMs)),
     });
   } catch (error) {
     throw new ApiError("unreachable", "The API did not respond.", { cause: error });

@@ -1,6 +1,7 @@
 /** One HTTP request to the API: sends it, reads the JSON response and checks it against a contract. */
 import type { z } from "zod";
 import { ErrorBody } from "#contracts/http/errors.ts";
+import { anySignal } from "./anySignal.ts";
 import { ApiError, isApiError } from "./apiError.ts";
 import { randomId } from "./randomId.ts";
 
@@ -67,7 +68,7 @@ async function send(path: string, { method, json, form, idempotencyKey, timeoutM
         ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
       },
       ...(body !== undefined && { body }),
-      signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+      signal: signal === undefined ? timeout : anySignal(signal, timeout),
     });
   } catch (error) {
     throw new ApiError("unreachable", "The API did not respond.", { cause: error });

@@ -1,9 +1,11 @@
 import { useId } from "react";
 import { isApiError, sentenceFor } from "../client/apiError.ts";
+import { ActionButton } from "../components/ActionButton.tsx";
 import { Icon } from "../components/Icon.tsx";
 import { timeAgo } from "../components/timeText.ts";
 import { useNow } from "../components/useNow.ts";
 import { TestBrokeOff } from "./measurePath.ts";
+import { NoWebRtc } from "./runConnectionTest.ts";
 import { TestFigures } from "./TestFigures.tsx";
 import { useConnectionTest, type TestProgress } from "./useConnectionTest.ts";
 import type { TestResult } from "./testResult.ts";
@@ -28,7 +30,7 @@ export function ConnectionTest() {
       </div>
       {!isRunning && error === null && result !== undefined && <><TestFigures result={result} /><TestAge result={result} /></>}
       <div className="actions">
-        <button type="button" className="button" disabled={isRunning} onClick={start}><Icon name="chart" />{isRunning ? "Testing…" : startText(result)}</button>
+        <ActionButton className="button" isBusy={isRunning} onClick={start}><Icon name="chart" />{isRunning ? "Testing…" : startText(result)}</ActionButton>
         {isRunning && <button type="button" className="button" onClick={cancel}>Cancel the test</button>}
       </div>
     </section>
@@ -71,5 +73,6 @@ function problemText(error: Error): string {
   if (isApiError(error, "unavailable")) return "This Joypod has no game server that tests connections just now. You can play all the same.";
   if (isApiError(error, "no_servers")) return "Other players test their connection just now. Try again in a few seconds.";
   if (error instanceof TestBrokeOff) return "The test broke off: the network was gone for a moment, or you started another test. Try again.";
+  if (error instanceof NoWebRtc) return error.message;
   return sentenceFor(error);
 }

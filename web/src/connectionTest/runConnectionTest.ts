@@ -1,4 +1,5 @@
 import { postConnectionTest, readIceServers } from "../client/connectionTests.ts";
+import { cannotStream, canStream } from "../stream/canStream.ts";
 import { findDecoders } from "./decoders.ts";
 import { measurePath, type TestStep } from "./measurePath.ts";
 import { networkKind } from "./networkKind.ts";
@@ -9,11 +10,17 @@ export interface RunOptions {
   onStep: (way: "direct" | "relay", step: TestStep) => void;
 }
 
+/** The browser has no WebRTC, so that there is nothing to test. */
+export class NoWebRtc extends Error {
+  override readonly name = "NoWebRtc";
+}
+
 /**
  * Tests the ways to a game server one after the other, so that none takes bandwidth from another: first by UDP alone, then by a relay, where
- * there is one. The bandwidth is measured on the way that a game would take. Throws ApiError when no server answers.
+ * there is one. The bandwidth is measured on the way that a game would take. Throws ApiError when no server answers, and NoWebRtc in a browser without it.
  */
 export async function runConnectionTest({ signal, onStep }: RunOptions): Promise<TestResult> {
+  if (!canStream()) throw new NoWebRtc(cannotStream);
   const [iceServers, decoders] = await Promise.all([readIceServers(signal), findDecoders()]);
   const measure = (way: "direct" | "relay", withBandwidth: boolean) => measurePath({
     sdpAnswer: postConnectionTest, iceServers: way === "relay" ? iceServers : [], isRelayed: way === "relay", signal, withBandwidth,

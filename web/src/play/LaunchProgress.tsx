@@ -1,5 +1,7 @@
+import { useState } from "react";
 import { launchStages, type GameSessionStatusResponse, type LaunchStage } from "#contracts/http/gameSessions.ts";
 import { sentenceFor } from "../client/apiError.ts";
+import { ActionButton } from "../components/ActionButton.tsx";
 import { Icon } from "../components/Icon.tsx";
 import { useNow } from "../components/useNow.ts";
 
@@ -25,7 +27,9 @@ interface LaunchProgressProps {
 /** The stages of a launch, with the present one and its progress. */
 export function LaunchProgress({ session, isCancelling, error, onCancel }: LaunchProgressProps) {
   const current = session.stage ?? launchStages[0];
-  const isLong = useNow(1_000) - Date.parse(session.startedAt) > longLaunchMs;
+  // By one clock: that of the player's machine may be hours off.
+  const [openedAt] = useState(() => Date.now());
+  const isLong = useNow(1_000) - openedAt > longLaunchMs;
   return (
     <section className="play-message" aria-labelledby="launch-title">
       <h1 id="launch-title">{session.gameTitle}</h1>
@@ -36,7 +40,7 @@ export function LaunchProgress({ session, isCancelling, error, onCancel }: Launc
       {error !== null && <p className="message message-problem" role="alert">{sentenceFor(error)}</p>}
       {isLong && <p className="muted">This takes longer than usual. Games that are new to a server are fetched first.</p>}
       <div className="actions">
-        <button type="button" className="button" disabled={isCancelling} onClick={onCancel}>{isCancelling ? "Cancelling…" : "Cancel"}</button>
+        <ActionButton className="button" isBusy={isCancelling} onClick={onCancel}>{isCancelling ? "Cancelling…" : "Cancel"}</ActionButton>
       </div>
     </section>
   );

@@ -30,13 +30,14 @@ export interface GameSessionView {
 export function useGameSession(sessionId: string): GameSessionView {
   const client = useQueryClient();
   const [isSubscribed, setIsSubscribed] = useState(false);
-  const { data, error } = useQuery({
+  const { data, error: queryError } = useQuery({
     ...gameSessionQuery(sessionId),
     enabled: ({ state }) => !isFinal(state.data, state.error),
     refetchInterval: ({ state }) => pollPauseMs({ session: state.data, error: state.error, isSubscribed }),
     // A game goes on starting while its tab is hidden.
     refetchIntervalInBackground: true,
   });
+  const error = useLastError(data, queryError);
   const session = ownSession(data, error);
   useGameSessionEvents(sessionId, !isFinal(session, error), setIsSubscribed);
   const refresh = useCallback(() => void client.invalidateQueries({ queryKey: gameSessionQuery(sessionId).queryKey }), [client, sessionId]);
@@ -51,4 +52,12 @@ export function useGameSession(sessionId: string): GameSessionView {
   const { refetch: requestEnd } = ended;
   const stop = useCallback(() => void requestEnd().then(refresh), [requestEnd, refresh]);
   return { session, error, stopError: ended.error, isStopping: ended.isFetching, statistics: ended.data, refresh, stop, expiresAt };
+}
+
+/** Returns the query's error. Without data a query forgets it with each new attempt; then it is the last one, until an attempt succeeds. */
+function useLastError(data: unknown, error: Error | null): Error | null {
+  const [last, setLast] = useState(error);
+  const current = error ?? (data === undefined ? last : null);
+  if (current !== last) setLast(current);
+  return current;
 }

@@ -10,9 +10,21 @@ export type AuthState =
   | { state: "signedOut"; isExpired: boolean }
   | { state: "failed"; error: Error };
 
+interface AuthSession {
+  user: AuthSessionUser | null;
+  isExpired: boolean;
+}
+
+const authSessionKey = "authSession";
+
 const authSessionQuery = queryOptions({
-  queryKey: ["authSession"],
-  queryFn: async (): Promise<{ user: AuthSessionUser | null; isExpired: boolean }> => ({ user: await readAuthSession(), isExpired: false }),
+  queryKey: [authSessionKey],
+  queryFn: async ({ client }): Promise<AuthSession> => {
+    const user = await readAuthSession();
+    const former = client.getQueryData<AuthSession>([authSessionKey])?.user;
+    if (former && former.id !== user?.id) forgetPlayer(client);
+    return { user, isExpired: false };
+  },
   // Only signing in and out change it, and both say so, but in another tab: who comes back to this one may be somebody else.
   staleTime: Infinity,
   refetchOnWindowFocus: "always",
@@ -33,7 +45,12 @@ export function endAuthSession(client: QueryClient, { isExpired }: { isExpired: 
   client.setQueryData(authSessionQuery.queryKey, { user: null, isExpired });
 }
 
-function authStateOf(data: { user: AuthSessionUser | null; isExpired: boolean } | undefined, error: Error | null): AuthState {
+/** Removes what the API said to one player before another one sees the page. */
+function forgetPlayer(client: QueryClient): void {
+  client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== authSessionKey });
+}
+
+function authStateOf(data: AuthSession | undefined, error: Error | null): AuthState {
   if (data === undefined) return error === null ? { state: "loading" } : { state: "failed", error };
   return data.user === null ? { state: "signedOut", isExpired: data.isExpired } : { state: "signedIn", user: data.user };
 }

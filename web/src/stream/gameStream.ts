@@ -1,5 +1,6 @@
 import type { StreamInput, StreamNotice } from "#contracts/stream.ts";
 import { backOffMs } from "./backOff.ts";
+import { cannotStream, canStream } from "./canStream.ts";
 import { Emitter } from "./emitter.ts";
 import { IceServers } from "./iceServers.ts";
 import { NoPath, StreamConnection, type StreamConnectionOptions } from "./streamConnection.ts";
@@ -93,7 +94,7 @@ export class GameStream extends Emitter<GameStreamEvents> {
     if (containerUrl === undefined) throw new Error("A stream has to be connected before anything else.");
     this.#disconnect();
     if (!canStream()) {
-      this.#setState({ phase: "failed", code: "unsupported", message: "This browser cannot show the game: it has no WebRTC, or WebRTC is switched off in it." });
+      this.#setState({ phase: "failed", code: "unsupported", message: cannotStream });
       return;
     }
     this.#running = new AbortController();
@@ -188,8 +189,4 @@ export class GameStream extends Emitter<GameStreamEvents> {
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
-}
-
-function canStream(): boolean {
-  return "RTCPeerConnection" in globalThis;
 }

@@ -1,4 +1,5 @@
 import { StreamNotice, whep, type StreamInput } from "#contracts/stream.ts";
+import { anySignal } from "../client/anySignal.ts";
 import { preferredCodecs } from "./codecPreference.ts";
 import { Emitter } from "./emitter.ts";
 import type { IceServers } from "./iceServers.ts";
@@ -147,7 +148,7 @@ export class StreamConnection extends Emitter<StreamConnectionEvents> {
   #opened(signal: AbortSignal): Promise<void> {
     if (this.#channel.readyState === "open") return Promise.resolve();
     return new Promise((resolve, reject) => {
-      const deadline = AbortSignal.any([signal, AbortSignal.timeout(connectTimeoutMs)]);
+      const deadline = anySignal(signal, AbortSignal.timeout(connectTimeoutMs));
       const fail = (): void => reject(new NoPath("No connection to the game's server could be made."));
       deadline.addEventListener("abort", fail, { once: true });
       this.#channel.addEventListener("open", () => resolve(), { once: true });

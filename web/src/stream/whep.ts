@@ -1,5 +1,6 @@
 import { ErrorBody, type ErrorCode } from "#contracts/http/errors.ts";
 import { whep } from "#contracts/stream.ts";
+import { anySignal } from "../client/anySignal.ts";
 
 /** Longer than offers stay pending while a session starts. */
 const requestTimeoutMs = (whep.pendingOfferSeconds + 15) * 1_000;
@@ -41,7 +42,7 @@ export async function postOffer({ containerUrl, clientId, takeover, sdp, signal 
     method: "POST",
     headers: { "content-type": whep.contentType },
     body: sdp,
-    signal: AbortSignal.any([signal, AbortSignal.timeout(requestTimeoutMs)]),
+    signal: anySignal(signal, AbortSignal.timeout(requestTimeoutMs)),
   });
   if (!response.ok) throw await responseError(response);
   const resource = response.headers.get("location");
