@@ -37,6 +37,8 @@ export function createTestConnection({ id, sdp, udpPort, maxKbps, log, now, onCl
     isClosed = true;
     clearTimeout(deadline);
     for (const end of ends) end();
+    // The transport holds the callbacks of a channel until the channel itself is closed, and with them all that they refer to.
+    for (const channel of channels.values()) channel.close();
     connection.close();
     onClosed();
   };

@@ -37,6 +37,8 @@ export interface Peer {
   video: OutgoingTrack;
   audio: OutgoingAudio | undefined;
   sdpAnswer: string;
+  /** Ends the connection, also when the other side has ended it before; may be called more than once. */
+  close(): void;
 }
 
 /** Sets up the connection as the offer asks, on the UDP port that all viewers share; calls `onDataChannel` for each that opens. Throws InvalidOffer. */
@@ -49,7 +51,16 @@ export async function openPeer(
   try {
     const video = addVideo(connection, offer, codec);
     const audio = addAudio(connection, offer);
-    return { connection, video, audio, sdpAnswer: announceAddresses(await gatherSdpAnswer(connection, offer.sdp), addresses, udpPort) };
+    const sdpAnswer = announceAddresses(await gatherSdpAnswer(connection, offer.sdp), addresses, udpPort);
+    return {
+      connection, video, audio, sdpAnswer,
+      close() {
+        // The transport holds the callbacks of a track until the track itself is closed, and with them all that they refer to.
+        video.track.close();
+        audio?.track.close();
+        connection.close();
+      },
+    };
   } catch (error) {
     connection.close();
     throw new InvalidOffer(`The offer cannot be answered: ${error instanceof Error ? error.message : String(error)}.`);

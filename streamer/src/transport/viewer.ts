@@ -164,7 +164,7 @@ export function createViewer(options: ViewerOptions): Viewer {
     silence.stop();
     clearTimeout(reconnectTimer);
     clearTimeout(connectTimer);
-    peer?.connection.close();
+    peer?.close();
     if (isClosed) return;
     isClosed = true;
     options.onClosed();
@@ -178,7 +178,7 @@ export function createViewer(options: ViewerOptions): Viewer {
     async open() {
       const opened = await openPeer(options, acceptChannel);
       if (isClosed) {
-        opened.connection.close();
+        opened.close();
         throw new NotReady();
       }
       peer = opened;

@@ -1,0 +1,18 @@
+import { freeUdpPort } from "./sessionPair.ts";
+import { toldByProcess } from "./toldByProcess.ts";
+
+/** A player's stream, or a page's test of its connection. */
+export type ConnectionKind = "viewer" | "test";
+
+/** Which side ends the connection. */
+export type WhoEnds = "streamer" | "browser";
+
+/** What the process tells. */
+export interface ConnectionsKept { kept: number }
+
+/** Opens and ends so many of the streamer's connections, one after the other; returns how many of them are still in memory some seconds after. */
+export async function countKeptConnections(kind: ConnectionKind, whoEnds: WhoEnds, count: number): Promise<number> {
+  const program = new URL("./endedConnectionsProcess.ts", import.meta.url);
+  const { kept } = await toldByProcess<ConnectionsKept>(program, kind, whoEnds, String(count), String(await freeUdpPort()));
+  return kept;
+}

@@ -1,0 +1,40 @@
+import nodeDataChannel from "node-datachannel";
+
+/** The H.264 that a local page offers. */
+export const offeredH264 = { codec: "h264", payloadType: 96, parameters: "profile-level-id=42e01f;packetization-mode=1;level-asymmetry-allowed=1" } as const;
+
+export interface LocalPageOptions {
+  /** Labels of the data channels that it opens. */
+  channels: readonly string[];
+  /** Whether it offers to take picture and sound. */
+  hasMedia: boolean;
+}
+
+/** Opens the connection of a page without a browser, in this process, which the transport's threads keep from its end. Returns its offer, and what it does then. */
+export function openLocalPage({ channels: labels, hasMedia }: LocalPageOptions) {
+  const connection = new nodeDataChannel.PeerConnection("page", { iceServers: [], disableAutoNegotiation: true });
+  const channels = labels.map((label) => connection.createDataChannel(label));
+  const tracks = hasMedia ? [connection.addTrack(videoOffer()), connection.addTrack(audioOffer())] : [];
+  connection.setLocalDescription("offer");
+  return {
+    offer: connection.localDescription()?.sdp ?? "",
+    take: (sdpAnswer: string) => connection.setRemoteDescription(sdpAnswer, "answer"),
+    isOpen: () => [...channels, ...tracks].every((part) => part.isOpen()),
+    leave: () => {
+      for (const part of [...channels, ...tracks]) part.close();
+      connection.close();
+    },
+  };
+}
+
+function videoOffer() {
+  const video = new nodeDataChannel.Video("video", "RecvOnly");
+  video.addVideoCodec(offeredH264.payloadType, "H264", offeredH264.parameters);
+  return video;
+}
+
+function audioOffer() {
+  const audio = new nodeDataChannel.Audio("audio", "RecvOnly");
+  audio.addOpusCodec(97);
+  return audio;
+}
