@@ -2,6 +2,8 @@ import { sequenceOf } from "../rtp/rtpPacket.ts";
 
 /** A browser that misses a packet for longer than this is better served by a new key frame. */
 const maxAgeMs = 1_000;
+/** The transport encrypts a packet again that is up to 1024 packets old (the replay window of SRTP), and throws for an older one. */
+const maxDistance = 1_000;
 /** A browser asks again after a round trip; a packet that is on its way is not sent twice. */
 const minResendGapMs = 40;
 /** Packets sent again may take this share of the rate; more would keep a congested path congested. */
@@ -42,15 +44,15 @@ export function createRetransmitter({ now, rateKbps, resend, requestKeyFrame }: 
   let spentBytes = 0;
   let refilledAt = now();
 
-  const forgetOlderThan = (at: number) => {
+  const forgetWhile = (isPast: (sent: Sent, sequence: number) => boolean) => {
     for (let first = sequences[0]; first !== undefined; first = sequences[0]) {
       const sent = history[first];
-      if (sent && sent.sentAt >= at) return;
+      if (sent && !isPast(sent, first)) return;
       history[first] = undefined;
       sequences.shift();
     }
   };
-  const forget = () => forgetOlderThan(Infinity);
+  const forget = () => forgetWhile(() => true);
   const budgetBytes = (at: number) => {
     const bytesPerMs = rateKbps() / 8;
     spentBytes = Math.max(0, spentBytes - (at - refilledAt) * bytesPerMs * rateShare);
@@ -60,15 +62,15 @@ export function createRetransmitter({ now, rateKbps, resend, requestKeyFrame }: 
 
   return {
     sent(packet) {
-      const sentAt = now();
-      forgetOlderThan(sentAt - maxAgeMs);
+      const at = now();
       const sequence = sequenceOf(packet);
-      history[sequence] = { packet, sentAt, resentAt: -Infinity };
+      forgetWhile(({ sentAt }, first) => at - sentAt > maxAgeMs || ((sequence - first) & 0xffff) >= maxDistance);
+      history[sequence] = { packet, sentAt: at, resentAt: -Infinity };
       sequences.push(sequence);
     },
     respond(lost) {
       const at = now();
-      forgetOlderThan(at - maxAgeMs);
+      forgetWhile(({ sentAt }) => at - sentAt > maxAgeMs);
       const missing = lost.flatMap((sequence) => history[sequence] ?? []).filter(({ resentAt }) => at - resentAt >= minResendGapMs);
       const bytes = missing.reduce((sum, { packet }) => sum + packet.length, 0);
       if (bytes > budgetBytes(at)) {

@@ -59,6 +59,13 @@ describe("createRetransmitter", () => {
     expect({ resent, keyFrames: keyFrames() }).to.deep.equal({ resent: [], keyFrames: 0 });
   });
 
+  it("forgets what is too many packets ago for the transport to send it again, across the end of the sequence numbers", () => {
+    const { retransmitter, resent, send } = aSender();
+    send(65_000, 1_500);
+    retransmitter.respond([65_499, 65_500, 963]);
+    expect(resent).to.deep.equal([65_500, 963]);
+  });
+
   it("asks for one key frame instead of sending more again than the path carries, and answers nothing from before it", () => {
     const { retransmitter, resent, send, wait, keyFrames } = aSender({ rateKbps: 1_000 });
     send(0, 200);
