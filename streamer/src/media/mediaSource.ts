@@ -185,6 +185,7 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
       receiver = newReceiver;
       kbps = startKbps;
       if (child.codec !== codec) replaceRunning(codec);
+      successor?.process.setBitrate(kbps);
       startPlaying();
     },
     stopPlaying() {

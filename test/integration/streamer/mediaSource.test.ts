@@ -14,11 +14,15 @@ const showsOnce = insteadOfChild(`let hasShown = false; process.on("message", ({
   hasShown = true;
   process.send({ type: "video", picture: Uint8Array.from([0, 12, 128, ...Array(11).fill(0)]) });
 })`);
+/** Shows nothing, and says what it is told to. */
+const tellsCommands = insteadOfChild(`process.on("message", ({ type, bitrate }) => {
+  if (type !== "load") process.send({ type: "failed", message: type + " " + bitrate });
+})`);
 
 describe("a media source, by real children that stand for GStreamer's", function () {
   this.timeout(30_000);
   let clock: FakeClock;
-  let lines: { sentence: string; waitMs?: number }[];
+  let lines: { sentence: string; waitMs?: number; reason?: unknown }[];
   let pictures: number;
   /** Of the children to come. */
   let env: { NODE_OPTIONS: string };
@@ -37,7 +41,7 @@ describe("a media source, by real children that stand for GStreamer's", function
       },
     });
   }
-  const play = () => source.play("vp8", 3_000, { onVideo: () => pictures++, onAudio: () => undefined });
+  const play = (kbps = 3_000) => source.play("vp8", kbps, { onVideo: () => pictures++, onAudio: () => undefined });
   const hangs = () => lines.filter(({ sentence }) => sentence.includes("hangs")).length;
   /** How long each child that ended is waited for. */
   const waits = () => lines.flatMap(({ waitMs }) => waitMs ?? []);
@@ -94,5 +98,16 @@ describe("a media source, by real children that stand for GStreamer's", function
       await clock.advance(waitMs);
     }
     expect(hangs()).to.equal(0);
+  });
+
+  it("tells the bitrate of whoever begins to watch also to the child that is about to take over in another shape", async () => {
+    open(showsOnce);
+    play();
+    await eventually(() => pictures === 1, { what: "a picture" });
+    Object.assign(env, tellsCommands);
+    void source.reshape({ preset: "dataSaver", width: 854, height: 480, fps: 30 });
+    play(1_000);
+    await eventually(() => lines.length === 2, { what: "what the next child is told" });
+    expect(lines.map(({ reason }) => reason)).to.deep.equal(["play 3000000", "bitrate 1000000"]);
   });
 });
