@@ -48,6 +48,7 @@ export interface MediaSource {
   setBitrate(kbps: number): void;
   requestKeyFrame(): void;
   restarts(): number;
+  /** Ends the child. No other is started after it, whatever is asked for. */
   close(): void;
 }
 
@@ -144,6 +145,7 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
     });
   };
   const replaceRunning = (codec: VideoCodec) => {
+    if (isClosed) return;
     cancelRestart?.();
     abandonSuccessor();
     const old = child;
@@ -193,6 +195,7 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
       if (child.isPlaying) replaceRunning(preferred);
     },
     async reshape(next) {
+      if (isClosed) return false;
       abandonSuccessor();
       if (isSameShape(next, shape)) return true;
       if (child.isPlaying) return succeed(child.codec, next);

@@ -73,7 +73,7 @@ export function createViewers(options: ViewersOptions): Viewers {
   const { media, input, codecs, log } = options;
   const totals = { ...noTotals };
   let current: Viewer | undefined;
-  let idleTimer: NodeJS.Timeout | undefined;
+  let cancelIdle: (() => void) | undefined;
   const releasePort = reservePort(options.udpPort);
 
   const rateNotices = setInterval(() => current?.notify(describeRate(current)), rateNoticeEveryMs);
@@ -98,8 +98,8 @@ export function createViewers(options: ViewersOptions): Viewers {
     if (viewer !== current) return;
     current = undefined;
     input.releaseAll();
-    clearTimeout(idleTimer);
-    idleTimer = setTimeout(() => media.stopPlaying(), idleAfterMs);
+    cancelIdle?.();
+    cancelIdle = options.schedule(idleAfterMs, () => media.stopPlaying());
   };
   const replaceCurrentFor = ({ client, takeover, holder }: ViewRequest) => {
     const old = current;
@@ -152,7 +152,7 @@ export function createViewers(options: ViewersOptions): Viewers {
       const viewer = buildViewer(offer, codec, request);
       current = viewer;
       totals.connections++;
-      clearTimeout(idleTimer);
+      cancelIdle?.();
       media.prepare(codec.codec); // It plays once connected: until then the handshake needs the processor.
       try {
         const sdpAnswer = await viewer.open();
@@ -174,9 +174,9 @@ export function createViewers(options: ViewersOptions): Viewers {
     notify: (notice) => current?.notify(notice),
     close() {
       clearInterval(rateNotices);
-      clearTimeout(idleTimer);
       quality.close();
       current?.close();
+      cancelIdle?.(); // Closing the viewer has set it.
       releasePort();
     },
   };

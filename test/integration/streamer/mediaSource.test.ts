@@ -110,4 +110,14 @@ describe("a media source, by real children that stand for GStreamer's", function
     await eventually(() => lines.length === 2, { what: "what the next child is told" });
     expect(lines.map(({ reason }) => reason)).to.deep.equal(["play 3000000", "bitrate 1000000"]);
   });
+
+  it("starts no child any more once it is closed", async () => {
+    open(showsOnce);
+    play();
+    await eventually(() => pictures === 1, { what: "a picture" });
+    source.close();
+    source.stopPlaying();
+    expect(await source.reshape({ preset: "dataSaver", width: 854, height: 480, fps: 30 })).to.equal(false);
+    await eventually(() => !process.getActiveResourcesInfo().includes("ProcessWrap"), { timeoutMs: 5_000, what: "no child" });
+  });
 });

@@ -1,0 +1,48 @@
+// The viewers of a session without display and sound, to which a page makes an offer; as a process of its own, which is killed: the transport's threads
+// would keep the tests' process from its end.
+import { whep } from "#contracts/stream.ts";
+import type { StreamQuality } from "#contracts/streamQuality.ts";
+import { silentLogger } from "#runtime/logger.ts";
+import { createDesktopInput } from "#streamer/input/desktopInput.ts";
+import { createInputRouter } from "#streamer/input/inputRouter.ts";
+import { candidateEncoders } from "#streamer/media/encoders.ts";
+import { createMediaSource } from "#streamer/media/mediaSource.ts";
+import { createViewers } from "#streamer/transport/viewers.ts";
+import { FakeClock } from "../clocks/fakeClock.ts";
+import { insteadOfChild } from "../processes/insteadOfChild.ts";
+import { openLocalPage } from "./localPage.ts";
+import { offeredKbps, type ViewerByOffer } from "./offeredViewer.ts";
+
+const nothing = () => undefined;
+const clock = new FakeClock();
+const now = () => clock.monotonicMs();
+const schedule = (ms: number, callback: () => void) => {
+  const timer = clock.setTimer(ms, callback);
+  return () => timer.cancel();
+};
+const picture = { width: 1_280, height: 720, fps: 60 };
+const quality: StreamQuality = { ...picture, preset: "dataSaver", maxKbps: offeredKbps.narrow };
+const encoders = new Map(candidateEncoders(["h264"], "software").slice(0, 1).map((encoder) => [encoder.codec, encoder]));
+const xtest = { KeyPress: 2, KeyRelease: 3, ButtonPress: 4, ButtonRelease: 5, MotionNotify: 6, FakeInput: nothing } as const;
+
+const media = createMediaSource({
+  encoders, display: { name: ":99", ...picture }, shape: quality, soundServer: "unix:/nowhere", soundSink: "game", env: insteadOfChild(""), log: silentLogger, now, schedule,
+});
+const input = createInputRouter({ desktop: createDesktopInput({ xtest, root: 1 }, picture.width, picture.height), gamepad: { set: nothing }, now, pacing: { now, schedule } });
+const viewers = createViewers({
+  media, input, codecs: ["h264"], addresses: ["127.0.0.1"], udpPort: Number(process.argv[2]), startKbps: offeredKbps.start,
+  bounds: { ...picture, maxFps: picture.fps, maxKbps: offeredKbps.wide }, quality, log: silentLogger, now, schedule,
+  describeStream: (codec) => ({ t: "hello", ...picture, codec, encoder: "", gamepad: false }),
+});
+const page = openLocalPage({ channels: [whep.dataChannel], hasMedia: true });
+await viewers.connect({ sdp: page.offer, holder: { viewer: "player", role: "play" }, client: undefined, takeover: false });
+
+const viewer = viewers.current();
+const kbps = () => viewer?.rate.state().targetKbps ?? 0;
+const narrowKbps = kbps();
+viewer?.setQuality({ ...quality, preset: "sharp", maxKbps: offeredKbps.wide });
+const widenedKbps = kbps();
+viewers.close();
+media.close();
+process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
+process.send?.({ kbps: narrowKbps, widenedKbps, timersAfterEnd: clock.pendingTimers } satisfies ViewerByOffer);
