@@ -77,6 +77,7 @@ export interface RateLimits {
 }
 
 export interface RateControllerOptions extends Omit<RateLimits, "fps"> {
+  /** Of a connection that nothing is known of yet; within the limits, whichever hold. */
   startKbps: number;
   /** 60 unless given. */
   fps?: number;
@@ -109,12 +110,13 @@ export interface RateController {
  */
 export function createRateController({ startKbps, minKbps, maxKbps, fps = defaultFps, now, onRate, onOverrun }: RateControllerOptions): RateController {
   let limits: RateLimits = { minKbps, maxKbps, fps };
+  const within = (kbps: number) => Math.min(limits.maxKbps, Math.max(limits.minKbps, kbps));
   const pictureMs = () => 1_000 / limits.fps;
   const arrivals = createArrivals(now, pictureMs);
   const trend = createDelayTrend(pictureMs);
   const hold = createHold(onOverrun, () => arrivals.forgetLosses());
-  let target = startKbps;
-  let applied = startKbps;
+  let target = within(startKbps);
+  let applied = target;
   let measured = { receivedKbps: 0, queueMs: 0, loss: 0 };
   let decreasedAt = -Infinity;
   let changedAt = now();
@@ -134,7 +136,6 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
   /** The target when the present congestion began; undefined without one. */
   let congestedFromKbps: number | undefined;
 
-  const within = (kbps: number) => Math.min(limits.maxKbps, Math.max(limits.minKbps, kbps));
   const isGrowing = () => trend.isRising() && measured.queueMs > growingQueueMs;
   /** Returns what the path carries: the target at least while all that is sent arrives, and a share of it at least while too little is sent to test the path. */
   const findCapacity = (): number => {
@@ -188,7 +189,7 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
     const isKnown = capacityKbps !== undefined && target < capacityKbps * knownCapacityShare;
     const knownShare = at - emptySince > emptyForMs ? increaseWhenEmptyPerSecond : increasePerSecond;
     const share = isKnown ? knownShare : widenPerSecond;
-    const ceiling = Math.max(target, measured.receivedKbps * headroom + headroomKbps, startKbps * untestedShare);
+    const ceiling = Math.max(target, measured.receivedKbps * headroom + headroomKbps, within(startKbps) * untestedShare);
     target = within(Math.min(ceiling, target * (1 + share * seconds) + increaseKbpsPerSecond * seconds));
   };
   const decide = (at: number) => {

@@ -111,7 +111,7 @@ export function createViewers(options: ViewersOptions): Viewers {
     old.close(isSameTab ? undefined : { t: "taken-over" });
   };
   const play = (viewer: Viewer) => {
-    media.play(viewer.codec.codec, startKbpsOf(quality.current(), options.startKbps), {
+    media.play(viewer.codec.codec, viewer.rate.state().targetKbps, {
       onVideo(packets) {
         totals.frames++;
         for (const packet of packets) {
@@ -128,7 +128,7 @@ export function createViewers(options: ViewersOptions): Viewers {
     const handleInput: InputRouter["handle"] = (...args) => (holder.role === "play" ? input.handle(...args) : input.handleWatching(...args));
     const viewer: Viewer = createViewer({
       id: randomUUID(), client, holder, offer, codec, log, now: options.now, schedule: options.schedule,
-      addresses: options.addresses, udpPort: options.udpPort, quality: quality.current(), startKbps: startKbpsOf(quality.current(), options.startKbps),
+      addresses: options.addresses, udpPort: options.udpPort, quality: quality.current(), startKbps: options.startKbps,
       onInput: (message, reply) => isCurrent() && handleInput(message, { pong: (n) => reply({ t: "pong", n }), quality: (wish) => quality.ask(wish) }),
       onRtcp: countRtcp,
       onMediaOpen: () => isCurrent() && play(viewer),
@@ -193,10 +193,6 @@ function chooseCodec(offer: Offer, codecs: readonly VideoCodec[]): OfferedCodec 
     if (offered) return offered;
   }
   throw new InvalidOffer(`The offer's video has none of ${codecs.join(", ")} in a form that can be sent.`);
-}
-
-function startKbpsOf({ maxKbps }: StreamQuality, startKbps: number): number {
-  return Math.min(startKbps, maxKbps);
 }
 
 function describeQuality({ preset, width, height, fps, maxKbps }: StreamQuality, bounds: QualityBounds): StreamNotice {

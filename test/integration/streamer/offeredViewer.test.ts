@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { viewerByOffer, type ViewerByOffer } from "#test/support/session/offeredViewer.ts";
+import { offeredKbps, viewerByOffer, type ViewerByOffer } from "#test/support/session/offeredViewer.ts";
 
 describe("the viewer of a session whose quality is narrow", function () {
   this.timeout(30_000);
@@ -7,6 +7,10 @@ describe("the viewer of a session whose quality is narrow", function () {
 
   before(async () => {
     viewer = await viewerByOffer();
+  });
+
+  it("begins at the most that the quality allows, and begins a wider one as a new connection would", () => {
+    expect(viewer).to.include({ kbps: offeredKbps.narrow, widenedKbps: offeredKbps.start });
   });
 
   it("leaves no timer when the session ends that would start another media child", () => {

@@ -128,6 +128,14 @@ describe("createRateController", () => {
     expect(way.rate()).to.be.above(7_000);
   });
 
+  it("begins within its limits, and tries a wider one as a new connection would also where it began in a narrow one", () => {
+    const way = simulate({ startKbps: 4_000, maxKbps: 1_500 });
+    expect(way.controller.state().targetKbps).to.equal(1_500);
+    way.run(5);
+    way.controller.setLimits({ minKbps: 300, maxKbps: 8_000, fps: 60 });
+    expect(way.rate()).to.equal(4_000);
+  });
+
   it("does not take a longer path for congestion, and regains its rate", () => {
     const way = simulate();
     way.run(5);
