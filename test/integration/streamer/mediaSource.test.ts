@@ -58,11 +58,11 @@ describe("a media source, by real children that stand for GStreamer's", function
     play();
     await clock.advance(19_500);
     expect(lines).to.deep.equal([]);
-    await clock.advance(1_000);
+    await clock.advance(500); // No further than to its end, from which on the next is waited for.
     await eventually(() => waits().length === 1, { what: "the end of the first child" });
     await clock.advance(500 + 19_000);
     expect(hangs()).to.equal(1);
-    await clock.advance(1_000);
+    await clock.advance(500);
     await eventually(() => waits().length === 2, { what: "the end of the second child" });
     expect(waits()).to.deep.equal([500, 1_000]);
     Object.assign(env, showsOnce);
