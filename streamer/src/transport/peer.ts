@@ -1,5 +1,5 @@
 import { randomInt } from "node:crypto";
-import nodeDataChannel, { type DataChannel, type MediaHandler, type PeerConnection, type Track } from "node-datachannel";
+import nodeDataChannel, { type DataChannel, type PeerConnection, type Track } from "node-datachannel";
 import { codecEncodingNames } from "#contracts/videoCodec.ts";
 import { InvalidOffer } from "../errors.ts";
 import { announceAddresses } from "./sdpAnswer.ts";
@@ -8,6 +8,7 @@ import { extensionUris, type Offer, type OfferedCodec } from "./offer.ts";
 import { audioClockRate, videoClockRate } from "../rtp/clockRates.ts";
 import { createRedundancy, type Redundancy } from "../rtp/redundancy.ts";
 import type { TrackHeader } from "../rtp/rtpPacket.ts";
+import { createSenderReports, type SenderReports } from "../rtp/senderReports.ts";
 
 const opusParameters = "minptime=10;stereo=1;sprop-stereo=1";
 const streamName = "game";
@@ -18,12 +19,15 @@ export interface PeerOptions {
   codec: OfferedCodec;
   addresses: readonly string[];
   udpPort: number;
+  /** Milliseconds, monotonic. */
+  now: () => number;
 }
 
-/** A track and the header fields of its packets. */
+/** A track, the header fields of its packets, and the reports that go with them. */
 export interface OutgoingTrack {
   track: Track;
   header: TrackHeader;
+  reports: SenderReports;
 }
 
 /** The audio track; `redundancy` wraps its packets for browsers that take redundant audio. */
@@ -43,14 +47,16 @@ export interface Peer {
 
 /** Sets up the connection as the offer asks, on the UDP port that all viewers share; calls `onDataChannel` for each that opens. Throws InvalidOffer. */
 export async function openPeer(
-  { id, offer, codec, addresses, udpPort }: PeerOptions,
+  { id, offer, codec, addresses, udpPort, now }: PeerOptions,
   onDataChannel: (channel: DataChannel) => void,
 ): Promise<Peer> {
   const connection = new nodeDataChannel.PeerConnection(id, connectionOn(udpPort));
   connection.onDataChannel(onDataChannel);
   try {
-    const video = addVideo(connection, offer, codec);
-    const audio = addAudio(connection, offer);
+    const reportsOf = ({ ssrc }: TrackHeader, clockRate: number) =>
+      createSenderReports({ ssrc, clockRate, canonicalName: streamName, now: () => performance.timeOrigin + now() });
+    const video = addVideo(connection, offer, codec, reportsOf);
+    const audio = addAudio(connection, offer, reportsOf);
     const sdpAnswer = announceAddresses(await gatherSdpAnswer(connection, offer.sdp), addresses, udpPort);
     return {
       connection, video, audio, sdpAnswer,
@@ -67,7 +73,9 @@ export async function openPeer(
   }
 }
 
-function addVideo(connection: PeerConnection, { video }: Offer, { codec, payloadType, parameters }: OfferedCodec): OutgoingTrack {
+type ReportsOf = (header: TrackHeader, clockRate: number) => SenderReports;
+
+function addVideo(connection: PeerConnection, { video }: Offer, { codec, payloadType, parameters }: OfferedCodec, reportsOf: ReportsOf): OutgoingTrack {
   const { transportSequence, playoutDelay } = video.extensions;
   const header = { payloadType, ssrc: newSsrc(), transportSequenceId: transportSequence, playoutDelayId: playoutDelay };
   const media = new nodeDataChannel.Video(video.mid, "SendOnly");
@@ -78,12 +86,10 @@ function addVideo(connection: PeerConnection, { video }: Offer, { codec, payload
     media.parseSdpLine(`a=rtcp-fb:${payloadType} transport-cc`);
   }
   if (playoutDelay !== undefined) media.parseSdpLine(`a=extmap:${playoutDelay} ${extensionUris.playoutDelay}`);
-  const track = connection.addTrack(media);
-  track.setMediaHandler(senderReports(header, videoClockRate));
-  return { track, header };
+  return { track: connection.addTrack(media), header, reports: reportsOf(header, videoClockRate) };
 }
 
-function addAudio(connection: PeerConnection, { audio }: Offer): OutgoingAudio | undefined {
+function addAudio(connection: PeerConnection, { audio }: Offer, reportsOf: ReportsOf): OutgoingAudio | undefined {
   if (!audio) return undefined;
   const { payloadType, redundantPayloadType } = audio;
   const header = { payloadType: redundantPayloadType ?? payloadType, ssrc: newSsrc(), transportSequenceId: undefined, playoutDelayId: undefined };
@@ -91,14 +97,8 @@ function addAudio(connection: PeerConnection, { audio }: Offer): OutgoingAudio |
   media.addOpusCodec(payloadType, opusParameters);
   if (redundantPayloadType !== undefined) media.addAudioCodec(redundantPayloadType, `red/${audioClockRate}/2`, `${payloadType}/${payloadType}`);
   media.addSSRC(header.ssrc, streamName, streamName, "game-audio");
-  const track = connection.addTrack(media);
-  track.setMediaHandler(senderReports(header, audioClockRate));
-  return { track, header, redundancy: redundantPayloadType === undefined ? undefined : createRedundancy(payloadType) };
-}
-
-/** Returns a handler that sends the sender reports that browsers need to synchronize sound and picture. */
-function senderReports({ ssrc, payloadType }: TrackHeader, clockRate: number): MediaHandler {
-  return new nodeDataChannel.RtcpSrReporter(new nodeDataChannel.RtpPacketizationConfig(ssrc, streamName, payloadType, clockRate));
+  const redundancy = redundantPayloadType === undefined ? undefined : createRedundancy(payloadType);
+  return { track: connection.addTrack(media), header, reports: reportsOf(header, audioClockRate), redundancy };
 }
 
 function newSsrc(): number {

@@ -31,8 +31,6 @@ export interface ViewerOptions extends PeerOptions {
   startKbps: number;
   quality: StreamQuality;
   log: Logger;
-  /** Milliseconds, monotonic. */
-  now: () => number;
   schedule: VideoSenderOptions["schedule"];
   onInput: (message: string | Buffer | ArrayBuffer, reply: (notice: StreamNotice) => void) => void;
   onRtcp: (event: RtcpEvent) => void;
@@ -143,9 +141,12 @@ export function createViewer(options: ViewerOptions): Viewer {
       log.debug({ viewer: id, err: error }, "A notice could not be sent."); // The channel closed in between; its own event follows.
     }
   };
-  const send = ({ track, header }: OutgoingTrack, packet: Buffer, sequence: number) => {
+  const send = ({ track, header, reports }: OutgoingTrack, packet: Buffer, sequence: number) => {
     try {
-      if (track.isOpen()) track.sendMessageBinary(rewritePacket(packet, header, sequence));
+      if (!track.isOpen()) return;
+      const report = reports.sent(packet);
+      if (report) track.sendMessageBinary(report); // The transport tells RTCP from RTP by its type.
+      track.sendMessageBinary(rewritePacket(packet, header, sequence));
     } catch (error) {
       log.debug({ viewer: id, err: error }, "A packet could not be sent.");
     }
@@ -199,10 +200,14 @@ export function createViewer(options: ViewerOptions): Viewer {
       delayPlayout();
     },
     sendVideo(packet) {
-      if (peer?.video.track.isOpen()) video.push(packet);
+      if (peer?.video.track.isOpen() !== true) return;
+      peer.video.reports.came(packet);
+      video.push(packet);
     },
     sendAudio(packet) {
-      if (peer?.audio) send(peer.audio, peer.audio.redundancy?.wrap(packet) ?? packet, 0);
+      if (!peer?.audio) return;
+      peer.audio.reports.came(packet);
+      send(peer.audio, peer.audio.redundancy?.wrap(packet) ?? packet, 0);
     },
     notify,
     close(lastNotice) {

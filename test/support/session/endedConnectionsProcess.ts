@@ -5,17 +5,15 @@ import { whep } from "#contracts/stream.ts";
 import { compactHeap } from "#runtime/compactHeap.ts";
 import { silentLogger } from "#runtime/logger.ts";
 import { createTestConnection } from "#streamer/connectionTest/connection.ts";
-import { parseOffer } from "#streamer/transport/offer.ts";
 import { announceAddresses } from "#streamer/transport/sdpAnswer.ts";
 import { reservePort } from "#streamer/transport/sharedPort.ts";
 import { createViewer } from "#streamer/transport/viewer.ts";
 import { eventually } from "../clocks/eventually.ts";
 import type { ConnectionKind, ConnectionsKept, WhoEnds } from "./endedConnections.ts";
-import { offeredH264, openLocalPage } from "./localPage.ts";
+import { openLocalPage } from "./localPage.ts";
+import { localViewer } from "./localViewer.ts";
 
 const address = "127.0.0.1";
-const now = () => performance.now();
-const nothing = () => undefined;
 
 const [kind, whoEnds, count, port] = process.argv.slice(2) as [ConnectionKind, WhoEnds, string, string];
 const udpPort = Number(port);
@@ -26,18 +24,10 @@ const page = kind === "viewer"
 /** All that belongs to the connection refers to `onClosed`. */
 function createConnection(id: string, sdp: string, onClosed: () => void) {
   if (kind === "test") {
-    const test = createTestConnection({ id, sdp, udpPort, maxKbps: 1_000, log: silentLogger, now, onClosed });
+    const test = createTestConnection({ id, sdp, udpPort, maxKbps: 1_000, log: silentLogger, now: () => performance.now(), onClosed });
     return { close: () => test.close(), open: async () => announceAddresses(await test.open(), [address], udpPort) };
   }
-  return createViewer({
-    id, offer: parseOffer(sdp), codec: offeredH264, addresses: [address], udpPort, client: undefined, holder: { viewer: "player", role: "play" }, startKbps: 4_000,
-    quality: { preset: "auto", width: 1_280, height: 720, fps: 60, maxKbps: 8_000 }, log: silentLogger, now,
-    schedule(ms, callback) {
-      const timer = setTimeout(callback, ms);
-      return () => clearTimeout(timer);
-    },
-    onInput: nothing, onRtcp: nothing, onMediaOpen: nothing, onKeyFrameNeeded: nothing, onRate: nothing, onChannelOpen: nothing, onLost: nothing, onClosed,
-  });
+  return createViewer(localViewer({ id, sdp, udpPort, onClosed }));
 }
 
 /** Opens a connection and ends it. Returns what tells whether it is still in memory. */
@@ -64,6 +54,6 @@ const collect = (): boolean => {
   kept = connections.filter((connection) => connection.deref() !== undefined).length;
   return kept === 0;
 };
-await eventually(collect, { timeoutMs: 5_000 }).catch(nothing); // What is left is told.
+await eventually(collect, { timeoutMs: 5_000 }).catch(() => undefined); // What is left is told.
 process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
 process.send?.({ kept } satisfies ConnectionsKept);

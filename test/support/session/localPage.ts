@@ -19,6 +19,8 @@ export function openLocalPage({ channels: labels, hasMedia }: LocalPageOptions) 
   return {
     offer: connection.localDescription()?.sdp ?? "",
     take: (sdpAnswer: string) => connection.setRemoteDescription(sdpAnswer, "answer"),
+    /** Of picture and sound. */
+    tracks,
     isOpen: () => [...channels, ...tracks].every((part) => part.isOpen()),
     leave: () => {
       for (const part of [...channels, ...tracks]) part.close();

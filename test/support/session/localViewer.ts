@@ -1,0 +1,19 @@
+import { silentLogger } from "#runtime/logger.ts";
+import { parseOffer } from "#streamer/transport/offer.ts";
+import type { ViewerOptions } from "#streamer/transport/viewer.ts";
+import { offeredH264 } from "./localPage.ts";
+
+const nothing = () => undefined;
+
+/** What a viewer of this machine has, by its page's offer. Nothing comes of what it asks for. */
+export function localViewer({ id, sdp, udpPort, onClosed = nothing }: { id: string; sdp: string; udpPort: number; onClosed?: () => void }): ViewerOptions {
+  return {
+    id, offer: parseOffer(sdp), codec: offeredH264, addresses: ["127.0.0.1"], udpPort, client: undefined, holder: { viewer: "player", role: "play" },
+    startKbps: 4_000, quality: { preset: "auto", width: 1_280, height: 720, fps: 60, maxKbps: 8_000 }, log: silentLogger, now: () => performance.now(),
+    schedule(ms, callback) {
+      const timer = setTimeout(callback, ms);
+      return () => clearTimeout(timer);
+    },
+    onInput: nothing, onRtcp: nothing, onMediaOpen: nothing, onKeyFrameNeeded: nothing, onRate: nothing, onChannelOpen: nothing, onLost: nothing, onClosed,
+  };
+}

@@ -1,0 +1,68 @@
+import { expect } from "chai";
+import { createSenderReports } from "#streamer/rtp/senderReports.ts";
+
+const startedAt = Date.UTC(2026, 0, 1);
+
+function packetOf(timestamp: number, bytes = 112): Buffer {
+  const packet = Buffer.alloc(bytes);
+  packet.writeUInt32BE(timestamp, 4);
+  return packet;
+}
+
+describe("createSenderReports", () => {
+  let now: number;
+
+  beforeEach(() => {
+    now = startedAt;
+  });
+  const create = (canonicalName = "game") => createSenderReports({ ssrc: 0x0a0b0c0d, clockRate: 90_000, canonicalName, now: () => now });
+  const timestampOf = (report: Buffer | undefined) => report?.readUInt32BE(16);
+
+  it("makes a report and a source description of RFC 3550 of what has been sent before, packets that were sent again included", () => {
+    const reports = create();
+    const packet = packetOf(1_000);
+    reports.came(packet);
+    reports.sent(packet);
+    reports.sent(packet);
+    now += 1_250;
+    expect(reports.sent(packet)?.toString("hex")).to.equal([
+      "80c80006", "0a0b0c0d", "ed003781", "40000000", (1_000 + 1_250 * 90).toString(16).padStart(8, "0"), "00000002", "000000c8",
+      "81ca0003", "0a0b0c0d", "010467616d650000",
+    ].join(""));
+  });
+
+  it("ends a name with one zero at least, and with as many as fill four bytes", () => {
+    for (const [name, bytes] of [["a", 12], ["ab", 16], ["abcde", 16], ["abcdef", 20]] as const) {
+      const reports = create(name);
+      reports.came(packetOf(0));
+      const description = reports.sent(packetOf(0))!.subarray(28);
+      expect(description, name).to.have.lengthOf(bytes);
+      expect(description.readUInt16BE(2), name).to.equal(bytes / 4 - 1);
+      expect(description.at(-1), name).to.equal(0);
+    }
+  });
+
+  it("makes one a second, and none before media has come", () => {
+    const reports = create();
+    expect(reports.sent(packetOf(0))).to.equal(undefined);
+    reports.came(packetOf(0));
+    const made: number[] = [];
+    for (; now < startedAt + 3_000; now += 10) if (reports.sent(packetOf(0))) made.push(now - startedAt);
+    expect(made).to.deep.equal([0, 1_000, 2_000]);
+  });
+
+  it("says the timestamp of its own time, whatever packet is sent then, across the end of the timestamps", () => {
+    const reports = create();
+    const old = packetOf(0xffff_ff00);
+    reports.came(old);
+    expect(timestampOf(reports.sent(old))).to.equal(0xffff_ff00);
+    now += 980;
+    reports.came(packetOf(0x0001_0000));
+    now += 10;
+    reports.came(packetOf(0x0001_0000)); // Of the same picture.
+    now += 10;
+    expect(timestampOf(reports.sent(old))).to.equal(0x0001_0000 + 20 * 90);
+    now += 1_000;
+    expect(timestampOf(reports.sent(old))).to.equal(0x0001_0000 + 1_020 * 90);
+  });
+});
