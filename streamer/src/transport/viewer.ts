@@ -166,6 +166,8 @@ export function createViewer(options: ViewerOptions): Viewer {
     clearTimeout(reconnectTimer);
     clearTimeout(connectTimer);
     peer?.close();
+    // The transport does not tell of the end of a channel that it closed before callbacks were set, and holds these for as long as the channel is referenced.
+    channel = undefined;
     if (isClosed) return;
     isClosed = true;
     options.onClosed();

@@ -6,12 +6,16 @@ const count = 5;
 describe("a connection that has ended", function () {
   this.timeout(60_000);
 
-  for (const whoEnds of ["streamer", "browser"] as const) {
-    it(`leaves nothing in the streamer's memory: a player's, ended by the ${whoEnds}`, async () => {
+  for (const [whoEnds, how] of [
+    ["streamer", "by the streamer"],
+    ["browser", "by the browser"],
+    ["hasty browser", "by the browser, before the streamer had heard of its channels"],
+  ] as const) {
+    it(`leaves nothing in memory: a player's, ended ${how}`, async () => {
       expect(await countKeptConnections("viewer", whoEnds, count)).to.equal(0);
     });
 
-    it(`leaves nothing in the responder's memory: a test's, ended by the ${whoEnds === "streamer" ? "responder" : whoEnds}`, async () => {
+    it(`leaves nothing in memory: that of a test, ended ${how}`, async () => {
       expect(await countKeptConnections("test", whoEnds, count)).to.equal(0);
     });
   }

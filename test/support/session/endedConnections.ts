@@ -4,8 +4,8 @@ import { toldByProcess } from "./toldByProcess.ts";
 /** A player's stream, or a page's test of its connection. */
 export type ConnectionKind = "viewer" | "test";
 
-/** Which side ends the connection. */
-export type WhoEnds = "streamer" | "browser";
+/** Which side ends the connection: a hasty browser does so before the streamer's program has been told that it is open. */
+export type WhoEnds = "streamer" | "browser" | "hasty browser";
 
 /** What the process tells. */
 export interface ConnectionsKept { kept: number }

@@ -15,6 +15,7 @@ import { localViewer } from "./localViewer.ts";
 
 const address = "127.0.0.1";
 
+const cell = new Int32Array(new SharedArrayBuffer(4));
 const [kind, whoEnds, count, port] = process.argv.slice(2) as [ConnectionKind, WhoEnds, string, string];
 const udpPort = Number(port);
 const page = kind === "viewer"
@@ -30,6 +31,11 @@ function createConnection(id: string, sdp: string, onClosed: () => void) {
   return createViewer(localViewer({ id, sdp, udpPort, onClosed }));
 }
 
+/** The program stands still for a moment, as on a busy machine; the transport goes on. */
+function standStill(): void {
+  Atomics.wait(cell, 0, 0, 100);
+}
+
 /** Opens a connection and ends it. Returns what tells whether it is still in memory. */
 async function openAndEnd(id: number): Promise<WeakRef<() => void>> {
   const { offer, take, isOpen, leave } = openLocalPage(page);
@@ -37,9 +43,11 @@ async function openAndEnd(id: number): Promise<WeakRef<() => void>> {
   const onClosed = () => ended.resolve(undefined);
   const connection = createConnection(`connection-${id}`, offer, onClosed);
   take(await connection.open());
-  await eventually(isOpen, { what: "an open connection" });
+  if (whoEnds === "hasty browser") for (let moments = 0; moments < 100 && !isOpen(); moments++) standStill();
+  else await eventually(isOpen, { what: "an open connection" });
   if (whoEnds === "streamer") connection.close();
   else leave();
+  if (whoEnds === "hasty browser") standStill(); // The transport has told of the channel, and has closed it, before its callbacks are set.
   await ended.promise;
   leave();
   return new WeakRef(onClosed);

@@ -14,6 +14,7 @@ export function localViewer({ id, sdp, udpPort, onClosed = nothing }: { id: stri
       const timer = setTimeout(callback, ms);
       return () => clearTimeout(timer);
     },
-    onInput: nothing, onRtcp: nothing, onMediaOpen: nothing, onKeyFrameNeeded: nothing, onRate: nothing, onChannelOpen: nothing, onLost: nothing, onClosed,
+    onInput: nothing, onRtcp: nothing, onMediaOpen: nothing, onKeyFrameNeeded: nothing, onRate: nothing, onChannelOpen: nothing, onClosed,
+    onLost: () => void onClosed, // As a session's refers to the viewer.
   };
 }
