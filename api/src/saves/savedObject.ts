@@ -73,6 +73,7 @@ async function isWhole(stream: Readable, { sha256, bytes }: SavedObject, pace?: 
   return read?.bytes === bytes && read.sha256 === sha256;
 }
 
+/** Only S3's own word counts: for a 404 without one, as of a proxy that has no way to the object store, the client says NotFound. */
 function isMissing(error: unknown): boolean {
-  return error instanceof Error && "code" in error && (error.code === "NoSuchKey" || error.code === "NotFound");
+  return error instanceof Error && "code" in error && error.code === "NoSuchKey";
 }

@@ -69,7 +69,7 @@ export const contentReasons = {
   sourceUnknown: "SourceUnknown",
   /** `False`, by the node agent: the object store does not have the archive. */
   sourceMissing: "SourceMissing",
-  /** `False`, by the node agent: the object store cannot be reached. */
+  /** `False`, by the node agent: the object store cannot be reached, or has no such bucket. */
   storeUnreachable: "StoreUnreachable",
   /** `False`, by the node agent: what was fetched does not have the archive's SHA-256. */
   checksumMismatch: "ChecksumMismatch",
@@ -91,7 +91,7 @@ export const restoreReasons = {
   newPlaythrough: "NewPlaythrough",
   /** `Unknown`, by the node agent: the save is on the node, and the pod has yet to restore it. */
   restoring: "Restoring",
-  /** `False`, by the node agent: the object store cannot be reached. */
+  /** `False`, by the node agent: the object store cannot be reached, or has no such bucket. */
   storeUnreachable: "StoreUnreachable",
   /** `False`, by the node agent: the object store refuses to return the save. */
   storeRefused: "StoreRefused",
@@ -146,7 +146,7 @@ export const saveReasons = {
   spoolUnreadable: "SpoolUnreadable",
   /** `False`, by the node agent: the game is played, and its newest pack is stored. */
   playing: "Playing",
-  /** `False`, by the node agent: the object store cannot be reached. */
+  /** `False`, by the node agent: the object store cannot be reached, or has no such bucket. */
   storeUnreachable: "StoreUnreachable",
   /** `False`, by the node agent: the object store refuses the save. */
   storeRefused: "StoreRefused",

@@ -90,7 +90,7 @@ export function createObjectStore({ endpoint, region, accessKey, secretKey, webI
     },
     async stat(location, signal) {
       const response = await send("HEAD", location, { signal });
-      if (response.statusCode !== 200) throw await failureOf(response, location);
+      if (response.statusCode !== 200) throw await failureOf(response, location, "HEAD");
       response.resume();
       return { etag: etagOf(response), totalBytes: Number(response.headers["content-length"] ?? 0) };
     },
@@ -153,13 +153,16 @@ async function exchange(target: string, options: RequestOptions, { signal, body 
 }
 
 /** Returns the response as an error; the body is XML for people and read only as far as it helps. */
-async function failureOf(response: IncomingMessage, { bucket, key }: ObjectLocation): Promise<ObjectStoreError> {
+async function failureOf(response: IncomingMessage, { bucket, key }: ObjectLocation, method?: "HEAD"): Promise<ObjectStoreError> {
   const status = response.statusCode ?? 0;
   const text = await readStart(response);
   const code = /<Code>([A-Za-z]{1,64})<\/Code>/.exec(text)?.[1];
-  const message = `The object store answered ${code ?? `status ${status}`} for ${bucket}/${key}.`;
+  const message = code === "NoSuchBucket" ? `The object store has no bucket ${bucket}.` : `The object store answered ${code ?? `status ${status}`} for ${bucket}/${key}.`;
   const errorResponse = new StoreErrorResponse(status, code, /<Message>([^<]{1,500})<\/Message>/.exec(text)?.[1]);
-  if (status === 404) return new ObjectStoreError("NotFound", message, errorResponse);
+  const isObjectMissing = method === "HEAD" || code === "NoSuchKey" || code === "NoSuchVersion";
+  // A save that is missing is lost. So that is believed of S3's own word alone: a bucket may not be restored yet, and a proxy answers 404, too, while it
+  // has no way to the object store. What is answered to HEAD has no body, and so no such word.
+  if (status === 404) return new ObjectStoreError(isObjectMissing ? "NotFound" : "Unreachable", message, errorResponse);
   if (status === 412) return new ObjectStoreError("Changed", message, errorResponse);
   if (status === 429 || status >= 500) return new ObjectStoreError("Unreachable", message, errorResponse);
   return new ObjectStoreError("Refused", message, errorResponse);

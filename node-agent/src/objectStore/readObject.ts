@@ -51,7 +51,8 @@ export async function* readObject(options: ReadOptions): AsyncGenerator<Buffer, 
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof ObjectStoreError && !isObjectStoreUnreachable(error)) throw error;
-      if (failures >= maxFailures) throw unreachable(location, error);
+      // Its own sentence says what is to be mended.
+      if (failures >= maxFailures) throw error instanceof ObjectStoreError ? error : unreachable(location, error);
     }
     failures += 1;
     if (failures > maxFailures) throw unreachable(location, undefined);

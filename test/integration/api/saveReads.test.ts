@@ -52,6 +52,17 @@ describe("reading saves before they are restored or copied", function () {
     };
   }
 
+  it("blames no save for a 404 of a proxy that has no way to the object store", async () => {
+    const [versionId] = await earlierVersions(1);
+    proxy.fault = ({ method, path }) => method === "GET" && path.includes(`/saves/${slotId}/`) ? { status: 404 } : undefined;
+    try {
+      expect((await restore(versionId!)).status).to.equal(503);
+    } finally {
+      proxy.fault = undefined;
+    }
+    expect((await restore(versionId!)).status).to.equal(200);
+  });
+
   it("goes on four at a time, and the others wait", async () => {
     const wishes = [];
     for (let count = 0; count < 6; count++) {

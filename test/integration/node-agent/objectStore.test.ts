@@ -35,6 +35,17 @@ describe("ObjectStore", function () {
     expect(await read("none", Buffer.alloc(0))).to.have.length(0);
   });
 
+  it("says of an object alone that it is not found, and of a bucket that is missing that it cannot be reached", async () => {
+    const never = new AbortController().signal;
+    const failureOf = async (work: Promise<unknown>): Promise<unknown> => work.then(() => undefined, (error: unknown) => error instanceof ObjectStoreError && error.failure);
+    const [object, bucket] = [{ bucket: minio.bucket, key: "not-there" }, { bucket: `${minio.bucket}-not-there`, key: "some" }];
+    expect(await failureOf(objectStore.open(object, { offset: 0 }, never))).to.equal("NotFound");
+    expect(await failureOf(objectStore.stat(object, never))).to.equal("NotFound");
+    expect(await failureOf(objectStore.open(bucket, { offset: 0 }, never))).to.equal("Unreachable");
+    expect(await failureOf(objectStore.put(bucket, { sizeBytes: 0, md5: createHash("md5").digest("base64"), read: () => Readable.from([]) }, never))).to.equal("Unreachable");
+    expect(await failureOf(objectStore.probe(bucket.bucket, never))).to.equal("Unreachable");
+  });
+
   it("sends no byte beyond an object's size, which would be the start of the next request", async () => {
     const save = Buffer.from("a save");
     const md5 = createHash("md5").update(save).digest("base64");
