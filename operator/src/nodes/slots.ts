@@ -26,15 +26,19 @@ export function slotsOf(node: Node, { gpu, softwareSlots }: Pick<SlotRules, "gpu
   return gpu ? gpuSlotsOf(node, gpu) : softwareSlots;
 }
 
-/** Taints of Kubernetes' own follow from conditions that are looked at themselves, or that session pods tolerate. */
-const ownTaintPrefix = "node.kubernetes.io/";
+/**
+ * Taints that follow from what is looked at itself: the kubelet's Ready, and the cordon. Kubernetes' other taints, such as disk-pressure, keep session
+ * pods off as anybody's do. So does memory-pressure: only the admission plugin PodTolerationRestriction, which is off by default, lets pods that
+ * request memory tolerate it, and where it is on, a node that evicts pods for want of memory is still no place for a new game.
+ */
+const followingTaints: ReadonlySet<string> = new Set(["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable", "node.kubernetes.io/unschedulable"]);
 
 type Taint = NonNullable<NonNullable<Node["spec"]>["taints"]>[number];
 
 /** Returns a taint that keeps session pods off the node; undefined when there is none, or they tolerate it. */
 function repellingTaint(node: Node, tolerations: readonly Toleration[]): Taint | undefined {
   return node.spec?.taints?.find((taint) => (taint.effect === "NoSchedule" || taint.effect === "NoExecute")
-    && !taint.key.startsWith(ownTaintPrefix) && !tolerations.some((toleration) => tolerates(toleration, taint)));
+    && !followingTaints.has(taint.key) && !tolerations.some((toleration) => tolerates(toleration, taint)));
 }
 
 /** Returns what the scheduler would say. A toleration without effect tolerates taints of every effect. One without key, which only `Exists` may lack, tolerates every taint. */

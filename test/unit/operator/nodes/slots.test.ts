@@ -15,6 +15,15 @@ describe("unschedulableBecause", () => {
     [[{ key: "games", value: "yes" }], ["games", "no", "NoSchedule"], false],
     [[{ key: "games" }], ["games", undefined, "NoSchedule"], true],
     [[{ operator: "Exists" }], ["anything", "at all", "NoExecute"], true],
+    [[], ["node.kubernetes.io/disk-pressure", undefined, "NoSchedule"], false],
+    [[], ["node.kubernetes.io/memory-pressure", undefined, "NoSchedule"], false],
+    [[], ["node.kubernetes.io/pid-pressure", undefined, "NoSchedule"], false],
+    [[], ["node.kubernetes.io/network-unavailable", undefined, "NoSchedule"], false],
+    [[], ["node.kubernetes.io/out-of-service", "nodeshutdown", "NoExecute"], false],
+    [[{ key: "node.kubernetes.io/disk-pressure", operator: "Exists" }], ["node.kubernetes.io/disk-pressure", undefined, "NoSchedule"], true],
+    [[], ["node.kubernetes.io/not-ready", undefined, "NoSchedule"], true],
+    [[], ["node.kubernetes.io/unreachable", undefined, "NoExecute"], true],
+    [[], ["node.kubernetes.io/unschedulable", undefined, "NoSchedule"], true],
     [[{ key: "others", operator: "Exists" }, { key: "games", operator: "Exists" }], ["games", undefined, "NoSchedule"], true],
   ];
   for (const [tolerations, [key, value, effect], isTaken] of cases) {
@@ -24,6 +33,12 @@ describe("unschedulableBecause", () => {
       expect(unschedulableBecause(tainted, true, { tolerations, sessionNodeSelector: {} })?.reason).to.equal(isTaken ? undefined : "NodeTainted");
     });
   }
+
+  it("names the taint that keeps sessions off a node", () => {
+    const node = aNode();
+    const full = { ...node, spec: { ...node.spec, taints: [{ key: "node.kubernetes.io/not-ready", effect: "NoExecute" }, { key: "node.kubernetes.io/disk-pressure", effect: "NoSchedule" }] } };
+    expect(unschedulableBecause(full, true, { tolerations: [], sessionNodeSelector: {} })?.message).to.contain("node.kubernetes.io/disk-pressure");
+  });
 
   it("leaves out a node without a label that session pods ask for", () => {
     const node = aNode();

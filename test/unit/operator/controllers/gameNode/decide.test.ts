@@ -39,7 +39,9 @@ describe("statusOf a node", () => {
     ["cordoned", { node: aNode("node1", { isCordoned: true }) }, "keep", false, "True NodeAndAgentWell"],
     ["tainted", { node: tainted("games.example/upgrade", "NoExecute") }, "keep", false, "True NodeAndAgentWell"],
     ["kept for GPUs", { node: tainted("nvidia.com/gpu", "NoSchedule") }, "keep", true, "True NodeAndAgentWell"],
-    ["short of memory, which session pods tolerate", { node: tainted("node.kubernetes.io/memory-pressure", "NoSchedule") }, "keep", true, "True NodeAndAgentWell"],
+    ["short of memory", { node: tainted("node.kubernetes.io/memory-pressure", "NoSchedule") }, "keep", false, "True NodeAndAgentWell"],
+    ["short of disk", { node: tainted("node.kubernetes.io/disk-pressure", "NoSchedule") }, "keep", false, "True NodeAndAgentWell"],
+    ["well again, and still has the taint of a node that was not", { node: tainted("node.kubernetes.io/not-ready", "NoExecute") }, "keep", true, "True NodeAndAgentWell"],
     ["rather not for other pods", { node: tainted("games.example/upgrade", "PreferNoSchedule") }, "keep", true, "True NodeAndAgentWell"],
     ["draining", { used: 1 }, "drain", false, "True NodeAndAgentWell"],
   ];
@@ -60,6 +62,9 @@ describe("statusOf a node", () => {
     expect(why({ gameNode })).to.deep.equal({ reason: "OutOfStep", message: "Late." });
     expect(why({ takenPorts: new Set([20_000, 20_001, 20_002]) })?.reason).to.equal("AllTaken");
     expect(why({ gameNode, node: aNode("node1", { isCordoned: true }) })?.reason).to.equal("NodeCordoned");
+    expect(why({ node: tainted("node.kubernetes.io/disk-pressure", "NoSchedule") })).to.deep.equal({
+      reason: "NodeTainted", message: "The node has taint node.kubernetes.io/disk-pressure, which session pods do not tolerate.",
+    });
     expect(statusOf(world({ used: 1 }), "drain").capacity?.unschedulable?.reason).to.equal("LabelRemoved");
   });
 
