@@ -15,7 +15,7 @@ export const scheduledReasons = {
   noCapacity: "NoCapacity",
   /** `False`, by the operator: game nodes have free slots, but none has the memory and processors left that the session's pod requests. */
   insufficientResources: "InsufficientResources",
-  /** `False`, by the operator: all media ports of the chosen node are taken. */
+  /** `False`, by the operator: all media ports of the game nodes that have room are taken. */
   noFreePort: "NoFreePort",
 } as const;
 

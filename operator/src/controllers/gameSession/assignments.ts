@@ -16,7 +16,7 @@ import type { NodeLoads } from "../../nodes/nodeLoads.ts";
 import { offeredBy, type OtherRequests } from "../../nodes/nodeRoom.ts";
 import { portsOn } from "../../nodes/occupancy.ts";
 import { stateOn } from "../../content/fill.ts";
-import { chooseNode, choosePort, whyNoNode, type Candidate } from "./placement.ts";
+import { chooseNode, choosePort, noFreePortOn, whyNoNode, type Candidate } from "./placement.ts";
 import { hostPortsOf, nodeOfPod } from "../../sessionPods/podState.ts";
 
 /** A session's place: a slot of a node and a media port there. */
@@ -70,10 +70,7 @@ export class Assignments {
     const assigned = this.#recent.get(key);
     if (assigned?.uid === session.metadata.uid && !excluded.includes(assigned.nodeName) && this.#isSchedulable(assigned.nodeName)) return assigned;
     this.#recent.delete(key);
-    const candidates = this.#candidates(session, excluded);
-    const needed = sessionShare(session.spec, this.#deps.config.podOverhead);
-    const chosen = chooseNode(candidates, needed);
-    return chosen ? this.#assignOn(session, chosen.nodeName) : whyNoNode(candidates, needed, candidates.length === 0 ? this.#refusedNodes() : []);
+    return this.#assignOnBest(session, this.#candidates(session, excluded));
   }
 
   /** Returns another port on the session's node than the one it has. */
@@ -91,6 +88,19 @@ export class Assignments {
     const onNode = this.#quarantine.get(nodeName) ?? new Map<number, number>();
     for (const port of ports) onNode.set(port, until);
     this.#quarantine.set(nodeName, onNode);
+  }
+
+  /** Assigns a place on the best node that has room and a media port. Ports are counted one node after the other, as mostly the first one has some. */
+  #assignOnBest(session: Stored<GameSession>, candidates: readonly Candidate[]): Assignment | NoPlace {
+    const needed = sessionShare(session.spec, this.#deps.config.podOverhead);
+    const withoutPort = new Set<string>();
+    for (;;) {
+      const chosen = chooseNode(candidates.filter(({ nodeName }) => !withoutPort.has(nodeName)), needed);
+      if (!chosen) return withoutPort.size > 0 ? noFreePortOn([...withoutPort]) : whyNoNode(candidates, needed, candidates.length === 0 ? this.#refusedNodes() : []);
+      const place = this.#assignOn(session, chosen.nodeName);
+      if ("nodeName" in place) return place;
+      withoutPort.add(chosen.nodeName);
+    }
   }
 
   #assignOn(session: Stored<GameSession>, nodeName: string): Assignment | NoPlace {

@@ -43,6 +43,12 @@ export function whyNoNode(candidates: readonly Candidate[], needed: NodeShare, r
   };
 }
 
+/** Returns why no place was found where all media ports of the nodes with room are taken. */
+export function noFreePortOn(nodeNames: readonly string[]): { reason: typeof scheduledReasons.noFreePort; message: string } {
+  const others = nodeNames.length > nodesTold ? ` and ${nodeNames.length - nodesTold} more` : "";
+  return { reason: scheduledReasons.noFreePort, message: `All media ports of the game nodes with room are taken: ${nodeNames.slice(0, nodesTold).join(", ")}${others}.` };
+}
+
 type NoNodeReason = typeof scheduledReasons.noGameNodes | typeof scheduledReasons.noCapacity | typeof scheduledReasons.insufficientResources;
 
 /** How many of the nodes without room a message names. */

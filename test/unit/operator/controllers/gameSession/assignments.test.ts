@@ -107,6 +107,23 @@ describe("Assignments", () => {
     expect(assignments.assign(addSession("a"))).to.deep.include({ reason: "NoFreePort" });
   });
 
+  it("takes a worse node with slot and port where all media ports of the best one are taken", () => {
+    addNode("node1", {}, [{}]);
+    addNode("node2");
+    for (let port = 20_000; port <= 20_003; port++) assignments.quarantine("node1", [port]);
+    expect(assignments.assign(addSession("a"))).to.deep.include({ nodeName: "node2", mediaPort: 20_000 });
+  });
+
+  it("returns NoFreePort, with the nodes, where no node that has room has a port, and what is missing where no node has room", () => {
+    addNode("node1", { allocatable: { cpu: "8", memory: "2Gi" } });
+    addNode("node2", { allocatable: { cpu: "8", memory: "2Gi" } });
+    addNode("node3", { allocatable: { cpu: "8", memory: "1Gi" } });
+    for (const node of ["node1", "node2"]) for (let port = 20_000; port <= 20_003; port++) assignments.quarantine(node, [port]);
+    expect(assignments.assign(addSession("a"))).to.deep.include({ nodeName: "node3" });
+    expect(assignments.assign(addSession("b"))).to.deep.equal({ reason: "NoFreePort", message: "All media ports of the game nodes with room are taken: node1, node2." });
+    expect(assignments.assign(addSession("c"), ["node1", "node2"])).to.deep.include({ reason: "InsufficientResources" });
+  });
+
   it("returns another port on the same node, and the same one again until the status shows it", () => {
     addNode("node1");
     const session = addSession("a", aPlacedStatus());
