@@ -107,7 +107,7 @@ const rooms = {
   kube: [
     "metrics.ts", "leaderElector.ts", "eventRecorder.ts", "eventSeries.ts",
     // Controllers, and the caches that wake them.
-    "controller.ts", "source.ts", "reflector.ts", "cache.ts", "workQueue.ts", "tokenBuckets.ts",
+    "controller.ts", "source.ts", "reflector.ts", "watchHearing.ts", "cache.ts", "workQueue.ts", "tokenBuckets.ts",
     // Objects of one kind.
     "finalizers.ts", "resourceClient.ts", "pages.ts", "watchEvent.ts",
     // Requests.

@@ -49,5 +49,7 @@ export interface WatchOptions extends Selection {
   timeoutSeconds: number;
   /** The stream counts as dead when nothing arrives for this long. */
   idleDeadlineMs: number;
+  /** Called when the server has agreed to the watch, before its first event. */
+  onOpened?: (() => void) | undefined;
   signal?: AbortSignal | undefined;
 }

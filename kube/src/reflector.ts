@@ -8,6 +8,7 @@ import type { Selection } from "./callOptions.ts";
 import type { ResourceClient } from "./resourceClient.ts";
 import type { ObjectCache } from "./cache.ts";
 import { decodeWatchLine } from "./watchEvent.ts";
+import { WatchHearing } from "./watchHearing.ts";
 
 /** Is told what happens to a reflector. */
 export interface ReflectorMetrics {
@@ -54,6 +55,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
   readonly #watchSeconds: { min: number; max: number };
   readonly #idleDeadlineMs: number;
   readonly #backOff: BackOff;
+  readonly #hearing: WatchHearing;
   readonly #synced = Promise.withResolvers<undefined>();
   #hasSynced = false;
   #run: { controller: AbortController; ended: Promise<void> } | undefined;
@@ -67,13 +69,13 @@ export class Reflector<T extends KubeObject, I extends string = never> {
   #failures = 0;
   /** How often in a row a server said that it has yet to reach the version. */
   #tooLarge = 0;
-  #lastActivityMs: number | undefined;
 
   constructor({ client, cache, namespace, labelSelector, fieldSelector, ...options }: ReflectorOptions<T, I>) {
     this.#client = client;
     this.cache = cache;
     this.#selection = { namespace, labelSelector, fieldSelector };
     this.#clock = options.clock ?? systemClock;
+    this.#hearing = new WatchHearing(this.#clock);
     this.#random = options.random ?? Math.random;
     this.#logger = (options.logger ?? silentLogger).child({ resource: client.type.plural });
     this.#metrics = options.metrics;
@@ -90,7 +92,12 @@ export class Reflector<T extends KubeObject, I extends string = never> {
 
   /** Time since the API server was last heard, for readiness; undefined before the first list. */
   get silentForMs(): number | undefined {
-    return this.#lastActivityMs === undefined ? undefined : this.#clock.monotonicMs() - this.#lastActivityMs;
+    return this.#hearing.silentForMs;
+  }
+
+  /** Time since which the cache may lack what has happened: a server that answers may not have told yet what a broken watch has missed. Undefined before the first list. */
+  get behindForMs(): number | undefined {
+    return this.#hearing.behindForMs;
   }
 
   /** Resolves once the cache has held a complete list; rejects when the signal is aborted first. */
@@ -156,7 +163,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     this.#isVersionUnknown = false;
     this.#tooLarge = 0;
     this.#nextRelistMs = this.#clock.monotonicMs() + this.#relistIntervalMs * (0.9 + 0.2 * this.#random());
-    this.#noteActivity();
+    this.#hearing.noteList();
     this.#metrics?.listed(items.length);
     this.#hasSynced = true;
     this.#synced.resolve(undefined);
@@ -169,7 +176,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     });
     this.#isVersionUnknown = false;
     this.#tooLarge = 0;
-    this.#noteActivity();
+    this.#hearing.noteResponse();
   }
 
   async #watchUntilRelist(signal: AbortSignal, version: string): Promise<void> {
@@ -192,6 +199,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
       resourceVersion: version,
       timeoutSeconds: Math.round(min + (max - min) * this.#random()),
       idleDeadlineMs: this.#idleDeadlineMs,
+      onOpened: () => this.#hearing.noteOpened(),
       signal,
     });
     for await (const line of lines) {
@@ -204,12 +212,13 @@ export class Reflector<T extends KubeObject, I extends string = never> {
       throw new KubeError({ reason: "Unreachable", message: "The watch was closed as soon as it was opened." });
     }
     this.#failures = 0;
+    this.#hearing.noteWord();
     this.#metrics?.watchEnded("closed");
   }
 
   #take(line: string): void {
     const event = decodeWatchLine(this.#client.type, line);
-    this.#noteActivity();
+    this.#hearing.noteWord();
     if (event.type === "changed") this.cache.upsert(event.object);
     else if (event.type === "deleted") this.cache.remove(event.object);
     else if (event.type === "rejected") this.#reject(event.error);
@@ -226,7 +235,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
       onRejected: (error) => this.#reject(error),
     });
     if (signal.aborted) return;
-    this.#noteActivity();
+    this.#hearing.noteResponse();
     const { added, updated, deleted } = this.cache.replace(items, version);
     const drift = added + updated + deleted;
     this.#metrics?.listed(items.length);
@@ -237,6 +246,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
     this.#failures++;
     this.#isVersionUnknown = true;
+    this.#hearing.noteFailure();
     this.#tooLarge = isVersionTooLarge(error) ? this.#tooLarge + 1 : 0;
     if (this.#tooLarge > 1 && this.#listDue === undefined) {
       // A replica that lags would have caught up: the storage has gone back in time, and nothing in the cache holds any more.
@@ -264,9 +274,5 @@ export class Reflector<T extends KubeObject, I extends string = never> {
   #reject(error: unknown): void {
     this.#metrics?.rejected();
     this.#logger.error({ err: error }, "An object was left out because it is not understood.");
-  }
-
-  #noteActivity(): void {
-    this.#lastActivityMs = this.#clock.monotonicMs();
   }
 }

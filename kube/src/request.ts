@@ -23,6 +23,8 @@ export interface WatchRequest {
   path: string;
   query: Record<string, QueryValue>;
   idleDeadlineMs: number;
+  /** Called when the server has agreed to the watch, before its first line. */
+  onOpened?: (() => void) | undefined;
   signal?: AbortSignal | undefined;
   resource?: string | undefined;
 }

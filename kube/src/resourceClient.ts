@@ -45,11 +45,12 @@ export class ResourceClient<T extends KubeObject> {
   }
 
   /** The raw lines of a watch, one event each; ends when the server closes, throws KubeError when it breaks. */
-  watch({ namespace, signal, idleDeadlineMs, ...query }: WatchOptions): AsyncGenerator<string, void, void> {
+  watch({ namespace, signal, idleDeadlineMs, onOpened, ...query }: WatchOptions): AsyncGenerator<string, void, void> {
     return this.#transport.watch({
       path: collectionPath(this.type, namespace),
       query: { ...query, watch: true, allowWatchBookmarks: true },
       idleDeadlineMs,
+      onOpened,
       signal,
       resource: this.type.plural,
     });

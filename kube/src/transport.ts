@@ -101,7 +101,7 @@ export class KubeTransport {
    * Opens a watch and yields its lines. Ends when the server closes it in good order; throws when it is refused,
    * cut, silent for the idle deadline, or when the signal is aborted. It is not retried: the reader knows where to go on.
    */
-  async *watch({ path, query, idleDeadlineMs, signal, resource }: WatchRequest): AsyncGenerator<string, void, void> {
+  async *watch({ path, query, idleDeadlineMs, onOpened, signal, resource }: WatchRequest): AsyncGenerator<string, void, void> {
     const request: KubeRequest = { method: "GET", path, query, signal, resource };
     // Aborted in the end, whatever the reason for leaving, so that no stream outlives its reader.
     const stream = new AbortController();
@@ -117,6 +117,7 @@ export class KubeTransport {
         },
       );
       if (response.statusCode !== 200) throw await responseError(response, this.#clock);
+      onOpened?.();
       yield* readLines(response.body);
     } catch (error) {
       throw transportError(error, `Watching ${path}`, signal);

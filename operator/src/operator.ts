@@ -78,11 +78,12 @@ export class Operator {
     this.#installation = config.installation;
     const metrics = kubeMetrics ?? new KubeMetrics(registry);
     const cluster = createCluster();
-    const heartbeats = this.#heartbeats = followHeartbeats(cluster, new Heartbeats(clock, config.timing.heartbeatStaleMs));
-    this.#reflectors = createReflectors({
+    const reflectors = this.#reflectors = createReflectors({
       transport, cluster, sessionsNamespace: config.sessionsNamespace, nodeAgentNamespace: config.nodeAgentNamespace, installation: config.installation,
       countsOtherPods: config.countsOtherPods, clock, logger, metrics,
     });
+    const heartbeats = this.#heartbeats = followHeartbeats(cluster, new Heartbeats(clock, config.timing.heartbeatStaleMs,
+      (place) => (place === "lease" ? reflectors.leases : reflectors.gameNodes).behindForMs));
     this.#events = new EventRecorder({ transport, controller: eventControllers.operator, logger, clock });
     const operatorMetrics = createOperatorMetrics(registry);
     const nodeLosses = new NodeLosses({ cluster, heartbeats, brakePercent: config.nodeLossBrakePercent, metrics: operatorMetrics, logger, clock, returnMs: config.timing.heartbeatStaleMs });

@@ -23,28 +23,35 @@ export function isNodeReady(node: Node): boolean {
 /** An agent counts as late when this share of the time to its silence is left: two reports of a healthy agent lie closer together. */
 const leftWhenLate = 0.4;
 
+/** A silence that no watch has confirmed is looked at again after this. */
+const unconfirmedRetryMs = 500;
+
 /** Where an agent says that it lives: in its Lease, or in the GameNode's status if it may not write the Lease or is of a release without one. */
-type Place = "lease" | "status";
+export type HeartbeatPlace = "lease" | "status";
 
 /** What was seen of an agent: its last word in each place, and when one of them changed. */
 interface Seen {
-  words: Partial<Record<Place, string>>;
+  words: Partial<Record<HeartbeatPlace, string>>;
   atMs: number;
   isHeard: boolean;
 }
 
 /**
  * Measures on this process's own clock how long an agent's heartbeat has not changed, so that clocks may differ between machines. A
- * heartbeat that is seen for the first time counts as fresh: after a restart a silent agent is noticed one period late, never early.
+ * heartbeat that is seen for the first time counts as fresh: after a restart a silent agent is noticed one period late, never early. Silence is
+ * counted as far as the watch was heard that would have told of a heartbeat: one that is dead without a word makes no agent silent.
  */
 export class Heartbeats {
   readonly #clock: Clock;
   readonly #staleMs: number;
+  readonly #behindForMs: (place: HeartbeatPlace) => number | undefined;
   readonly #seen = new Map<string, Seen>();
 
-  constructor(clock: Clock, staleMs: number) {
+  /** `behindForMs` returns the time since which heartbeats of the place may have come that have not been told; undefined before any could be. */
+  constructor(clock: Clock, staleMs: number, behindForMs: (place: HeartbeatPlace) => number | undefined = () => 0) {
     this.#clock = clock;
     this.#staleMs = staleMs;
+    this.#behindForMs = behindForMs;
   }
 
   /** Notes what a GameNode says of its agent. */
@@ -79,16 +86,25 @@ export class Heartbeats {
 
   /** Returns whether the agent has missed reports, long before it counts as silent. */
   isLate(nodeName: string): boolean {
-    return this.staleInMs(nodeName) < this.#staleMs * leftWhenLate;
+    const seen = this.#seen.get(nodeName);
+    return seen === undefined || this.#silentForMs(seen) > this.#staleMs * (1 - leftWhenLate);
   }
 
-  /** Returns the milliseconds until the agent counts as silent unless it reports; 0 when it counts as silent already. */
+  /** Returns the milliseconds after which the agent may count as silent unless it reports; 0 when it counts as silent already. */
   staleInMs(nodeName: string): number {
     const seen = this.#seen.get(nodeName);
-    return seen === undefined ? 0 : Math.max(0, seen.atMs + this.#staleMs - this.#clock.monotonicMs());
+    if (seen === undefined || this.#silentForMs(seen) >= this.#staleMs) return 0;
+    const leftMs = seen.atMs + this.#staleMs - this.#clock.monotonicMs();
+    return leftMs > 0 ? leftMs : unconfirmedRetryMs;
   }
 
-  #note(nodeName: string, place: Place, word: string | undefined): void {
+  /** An agent that has renewed its Lease goes on to do so; what it says in the status has other causes. */
+  #silentForMs({ words, atMs }: Seen): number {
+    const behindMs = this.#behindForMs(words.lease === undefined ? "status" : "lease");
+    return behindMs === undefined ? 0 : this.#clock.monotonicMs() - behindMs - atMs;
+  }
+
+  #note(nodeName: string, place: HeartbeatPlace, word: string | undefined): void {
     const seen = this.#seen.get(nodeName);
     const before = seen?.words[place];
     if (word === undefined || word === before) return;

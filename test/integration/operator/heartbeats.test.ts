@@ -4,6 +4,8 @@ import { heartbeatLabelsOf } from "#contracts/crd/installation.ts";
 import type { Stored } from "#kube/object.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import type { Timer } from "#runtime/clock.ts";
+import { FaultyApi, watchOf } from "#test/support/cluster/faultyApi.ts";
+import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { JumpClock } from "#test/support/clocks/jumpClock.ts";
 import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 
@@ -88,16 +90,52 @@ describe("Heartbeats of node agents", function () {
   it("are missed however early the look comes, and whatever moment of it they run out in", async () => {
     await fixture.clear();
     const clock = new HastyClock();
-    fixture = await OperatorFixture.start({ environment: { HEARTBEAT_STALE_SECONDS: "35" }, clock });
+    fixture = await OperatorFixture.start({ nodes: 2, environment: { HEARTBEAT_STALE_SECONDS: "35" }, clock });
     await fixture.startOperator();
-    [name = ""] = fixture.nodeNames;
-    await lease("the Lease");
+    const [first = "", other = ""] = fixture.nodeNames;
+    name = first;
+    for (const node of fixture.nodeNames) await eventually(() => leaseOf(node), { what: `the Lease of ${node}` });
+    // Without another agent's heartbeats the operator could not know whether it would have been told of one.
+    const silent = (): Promise<unknown> => eventually(async () => {
+      await fixture.components.renew(other);
+      return (await fixture.gameNodes.get({ name })).status?.conditions?.some(({ reason }) => reason === "AgentSilent");
+    }, { what: "a silent agent" });
     for (let looks = 0; looks < 30; looks++) {
       clock.earlyMs = looks / 2;
       await fixture.components.renew(name);
       await ready(name, "NodeAndAgentWell");
       await fixture.pass(staleMs - 1_100);
-      await ready(name, "AgentSilent");
+      await silent();
+    }
+  });
+
+  it("are not missed while the watch of the Leases is dead without a word, nor when another one goes on", async () => {
+    for (const node of fixture.nodeNames) {
+      await eventually(() => leaseOf(node), { what: `the Lease of ${node}` });
+      await fixture.components.renew(node);
+    }
+    await fixture.stopOperators();
+    const api = await FaultyApi.start(await sharedKubeApiServer());
+    try {
+      api.silenceOnce(watchOf("leases"));
+      await fixture.startOperator({ kubeconfig: api.kubeconfig() });
+      const placed = async (userId: string): Promise<void> => {
+        const { metadata } = await fixture.launch({ userId });
+        await fixture.session(metadata.name, ({ status }) => status?.nodeName !== undefined, "placed session");
+      };
+      const lastChanges = () => Promise.all(fixture.nodeNames.map(async (node) => (await ready(node, "NodeAndAgentWell")).status?.conditions?.find(({ type }) => type === "Ready")?.lastTransitionTime));
+      const before = await lastChanges();
+      await fixture.responses();
+      fixture.clock.jump(staleMs);
+      await placed("user1");
+      for (const node of fixture.nodeNames) await fixture.components.renew(node);
+      api.cutWatches();
+      await eventually(() => api.requests.filter(watchOf("leases")).length >= 2, { what: "another watch of the Leases" });
+      await placed("user2");
+      expect(await lastChanges()).to.deep.equal(before);
+    } finally {
+      await fixture.stopOperators();
+      await api.stop();
     }
   });
 

@@ -10,6 +10,9 @@ export interface Write {
   bytes: number;
 }
 
+/** A server on this machine tells sooner what has happened. */
+const quietMs = 100;
+
 /** A real transport that notes its writes, and whose process can be made to die right after the nth of them. */
 export class CountedTransport extends KubeTransport {
   readonly writes: Write[] = [];
@@ -17,6 +20,8 @@ export class CountedTransport extends KubeTransport {
   diesAfterWrites = Number.POSITIVE_INFINITY;
   #isDead = false;
   #underWay = 0;
+  /** By open watch, what ends it. */
+  readonly #watches = new Set<() => void>();
   readonly #matters: (write: Write) => boolean;
 
   constructor(kubeconfigPath: string, matters: (write: Write) => boolean = () => true, options: TransportOptions = {}) {
@@ -57,9 +62,30 @@ export class CountedTransport extends KubeTransport {
   }
 
   override async *watch(request: WatchRequest): AsyncGenerator<string, void, void> {
-    for await (const line of super.watch(request)) {
-      if (this.#isDead) throw new Error("The process is dead.");
-      yield line;
+    const end = new AbortController();
+    let timer: NodeJS.Timeout | undefined;
+    const endWhenQuiet = (): void => {
+      clearTimeout(timer);
+      timer = setTimeout(() => end.abort(), quietMs);
+    };
+    this.#watches.add(endWhenQuiet);
+    try {
+      const signal = request.signal ? AbortSignal.any([request.signal, end.signal]) : end.signal;
+      for await (const line of super.watch({ ...request, signal })) {
+        if (this.#isDead) throw new Error("The process is dead.");
+        if (timer) endWhenQuiet();
+        yield line;
+      }
+    } catch (error) {
+      if (!end.signal.aborted) throw error;
+    } finally {
+      clearTimeout(timer);
+      this.#watches.delete(endWhenQuiet);
     }
+  }
+
+  /** Ends the open watches in good order, as the server does with each after its time: when they have told what has happened. */
+  endWatches(): void {
+    for (const endWhenQuiet of this.#watches) endWhenQuiet();
   }
 }

@@ -39,6 +39,46 @@ describe("Heartbeats", () => {
     expect(heartbeats.isFresh("node1")).to.equal(false);
   });
 
+  describe("of an agent whose watch tells nothing", () => {
+    const behind = { lease: 0, status: 0 };
+
+    /** The heartbeats, 36 s after the agent's last one. */
+    async function later(isRenewed: boolean): Promise<Heartbeats> {
+      const clock = new FakeClock();
+      const heartbeats = new Heartbeats(clock, 35_000, (place) => behind[place]);
+      heartbeats.observe(beat("2030-01-01T00:00:00Z"));
+      if (isRenewed) heartbeats.observeLease(renewal("2030-01-01T00:00:00.000000Z"));
+      await clock.advance(36_000);
+      return heartbeats;
+    }
+
+    it("count as fresh however long the watch of the Leases is dead, and ask for another look soon", async () => {
+      const heartbeats = await later(true);
+      Object.assign(behind, { lease: 36_000, status: 0 });
+      expect(heartbeats.isFresh("node1")).to.equal(true);
+      expect(heartbeats.isLate("node1")).to.equal(false);
+      expect(heartbeats.staleInMs("node1")).to.be.within(1, 1000);
+    });
+
+    it("count as late, and then as missed, as far as the watch has been heard", async () => {
+      const heartbeats = await later(true);
+      behind.lease = 36_000 - 21_001;
+      expect([heartbeats.isLate("node1"), heartbeats.isFresh("node1")]).to.deep.equal([true, true]);
+      behind.lease = 1001;
+      expect(heartbeats.isFresh("node1")).to.equal(true);
+      behind.lease = 1000;
+      expect([heartbeats.isFresh("node1"), heartbeats.staleInMs("node1")]).to.deep.equal([false, 0]);
+    });
+
+    it("depend on the watch of the GameNodes where the agent has renewed no Lease", async () => {
+      const heartbeats = await later(false);
+      Object.assign(behind, { lease: 0, status: 36_000 });
+      expect(heartbeats.isFresh("node1")).to.equal(true);
+      Object.assign(behind, { lease: 36_000, status: 0 });
+      expect(heartbeats.isFresh("node1")).to.equal(false);
+    });
+  });
+
   it("counts from when a heartbeat changed here, whatever the agent's clock says", async () => {
     const clock = new FakeClock();
     const heartbeats = new Heartbeats(clock, 35_000);
