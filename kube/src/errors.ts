@@ -64,6 +64,11 @@ export function isForbidden(error: unknown): error is KubeError {
   return hasStatus(error, 403);
 }
 
+/** Returns whether the server refuses the object as it is: by a rule, a quota or a policy, or by a webhook, whose word it passes on as 400 unless that says otherwise. */
+export function isRefused(error: unknown): error is KubeError {
+  return isForbidden(error) || isInvalid(error) || hasStatus(error, 400);
+}
+
 /** Returns whether the server does not know the caller. */
 export function isUnauthorized(error: unknown): error is KubeError {
   return hasStatus(error, 401);

@@ -1,7 +1,7 @@
 /** Which of the reasons of reasons.ts each condition, failure and event of a GameSession may have, so that a wrong one does not compile. */
 import type { NodeAgentConditionType, OperatorConditionType, StopReason } from "./gameSession.ts";
 import {
-  contentReasons, restoreReasons, type gameSessionEventReasons, type AcceleratedReason, type ContentReason, type OwnFailureReason, type PodReadyReason, type ReadyReason,
+  contentReasons, restoreReasons, type gameSessionEventReasons, type podReadyReasons, type AcceleratedReason, type ContentReason, type OwnFailureReason, type PodReadyReason, type ReadyReason,
   type RestoreReason, type ScheduledReason, type StreamReadyReason, type UnsetReason,
 } from "./reasons.ts";
 
@@ -41,4 +41,4 @@ export interface NodeAgentReasons extends Record<NodeAgentConditionType, string>
 /** Reasons of the events that the operator records on a GameSession. */
 export type GameSessionEventReason =
   (typeof gameSessionEventReasons)[keyof typeof gameSessionEventReasons] | ScheduledReason | FailureReason | StopReason | ReadyReason
-  | AcceleratedReason;
+  | AcceleratedReason | typeof podReadyReasons.failedCreate;

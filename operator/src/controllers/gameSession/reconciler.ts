@@ -32,6 +32,7 @@ export function createSessionReconciler(deps: SessionDeps) {
     if (!await patchStatus(world, draft, deps, signal)) return { requeueAfterMs: 50 };
     for (const event of draft.events) deps.events.record(world.session, event);
     for (const count of draft.counts) count(deps.metrics);
+    if (draft.failure) throw draft.failure;
     return { requeueAfterMs: requeueAfterMs(world, deps) };
   };
 }

@@ -24,6 +24,8 @@ export class StatusDraft {
   readonly status: OperatorStatus;
   readonly events: EventNote[] = [];
   readonly counts: Count[] = [];
+  /** Why the pass has to be tried again as one that failed, once what it concluded is written. */
+  failure: Error | undefined;
   readonly #session: Stored<GameSession>;
   readonly #now: Date;
 

@@ -13,7 +13,7 @@ import { deadlinesOf, isPast } from "./deadlines.ts";
 import {
   gameTerminationReport, gameTerminated, isEvicted, isPortConflict, rejection, streamerFault, unschedulable, waitingFor,
 } from "../../sessionPods/podState.ts";
-import { currentPod, internetObstacle, mayHavePlayed, type SessionWorld } from "./world.ts";
+import { currentPod, internetObstacle, isContentUnpacked, mayHavePlayed, podErrorOf, type SessionWorld } from "./world.ts";
 
 /** Why a session is stopped; with a failure when nobody asked for that. */
 export interface StopCause {
@@ -148,9 +148,11 @@ function startTimedOut(world: SessionWorld): StopCause {
     const reason = unplaced?.reason === scheduledReasons.insufficientResources ? scheduledReasons.insufficientResources : scheduledReasons.noCapacity;
     return failed(reason, `No game node could take the session in time: ${why}`);
   }
-  if (!isPrepared(session)) return contentFailed(world);
   const pod = currentPod(world);
-  const why = pod === undefined ? "it could not be made." : waitingFor(pod);
+  const podError = pod === undefined && isContentUnpacked(world) ? podErrorOf(session.status.conditions) : undefined;
+  // The save is restored by the pod itself: it is not to blame where there is none.
+  if (podError === undefined && !isPrepared(session)) return contentFailed(world);
+  const why = pod === undefined ? podError ?? "it could not be made." : waitingFor(pod);
   return failed(failureReasons.startTimedOut, `The session's pod was not ready in time: ${why}`);
 }
 

@@ -1,4 +1,6 @@
+import type { Condition } from "#contracts/crd/condition.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { podReadyReasons } from "#contracts/crd/reasons.ts";
 import { isPrepared } from "#contracts/crd/sessionConditions.ts";
 import type { Pod } from "#kube/builtin.ts";
 import { findCondition, isConditionTrue } from "#kube/conditions.ts";
@@ -48,6 +50,12 @@ export function internetObstacle(world: SessionWorld): Exclude<InternetPermissio
   const { session, internet } = world;
   const isStarted = session.status?.podRef !== undefined || currentPod(world) !== undefined;
   return session.spec.network === "None" || isStarted || internet === "Allowed" ? undefined : internet;
+}
+
+/** Returns with which words the API server refuses the session's pod; undefined when it does not. */
+export function podErrorOf(conditions: readonly Condition[] | undefined): string | undefined {
+  const podReady = findCondition(conditions, "PodReady");
+  return podReady?.reason === podReadyReasons.failedCreate ? podReady.message : undefined;
 }
 
 /** Returns whether there may be progress to save: the game starts when files and save are ready, not with its container. */

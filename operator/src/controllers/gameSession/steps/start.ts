@@ -1,15 +1,15 @@
-import { isAlreadyExists, isConflict, isNotFound } from "#kube/errors.ts";
+import { isAlreadyExists, isConflict, isNotFound, isRefused, type KubeError } from "#kube/errors.ts";
 import { isDeleting, removeFinalizer } from "#kube/finalizers.ts";
 import { isOwnedBy } from "#kube/object.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import { isFinished, isPrepared } from "#contracts/crd/sessionConditions.ts";
 import { isConditionTrue } from "#kube/conditions.ts";
-import { gameSessionEventReasons, podReadyReasons, readyReasons, streamReadyReasons } from "#contracts/crd/reasons.ts";
+import { gameSessionEventReasons, podReadyReasons, readyReasons, streamReadyReasons, unsetReasons } from "#contracts/crd/reasons.ts";
 import { addressesOf, announcedAddresses } from "../../../nodes/addresses.ts";
 import { buildPod } from "../pod.ts";
 import { isInterrupted, isReady, isSessionPod, isStreamerReady, isStreamerRunning, waitingFor } from "../../../sessionPods/podState.ts";
 import { reportStream } from "./reportStream.ts";
-import { currentPod, obsoletePod, type SessionWorld } from "../world.ts";
+import { currentPod, obsoletePod, podErrorOf, type SessionWorld } from "../world.ts";
 import type { Step, StepContext, StepOutcome } from "./step.ts";
 
 /** Waits for the node agent, whose report brings the next pass. */
@@ -21,7 +21,10 @@ export const awaitNetwork: Step = () => "wait";
 /** Creates the session's pod at the place that its status names. */
 export const createPod: Step = async (context): Promise<StepOutcome> => {
   const { world, draft, deps, signal, logger } = context;
-  if (currentPod(world)) return "done";
+  if (currentPod(world)) {
+    forgetPodError(draft);
+    return "done";
+  }
   const { status } = world.session;
   if (status?.nodeName === undefined || status.ports === undefined) return "wait";
   if (!await isStillWanted(context)) return "wait";
@@ -35,6 +38,7 @@ export const createPod: Step = async (context): Promise<StepOutcome> => {
     logger.info({ node: place.nodeName, mediaPort: place.mediaPort }, "The session's pod is made.");
     draft.event("Normal", gameSessionEventReasons.podCreated, "Start", `The game's files are on node ${place.nodeName}; the pod is made.`);
   } catch (error) {
+    if (isRefused(error)) return notePodError(draft, error);
     if (!isAlreadyExists(error)) throw error;
     // An earlier pass created it, and neither its response nor its watch event has come: the next pass sees what is there.
     const existing = await deps.pods.find(world.session.metadata, { signal });
@@ -42,6 +46,19 @@ export const createPod: Step = async (context): Promise<StepOutcome> => {
   }
   return "wait";
 };
+
+/** Tells with which words the API server refuses the pod. What it refuses for may be put right, so it is tried again as after any failure. */
+function notePodError(draft: StepContext["draft"], error: KubeError): StepOutcome {
+  const message = `The API server refuses the session's pod: ${error.message}`;
+  const isNews = draft.set("PodReady", "False", podReadyReasons.failedCreate, message);
+  if (isNews) draft.event("Warning", podReadyReasons.failedCreate, "Start", message);
+  draft.failure = error;
+  return "wait";
+}
+
+function forgetPodError(draft: StepContext["draft"]): void {
+  if (podErrorOf(draft.status.conditions) !== undefined) draft.set("PodReady", "Unknown", unsetReasons.pending, "The pod is made.");
+}
 
 /** Asks the API server whether the session was stopped, moved or deleted a moment ago: nobody would play what its pod runs. */
 async function isStillWanted({ world, deps, signal }: StepContext): Promise<boolean> {

@@ -174,6 +174,17 @@ describe("planFor", () => {
     });
   }
 
+  const preparations: [string, GameSessionStatus["conditions"]][] = [["whose files are ready", [aCondition("ContentReady")]], ["whose files and save are ready", contentReady]];
+  for (const [what, conditions] of preparations) {
+    it(`ends a session ${what} with the API server's words, in bounds, where that has refused the pod until the start deadline`, () => {
+      const words = "The API server refuses the session's pod: exceeded quota.";
+      const podReady = aCondition("PodReady", { status: "False", reason: "FailedCreate", message: words.padEnd(1024, ".") });
+      const { failure } = planFor(worldOf({ status: aPlacedStatus({ conditions: [...conditions ?? [], podReady] }), now: after(120) })).cause ?? {};
+      expect(failure?.reason).to.equal("StartTimedOut");
+      expect(failure?.message).to.contain(words).and.have.lengthOf(1024);
+    });
+  }
+
   const reasons: [string, Given, string][] = [
     ["what the API asked for", { spec: { desiredState: "Stopped", stopReason: "IdleTimeout" }, status: aRunningStatus(), pod: {} }, "IdleTimeout"],
     ["a deletion", { metadata: { deletionTimestamp: createdAt }, status: aRunningStatus(), pod: {} }, "Deleted"],
