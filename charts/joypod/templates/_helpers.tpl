@@ -11,6 +11,14 @@ helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 {{- end }}
 {{- end }}
 
+{{/*
+Labels of an object that somebody selects by labels of `values`: those, and below them the ones of all objects. Each key stands once, as tools that
+patch what Helm has rendered refuse a second one.
+*/}}
+{{- define "joypod.selectedLabels" -}}
+{{- toYaml (merge (dict) (.values | default dict) (include "joypod.labels" . | fromYaml)) }}
+{{- end }}
+
 {{/* Labels of a workload's pods: `values` of the workload adds to them, and changes none that services, budgets and policies select by. */}}
 {{- define "joypod.podLabels" -}}
 {{- toYaml (merge (include "joypod.labels" . | fromYaml) ((.values | default dict).podLabels | default dict)) }}

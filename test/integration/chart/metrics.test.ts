@@ -121,6 +121,20 @@ describe("the chart's metrics", function () {
     await check(map);
   });
 
+  it("have the labels by which they are selected in place of those that all objects have", async () => {
+    for (const monitor of ["podMonitor", "serviceMonitor"]) {
+      const manifests = await render(
+        `metrics.${monitor}.enabled=true`, "metrics.rules.enabled=true", "metrics.dashboards.enabled=true", "commonLabels.release=all", "commonLabels.grafana_dashboard=none", "commonLabels.team=games",
+        ...[monitor, "rules"].map((name) => `metrics.${name}.labels.release=prom`),
+      );
+      const selected = manifests.filter(({ kind, metadata: { name } }) => kinds.includes(kind) || name === "joypod-dashboards");
+      expect(selected).to.have.length(6);
+      for (const { kind, metadata: { labels } } of selected) {
+        expect(labels, kind).to.include(kind === "ConfigMap" ? { grafana_dashboard: "1", release: "all", team: "games" } : { grafana_dashboard: "none", release: "prom", team: "games" });
+      }
+    }
+  });
+
   it("are not read twice", async () => {
     expect(await renderingError(...argumentsOf(["metrics.podMonitor.enabled=true", "metrics.serviceMonitor.enabled=true"]))).to.contain("set one of them");
   });

@@ -78,8 +78,13 @@ async function helm(...args: string[]): Promise<string> {
   return (await run(await programPath("helm"), args, { env, maxBuffer: 64 * 2 ** 20 })).stdout;
 }
 
+/** As strictly as tools that patch what Helm has rendered: a key that stands twice is an error. */
 function parseManifests<Looked extends object>(text: string): Looked[] {
-  return parseAllDocuments(text).map((document) => document.toJS() as Looked | null).filter((manifest) => manifest !== null);
+  return parseAllDocuments(text).map((document) => {
+    const [error] = document.errors;
+    if (error !== undefined) throw error;
+    return document.toJS() as Looked | null;
+  }).filter((manifest) => manifest !== null);
 }
 
 /** Returns the objects that Helm makes of the chart by these arguments. */
