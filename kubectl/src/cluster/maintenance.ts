@@ -10,7 +10,9 @@ export async function beginMaintenance(installation: Installation, message: stri
   const { client, ref } = at(installation);
   const known = await client.find(ref);
   const maintenance = { since: known === undefined ? now.toISOString() : readMaintenance(known).since, message };
-  await client.apply({ metadata: ref, data: maintenanceData(maintenance) }, { fieldManager: fieldManagers.kubectl });
+  const { data } = await client.apply({ metadata: ref, data: maintenanceData(maintenance) }, { fieldManager: fieldManagers.kubectl });
+  // A message that somebody else wrote, as by hand, is not of what is applied and would stay.
+  if (message === undefined && data?.message !== undefined) await client.mergePatch(ref, { data: { message: null } });
   return maintenance;
 }
 

@@ -208,6 +208,15 @@ describe("kubectl joypod", function () {
     expect(await printed("maintenance", "off")).to.equal("There was no maintenance.");
   });
 
+  it("takes the message of a maintenance that was begun by hand away when none is given", async () => {
+    const client = new ResourceClient(server.admin, configMaps);
+    const ref = { name: maintenanceConfigMap, namespace };
+    await client.create({ metadata: ref, data: { message: "We are back at 14:00." } }, { fieldManager: "kubectl-create" });
+    expect(await printed("maintenance", "on")).to.include("Players read: that Joypod is being worked on.");
+    expect((await client.get(ref)).data).to.not.have.property("message");
+    await printed("maintenance", "off");
+  });
+
   it("writes a support bundle that holds what helps, and nothing of what was planted", async () => {
     await addSession("gs-bundled", aRunningStatus({ nodeName, failure: { reason: "Failed", message: `${planted.email} from ${planted.playersAddress} with ${planted.ticket}` } }));
     await create(events, {
