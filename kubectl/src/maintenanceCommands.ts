@@ -6,11 +6,11 @@ import { beginMaintenance, endMaintenance, findMaintenance } from "./cluster/mai
 import type { Environment, WithInstallation } from "./environment.ts";
 
 /** Adds `kubectl joypod maintenance …`. */
-export function addMaintenanceCommands(program: Command, { clock, print }: Environment, withInstallation: WithInstallation): void {
+export function addMaintenanceCommands(program: Command, { print }: Pick<Environment, "print">, withInstallation: WithInstallation): void {
   const maintenance = program.command("maintenance").description("a time in which no game is launched, and players are told so; what is played goes on");
   maintenance.command("on").description("begin it; again: change the message").option("--message <text>", "what players read", toMessage)
     .action(({ message }: { message?: string }, command: Command) => withInstallation(command, async (installation) => {
-      print(sentenceOf(await beginMaintenance(installation, message, clock.now())));
+      print(sentenceOf(await beginMaintenance(installation, message, installation.now())));
     }));
   maintenance.command("off").description("end it").action((_: object, command: Command) => withInstallation(command, async (installation) => {
     print(await endMaintenance(installation) ? "Maintenance is over: games are launched again." : "There was no maintenance.");

@@ -37,8 +37,9 @@ export function createProgram(environment: Environment): Command {
     .option("--kubeconfig <file>", "another than that of KUBECONFIG, or ~/.kube/config").option("--context <name>", "of the kubeconfig")
     .option("-n, --namespace <name>", "the release's namespace; needed only where the cluster has several")
     .showHelpAfterError("`kubectl joypod --help` lists the commands.").exitOverride();
-  addLooks(program, environment);
-  addSessionCommands(program, environment);
+  const withInstallation = onInstallations(environment);
+  addLooks(program, environment, withInstallation);
+  addSessionCommands(program, environment, withInstallation);
   addMaintenanceCommands(program, environment, withInstallation);
   program.command("support-bundle").description("write a tar.gz for whoever helps: objects, events, logs and versions, without secrets, e-mails, keys, and players' ids and addresses")
     .option("--output-file <file>", "where to; a file named after the time in this folder unless given")
@@ -46,42 +47,45 @@ export function createProgram(environment: Environment): Command {
       const now = environment.clock.now();
       const folder = `joypod-support-${now.toISOString().replaceAll(/[:.]/g, "-")}`;
       const path = outputFile ?? `${folder}.tar.gz`;
-      const files = await withInstallation(command, (installation) => collect(installation, now));
+      const files = await withInstallation(command, collect);
       await writeBundle(path, folder, files, now);
       environment.print(`${path} holds ${files.length} files. Secrets, e-mails, keys, and players' ids and addresses were taken out; look through it before you send it.`);
     });
   return program;
 }
 
-const withInstallation: WithInstallation = async (command, work) => {
-  const { namespace, ...options } = command.optsWithGlobals<GlobalOptions>();
-  const connection = connect(options);
-  try {
-    return await work(await findInstallation(connection, namespace));
-  } finally {
-    await connection.transport.close();
-  }
-};
+function onInstallations({ clock }: Pick<Environment, "clock">): WithInstallation {
+  return async (command, work) => {
+    const { namespace, ...options } = command.optsWithGlobals<GlobalOptions>();
+    const connection = connect(options, clock);
+    try {
+      return await work(await findInstallation(connection, namespace));
+    } finally {
+      await connection.transport.close();
+    }
+  };
+}
 
 /** `-o json`, where there is something that programs read. */
 function withOutput(command: Command): Command {
   return command.addOption(new Option("-o, --output <format>", "`json` for programs").choices(["json"]));
 }
 
-function addLooks(program: Command, { clock, print }: Environment): void {
+function addLooks(program: Command, { print }: Environment, withInstallation: WithInstallation): void {
   const show = (isJson: boolean, value: unknown, text: () => string): void => print(isJson ? JSON.stringify(value, null, 2) : text());
   withOutput(program.command("status").description("one screen: programs, leaders, nodes, slots, sessions, games, stores, and what to look at"))
     .action(({ output }: OutputOptions, command: Command) => withInstallation(command, async (installation) => {
-      const now = clock.now();
-      const status = statusOf(installation, await observe(installation), now);
+      const observed = await observe(installation);
+      const now = installation.now();
+      const status = statusOf(installation, observed, now);
       show(output === "json", status, () => presentStatus(status, now));
     }));
   withOutput(program.command("nodes").description("game nodes: slots, room, and what keeps one from taking sessions"))
-    .action(({ output }: OutputOptions, command: Command) => withInstallation(command, async ({ transport, gameNodeSelector, heartbeatSelector }) => {
+    .action(({ output }: OutputOptions, command: Command) => withInstallation(command, async ({ transport, gameNodeSelector, heartbeatSelector, now }) => {
       const [{ items }, heartbeats] = await Promise.all([
         new ResourceClient(transport, gameNodes).listAll({ labelSelector: gameNodeSelector }), new ResourceClient(transport, leases).listAll({ labelSelector: heartbeatSelector }),
       ]);
-      show(output === "json", items, () => nodeTable(items, heartbeats.items, clock.now()));
+      show(output === "json", items, () => nodeTable(items, heartbeats.items, now()));
     }));
   withOutput(program.command("games").description("games that have an archive: where they are, and how many play them; those without one are in the catalogue alone"))
     .action(({ output }: OutputOptions, command: Command) => withInstallation(command, async (installation) => {
@@ -92,18 +96,18 @@ function addLooks(program: Command, { clock, print }: Environment): void {
     .action(({ output }: OutputOptions, command: Command) => withInstallation(command, async (installation) => {
       const [{ items }, caches] = await Promise.all([new ResourceClient(installation.transport, gameNodes).listAll({ labelSelector: installation.gameNodeSelector }), inSessions(installation, gameCaches)]);
       const held = items.map(({ metadata: { name }, status }) => ({ node: name, entries: status?.cache?.entries ?? [] }));
-      show(output === "json", held, () => cacheTable(items, caches, clock.now()));
+      show(output === "json", held, () => cacheTable(items, caches, installation.now()));
     }));
 }
 
-function addSessionCommands(program: Command, environment: Environment): void {
+function addSessionCommands(program: Command, environment: Environment, withInstallation: WithInstallation): void {
   const { clock, print } = environment;
   withOutput(program.command("sessions").description("sessions, and what those wait for that are not played")).option("-w, --watch", "go on, and print again what has changed")
     .action(({ output, watch }: OutputOptions & { watch?: true }, command: Command) => withInstallation(command, async (installation) => {
       if (watch === true && output === "json") throw new AdminError("--watch prints tables: leave it out, or leave out --output json.", exitCodes.usage);
       if (watch === true) return watchSessions(installation, environment);
       const sessions = await inSessions(installation, gameSessions);
-      print(output === "json" ? JSON.stringify(sessions, null, 2) : sessionTable(sessions, clock.now()));
+      print(output === "json" ? JSON.stringify(sessions, null, 2) : sessionTable(sessions, installation.now()));
     }));
   withOutput(program.command("session").description("one session: its waterfall from the launch to the first viewer, its conditions and events").argument("<name>"))
     .action((name: string, { output }: OutputOptions, command: Command) => withInstallation(command, async (installation) => {

@@ -1,5 +1,6 @@
 import { KubeConfig } from "@kubernetes/client-node";
 import { KubeTransport } from "#kube/transport.ts";
+import type { Clock } from "#runtime/clock.ts";
 import { AdminError, exitCodes } from "../adminError.ts";
 
 /** What kubectl's own options of the same names say. */
@@ -15,10 +16,12 @@ export interface Connection {
   server: string;
   /** The kubeconfig's own namespace; undefined when it names none. */
   contextNamespace: string | undefined;
+  /** The time by the API server's clock, as its last response told it: what the cluster has written is compared with it, and an admin's machine may be minutes off. */
+  now: () => Date;
 }
 
 /** Opens the cluster of the kubeconfig, found as kubectl finds it: --kubeconfig, KUBECONFIG, or ~/.kube/config. Throws AdminError when it names none. */
-export function connect({ kubeconfig, context }: ConnectionOptions): Connection {
+export function connect({ kubeconfig, context }: ConnectionOptions, clock: Clock): Connection {
   const config = new KubeConfig();
   try {
     if (kubeconfig === undefined) config.loadFromDefault();
@@ -32,8 +35,9 @@ export function connect({ kubeconfig, context }: ConnectionOptions): Connection 
   }
   const cluster = config.getCurrentCluster();
   if (cluster === null) throw new AdminError("The kubeconfig has no current context: name one with --context, or set it with `kubectl config use-context NAME`.", exitCodes.usage);
+  const transport = new KubeTransport(config, { userAgent: "kubectl-joypod", deadlineMs: 15_000, maxAttempts: 3, clock });
   return {
-    transport: new KubeTransport(config, { userAgent: "kubectl-joypod", deadlineMs: 15_000, maxAttempts: 3 }),
-    server: cluster.server, contextNamespace: config.getContextObject(config.getCurrentContext())?.namespace,
+    transport, server: cluster.server, contextNamespace: config.getContextObject(config.getCurrentContext())?.namespace,
+    now: () => new Date(clock.now().getTime() - (transport.clockOffsetMs ?? 0)),
   };
 }

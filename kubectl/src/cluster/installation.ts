@@ -11,6 +11,8 @@ import { componentLabel, deployments, instanceLabel, variableOf, type Workload }
 export interface Installation {
   transport: KubeTransport;
   server: string;
+  /** The time by the API server's clock. */
+  now: () => Date;
   /** Helm's name of it. */
   release: string;
   version: string;
@@ -25,7 +27,7 @@ export interface Installation {
 const apiSelector = `app.kubernetes.io/name=joypod,${componentLabel}=api`;
 
 /** Finds the installation by the Deployment of its API: in the namespace that is named, or else in the whole cluster. Throws AdminError when there is none, or more than one. */
-export async function findInstallation({ transport, server, contextNamespace }: Connection, namespace?: string): Promise<Installation> {
+export async function findInstallation({ transport, server, contextNamespace, now }: Connection, namespace?: string): Promise<Installation> {
   const found = await apis(transport, namespace, contextNamespace);
   const own = found.filter(({ metadata }) => metadata.namespace === contextNamespace);
   const candidates = namespace === undefined && found.length > 1 && own.length > 0 ? own : found;
@@ -42,7 +44,7 @@ export async function findInstallation({ transport, server, contextNamespace }: 
   const installation = valueOf("INSTALLATION") ?? "";
   const { labels = {}, namespace: releaseNamespace = "joypod" } = api.metadata;
   return {
-    transport, server, namespace: releaseNamespace, sessionsNamespace: valueOf("SESSIONS_NAMESPACE") ?? "joypod-sessions",
+    transport, server, now, namespace: releaseNamespace, sessionsNamespace: valueOf("SESSIONS_NAMESPACE") ?? "joypod-sessions",
     gameNodeSelector: gameNodeSelectorOf({ name: installation }), heartbeatSelector: heartbeatSelectorOf({ name: installation }),
     release: labels[instanceLabel] ?? "joypod", version: labels["app.kubernetes.io/version"] ?? "unknown",
   };

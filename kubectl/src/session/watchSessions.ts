@@ -15,7 +15,7 @@ export interface WatchOptions {
 }
 
 /** Prints the table of sessions at once and again after each change, at most once a second, until the signal is aborted. */
-export async function watchSessions({ transport, sessionsNamespace }: Installation, { clock, print, signal }: WatchOptions): Promise<void> {
+export async function watchSessions({ transport, sessionsNamespace, now }: Installation, { clock, print, signal }: WatchOptions): Promise<void> {
   const client = new ResourceClient(transport, gameSessions);
   // A cluster that refuses says so here: a reflector would try again for ever.
   await client.list({ namespace: sessionsNamespace, limit: 1 });
@@ -25,8 +25,8 @@ export async function watchSessions({ transport, sessionsNamespace }: Installati
   try {
     await reflector.waitForSync(signal);
     for (let shown = ""; ;) {
-      const text = sessionTable(cache.list(), clock.now());
-      if (withoutAges(text) !== withoutAges(shown)) print(`${clock.now().toISOString()}\n${text}\n`);
+      const text = sessionTable(cache.list(), now());
+      if (withoutAges(text) !== withoutAges(shown)) print(`${now().toISOString()}\n${text}\n`);
       shown = text;
       if (!await slept(clock, 1_000, signal)) return;
     }

@@ -21,9 +21,10 @@ const logLines = 5_000;
 const logsAtOnce = 8;
 
 /** Reads everything that a bundle holds, and takes out what it must not. Throws KubeError when the installation itself cannot be read. */
-export async function collect(installation: Installation, now: Date): Promise<BundleFile[]> {
+export async function collect(installation: Installation): Promise<BundleFile[]> {
   const { transport, namespace, sessionsNamespace } = installation;
   const observed = await observe(installation);
+  const now = installation.now();
   const namespaces = [...new Set([namespace, sessionsNamespace, ...observed.workloads.flatMap(({ metadata }) => metadata.namespace ?? [])])];
   const [machines, recorded, values, version, redactor] = await Promise.all([
     listed(() => new ResourceClient(transport, nodes).listAll()),

@@ -111,6 +111,17 @@ describe("kubectl joypod", function () {
     expect(stores.state, "no API runs here that could be asked").to.equal("unknown");
   });
 
+  it("tells ages and leaders by the API server's clock where this machine's is off", async () => {
+    for (const offMs of [-120_000, 120_000]) {
+      const lines: string[] = [];
+      const clock = { ...systemClock, now: () => new Date(Date.now() + offMs) };
+      await new ResourceClient(server.admin, leases).mergePatch({ name: "joypod-operator", namespace }, { spec: { renewTime: new Date().toISOString().replace("Z", "000Z") } });
+      const program = createProgram({ clock, print: (text) => lines.push(text), signal: new AbortController().signal });
+      await program.parseAsync(["--kubeconfig", server.kubeconfigPath, "--namespace", namespace, "status"], { from: "user" });
+      expect(lines.join("\n"), `${offMs} ms off`).to.match(/Leaders: +operator joypod-operator-1/);
+    }
+  });
+
   it("shows nothing of another installation whose release has the same name", async () => {
     const [agents, others] = [await server.createNamespace("agents"), await server.createNamespace("others")];
     const program = (component: string, place: string, env: { name: string; value: string }[] = []) => create(deployments, {
