@@ -3,14 +3,24 @@ import type { Queryable } from "../stores/queryable.ts";
 /** SQL that is true while an active session plays the version `v`. */
 export const isVersionPlayed = "EXISTS (SELECT 1 FROM game_sessions s WHERE s.version_id = v.id AND s.status IN ('starting', 'running', 'stopping'))";
 
-/** Returns the digest of the game's current archive; undefined before the first upload. */
-export async function findCurrentDigest(db: Queryable, gameId: string): Promise<string | undefined> {
-  const { rows } = await db.query<{ sha256: string }>({
-    name: "current-digest",
-    text: "SELECT v.sha256 FROM games g JOIN game_versions v ON v.id = g.current_version_id WHERE g.id = $1",
+/** A game's current archive, as it was stored. */
+export interface CurrentVersion {
+  objectKey: string;
+  sha256: string;
+  sizeBytes: number;
+  /** By the database's clock, right after the object store had it. */
+  createdAt: Date;
+}
+
+/** Returns the game's current archive; undefined before the first upload. */
+export async function findCurrentVersion(db: Queryable, gameId: string): Promise<CurrentVersion | undefined> {
+  const { rows } = await db.query<CurrentVersion>({
+    name: "current-version",
+    text: `SELECT v.object_key AS "objectKey", v.sha256, v.size_bytes::float8 AS "sizeBytes", v.created_at AS "createdAt"
+      FROM games g JOIN game_versions v ON v.id = g.current_version_id WHERE g.id = $1`,
     values: [gameId],
   });
-  return rows[0]?.sha256;
+  return rows[0];
 }
 
 /** The launcher and the engine folder of a game, which its archive was checked for. */

@@ -9,7 +9,7 @@ import { lockPartnerAccess, recheckPartner, type PartnerPrincipal } from "../par
 import { syncGameCache, type SyncGameCachesDeps } from "./syncGameCaches.ts";
 import { isGameThere, type PartnerGame } from "./partnerGameQueries.ts";
 import type { Queryable } from "../stores/queryable.ts";
-import { findCurrentDigest, insertCurrentVersion, lockCheckedGame } from "./gameVersionQueries.ts";
+import { findCurrentVersion, insertCurrentVersion, lockCheckedGame } from "./gameVersionQueries.ts";
 import { deleteUploadLease, type UploadLease } from "./upload/uploadQueries.ts";
 import type { ArchiveBody } from "../archives/archiveBody.ts";
 import { ArchiveObjectStore } from "./upload/archiveObjectStore.ts";
@@ -73,7 +73,9 @@ async function storeArchive(deps: UploadDeps, lease: UploadLease, target: Upload
     await upload.abort().catch((cause: unknown) => deps.logger.warn({ err: cause, upload: lease.id }, "The API could not abort a refused upload."));
     throw toReceptionError(error, deps.config.partner.uploadMaxBytes);
   });
-  if (await findCurrentDigest(deps.postgres.pool, game.id) === received.sha256.toString("hex")) {
+  const current = await findCurrentVersion(deps.postgres.pool, game.id);
+  // Of an archive that the object store has lost, partners are told to upload it anew: then the same again is a new version.
+  if (current?.sha256 === received.sha256.toString("hex") && await archives.isAsStored(current)) {
     await upload.abort();
     await recheckPartner(deps.postgres.pool, partner);
     await releaseLease(deps.postgres.pool, lease, game);

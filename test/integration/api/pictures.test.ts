@@ -126,6 +126,16 @@ describe("a game's picture", function () {
     expect([response.headers.get("cache-control"), response.headers.get("etag")]).to.deep.equal(["no-store", null]);
   });
 
+  it("that the object store has lost is shown again once the same is uploaded again", async () => {
+    const bytes = aPng({ width: 1280, height: 720 });
+    const { pathname } = new URL(await stored(bytes));
+    const { client: minio, bucket } = api.deps.objectStore;
+    for (const key of await objectKeys()) await minio.removeObject(bucket, key);
+    expect((await api.anonymous().get(pathname)).status).to.equal(503);
+    expect(new URL(await stored(bytes)).pathname).to.equal(pathname);
+    expect((await api.anonymous().get(pathname)).status).to.equal(200);
+  });
+
   it("is taken away, and then the partner's address is shown again", async () => {
     const address = await stored(aPng());
     for (let round = 0; round < 2; round++) expect((await client.delete(`/api/partners/games/${game.slug}/picture`)).status).to.equal(204);

@@ -31,7 +31,7 @@ export interface SentPicture {
 const { sideMin, sideMax } = limits.picture;
 
 /**
- * Stores a picture and makes it the game's, or changes nothing. The same picture again is no change. Throws invalid_picture, not_found,
+ * Stores a picture and makes it the game's, or changes nothing. The same picture again is no change, but is there again if it was lost. Throws invalid_picture, not_found,
  * precondition_failed and unavailable, and what requirePartner throws when the key was revoked meanwhile.
  */
 export async function storePicture(
@@ -40,11 +40,15 @@ export async function storePicture(
   precondition?.(game);
   const { width, height } = checkPicture(sent);
   const sha256 = createHash("sha256").update(sent.bytes).digest("hex");
+  const pictures = new PictureObjectStore(deps.objectStore);
   const current = await findCurrentPicture(deps.postgres.pool, game.id);
-  if (current?.sha256 === sha256) return current;
+  if (current?.sha256 === sha256) {
+    await pictures.store(pictureKey(game.id, current.id), sent.bytes, sent.type);
+    return current;
+  }
   const picture = { id: randomUUID(), gameId: game.id, sha256, type: sent.type, sizeBytes: sent.bytes.length, width, height };
   await insertPicture(deps.postgres.pool, picture);
-  await new PictureObjectStore(deps.objectStore).store(pictureKey(game.id, picture.id), sent.bytes, sent.type);
+  await pictures.store(pictureKey(game.id, picture.id), sent.bytes, sent.type);
   await switchPicture(deps, partner, game, picture.id, precondition);
   await deps.audit.record(gameAuditEvent("game.pictureStored", partner, game.id, { sizeBytes: picture.sizeBytes, sha256 }));
   return picture;

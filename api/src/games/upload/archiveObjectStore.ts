@@ -1,6 +1,10 @@
 import type { ObjectStore } from "../../stores/objectStore.ts";
 import { callObjectStore } from "../../stores/callObjectStore.ts";
+import type { CurrentVersion } from "../gameVersionQueries.ts";
 import { ArchiveUpload } from "../../archives/archiveUpload.ts";
+
+/** The clocks of database and object store may differ by this much. */
+const clockToleranceMs = 300_000;
 
 /** The uploaded archives in the object store. Its methods throw unavailable when the object store fails. */
 export class ArchiveObjectStore {
@@ -13,6 +17,17 @@ export class ArchiveObjectStore {
   /** Opens an upload; nothing is visible under the key until it is completed. */
   async openUpload(key: string): Promise<ArchiveUpload> {
     return ArchiveUpload.open(this.#objectStore, key);
+  }
+
+  /** Returns whether the object of a version is the one that was stored with it, as far as that shows without reading it: it may have been lost, or written over. */
+  async isAsStored({ objectKey, sizeBytes, createdAt }: Pick<CurrentVersion, "objectKey" | "sizeBytes" | "createdAt">): Promise<boolean> {
+    const { client, bucket, timeoutMs } = this.#objectStore;
+    const looking = client.statObject(bucket, objectKey).catch((error: unknown) => {
+      if (error instanceof Error && "code" in error && error.code === "NotFound") return undefined;
+      throw error;
+    });
+    const found = await callObjectStore(looking, timeoutMs, "Looking for an archive");
+    return found?.size === sizeBytes && found.lastModified.getTime() <= createdAt.getTime() + clockToleranceMs;
   }
 
   /** Removes everything under the key: an object, and the parts of uploads that never ended. */
