@@ -1,4 +1,5 @@
 import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
+import { isRefused } from "#kube/errors.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { GameCacheWriter } from "../cluster/gameCacheWriter.ts";
 import { findOutdatedGame, lockOutdatedGame, updateCacheApplied, type OutdatedGame, type StoredVersion } from "./gameCacheQueries.ts";
@@ -41,9 +42,20 @@ async function syncOne(deps: SyncGameCachesDeps, wantedId: string | undefined, s
     const gameId = await lockOutdatedGame(transaction, wantedId, skip);
     if (gameId === undefined) return undefined;
     const game = await findOutdatedGame(transaction, gameId);
-    if (game !== undefined && await sync(deps, game)) await updateCacheApplied(transaction, game.id, game.revision);
+    if (game !== undefined && await syncUnlessRefused(deps, game)) await updateCacheApplied(transaction, game.id, game.revision);
     return gameId;
   }));
+}
+
+/** Returns false also when the cluster refuses this GameCache, as by a quota or a policy: those of the games after it must not wait for that. */
+async function syncUnlessRefused(deps: SyncGameCachesDeps, game: OutdatedGame): Promise<boolean> {
+  try {
+    return await sync(deps, game);
+  } catch (error) {
+    if (!isRefused(error)) throw error;
+    deps.logger.warn({ err: error, game: game.slug }, "The cluster refuses the change of a game's GameCache; the API tries again.");
+    return false;
+  }
 }
 
 /** Returns false when it has to wait: sessions of a deleted game go on, and their nodes need the GameCache until they end. */

@@ -176,3 +176,36 @@ describe("while the Kubernetes API server is slow to take the change of a GameCa
     expect((await Promise.all(deleted)).map(({ status }) => status)).to.deep.equal([204, 204, 204]);
   });
 });
+
+describe("while the Kubernetes API server refuses the GameCache of one game, as by a quota,", function () {
+  this.timeout(60_000);
+  let api: TestApi;
+  let cluster: FaultyApi;
+
+  before(async () => {
+    cluster = await FaultyApi.start(await sharedKubeApiServer());
+    api = await TestApi.start({ kube: true, env: { KUBECONFIG: cluster.kubeconfig() }, hasFaults: true });
+  });
+  after(async () => {
+    await api.stop();
+    await cluster.stop();
+  });
+
+  it("the other games' are written in the same pass, and that one's in the next", async () => {
+    const { prisma } = api.deps.postgres;
+    const games = (await Promise.all([aGame(api.deps), aGame(api.deps)])).toSorted((a, b) => (a.id < b.id ? -1 : 1));
+    const ids = games.map(({ id }) => id);
+    await prisma.game.updateMany({ where: { id: { in: ids } }, data: { cacheRevision: { increment: 1 } } });
+    const areApplied = async (): Promise<boolean[]> => {
+      const rows = await prisma.game.findMany({ where: { id: { in: ids } }, orderBy: { id: "asc" } });
+      return rows.map(({ cacheRevision, cacheAppliedRevision }) => cacheRevision === cacheAppliedRevision);
+    };
+    cluster.respondOnce(({ method, path }) => method === "PATCH" && path.endsWith(`/gamecaches/${games[0]!.slug}`), 403, {
+      kind: "Status", apiVersion: "v1", status: "Failure", reason: "Forbidden", message: "exceeded quota: count/gamecaches", code: 403,
+    });
+    await syncGameCaches(api.deps);
+    expect(await areApplied()).to.deep.equal([false, true]);
+    await syncGameCaches(api.deps);
+    expect(await areApplied()).to.deep.equal([true, true]);
+  });
+});
