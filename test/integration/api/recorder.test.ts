@@ -236,6 +236,18 @@ describe("recorder, relay and sweeper", function () {
     expect(await operator.findSession(late)).to.be.undefined;
   });
 
+  it("fail at once a launch whose object the cluster refuses, which holds up none after it", async () => {
+    const id = await launchGame(api.deps, user.id, { gameSlug: game.slug });
+    const { spec } = await operator.session(id);
+    await operator.finish(id);
+    await fixture.ended(id);
+    const [refused, next] = ["gs-00000000000000000003", "gs-00000000000000000004"];
+    await aGameSessionRow(api.deps, { user, game }, { id: refused, spec: { ...spec, contentDigest: "none" }, slotId: null, ...uncreated, startedAt: new Date(Date.now() - 20_000) });
+    await aGameSessionRow(api.deps, { user: await aUser(api.deps), game }, { id: next, spec, ...uncreated, startedAt: new Date(Date.now() - 10_000) });
+    await eventually(async () => (await operator.findSession(next)) !== undefined, { what: "the relay to create the object of the later launch" });
+    expect(await fixture.rowOf(refused)).to.include({ status: "error", failureReason: "LaunchFailed" });
+  });
+
   it("stop an idle session, and not one that is kept alive", async () => {
     const [idle, kept] = [await running(), await launchGame(api.deps, (await aUser(api.deps)).id, { gameSlug: game.slug })];
     await fixture.makeReady(kept);

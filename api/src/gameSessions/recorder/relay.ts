@@ -1,7 +1,9 @@
+import { isRefused } from "#kube/errors.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { ClusterView } from "../../cluster/clusterView.ts";
 import type { GameSessionWriter } from "../../cluster/gameSessionWriter.ts";
 import type { Postgres } from "../../stores/postgres.ts";
+import type { Queryable } from "../../stores/queryable.ts";
 import { recordLaunchFailure } from "../recordLaunchFailure.ts";
 import { lockUncreatedGameSession, type UncreatedGameSession } from "../gameSessionLifecycleQueries.ts";
 import { updateGameSessionCreated } from "../gameSessionLifecycleQueries.ts";
@@ -20,27 +22,39 @@ const sessionsPerPassMax = 50;
 
 /**
  * Creates the objects of launches that died before creating them, one row at a time under its lock; rows that another relay has locked
- * are skipped. A launch whose deadline has passed fails instead, so that its player can launch again.
+ * are skipped. A launch whose deadline has passed, or whose object the cluster refuses, fails instead, so that its player can launch again.
  */
 export async function relayGameSessions(deps: RelayDeps): Promise<void> {
   for (let count = 0; count < sessionsPerPassMax; count++) {
-    const expired = await deps.postgres.transaction(async (transaction) => {
-      const session = await lockUncreatedGameSession(transaction, graceSeconds);
-      if (session === undefined) return "none";
-      if (deps.cluster.gameSession(session.id) !== undefined) {
-        // Its launch created it, and an outage kept the recorder from noting that: the game may have been played since.
-        await updateGameSessionCreated(transaction, session.id);
-        return undefined;
-      }
-      if (isTooLate(session)) return session.id;
-      await deps.gameSessionWriter.create(session.id, session.spec);
-      await updateGameSessionCreated(transaction, session.id);
-      deps.logger.info({ gameSession: session.id }, "The relay created a game session that its launch had not.");
-      return undefined;
-    });
-    if (expired === "none") return;
-    if (expired !== undefined) await recordLaunchFailure(deps, expired, "The cluster could not be reached in time.");
+    const outcome = await deps.postgres.transaction((transaction) => relayOldest(deps, transaction));
+    if (outcome === "none") return;
+    if (outcome !== "created") await recordLaunchFailure(deps, outcome.failedId, outcome.message);
   }
+}
+
+type Outcome = "none" | "created" | { failedId: string; message: string };
+
+async function relayOldest({ cluster, gameSessionWriter, logger }: RelayDeps, transaction: Queryable): Promise<Outcome> {
+  const session = await lockUncreatedGameSession(transaction, graceSeconds);
+  if (session === undefined) return "none";
+  const { id, spec } = session;
+  if (cluster.gameSession(id) !== undefined) {
+    // Its launch created it, and an outage kept the recorder from noting that: the game may have been played since.
+    await updateGameSessionCreated(transaction, id);
+    return "created";
+  }
+  if (isTooLate(session)) return { failedId: id, message: "The cluster could not be reached in time." };
+  try {
+    await gameSessionWriter.create(id, spec);
+  } catch (error) {
+    if (!isRefused(error)) throw error;
+    // Tried again it would be refused again, and keep the launches after it waiting.
+    logger.error({ err: error, gameSession: id }, "The Kubernetes API refused a game session that its launch had not created.");
+    return { failedId: id, message: "The cluster could not take the session." };
+  }
+  await updateGameSessionCreated(transaction, id);
+  logger.info({ gameSession: id }, "The relay created a game session that its launch had not.");
+  return "created";
 }
 
 function isTooLate({ ageSeconds, spec }: UncreatedGameSession): boolean {
