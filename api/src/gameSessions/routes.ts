@@ -9,6 +9,7 @@ import { stopGameSession, type StopDeps } from "./stopGameSession.ts";
 import { notFound } from "../errors.ts";
 import { streamGameSession, type GameSessionStreamDeps } from "./events/streamGameSession.ts";
 import { presentGameSession, presentGameSessions, presentKeepalive, presentLaunch, presentStop } from "./present.ts";
+import { toHttpError } from "../http/httpError.ts";
 import { eventStream, empty } from "../http/responses.ts";
 import { remembering } from "../http/idempotency.ts";
 import type { Route } from "../http/route.ts";
@@ -27,6 +28,7 @@ const launch = route({
   path: "/api/game/launch",
   name: "launchGame",
   summary: "Launch a game",
+  description: "A refused launch counts as one, but in the hour only if the response has no `Retry-After`.",
   limits: ["launch", "launchHourly"],
   body: LaunchRequest,
   responses: { 202: LaunchResponse },
@@ -34,7 +36,12 @@ const launch = route({
   isIdempotent: true,
   handle: async ({ ctx, deps, user, body }) => {
     const remember = remembering(ctx, 202);
-    const sessionId = await launchGame(deps, user.id, body, (id, transaction) => remember?.(presentLaunch(id), transaction));
+    const launched = launchGame(deps, user.id, body, (id, transaction) => remember?.(presentLaunch(id), transaction));
+    const sessionId = await launched.catch(async (error: unknown) => {
+      // Who asks again when told to, as while all servers are taken, must not be out of launches once there is room.
+      if (toHttpError(error).retryAfterSeconds !== undefined) await deps.rateLimits.giveBack("launchHourly", user.id);
+      throw error;
+    });
     ctx.status = 202;
     ctx.body = presentLaunch(sessionId);
   },
