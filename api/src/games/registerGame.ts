@@ -1,13 +1,13 @@
 import type { RegisterGameRequest } from "#contracts/http/partners.ts";
-import { limits } from "#contracts/limits.ts";
 import type { Audit } from "../audit/audit.ts";
 import { DomainError, invalidRequest } from "../errors.ts";
 import { gameAuditEvent } from "./gameAuditEvent.ts";
 import { checkResources, declaredResourcesOf } from "./declaredResources.ts";
 import { checkNetwork, type NetworkConfig } from "./networkRule.ts";
+import { requireRoom } from "./requireRoom.ts";
 import { slugOf } from "./slugs.ts";
 import type { PartnerPrincipal } from "../partners/requirePartner.ts";
-import { countPartnerGames, insertPartnerGame, type GameMetadata, type InsertedGame } from "./partnerGameQueries.ts";
+import { insertPartnerGame, type GameMetadata, type InsertedGame } from "./partnerGameQueries.ts";
 import type { SiteResources } from "./siteResources.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import type { Queryable } from "../stores/queryable.ts";
@@ -32,9 +32,7 @@ export async function registerGame(
   const slug = wanted ?? slugOf(request.title);
   if (slug === undefined) throw invalidRequest("No slug can be made from this title: give one.", [{ path: "slug", message: "is required for this title" }]);
   const game = await postgres.transaction(async (transaction) => {
-    if (await countPartnerGames(transaction, partner.id) >= limits.partner.games) {
-      throw new DomainError("conflict", { message: `You have ${limits.partner.games} games, which are as many as there may be: delete one before.` });
-    }
+    await requireRoom(transaction, partner);
     const inserted = await insertPartnerGame(transaction, partner.id, { slug, ...metadataOf(request) });
     if (inserted === undefined) throw new DomainError("conflict", { message: `The slug ${slug} is taken: choose another one.` });
     await alsoWithin?.(inserted, transaction);

@@ -3,6 +3,7 @@ import type { PartnerPrincipal } from "../partners/requirePartner.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import { gameAuditEvent } from "./gameAuditEvent.ts";
 import { findPartnerGame, lockDeletedGame, updateGameRestored, type PartnerGame } from "./partnerGameQueries.ts";
+import { requireRoom } from "./requireRoom.ts";
 import { syncGameCache, type SyncGameCachesDeps } from "./syncGameCaches.ts";
 import { noSuchGame } from "./updateGame.ts";
 
@@ -14,12 +15,14 @@ export interface RestoreGameDeps extends SyncGameCachesDeps {
 
 /**
  * Puts a game that was deleted within the last 90 days back into the catalogue and returns it, with the archive that it had. A game that is not
- * deleted is returned as it is. Throws not_found.
+ * deleted is returned as it is. Throws not_found, and conflict when the partner has as many games as there may be.
  */
 export async function restoreGame(deps: RestoreGameDeps, partner: PartnerPrincipal, slug: string): Promise<PartnerGame> {
   const restoredId = await deps.postgres.transaction(async (transaction) => {
     const id = await lockDeletedGame(transaction, partner.id, slug);
-    if (id !== undefined) await updateGameRestored(transaction, id);
+    if (id === undefined) return undefined;
+    await requireRoom(transaction, partner);
+    await updateGameRestored(transaction, id);
     return id;
   });
   const game = await findPartnerGame(deps.postgres.prisma, partner.id, slug);

@@ -123,7 +123,7 @@ const remove = route({
 const restore = route({
   method: "POST", path: `${gamePath}/restore`, name: "restoreGame", summary: "Bring a deleted game back", limits, params,
   description: "For 90 days, with its archive, favourites and saves. A game that is not deleted stays as it is.",
-  responses: { 200: json(PartnerGameDetail, undefined, { headers: ["ETag"] }) }, errors: [],
+  responses: { 200: json(PartnerGameDetail, undefined, { headers: ["ETag"] }) }, errors: ["conflict"],
   handle: async ({ ctx, deps, partner, params: { slug } }) => {
     const game = await restoreGame(deps, partner, slug);
     const detail = presentPartnerGame(game, deps);

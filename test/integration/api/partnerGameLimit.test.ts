@@ -1,0 +1,30 @@
+import { expect } from "chai";
+import { limits } from "#contracts/limits.ts";
+import { aGame, aPartner } from "#test/factories/catalog.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { expectErrorResponse } from "#test/support/http/apiClient.ts";
+
+const path = "/api/partners/games";
+
+describe("a partner who has as many games as there may be", function () {
+  this.timeout(60_000);
+  let api: TestApi;
+
+  before(async () => {
+    api = await TestApi.start({ kube: true });
+  });
+  after(() => api.stop());
+
+  it("can neither register another nor restore one that was deleted, before one is deleted", async () => {
+    const partner = await aPartner(api.deps);
+    const client = api.asPartner(partner);
+    const { slug } = await aGame(api.deps, { partnerId: partner.id });
+    expect((await client.delete(`${path}/${slug}`)).status).to.equal(204);
+    await api.deps.postgres.pool.query(`INSERT INTO games (partner_id, slug, title, developer, launcher, engine_dir)
+      SELECT $1, $2 || '-' || number, 'Game', 'Studio', 'run.sh', 'engine' FROM generate_series(1, $3) number`, [partner.id, slug, limits.partner.games]);
+    expectErrorResponse(await client.post(path, { title: "Game", developer: "Studio", launcher: "run.sh", engineDir: "engine", slug: `${slug}-more` }), 409, "conflict");
+    expectErrorResponse(await client.post(`${path}/${slug}/restore`), 409, "conflict");
+    expect((await client.delete(`${path}/${slug}-1`)).status).to.equal(204);
+    expect((await client.post(`${path}/${slug}/restore`)).status).to.equal(200);
+  });
+});
