@@ -46,11 +46,14 @@ export function createKeptFolders(directory: string, remover: TreeRemover): Kept
     await rename(by, path);
   }
 
+  async function open(): Promise<void> {
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+  }
+
   return {
-    async open() {
-      await mkdir(directory, { recursive: true, mode: 0o700 });
-    },
+    open,
     async take(folder, name, last, onlyContents = false) {
+      await open(); // An admin who has seen to all of them may have removed it with them.
       const path = `${directory}/${name}`;
       // What a move that was cut off has brought here. It counts as a folder like the others, whether or not it is ever done again.
       const draft = `${path}.new`;
@@ -65,7 +68,14 @@ export function createKeptFolders(directory: string, remover: TreeRemover): Kept
       await dropOldest();
       return path;
     },
-    count: async () => (await readdir(directory)).length,
+    async count() {
+      try {
+        return (await readdir(directory)).length;
+      } catch (error) {
+        if (systemErrorCode(error) === "ENOENT") return 0;
+        throw error;
+      }
+    },
   };
 }
 

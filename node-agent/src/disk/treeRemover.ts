@@ -36,17 +36,16 @@ export class TreeRemover {
 
   /** Makes the trash, and begins to take apart what a former process left there. */
   async start(): Promise<void> {
-    await mkdir(this.#options.trash, { recursive: true, mode: 0o700 });
+    await this.#makeTrash();
     this.#wake();
   }
 
   /** Takes the folder out of sight at once; it is taken apart in the background. Does nothing when it is not there. */
   async remove(path: string): Promise<void> {
-    try {
-      await rename(path, `${this.#options.trash}/${randomBytes(8).toString("hex")}`);
-    } catch (error) {
-      if (systemErrorCode(error) === "ENOENT") return;
-      throw error;
+    if (!await this.#moveToTrash(path)) {
+      // It is the trash that may not be there: somebody who needed room may have removed it by hand.
+      await this.#makeTrash();
+      if (!await this.#moveToTrash(path)) return;
     }
     this.#wake();
   }
@@ -61,6 +60,21 @@ export class TreeRemover {
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#working;
+  }
+
+  async #makeTrash(): Promise<void> {
+    await mkdir(this.#options.trash, { recursive: true, mode: 0o700 });
+  }
+
+  /** Returns false where the folder, or the trash, is not there. */
+  async #moveToTrash(path: string): Promise<boolean> {
+    try {
+      await rename(path, `${this.#options.trash}/${randomBytes(8).toString("hex")}`);
+      return true;
+    } catch (error) {
+      if (systemErrorCode(error) === "ENOENT") return false;
+      throw error;
+    }
   }
 
   #wake(): void {
@@ -83,7 +97,7 @@ export class TreeRemover {
 /** Returns whether all that was there is gone. */
 async function removeContents(folder: string, signal: AbortSignal): Promise<boolean> {
   // The names in the trash are ours, and few.
-  const names = await readdir(folder).catch(() => undefined);
+  const names = await readdir(folder).catch((error: unknown) => systemErrorCode(error) === "ENOENT" ? [] : undefined);
   if (names === undefined) return false;
   if (names.length === 0) return true;
   const paths = names.map((name) => `${folder}/${name}`);

@@ -64,6 +64,30 @@ for i in range(60000): os.symlink("x", os.path.join(sys.argv[1].encode(), b"%020
     await isTrashEmpty();
   });
 
+  it("removes folders also where somebody has removed the trash by hand", async () => {
+    for (const [name, remove] of [["whole", () => remover.remove(join(folder, "whole"))], ["emptied", () => remover.removeContents(join(folder, "emptied"), "file")]] as const) {
+      rmSync(join(folder, "trash"), { recursive: true });
+      mkdirSync(join(folder, name));
+      writeFileSync(join(folder, name, "file"), "");
+      await remove();
+      expect(existsSync(join(folder, name, "file")), name).to.equal(false);
+      await isTrashEmpty();
+    }
+    rmSync(join(folder, "trash"), { recursive: true });
+    await remover.remove(join(folder, "never there"));
+  });
+
+  it("sets folders aside also where an admin has removed, with what was in it, the folder that holds them", async () => {
+    const kept = createKeptFolders(join(folder, "kept"), remover);
+    await kept.open();
+    rmSync(join(folder, "kept"), { recursive: true });
+    expect(await kept.count()).to.equal(0);
+    mkdirSync(join(folder, "gs"));
+    writeFileSync(join(folder, "gs/session.json"), "");
+    expect(readdirSync(await kept.take(join(folder, "gs"), "gs", "session.json"))).to.deep.equal(["session.json"]);
+    expect(await kept.count()).to.equal(1);
+  });
+
   it("keeps at most the 32 newest folders that were set aside, and no more than 4 GiB of them", async () => {
     const kept = createKeptFolders(join(folder, "kept"), remover);
     await kept.open();
