@@ -142,7 +142,7 @@ export const saveReasons = {
   spoolFull: "SpoolFull",
   /** The node's disk failed when the save was packed; the newest pack before that is kept. */
   spoolFailed: "SpoolFailed",
-  /** The packer cannot read the save directory: the game has closed it. */
+  /** The packer cannot read the save directory: the game has closed it, or the node lacks memory or open files. */
   saveUnreadable: "SaveUnreadable",
   /** The node agent found a pack that is not what its manifest says, or that breaks the rules of archives, or a disk that does not return what the packer wrote; what the session left on the node is set aside. */
   spoolUnreadable: "SpoolUnreadable",

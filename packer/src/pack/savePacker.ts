@@ -6,7 +6,7 @@ import { SaveError } from "../errors.ts";
 import { countChanged, scanSave, type SaveScan } from "../save/scan.ts";
 import type { Spool } from "../spool/spool.ts";
 import { digestSave, type Archive } from "./archive.ts";
-import { writePack, isSpoolError, toSaveError } from "./writePack.ts";
+import { mayPass, toSaveError, writePack } from "./writePack.ts";
 
 export interface SavePackerOptions {
   saveDirectory: string;
@@ -61,7 +61,7 @@ export function createSavePacker({ saveDirectory, spool, log, restored, requeste
       return "later";
     }
     return pack(scan, isFinal, signal).catch((error: unknown) => {
-      if (error instanceof SaveError && !isSpoolError(error)) failedSignature = scan.signature;
+      if (error instanceof SaveError && !mayPass(error)) failedSignature = scan.signature;
       throw error;
     });
   }
@@ -107,13 +107,13 @@ export function createSavePacker({ saveDirectory, spool, log, restored, requeste
     }
   }
 
-  /** There is no later look that would make up for a disk that fails once, or that has room again in a moment. */
+  /** There is no later look that would make up for a node that fails once, or whose disk has room again in a moment. */
   async function packLast(tries: number): Promise<void> {
     try {
       await tryPack(true, new AbortController().signal);
     } catch (error) {
       const saveError = toSaveError(error);
-      if (tries === 1 || !(saveError instanceof SaveError) || !isSpoolError(saveError)) throw error;
+      if (tries === 1 || !(saveError instanceof SaveError) || !mayPass(saveError)) throw error;
       await delay(betweenLastTriesMs);
       await packLast(tries - 1);
     }

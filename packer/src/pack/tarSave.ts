@@ -2,11 +2,10 @@ import { closeSync, fstatSync, openSync, type BigIntStats } from "node:fs";
 import { Readable } from "node:stream";
 import { createTarPacker, type TarPackController } from "modern-tar";
 import type { PackedSave } from "#contracts/spool.ts";
-import { systemErrorCode } from "#runtime/systemError.ts";
 import { createSkippedEntries } from "../save/skippedEntries.ts";
 import { readFixedSize } from "../save/readFixedSize.ts";
 import { createSaveQuota } from "../save/saveQuota.ts";
-import { openUntrusted, walkSave, type SaveEntry, type WalkContext } from "../save/walk.ts";
+import { openUntrusted, readOrSkip, walkSave, type SaveEntry, type WalkContext } from "../save/walk.ts";
 
 /** The content of a tar. */
 export interface TarContent {
@@ -60,16 +59,10 @@ async function addEntries(controller: TarPackController, directory: string): Pro
 }
 
 /** Returns undefined when there is nothing to add: the file was removed, or replaced by something else. */
-async function addFile(controller: TarPackController, { path, location }: SaveEntry, { quota, skipped }: WalkContext): Promise<{ isStable: boolean } | undefined> {
-  let file: number;
-  try {
-    file = openSync(location, openUntrusted);
-  } catch (error) {
-    const code = systemErrorCode(error);
-    if (code === undefined) throw error;
-    if (code !== "ENOENT") skipped.add(path, `cannot be read (${code})`);
-    return undefined;
-  }
+async function addFile(controller: TarPackController, { path, location }: SaveEntry, context: WalkContext): Promise<{ isStable: boolean } | undefined> {
+  const { quota, skipped } = context;
+  const file = readOrSkip(path, context, () => openSync(location, openUntrusted));
+  if (file === undefined) return undefined;
   try {
     const stat = fstatSync(file, { bigint: true });
     if (!stat.isFile()) {

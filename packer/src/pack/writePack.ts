@@ -6,6 +6,8 @@ import { SaveError } from "../errors.ts";
 import { createNew } from "../spool/spoolFiles.ts";
 import { writeArchive, type Archive, type WriteArchiveOptions } from "./archive.ts";
 
+const passingReasons: ReadonlySet<string> = new Set([saveReasons.spoolFull, saveReasons.spoolFailed, saveReasons.saveUnreadable]);
+
 /** Packs a save directory into a new file, which is on disk when this resolves and removed when it throws. Throws SaveError, or the signal's reason. */
 export async function writePack(path: string, options: Omit<WriteArchiveOptions, "target">): Promise<Archive> {
   try {
@@ -32,7 +34,7 @@ export function toSaveError(error: unknown): unknown {
   return error;
 }
 
-/** Whether the error is the node's disk's: then the same saves are packed again later. */
-export function isSpoolError({ reason }: SaveError): boolean {
-  return reason === saveReasons.spoolFull || reason === saveReasons.spoolFailed;
+/** Whether the error is the node's, such as its disk's, rather than that of the saves: then the same saves are packed again later. */
+export function mayPass({ reason }: SaveError): boolean {
+  return passingReasons.has(reason);
 }

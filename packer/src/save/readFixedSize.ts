@@ -1,4 +1,5 @@
 import { fstatSync, readSync, type BigIntStats } from "node:fs";
+import { throwSystemLack } from "./systemLack.ts";
 
 const chunkBytes = 1024 * 1024;
 
@@ -43,11 +44,12 @@ function fill(file: number, buffer: Buffer, position: number): number {
   return filled;
 }
 
-/** Returns 0 also for what cannot be read: the file's header is written already. */
+/** Returns 0 also for what cannot be read: the file's header is written already. Throws SaveError where the system is to blame. */
 function tryRead(file: number, buffer: Buffer, offset: number, position: number): number {
   try {
     return readSync(file, buffer, offset, buffer.length - offset, position);
-  } catch {
+  } catch (error) {
+    throwSystemLack(error);
     return 0;
   }
 }

@@ -5,6 +5,7 @@ import { SaveError } from "../errors.ts";
 import { reasonToSkip } from "./entryRules.ts";
 import type { SkippedEntries } from "./skippedEntries.ts";
 import type { SaveQuota } from "./saveQuota.ts";
+import { throwSystemLack } from "./systemLack.ts";
 
 /**
  * Flags to open what the game may replace at any time: links are not followed (O_NOFOLLOW), a FIFO does not block (O_NONBLOCK), and what
@@ -96,11 +97,12 @@ function readNames(directory: number, quota: SaveQuota): Buffer[] {
   }
 }
 
-/** Returns undefined for what was removed since it was listed, as is ordinary, and for what cannot be read, which is skipped. */
-function readOrSkip<T>(path: string, { skipped }: WalkContext, read: () => T): T | undefined {
+/** Returns undefined for what was removed since it was listed, as is ordinary, and for what cannot be read, which is skipped. Throws SaveError where the system is to blame. */
+export function readOrSkip<T>(path: string, { skipped }: WalkContext, read: () => T): T | undefined {
   try {
     return read();
   } catch (error) {
+    throwSystemLack(error);
     const code = systemErrorCode(error);
     if (code === undefined) throw error;
     if (code !== "ENOENT") skipped.add(path, `cannot be read (${code})`);

@@ -1,10 +1,10 @@
 import { execFile, execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdirSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
-import { packedArchiveName } from "#contracts/nodeLayout.ts";
+import { packedArchiveName, sessionUserId } from "#contracts/nodeLayout.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { archivesIn, createPackerFixture, packerUid, type PackerFixture, type PackerFixtureOptions } from "#test/support/fixtures/packerFixture.ts";
 import { repositoryRoot } from "#test/support/processes/programs.ts";
@@ -159,6 +159,28 @@ for n in range(8): path += '/' + 'h' * 120; os.mkdir(path); open(path + '/i', 'w
     expect(fixture.manifest()!.refused).to.equal(undefined);
   });
 
+  it("packs no save without the files that the system fails to open for a while, and keeps the last good pack until it opens them", async () => {
+    open();
+    const run = await fixture.play();
+    fixture.game("echo one > a");
+    const good = await fixture.packed();
+    const pid = run.process.pid!;
+    // Enough for all that a pack takes, but for a folder so deep, each of whose parents is open meanwhile.
+    letOpenAnother(pid, 12);
+    fixture.game("mkdir --parents $(seq --separator / 30); echo two > $(seq --separator / 30)/b");
+    const { save, refused } = await eventually(() => {
+      const manifest = fixture.manifest();
+      return (manifest?.refused !== undefined || manifest?.save?.sequence === 2) && manifest;
+    }, { what: "the packer's word" });
+    expect(save, "the last good pack").to.deep.equal(good);
+    expect(refused?.reason).to.equal("SaveUnreadable");
+    letOpenAnother(pid, 1000);
+    const next = await fixture.packed(({ sequence }) => sequence === 2);
+    expect(Object.entries(fixture.content(next)).filter(([, content]) => content !== undefined).map(([, content]) => content)).to.deep.equal(["two\n", "one\n"]);
+    expect(fixture.manifest()).to.not.have.any.keys("refused");
+    expect(run.log()).to.have.length(1);
+  });
+
   it("packs one folder once for the node agent, as the session's last pack", async () => {
     open();
     const folder = join(fixture.volume, "kept");
@@ -175,3 +197,11 @@ for n in range(8): path += '/' + 'h' * 120; os.mkdir(path); open(path + '/i', 'w
     expect(fixture.manifest(), "when it is asked again").to.deep.include({ attempt: 2, final: true });
   });
 });
+
+/** Lets a packer open so many files more than it has, and none beyond. */
+function letOpenAnother(pid: number, count: number): void {
+  const isOpen = new Set(readdirSync(`/proc/${pid}/fd`).map(Number));
+  let max = 0;
+  for (let free = 0; free < count; max += 1) free += isOpen.has(max) ? 0 : 1;
+  execFileSync("prlimit", ["--pid", String(pid), `--nofile=${max}:`], { uid: sessionUserId, gid: sessionUserId });
+}
