@@ -37,7 +37,7 @@ export function parseTarHeader(block: Buffer): RawTarHeader {
     name: prefix.length === 0 ? name : Buffer.concat([prefix, Buffer.from("/"), name]),
     size: number(block, 124, 12, "size"),
     mode: number(block, 100, 8, "mode"),
-    mtimeSeconds: number(block, 136, 12, "time"),
+    mtimeSeconds: time(block, 136, 12),
     type: flag === "\0" ? "0" : flag,
   };
 }
@@ -68,6 +68,11 @@ function number(block: Buffer, start: number, length: number, what: string): num
   const value = ((block[start] ?? 0) & 0x80) === 0 ? octal(block, start, length) : base256(block, start, length);
   if (value === undefined) throw new ArchiveRefused(`is damaged: a header's ${what} is not a number`);
   return value;
+}
+
+/** Returns 0 for times before 1970, which GNU tar writes as a negative number in base-256: nothing depends on them. */
+function time(block: Buffer, start: number, length: number): number {
+  return block[start] === 0xff ? 0 : number(block, start, length, "time");
 }
 
 function octal(block: Buffer, start: number, length: number): number | undefined {

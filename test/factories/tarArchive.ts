@@ -48,8 +48,9 @@ export function tarEntry({
 
 function writeNumber(field: Buffer, value: number, way: "octal" | "spaces" | "base256"): void {
   if (way === "base256") {
-    field.writeUInt8(0x80, 0);
-    field.writeBigUInt64BE(BigInt(value), field.length - 8);
+    field.fill(value < 0 ? 0xff : 0);
+    field.writeBigInt64BE(BigInt(value), field.length - 8);
+    if (value >= 0) field.writeUInt8(0x80, 0);
   } else {
     field.write(way === "octal" ? octal(value, field.length - 1) : `${value.toString(8).padStart(field.length - 1, " ")} `, 0, "latin1");
   }

@@ -74,6 +74,15 @@ describe("createArchiveReader", () => {
     expect(read(aTar([paxHeader({ path: "größe/ä", mtime: "12.5" }), file("other")]))).to.deep.equal(["größe/ä=x"]);
   });
 
+  it("accepts files from before 1970, in each way that tar writes such a time, as of 1970", () => {
+    const times: number[] = [];
+    const reader = createArchiveReader(rules, { entry: ({ mtimeSeconds }) => times.push(mtimeSeconds) });
+    const tar = aTar([{ ...file("gnu"), mtimeSeconds: -43_200, numbers: "base256", magic: "ustar  \0" }, paxHeader({ mtime: "-43200.5" }), file("pax")]);
+    reader.write(tar, tar.length);
+    reader.finish();
+    expect(times).to.deep.equal([0, 0]);
+  });
+
   it("accepts the comment that git writes to a global header", () => {
     expect(read(aTar([paxHeader({ comment: "0123abcd" }, "g"), file("a")]))).to.deep.equal(["a=x"]);
   });
