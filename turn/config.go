@@ -24,6 +24,7 @@ type config struct {
 	allocationsMax    int64
 	connectionsMax    int
 	unallocatedMax    time.Duration
+	stalledMax        time.Duration
 }
 
 // tlsConfig says where TLS is served, and by which files; an empty listen is nowhere.
@@ -59,6 +60,7 @@ func readConfig(get func(string) string) (config, error) {
 		realm: or("REALM", "joypod"), secret: []byte(secret), peerPorts: ports,
 		allocationsMax: int64(whole("ALLOCATIONS_MAX", 2000)), connectionsMax: whole("CONNECTIONS_MAX", 4000),
 		unallocatedMax: time.Duration(whole("UNALLOCATED_SECONDS", 30)) * time.Second,
+		stalledMax:     time.Duration(whole("STALLED_SECONDS", 10)) * time.Second,
 	}
 	if folder := get("TLS_FOLDER"); folder != "" {
 		read.tls = tlsConfig{or("LISTEN_TLS", ":5349"), filepath.Join(folder, "tls.crt"), filepath.Join(folder, "tls.key")}

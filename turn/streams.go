@@ -17,8 +17,6 @@ const (
 	firstBytesMax = 10 * time.Second
 	// Players' browsers send every few seconds.
 	silenceMax = 2 * time.Minute
-	// A client that takes nothing for so long has gone.
-	writeMax = 10 * time.Second
 	// What keeps connections from being taken, such as too many open files, may pass.
 	acceptPause = 100 * time.Millisecond
 	// How often the certificate's file is looked at.
@@ -32,7 +30,7 @@ func listenStreams(config config, unallocated *unallocated, counts *counts, logg
 	if err != nil {
 		return nil, fmt.Errorf("listening on TCP: %w", err)
 	}
-	listeners := []net.Listener{&framingListener{&boundedListener{plain, slots, unallocated, logger}}}
+	listeners := []net.Listener{&framingListener{&boundedListener{plain, slots, unallocated, config.stalledMax, logger}}}
 	if config.tls.listen == "" {
 		return listeners, nil
 	}
@@ -46,7 +44,7 @@ func listenStreams(config config, unallocated *unallocated, counts *counts, logg
 	}
 	counts.certificate.Store(certificate)
 	settings := &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: certificate.current}
-	return append(listeners, &framingListener{&secureListener{&boundedListener{secure, slots, unallocated, logger}, settings}}), nil
+	return append(listeners, &framingListener{&secureListener{&boundedListener{secure, slots, unallocated, config.stalledMax, logger}, settings}}), nil
 }
 
 // certificateFile reads the certificate again when its file has changed, as it does when it is renewed.
@@ -85,6 +83,7 @@ type boundedListener struct {
 	net.Listener
 	slots       chan struct{}
 	unallocated *unallocated
+	stalledMax  time.Duration
 	logger      *slog.Logger
 }
 
@@ -101,7 +100,7 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 		}
 		select {
 		case l.slots <- struct{}{}:
-			timed := &timedConnection{Conn: connection, release: sync.OnceFunc(func() {
+			timed := &timedConnection{Conn: connection, stalledMax: l.stalledMax, release: sync.OnceFunc(func() {
 				l.unallocated.closed(connection)
 				<-l.slots
 			})}
@@ -160,8 +159,9 @@ func (l *framingListener) Accept() (net.Conn, error) {
 // timedConnection ends when its client is silent, or takes nothing.
 type timedConnection struct {
 	net.Conn
-	release func()
-	isHeard bool
+	stalledMax time.Duration
+	release    func()
+	isHeard    bool
 }
 
 func (c *timedConnection) Read(into []byte) (int, error) {
@@ -177,11 +177,16 @@ func (c *timedConnection) Read(into []byte) (int, error) {
 	return size, err
 }
 
+// Write ends the connection when it fails: a part of a frame may have been sent, and the client would take what follows for the rest of it.
 func (c *timedConnection) Write(bytes []byte) (int, error) {
-	if err := c.Conn.SetWriteDeadline(time.Now().Add(writeMax)); err != nil {
+	if err := c.Conn.SetWriteDeadline(time.Now().Add(c.stalledMax)); err != nil {
 		return 0, err
 	}
-	return c.Conn.Write(bytes)
+	size, err := c.Conn.Write(bytes)
+	if err != nil {
+		_ = c.Close()
+	}
+	return size, err
 }
 
 func (c *timedConnection) Close() error {

@@ -76,3 +76,25 @@ describe("a relay whose connections are few", function () {
     await hasRoom();
   });
 });
+
+describe("a relay whose client takes nothing any more", function () {
+  this.timeout(60_000);
+  const made = new AsyncDisposableStack();
+  after(() => made.disposeAsync());
+
+  it("ends the connection, on which a part of a frame was sent, though the client goes on sending", async () => {
+    const network = made.adopt(await TestNetwork.create(), (opened) => opened.remove());
+    const env = { STALLED_SECONDS: "1", UNALLOCATED_SECONDS: "600" };
+    const relay = made.adopt(await TurnRelay.start({ host: network.relay, peerPorts: "20000-20009", env }), (started) => started.stop());
+    const socket = made.adopt(connect(relayPorts.plain, relay.address).on("error", () => undefined), (opened) => void opened.destroy());
+    await once(socket, "connect");
+    socket.pause();
+    // The responses to these are more than the system keeps on their way.
+    const requests = Buffer.concat(Array.from({ length: 10_000 }, () => encodeTurn(methods.binding, []).packet));
+    const sendOn = (): void => void socket.write(requests, (error) => {
+      if (!error) sendOn();
+    });
+    sendOn();
+    await eventually(() => socket.closed, { timeoutMs: 20_000, what: "the end of the connection" });
+  });
+});
