@@ -1,10 +1,16 @@
 import type { ObjectStore } from "../../stores/objectStore.ts";
 import { callObjectStore } from "../../stores/callObjectStore.ts";
-import type { CurrentVersion } from "../gameVersionQueries.ts";
 import { ArchiveUpload } from "../../archives/archiveUpload.ts";
 
 /** The clocks of database and object store may differ by this much. */
 const clockToleranceMs = 300_000;
+
+/** What is known of an archive that was stored. */
+export interface StoredArchive {
+  objectKey: string;
+  sizeBytes: number;
+  createdAt: Date;
+}
 
 /** The uploaded archives in the object store. Its methods throw unavailable when the object store fails. */
 export class ArchiveObjectStore {
@@ -20,7 +26,7 @@ export class ArchiveObjectStore {
   }
 
   /** Returns whether the object of a version is the one that was stored with it, as far as that shows without reading it: it may have been lost, or written over. */
-  async isAsStored({ objectKey, sizeBytes, createdAt }: Pick<CurrentVersion, "objectKey" | "sizeBytes" | "createdAt">): Promise<boolean> {
+  async isAsStored({ objectKey, sizeBytes, createdAt }: StoredArchive): Promise<boolean> {
     const { client, bucket, timeoutMs } = this.#objectStore;
     const looking = client.statObject(bucket, objectKey).catch((error: unknown) => {
       if (error instanceof Error && "code" in error && error.code === "NotFound") return undefined;
