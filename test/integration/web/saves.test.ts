@@ -214,9 +214,15 @@ describe("the saves on a game's page", function () {
     await page.keyboard.up("Enter");
     await button("Delete it").waitFor();
     expect(deletions).to.deep.equal([]);
-    await page.route("**/api/games/kept/saves/*", (route) => route.fulfill({ status: 503, json: { error: "unavailable", message: "The database is unavailable." } }));
+    const response = Promise.withResolvers<undefined>();
+    await page.route("**/api/games/kept/saves/*", async (route) => {
+      await response.promise;
+      await route.fulfill({ status: 503, json: { error: "unavailable", message: "The database is unavailable." } });
+    });
     await page.keyboard.press("Enter");
+    await button("Deleting…").waitFor();
     await page.keyboard.press("Escape");
+    response.resolve(undefined);
     await page.getByRole("dialog").getByRole("alert").getByText("Joypod is not available just now.").waitFor();
     expect(await focused(button("Delete it"))).to.equal(true);
     await page.keyboard.press("Escape");
