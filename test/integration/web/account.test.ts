@@ -3,7 +3,7 @@ import type { Browser, Locator, Page } from "playwright-core";
 import { aUser, type TestUser } from "#test/factories/catalog.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
-import { signInAs } from "#test/support/browser/pages.ts";
+import { signInAs, signInBeside } from "#test/support/browser/pages.ts";
 import { buildWeb } from "#test/support/browser/web.ts";
 import { TestApi } from "#test/support/http/api.ts";
 import { expectErrorResponse, type ApiClient } from "#test/support/http/apiClient.ts";
@@ -146,12 +146,7 @@ describe("the account page", () => {
   it("notices that somebody else has signed in in another tab, and is theirs then", async () => {
     await openAccount();
     const next = await aUser(api.deps);
-    const other = await openWindow(browser, { baseUrl: api.url, name: "the next player's window" });
-    await other.page.goto("/");
-    await signInAs(other.page, next);
-    await other.page.getByRole("button", { name: "Sign out" }).waitFor();
-    await tab.context.addCookies(await other.context.cookies());
-    await other.close({ failed: false });
+    await signInBeside(tab, next);
     await page.evaluate('document.dispatchEvent(new Event("visibilitychange", { bubbles: true }))');
     await page.getByText(next.email).first().waitFor();
     expect(await page.getByText(user.email).count()).to.equal(0);
@@ -162,12 +157,7 @@ describe("the account page", () => {
     await page.getByRole("radio", { name: "Sharp" }).check();
     await page.getByRole("status").getByText("Kept for your next game.").waitFor();
     const next = await aUser(api.deps);
-    const other = await openWindow(browser, { baseUrl: api.url, name: "the next player's window" });
-    await other.page.goto("/");
-    await signInAs(other.page, next);
-    await other.page.getByRole("button", { name: "Sign out" }).waitFor();
-    await tab.context.addCookies(await other.context.cookies());
-    await other.close({ failed: false });
+    await signInBeside(tab, next);
     await page.route("**/api/account/**", () => undefined); // There is no response.
     await page.evaluate('document.dispatchEvent(new Event("visibilitychange", { bubbles: true }))');
     await page.getByText(next.email).first().waitFor();

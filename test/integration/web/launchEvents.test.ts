@@ -6,7 +6,7 @@ import type { TestApi } from "#test/support/http/api.ts";
 import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { LaunchFixture } from "#test/support/fixtures/launchFixture.ts";
-import { sessionIdOf, signInAs } from "#test/support/browser/pages.ts";
+import { sessionIdOf, signInAs, signInBeside } from "#test/support/browser/pages.ts";
 import type { FakeOperator } from "#test/support/cluster/fakeOperator.ts";
 import { buildWeb } from "#test/support/browser/web.ts";
 
@@ -191,12 +191,7 @@ describe("a launch on the play page", function () {
     const id = await play();
     await operator.makeReady(id);
     await page.getByRole("toolbar").waitFor();
-    const other = await openWindow(browser, { baseUrl: api.url, name: "the next player's window" });
-    await other.page.goto("/");
-    await signInAs(other.page, await aUser(api.deps));
-    await other.page.getByRole("button", { name: "Sign out" }).waitFor();
-    await tab.context.addCookies(await other.context.cookies());
-    await other.close({ failed: false });
+    await signInBeside(tab, await aUser(api.deps));
     await page.getByRole("heading", { name: "This session is over" }).waitFor();
     await operator.finish(id);
   });

@@ -1,4 +1,5 @@
 import type { Page } from "playwright-core";
+import { openWindow, type TestWindow } from "./browser.ts";
 
 /** Fills in the sign-in page and sends it off. */
 export async function signInAs(page: Page, { email, password }: { email: string; password: string }): Promise<void> {
@@ -7,6 +8,18 @@ export async function signInAs(page: Page, { email, password }: { email: string;
   await page.getByRole("button", { name: "Sign in", exact: true }).click();
   // Until the response is there the button says so.
   await page.getByRole("button", { name: "Signing in…" }).waitFor({ state: "detached" });
+}
+
+/** Signs somebody in as in another tab of the window: its cookies are theirs then, of which its page has heard nothing. */
+export async function signInBeside({ page, context }: Pick<TestWindow, "page" | "context">, user: { email: string; password: string }): Promise<void> {
+  const browser = context.browser();
+  if (browser === null) throw new Error("The window has no browser.");
+  const other = await openWindow(browser, { baseUrl: new URL(page.url()).origin, name: "the next player's window" });
+  await other.page.goto("/");
+  await signInAs(other.page, user);
+  await other.page.getByRole("button", { name: "Sign out" }).waitFor();
+  await context.addCookies(await other.context.cookies());
+  await other.close({ failed: false });
 }
 
 /** The id in the address of a play page. */
