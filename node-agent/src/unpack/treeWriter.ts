@@ -4,11 +4,13 @@ import PQueue from "p-queue";
 import type { ArchiveEntry } from "#archive/archiveInspector.ts";
 import type { ArchiveSink } from "#archive/archiveReader.ts";
 import { syncDirectory } from "../disk/syncDirectory.ts";
+import { headBytes, isProgram } from "./programs.ts";
 import { createSyncer } from "./syncer.ts";
 
 /** How the files and directories of a tree end up. */
 export interface TreeStyle {
   fileMode: number;
+  /** Of what the archive says may be executed, and of every program: archives made on Windows, or by a library, often say it of none. */
   executableMode: number;
   directoryMode: number;
 }
@@ -26,6 +28,8 @@ export interface TreeWriter extends ArchiveSink {
 interface PendingFile {
   entry: ArchiveEntry;
   pieces: Buffer[];
+  /** Its first bytes, as far as they have come. */
+  head: Buffer;
   handle: FileHandle | undefined;
   isComplete: boolean;
   /** The writing of the pieces before these. */
@@ -60,8 +64,15 @@ export function createTreeWriter(root: string, style: TreeStyle): TreeWriter {
       return;
     }
     ensureDirectory(parentOf(taken.path));
-    current = { entry: taken, pieces: [], handle: undefined, isComplete: false, written: Promise.resolve() };
+    current = { entry: taken, pieces: [], head: Buffer.alloc(0), handle: undefined, isComplete: false, written: Promise.resolve() };
     pending.push(current);
+  }
+
+  function data(bytes: Buffer): void {
+    if (current === undefined) return;
+    current.pieces.push(bytes);
+    // A copy, for the pieces' memory is used again.
+    if (current.head.length < headBytes) current.head = Buffer.concat([current.head, bytes.subarray(0, headBytes - current.head.length)]);
   }
 
   function endEntry(): void {
@@ -95,6 +106,7 @@ export function createTreeWriter(root: string, style: TreeStyle): TreeWriter {
     openHandles.add(handle);
     for (const piece of pieces) await writeWhole(handle, piece);
     if (!isComplete) return;
+    if (!isExecutable && isProgram(file.head)) await handle.chmod(style.executableMode);
     openHandles.delete(handle);
     await syncer.add(handle, entry.size);
   }
@@ -117,7 +129,7 @@ export function createTreeWriter(root: string, style: TreeStyle): TreeWriter {
     await Promise.allSettled([...openHandles].map((handle) => handle.close()));
   }
 
-  return { entry, data: (bytes) => void current?.pieces.push(bytes), endEntry, flush, finish, abandon };
+  return { entry, data, endEntry, flush, finish, abandon };
 }
 
 async function writeWhole(handle: FileHandle, piece: Buffer): Promise<void> {

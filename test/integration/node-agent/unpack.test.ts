@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -7,9 +7,12 @@ import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import { packTar } from "modern-tar";
 import { gameArchiveRules } from "#archive/archiveRules.ts";
+import { createTreeWriter } from "#node-agent/unpack/treeWriter.ts";
 import { unpackArchive } from "#node-agent/unpack/unpack.ts";
 
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
+
+const style = { fileMode: 0o600, executableMode: 0o700, directoryMode: 0o700 };
 
 describe("unpacking an archive", () => {
   it("gives every file its own bytes, whatever sizes follow each other", async () => {
@@ -23,10 +26,37 @@ describe("unpacking an archive", () => {
       const archive = gzipSync(await packTar(files.map(({ name, body }) => ({ header: { name, size: body.length }, body }))));
       const { unpackedBytes } = await unpackArchive({
         source: Readable.from(slices(archive, 300_007)), sha256: sha256(archive), directory, rules: gameArchiveRules({}),
-        style: { fileMode: 0o600, executableMode: 0o700, directoryMode: 0o700 },
+        style,
       });
       expect(unpackedBytes).to.equal(files.reduce((total, { body }) => total + body.length, 0));
       for (const { name, body } of files) expect(sha256(await readFile(join(directory, name))), name).to.equal(sha256(body));
+    } finally {
+      await rm(directory, { recursive: true });
+    }
+  });
+
+  it("lets scripts and programs be executed that the archive says it of none, however their bytes come", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "joypod-unpack-"));
+    try {
+      const writer = createTreeWriter(directory, style);
+      const files: [string, string[], number][] = [
+        ["run.sh", ["#!/bin/sh\n", "exit\n"], 0o700], ["slow.py", ["", "#", "!", "/usr/bin/python3\n"], 0o700], ["engine", ["\u007fEL", "F\u0002"], 0o700],
+        ["notes.txt", ["# A heading"], 0o600], ["short.bin", ["\u007fEL"], 0o600], ["one.bin", ["#"], 0o600], ["empty.bin", [], 0o600],
+      ];
+      for (const [path, pieces] of files) {
+        writer.entry?.({ path, isDirectory: false, size: pieces.join("").length, isExecutable: false, mtimeSeconds: 0 });
+        for (const piece of pieces) {
+          writer.data?.(Buffer.from(piece));
+          await writer.flush();
+        }
+        writer.endEntry?.();
+      }
+      await writer.flush();
+      await writer.finish();
+      for (const [path, pieces, mode] of files) {
+        expect((await stat(join(directory, path))).mode & 0o777, path).to.equal(mode);
+        expect(await readFile(join(directory, path), "utf8"), path).to.equal(pieces.join(""));
+      }
     } finally {
       await rm(directory, { recursive: true });
     }
