@@ -29,7 +29,7 @@ export interface StreamConnectionOptions {
   signal: AbortSignal;
 }
 
-/** The streamer answered, and no packet of it came. */
+/** The streamer answered, and no packet of it came. It has no words of its own: what the player is told of it stands in streamState.ts. */
 export class NoPath extends Error {
   override readonly name = "NoPath";
 }
@@ -149,7 +149,7 @@ export class StreamConnection extends Emitter<StreamConnectionEvents> {
     if (this.#channel.readyState === "open") return Promise.resolve();
     return new Promise((resolve, reject) => {
       const deadline = anySignal(signal, AbortSignal.timeout(connectTimeoutMs));
-      const fail = (): void => reject(new NoPath("No connection to the game's server could be made."));
+      const fail = (): void => reject(new NoPath());
       deadline.addEventListener("abort", fail, { once: true });
       this.#channel.addEventListener("open", () => resolve(), { once: true });
       this.on("lost", fail);
