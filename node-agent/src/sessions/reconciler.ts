@@ -12,6 +12,7 @@ import { reportNothing, settle } from "./steps/settle.ts";
 import { retryMs, type SessionDeps, type Step } from "./steps/step.ts";
 import { packFormerSaves, refuseSpool, storeLast } from "./steps/storeLast.ts";
 import { NoTurnYet } from "./transferTurns.ts";
+import { LaunchCancelled } from "./whileLaunching.ts";
 import type { SessionWorld } from "./world.ts";
 
 const steps: Record<Exclude<StepName, "wait" | "nothing" | "resolveAbsence">, Step> = {
@@ -24,7 +25,7 @@ export function createSessionReconciler(deps: SessionDeps): (key: string, contex
     try {
       return await takeStep(deps, key, context);
     } catch (error) {
-      if (error instanceof NoTurnYet) return { requeueAfterMs: 0 };
+      if (error instanceof NoTurnYet || error instanceof LaunchCancelled) return { requeueAfterMs: 0 };
       throw error;
     }
   };

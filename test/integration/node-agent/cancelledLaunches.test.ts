@@ -1,10 +1,13 @@
-import { readdirSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { expect } from "chai";
 import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
+import { spoolNames } from "#contracts/nodeLayout.ts";
 import type { ContentCache } from "#node-agent/cache/contentCache.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { beforeEachWithContentCaches, desired, isReady, type ContentCacheFixture } from "#test/support/fixtures/contentCacheFixture.ts";
 import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
+import { sha256Of } from "#test/support/stores/storedArchive.ts";
 
 describe("ContentCache, given launches that were cancelled", function () {
   this.timeout(60_000);
@@ -128,5 +131,43 @@ describe("Node agent, given a launch that was cancelled", function () {
       expect((await fixture.gameNode()).status?.cache?.entries).to.deep.equal([]);
       return true;
     }, { what: "no entry for it" });
+  });
+
+  /** A launch whose save is on its way, so slowly that no test sees its end. Returns the session's name, and what has been fetched. */
+  async function aSlowRestore(): Promise<{ name: string; archive: string }> {
+    await fixture.startAgent();
+    const save = randomBytes(3_000_000);
+    const objectKey = "saves/slow/1-gs-old-1.1.tar.gz";
+    await fixture.minio.client.putObject(fixture.minio.bucket, objectKey, save, save.length);
+    fixture.proxy.fault = ({ method, path }) => method === "GET" && path.endsWith(objectKey) ? { bytesPerSecond: 20_000 } : undefined;
+    const saveSlot = { slotId: "slow", number: 1, generation: 1, objectKey, sha256: sha256Of(save) };
+    const name = await fixture.launch(await fixture.createGame(), { saveSlot });
+    const archive = `${fixture.folder(name)}/${spoolNames.orderedArchive}`;
+    await eventually(() => existsSync(archive) && statSync(archive).size > 0, { timeoutMs: 20_000, what: "the save to be on its way" });
+    return { name, archive };
+  }
+
+  it("ends the fetching of a stopped session's save, and leaves nothing of it", async () => {
+    const { name, archive } = await aSlowRestore();
+    await fixture.sessions.mergePatch({ name, namespace: fixture.namespace }, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
+    await eventually(() => !existsSync(archive), { what: "what was fetched to be removed" });
+    expect(await fixture.condition(name, "SavePersisted", "True")).to.equal("NothingToSave");
+    await fixture.finish(name);
+    await eventually(() => !existsSync(fixture.folder(name)), { what: "the session's folder to be removed" });
+  });
+
+  it("ends the fetching of the save of a session that was moved to another node, and leaves nothing of it", async () => {
+    const { name } = await aSlowRestore();
+    await fixture.operate(name, { nodeName: "elsewhere" });
+    await eventually(() => !existsSync(fixture.folder(name)), { what: "the session's folder to be removed" });
+  });
+
+  it("goes on fetching the save of a session about which something else has changed", async () => {
+    const { name, archive } = await aSlowRestore();
+    await fixture.operate(name, { address: "192.0.2.1" });
+    await eventually(() => statSync(archive).size > 40_000, { what: "more of the save" });
+    expect(fixture.proxy.requests.filter(({ method, path }) => method === "GET" && path.includes("/saves/slow/")), "by the same request").to.have.length(1);
+    // The agent would wait for it at its end.
+    await fixture.sessions.delete({ name, namespace: fixture.namespace });
   });
 });

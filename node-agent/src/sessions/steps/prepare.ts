@@ -15,6 +15,7 @@ import { makePackedFolder, orderRestore } from "../../spool/orderRestore.ts";
 import { ChecksumMismatch, isObjectStoreUnreachable, ObjectStoreError } from "../../objectStore/errors.ts";
 import type { SessionRecord } from "../record.ts";
 import { shownWithinMs, type Finding } from "../report.ts";
+import { whileLaunching } from "../whileLaunching.ts";
 import { retryMs, type SessionDeps, type Step, type StepContext } from "./step.ts";
 
 /** No launch waits for a save for so long. */
@@ -128,15 +129,20 @@ async function findSave(context: StepContext): Promise<Finding<"SaveRestored">> 
     : finding("True", restoreReasons.restored, "The slot's save is in place.");
 }
 
-/** Fetches the slot's save in its turn, and orders its restore; of a new playthrough there is nothing to wait for. */
+/**
+ * Fetches the slot's save in its turn, and orders its restore; of a new playthrough there is nothing to wait for. A launch that is cancelled meanwhile
+ * gives up its place on the line to the object store at once: throws LaunchCancelled.
+ */
 async function orderSave({ deps, session, record, signal }: StepContext): Promise<void> {
   const { files, objectStore, bucket, clock, random, turns } = deps;
   const { baseSave, gameSession, uid } = record;
   const order = { sessionFolder: files.folder(gameSession), uid, objectStore, clock, random };
   if (baseSave === undefined) return orderRestore({ ...order, save: undefined, signal });
   const save = { location: { bucket, key: baseSave.objectKey }, sha256: baseSave.sha256 };
-  const deadline = { clock, ms: restoreDeadlineMs, what: `Fetching ${baseSave.objectKey}`, signal };
-  return turns.restore(Date.parse(session.metadata.creationTimestamp), () => withDeadline(deadline, (fetching) => orderRestore({ ...order, save, signal: fetching })));
+  const deadline = { clock, ms: restoreDeadlineMs, what: `Fetching ${baseSave.objectKey}` };
+  const launch = { cache: deps.gameSessions.cache, session, signal };
+  return turns.restore(Date.parse(session.metadata.creationTimestamp), () => whileLaunching(launch, (launching) =>
+    withDeadline({ ...deadline, signal: launching }, (fetching) => orderRestore({ ...order, save, signal: fetching }))));
 }
 
 async function findSource(deps: SessionDeps, ref: { name: string; namespace: string | undefined }, digest: string, signal: AbortSignal): Promise<ArchiveSource | undefined> {
