@@ -169,6 +169,23 @@ app.kubernetes.io/component: {{ .component }}
 {{ .root.Release.Name }}-{{ .component }}
 {{- end }}
 
+{{/*
+A `name` of at most `max` letters. A longer one, as of a release of a long name, is cut, and ends with a hash of the whole, so that no two are the same.
+Services are hosts, of 63 letters at most; so are the labels that Kubernetes makes of the name of a Job, and of a StatefulSet with eleven letters more.
+*/}}
+{{- define "joypod.shortName" -}}
+{{- if le (len .name) (int .max) -}}
+{{ .name }}
+{{- else -}}
+{{ regexReplaceAll "[-.]+$" (trunc (sub .max 9 | int) .name) "" }}-{{ .name | sha256sum | trunc 8 }}
+{{- end }}
+{{- end }}
+
+{{/* Names of the Services that are longest, and of the StatefulSet of a component. */}}
+{{- define "joypod.connectionTestService" -}}{{ include "joypod.shortName" (dict "max" 63 "name" (printf "%s-connection-test" .Release.Name)) }}{{- end }}
+{{- define "joypod.relayControlService" -}}{{ include "joypod.shortName" (dict "max" 63 "name" (printf "%s-turn-control" .Release.Name)) }}{{- end }}
+{{- define "joypod.statefulSetName" -}}{{ include "joypod.shortName" (dict "max" 52 "name" (include "joypod.name" .)) }}{{- end }}
+
 {{/* The release's pods of some components, as a peer of a network policy. */}}
 {{- define "joypod.peers" -}}
 podSelector:
@@ -213,8 +230,11 @@ helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
 {{/* The name of a Job: a Job cannot be changed, so that one of other values, or of another chart, is another one. */}}
 {{- define "joypod.jobName" -}}
 {{- $root := .root -}}
-{{ include "joypod.name" . }}-{{ printf "%s %s %s" $root.Chart.Version $root.Chart.AppVersion (toJson $root.Values) | sha256sum | trunc 8 }}
+{{ include "joypod.jobPrefix" . }}-{{ printf "%s %s %s" $root.Chart.Version $root.Chart.AppVersion (toJson $root.Values) | sha256sum | trunc 8 }}
 {{- end }}
+
+{{/* What a Job's name begins with: a dash and a hash of eight letters follow it. */}}
+{{- define "joypod.jobPrefix" -}}{{ include "joypod.shortName" (dict "max" 54 "name" (include "joypod.name" .)) }}{{- end }}
 
 {{- define "joypod.podSecurity" -}}
 runAsNonRoot: true
