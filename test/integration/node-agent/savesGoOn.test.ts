@@ -89,4 +89,28 @@ describe("Node agent: saves of a game that goes on after something was amiss", f
     await fixture.stopAgent();
     await api.stop();
   });
+
+  it("reach the object store while the API server does not respond to the report of a save that was asked for, which follows", async () => {
+    const api = await FaultyApi.start(await sharedKubeApiServer());
+    const clock = new JumpClock();
+    await fixture.startAgent({}, { clock, requestClock: systemClock, kubeconfigPath: api.kubeconfig() });
+    const name = await fixture.aRunningSession();
+    writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
+    await fixture.storedSave(name, 1);
+    const { arrived, release } = api.holdOnce(({ method, path }) => method === "PATCH" && path.endsWith(`/gamesessions/${name}/status`));
+    const saveRequestedAt = "2026-01-01T00:00:01.000Z";
+    await fixture.sessions.mergePatch({ name, namespace: fixture.namespace }, { spec: { saveRequestedAt } });
+    await arrived;
+    writeFileSync(`${fixture.saves(name)}/progress`, "level 2");
+    await eventually(async () => {
+      clock.jump(1_000);
+      return (await fixture.storedSaves(`slot-${name}`)).length === 2;
+    }, { timeoutMs: 15_000, what: "the next save to be stored" });
+    release();
+    const { objectKey, requestedAt } = await fixture.storedSave(name, 2);
+    expect(await fixture.readSaved(objectKey, "progress")).to.equal("level 2");
+    expect(requestedAt, "the request that the save before it answered").to.equal(saveRequestedAt);
+    await fixture.stopAgent();
+    await api.stop();
+  });
 });

@@ -30,6 +30,11 @@ export const keepStored: Step = async (context) => {
   return { requeueAfterMs: isReported ? requeueAfterMs : Math.min(requeueAfterMs, retryMs) };
 };
 
+/** Returns the time until a report that was not made is tried again, in milliseconds. */
+function retryAfterMs({ deps: { saveIntervalMs } }: StepContext): number {
+  return Math.min(saveIntervalMs, retryMs);
+}
+
 /** Returns whether the report was made. A pass that failed instead would wait for its back-off, and the next pack with it. */
 async function hasReported(context: StepContext, report: (context: StepContext) => Promise<void>): Promise<boolean> {
   const { deps: { clock }, record: { gameSession }, signal, logger } = context;
@@ -55,9 +60,9 @@ async function storeWhenDue(context: StepContext, manifest: SpoolManifest): Prom
   const { deps, record, session } = context;
   const answered = await answeredRequest(context, manifest);
   if (manifest.save === undefined || (isStored(record, manifest.save) && !isFirstOfRequest(context, manifest.save, answered))) {
-    if (answered !== undefined && record.stored !== undefined) await markRequested(context, record.stored, answered);
-    else if (manifest.refused === undefined && isTroubled(session)) await reportStored(context, record.stored);
-    return deps.saveIntervalMs;
+    const stored = answered !== undefined && record.stored !== undefined ? await markRequested(context, record.stored, answered) : record.stored;
+    const isNews = stored !== record.stored || (manifest.refused === undefined && isTroubled(session));
+    return !isNews || await hasReported(context, (until) => reportStored(until, stored)) ? deps.saveIntervalMs : retryAfterMs(context);
   }
   const dueInMs = answered === undefined ? dueMs(context) - deps.clock.now().getTime() : 0;
   // A wait of more than an interval would only come of a clock that was put back.
@@ -73,7 +78,7 @@ async function storeDue(context: StepContext): Promise<number> {
   try {
     next = await storePack(context, manifest.save, false, await answeredRequest(context, manifest));
   } catch (error) {
-    await reportSaveFailure(context, error);
+    await hasReported(context, (until) => reportSaveFailure(until, error));
     if (error instanceof SpoolUnreadable) return deps.saveIntervalMs; // Nothing gets better before the packer writes anew.
     throw error;
   }
@@ -81,7 +86,7 @@ async function storeDue(context: StepContext): Promise<number> {
   if (stored === undefined) return 100; // The manifest that names the newer pack is about to come.
   deps.onSaveStored("stored");
   const isReported = await hasReported(context, (until) => reportStored(until, stored));
-  return isReported ? deps.saveIntervalMs : Math.min(deps.saveIntervalMs, retryMs);
+  return isReported ? deps.saveIntervalMs : retryAfterMs(context);
 }
 
 /** Returns whether a player who has changed nothing since the session began asked for this save: it becomes a save of this session. */
@@ -116,11 +121,14 @@ async function answeredRequest({ deps, record, session }: StepContext, { answere
   return undefined;
 }
 
-/** Marks a save that is stored already as the one that the player asked for. */
-async function markRequested(context: StepContext, stored: StoredSave, requestedAt: string): Promise<void> {
-  const next = { ...context.record, stored: { ...stored, requestedAt } };
-  await context.deps.files.writeStored(next);
-  await reportStored(context, next.stored);
+/**
+ * Marks a save that is stored already as the one that the player asked for, in the node's record; returns it. A later pass reports it where this one
+ * cannot.
+ */
+async function markRequested({ deps, record }: StepContext, stored: StoredSave, requestedAt: string): Promise<StoredSave> {
+  const marked = { ...stored, requestedAt };
+  await deps.files.writeStored({ ...record, stored: marked });
+  return marked;
 }
 
 async function reportStored({ deps, session, world: { spool: { manifest } }, signal }: StepContext, stored: StoredSave | undefined): Promise<void> {
