@@ -20,10 +20,20 @@ export async function copyPullSecrets(secrets: ResourceClient<Secret>, { names, 
 }
 
 async function copySecret(secrets: ResourceClient<Secret>, { metadata: { name }, type, data }: Secret, namespace: string, labels: Record<string, string>): Promise<void> {
-  const copy = { ...(type === undefined ? {} : { type }), ...(data === undefined ? {} : { data }) };
+  const copy = { metadata: { name, namespace, labels }, ...(type === undefined ? {} : { type }), ...(data === undefined ? {} : { data }) };
   const there = await secrets.find({ name, namespace });
-  if (there === undefined) await secrets.create({ metadata: { name, namespace, labels }, ...copy });
-  else if (isCopy(there, labels)) await secrets.mergePatch({ name, namespace }, { data });
+  if (there === undefined) {
+    await secrets.create(copy);
+    return;
+  }
+  if (!isCopy(there, labels)) return;
+  if (there.type === type) {
+    await secrets.mergePatch({ name, namespace }, { data });
+    return;
+  }
+  // Nobody can change the type of a secret: the original was made anew, too.
+  await secrets.delete({ name, namespace }, { uid: there.metadata.uid });
+  await secrets.create(copy);
 }
 
 function isCopy({ metadata }: Secret, labels: Record<string, string>): boolean {

@@ -106,6 +106,11 @@ describe("the keys of the object store", function () {
     await release.runJob("store-keys");
     expect((await release.valuesOf("pull", sessions))[".dockerconfigjson"]).to.contain("two.example.com");
     expect((await release.valuesOf("pull", nodes))[".dockerconfigjson"]).to.contain("own.example.com");
+    await release.replacePullSecret("three.example.com");
+    await release.runJob("store-keys");
+    const { type, data } = await release.secret("pull");
+    expect(await release.secret("pull", sessions), "of another type").to.deep.include({ type, data });
+    expect((await release.valuesOf("pull", nodes))[".dockerconfigjson"]).to.contain("own.example.com");
   });
 
   it("of the bundled MinIO's administrator are for MinIO and that job alone", async () => {
