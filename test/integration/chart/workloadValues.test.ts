@@ -49,6 +49,13 @@ describe("the chart's values of workloads and exposure", () => {
     });
   });
 
+  it("takes variables of the programs that no value sets", async () => {
+    const variables = "api.env.DATABASE_POOL_SIZE=20,operator.env.HEARTBEAT_STALE_SECONDS=40,connectionTest.env.MAX_TESTS=2";
+    const further = await render(...values("bundled"), "--set-string", variables);
+    expect(environmentOf(further, "api")).to.include({ DATABASE_POOL_SIZE: "20" });
+    expect(environmentOf(further, "operator")).to.include({ HEARTBEAT_STALE_SECONDS: "40" });
+  });
+
   const contradictions: [string, string, string][] = [
     ["a label that policies select by", "api.podLabels.app\\.kubernetes\\.io/component=redis", "api.podLabels: app.kubernetes.io/component is Joypod's"],
     ["a label that opens the network to sessions", "sessions.pods.labels.joypod\\.dev/network=internet", "sessions.pods.labels: joypod.dev/network is Joypod's"],
@@ -57,6 +64,10 @@ describe("the chart's values of workloads and exposure", () => {
     ["the system's priority for sessions", "sessions.pods.priorityClassName=system-node-critical", "/sessions/pods/priorityClassName"],
     ["two runtime classes of session pods", "gpu.runtimeClassName=nvidia,sessions.pods.runtimeClassName=gvisor", "a pod has one"],
     ["a priority of sessions said twice", "sessions.pods.priorityClassName=a,operator.env.SESSION_POD_PRIORITY_CLASS=b", "say the same"],
+    ["a variable that the chart sets", "api.env.LOG_LEVEL=debug", "api.env: LOG_LEVEL is set by the chart: set the value"],
+    ["a variable that the chart takes of a secret", "api.env.DATABASE_URL=postgres://x", "api.env: DATABASE_URL is set by the chart"],
+    ["a variable of session pods that the chart sets", "operator.env.SESSIONS_NAMESPACE=x", "operator.env: SESSIONS_NAMESPACE is set by the chart"],
+    ["a variable of node agents that the chart sets", "nodeAgent.env.NODE_ROOT=/x", "nodeAgent.env: NODE_ROOT is set by the chart"],
     ["a mount of no volume", "api.extraVolumeMounts[0].name=ca,api.extraVolumeMounts[0].mountPath=/ca", "not in api.extraVolumes: add it there"],
     ["a volume of Joypod's own name", "api.extraVolumes[0].name=tmp", "/api/extraVolumes/0/name"],
     ["a port of the nodes for a Service without one", "api.service.nodePort=30080", "set api.service.type to NodePort"],
