@@ -1,3 +1,4 @@
+import PQueue from "p-queue";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import { gameCaches, gameSessions } from "#contracts/crd/resources.ts";
@@ -27,6 +28,8 @@ export interface DrainDeps {
 }
 
 const pollMs = 500;
+/** Requests to the API server, which has other work, too. */
+const atOnce = 16;
 /** The programs' own grace is shorter. */
 const programsEndMs = 25_000;
 
@@ -84,12 +87,11 @@ async function releaseObjects({ transport, config, logger, signal }: DrainDeps):
   const [sessions, caches, sessionPods] = [
     new ResourceClient(transport, gameSessions), new ResourceClient(transport, gameCaches), new ResourceClient(transport, pods),
   ];
-  for (const session of (await sessions.listAll(selection)).items) {
-    signal.throwIfAborted();
+  await forEach((await sessions.listAll(selection)).items, signal, async (session) => {
     warnOfSave(session, logger);
     await removeFinalizers(sessions, session, [finalizers.recorder, finalizers.operator]);
-    await sessions.delete(session.metadata).catch(ignoreMissing);
-  }
+    await sessions.delete(session.metadata);
+  });
   await forEach((await caches.listAll(selection)).items, signal, (cache) => removeFinalizers(caches, cache, [finalizers.cache]));
   await forEach((await sessionPods.listAll(selection)).items, signal, (pod) => removeFinalizers(sessionPods, pod, [finalizers.usage]));
 }
@@ -107,11 +109,17 @@ async function removeFinalizers<T extends KubeObject>(client: ResourceClient<T>,
   for (const name of names.filter((each) => hasFinalizer(object, each))) await removeFinalizer(client, object, name);
 }
 
-/** Does the work for one object after another. An object that is gone meanwhile needs none. */
+/**
+ * Does the work for each object, for some at a time: there may be thousands of caches, and the Job has a minute for all that is released. An object that is
+ * gone meanwhile needs no work.
+ */
 async function forEach<T>(objects: readonly T[], signal: AbortSignal, work: (object: T) => Promise<void>): Promise<void> {
-  for (const object of objects) {
-    signal.throwIfAborted();
-    await work(object).catch(ignoreMissing);
+  signal.throwIfAborted();
+  const queue = new PQueue({ concurrency: atOnce });
+  try {
+    await queue.addAll(objects.map((object) => () => work(object).catch(ignoreMissing)), { signal });
+  } finally {
+    queue.clear(); // After a failure nothing more begins.
   }
 }
 

@@ -9,6 +9,7 @@ import { drainRelease } from "#operator/drain/drainRelease.ts";
 import { clusterRules, releaseNamespaceRules, sessionsNamespaceRules } from "#operator/drain/rbac.ts";
 import { pods as podType } from "#kube/builtin.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
+import { FaultyApi } from "#test/support/cluster/faultyApi.ts";
 import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 
@@ -113,6 +114,28 @@ describe("draining a release", function () {
     expect((await fixture.caches.get({ name: "kept", namespace })).metadata.finalizers ?? []).to.be.empty;
     const { items } = await fixture.pods.listAll({ namespace });
     expect(items.flatMap(({ metadata }) => metadata.finalizers ?? [])).to.be.empty;
+  });
+
+  it("releases many caches side by side, so that one that takes long holds up no other", async () => {
+    const names = Array.from({ length: 12 }, (_, index) => `kept-${String(index).padStart(2, "0")}`);
+    const [slow = "", ...others] = names;
+    const { namespace } = fixture;
+    for (const name of names) {
+      await fixture.createCache(name);
+      await fixture.caches.mergePatch({ name, namespace }, { metadata: { finalizers: [finalizers.cache] } });
+    }
+    const isReleased = async (name: string): Promise<boolean> => ((await fixture.caches.get({ name, namespace })).metadata.finalizers ?? []).length === 0;
+    const api = await FaultyApi.start(await sharedKubeApiServer());
+    const { arrived, release: goOn } = api.holdOnce(({ method, path }) => method === "PATCH" && path.endsWith(`/gamecaches/${slow}`));
+    const config = { sessionsNamespace: namespace, releaseNamespace: namespace, deployments: [], drainSeconds: 1, jobName: undefined };
+    const draining = drainRelease({ transport: api.transport(), config, clock: systemClock, logger: silentLogger, signal: new AbortController().signal });
+    await arrived;
+    await eventually(async () => (await Promise.all(others.map(isReleased))).every(Boolean), { what: "the others to be released" });
+    expect(await isReleased(slow)).to.equal(false);
+    goOn();
+    await draining;
+    expect(await isReleased(slow)).to.equal(true);
+    await api.stop();
   });
 
   it("stops the programs, so that none of them takes hold of an object again", async () => {
