@@ -14,6 +14,9 @@ const states: Record<CacheEntry["state"], GameCacheNodeState> = {
   Queued: "Pending", Downloading: "Downloading", Ready: "Cached", Failed: "Failed",
 };
 
+/** Letters of a node's reason that are shown. The GameNode has all of it, which of a thousand nodes would be more than etcd takes in one object. */
+const reasonMaxLength = 256;
+
 /** Returns the cache's status, put together from what its nodes report. Nodes that hold it without being asked by policy count too. */
 export function statusOf(cache: GameCache, gameNodes: readonly FillNode[], now: Date): GameCacheStatus {
   const digest = cache.spec.source.sha256;
@@ -57,7 +60,7 @@ function nodeStatus(nodeName: string, digest: string, entry: CacheEntry | undefi
     digest,
     ...(cachedAt === undefined ? {} : { cachedAt }),
     ...(progressPercent === undefined || state !== "Downloading" ? {} : { progressPercent }),
-    ...(reason === undefined ? {} : { reason }),
+    ...(reason === undefined ? {} : { reason: reason.slice(0, reasonMaxLength) }),
   };
 }
 

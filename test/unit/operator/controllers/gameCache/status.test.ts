@@ -43,6 +43,16 @@ describe("statusOf a GameCache", () => {
     ]);
   });
 
+  it("fits into an object where a thousand nodes say at length why they failed", () => {
+    const reason = `ArchiveRefused: ${"a/".repeat(504)}`;
+    const nodes = Array.from({ length: 1000 }, (_, index) => node(`node-${String(index).padStart(58, "0")}`, { state: "Failed", reason }));
+    const status = statusOf(aGameCache(), nodes, after(0));
+    expect(status.nodes).to.have.length(1000);
+    expect(status.nodes?.[0]?.reason).to.match(/^ArchiveRefused: a\//);
+    // etcd takes 1.5 MiB, and Kubernetes adds which field is whose.
+    expect(JSON.stringify(status).length).to.be.below(2 ** 20);
+  });
+
   it("keeps the time of a condition that did not change", () => {
     const first = statusOf(aGameCache(), [node("a")], after(0));
     const later = statusOf(aGameCache({ status: first }), [node("a"), node("b")], after(60));
