@@ -5,7 +5,8 @@ import type { GameSession } from "#contracts/crd/gameSession.ts";
 interface Notice {
   /** Absent where the reason only exists at the end. */
   playing?: string;
-  ended: string;
+  /** Absent where nothing is lost by it. */
+  ended?: string;
 }
 
 const notStored: Notice = {
@@ -26,6 +27,9 @@ const notices: Readonly<Record<string, Notice>> = {
   [saveReasons.spoolUnreadable]: notStored,
   [saveReasons.spoolFull]: notStored,
   [saveReasons.spoolFailed]: notStored,
+  [saveReasons.nothingToSave]: {
+    playing: "The game has saved nothing yet, so there is nothing to keep.",
+  },
   [saveReasons.lastAutosave]: {
     ended: "The game server ended without notice: you have what was saved some seconds before.",
   },
@@ -34,6 +38,8 @@ const notices: Readonly<Record<string, Notice>> = {
 /** Returns what the player has to know of the session's save, when it is not kept as it is; undefined when all is well. */
 export function saveNoticeOf({ status }: GameSession, isPlayed: boolean): string | undefined {
   const condition = status?.conditions?.find(({ type }) => type === "SavePersisted");
-  const notice = condition && notices[condition.reason];
+  // Of a game that is over, whose session is not quite yet, this is no answer to anybody.
+  if (condition === undefined || (condition.reason === saveReasons.nothingToSave && condition.status === "True")) return undefined;
+  const notice = notices[condition.reason];
   return isPlayed ? notice?.playing : notice?.ended;
 }

@@ -130,7 +130,10 @@ export const saveReasons = {
   stored: "Stored",
   /** `True`, by the node agent: the game left the restored save as it was. */
   unchanged: "Unchanged",
-  /** `True`, by the node agent: there is nothing to store, as the game wrote no save or never started. */
+  /**
+   * `True`, by the node agent: there is nothing to store, as the game wrote no save or never started. `False`, while the game is played: its player asked
+   * for a save, and the game has written none yet.
+   */
   nothingToSave: "NothingToSave",
   /** `True`, by the node agent: the pod ended without packing its last save, as at an eviction or a reboot; the newest pack before that is stored. */
   lastAutosave: "LastAutosave",

@@ -63,7 +63,9 @@ export const GameSessionStatusResponse = z.object({
     description: "Until the end: the picture's quality that the session was launched with, within the site's maximum. What is changed while playing is told by the stream alone.",
   }),
   message: z.string().optional().meta({ description: "A sentence for the player, when the end was not their own wish." }),
-  saveNotice: z.string().optional().meta({ description: "A sentence for the player, when the newest progress cannot be kept." }),
+  saveNotice: z.string().optional().meta({
+    description: "A sentence for the player, when the newest progress cannot be kept, or a save was asked for and there is nothing to keep.",
+  }),
 }).meta({ id: "GameSession", description: "A session as the play page needs it." });
 export type GameSessionStatusResponse = z.infer<typeof GameSessionStatusResponse>;
 

@@ -58,6 +58,19 @@ describe("Node agent: saves that players ask for", function () {
     expect(await fixture.storedSaves("loaded")).to.have.members([objectKey, stored.objectKey]);
   });
 
+  it("are answered by a word while the game has written none, each time, and by the first one that it writes", async () => {
+    await fixture.startAgent({ SAVE_INTERVAL_SECONDS: "600" });
+    const name = await fixture.aRunningSession();
+    await ask(name, "2026-01-01T00:00:01.000Z");
+    await fixture.condition(name, "SavePersisted", "False", "NothingToSave");
+    await ask(name, "2026-01-01T00:00:02.000Z");
+    await eventually(() => fixture.manifest(name)?.answered === "2026-01-01T00:00:02.000Z", { timeoutMs: 20_000, what: "the packer to answer" });
+    await fixture.condition(name, "SavePersisted", "False", "NothingToSave");
+    writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
+    expect(await fixture.readSaved((await saveOf(name, "2026-01-01T00:00:02.000Z")).objectKey, "progress")).to.equal("level 1");
+    await fixture.condition(name, "SavePersisted", "False", "Playing");
+  });
+
   it("are not said to be stored while what the game wrote has no room on the node", async () => {
     const disk = await putOnSmallDisk(fixture, { megabytes: 128 });
     await fixture.startAgent();

@@ -36,7 +36,7 @@ export function PlayerView({ launch, session, stream: { stream, state, media, he
   const [hasStatistics, setHasStatistics] = useState(false);
   const isLocked = usePointerLock(state.phase);
   const playback = useVideoPlayback(video, media);
-  const saving = useSaveNow(session.sessionId, gameSlug);
+  const saving = useSaveNow(session, gameSlug);
   const isLaunching = Boolean(launch);
   const display = useDisplaySize(quality);
   const showMenu = useMenu(menu, isLocked);

@@ -57,12 +57,10 @@ async function reportBefore(context: StepContext, { refused }: SpoolManifest): P
 
 /** Returns the time until the next look, in milliseconds. */
 async function storeWhenDue(context: StepContext, manifest: SpoolManifest): Promise<number> {
-  const { deps, record, session } = context;
+  const { deps, record } = context;
   const answered = await answeredRequest(context, manifest);
   if (manifest.save === undefined || (isStored(record, manifest.save) && !isFirstOfRequest(context, manifest.save, answered))) {
-    const stored = answered !== undefined && record.stored !== undefined ? await markRequested(context, record.stored, answered) : record.stored;
-    const isNews = stored !== record.stored || (manifest.refused === undefined && isTroubled(session));
-    return !isNews || await hasReported(context, (until) => reportStored(until, stored)) ? deps.saveIntervalMs : retryAfterMs(context);
+    return await reportKept(context, manifest, answered) ? deps.saveIntervalMs : retryAfterMs(context);
   }
   const dueInMs = answered === undefined ? dueMs(context) - deps.clock.now().getTime() : 0;
   // A wait of more than an interval would only come of a clock that was put back.
@@ -119,6 +117,23 @@ async function answeredRequest({ deps, record, session }: StepContext, { answere
     if (!isDiskFull(error)) throw error;
   }
   return undefined;
+}
+
+/**
+ * Reports what is new where no save is to be stored: the response to a request, by the save that is stored already or by the word that the game has written
+ * none, or that trouble is over. Returns whether nothing is left to report.
+ */
+async function reportKept(context: StepContext, { refused }: SpoolManifest, answered: string | undefined): Promise<boolean> {
+  const { record, session } = context;
+  if (answered !== undefined && record.stored === undefined) return hasReported(context, reportNothing);
+  const stored = answered !== undefined && record.stored !== undefined ? await markRequested(context, record.stored, answered) : record.stored;
+  const isNews = stored !== record.stored || (refused === undefined && isTroubled(session));
+  return !isNews || hasReported(context, (until) => reportStored(until, stored));
+}
+
+async function reportNothing({ deps, session, signal }: StepContext): Promise<void> {
+  const nothing = notFinal(saveReasons.nothingToSave, "The player asked for a save, and the game has written none; the game goes on.");
+  await deps.reporter.report(session, [nothing], undefined, signal);
 }
 
 /**

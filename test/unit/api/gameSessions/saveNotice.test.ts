@@ -1,11 +1,12 @@
 import { expect } from "chai";
+import type { Condition } from "#contracts/crd/condition.ts";
 import { saveReasons } from "#contracts/crd/reasons.ts";
 import { saveNoticeOf } from "#api/gameSessions/saveNotice.ts";
 import { aCondition, aGameSession, aRunningStatus } from "#test/factories/gameSession.ts";
 
 describe("The save notice of an ended session", () => {
-  const told = (reason: string, isPlayed: boolean): string | undefined =>
-    saveNoticeOf(aGameSession({ status: aRunningStatus({ conditions: [aCondition("SavePersisted", { reason })] }) }), isPlayed);
+  const told = (reason: string, isPlayed: boolean, status: Condition["status"] = "True"): string | undefined =>
+    saveNoticeOf(aGameSession({ status: aRunningStatus({ conditions: [aCondition("SavePersisted", { reason, status })] }) }), isPlayed);
 
   it("is undefined when the save is stored, or is about to be", () => {
     const harmless = [saveReasons.stored, saveReasons.unchanged, saveReasons.nothingToSave, saveReasons.playing, saveReasons.storeUnreachable];
@@ -17,6 +18,11 @@ describe("The save notice of an ended session", () => {
       expect(told(reason, true), reason).to.match(/ (stays|lost)/);
       expect(told(reason, false), reason).to.contain("you have what was saved before that");
     }
+  });
+
+  it("says to a player who asked for a save that there is nothing to keep, and no more of it at the end", () => {
+    expect(told(saveReasons.nothingToSave, true, "False")).to.contain("nothing to keep");
+    expect(told(saveReasons.nothingToSave, false, "False")).to.equal(undefined);
   });
 
   it("states the age of the save when the pod was removed abruptly", () => {

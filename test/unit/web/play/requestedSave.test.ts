@@ -15,8 +15,12 @@ describe("saveAndWait", () => {
     asked = 0;
   });
 
-  function run(readings: Readings, requestError?: Error): Promise<SaveOutcome> {
+  /** `notices` are what the session says of its saves, one for each time that it is looked at; the last one stays. */
+  function run(
+    readings: Readings, { requestError, notices = [] }: { requestError?: Error; notices?: readonly (string | undefined)[] } = {},
+  ): Promise<SaveOutcome> {
     let reads = 0;
+    let looks = 0;
     return saveAndWait({
       readSaves: () => {
         const reading = readings[Math.min(reads++, readings.length - 1)] ?? [];
@@ -26,6 +30,7 @@ describe("saveAndWait", () => {
         asked += 1;
         return requestError === undefined ? Promise.resolve() : Promise.reject(requestError);
       },
+      saveNotice: () => notices[Math.min(looks++, notices.length - 1)],
       pause: (ms) => {
         clock += ms;
         return Promise.resolve();
@@ -50,9 +55,22 @@ describe("saveAndWait", () => {
     expect([asked, clock]).to.deep.equal([1, 0]);
   });
 
+  it("ends as soon as the session says that there is nothing to keep, again at each wish", async () => {
+    expect(await run([["old"]], { notices: [undefined, undefined, "Nothing yet."] })).to.equal("notKept");
+    expect(clock).to.be.below(20_000);
+    expect(await run([["old"]], { notices: ["Nothing yet.", "Nothing yet.", undefined, "Nothing yet."] })).to.equal("notKept");
+    expect(clock).to.be.below(20_000);
+  });
+
+  it("gives what was said before the wish the time to become untrue", async () => {
+    expect(await run([["old"], ["old"], ["new", "old"]], { notices: ["No room."] })).to.equal("saved");
+    expect(await run([["old"]], { notices: ["No room."] })).to.equal("notKept");
+    expect(clock).to.be.at.least(20_000);
+  });
+
   it("throws why a save was refused", async () => {
     const notRunning = new ApiError("not_running", "");
-    expect(await run([[]], notRunning).catch((error: unknown) => error)).to.equal(notRunning);
+    expect(await run([[]], { requestError: notRunning }).catch((error: unknown) => error)).to.equal(notRunning);
   });
 });
 
