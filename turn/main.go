@@ -49,7 +49,8 @@ func run(stopping context.Context, config config, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	relay, err := startRelay(config, peers, counts, logger)
+	relayFailed := make(chan error, 1)
+	relay, err := startRelay(config, peers, counts, relayFailed, logger)
 	if err != nil {
 		return err
 	}
@@ -58,6 +59,7 @@ func run(stopping context.Context, config config, logger *slog.Logger) error {
 	select {
 	case <-stopping.Done():
 	case failed = <-control.failed:
+	case failed = <-relayFailed:
 	}
 	closed := make(chan struct{})
 	go func() {

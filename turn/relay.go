@@ -14,8 +14,8 @@ import (
 
 var errOnlyUDP = errors.New("only UDP is relayed")
 
-// startRelay listens on all its addresses and relays from then on.
-func startRelay(config config, peers *peers, counts *counts, logger *slog.Logger) (*turn.Server, error) {
+// startRelay listens on all its addresses and relays from then on; `failed` is told why it cannot any more.
+func startRelay(config config, peers *peers, counts *counts, failed chan<- error, logger *slog.Logger) (*turn.Server, error) {
 	own := ownAddress()
 	generator := &udpSockets{own: own, peers: peers, counts: counts}
 	packets, err := net.ListenPacket("udp", config.udp)
@@ -36,7 +36,7 @@ func startRelay(config config, peers *peers, counts *counts, logger *slog.Logger
 		Realm:             config.realm,
 		AuthHandler:       admitUsers(config.secret, quota, time.Now),
 		QuotaHandler:      func(user, _ string, _ net.Addr) bool { return quota.allows(user) },
-		PacketConnConfigs: []turn.PacketConnConfig{{PacketConn: packets, RelayAddressGenerator: generator, PermissionHandler: peers.permits}},
+		PacketConnConfigs: []turn.PacketConnConfig{{PacketConn: &clientSocket{packets, failed}, RelayAddressGenerator: generator, PermissionHandler: peers.permits}},
 		ListenerConfigs:   streams,
 		EventHandler: turn.EventHandler{
 			OnAllocationCreated: func(client, own net.Addr, _, user, _ string, _ net.Addr, _ int) {
@@ -61,6 +61,23 @@ func silentLogs() logging.LoggerFactory {
 	factory := logging.NewDefaultLoggerFactory()
 	factory.DefaultLogLevel = logging.LogLevelDisabled
 	return factory
+}
+
+// clientSocket tells of an error in reading: pion reads no more then and says nothing, and the relay would look well without UDP.
+type clientSocket struct {
+	net.PacketConn
+	failed chan<- error
+}
+
+func (s *clientSocket) ReadFrom(packet []byte) (int, net.Addr, error) {
+	size, from, err := s.PacketConn.ReadFrom(packet)
+	if err != nil && !errors.Is(err, net.ErrClosed) {
+		select {
+		case s.failed <- fmt.Errorf("reading UDP: %w", err):
+		default:
+		}
+	}
+	return size, from, err
 }
 
 // udpSockets opens the sockets that game nodes see. There are none for TCP, so that no connection can be opened through the relay.

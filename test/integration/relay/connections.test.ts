@@ -1,12 +1,16 @@
 import { expect } from "chai";
+import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { connect } from "node:net";
+import { promisify } from "node:util";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { CertificateAuthority } from "#test/support/http/certificates.ts";
 import { TestNetwork } from "#test/support/network/namespaces.ts";
 import { decodeTurn, encodeTurn, methods } from "#test/support/network/turnMessage.ts";
 import { relayPorts, TurnRelay } from "#test/support/network/turnRelay.ts";
+
+const run = promisify(execFile);
 
 describe("a relay whose connections are few", function () {
   this.timeout(30_000);
@@ -96,5 +100,20 @@ describe("a relay whose client takes nothing any more", function () {
     });
     sendOn();
     await eventually(() => socket.closed, { timeoutMs: 20_000, what: "the end of the connection" });
+  });
+});
+
+describe("a relay whose socket for UDP fails", function () {
+  this.timeout(30_000);
+  const made = new AsyncDisposableStack();
+  after(() => made.disposeAsync());
+
+  it("ends and says why, so that it is started again", async () => {
+    const network = made.adopt(await TestNetwork.create(), (opened) => opened.remove());
+    const relay = made.adopt(await TurnRelay.start({ host: network.relay, peerPorts: "20000-20009" }), (started) => started.stop());
+    // The kernel ends the socket with an error, as an admin may have it do.
+    await run("ip", ["netns", "exec", network.relay.namespace, "ss", "--kill", "--udp", "--all", "sport", "=", `:${relayPorts.plain}`]);
+    await eventually(() => relay.hasEnded, { what: "the relay's end" });
+    expect(relay.logLines().at(-1)).to.contain("The relay cannot go on.").and.contain("reading UDP");
   });
 });

@@ -60,6 +60,11 @@ export class TurnRelay {
     return response.status;
   }
 
+  /** Whether the program has ended by itself. */
+  get hasEnded(): boolean {
+    return this.#program.hasEnded;
+  }
+
   async isReady(): Promise<boolean> {
     return (await fetch(`http://${this.address}:${relayPorts.control}/readyz`)).ok;
   }
