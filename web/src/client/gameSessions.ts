@@ -5,7 +5,7 @@ import {
 } from "#contracts/http/gameSessions.ts";
 import { limits } from "#contracts/limits.ts";
 import { ApiError } from "./apiError.ts";
-import { request, requestOnce } from "./request.ts";
+import { request, requestDated, requestOnce } from "./request.ts";
 
 const stopTimeoutMs = (limits.gameSession.stopWaitSeconds + 15) * 1_000;
 /** For each of these requests the server itself waits up to half a minute for the end. */
@@ -21,9 +21,17 @@ export function readGameSession(sessionId: string, signal?: AbortSignal): Promis
   return request(GameSessionStatusResponse, `/api/game/session-status?${new URLSearchParams({ sessionId })}`, { signal });
 }
 
+/** What a keepalive has gained. */
+export interface Kept {
+  expiresAt: string;
+  /** Until then, by the server's clock alone: this machine's may be hours off. */
+  leftMs: number;
+}
+
 /** Puts off the session's idle end; returns the new one. */
-export function keepGameSessionAlive(sessionId: string, signal?: AbortSignal): Promise<KeepaliveResponse> {
-  return request(KeepaliveResponse, "/api/game/keepalive", { json: { sessionId }, signal });
+export async function keepGameSessionAlive(sessionId: string, signal?: AbortSignal): Promise<Kept> {
+  const { body: { expiresAt }, sentAt } = await requestDated(KeepaliveResponse, "/api/game/keepalive", { json: { sessionId }, signal });
+  return { expiresAt, leftMs: Date.parse(expiresAt) - sentAt };
 }
 
 /** Stops a session if it has not ended yet, waits for its end, and returns its statistics. Errors: unavailable when that takes minutes. */

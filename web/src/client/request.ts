@@ -23,12 +23,20 @@ export interface RequestOptions {
 
 /** Returns the body of the response. Throws ApiError for an error response, for none at all, and for a body that does not match the schema. */
 export async function request<Schema extends z.ZodType>(schema: Schema, path: string, options: RequestOptions = {}): Promise<z.infer<Schema>> {
+  return (await requestDated(schema, path, options)).body;
+}
+
+/** The same with when it was sent, in milliseconds since 1970: by the server's clock to the second, by this machine's where a proxy leaves that out. */
+export async function requestDated<Schema extends z.ZodType>(
+  schema: Schema, path: string, options: RequestOptions = {},
+): Promise<{ body: z.infer<Schema>; sentAt: number }> {
   const response = await send(path, options);
   const body = await readJson(response);
   if (!response.ok) throw responseError(response.status, response.headers.get("retry-after"), body);
   const parsed = schema.safeParse(body);
   if (!parsed.success) throw new ApiError("unexpected", `The response of ${path} does not match its contract.`, { cause: parsed.error });
-  return parsed.data;
+  const sentAt = Date.parse(response.headers.get("date") ?? "");
+  return { body: parsed.data, sentAt: Number.isNaN(sentAt) ? Date.now() : sentAt };
 }
 
 /** Posts what must not happen twice. A request without a response is sent again under the same idempotency key. Throws ApiError. */

@@ -18,8 +18,7 @@ export function useKeepalive(sessionId: string, session: GameSessionStatusRespon
       }
     },
     enabled: isRunning,
-    refetchInterval: ({ state: { data: kept, error, dataUpdatedAt } }) =>
-      kept === undefined || error !== null ? failedKeepalivePauseMs : keepalivePauseMs(kept.expiresAt, dataUpdatedAt),
+    refetchInterval: ({ state: { data: kept, error } }) => (kept === undefined || error !== null ? failedKeepalivePauseMs : keepalivePauseMs(kept.leftMs)),
     // The game goes on while its tab is hidden.
     refetchIntervalInBackground: true,
   });
