@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Page, Route } from "playwright-core";
 import { aGame, aSaveSlot, aUser } from "#test/factories/catalog.ts";
 import { aCondition } from "#test/factories/gameSession.ts";
 import type { TestApi } from "#test/support/http/api.ts";
@@ -185,6 +185,30 @@ describe("a launch on the play page", function () {
     await page.locator("#launch-title").waitFor();
     expect(refused).to.equal(2);
     await operator.finish(id);
+  });
+
+  it("stays at its end once it is stopped, also where the status that says so has yet to be read", async () => {
+    const held = new Array<Route>();
+    let isStopped = false;
+    await page.route(`**${eventsPath}*`, (route) => route.fulfill({ status: 502, contentType: "text/html", body: "" }));
+    await page.route(`**${statusPath}*`, (route) => (isStopped ? void held.push(route) : route.continue()));
+    await page.route("**/api/game/stop", async (route) => {
+      const response = await route.fetch();
+      isStopped = (await response.json() as { status: string }).status === "stopped";
+      await route.fulfill({ response });
+    });
+    const id = await play();
+    await operator.makeReady(id);
+    await page.getByRole("button", { name: "Stop", exact: true }).press("Enter");
+    await page.getByRole("button", { name: "Save and stop" }).click();
+    await eventually(async () => (await operator.session(id)).spec.desiredState === "Stopped");
+    await operator.finish(id);
+    await eventually(() => held.length > 0, { what: "the status to be asked for after the stop" });
+    await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+    expect([await page.getByRole("toolbar").count(), await page.getByText("Saving your progress…").isVisible()]).to.deep.equal([0, true]);
+    isStopped = false;
+    for (const route of held) await route.continue();
+    await page.getByRole("heading", { name: "See you soon" }).waitFor();
   });
 
   it("is no longer shown once somebody else has signed in in another tab", async () => {

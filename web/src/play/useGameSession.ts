@@ -51,7 +51,9 @@ export function useGameSession(sessionId: string): GameSessionView {
   });
   const { refetch: requestEnd } = ended;
   const stop = useCallback(() => void requestEnd().then(refresh), [requestEnd, refresh]);
-  return { session, error, stopError: ended.error, isStopping: ended.isFetching, statistics: ended.data, refresh, stop, expiresAt };
+  // The answer that it has ended comes before the status that says so, which may have to be read first.
+  const isStopping = ended.isFetching || (ended.data !== undefined && !isFinal(session, error));
+  return { session, error, stopError: ended.error, isStopping, statistics: ended.data, refresh, stop, expiresAt };
 }
 
 /** Returns the query's error. Without data a query forgets it with each new attempt; then it is the last one, until an attempt succeeds. */
