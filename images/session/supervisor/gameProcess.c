@@ -14,6 +14,14 @@
 
 enum { REAPED_AT_ONCE = 256 }; /* a game that starts processes without end must not occupy the supervisor */
 
+/* Returns why the launcher does not run, in words by which its partner can mend it. */
+static const char *reasonFor(const char *launcher, int failure) {
+  if (failure == EACCES) return "it may not be executed: set its executable bit (chmod +x) and pack the game anew";
+  if (failure == ENOENT && access(launcher, F_OK) == 0)
+    return "what its first line (#!) names, or its loader, is not in the image; a line end of Windows counts as part of the name";
+  return strerror(failure);
+}
+
 static void execGame(char **command, const sigset_t *mask, int output) {
   setsid();
   dup2(output, STDOUT_FILENO);
@@ -24,7 +32,7 @@ static void execGame(char **command, const sigset_t *mask, int output) {
   if (copy && chdir(dirname(copy)) != 0) { /* not needed: a launcher can find its folder by its own path */ }
   execvp(command[0], command); /* runs a script without an interpreter line with sh */
   int failure = errno;
-  fprintf(stderr, "supervise: cannot start %s: %s\n", command[0], strerror(failure));
+  fprintf(stderr, "supervise: cannot start %s: %s\n", command[0], reasonFor(command[0], failure));
   _exit(failure == ENOENT ? 127 : 126);
 }
 

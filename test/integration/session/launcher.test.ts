@@ -1,0 +1,51 @@
+import { execFileSync } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect } from "chai";
+import { compileSupervisor } from "#test/support/session/compileC.ts";
+import { superviseGame, type SupervisedGame } from "#test/support/session/supervisedGame.ts";
+import { temporaryFolder } from "#test/support/processes/temporaryFolder.ts";
+
+describe("the launcher of a supervised game", function () {
+  this.timeout(60_000);
+  let supervisor: string;
+  let game: SupervisedGame | undefined;
+
+  before(async () => { supervisor = await compileSupervisor(); });
+  afterEach(async () => {
+    await game?.remove();
+    game = undefined;
+  });
+
+  async function launch(text: string, mode = 0o755): Promise<SupervisedGame> {
+    const folder = temporaryFolder("launcher");
+    execFileSync("chmod", ["755", folder]);
+    await writeFile(join(folder, "play.sh"), text, { mode });
+    return game = await superviseGame(supervisor, [join(folder, "play.sh")]);
+  }
+
+  it("is run by sh where it names no interpreter", async () => {
+    const { exit, output } = await launch("echo played from $0\nexit 4\n");
+    expect(await exit()).to.equal(4);
+    expect(output()).to.match(/^played from .*play[.]sh\n/);
+  });
+
+  it("is not run without its executable bit, and the log says to set it", async () => {
+    const { exit, output, account } = await launch("#!/bin/sh\nexit 0\n", 0o644);
+    expect(await exit()).to.equal(126);
+    expect(output()).to.match(/cannot start .*play[.]sh: it may not be executed: set its executable bit [(]chmod [+]x[)] and pack the game anew\n/);
+    expect(await account()).to.include({ state: "ended", reason: "exited", exitCode: 126 });
+  });
+
+  it("is not run by an interpreter that is not there, and the log says that its first line names it", async () => {
+    const { exit, output } = await launch("#!/bin/sh\r\nexit 0\r\n");
+    expect(await exit()).to.equal(127);
+    expect(output()).to.match(/cannot start .*play[.]sh: what its first line [(]#![)] names, or its loader, is not in the image/);
+  });
+
+  it("is not run where there is none", async () => {
+    game = await superviseGame(supervisor, ["/nowhere/play.sh"]);
+    expect(await game.exit()).to.equal(127);
+    expect(game.output()).to.contain("cannot start /nowhere/play.sh: No such file or directory");
+  });
+});
