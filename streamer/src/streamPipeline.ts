@@ -103,7 +103,9 @@ export async function startStreamPipeline({ config, log, now, describeStream, on
 function startDisplayAndSound(config: Config, log: Logger, onFailure: StreamPipelineOptions["onFailure"]) {
   const { display, width, height, profile, childEnvironment: env, displayServer: choice, soundSocket, runDir } = config;
   const startSound = () => startSoundServer({ socket: soundSocket, env, log, onExit: () => onFailure("sound-failed") });
-  const options = { choice, profile, display, width, height, env, log, renderNode: findRenderNode(), onExit: () => onFailure("display-failed") };
+  const options = {
+    choice, profile, display, width, height, env, log, clock: systemClock, renderNode: findRenderNode(), onExit: () => onFailure("display-failed"),
+  };
   if (!isProbed(options)) return [startDisplay(options), startSound()] as const;
   // A streamer that was killed left these behind.
   for (const stale of [soundSocket, displaySocket(display)]) removeStale(stale, log);

@@ -1,5 +1,6 @@
 import { acceleratedReasons } from "#contracts/crd/reasons.ts";
 import type { RenderingObstacle } from "#contracts/stream.ts";
+import type { Clock } from "#runtime/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { ServerProcess } from "../processes/serverProcess.ts";
 import { probeDisplay } from "./displayProbe.ts";
@@ -18,6 +19,7 @@ export interface DisplayOptions {
   height: number;
   env: Record<string, string>;
   log: Logger;
+  clock: Pick<Clock, "setTimer">;
   /** Called when the display that was decided for ends. */
   onExit: () => void;
 }
@@ -58,7 +60,7 @@ export async function startDisplay(options: DisplayOptions): Promise<StartedDisp
   }
   const xvfb = await startXvfb(options);
   if (!xvfb || profile === "software") return xvfb;
-  const { values, failure } = await probeDisplay(["gl"], { ...options.env, ...zink });
+  const { values, failure } = await probeDisplay(["gl"], { ...options, env: { ...options.env, ...zink } });
   const renderer = values.get("renderer");
   if (failure === undefined && renderer !== undefined && !isSoftware(renderer)) return { ...xvfb, renderer, gameEnvironment: zink };
   log.warn({ obstacle, renderer, reason: failure }, "The session was to have a GPU, and renders in software.");
@@ -89,10 +91,11 @@ async function tryXwayland(options: DisplayOptions): Promise<StartedDisplay | Re
  * Tries the display, and returns its renderer and what keeps it from being used. A software renderer does so only where a GPU is to be used: the
  * display may be forced to be tried without one.
  */
-async function probeXwayland({ width, height, profile, env, log }: DisplayOptions): Promise<{ renderer: string; obstacle: RenderingObstacle | undefined }> {
-  const sized = await probeDisplay(["size", String(width), String(height)], env);
-  const gl = sized.failure === undefined ? await probeDisplay(["gl"], env) : sized;
-  const vulkan = gl.failure === undefined ? await probeDisplay(["vulkan"], env) : gl;
+async function probeXwayland(options: DisplayOptions): Promise<{ renderer: string; obstacle: RenderingObstacle | undefined }> {
+  const { width, height, profile, log } = options;
+  const sized = await probeDisplay(["size", String(width), String(height)], options);
+  const gl = sized.failure === undefined ? await probeDisplay(["gl"], options) : sized;
+  const vulkan = gl.failure === undefined ? await probeDisplay(["vulkan"], options) : gl;
   const renderer = gl.values.get("renderer") ?? "";
   log.info({ found: Object.fromEntries([...gl.values, ...vulkan.values]), reason: vulkan.failure }, "The accelerated display was tried.");
   if (vulkan.failure !== undefined) return { renderer, obstacle: acceleratedReasons.probeFailed };

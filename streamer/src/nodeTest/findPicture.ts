@@ -15,13 +15,14 @@ const timedFrames = "60";
 export async function findPicture(config: PictureConfig, log: Logger): Promise<NodeFindings> {
   const { display, width, height, framesPerSecond: fps, codecs, profile, displayServer: choice, childEnvironment: env, workDir } = config;
   mkdirSync(workDir, { recursive: true, mode: 0o700 });
-  const shown = await startDisplay({ choice, profile, display, width, height, env, log, renderNode: findRenderNode(), onExit: () => undefined });
+  const renderNode = findRenderNode();
+  const shown = await startDisplay({ choice, profile, display, width, height, env, log, clock: systemClock, renderNode, onExit: () => undefined });
   if (!shown) throw new Error("The display did not start.");
   try {
-    const ofGame = { ...env, ...(profile === "software" ? inSoftware : {}), ...shown.gameEnvironment };
+    const ofGame = { env: { ...env, ...(profile === "software" ? inSoftware : {}), ...shown.gameEnvironment }, clock: systemClock };
     const gl = await probeDisplay(["gl", timedFrames], ofGame);
     const vulkan = await probeDisplay(["vulkan", timedFrames], ofGame);
-    const { values: extensions } = await probeDisplay(["extensions"], env);
+    const { values: extensions } = await probeDisplay(["extensions"], { env, clock: systemClock });
     const encoders = await probeEncoders({ codecs, profile, picture: { width, height, fps }, env, log, clock: systemClock });
     return {
       renderer: gl.values.get("renderer") ?? shown.renderer,

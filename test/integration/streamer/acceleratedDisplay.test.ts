@@ -1,3 +1,6 @@
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect } from "chai";
 import type { Browser } from "playwright-core";
 import layout from "../../../games/testcard/layout.json" with { type: "json" };
@@ -7,6 +10,7 @@ import { LateRemoval } from "#test/support/session/lateRemoval.ts";
 import { startSessionPair, type SessionPair, type SessionPairOptions } from "#test/support/session/sessionPair.ts";
 import { launchBrowser, openViewer, type Viewer } from "#test/support/session/viewer.ts";
 import { TestCard } from "#test/support/browser/testCard.ts";
+import { temporaryFolder } from "#test/support/processes/temporaryFolder.ts";
 
 const forced = { DISPLAY_SERVER: "xwayland" };
 /** What the pod has for a game that is to have a GPU: nothing of software. */
@@ -14,6 +18,10 @@ const gpuGame = { LIBGL_ALWAYS_SOFTWARE: "", LP_NUM_THREADS: "" };
 /** The one of Mesa's that renders in software; without it there is no device. */
 const vulkanDriver = "/usr/share/vulkan/icd.d/lvp_icd.json";
 const compositor = "/usr/bin/cage";
+/** Mesa's settings of single programs. */
+const driverSettings = "/usr/share/drirc.d/00-mesa-defaults.conf";
+const withoutRed = '<driconf><device><application name="probe" executable="displayprobe"><option name="pp_nored" value="1"/></application></device></driconf>';
+const empty = "/dev/null";
 const printsEnvironment = { script: "#!/bin/sh\nenv\nexec sleep 600\n" };
 
 describe("the accelerated display, by Mesa's software renderer", () => {
@@ -44,9 +52,10 @@ describe("the accelerated display, by Mesa's software renderer", () => {
   });
 
   async function start(
-    game: SessionPairOptions["game"], streamerEnv: Record<string, string>, gameEnv: Record<string, string> = {}, emptyFiles: readonly string[] = [],
+    game: SessionPairOptions["game"], streamerEnv: Record<string, string>, gameEnv: Record<string, string> = {},
+    replacedFiles: SessionPairOptions["replacedFiles"] = {},
   ): Promise<SessionPair> {
-    return pair = await startSessionPair({ images, game, streamerEnv, gameEnv, emptyFiles });
+    return pair = await startSessionPair({ images, game, streamerEnv, gameEnv, replacedFiles });
   }
   async function play(session: SessionPair): Promise<{ card: TestCard; press: () => Promise<unknown> }> {
     const opened = viewer = await openViewer(browser, session);
@@ -102,14 +111,34 @@ describe("the accelerated display, by Mesa's software renderer", () => {
   });
 
   it("makes way for Xvfb when Vulkan shows nothing on it", async () => {
-    const session = await start(printsEnvironment, { ...forced, PROFILE: "gpu" }, gpuGame, [vulkanDriver]);
+    const session = await start(printsEnvironment, { ...forced, PROFILE: "gpu" }, gpuGame, { [vulkanDriver]: empty });
     expect([await has(session, "Xvfb"), await has(session, "Xwayland"), await has(session, "cage")]).to.deep.equal([true, false, false]);
     expect((await session.status()).picture).to.include({ obstacle: "ProbeFailed" });
     await eventually(async () => (await session.gameLogs()).includes("LIBGL_ALWAYS_SOFTWARE=1"), { what: "the game to be told to render in software" });
   });
 
+  it("makes way for Xvfb, and leaves nothing of the probe, when a driver hangs", async () => {
+    const neverRead = join(temporaryFolder("driver"), "driver.json");
+    execFileSync("mkfifo", ["--mode=0644", neverRead]);
+    const session = await start(printsEnvironment, { ...forced, PROFILE: "gpu" }, gpuGame, { [vulkanDriver]: neverRead });
+    expect([await has(session, "Xvfb"), await has(session, "Xwayland"), await has(session, "cage")]).to.deep.equal([true, false, false]);
+    expect(await has(session, "displayprobe")).to.equal(false);
+    expect((await session.status()).picture).to.include({ obstacle: "ProbeFailed" });
+    expect(await session.streamerLogs()).to.include("displayprobe did not end within");
+    await eventually(async () => (await session.gameLogs()).includes("LIBGL_ALWAYS_SOFTWARE=1"), { what: "the game to be told to render in software" });
+  });
+
+  it("makes way for Xvfb when what is drawn on it is captured in another colour", async () => {
+    const settings = join(temporaryFolder("driver"), "settings.conf");
+    writeFileSync(settings, withoutRed, { mode: 0o644 });
+    const session = await start(printsEnvironment, { ...forced, PROFILE: "gpu" }, gpuGame, { [driverSettings]: settings });
+    expect([await has(session, "Xvfb"), await has(session, "Xwayland"), await has(session, "cage")]).to.deep.equal([true, false, false]);
+    expect((await session.status()).picture).to.include({ obstacle: "ProbeFailed" });
+    expect(await session.streamerLogs()).to.include('"glCapture":"wrong: 004020"');
+  });
+
   it("makes way for Xvfb when it does not start", async () => {
-    const session = await start(printsEnvironment, { ...forced, PROFILE: "gpu" }, gpuGame, [compositor]);
+    const session = await start(printsEnvironment, { ...forced, PROFILE: "gpu" }, gpuGame, { [compositor]: empty });
     expect([await has(session, "Xvfb"), await has(session, "Xwayland"), await has(session, "cage")]).to.deep.equal([true, false, false]);
     expect((await session.status()).picture).to.include({ obstacle: "DisplayFailed" });
   });

@@ -30,8 +30,8 @@ export interface SessionPairOptions {
   gameMemory?: string;
   streamerEnv?: Record<string, string>;
   gameEnv?: Record<string, string>;
-  /** Files of its image that the streamer finds empty, as a broken driver's are. */
-  emptyFiles?: readonly string[];
+  /** Files of its image in whose place the streamer finds these of this machine, as a broken driver's: /dev/null is an empty one. */
+  replacedFiles?: Readonly<Record<string, string>>;
   /** The network namespace that the streamer is in, and its address there; the machine's own unless given. */
   network?: { namespace: string; address: string; udpPort: number };
   /** False: the streamer may have yet to start. */
@@ -76,7 +76,7 @@ export async function startSessionPair(options: SessionPairOptions): Promise<Ses
   const names = { streamer: `joypod-test-streamer-${signalPort}`, game: `joypod-test-game-${signalPort}` };
   await engine("run", "--detach", "--name", names.streamer, ...restrictions, ...networkOf(options),
     "--tmpfs", "/tmp:mode=1777", "--volume", `${folder}/x11:/tmp/.X11-unix`, "--volume", `${folder}/run:/run/session`,
-    "--volume", `${folder}/report:/run/game:ro`, ...(options.emptyFiles ?? []).flatMap((file) => ["--volume", `/dev/null:${file}:ro`]),
+    "--volume", `${folder}/report:/run/game:ro`, ...Object.entries(options.replacedFiles ?? {}).flatMap(([file, found]) => ["--volume", `${found}:${file}:ro`]),
     "--volume", `${folder}/streamer-message:/dev/termination-log`, ...environment({
       DISPLAY: display, SIGNAL_PORT: String(signalPort), UDP_PORT: String(udpPort), ANNOUNCE_ADDRESS: "127.0.0.1", ...tickets.environment, ...options.streamerEnv,
     }), options.images.streamer);

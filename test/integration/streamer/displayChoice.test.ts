@@ -1,0 +1,88 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "chai";
+import { silentLogger, type Logger } from "#runtime/logger.ts";
+import { inSoftware, startDisplay, type StartedDisplay } from "#streamer/display/startDisplay.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { FakeClock } from "#test/support/clocks/fakeClock.ts";
+import { temporaryFolder } from "#test/support/processes/temporaryFolder.ts";
+
+/** In the place of a display: takes connections where its clients look for it. */
+const display = `#!${process.execPath}
+require("node:fs").writeFileSync(__filename + ".pid", String(process.pid));
+const [, number] = process.argv.map((word) => /^:(\\d+)$/.exec(word)).find((found) => found);
+require("node:net").createServer((client) => client.on("error", () => undefined)).listen("/tmp/.X11-unix/X" + number);
+`;
+/** In the place of a driver that hangs in this step. */
+const hang = "echo $$ > $0.pid; exec sleep 600";
+let nextDisplay = 0;
+
+describe("the choice of a session's display, by programs that stand for displays and drivers", function () {
+  this.timeout(60_000);
+  let folder: string;
+  let clock: FakeClock;
+  let logged: unknown[];
+  let started: StartedDisplay | undefined;
+
+  beforeEach(() => {
+    folder = temporaryFolder("display");
+    clock = new FakeClock();
+    logged = [];
+    mkdirSync("/tmp/.X11-unix", { recursive: true, mode: 0o1777 });
+    for (const name of ["cage", "Xvfb"]) writeFileSync(join(folder, name), display, { mode: 0o755 });
+  });
+  afterEach(async () => {
+    await started?.server.stop();
+    started = undefined;
+  });
+
+  /** Starts a display where the steps of the probe do as they are told here; a step that is not named works, on a GPU. */
+  async function start(steps: Partial<Record<"size" | "gl" | "vulkan", string>>): Promise<void> {
+    const cases = Object.entries(steps).map(([step, script]) => `${step}) ${script} ;;`).join("\n");
+    // With a driver of OpenGL by Vulkan, which the probe asks for on Xvfb.
+    const byVulkan = 'if [ -n "$GALLIUM_DRIVER" ]; then echo "renderer zink Vulkan 1.4(llvmpipe)"; exit 0; fi';
+    writeFileSync(join(folder, "displayprobe"), `#!/bin/sh\n${byVulkan}\necho "renderer A GPU"\ncase $1 in\n${cases}\nesac\n`, { mode: 0o755 });
+    const log: Logger = { ...silentLogger, info: (fields) => void logged.push(fields) };
+    started = await startDisplay({
+      choice: "xwayland", profile: "gpu", renderNode: undefined, width: 1_280, height: 720,
+      display: `:${2_000_000 + process.pid % 10_000 * 100 + nextDisplay++ % 100}`,
+      env: { PATH: `${folder}:${process.env["PATH"] ?? ""}` }, log, clock, onExit: () => undefined,
+    });
+  }
+  const runs = (name: string): boolean => {
+    const file = join(folder, `${name}.pid`);
+    return existsSync(file) && existsSync(`/proc/${readFileSync(file, "utf8").trim()}/exe`);
+  };
+  const expectXvfb = async (): Promise<void> => {
+    expect(started).to.include({ renderer: "software", obstacle: "ProbeFailed", gameEnvironment: inSoftware });
+    await eventually(() => !runs("cage") && !runs("displayprobe"), { what: "the end of the display that was tried, and of its probe" });
+    expect(runs("Xvfb")).to.equal(true);
+    expect(clock.pendingTimers).to.equal(0);
+  };
+
+  it("is the accelerated one where each step of the probe works", async () => {
+    await start({});
+    expect(started).to.include({ renderer: "A GPU", obstacle: undefined });
+    expect([runs("cage"), runs("Xvfb")]).to.deep.equal([true, false]);
+  });
+
+  for (const step of ["size", "gl", "vulkan"] as const) {
+    it(`is Xvfb, which stays, where a driver hangs in the probe's step ${step}`, async () => {
+      const starting = start({ [step]: hang });
+      await eventually(() => runs("displayprobe"), { what: "the step that hangs" });
+      await clock.advance(4_000);
+      await starting;
+      await expectXvfb();
+      expect(logged).to.deep.include({ found: { renderer: "A GPU" }, reason: "displayprobe did not end within 4000 ms" });
+    });
+  }
+
+  for (const step of ["gl", "vulkan"] as const) {
+    it(`is Xvfb where what ${step} draws is captured in another colour`, async () => {
+      const reason = "displayprobe: what was drawn is not what is captured";
+      await start({ [step]: `echo "${step}Capture wrong: 004020"; echo "${reason}" >&2; exit 1` });
+      await expectXvfb();
+      expect(logged).to.deep.include({ found: { renderer: "A GPU", [`${step}Capture`]: "wrong: 004020" }, reason });
+    });
+  }
+});
