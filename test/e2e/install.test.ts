@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import type { Browser } from "playwright-core";
 import { expect } from "chai";
-import { launchBrowser } from "#test/support/browser/browser.ts";
+import { launchBrowser, ordinaryWindow } from "#test/support/browser/browser.ts";
 import { pageScript } from "#test/support/browser/pageScripts.ts";
 import { TestCard } from "#test/support/browser/testCard.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
@@ -108,7 +108,7 @@ describe("the install guide, with a registry and a cluster of its own", function
     const [title, player] = ["Test Card", { name: "Player", email: "player@example.com", password: randomBytes(12).toString("base64url") }];
     await cluster.cli.createUser(player.email, player.name, player.password);
     expect(await publishGame("testcard", { slug: "testcard", title }, await gameArchive("testcard"), cluster), "nodes that hold the game").to.equal(1);
-    const context = await browser.newContext({ viewport: { width: 1280, height: 720 } });
+    const context = await browser.newContext({ viewport: ordinaryWindow });
     await context.addInitScript(await pageScript("probe"));
     const game = new GamePage(await context.newPage());
     await game.signIn(cluster.baseUrl, player);

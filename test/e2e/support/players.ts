@@ -1,7 +1,7 @@
 import type { Browser, BrowserContext } from "playwright-core";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { launchBrowser, startTrace } from "#test/support/browser/browser.ts";
+import { launchBrowser, ordinaryWindow, startTrace } from "#test/support/browser/browser.ts";
 import { pageScript } from "#test/support/browser/pageScripts.ts";
 import { repositoryRoot } from "#test/support/processes/programs.ts";
 import { GamePage } from "./gamePage.ts";
@@ -33,7 +33,7 @@ export class Players {
     const installed = await platform();
     const player = await installed.createPlayer();
     this.#browser ??= await launchBrowser();
-    const context = await this.#browser.newContext({ viewport: { width: 1280, height: 720 } });
+    const context = await this.#browser.newContext({ viewport: ordinaryWindow });
     this.#contexts.push(context);
     if (isTraced) this.#endTrace.set(context, await startTrace(context));
     await context.addInitScript(await pageScript("probe"));

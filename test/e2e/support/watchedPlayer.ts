@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { ordinaryWindow } from "#test/support/browser/browser.ts";
 import { pageScript } from "#test/support/browser/pageScripts.ts";
 import { ScaledPicture } from "#test/support/browser/scaledPicture.ts";
 import { TestCard } from "#test/support/browser/testCard.ts";
@@ -14,7 +15,6 @@ const quality = { preset: "lowLatency", width: 640, height: 360, fps: 15 } as co
 const displayWidth = 1280;
 /** While the picture is watched: to draw the page takes more of the machine than to receive it. */
 const smallWindow = { width: 640, height: 400 };
-const ordinaryWindow = { width: 1280, height: 720 };
 
 /** Somebody who plays, and knows how long the picture stood still. */
 export interface WatchedPlayer {

@@ -11,6 +11,9 @@ const quietFlags = [
   "--disable-dev-shm-usage",
 ];
 
+/** The size of a window in pixels, unless a test says otherwise. */
+export const ordinaryWindow = { width: 1280, height: 720 } as const;
+
 /** What a failed test's trace has: the page at each step. A film of it would have each picture of a stream encoded once more. */
 const tracing = { screenshots: false, snapshots: true } as const;
 
@@ -54,7 +57,7 @@ export async function launchBrowser({ executablePath: starter, flags = [] }: Bro
 
 /** Opens a window at `baseUrl`; `name` is what its files are called when the test fails. */
 export async function openWindow(browser: Browser, { baseUrl, name }: { baseUrl: string; name: string }): Promise<TestWindow> {
-  const context = await browser.newContext({ baseURL: baseUrl, viewport: { width: 1280, height: 720 }, ignoreHTTPSErrors: true });
+  const context = await browser.newContext({ baseURL: baseUrl, viewport: ordinaryWindow, ignoreHTTPSErrors: true });
   const endTrace = await startTrace(context);
   const page = await context.newPage();
   const messages: string[] = [];

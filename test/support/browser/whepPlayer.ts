@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import type { Browser } from "playwright-core";
 import type { StreamTicketResponse } from "#contracts/http/gameSessions.ts";
 import type { StreamInput } from "#contracts/stream.ts";
+import { ordinaryWindow } from "./browser.ts";
 import { pageScript } from "./pageScripts.ts";
 import { PlayPage } from "./playPage.ts";
 
@@ -10,7 +11,7 @@ import { PlayPage } from "./playPage.ts";
 export class WhepPlayer extends PlayPage {
   /** Opens it on a page of the service's origin, whose own scripts do not run. */
   static async open(browser: Browser, baseUrl: string): Promise<WhepPlayer> {
-    const context = await browser.newContext({ baseURL: baseUrl, viewport: { width: 1280, height: 720 } });
+    const context = await browser.newContext({ baseURL: baseUrl, viewport: ordinaryWindow });
     const page = await context.newPage();
     await page.route("**/whep-player", (route) => route.fulfill({ contentType: "text/html", body: "<!doctype html><title>WHEP player</title>" }));
     await page.goto("/whep-player");

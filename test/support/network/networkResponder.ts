@@ -1,7 +1,6 @@
-import { randomBytes } from "node:crypto";
-import { ticketPublicKeyOf, ticketSigningKey } from "#contracts/streamTicket.ts";
 import { eventually } from "../clocks/eventually.ts";
 import { prepareSessionImages, type SessionImages } from "../session/containers.ts";
+import { responderKey } from "../session/responderKey.ts";
 import type { TestHost } from "./namespaces.ts";
 
 const signalPort = 8080;
@@ -24,16 +23,16 @@ export class NetworkResponder {
   /** Resolves once it answers, by this UDP port. */
   static async start({ namespace, ipv4, ipv6 }: TestHost, udpPort: number): Promise<NetworkResponder> {
     const { engine, streamer } = await prepareSessionImages();
-    const seed = randomBytes(32);
+    const key = responderKey();
     const environment = {
       SIGNAL_PORT: String(signalPort), UDP_PORT: String(udpPort), NODE_NAME: "node1", HOST_IPS: `${ipv4},${ipv6}`,
-      TICKET_PUBLIC_KEY: ticketPublicKeyOf(ticketSigningKey(seed)),
+      ...key.responderEnv,
     };
     const container = `joypod-test-responder-${namespace}`;
     const url = `http://${ipv4}:${signalPort}`;
     await engine("run", "--detach", "--name", container, "--network", `ns:/run/netns/${namespace}`, "--entrypoint", "/usr/bin/tini",
       ...Object.entries(environment).flatMap(([name, value]) => ["--env", `${name}=${value}`]), streamer, ...command);
-    const responder = new NetworkResponder({ CONNECTION_TEST_URL: url, CONNECTION_TEST_SIGNING_KEY: seed.toString("base64") }, engine, container);
+    const responder = new NetworkResponder({ CONNECTION_TEST_URL: url, ...key.apiEnv }, engine, container);
     try {
       await eventually(async () => (await fetch(`${url}/readyz`)).ok, { timeoutMs: 30_000, what: "a responder that is ready" });
     } catch (error) {

@@ -1,11 +1,10 @@
-import { randomBytes } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import { join } from "node:path";
 import { TestSdpAnswer } from "#contracts/connectionTest.ts";
-import { ticketPublicKeyOf, ticketSigningKey } from "#contracts/streamTicket.ts";
 import { ChildProgram, freePort } from "../processes/childProgram.ts";
 import { repositoryRoot } from "../processes/programs.ts";
 import { openBottleneck, type Bottleneck } from "./bottleneck.ts";
+import { responderKey, type ResponderKey } from "./responderKey.ts";
 import { freeUdpPort } from "./sessionPair.ts";
 
 export interface TestResponderOptions {
@@ -18,7 +17,7 @@ export class TestResponder {
   readonly apiEnv: Record<string, string>;
   /** Where it answers itself, past the way. */
   readonly url: string;
-  readonly signingKey: ReturnType<typeof ticketSigningKey>;
+  readonly signingKey: ResponderKey["signingKey"];
   /** Between pages and its UDP port. */
   readonly way: Bottleneck;
   readonly #program: ChildProgram;
@@ -31,15 +30,14 @@ export class TestResponder {
   }
 
   static async start({ env = {} }: TestResponderOptions = {}): Promise<TestResponder> {
-    const seed = randomBytes(32);
-    const signingKey = ticketSigningKey(seed);
+    const key = responderKey();
     const [port, udpPort] = [await freePort(), await freeUdpPort()];
     const url = `http://127.0.0.1:${port}`;
     const program = new ChildProgram({
       command: process.execPath, args: [join(repositoryRoot, "streamer/src/connectionTest/main.ts")],
       env: {
         PATH: process.env.PATH, SIGNAL_PORT: String(port), UDP_PORT: String(udpPort), NODE_NAME: "node1", HOST_IPS: "127.0.0.1",
-        TICKET_PUBLIC_KEY: ticketPublicKeyOf(signingKey), ...env,
+        ...key.responderEnv, ...env,
       },
       isReady: async () => (await fetch(`${url}/readyz`)).ok, install: "it is the Node that runs the tests",
     });
@@ -48,8 +46,8 @@ export class TestResponder {
     const front = await serveFront(url, way.port);
     const address = front.address();
     const frontPort = typeof address === "object" && address ? address.port : 0;
-    const apiEnv = { CONNECTION_TEST_URL: `http://127.0.0.1:${frontPort}`, CONNECTION_TEST_SIGNING_KEY: seed.toString("base64") };
-    return new TestResponder({ apiEnv, url, signingKey, way }, program, front);
+    const apiEnv = { CONNECTION_TEST_URL: `http://127.0.0.1:${frontPort}`, ...key.apiEnv };
+    return new TestResponder({ apiEnv, url, signingKey: key.signingKey, way }, program, front);
   }
 
   /** Stops the program, as on a node that goes away. */
