@@ -9,6 +9,7 @@ import { stopGameSession, type StopDeps } from "./stopGameSession.ts";
 import { notFound } from "../errors.ts";
 import { streamGameSession, type GameSessionStreamDeps } from "./events/streamGameSession.ts";
 import { presentGameSession, presentGameSessions, presentKeepalive, presentLaunch, presentStop } from "./present.ts";
+import { giveBackRateLimit } from "../http/applyRateLimits.ts";
 import { toHttpError } from "../http/httpError.ts";
 import { eventStream, empty } from "../http/responses.ts";
 import { remembering } from "../http/idempotency.ts";
@@ -39,7 +40,7 @@ const launch = route({
     const launched = launchGame(deps, user.id, body, (id, transaction) => remember?.(presentLaunch(id), transaction));
     const sessionId = await launched.catch(async (error: unknown) => {
       // Who asks again when told to, as while all servers are taken, must not be out of launches once there is room.
-      if (toHttpError(error).retryAfterSeconds !== undefined) await deps.rateLimits.giveBack("launchHourly", user.id);
+      if (toHttpError(error).retryAfterSeconds !== undefined) await giveBackRateLimit(ctx, "launchHourly", user.id);
       throw error;
     });
     ctx.status = 202;

@@ -23,12 +23,24 @@ export async function applyRateLimits(ctx: AppContext<{ rateLimits: RateLimits }
 export function enforceRateLimits(ctx: AppContext, outcomes: readonly RateLimitOutcome[]): void {
   if (outcomes.length === 0) return;
   // A request may be counted again further in, under another key (a partner's upload): the headers show all.
-  const counted = ctx.state.rateLimitOutcomes === undefined ? outcomes : [...ctx.state.rateLimitOutcomes, ...outcomes];
-  ctx.state.rateLimitOutcomes = counted;
-  const headers = rateLimitHeaders(counted);
-  for (const [name, value] of Object.entries(headers)) ctx.res.setHeader(name, value);
+  const headers = tell(ctx, [...ctx.state.rateLimitOutcomes ?? [], ...outcomes]);
   const exceeded = outcomes.filter((outcome) => !outcome.isAllowed);
   if (exceeded.length > 0) throw new RateLimitError(exceeded, headers);
+}
+
+/** Takes the request back under a limit that it was counted under, for what turned out not to count; the headers then say what is left after that. */
+export async function giveBackRateLimit(ctx: AppContext<{ rateLimits: RateLimits }>, name: RateLimitName, key: string): Promise<void> {
+  await ctx.deps.rateLimits.giveBack(name, key);
+  const outcomes = ctx.state.rateLimitOutcomes ?? [];
+  tell(ctx, outcomes.map((outcome) => (outcome.name === name ? { ...outcome, remaining: Math.min(outcome.points, outcome.remaining + 1) } : outcome)));
+}
+
+/** Sets the headers to these outcomes, and returns them. */
+function tell(ctx: AppContext, outcomes: readonly RateLimitOutcome[]): Record<string, string> {
+  ctx.state.rateLimitOutcomes = outcomes;
+  const headers = rateLimitHeaders(outcomes);
+  for (const [name, value] of Object.entries(headers)) ctx.res.setHeader(name, value);
+  return headers;
 }
 
 /** Returns the headers `RateLimit` and `RateLimit-Policy` of the IETF draft, with one item for each limit. */

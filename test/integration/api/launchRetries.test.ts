@@ -1,3 +1,4 @@
+import { expect } from "chai";
 import { aUser } from "#test/factories/catalog.ts";
 import { expectErrorResponse } from "#test/support/http/apiClient.ts";
 import { LaunchFixture } from "#test/support/fixtures/launchFixture.ts";
@@ -15,7 +16,11 @@ describe("launches of a player who asks again as Retry-After says", function () 
 
   it("use up nothing of the hour while all game servers are taken", async () => {
     await fixture.newPlayer();
-    for (let count = 0; count < 3; count++) expectErrorResponse(await fixture.player.post(path, { gameSlug: fixture.game.slug }), 503, "no_servers");
+    for (let count = 0; count < 3; count++) {
+      const response = await fixture.player.post(path, { gameSlug: fixture.game.slug });
+      expectErrorResponse(response, 503, "no_servers");
+      expect(response.headers.get("ratelimit"), "what the response says is left").to.contain('"launchHourly";r=2');
+    }
     await fixture.addNode(1);
     await fixture.launched();
   });
