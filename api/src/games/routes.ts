@@ -15,7 +15,7 @@ import { gameEtag, gamePreconditionOf } from "./gameEtag.ts";
 import type { AppContext } from "../http/appContext.ts";
 import { partnerRouteFor } from "../partners/partnerRoute.ts";
 import type { PartnerDeps, PartnerPrincipal } from "../partners/requirePartner.ts";
-import { applyRateLimits } from "../http/applyRateLimits.ts";
+import { applyRateLimits, giveBackRateLimit } from "../http/applyRateLimits.ts";
 import { remembering } from "../http/idempotency.ts";
 import { respondCacheable, respondTagged } from "../http/response.ts";
 import { cacheable, empty, json } from "../http/responses.ts";
@@ -80,7 +80,8 @@ const update = route({
 
 const upload = route({
   method: "PUT", path: `${gamePath}/upload`, name: "uploadArchive", summary: "Upload a game's archive", limits, params,
-  description: "The new archive replaces the old one at once; running sessions keep theirs. A failed upload changes nothing, and counts.",
+  description: "The new archive replaces the old one at once; running sessions keep theirs. "
+    + "A failed upload changes nothing, and counts, except while another one of the game is under way.",
   innerLimits: ["upload"], headers: ["Content-Digest", "Repr-Digest", "If-Match"],
   rawBody: { types: ["application/gzip", "application/x-gzip"], description: "The tar.gz archive.", maxBytes: archiveLimits.packedBytes },
   announce: ({ config }) => ({ "Upload-Limit": `max-size=${config.partner.uploadMaxBytes}` }),
@@ -94,6 +95,8 @@ const upload = route({
     const archive = await countUpload(
       deps.metrics, "game", () => uploadArchive(deps, partner, game, body, gamePreconditionOf(ctx)), ({ sizeBytes }) => sizeBytes,
     ).catch(async (error: unknown) => {
+      // Nothing of it was read, and who asks again when told to must not be out of uploads once the other one has ended.
+      if (error instanceof DomainError && error.code === "upload_in_progress") await giveBackRateLimit(ctx, "upload", partner.id);
       await body.drain();
       throw error instanceof DomainError && error.code === "payload_too_large" ? archiveTooLarge(uploadMaxBytes) : error;
     });

@@ -1,0 +1,33 @@
+import { expect } from "chai";
+import { expectErrorResponse } from "#test/support/http/apiClient.ts";
+import { anArchive } from "#test/support/fixtures/archives.ts";
+import { UploadFixture } from "#test/support/fixtures/uploadFixture.ts";
+
+describe("uploads of a partner who asks again while another upload of the game goes on", function () {
+  this.timeout(180_000);
+  let fixture: UploadFixture;
+
+  before(async () => {
+    fixture = await UploadFixture.start({ PARTNER_UPLOADS_PER_HOUR: "2" });
+  });
+  beforeEach(() => fixture.newGame());
+  after(() => fixture.stop());
+
+  it("use up nothing of the hour", async () => {
+    const archive = await anArchive();
+    const slow = await fixture.beginUpload(archive);
+    for (let count = 0; count < 3; count++) {
+      const response = await fixture.upload(archive);
+      expectErrorResponse(response, 409, "upload_in_progress");
+      expect(response.headers.get("ratelimit"), "what the response says is left").to.contain('"upload";r=1');
+    }
+    slow.request.end(archive.subarray(100));
+    expect(await slow.response).to.equal(200);
+    await fixture.uploaded(await anArchive());
+  });
+
+  it("use it up when the archive is refused", async () => {
+    for (let count = 0; count < 2; count++) expectErrorResponse(await fixture.upload(Buffer.from("no archive")), 422, "invalid_archive");
+    expectErrorResponse(await fixture.upload(await anArchive()), 429, "rate_limited");
+  });
+});
