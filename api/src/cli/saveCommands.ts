@@ -1,4 +1,3 @@
-import { createWriteStream } from "node:fs";
 import { pipeline } from "node:stream/promises";
 import { InvalidArgumentError, type Command } from "commander";
 import { limits } from "#contracts/limits.ts";
@@ -17,7 +16,9 @@ import { currentVersion } from "../saves/saveVersion.ts";
 import { noSuchSlot } from "../saves/slotErrors.ts";
 import { findGameSaves, type SlotHistory } from "../saves/slotHistory.ts";
 import { uploadSave } from "../saves/uploadSave.ts";
+import { deletedGameKeptDays } from "../games/partnerGameQueries.ts";
 import type { AddCommand, CliEnvironment, CliSaves, Json } from "./environment.ts";
+import { writeWhole } from "./writeWhole.ts";
 
 /** Whose saves of which game. */
 interface Whose extends Json {
@@ -41,7 +42,7 @@ export function addSaveCommands(command: AddCommand, program: Command, environme
     .requiredOption("--slot <number>", "the slot", toSlotNumber).requiredOption("--version <id>", "of the list")
     .action(async ({ slot: number, version, ...options }: Whose & { slot: number; version: string }) => {
       const saves = environment.saves();
-      const whose = await slotsOf(saves, options);
+      const whose = await offeredSlotsOf(saves, options);
       const { id } = await slotNumbered(saves, whose, number);
       const slot = await restoreSave(saves, { ...whose, slotId: id }, version);
       await done(environment, "save.restored", whose, slot, `Slot ${number} goes on with the version ${version}.`, options);
@@ -67,13 +68,13 @@ function addTransferCommands(about: (name: string, description: string) => Comma
         await pipeline(stream, environment.output(), { end: false });
         return saves.audit.record(saveAuditEvent("save.exported", { actor: { kind: "operator" } }, whose.slug, slot));
       }
-      await pipeline(stream, createWriteStream(output));
+      await writeWhole(stream, output);
       await done(environment, "save.exported", whose, slot, `Wrote ${version.bytes} bytes to ${output}.`, options);
     });
   about("import", "make an archive of standard input the save of a slot, or of the lowest empty one").option("--slot <number>", "a slot in use", toSlotNumber)
     .action(async ({ slot: number, ...options }: Whose & { slot?: number }) => {
       const saves = environment.saves();
-      const whose = await slotsOf(saves, options);
+      const whose = await offeredSlotsOf(saves, options);
       const slotId = number === undefined ? undefined : (await slotNumbered(saves, whose, number)).id;
       const slot = await uploadSave(saves, { ...whose, slotId }, () => bodyOf(environment));
       await done(environment, "save.imported", whose, slot, `Slot ${slot.number} goes on with the imported save.`, options);
@@ -92,6 +93,15 @@ async function slotsOf({ postgres }: CliSaves, { user, game: slug }: Whose): Pro
   const userId = await findUserId(postgres.pool, email);
   if (userId === undefined) throw notFound(`There is no user ${email}.`);
   return { userId, slug };
+}
+
+/** The same for what makes sense only while the game is offered: admins can do more about one that is gone than players are told. */
+async function offeredSlotsOf(saves: CliSaves, options: Whose): Promise<SlotsOf> {
+  const whose = await slotsOf(saves, options);
+  const { game } = await findGameSaves(saves, saves.postgres.pool, whose);
+  if (game.isListed) return whose;
+  const remedy = `Its partner can restore a deleted game within ${deletedGameKeptDays} days; \`joypod save export\` works without that.`;
+  throw notFound(`The game ${game.slug} is not offered any more. ${remedy}`);
 }
 
 async function slotNumbered(saves: CliSaves, whose: SlotsOf, number: number): Promise<SlotHistory> {

@@ -71,6 +71,21 @@ describe("joypod save", function () {
     ]);
   });
 
+  it("says of a game that is gone that it is, and what can be done", async () => {
+    const { id, archive } = await fixture.aVersion(slotId, "one");
+    const { game: games } = fixture.api.deps.postgres.prisma;
+    await games.update({ where: { id: fixture.game.id }, data: { deletedAt: new Date() } });
+    try {
+      for (const refused of [await save("restore", ["--slot", "1", "--version", id]), await save("import", [], aSave("two"))]) {
+        expect(refused.stderr).to.contain(`The game ${fixture.game.slug} is not offered any more.`).and.contain("joypod save export");
+        expect(refused.code).to.equal(4);
+      }
+      expect((await save("export", ["--slot", "1", "--output", "-"])).stdout.equals(archive)).to.be.true;
+    } finally {
+      await games.update({ where: { id: fixture.game.id }, data: { deletedAt: null } });
+    }
+  });
+
   it("refuses with the exit codes of all commands, and changes nothing", async () => {
     const { id } = await fixture.aVersion(slotId, "one", { stored: Buffer.from("rotten") });
     const codes = async (...requests: [string, string[], Buffer?][]): Promise<(number | null)[]> => {

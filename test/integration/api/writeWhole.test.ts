@@ -1,0 +1,46 @@
+import { expect } from "chai";
+import { readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { writeWhole } from "#api/cli/writeWhole.ts";
+import { temporaryFolder } from "#test/support/processes/temporaryFolder.ts";
+
+describe("a file that an export writes", () => {
+  let folder: string;
+  let file: string;
+
+  beforeEach(() => {
+    folder = temporaryFolder("export");
+    file = join(folder, "save.tar.gz");
+  });
+
+  function cut(): Readable {
+    return Readable.from((function* () {
+      yield Buffer.from("some of it");
+      throw new Error("The bytes are others.");
+    })());
+  }
+
+  it("stays as it was when not all of it comes", async () => {
+    expect(await writeWhole(cut(), file).catch(String)).to.contain("The bytes are others.");
+    expect(readdirSync(folder)).to.be.empty;
+    writeFileSync(file, "before");
+    expect(await writeWhole(cut(), file).catch(String)).to.contain("The bytes are others.");
+    expect(readdirSync(folder)).to.deep.equal(["save.tar.gz"]);
+    expect(readFileSync(file, "utf8")).to.equal("before");
+  });
+
+  it("is replaced when all of it has come, also where a link leads to it", async () => {
+    writeFileSync(file, "before");
+    const link = join(folder, "link");
+    symlinkSync(file, link);
+    await writeWhole(Readable.from([Buffer.from("after")]), link);
+    expect(readFileSync(file, "utf8")).to.equal("after");
+    expect(readdirSync(folder).toSorted()).to.deep.equal(["link", "save.tar.gz"]);
+  });
+
+  it("may be a device", async () => {
+    await writeWhole(Readable.from([Buffer.from("nothing")]), "/dev/null");
+    expect(readFileSync("/dev/null", "utf8")).to.equal("");
+  });
+});
