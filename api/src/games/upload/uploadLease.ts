@@ -1,6 +1,6 @@
 import type { Logger } from "#runtime/logger.ts";
 import { DomainError } from "../../errors.ts";
-import { deleteUploadLease, insertUploadLease, renewIntervalMaxMs, updateUploadAbandoned, updateUploadLease, type UploadLease } from "./uploadQueries.ts";
+import { insertUploadLease, renewIntervalMaxMs, updateUploadAbandoned, updateUploadLease, type UploadLease } from "./uploadQueries.ts";
 import type { Postgres } from "../../stores/postgres.ts";
 import type { Pace } from "../../archives/bodyReader.ts";
 
@@ -15,7 +15,7 @@ export interface LeasedUpload<T> {
   lease: UploadLease;
   /** Throws a DomainError when the upload may not go on; asked with each renewal. */
   recheck: () => Promise<void>;
-  /** Its signal is aborted when the lease is lost, or the upload may not go on. */
+  /** Releases the lease when it succeeds. Its signal is aborted when the lease is lost, or the upload may not go on. */
   work: (signal: AbortSignal) => Promise<T>;
 }
 
@@ -34,9 +34,7 @@ export async function holdUploadLease<T>(deps: LeaseDeps, upload: LeasedUpload<T
   const intervalMs = Math.min(renewIntervalMaxMs, deps.config.partner.uploadPace.idleMs / 2);
   const timer = setInterval(() => void renew(deps, upload, controller), intervalMs);
   try {
-    const result = await work(controller.signal);
-    await deleteUploadLease(pool, lease);
-    return result;
+    return await work(controller.signal);
   } catch (error) {
     await updateUploadAbandoned(pool, lease).catch((cause: unknown) => {
       deps.logger.warn({ err: cause, upload: lease.id }, "The API could not abandon a failed upload; its lease expires by itself.");
