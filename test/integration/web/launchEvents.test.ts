@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import type { Browser, Page, Route } from "playwright-core";
+import { limits } from "#contracts/limits.ts";
 import { aGame, aSaveSlot, aUser } from "#test/factories/catalog.ts";
 import { aCondition } from "#test/factories/gameSession.ts";
 import type { TestApi } from "#test/support/http/api.ts";
@@ -12,6 +13,7 @@ import { buildWeb } from "#test/support/browser/web.ts";
 
 const statusPath = "/api/game/session-status";
 const eventsPath = "/api/game/events";
+const idleTimeoutMs = limits.gameSession.idleTimeoutSeconds * 1_000;
 
 describe("a launch on the play page", function () {
   this.timeout(90_000);
@@ -84,6 +86,19 @@ describe("a launch on the play page", function () {
     expect(await page.getByText("This takes longer than usual.").count()).to.equal(0);
     await page.clock.runFor(22_000);
     await page.getByText("This takes longer than usual.").waitFor();
+  });
+
+  it("warns by the server's clock that a session without keepalives is about to stop, however wrong the browser's is", async () => {
+    await page.clock.install({ time: Date.now() - 3_600_000 });
+    const kept = page.waitForResponse("**/api/game/keepalive");
+    const id = await play();
+    await operator.makeReady(id);
+    await kept;
+    await page.getByRole("toolbar").waitFor();
+    await page.route("**/api/game/keepalive", (route) => route.abort());
+    await page.clock.fastForward(idleTimeoutMs - 2 * 60_000);
+    await page.getByRole("alert").filter({ hasText: /saved and stopped in (2:0\d|1:\d\d) / }).waitFor();
+    await operator.finish(id);
   });
 
   it("says once, and not again with each try, that the session cannot be reached", async () => {
