@@ -8,10 +8,11 @@ import { LostGameCaches, type LostGameCachesDeps } from "../games/lostGameCaches
 import { syncGameCaches, type SyncGameCachesDeps } from "../games/syncGameCaches.ts";
 import { Recorder } from "../gameSessions/recorder/recorder.ts";
 import type { RecorderDeps } from "../gameSessions/recorder/recorderDeps.ts";
-import { freePlayers, releaseSlots, type ReleaseSlotsDeps } from "../gameSessions/recorder/releaseSlots.ts";
+import { freePlayers, refusedSlotMaxMs, releaseSlots, type ReleaseSlotsDeps } from "../gameSessions/recorder/releaseSlots.ts";
 import { relayGameSessions, type RelayDeps } from "../gameSessions/recorder/relay.ts";
 import { sweepPictures } from "../games/pictures/sweepPictures.ts";
 import { scrubSaves, tellUnreadableSaves, type ScrubSavesDeps } from "../saves/scrubSaves.ts";
+import { RefusedRows } from "../stores/refusedRows.ts";
 import { sweepSaves, type SweepSavesDeps } from "../saves/sweepSaves.ts";
 import { sweepAuthSessions, sweepIdempotencyKeys, sweepOverlong, sweepUploads, sweepVersions, type SweeperDeps } from "./sweeper.ts";
 import { sweepIdle, type SweepIdleDeps } from "../gameSessions/sweepIdle.ts";
@@ -88,6 +89,7 @@ export class LeaderWork implements BackgroundJob {
     const deps = this.#deps;
     const recorder = new Recorder(deps, deps.config.cluster.sessionsNamespace);
     const lostGameCaches = new LostGameCaches(deps);
+    const [refused, refusedSlots] = [new RefusedRows(deps.clock), new RefusedRows(deps.clock, refusedSlotMaxMs)];
     try {
       await recorder.start(signal);
       const { relay, idle, active, remains } = this.#intervals;
@@ -98,12 +100,12 @@ export class LeaderWork implements BackgroundJob {
         this.#repeat("idle", idle, signal, async () => recorder.enqueue(await sweepIdle(deps))),
         this.#repeat("overlong", remains, signal, async () => recorder.enqueue(await sweepOverlong(deps))),
         this.#repeat("slow stops", idle, signal, () => freePlayers(deps)),
-        this.#repeat("slots", idle, signal, async () => recorder.enqueue(await releaseSlots(deps))),
+        this.#repeat("slots", idle, signal, async () => recorder.enqueue(await releaseSlots(deps, refusedSlots))),
         this.#repeat("active", active, signal, async () => recorder.enqueueUnsettled(await listUnrecordedGameSessions(deps.postgres.pool))),
-        this.#repeat("uploads", remains, signal, () => sweepUploads(deps)),
-        this.#repeat("versions", remains, signal, () => sweepVersions(deps)),
-        this.#repeat("pictures", remains, signal, () => sweepPictures(deps)),
-        this.#repeat("saves", remains, signal, () => sweepSaves(deps)),
+        this.#repeat("uploads", remains, signal, () => sweepUploads(deps, refused)),
+        this.#repeat("versions", remains, signal, () => sweepVersions(deps, refused)),
+        this.#repeat("pictures", remains, signal, () => sweepPictures(deps, refused)),
+        this.#repeat("saves", remains, signal, () => sweepSaves(deps, undefined, refused)),
         this.#repeat("save checks", remains, signal, () => scrubSaves(deps, signal)),
         this.#repeat("unreadable saves", remains, signal, () => tellUnreadableSaves(deps)),
         this.#repeat("idempotency keys", remains, signal, () => sweepIdempotencyKeys(deps)),

@@ -79,18 +79,28 @@ export interface UnusedVersion {
   objectKey: string;
 }
 
+/** Which versions are not to be removed yet. */
+export interface VersionReprieve {
+  /** After it was superseded. */
+  graceSeconds: number;
+  /** After its game was deleted. */
+  deletedDays: number;
+  except: readonly string[];
+}
+
 /**
  * Locks a version that was superseded more than `graceSeconds` ago, or that is a game's that was deleted more than `deletedDays` ago, and that
- * no session plays; undefined when there is none.
+ * no session plays, and none of these; undefined when there is none.
  */
-export async function lockUnusedVersion(transaction: Queryable, graceSeconds: number, deletedDays: number): Promise<UnusedVersion | undefined> {
+export async function lockUnusedVersion(transaction: Queryable, { graceSeconds, deletedDays, except }: VersionReprieve): Promise<UnusedVersion | undefined> {
   const { rows } = await transaction.query<UnusedVersion>({
     name: "claim-unused-version",
     text: `SELECT v.id, v.game_id AS "gameId", v.object_key AS "objectKey" FROM game_versions v
       WHERE v.superseded_at < now() - make_interval(secs => $1) AND v.removed_at IS NULL AND NOT ${isVersionPlayed}
         AND NOT EXISTS (SELECT FROM games g WHERE g.current_version_id = v.id AND g.deleted_at > now() - make_interval(days => $2::int))
+        AND v.id <> ALL ($3::text[])
       LIMIT 1 FOR UPDATE OF v SKIP LOCKED`,
-    values: [graceSeconds, deletedDays],
+    values: [graceSeconds, deletedDays, except],
   });
   return rows[0];
 }

@@ -2,6 +2,7 @@ import { CopyDestinationOptions, CopySourceOptions } from "minio";
 import { withTimeout } from "#runtime/deadline.ts";
 import { savesPrefix } from "#contracts/objectKeys.ts";
 import { ArchiveUpload } from "../archives/archiveUpload.ts";
+import { unavailable } from "../errors.ts";
 import type { ObjectStore } from "../stores/objectStore.ts";
 import { callObjectStore } from "../stores/callObjectStore.ts";
 import type { StoredSaveObject } from "./newestSave.ts";
@@ -42,13 +43,15 @@ export class SaveObjectStore {
     }
   }
 
-  /** Removes the saves of these keys; missing ones do not matter. Throws when the object store keeps some. */
+  /** Removes the saves of these keys; missing ones do not matter. Throws unavailable also when the object store keeps some. */
   async remove(keys: readonly string[]): Promise<void> {
     if (keys.length === 0) return;
     const { client, bucket, timeoutMs } = this.#objectStore;
     const results = await callObjectStore(client.removeObjects(bucket, [...keys]), timeoutMs, "Removing saves");
     const refused = results.flatMap((result) => result?.Error ?? []);
-    if (refused.length > 0) throw new Error(`The object store keeps ${refused.length} saves that it was to remove: ${refused[0]?.Code ?? "no reason given"}.`);
+    if (refused.length === 0) return;
+    const cause = new Error(`The object store keeps ${refused.length} saves that it was to remove: ${refused[0]?.Code ?? "no reason given"}.`);
+    throw unavailable("The archive store keeps what it was to remove: try again in a moment.", cause);
   }
 
   /** Copies a save within the object store. */

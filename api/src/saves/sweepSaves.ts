@@ -1,8 +1,10 @@
+import type { Clock } from "#runtime/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { Metrics } from "../metrics.ts";
 import type { ObjectStore } from "../stores/objectStore.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import { findDatabaseNow, type Queryable } from "../stores/queryable.ts";
+import { refusedPerPassMax, RefusedRows } from "../stores/refusedRows.ts";
 import { adoptUnrecordedSaves } from "./adoptUnrecordedSaves.ts";
 import { graceMs, keptVersions, type HistoryRule } from "./keptVersions.ts";
 import { savePatienceMs } from "./savePatience.ts";
@@ -15,6 +17,7 @@ import { planSweep } from "./sweepPlan.ts";
 export interface SweepSavesDeps {
   config: { saves: HistoryRule };
   logger: Logger;
+  clock: Clock;
   metrics: Pick<Metrics, "saveConflictStored">;
   postgres: Postgres;
   objectStore: ObjectStore;
@@ -31,11 +34,19 @@ const absentNodeMs = 30 * dayMs;
  * Looks through the saves of slots, one by one: records what nobody recorded, and removes what the rule of decision 17 does not keep. Ages go by the
  * database's clock, which has noted when each save came.
  */
-export async function sweepSaves(deps: SweepSavesDeps, findNow: (db: Queryable) => Promise<Date> = findDatabaseNow): Promise<void> {
-  for (let count = 0; count < slotsPerPassMax; count++) {
-    const sweep = await lockDueSweep(deps.postgres.pool);
+export async function sweepSaves(
+  deps: SweepSavesDeps, findNow: (db: Queryable) => Promise<Date> = findDatabaseNow, refused = new RefusedRows(deps.clock),
+): Promise<void> {
+  const { postgres: { pool }, logger } = deps;
+  for (let count = 0, refusedCount = 0; count < slotsPerPassMax && refusedCount < refusedPerPassMax; count++) {
+    const sweep = await lockDueSweep(pool);
     if (sweep === undefined) return;
-    await sweepSlot(deps, sweep, await findNow(deps.postgres.pool));
+    const now = await findNow(pool);
+    // One that is refused is due again when its lease ends.
+    const isSwept = await refused.attempt(sweep.slotId, () => sweepSlot(deps, sweep, now), (error) => {
+      logger.error({ err: error, slot: sweep.slotId }, "The sweeper could not look through the saves of a slot; it tries again.");
+    });
+    if (!isSwept) refusedCount++;
   }
 }
 

@@ -180,7 +180,8 @@ describe("when the object store", function () {
       expect(await response).to.equal(503);
       await expectOutage();
       await makeSweepable();
-      expect(await sweepUploads(api.deps).then(() => undefined, (error: unknown) => error)).to.include({ code: "unavailable" });
+      await sweepUploads(api.deps);
+      expect(await api.deps.postgres.prisma.gameUpload.count({ where: { gameId: fixture.game.id } }), "the sweeper tries again").to.be.above(0);
     } finally {
       await minio.resume();
     }

@@ -1,6 +1,8 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import type { Clock } from "#runtime/clock.ts";
 import type { ObjectStore } from "../../stores/objectStore.ts";
+import { refusedPerPassMax, RefusedRows } from "../../stores/refusedRows.ts";
 import { savePatienceMs } from "../../saves/savePatience.ts";
 import { releaseSlot } from "../saveSlotQueries.ts";
 import { listUnreleasedGameSessions, updateOverdueSlotsReleased, updateSlowStopsEnded, type UnreleasedGameSession } from "../slotReleaseQueries.ts";
@@ -9,8 +11,10 @@ import type { RecorderDeps } from "./recorderDeps.ts";
 import { isSaveAwaited } from "./stopReason.ts";
 
 /** What releasing slots needs. */
-export type ReleaseSlotsDeps = RecorderDeps & { objectStore: ObjectStore };
+export type ReleaseSlotsDeps = RecorderDeps & { clock: Clock; objectStore: ObjectStore };
 
+/** After an outage of the object store a player waits no longer than this for their slot. */
+export const refusedSlotMaxMs = 60_000;
 /** A player is free within a minute of their stop: this, a pass of the sweeper, and some seconds for a busy database. */
 const slowStopSeconds = 50;
 const sessionsPerPassMax = 1000;
@@ -26,20 +30,35 @@ export async function freePlayers({ postgres, logger }: Pick<RecorderDeps, "post
 
 /**
  * Releases the slots of ended sessions that may have left a save which nobody reported: lost ones, vanished ones, and those whose last save
- * was given up. Before that the slot gets the newest save that the object store has of them. Returns the sessions' ids; throws when the
- * object store is unavailable: those slots then stay with their sessions.
+ * was given up. Before that the slot gets the newest save that the object store has of them. Returns the sessions' ids. Slots of which the object
+ * store cannot be asked stay with their sessions for now.
  */
-export async function releaseSlots(deps: ReleaseSlotsDeps): Promise<string[]> {
+export async function releaseSlots(deps: ReleaseSlotsDeps, refused = new RefusedRows(deps.clock, refusedSlotMaxMs)): Promise<string[]> {
   const released: string[] = [];
+  const waiting = new Set(refused.waiting);
+  let refusedCount = 0;
   await updateOverdueSlotsReleased(deps.postgres.pool, overdueSeconds, sessionsPerPassMax);
   for (const session of await listUnreleasedGameSessions(deps.postgres.pool, sessionsPerPassMax)) {
-    if (!isReleaseDue(session, deps.cluster.gameSession(session.id))) continue;
-    if (session.slotId !== null && !await adoptNewestSave(deps, session.slotId, session.id)) continue;
+    if (refusedCount === refusedPerPassMax) break;
+    if (waiting.has(session.id) || !isReleaseDue(session, deps.cluster.gameSession(session.id))) continue;
+    const isUpToDate = await isSlotUpToDate(deps, refused, session);
+    if (isUpToDate === undefined) refusedCount++;
+    if (isUpToDate !== true) continue;
     await releaseSlot(deps.postgres.pool, session.id, session.readyAt !== null);
     deps.logger.info({ gameSession: session.id, slot: session.slotId }, "The recorder released the slot of an ended game session.");
     released.push(session.id);
   }
   return released;
+}
+
+/** Whether the slot has the newest save of the session by now; undefined when the object store cannot be asked. */
+async function isSlotUpToDate(deps: ReleaseSlotsDeps, refused: RefusedRows, { id, slotId }: UnreleasedGameSession): Promise<boolean | undefined> {
+  if (slotId === null) return true;
+  let isUpToDate: boolean | undefined;
+  await refused.attempt(id, async () => {
+    isUpToDate = await adoptNewestSave(deps, slotId, id);
+  }, (error) => deps.logger.error({ err: error, gameSession: id, slot: slotId }, "A session's saves could not be listed; its slot waits for them."));
+  return isUpToDate;
 }
 
 /** Without an object nothing more is reported of the session, and of a silent one nothing after a day. */

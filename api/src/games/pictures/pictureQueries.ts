@@ -71,15 +71,28 @@ export async function updateCurrentPicture(transaction: Queryable, gameId: strin
   return true;
 }
 
-/** Locks a picture that has been no game's for `graceSeconds`, or whose game was deleted more than `deletedDays` ago; undefined when there is none. */
-export async function lockUnusedPicture(transaction: Queryable, graceSeconds: number, deletedDays: number): Promise<StoredPicture | undefined> {
+/** Which pictures are not to be removed yet. */
+export interface PictureReprieve {
+  /** After it was no game's any more. */
+  graceSeconds: number;
+  /** After its game was deleted. */
+  deletedDays: number;
+  except: readonly string[];
+}
+
+/**
+ * Locks a picture that has been no game's for `graceSeconds`, or whose game was deleted more than `deletedDays` ago, and none of these; undefined
+ * when there is none.
+ */
+export async function lockUnusedPicture(transaction: Queryable, { graceSeconds, deletedDays, except }: PictureReprieve): Promise<StoredPicture | undefined> {
   const { rows } = await transaction.query<StoredPicture>({
     name: "claim-unused-picture",
     text: `SELECT ${columns} FROM game_pictures p
       WHERE p.superseded_at < now() - make_interval(secs => $1)
         AND NOT EXISTS (SELECT FROM games g WHERE g.picture_id = p.id AND g.deleted_at > now() - make_interval(days => $2::int))
+        AND p.id <> ALL ($3::text[])
       ORDER BY p.superseded_at LIMIT 1 FOR UPDATE OF p SKIP LOCKED`,
-    values: [graceSeconds, deletedDays],
+    values: [graceSeconds, deletedDays, except],
   });
   return rows[0];
 }

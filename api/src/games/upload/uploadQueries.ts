@@ -58,12 +58,13 @@ export async function updateUploadAbandoned(db: Queryable, { id }: UploadLease):
   });
 }
 
-/** Locks an upload whose lease has expired; undefined when there is none. The caller removes what it stored, then its row. */
-export async function lockDeadUpload(transaction: Queryable): Promise<UploadLease | undefined> {
+/** Locks an upload whose lease has expired, and none of these; undefined when there is none. The caller removes what it stored, then its row. */
+export async function lockDeadUpload(transaction: Queryable, except: readonly string[]): Promise<UploadLease | undefined> {
   const { rows } = await transaction.query<UploadLease>({
     name: "claim-dead-upload",
     text: `SELECT id, game_id AS "gameId", object_key AS "objectKey" FROM game_uploads
-      WHERE renewed_at < now() - make_interval(secs => ${leaseSeconds}) ORDER BY renewed_at LIMIT 1 FOR UPDATE SKIP LOCKED`,
+      WHERE renewed_at < now() - make_interval(secs => ${leaseSeconds}) AND id <> ALL ($1::text[]) ORDER BY renewed_at LIMIT 1 FOR UPDATE SKIP LOCKED`,
+    values: [except],
   });
   return rows[0];
 }

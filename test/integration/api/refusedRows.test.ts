@@ -1,0 +1,93 @@
+import { expect } from "chai";
+import { sweepUploads, sweepVersions } from "#api/background/sweeper.ts";
+import { releaseSlots } from "#api/gameSessions/recorder/releaseSlots.ts";
+import { sweepPictures } from "#api/games/pictures/sweepPictures.ts";
+import { sweepSaves } from "#api/saves/sweepSaves.ts";
+import { RefusedRows } from "#api/stores/refusedRows.ts";
+import { aGame, aGameSessionRow, aSaveSlot, aUser, type TestGame } from "#test/factories/catalog.ts";
+import { FakeClock } from "#test/support/clocks/fakeClock.ts";
+import { TestApi } from "#test/support/http/api.ts";
+
+/** No object can have such a name: whatever is asked of it is refused. */
+const impossible = "no/../such";
+const hoursAgo = (hours: number): Date => new Date(Date.now() - hours * 3600_000);
+
+describe("a row of which the object store refuses what is to be done", function () {
+  this.timeout(60_000);
+  let api: TestApi;
+  let game: TestGame;
+  let clock: FakeClock;
+  let refused: RefusedRows;
+
+  before(async () => {
+    api = await TestApi.start({ minio: true, hasFaults: true });
+  });
+  beforeEach(async () => {
+    game = await aGame(api.deps);
+    clock = new FakeClock();
+    refused = new RefusedRows(clock);
+  });
+  after(() => api.stop());
+
+  function timesLogged(sentence: string): number {
+    return api.logLines.filter((line) => line.includes(sentence)).length;
+  }
+
+  it("is passed by: remains of other uploads are removed; it is reported once, and tried again", async () => {
+    const { gameUpload } = api.deps.postgres.prisma;
+    const past = { gameId: game.id, abandonedAt: hoursAgo(2) };
+    await gameUpload.create({ data: { id: "refused", objectKey: impossible, renewedAt: hoursAgo(2), ...past } });
+    await gameUpload.create({ data: { id: "other", objectKey: "archives/other", renewedAt: hoursAgo(1), ...past } });
+    await sweepUploads(api.deps, refused);
+    expect((await gameUpload.findMany({ where: past })).map(({ id }) => id)).to.deep.equal(["refused"]);
+    await clock.advance(3600_000);
+    await sweepUploads(api.deps, refused);
+    expect(timesLogged("The sweeper could not remove the remains of an upload")).to.equal(1);
+    await gameUpload.update({ where: { id: "refused" }, data: { objectKey: "archives/refused" } });
+    await sweepUploads(api.deps, refused);
+    expect(await gameUpload.count({ where: past }), "not at once").to.equal(1);
+    await clock.advance(3600_000);
+    await sweepUploads(api.deps, refused);
+    expect(await gameUpload.count({ where: past })).to.equal(0);
+  });
+
+  it("is passed by: other superseded archives are removed", async () => {
+    const { gameVersion } = api.deps.postgres.prisma;
+    const past = { gameId: game.id, sha256: "a".repeat(64), sizeBytes: 1n, unpackedSizeBytes: 1n, supersededAt: hoursAgo(1) };
+    await gameVersion.create({ data: { id: "refused", objectKey: impossible, ...past } });
+    await gameVersion.create({ data: { id: "other", objectKey: `archives/${game.id}/other`, ...past } });
+    await sweepVersions(api.deps, refused);
+    expect((await gameVersion.findMany({ where: { gameId: game.id, removedAt: { not: null } } })).map(({ id }) => id)).to.deep.equal(["other"]);
+  });
+
+  it("is passed by: other pictures that no game shows are removed", async () => {
+    const { gamePicture } = api.deps.postgres.prisma;
+    const past = { gameId: game.id, sha256: "a".repeat(64), type: "image/png", sizeBytes: 1, width: 1, height: 1 };
+    await gamePicture.create({ data: { id: impossible, supersededAt: hoursAgo(2), ...past } });
+    await gamePicture.create({ data: { id: "other", supersededAt: hoursAgo(1), ...past } });
+    await sweepPictures(api.deps, refused);
+    expect((await gamePicture.findMany({ where: { gameId: game.id } })).map(({ id }) => id)).to.deep.equal([impossible]);
+  });
+
+  it("is passed by: saves of other removed slots are removed", async () => {
+    const { saveSweep } = api.deps.postgres.prisma;
+    await saveSweep.create({ data: { slotId: impossible, dueAt: hoursAgo(2), slotDeletedAt: hoursAgo(2400) } });
+    await saveSweep.create({ data: { slotId: "other", dueAt: hoursAgo(1), slotDeletedAt: hoursAgo(2400) } });
+    await sweepSaves(api.deps, undefined, refused);
+    expect((await saveSweep.findMany()).map(({ slotId }) => slotId)).to.deep.equal([impossible]);
+  });
+
+  it("is passed by: slots of other ended sessions are released", async () => {
+    const { prisma } = api.deps.postgres;
+    const ended = async (hours: number): Promise<{ id: string; slotId: string }> => {
+      const user = await aUser(api.deps);
+      const { id: slotId } = await aSaveSlot(api.deps, { user, game });
+      const { id } = await aGameSessionRow(api.deps, { user, game }, { slotId, status: "stopped", endedAt: hoursAgo(hours), slotReleasedAt: null });
+      return { id, slotId };
+    };
+    const [first, other] = [await ended(2), await ended(1)];
+    await prisma.saveSlot.update({ where: { id: first.slotId }, data: { id: impossible } });
+    expect(await releaseSlots(api.deps, refused)).to.deep.equal([other.id]);
+    await prisma.gameSession.updateMany({ where: { id: first.id }, data: { slotReleasedAt: new Date() } });
+  });
+});
