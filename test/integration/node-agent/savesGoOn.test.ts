@@ -24,6 +24,21 @@ describe("Node agent: saves of a game that goes on after something was amiss", f
     await fixture.pods.mergePatchStatus({ name, namespace: fixture.namespace }, { status: { initContainerStatuses: [containerStatus("streamer", state)] } });
   }
 
+  /** A game with one stored save, whose agent reaches the API server by a way that fails when it is told to, and waits by a clock that jumps. */
+  async function aGameOnFaultyApi(): Promise<{ api: FaultyApi; name: string; storedAfterJumps: (count: number) => Promise<unknown> }> {
+    const api = await FaultyApi.start(await sharedKubeApiServer());
+    const clock = new JumpClock();
+    await fixture.startAgent({}, { clock, requestClock: systemClock, kubeconfigPath: api.kubeconfig() });
+    const name = await fixture.aRunningSession();
+    writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
+    await fixture.storedSave(name, 1);
+    const storedAfterJumps = (count: number): Promise<unknown> => eventually(async () => {
+      clock.jump(1_000);
+      return (await fixture.storedSaves(`slot-${name}`)).length === count;
+    }, { timeoutMs: 15_000, what: `save ${count} to be stored` });
+    return { api, name, storedAfterJumps };
+  }
+
   it("are stored when its streamer failed and was started again", async () => {
     await fixture.startAgent();
     const name = await fixture.aRunningSession();
@@ -70,19 +85,11 @@ describe("Node agent: saves of a game that goes on after something was amiss", f
   });
 
   it("reach the object store at their intervals while the API server does not respond", async () => {
-    const api = await FaultyApi.start(await sharedKubeApiServer());
-    const clock = new JumpClock();
-    await fixture.startAgent({}, { clock, requestClock: systemClock, kubeconfigPath: api.kubeconfig() });
-    const name = await fixture.aRunningSession();
-    writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
-    await fixture.storedSave(name, 1);
+    const { api, name, storedAfterJumps } = await aGameOnFaultyApi();
     const goOn = api.stall();
     for (const count of [2, 3, 4]) {
       writeFileSync(`${fixture.saves(name)}/progress`, `level ${count}`);
-      await eventually(async () => {
-        clock.jump(1_000);
-        return (await fixture.storedSaves(`slot-${name}`)).length === count;
-      }, { timeoutMs: 15_000, what: `save ${count} to be stored` });
+      await storedAfterJumps(count);
     }
     goOn();
     expect(await fixture.readSaved((await fixture.storedSave(name, 4)).objectKey, "progress")).to.equal("level 4");
@@ -91,21 +98,13 @@ describe("Node agent: saves of a game that goes on after something was amiss", f
   });
 
   it("reach the object store while the API server does not respond to the report of a save that was asked for, which follows", async () => {
-    const api = await FaultyApi.start(await sharedKubeApiServer());
-    const clock = new JumpClock();
-    await fixture.startAgent({}, { clock, requestClock: systemClock, kubeconfigPath: api.kubeconfig() });
-    const name = await fixture.aRunningSession();
-    writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
-    await fixture.storedSave(name, 1);
+    const { api, name, storedAfterJumps } = await aGameOnFaultyApi();
     const { arrived, release } = api.holdOnce(({ method, path }) => method === "PATCH" && path.endsWith(`/gamesessions/${name}/status`));
     const saveRequestedAt = "2026-01-01T00:00:01.000Z";
     await fixture.sessions.mergePatch({ name, namespace: fixture.namespace }, { spec: { saveRequestedAt } });
     await arrived;
     writeFileSync(`${fixture.saves(name)}/progress`, "level 2");
-    await eventually(async () => {
-      clock.jump(1_000);
-      return (await fixture.storedSaves(`slot-${name}`)).length === 2;
-    }, { timeoutMs: 15_000, what: "the next save to be stored" });
+    await storedAfterJumps(2);
     release();
     const { objectKey, requestedAt } = await fixture.storedSave(name, 2);
     expect(await fixture.readSaved(objectKey, "progress")).to.equal("level 2");
