@@ -1,31 +1,18 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { expect } from "chai";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import { compileSupervisor } from "#test/support/session/compileC.ts";
-import { superviseGame, type SupervisedGame } from "#test/support/session/supervisedGame.ts";
-import { temporaryFolder } from "#test/support/processes/temporaryFolder.ts";
+import type { SupervisedGame } from "#test/support/session/supervisedGame.ts";
+import { supervisedLaunches } from "#test/support/session/supervisedLaunches.ts";
 
 const megabyte = 1024 * 1024;
 
 describe("the output of a supervised game", function () {
   this.timeout(60_000);
-  let supervisor: string;
-  let game: SupervisedGame | undefined;
+  const { launch } = supervisedLaunches();
 
-  before(async () => { supervisor = await compileSupervisor(); });
-  afterEach(async () => {
-    await game?.remove();
-    game = undefined;
-  });
-
-  async function play(script: string, environment: Record<string, string> = {}): Promise<SupervisedGame> {
-    const folder = temporaryFolder("game");
-    execFileSync("chmod", ["755", folder]);
-    await writeFile(join(folder, "game.sh"), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
-    return game = await superviseGame(supervisor, [join(folder, "game.sh")], environment);
-  }
+  const play = (script: string, environment: Record<string, string> = {}): Promise<SupervisedGame> => launch(`#!/bin/sh\n${script}\n`, { environment });
 
   it("reaches the log, of both streams and to the last word", async () => {
     const { exit, output } = await play("echo out; echo err >&2; i=0; while [ $i -lt 500 ]; do echo line $i; i=$((i+1)); done; printf last; exit 4");

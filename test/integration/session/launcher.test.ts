@@ -1,28 +1,9 @@
-import { execFileSync } from "node:child_process";
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { expect } from "chai";
-import { compileSupervisor } from "#test/support/session/compileC.ts";
-import { superviseGame, type SupervisedGame } from "#test/support/session/supervisedGame.ts";
-import { temporaryFolder } from "#test/support/processes/temporaryFolder.ts";
+import { supervisedLaunches } from "#test/support/session/supervisedLaunches.ts";
 
 describe("the launcher of a supervised game", function () {
   this.timeout(60_000);
-  let supervisor: string;
-  let game: SupervisedGame | undefined;
-
-  before(async () => { supervisor = await compileSupervisor(); });
-  afterEach(async () => {
-    await game?.remove();
-    game = undefined;
-  });
-
-  async function launch(text: string, mode = 0o755): Promise<SupervisedGame> {
-    const folder = temporaryFolder("launcher");
-    execFileSync("chmod", ["755", folder]);
-    await writeFile(join(folder, "play.sh"), text, { mode });
-    return game = await superviseGame(supervisor, [join(folder, "play.sh")]);
-  }
+  const { launch, supervise } = supervisedLaunches();
 
   it("is run by sh where it names no interpreter", async () => {
     const { exit, output } = await launch("echo played from $0\nexit 4\n");
@@ -31,7 +12,7 @@ describe("the launcher of a supervised game", function () {
   });
 
   it("is not run without its executable bit, and the log says to set it", async () => {
-    const { exit, output, account } = await launch("#!/bin/sh\nexit 0\n", 0o644);
+    const { exit, output, account } = await launch("#!/bin/sh\nexit 0\n", { mode: 0o644 });
     expect(await exit()).to.equal(126);
     expect(output()).to.match(/cannot start .*play[.]sh: it may not be executed: set its executable bit [(]chmod [+]x[)] and pack the game anew\n/);
     expect(await account()).to.include({ state: "ended", reason: "exited", exitCode: 126 });
@@ -44,8 +25,8 @@ describe("the launcher of a supervised game", function () {
   });
 
   it("is not run where there is none", async () => {
-    game = await superviseGame(supervisor, ["/nowhere/play.sh"]);
-    expect(await game.exit()).to.equal(127);
-    expect(game.output()).to.contain("cannot start /nowhere/play.sh: No such file or directory");
+    const { exit, output } = await supervise("/nowhere/play.sh");
+    expect(await exit()).to.equal(127);
+    expect(output()).to.contain("cannot start /nowhere/play.sh: No such file or directory");
   });
 });

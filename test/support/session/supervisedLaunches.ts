@@ -1,0 +1,45 @@
+import { execFileSync } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { temporaryFolder } from "../processes/temporaryFolder.ts";
+import { compileSupervisor } from "./compileC.ts";
+import { superviseGame, type SupervisedGame } from "./supervisedGame.ts";
+
+/** How a launcher is put into place, and what its game finds. */
+interface LaunchOptions {
+  mode?: number;
+  environment?: Record<string, string>;
+}
+
+/** What starts one game for each test of a suite. */
+export interface SupervisedLaunches {
+  /** Starts what is at this path. */
+  supervise: (launcher: string, environment?: Record<string, string>) => Promise<SupervisedGame>;
+  /** Starts a launcher of this text, a `play.sh` in a folder of its own. */
+  launch: (text: string, options?: LaunchOptions) => Promise<SupervisedGame>;
+}
+
+/** Compiles the supervisor for all tests of the suite; the game that a test started is removed after it. */
+export function supervisedLaunches(): SupervisedLaunches {
+  let supervisor: string;
+  let game: SupervisedGame | undefined;
+
+  before(async () => { supervisor = await compileSupervisor(); });
+  afterEach(async () => {
+    await game?.remove();
+    game = undefined;
+  });
+
+  async function supervise(launcher: string, environment?: Record<string, string>): Promise<SupervisedGame> {
+    return game = await superviseGame(supervisor, [launcher], environment);
+  }
+  return {
+    supervise,
+    async launch(text, { mode = 0o755, environment } = {}) {
+      const folder = temporaryFolder("launcher");
+      execFileSync("chmod", ["755", folder]);
+      await writeFile(join(folder, "play.sh"), text, { mode });
+      return supervise(join(folder, "play.sh"), environment);
+    },
+  };
+}
