@@ -1,5 +1,7 @@
 import { expect } from "chai";
 import { setTimeout as delay } from "node:timers/promises";
+import { weighOwnSessions } from "#test/support/processes/ownSessions.ts";
+import type { FrameGap } from "#test/support/session/frameGap.ts";
 import type { PublishedGame } from "./games.ts";
 import { platform, sessionsNamespace } from "./platform.ts";
 import type { Players } from "./players.ts";
@@ -27,6 +29,8 @@ interface Watched {
 
 /** Within the limits of a minute, with what the page asks for by itself. */
 const pauseMs = 3_000;
+/** Players look on machines of their own: what takes their pictures would stand still for half a second, beside nodes that start everything anew. */
+const playersNice = -10;
 /** Long enough to see what the machine does to pictures by itself. */
 const calmMs = 20_000;
 
@@ -55,6 +59,7 @@ export class WatchedGames {
     try {
       while (all.length < count) all.push(await ReceivingPlayer.start(game));
       games = new WatchedGames(page, await Promise.all(all.map(async (player) => ({ player, podUid: await podUidOf(player) }))));
+      await weighOwnSessions(playersNice);
       await games.#measureCalm();
       return games;
     } catch (error) {
@@ -74,12 +79,12 @@ export class WatchedGames {
   }
 
   /**
-   * The longest time in milliseconds that each picture stood still since the last call, the page's first, beyond what it did while nothing
+   * The longest time that each picture stood still since the last call, the page's first, beyond what it did while nothing
    * was done: four games, their players and a platform that restarts share the machine's processors.
    */
-  async takeAddedGaps(): Promise<number[]> {
+  async takeAddedGaps(): Promise<FrameGap[]> {
     const gaps = await this.#takeLongestGaps();
-    return gaps.map((gap, index) => Math.round(gap - (this.#calmGapsMs[index] ?? 0)));
+    return gaps.map(({ milliseconds, endedAt }, index) => ({ milliseconds: Math.round(milliseconds - (this.#calmGapsMs[index] ?? 0)), endedAt }));
   }
 
   /** Every game is in its pod still, and the page's listens to its player, who has pressed a key so many times then. */
@@ -93,6 +98,7 @@ export class WatchedGames {
     if (this.#isOver) return;
     this.#isOver = true;
     await this.#running;
+    await weighOwnSessions(0);
     for (const { player } of this.#watched) await player.close();
   }
 
@@ -100,10 +106,10 @@ export class WatchedGames {
   async #measureCalm(): Promise<void> {
     await this.#takeLongestGaps();
     await delay(calmMs);
-    this.#calmGapsMs = await this.#takeLongestGaps();
+    this.#calmGapsMs = (await this.#takeLongestGaps()).map(({ milliseconds }) => milliseconds);
   }
 
-  #takeLongestGaps(): Promise<number[]> {
+  #takeLongestGaps(): Promise<FrameGap[]> {
     return Promise.all(this.#watched.map(({ player }) => player.takeLongestGap()));
   }
 
@@ -127,6 +133,11 @@ export class WatchedGames {
       await delay(pauseMs * (0.5 + Math.random()));
     }
   }
+}
+
+/** The gaps for a reader, who will look for what else was done then. */
+export function textOfGaps(gaps: readonly FrameGap[]): string {
+  return gaps.map(({ milliseconds, endedAt }) => `${milliseconds} ms until ${new Date(endedAt).toISOString()}`).join(", ");
 }
 
 async function podUidOf({ sessionId }: WatchedPlayer): Promise<string> {

@@ -4,6 +4,7 @@ import { pageScript } from "#test/support/browser/pageScripts.ts";
 import { ScaledPicture } from "#test/support/browser/scaledPicture.ts";
 import { TestCard } from "#test/support/browser/testCard.ts";
 import { PlayerHttp } from "#test/support/http/playerHttp.ts";
+import type { FrameGap } from "#test/support/session/frameGap.ts";
 import { StreamReceiver } from "#test/support/session/streamReceiver.ts";
 import type { GamePage } from "./gamePage.ts";
 import type { PublishedGame } from "./games.ts";
@@ -20,8 +21,8 @@ const smallWindow = { width: 640, height: 400 };
 export interface WatchedPlayer {
   readonly http: PlayerHttp;
   readonly sessionId: string;
-  /** The longest time in milliseconds between two frames since the last call. */
-  takeLongestGap(): Promise<number>;
+  /** The longest time between two frames since the last call. */
+  takeLongestGap(): Promise<FrameGap>;
   close(): Promise<void>;
 }
 
@@ -51,8 +52,8 @@ export class PagePlayer implements WatchedPlayer {
     return new PagePlayer(game, card);
   }
 
-  takeLongestGap(): Promise<number> {
-    return this.#game.page.evaluate<number>("joypodFrameGaps.takeLongest()");
+  takeLongestGap(): Promise<FrameGap> {
+    return this.#game.page.evaluate<FrameGap>("joypodFrameGaps.takeLongest()");
   }
 
   /** Presses a key once more, which makes it so many times, and sees that the game noticed. */
@@ -107,7 +108,7 @@ export class ReceivingPlayer implements WatchedPlayer {
     }
   }
 
-  takeLongestGap(): Promise<number> {
+  takeLongestGap(): Promise<FrameGap> {
     return this.#receiver.takeLongestGap();
   }
 

@@ -3,12 +3,13 @@ import { dirname, join } from "node:path";
 import { expect } from "chai";
 import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
 import { runYielding } from "#test/support/processes/yieldingProgram.ts";
+import type { FrameGap } from "#test/support/session/frameGap.ts";
 import { FreshCluster } from "#test/e2e/support/freshCluster.ts";
 import { publishGame, gameArchive } from "#test/e2e/support/games.ts";
 import { Platform, releaseNamespace, usePlatform } from "#test/e2e/support/platform.ts";
 import { playersOfSuite } from "#test/e2e/support/players.ts";
 import { buildReleaseBefore, todaysImages, type ReleaseBefore } from "#test/e2e/support/releaseBefore.ts";
-import { WatchedGames, type FailedRequest } from "#test/e2e/support/watchedGames.ts";
+import { WatchedGames, textOfGaps, type FailedRequest } from "#test/e2e/support/watchedGames.ts";
 
 const card = { slug: "testcard", title: "Test Card" };
 const maxAddedGapMs = 1_000;
@@ -61,7 +62,7 @@ describe("while four games are played, the upgrade from an earlier release", fun
 
   /** Takes what became of the games since the last call; every one is in its pod, and shows so many key presses. */
   async function take(watched: WatchedGames, presses: number): Promise<Disturbance> {
-    const disturbance = { failed: watched.takeFailed(), addedGapsMs: await watched.takeAddedGaps() };
+    const disturbance = { failed: watched.takeFailed(), addedGaps: await watched.takeAddedGaps() };
     await watched.areUntouched(presses);
     return disturbance;
   }
@@ -88,15 +89,14 @@ describe("while four games are played, the upgrade from an earlier release", fun
     const unconnected = failed.filter((failure) => failure.at < returnedAt && isUnconnected(failure));
     expect(durationMsOf(unconnected), "milliseconds in which the former API, which ended, was asked in vain").to.be.at.most(formerEndMs);
     const refused = failed.filter((failure) => !unconnected.includes(failure) && !isWithoutPostgres(failure));
-    const addedGapsMs = { upgrade: upgrade.addedGapsMs, back: back.addedGapsMs };
-    const gaps = `the gaps between frames, in ms, that they added: ${JSON.stringify(addedGapsMs)}`;
+    const gaps = `the gaps between frames that the upgrade added: ${textOfGaps(upgrade.addedGaps)}; the way back: ${textOfGaps(back.addedGaps)}`;
     expect(refused, `requests that were refused, on either way, beside ${gaps}`).to.deep.equal([]);
-    for (const gap of Object.values(addedGapsMs).flat()) expect(gap, gaps).to.be.at.most(maxAddedGapMs);
+    for (const { milliseconds } of [...upgrade.addedGaps, ...back.addedGaps]) expect(milliseconds, gaps).to.be.at.most(maxAddedGapMs);
   });
 });
 
 /** What disturbed the games on one of the ways. */
-interface Disturbance { failed: FailedRequest[]; addedGapsMs: number[] }
+interface Disturbance { failed: FailedRequest[]; addedGaps: FrameGap[] }
 
 function isUnconnected({ response }: FailedRequest): boolean {
   return /ECONNREFUSED|ECONNRESET|UND_ERR_SOCKET|UND_ERR_CONNECT_TIMEOUT/.test(String(response));

@@ -1,11 +1,12 @@
 import { eventually } from "../clocks/eventually.ts";
 import { PeerProcess } from "./peerProcess.ts";
+import type { FrameGap } from "./frameGap.ts";
 
 /** What the receiver's process is told. */
 export type ReceiverCommand = { type: "take"; sdp: string } | { type: "takeLongestGap" };
 
 /** What the receiver's process tells after its offer; `frame` is the first one. */
-export type ReceiverEvent = { type: "frame" | "lost" } | { type: "longestGap"; milliseconds: number };
+export type ReceiverEvent = { type: "frame" | "lost" } | { type: "longestGap"; gap: FrameGap };
 
 const timeoutMs = 30_000;
 
@@ -33,12 +34,12 @@ export class StreamReceiver {
     }
   }
 
-  /** The longest time in milliseconds between two frames since the last call. Throws when the connection is lost. */
-  async takeLongestGap(): Promise<number> {
+  /** The longest time between two frames since the last call. Throws when the connection is lost. */
+  async takeLongestGap(): Promise<FrameGap> {
     this.#process.tell({ type: "takeLongestGap" });
-    const { milliseconds } = await this.#event("longestGap");
+    const { gap } = await this.#event("longestGap");
     if (this.#events.some(({ type }) => type === "lost")) throw new Error("The stream is lost.");
-    return milliseconds;
+    return gap;
   }
 
   close(): Promise<void> {

@@ -1,5 +1,6 @@
 // A WHEP player that shows no picture, of the codec that its argument names, as a process of its own: the transport's threads would keep the tests' process from its end.
 import nodeDataChannel from "node-datachannel";
+import { LongestFrameGap } from "./frameGap.ts";
 import type { PeerOffer } from "./peerProcess.ts";
 import type { ReceiverCommand, ReceiverEvent } from "./streamReceiver.ts";
 
@@ -19,16 +20,14 @@ track.setMediaHandler(new nodeDataChannel.RtcpReceivingSession());
 /** All packets of a frame carry one time, which the next frame does not. */
 const timestampOffset = 4;
 let timestamp: number | undefined;
-let lastFrameAt: number | undefined;
-let longestGapMs = 0;
+const gaps = new LongestFrameGap();
 
 track.onMessage((packet) => {
   const next = packet.readUInt32BE(timestampOffset);
   if (next === timestamp) return;
   timestamp = next;
-  if (lastFrameAt === undefined) tell({ type: "frame" });
-  noteGap();
-  lastFrameAt = performance.now();
+  if (gaps.isBeforeFirstFrame) tell({ type: "frame" });
+  gaps.noteFrame();
 });
 connection.onStateChange((state) => {
   if (state === "closed" || state === "disconnected" || state === "failed") tell({ type: "lost" });
@@ -43,15 +42,8 @@ connection.onGatheringStateChange((state) => {
 });
 connection.setLocalDescription("offer");
 
-/** Notes the time since the frame before, also of one that still lasts. */
-function noteGap(): void {
-  if (lastFrameAt !== undefined) longestGapMs = Math.max(longestGapMs, performance.now() - lastFrameAt);
-}
-
 function tellLongestGap(): void {
   // Asked here also because the transport ends a track that nothing refers to.
   if (!track.isOpen()) tell({ type: "lost" });
-  noteGap();
-  tell({ type: "longestGap", milliseconds: longestGapMs });
-  longestGapMs = 0;
+  tell({ type: "longestGap", gap: gaps.take() });
 }

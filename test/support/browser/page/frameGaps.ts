@@ -1,12 +1,13 @@
 // Runs inside the play page, put there as text: no imports, no exports. Measures how long the page's video stands still.
 
 let frameGapsLastAt: number | undefined;
-let frameGapsLongestMs = 0;
+let frameGapsLongest = { milliseconds: 0, endedAt: 0 };
 
 /** Notes the time since the frame before, also of one that still lasts. */
 function noteFrameGap(): void {
-  const now = performance.now();
-  if (frameGapsLastAt !== undefined) frameGapsLongestMs = Math.max(frameGapsLongestMs, now - frameGapsLastAt);
+  if (frameGapsLastAt === undefined) return;
+  const milliseconds = performance.now() - frameGapsLastAt;
+  if (milliseconds > frameGapsLongest.milliseconds) frameGapsLongest = { milliseconds, endedAt: Date.now() };
 }
 
 function followFrames(video: HTMLVideoElement): void {
@@ -23,11 +24,11 @@ followFrames(frameGapsVideo);
 
 Object.assign(globalThis, {
   joypodFrameGaps: {
-    /** The longest time between two frames since the last call, in milliseconds. */
+    /** The longest time between two frames since the last call, and when it ended, in milliseconds since 1970. */
     takeLongest: () => {
       noteFrameGap();
-      const longest = frameGapsLongestMs;
-      frameGapsLongestMs = 0;
+      const longest = frameGapsLongest;
+      frameGapsLongest = { milliseconds: 0, endedAt: 0 };
       return longest;
     },
   },
