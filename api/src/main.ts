@@ -41,9 +41,12 @@ async function start(): Promise<void> {
 /** Requests are served until whoever sends them knows of the end; then the open ones may finish, for a while. Another replica leads from the beginning of it. */
 async function stop(): Promise<void> {
   deps.lifecycle.isStopping = true;
-  await Promise.all([background.resign(), drain(server, systemClock, config.shutdownDelaySeconds * 1000)]);
+  const proxiesMs = config.shutdownDelaySeconds * 1000;
+  const shutdownMs = config.shutdownSeconds * 1000;
+  const clientsMs = Math.min(2 * proxiesMs, shutdownMs / 2);
+  await Promise.all([background.resign(), drain(server, systemClock, { proxiesMs, clientsMs })]);
   deps.gameSessionEvents.close();
-  await close(server, config.shutdownSeconds * 1000);
+  await close(server, shutdownMs - clientsMs);
   await Promise.all([background.stop(), storeWatch.stop()]);
   await health.stop();
   await closeDeps(deps);

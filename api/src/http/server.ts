@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
+import { promisify } from "node:util";
 import { boundHeaders, isHeadTooLarge } from "./headerLimits.ts";
 import type { Clock } from "#runtime/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
@@ -28,7 +29,7 @@ export interface ServerConfig {
 }
 
 const keepAliveMs = 65_000;
-const idleCheckMs = 50;
+const connectionCheckMs = 50;
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 
@@ -82,19 +83,34 @@ export function unreadyBecause({ listening }: Pick<Server, "listening">, { isSto
   return listening ? undefined : "The server does not listen yet.";
 }
 
+/** How long a server goes on as before when it is told to end, in milliseconds. */
+export interface DrainTimes {
+  /** Until every proxy knows of the end: before, the port must refuse no connection. */
+  proxiesMs: number;
+  /** After that, at most, until the last client has asked once more. */
+  clientsMs: number;
+}
+
 /**
- * Resolves after `ms`, in which the server goes on as before, so that every proxy learns that it stops before its port refuses connections.
- * Resolves at once where it never listened.
+ * Resolves when proxies send no more connections, and those that clients kept are gone, as far as time allows. The response to its next request ends each:
+ * one that was closed while it is idle would take along a request that is on its way. Resolves at once where the server never listened.
  */
-export async function drain({ listening }: Pick<Server, "listening">, clock: Clock, ms: number): Promise<void> {
-  if (listening) await clock.sleep(ms);
+export async function drain(server: Server, clock: Clock, { proxiesMs, clientsMs }: DrainTimes): Promise<void> {
+  if (!server.listening) return;
+  await clock.sleep(proxiesMs);
+  const endMs = clock.monotonicMs() + clientsMs;
+  while (clock.monotonicMs() < endMs && await countConnections(server) > 0) await clock.sleep(connectionCheckMs);
+}
+
+function countConnections(server: Server): Promise<number> {
+  return promisify(server.getConnections.bind(server))();
 }
 
 /** Takes no more connections, lets running requests end for at most `graceMs`, then cuts what is left. */
 export async function close(server: Server, graceMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   // A response that was begun before kept its connection alive: it is idle from the response's end on.
-  const idleCheck = setInterval(() => server.closeIdleConnections(), idleCheckMs);
+  const idleCheck = setInterval(() => server.closeIdleConnections(), connectionCheckMs);
   const controller = new AbortController();
   await Promise.race([closed, delay(graceMs, undefined, { signal: controller.signal }).catch(() => undefined)]);
   controller.abort();

@@ -12,6 +12,7 @@ import { eventually } from "#test/support/clocks/eventually.ts";
 import { operatorOf, type FakeOperator } from "#test/support/cluster/fakeOperator.ts";
 import { startRedis, type TestRedis } from "#test/support/stores/redis.ts";
 import { TcpRelay } from "#test/support/stores/tcpRelay.ts";
+import { KeptConnection } from "#test/support/http/keptConnection.ts";
 import { ServiceTraffic } from "#test/support/http/serviceTraffic.ts";
 import { sendTraffic } from "#test/support/http/traffic.ts";
 import { freePort } from "#test/support/processes/childProgram.ts";
@@ -70,6 +71,16 @@ describe("two processes of the API", function () {
     expect(service.failures).to.be.empty;
     expect(service.served, "until it is known everywhere").to.be.above(before);
     expect(service.closing, "responses that send the connection away").to.be.above(0);
+  });
+
+  it("take no request from a client that keeps its connection, and asks again after every proxy knows", async () => {
+    const leaving = await ApiProcess.beside(api, { SHUTDOWN_DELAY_SECONDS: "1" });
+    const client = new KeptConnection(`${leaving.url}/healthz`);
+    expect(await client.ask()).to.deep.equal({ status: 200, isLast: false });
+    const ended = leaving.stop("SIGTERM");
+    await client.pause(1_500);
+    expect(await client.ask()).to.deep.equal({ status: 200, isLast: true });
+    await ended;
   });
 
   it("need not wait for the end of one that is told to end: it leads no more while it still serves", async () => {
