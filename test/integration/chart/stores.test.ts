@@ -1,8 +1,12 @@
+import { connect } from "node:net";
 import { expect } from "chai";
 import * as chart from "#test/support/chart/helmTemplate.ts";
+import { ChildProgram, freePort } from "#test/support/processes/childProgram.ts";
+import { temporaryFolder } from "#test/support/processes/temporaryFolder.ts";
 
 interface Container {
   name: string;
+  command?: string[];
   env?: { name: string; value?: string; valueFrom?: { secretKeyRef?: { name: string; key: string } } }[];
   volumeMounts?: { name: string; mountPath: string; readOnly?: boolean }[];
 }
@@ -21,6 +25,10 @@ interface Manifest {
 
 const argumentsOf = (values: string, settings: string[]): string[] => [...chart.values(values), ...settings.flatMap((setting) => ["--set", setting])];
 const render = (values: string, ...settings: string[]): Promise<Manifest[]> => chart.render<Manifest>(...argumentsOf(values, settings));
+const isListening = (port: number, host: string): Promise<boolean> => new Promise((resolve) => {
+  const socket = connect(port, host, () => resolve(true)).once("error", () => resolve(false)).once("close", () => resolve(false));
+  socket.once("connect", () => socket.destroy());
+});
 const renderingError = (values: string, ...settings: string[]): Promise<string> => chart.renderingError(...argumentsOf(values, settings));
 
 /** What a program finds where: files of secrets by their paths, and variables; a value of a secret is `secret/key`. */
@@ -89,6 +97,22 @@ describe("the chart's stores", function () {
       expect(files, name).to.not.have.any.keys("/var/run/secrets/joypod/s3");
       expect(Object.keys(env).filter((variable) => /^AWS_|_KEY$/.test(variable) && variable.startsWith("S3_")), name).to.deep.equal([]);
       expect(env, name).to.not.have.any.keys("AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_ROLE_ARN");
+    }
+  });
+
+  it("have a bundled Redis that both families of addresses reach, as the kubelet asks by the pod's first", async () => {
+    const redis = (await render("bundled")).find(({ kind, metadata }) => kind === "StatefulSet" && metadata.name === "joypod-redis");
+    const [sh = "", option = "", script = ""] = redis?.spec?.template?.spec.containers[0]?.command ?? [];
+    const [folder, port] = [temporaryFolder("redis"), await freePort()];
+    const program = new ChildProgram({
+      command: sh, args: [option, `${script.replaceAll("/tmp/", `${folder}/`).replace("/data", folder)} --port ${port}`], env: { ...process.env, REDIS_PASSWORD: "secret" },
+      isReady: () => isListening(port, "127.0.0.1"), install: "apt-get install redis-server",
+    });
+    await program.start();
+    try {
+      expect(await isListening(port, "::1"), "over IPv6").to.be.true;
+    } finally {
+      await program.stop();
     }
   });
 
