@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
-import { guideScript } from "#test/support/fixtures/guides.ts";
+import { guideBlock, guideScript } from "#test/support/fixtures/guides.ts";
 import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { publishTestCard } from "./support/games.ts";
@@ -35,6 +35,23 @@ describe("docs/operations.md", () => {
     expect(output).to.match(/^Release: +joypod /m).and.match(/^Stores: +ready$/m).and.match(/^NODE +TAKES +SLOTS/m);
     expect(output).to.include("Players read: We are back at 14:00.").and.include("Maintenance is over").and.match(/joypod-support-[^\n]*\/logs\/joypod\/joypod-api-[^\n]*\/api\.log/);
     expect(output).to.match(/node\/\S+ cordoned/).and.match(/node\/\S+ uncordoned/);
+  });
+
+  it("restores a dump over a database of a later release, and leaves nothing of that", async () => {
+    const postgres = "kubectl --namespace joypod exec --stdin statefulset/joypod-postgres --";
+    const dumped = guideBlock("operations", "operations").split("\n").find((line) => line.includes(" pg_dump "));
+    // A database of the test's own in the place of the platform's.
+    const inPlace = (commands: string): string => commands.replace(/(--dbname|--force|createdb --username joypod) joypod\b/g, "$1 restored");
+    const later = "CREATE TABLE later (game text REFERENCES games (id)); CREATE TABLE _later ()";
+    const tables = "SELECT to_regclass('games') IS NOT NULL, to_regclass('later') IS NULL, to_regclass('_later') IS NULL";
+    try {
+      await type(`${dumped}\n${postgres} createdb --username joypod restored\n${postgres} pg_restore --username joypod --dbname restored < joypod.dump`);
+      await type(`${postgres} psql --username joypod --dbname restored --command "${later}"`);
+      await type(inPlace(guideBlock("operations", "restore")));
+      expect(await type(`${postgres} psql --username joypod --dbname restored --tuples-only --no-align --command "${tables}"`)).to.equal("t|t|t\n");
+    } finally {
+      await type(`${postgres} dropdb --username joypod --if-exists restored`);
+    }
   });
 
   it("shows a session's way to the player, holds launches back in maintenance, and stops the session with its save", async () => {

@@ -199,6 +199,7 @@ describe("the chart's network policies, where they are enforced", function () {
       "the API server": { to: { ip: "172.18.0.2" }, port: 6443 },
       "the API server's service": { to: { ip: "10.96.0.1" }, port: 443 },
       "the cluster's nameserver": { to: { ip: "10.96.0.10" }, port: 53, protocol: "UDP" },
+      "the pod of OpenShift's nameserver": { to: { ip: "10.128.0.10" }, port: 5353, protocol: "UDP" },
     };
     const denied: Record<string, Target> = {
       "Postgres": { to: program("postgres"), port: 5432 },

@@ -124,6 +124,8 @@ describe("the chart", () => {
     expect(annotationsOf(await render(...values("bundled")))).to.deep.equal(["keep", "keep", "keep"]);
     expect(annotationsOf(await render(...values("bundled"), "--set", "crds.keep=false"))).to.deep.equal([undefined, undefined, undefined]);
     expect(annotationsOf(await render(...values("bundled"), "--set", "crds.install=false"))).to.be.empty;
+    // Helm removes what a release has no more, unless it is marked to stay.
+    expect(await renderingError(...values("bundled"), "--set", "crds.install=false,crds.keep=false")).to.contain("Upgrade once with crds.keep=true");
   });
 
   it("migrates by a hook with external stores and before the API starts with bundled ones", async () => {
