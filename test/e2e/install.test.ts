@@ -62,7 +62,7 @@ describe("the install guide, with a registry and a cluster of its own", function
 
   const publish = (): Promise<unknown> => published ??= (async () => {
     Object.assign(admin.settings, {
-      CHECKOUT: repositoryRoot, REGISTRY: `${registry.host}/joypod`, REGISTRY_AUTH_FILE: registry.authFile, RELEASE_ARCHITECTURES: process.arch === "arm64" ? "arm64" : "amd64",
+      CHECKOUT: repositoryRoot, REGISTRY: `${registry.host}/joypod`, REGISTRY_AUTH_FILE: registry.authFile, HELM_REGISTRY_CONFIG: registry.authFile, RELEASE_ARCHITECTURES: process.arch === "arm64" ? "arm64" : "amd64",
       CHART: `oci://${registry.host}/joypod/charts/joypod`,
     });
     return admin.follow(["images"]);
@@ -131,6 +131,8 @@ describe("the install guide, with a registry and a cluster of its own", function
 
   it("has other ways of exposure, which the cluster would take, too", async () => {
     await install();
+    await run("openssl", ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=play.example.com", "-keyout", "play.key", "-out", "play.crt"], { cwd: folder });
+    await admin.follow(["certificate"]);
     for (const [way, made] of [["ingress", /^kind: Ingress$/m], ["loadbalancer", /^ {2}type: LoadBalancer$/m]] as const) {
       const dryRun = (commands: string): string => commands.replace("helm upgrade --install", "helm upgrade --install --dry-run=server");
       expect(await admin.follow([`exposure ${way}`, "helm"], dryRun), way).to.match(made);

@@ -6,15 +6,15 @@ import { promisify } from "node:util";
 import { expect } from "chai";
 import { parseAllDocuments } from "yaml";
 import { chartFolder } from "#test/support/chart/helmTemplate.ts";
-import { guideBlocks, guideScript, guideSettings } from "#test/support/fixtures/guides.ts";
+import { guideBlock, guideBlocks, guideScript, guideSettings } from "#test/support/fixtures/guides.ts";
 import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
 
 const run = promisify(execFile);
 
-interface Manifest { kind: string; metadata: { name: string }; spec?: { type?: string; tls?: object[]; rules?: { host: string }[] } }
+interface Manifest { kind: string; metadata: { name: string }; spec?: { type?: string; tls?: { secretName: string }[]; rules?: { host: string }[]; ports?: { port: number }[] } }
 
 /** What the blocks are for that a shell runs; test/e2e/install.test.ts runs them all. */
-const purposes = ["settings", "images", "namespace", "install", "nat", "exposure ingress", "exposure loadbalancer", "exposure nodeport", "helm", "check", "policies"];
+const purposes = ["settings", "images", "namespace", "install", "nat", "certificate", "exposure ingress", "exposure loadbalancer", "exposure nodeport", "helm", "check", "policies"];
 
 describe("docs/install.md", function () {
   this.timeout(60_000);
@@ -43,8 +43,12 @@ describe("docs/install.md", function () {
   it("exposes the API by an Ingress, a load balancer or a port of the nodes", async () => {
     const ingress = find(await rendered("ingress"), "Ingress");
     expect(ingress?.spec?.rules?.[0]?.host).to.equal("play.example.com");
-    expect(ingress?.spec?.tls).to.have.length(1);
-    expect(find(await rendered("loadbalancer"), "Service")?.spec?.type).to.equal("LoadBalancer");
+    const [tls, otherTls] = ingress?.spec?.tls ?? [];
+    expect(guideBlock("install", "certificate"), "the certificate's Secret").to.contain(`secret tls ${tls?.secretName ?? ""} `);
+    expect(otherTls).to.be.undefined;
+    const balanced = find(await rendered("loadbalancer"), "Service")?.spec;
+    expect(balanced?.type).to.equal("LoadBalancer");
+    expect(balanced?.ports?.map(({ port }) => port), "where players' https comes").to.deep.equal([443]);
     expect(find(await rendered("nodeport"), "Service")?.spec?.type).to.equal("NodePort");
   });
 
