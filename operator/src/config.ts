@@ -189,7 +189,12 @@ export function readConfig(environment: Environment) {
     },
     /** How enforcement of NetworkPolicies is found out; undefined where no game gets the internet. */
     networkProbe: env.GAME_NETWORK === "none" ? undefined : {
-      image: env.PROBE_IMAGE, imagePullPolicy: env.IMAGE_PULL_POLICY, imagePullSecrets: env.IMAGE_PULL_SECRETS, gameNodeSelector: env.GAME_NODE_SELECTOR, target: { host: env.POD_IP, port: env.HTTP_PORT },
+      image: env.PROBE_IMAGE,
+      imagePullPolicy: env.IMAGE_PULL_POLICY,
+      imagePullSecrets: env.IMAGE_PULL_SECRETS,
+      gameNodeSelector: env.GAME_NODE_SELECTOR,
+      tolerations,
+      target: { host: env.POD_IP, port: env.HTTP_PORT },
     },
     /** Above this share of silent game nodes none is declared lost. */
     nodeLossBrakePercent: env.NODE_LOSS_BRAKE_PERCENT,

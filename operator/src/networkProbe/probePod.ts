@@ -15,7 +15,7 @@ export type ProbeRole = "control" | "covered";
 const longestSeconds = 60;
 
 /** Returns a short-lived pod of the sessions namespace that tries to reach the operator, where session pods run and with as few rights. */
-export function buildProbePod(role: ProbeRole, namespace: string, { image, imagePullPolicy, imagePullSecrets, gameNodeSelector, target }: ProbeConfig): Draft<Pod> {
+export function buildProbePod(role: ProbeRole, namespace: string, { image, imagePullPolicy, imagePullSecrets, gameNodeSelector, tolerations, target }: ProbeConfig): Draft<Pod> {
   return {
     metadata: { name: `network-probe-${role}-${randomBytes(4).toString("hex")}`, namespace, labels: labelsOf(role) },
     spec: {
@@ -23,7 +23,7 @@ export function buildProbePod(role: ProbeRole, namespace: string, { image, image
       securityContext: { runAsNonRoot: true, runAsUser: 10_000, runAsGroup: 10_000, seccompProfile: { type: "RuntimeDefault" } },
       // An affinity without terms would match no node.
       ...(gameNodeSelector.length === 0 ? {} : { affinity: onNodes(gameNodeSelector) }),
-      tolerations: [{ operator: "Exists", effect: "NoSchedule" }],
+      tolerations: [{ operator: "Exists", effect: "NoSchedule" }, ...tolerations],
       containers: [{
         name: "probe",
         image,

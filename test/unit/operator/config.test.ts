@@ -101,6 +101,7 @@ describe("readConfig of the operator", () => {
     expect(readConfig(required).networkProbe).to.equal(undefined);
     const { networkProbe, sessionPod } = readConfig(internet);
     expect(networkProbe).to.deep.include({ image: "control-plane:1", target: { host: "10.0.0.1", port: 8081 } });
+    expect(networkProbe?.tolerations, "as sessions have").to.deep.equal(sessionPod.tolerations);
     expect(sessionPod.nameservers).to.deep.equal(["192.0.2.53", "2001:db8::53"]);
   });
 

@@ -4,7 +4,14 @@ import { isSessionPod } from "#operator/sessionPods/podState.ts";
 import type { ProbeConfig } from "#operator/config.ts";
 import { buildProbePod, outcomeOf, type ProbeRole } from "#operator/networkProbe/probePod.ts";
 
-const config: ProbeConfig = { image: "control-plane:1", imagePullPolicy: "IfNotPresent", imagePullSecrets: ["pull"], gameNodeSelector: [{ key: "gpu", operator: "In", values: ["true"] }], target: { host: "10.0.0.9", port: 8081 } };
+const config: ProbeConfig = {
+  image: "control-plane:1",
+  imagePullPolicy: "IfNotPresent",
+  imagePullSecrets: ["pull"],
+  gameNodeSelector: [{ key: "gpu", operator: "In", values: ["true"] }],
+  tolerations: [{ key: "games.example", operator: "Exists", effect: "NoExecute" }],
+  target: { host: "10.0.0.9", port: 8081 },
+};
 const build = (role: ProbeRole) => buildProbePod(role, "joypod-sessions", config);
 
 function ended(exitCode: number, phase = exitCode === 0 ? "Succeeded" : "Failed"): Pod {
@@ -30,6 +37,10 @@ describe("buildProbePod", () => {
     expect(build("covered").spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms)
       .to.deep.equal([{ matchExpressions: [{ key: "gpu", operator: "In", values: ["true"] }] }]);
     expect(buildProbePod("covered", "joypod-sessions", { ...config, gameNodeSelector: [] }).spec).to.not.have.property("affinity");
+  });
+
+  it("goes wherever sessions go, and to nodes whose taints only keep other pods from being scheduled", () => {
+    expect(build("covered").spec?.tolerations).to.deep.equal([{ operator: "Exists", effect: "NoSchedule" }, ...config.tolerations]);
   });
 
   it("makes only the covered one look like a session with internet", () => {
