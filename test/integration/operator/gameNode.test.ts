@@ -248,6 +248,32 @@ describe("GameNode controller", function () {
     }
   });
 
+  it("keeps the GameNode and the session of a node that its view, which is behind, does not show: it asks for the node first", async () => {
+    fixture = await OperatorFixture.start({ nodes: 0 });
+    former = (await fixture.startOperator()).operator;
+    const api = await FaultyApi.start(await sharedKubeApiServer());
+    api.silenceOnce(watchOf("nodes"));
+    const stale = await fixture.standByOperator(api.transport());
+    try {
+      name = `${fixture.namespace}-n1`;
+      await fixture.addNode(name);
+      await fixture.reportNodes();
+      const { metadata: { uid } } = await fixture.gameNodes.get({ name });
+      const { metadata } = await fixture.launch();
+      await fixture.session(metadata.name, (session) => publicStatusOf(session) === "running", "running session");
+      await fixture.stopOperator(former);
+      await stale.lead();
+      // To place it there takes the node, so that the operator is past it.
+      const later = await fixture.launch({ userId: "user2" });
+      await fixture.session(later.metadata.name, ({ status }) => status?.nodeName === name, "session that the new leader has placed");
+      expect((await fixture.gameNodes.get({ name })).metadata).to.include({ uid }).and.not.have.property("deletionTimestamp");
+      expect(publicStatusOf(await fixture.sessions.get(metadata))).to.equal("running");
+    } finally {
+      await fixture.stopOperator(stale);
+      await api.stop();
+    }
+  });
+
   it("takes the agent's label off a node that is no game node", async () => {
     await set();
     const other = `${name}-other`;

@@ -68,7 +68,7 @@ export function createNodeReconciler(deps: NodeDeps) {
     const world = observe(name, node, deps);
     const action = nodeActionFor(world);
     if (action === "remove" || !node) {
-      if (node && await isStillNeeded(node, deps, signal)) return undefined;
+      if (node ? await isStillNeeded(node, deps, signal) : known !== undefined && await isStillThere(name, deps, signal)) return undefined;
       const gameNode = deps.cluster.gameNodes.get(name);
       if (gameNode && !isDeleting(gameNode)) {
         await removeGameNode(gameNode, deps, signal);
@@ -135,6 +135,13 @@ async function isStillNeeded({ metadata }: Stored<Node>, { cluster, gameSessions
   const needing = items.filter((session) => !isFinished(session) || isSavePending(session));
   for (const session of needing) cluster.gameSessions.upsert(session);
   return needing.length > 0;
+}
+
+/** Asks the API server for a node that has a GameNode and that the cache does not show: without its GameNode its sessions would end. It goes into the cache as well. */
+async function isStillThere(name: string, { cluster, nodes }: NodeDeps, signal: AbortSignal): Promise<boolean> {
+  const live = await nodes.find({ name }, { signal });
+  if (live) cluster.nodes.upsert(live);
+  return live !== undefined;
 }
 
 /**
