@@ -37,7 +37,7 @@ export function createSessionReconciler(deps: SessionDeps) {
   };
 }
 
-function observe(key: string, { cluster, nodeLosses, moments, streams, networkProbe, clock, config }: SessionDeps): SessionWorld | undefined {
+function observe(key: string, { cluster, heartbeats, nodeLosses, moments, streams, networkProbe, clock, config }: SessionDeps): SessionWorld | undefined {
   const session = cluster.gameSessions.get(key);
   if (!session) {
     moments.forget(key);
@@ -55,6 +55,7 @@ function observe(key: string, { cluster, nodeLosses, moments, streams, networkPr
     isContentCached: isContentCached(cluster, session),
     playable: pod && streams.playable(pod),
     nodeHealth: nodeName === undefined ? "Healthy" : nodeLosses.healthOf(nodeName),
+    isAgentSilent: nodeName !== undefined && !heartbeats.isFresh(nodeName),
     internet: networkProbe.permission,
     timing: config.timing,
   };

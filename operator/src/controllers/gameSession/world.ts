@@ -29,6 +29,8 @@ export interface SessionWorld {
   playable: PlayableStream | undefined;
   /** Health of the session's node; Healthy before there is one. */
   nodeHealth: NodeHealth;
+  /** The agent of the session's node is not heard, whatever the kubelet says; false before there is a node. */
+  isAgentSilent: boolean;
   /** Whether a game may have the internet; without meaning for a session without network. */
   internet: InternetPermission;
   timing: Pick<Timing, "unschedulableMs" | "saveGiveUpMs">;
@@ -39,10 +41,10 @@ export function isContentUnpacked({ session, isContentCached }: Pick<SessionWorl
   return isContentCached || isConditionTrue(session.status?.conditions, "ContentReady");
 }
 
-/** Returns whether the node has not made the files ready yet, or reports that it cannot get the save. */
-export function isNodeBehind(world: Pick<SessionWorld, "session" | "isContentCached">): boolean {
+/** Returns whether the node has not made the files ready yet, reports that it cannot get the save, or has no agent to make ready what is missing. */
+export function isNodeBehind(world: Pick<SessionWorld, "session" | "isContentCached" | "isAgentSilent">): boolean {
   const save = findCondition(world.session.status?.conditions, "SaveRestored");
-  return !isContentUnpacked(world) || save?.status === "False";
+  return !isContentUnpacked(world) || save?.status === "False" || (world.isAgentSilent && !isPrepared(world.session));
 }
 
 /** Returns what keeps the session's pod from being created because its game needs the internet; a pod that exists may go on. */

@@ -33,7 +33,7 @@ export const assignNode: Step = ({ world, draft, deps }) => {
   return "wait";
 };
 
-/** Moves the session to another node, or stops it when there is none. */
+/** Moves the session to another node. Where there is none it is stopped, unless it is only late because its agent is silent: that may be back before the start deadline. */
 export const moveToAnotherNode: Step = (context) => {
   const { world, draft, deps } = context;
   const { status } = world.session;
@@ -42,7 +42,7 @@ export const moveToAnotherNode: Step = (context) => {
   const cause = causeOfMove(world, nodeName);
   const place = deps.assignments.assign(world.session, triedNodes);
   if (isNoPlace(place)) {
-    noteStopping(context, withoutAlternative(cause, place));
+    if (!world.isAgentSilent || cause.failure?.reason !== failureReasons.downloadTimedOut) noteStopping(context, withoutAlternative(cause, place));
     return "wait";
   }
   takePlace(draft, place, { attempt: nextAttempt(world), assignedAt: world.now.toISOString(), triedNodes });

@@ -26,7 +26,7 @@ describe("deadlinesOf, where clocks differ by ten minutes", () => {
       const nowMs = clock.monotonicMs();
       return isPast(deadlinesOf({
         now: clock.now(), nowMs, seenAtMs: moments.note("a", notedMoments(session, undefined), nowMs), session, pod: undefined, isContentCached: false, playable: undefined,
-        nodeHealth: "Healthy", internet: "Allowed", timing: { unschedulableMs: 10_000, saveGiveUpMs: 45_000 },
+        nodeHealth: "Healthy", isAgentSilent: false, internet: "Allowed", timing: { unschedulableMs: 10_000, saveGiveUpMs: 45_000 },
       })[deadline], { nowMs });
     }
 

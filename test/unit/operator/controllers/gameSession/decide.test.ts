@@ -17,15 +17,16 @@ interface Given {
   status?: GameSessionStatus;
   pod?: Parameters<typeof aSessionPod>[1] | Stored<Pod>;
   nodeHealth?: SessionWorld["nodeHealth"];
+  isAgentSilent?: boolean;
   isContentCached?: boolean;
   internet?: SessionWorld["internet"];
 }
 
-function worldOf({ now = after(10), keptAliveAt, spec = {}, metadata = {}, status, pod, nodeHealth = "Healthy", isContentCached = false, internet = "NotAllowed" }: Given): SessionWorld {
+function worldOf({ now = after(10), keptAliveAt, spec = {}, metadata = {}, status, pod, nodeHealth = "Healthy", isAgentSilent = false, isContentCached = false, internet = "NotAllowed" }: Given): SessionWorld {
   const session = aGameSession({ spec, metadata, ...(status === undefined ? {} : { status }) });
   const stored = pod === undefined ? undefined : "kind" in pod ? pod : aSessionPod(session, pod);
   const seenAtMs = { ...seenInTime(session, stored), ...(keptAliveAt === undefined ? {} : { expiresAt: keptAliveAt.getTime() }) };
-  return { now, nowMs: now.getTime(), seenAtMs, session, pod: stored, isContentCached, playable: undefined, nodeHealth, internet, timing: { unschedulableMs: 10_000, saveGiveUpMs: 600_000 } };
+  return { now, nowMs: now.getTime(), seenAtMs, session, pod: stored, isContentCached, playable: undefined, nodeHealth, isAgentSilent, internet, timing: { unschedulableMs: 10_000, saveGiveUpMs: 600_000 } };
 }
 
 /** Each moment is seen when it is noted, by one clock. */
@@ -90,6 +91,16 @@ describe("planFor", () => {
     ["waits for an archive that arrived damaged to be fetched again", { status: aPlacedStatus({ conditions: [damagedContent] }) }, ["awaitContent"]],
     ["moves a session away from a node that cannot fetch the save in time", { status: aPlacedStatus({ conditions: [noStore] }), pod: {}, isContentCached: true, now: after(60) }, ["moveToAnotherNode"]],
     ["keeps a session on a node whose pod is slow to restore the save", { status: aPlacedStatus(), pod: {}, isContentCached: true, now: after(60) }, ["createPod", "reportReadiness"]],
+    ["moves a session away from a node with its files whose agent is silent and does not prepare it",
+      { status: aPlacedStatus(), pod: {}, isContentCached: true, nodeHealth: "Unknown", isAgentSilent: true, now: after(60) }, ["moveToAnotherNode"]],
+    ["moves a session away whose agent fell silent before the save was restored",
+      { status: aPlacedStatus({ conditions: [aCondition("ContentReady")] }), pod: {}, nodeHealth: "Unknown", isAgentSilent: true, now: after(60) }, ["moveToAnotherNode"]],
+    ["gives an agent that is silent as long to prepare the session as a download may take",
+      { status: aPlacedStatus(), pod: {}, isContentCached: true, nodeHealth: "Unknown", isAgentSilent: true, now: after(59) }, ["createPod", "reportReadiness"]],
+    ["keeps a session that its agent prepared before it fell silent",
+      { status: aPlacedStatus({ conditions: contentReady }), pod: {}, nodeHealth: "Unknown", isAgentSilent: true, now: after(60) }, ["createPod", "reportReadiness"]],
+    ["keeps a session that waits for its save where the kubelet alone is silent",
+      { status: aPlacedStatus(), pod: {}, isContentCached: true, nodeHealth: "Unknown", now: after(60) }, ["createPod", "reportReadiness"]],
     ["stops a session with a waiting pod when its node is lost", { status: aPlacedStatus(), pod: {}, nodeHealth: "Lost" }, ["finish"], "NodeLost"],
     ["waits for an object store that is unavailable", { status: aPlacedStatus({ conditions: [aCondition("ContentReady", { status: "False", reason: "StoreUnreachable" })] }) }, ["awaitContent"]],
     ["stops a session that gets no node in time", { status: { startedAt: createdAt }, now: after(120) }, ["finish"], "NoCapacity"],

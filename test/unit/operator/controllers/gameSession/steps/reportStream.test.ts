@@ -13,7 +13,7 @@ function report(profile: "Gpu" | "Software", playable: PlayableStream | undefine
   const draft = StatusDraft.from(session, after(1));
   const counted: string[] = [];
   const world: SessionWorld = {
-    now: after(1), nowMs: 1000, seenAtMs: {}, session, pod: undefined, isContentCached: true, playable, nodeHealth: "Healthy", internet: "NotAllowed",
+    now: after(1), nowMs: 1000, seenAtMs: {}, session, pod: undefined, isContentCached: true, playable, nodeHealth: "Healthy", isAgentSilent: false, internet: "NotAllowed",
     timing: { unschedulableMs: 1, saveGiveUpMs: 1 },
   };
   const metrics = { sessionReady() {}, sessionFinished() {}, nodeLossBraked() {}, networkPoliciesEnforced() {}, launchStepDone() {}, launchFailed() {}, relaysTold() {}, sessionUnaccelerated: (reason: string) => counted.push(reason) };
