@@ -3,7 +3,7 @@ import { addShares, noShare, sessionShare, subtractShares, type NodeShare } from
 import { scheduledReasons, type ScheduledReason } from "#contracts/crd/reasons.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import type { Clock } from "#runtime/clock.ts";
-import { keyOf, type Stored } from "#kube/object.ts";
+import { isOlderVersion, keyOf, type Stored } from "#kube/object.ts";
 import type { Cluster } from "../../cluster/cluster.ts";
 import type { Config } from "../../config.ts";
 import type { Heartbeats } from "../../nodes/nodeHealth.ts";
@@ -51,8 +51,8 @@ export interface AssignmentsDeps {
  */
 export class Assignments {
   readonly #deps: AssignmentsDeps;
-  /** By session key: what was assigned, and is not yet seen in the session's status. */
-  readonly #recent = new Map<string, Assignment & { uid: string; share: NodeShare }>();
+  /** By session key: what was assigned to which version of the session, and is not yet seen in its status. */
+  readonly #recent = new Map<string, Assignment & { uid: string; version: string; share: NodeShare }>();
   /** By node: ports whose pod is gone, and the monotonic time in milliseconds from which they may be assigned again. */
   readonly #quarantine = new Map<string, Map<number, number>>();
 
@@ -63,7 +63,7 @@ export class Assignments {
     });
   }
 
-  /** Returns a slot and a port on the best node that is not excluded: the same ones until the session's status shows them. */
+  /** Returns a slot and a port on the best node that is not excluded: the same ones until the session's status shows them, or has changed without them. */
   assign(session: Stored<GameSession>, excluded: readonly string[] = []): Assignment | NoPlace {
     this.#settle();
     const key = keyOf(session);
@@ -110,16 +110,20 @@ export class Assignments {
     const node = cluster.nodes.get(nodeName);
     const [address] = node ? announcedAddresses(config.announceAddresses, addressesOf(node)) : [];
     const assignment = { nodeName, mediaPort, address };
-    this.#recent.set(keyOf(session), { ...assignment, uid: session.metadata.uid, share: sessionShare(session.spec, config.podOverhead) });
+    const { uid, resourceVersion: version } = session.metadata;
+    this.#recent.set(keyOf(session), { ...assignment, uid, version, share: sessionShare(session.spec, config.podOverhead) });
     return assignment;
   }
 
-  /** Forgets what the caches show by now, and what is over. */
+  /**
+   * Forgets what the caches show by now, what is over, and what cannot be written any more: a place is written on condition that the session is of the
+   * version that it was assigned to, so that a newer one either shows it or never will.
+   */
   #settle(): void {
-    for (const [key, { uid, nodeName, mediaPort }] of this.#recent) {
+    for (const [key, { uid, version, nodeName, mediaPort }] of this.#recent) {
       const session = this.#deps.cluster.gameSessions.get(key);
       const isShown = session?.status?.nodeName === nodeName && session.status.ports?.media === mediaPort;
-      if (session?.metadata.uid !== uid || isShown || isFinished(session)) this.#recent.delete(key);
+      if (session?.metadata.uid !== uid || isShown || isFinished(session) || isOlderVersion(version, session.metadata.resourceVersion)) this.#recent.delete(key);
     }
   }
 

@@ -66,6 +66,21 @@ describe("Assignments", () => {
     expect(assignments.assign(addSession("c")), "a's slot still counts").to.deep.include({ nodeName: "node1", mediaPort: 20_001 });
   });
 
+  it("frees a place once the session has changed without it, as it could be written only into what the session was", () => {
+    for (const name of ["node1", "node2"]) addNode(name);
+    expect(assignments.assign(addSession("a", aPlacedStatus()), ["node1"])).to.deep.include({ nodeName: "node2", mediaPort: 20_000 });
+    expect(assignments.assign(addSession("b"), ["node1"]), "while it may be written").to.deep.include({ nodeName: "node2", mediaPort: 20_001 });
+    addSession("a", aPlacedStatus());
+    expect(assignments.assign(addSession("c"), ["node1"])).to.deep.include({ nodeName: "node2", mediaPort: 20_000 });
+  });
+
+  it("keeps a place while the cache shows the session as it was before", () => {
+    for (const name of ["node1", "node2"]) addNode(name);
+    const { metadata, ...cached } = addSession("a", aPlacedStatus());
+    assignments.assign({ ...cached, metadata: { ...metadata, resourceVersion: String(++version) } }, ["node1"]);
+    expect(assignments.assign(addSession("b"), ["node1"])).to.deep.include({ nodeName: "node2", mediaPort: 20_001 });
+  });
+
   it("counts sessions that are not finished and pods that have not ended", () => {
     addNode("node1");
     addSession("a", aPlacedStatus());
