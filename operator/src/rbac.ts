@@ -23,7 +23,7 @@ export const clusterRules: readonly PolicyRule[] = [
 
 /**
  * What other pods request of a node is known from them alone. The API server gives pods as a whole, so an admin may refuse this (chart value
- * gameNodes.countOtherPods).
+ * gameNodes.countOtherPods); where session pods have a priority class it has no use and is not granted.
  */
 export const otherPodsRules: readonly PolicyRule[] = [
   { ...resourcesOf(pods), verbs: ["list", "watch"] },

@@ -354,6 +354,12 @@ capabilities: { drop: [ALL] }
 {{- end }}
 {{- end }}
 
+{{/* "yes" where the operator counts what pods of other namespaces request, which it does not while sessions have a priority class, whoever gives it. */}}
+{{- define "joypod.countsOtherPods" -}}
+{{- $class := (.Values.sessions.pods | default dict).priorityClassName | default (.Values.operator.env | default dict).SESSION_POD_PRIORITY_CLASS | default "" | toString | trim }}
+{{- if and .Values.gameNodes.countOtherPods (not $class) }}yes{{ end }}
+{{- end }}
+
 {{- define "joypod.databaseEnv" -}}
 - name: DATABASE_URL
   valueFrom: { secretKeyRef: { name: {{ include "joypod.postgresSecret" . | quote }}, key: url } }

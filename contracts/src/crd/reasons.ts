@@ -435,7 +435,7 @@ export const portsFreeReasons = {
   someTaken: "SomeTaken",
   /** `False`, by the operator: other pods take all of them. */
   allTaken: "AllTaken",
-  /** `Unknown`, by the operator: it does not see other pods, as `gameNodes.countOtherPods` is false. */
+  /** `Unknown`, by the operator: it does not see other pods, as `gameNodes.countOtherPods` is false, or session pods have a priority class. */
   notCounted: "NotCounted",
 } as const;
 

@@ -42,7 +42,10 @@ function architectureFinding(node: Node, { architecture }: CheckRules): Conditio
 
 function portsFinding(takenPorts: ReadonlySet<number>, { mediaPorts: { first, last }, countsOtherPods }: CheckRules): ConditionUpdate {
   const type = "PortsFree";
-  if (!countsOtherPods) return { type, status: "Unknown", reason: portsFreeReasons.notCounted, message: "Other pods are not looked at: gameNodes.countOtherPods is false." };
+  if (!countsOtherPods) {
+    const message = "Other pods are not looked at: gameNodes.countOtherPods is false, or session pods have a priority class (sessions.pods.priorityClassName).";
+    return { type, status: "Unknown", reason: portsFreeReasons.notCounted, message };
+  }
   const taken = [...takenPorts].filter((port) => port >= first && port <= last).length;
   if (taken === 0) return { type, status: "True", reason: portsFreeReasons.free, message: "No other pod takes a media port of the node." };
   if (taken <= last - first) return { type, status: "True", reason: portsFreeReasons.someTaken, message: "Other pods take media ports of the node; sessions get others." };

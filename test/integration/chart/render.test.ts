@@ -241,12 +241,14 @@ describe("the chart", () => {
     expect(await renderingError(...values("bundled"), "--set", "games.resources.max.memoryMb=64")).to.contain("minimum");
   });
 
-  it("lets the operator see the pods of all namespaces, unless they are not to be counted", async () => {
+  it("lets the operator see the pods of all namespaces, unless they are not to be counted or sessions have a priority class", async () => {
     const counted = async (...args: string[]): Promise<object[] | undefined> => (await render(...values("bundled"), ...args))
       .find(({ kind, metadata }) => kind === "ClusterRole" && metadata.name === "joypod-joypod-operator-other-pods")?.rules;
     expect(await counted()).to.deep.equal([{ apiGroups: [""], resources: ["pods"], verbs: ["list", "watch"] }]);
     const off = ["--set", "gameNodes.countOtherPods=false"];
-    expect(await counted(...off)).to.equal(undefined);
+    for (const unused of [off, ...["sessions.pods.priorityClassName", "operator.env.SESSION_POD_PRIORITY_CLASS"].map((name) => ["--set", `${name}=games`])]) {
+      expect(await counted(...unused), unused.join(" ")).to.equal(undefined);
+    }
     const operator = (await render(...values("bundled"), ...off)).find(({ kind, metadata }) => kind === "Deployment" && metadata.name === "joypod-operator");
     expect(JSON.stringify(operator)).to.contain('{"name":"COUNT_OTHER_PODS","value":"off"}');
   });

@@ -53,6 +53,11 @@ describe("checksOf a node", () => {
   for (const [what, taken, changed, expected] of ports) {
     it(`says ${expected} where other pods take ${what}`, () => expect(found("PortsFree", aNode(), taken, changed)).to.equal(expected));
   }
+
+  it("names both settings with which other pods are not looked at", () => {
+    const check = checksOf(aNode(), new Set(), { ...rules, countsOtherPods: false }).find(({ type }) => type === "PortsFree");
+    expect(check?.message).to.contain("gameNodes.countOtherPods").and.contain("sessions.pods.priorityClassName");
+  });
 });
 
 describe("failedCheck", () => {
