@@ -171,6 +171,21 @@ describe("the catalogue's pages", () => {
     await page.getByText("There is nothing here").waitFor();
   });
 
+  it("offer a new game in place of a slot that was deleted elsewhere, once a launch has failed", async () => {
+    const user = await aUser(api.deps);
+    const game = await aGame(api.deps, { slug: "played-elsewhere", title: "Played elsewhere" });
+    const { id } = await aSaveSlot(api.deps, { user, game });
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await signInAs(page, user);
+    await page.goto("/games/played-elsewhere");
+    await page.getByRole("button", { name: "Continue slot 1" }).waitFor();
+    await api.deps.postgres.prisma.saveSlot.delete({ where: { id } });
+    await page.getByRole("button", { name: "Continue playing" }).click();
+    await page.getByRole("alert").getByText("All game servers are busy").waitFor();
+    await page.getByRole("button", { name: "Play", exact: true }).waitFor();
+    await page.getByRole("button", { name: "New game in slot 1" }).waitFor();
+  });
+
   it("explain when no server is available", async () => {
     await page.goto("/games/alpha-quest");
     await page.getByRole("button", { name: "Play", exact: true }).click();

@@ -193,6 +193,19 @@ describe("a launch on the play page", function () {
     }
   });
 
+  it("begins anew where the slot that the page would go on with was of a launch that never ran", async () => {
+    const first = await play();
+    await page.goBack();
+    await page.getByRole("button", { name: "Continue playing" }).click();
+    await page.getByRole("button", { name: "Stop it and start this one" }).click();
+    await eventually(async () => (await operator.session(first)).spec.desiredState === "Stopped");
+    await operator.finish(first);
+    await page.waitForURL("**/play/**");
+    const next = sessionIdOf(page);
+    expect(next).to.not.equal(first);
+    await operator.finish(next);
+  });
+
   it("is shown after an upgrade, whose API has no part of the open page any more", async () => {
     let refused = 0;
     await page.route("**/assets/PlayPage-*.js", (route) => refused++ === 0 ? route.fulfill({ status: 404, body: "" }) : route.continue());

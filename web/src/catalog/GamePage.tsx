@@ -77,22 +77,12 @@ function GameView({ game, launch }: { game: GameDetail; launch: Launch }) {
   );
 }
 
-/** Continues the slot that was played last, or begins a new game. */
-function PlayButton({ game, launch: { isLaunching, start } }: { game: GameDetail; launch: Launch }) {
-  const saveSlotId = lastPlayedSlotId(game);
-  const label = saveSlotId === undefined ? "Play" : "Continue playing";
+/** Continues the slot that was played last, or begins a new game. Which one that is the API knows: a slot that is on the page may be gone by the click. */
+function PlayButton({ game: { slug, saveSlots }, launch: { isLaunching, start } }: { game: GameDetail; launch: Launch }) {
+  const label = saveSlots.some(({ id }) => id !== null) ? "Continue playing" : "Play";
   return (
-    <ActionButton
-      className="button button-primary button-large"
-      isBusy={isLaunching}
-      onClick={() => start({ gameSlug: game.slug, ...(saveSlotId !== undefined && { saveSlotId }) })}
-    >
+    <ActionButton className="button button-primary button-large" isBusy={isLaunching} onClick={() => start({ gameSlug: slug })}>
       <Icon name="play" />{isLaunching ? "Launching…" : label}
     </ActionButton>
   );
-}
-
-function lastPlayedSlotId({ saveSlots }: GameDetail): string | undefined {
-  const used = saveSlots.filter(({ id }) => id !== null);
-  return used.sort((first, second) => (second.lastPlayedAt ?? "").localeCompare(first.lastPlayedAt ?? ""))[0]?.id ?? undefined;
 }

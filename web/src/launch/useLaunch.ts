@@ -40,8 +40,10 @@ export function useLaunch(): Launch {
       return launchGame(startKbps === undefined ? request : { ...request, quality: { startKbps, ...request.quality } });
     },
     onSuccess: async (sessionId, { request }) => await navigate(playPath({ sessionId, ...request })),
-    onError: (failure, _attempt, _result, { client }) => {
+    onError: (failure, { request: { gameSlug } }, _result, { client }) => {
       refreshActiveGameSession(client);
+      // Slots may be gone, and others there, since the page read them.
+      for (const read of ["game", "saves"]) void client.invalidateQueries({ queryKey: [read, gameSlug] });
       if (isApiError(failure, "maintenance")) refreshServiceStatus(client);
     },
   });
