@@ -2,6 +2,7 @@ import { expect } from "chai";
 import type { Browser, Locator, Page } from "playwright-core";
 import { aGame, aUser } from "#test/factories/catalog.ts";
 import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
+import { olderBrowser } from "#test/support/browser/otherBrowsers.ts";
 import { signInAs } from "#test/support/browser/pages.ts";
 import { buildWeb } from "#test/support/browser/web.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
@@ -100,6 +101,15 @@ describe("the test of a player's connection", function () {
     expect(await figure("Bandwidth").textContent()).to.match(/^\d(\.\d)? Mbit\/s or more$/);
     await page.getByRole("link", { name: "Your account" }).click();
     await region().getByText("Tested just now").waitFor();
+  });
+
+  it("measures it in older browsers too, which are taken to decode what all of them do", async () => {
+    await page.addInitScript(olderBrowser);
+    await page.reload();
+    const { direct, decoders } = await testConnection();
+    expect(direct.state).to.equal("works");
+    expect(direct.figures?.bandwidthKbps).to.be.above(0);
+    expect(decoders.map(({ codec }) => codec)).to.have.members(["h264", "vp8"]);
   });
 
   it("counts one packet in twenty that is lost", async () => {

@@ -6,7 +6,7 @@ import { expectAccessible } from "#test/support/browser/accessibility.ts";
 import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { launchFirefox } from "#test/support/browser/firefox.ts";
-import { playedGamepad, refusedLock, rememberedPointer, unfocusedButtons, withoutH264, withoutLocks } from "#test/support/browser/otherBrowsers.ts";
+import { olderBrowser, playedGamepad, refusedLock, rememberedPointer, unfocusedButtons, withoutH264, withoutLocks } from "#test/support/browser/otherBrowsers.ts";
 import { pageScript } from "#test/support/browser/pageScripts.ts";
 import { sessionIdOf, signInAs } from "#test/support/browser/pages.ts";
 import { PlayPage } from "#test/support/browser/playPage.ts";
@@ -60,6 +60,24 @@ describe("a player's devices and browsers", function () {
   });
 
   const pointerAt = (x: number, y: number) => game.waitForColor({ x: x - 8, y: y - 8, width: 16, height: 16 }, layout.pointer.color, { tolerance: 70 });
+
+  /** Plays in another window, whose browser is as the script makes it, and then here again. */
+  async function playIn(script: string, look: (there: PlayPage) => Promise<void>): Promise<void> {
+    const other = await openWindow(browser, { baseUrl: fixture.api.url, name: "another browser" });
+    try {
+      await other.page.addInitScript(script);
+      await other.context.addCookies(await tab.context.cookies());
+      const there = await PlayPage.on(other.page);
+      await other.page.goto(new URL(page.url()).pathname);
+      await other.page.getByRole("button", { name: "Play here" }).click();
+      await there.waitUntilPlaying();
+      await look(there);
+    } finally {
+      await other.close({ failed: false });
+    }
+    await page.getByRole("button", { name: "Take it back" }).click();
+    await game.waitUntilPlaying();
+  }
 
   it("turn the wheel by notches, up and down", async () => {
     await game.moveTo(640, 560);
@@ -142,25 +160,17 @@ describe("a player's devices and browsers", function () {
     await eventually(async () => !await isMuted(), { what: "sound" });
   });
 
-  it("get VP8 where the browser has no H.264", async () => {
-    const other = await openWindow(browser, { baseUrl: fixture.api.url, name: "without H.264" });
-    try {
-      await other.page.addInitScript(withoutH264);
-      await other.context.addCookies(await tab.context.cookies());
-      const there = await PlayPage.on(other.page);
-      await other.page.goto(new URL(page.url()).pathname);
-      await other.page.getByRole("button", { name: "Play here" }).click();
-      await there.waitUntilPlaying();
-      await there.openControl("Statistics");
-      await other.page.getByTestId("stream-codec").getByText("VP8").waitFor();
-      expect(await other.page.getByTestId("stream-encoder").innerText()).to.equal("vp8enc");
-      await eventually(async () => await there.frames() > 60, { what: "frames that go on" });
-    } finally {
-      await other.close({ failed: false });
-    }
-    await page.getByRole("button", { name: "Take it back" }).click();
-    await game.waitUntilPlaying();
-  });
+  it("get VP8 where the browser has no H.264", () => playIn(withoutH264, async (there) => {
+    await there.openControl("Statistics");
+    await there.page.getByTestId("stream-codec").getByText("VP8").waitFor();
+    expect(await there.page.getByTestId("stream-encoder").innerText()).to.equal("vp8enc");
+    await eventually(async () => await there.frames() > 60, { what: "frames that go on" });
+  }));
+
+  it("get the streamer's first codec where the browser lets no page order those that it offers", () => playIn(olderBrowser, async (there) => {
+    await there.openControl("Statistics");
+    await there.page.getByTestId("stream-codec").getByText("H264").waitFor();
+  }));
 
   it("show the controls, and that the game is played elsewhere, in a browser that knows neither pointer lock nor full screen", async () => {
     const other = await openWindow(browser, { baseUrl: fixture.api.url, name: "without locks" });

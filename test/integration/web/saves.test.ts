@@ -3,6 +3,7 @@ import type { Browser, Locator, Page } from "playwright-core";
 import { aCondition } from "#test/factories/gameSession.ts";
 import { aTarGz } from "#test/factories/tarArchive.ts";
 import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
+import { olderBrowser } from "#test/support/browser/otherBrowsers.ts";
 import { sessionIdOf, signInAs } from "#test/support/browser/pages.ts";
 import { buildWeb } from "#test/support/browser/web.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
@@ -182,6 +183,15 @@ describe("the saves on a game's page", function () {
     await choose(2, aSave("uploaded"));
     await said("The upload is now the save of slot 2.");
     await card(2).getByRole("button", { name: "Continue slot 2" }).waitFor();
+  });
+
+  it("are uploaded from older browsers too", async () => {
+    await page.addInitScript(olderBrowser);
+    await fixture.aVersion(await fixture.aSlot(), "one");
+    await open();
+    await openSaves(1);
+    await choose(1, aSave("uploaded"));
+    await said("The upload is now the save of slot 1.");
   });
 
   it("keep what is typed, and say what went wrong, while Joypod cannot be reached", async () => {

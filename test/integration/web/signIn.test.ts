@@ -7,6 +7,7 @@ import { freePort } from "#test/support/processes/childProgram.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { providersEnv } from "#test/support/oidc/providersFile.ts";
 import { FaultyIssuer } from "#test/support/oidc/faultyIssuer.ts";
+import { olderBrowser } from "#test/support/browser/otherBrowsers.ts";
 import { signInAs } from "#test/support/browser/pages.ts";
 import { buildWeb } from "#test/support/browser/web.ts";
 
@@ -24,7 +25,7 @@ describe("signing in on the page", () => {
     api = await TestApi.start({ env: { WEB_ROOT: await buildWeb(), ...providersEnv([
       { ...oidc, id: "faulty", name: "Faulty", issuer: issuer.url }, { ...oidc, id: "away", name: "Away", issuer: `http://127.0.0.1:${await freePort()}` },
     ]) } });
-    await aGame(api.deps, { slug: "alpha-quest", title: "Alpha Quest" });
+    await aGame(api.deps, { slug: "alpha-quest", title: "Alpha Quest", website: "https://studio.example/" });
     browser = await launchBrowser();
   });
   after(async () => {
@@ -49,6 +50,15 @@ describe("signing in on the page", () => {
     expect(new URL(page.url()).pathname).to.equal("/games/alpha-quest");
     await page.reload();
     await page.getByRole("heading", { name: "Alpha Quest" }).waitFor();
+  });
+
+  it("leads to the requested page in older browsers too", async () => {
+    const { page } = tab;
+    await page.addInitScript(olderBrowser);
+    await page.goto("/games/alpha-quest");
+    await signInAs(page, user);
+    await page.getByRole("heading", { name: "Alpha Quest" }).waitFor();
+    await page.locator("a[href='https://studio.example/']").waitFor();
   });
 
   it("says so when Joypod fails after it has signed the player in, and goes on at the next try", async () => {

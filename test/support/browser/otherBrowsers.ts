@@ -36,3 +36,12 @@ export const withoutH264 = `
   const { codecs } = RTCRtpReceiver.getCapabilities("video");
   RTCRtpReceiver.getCapabilities = () => ({ codecs: codecs.filter(({ mimeType }) => !/h264/i.test(mimeType)), headerExtensions: [] });
 `;
+/** What Firefox 115, or Safari 16, does not have. */
+export const olderBrowser = `
+  delete AbortSignal.any;
+  delete Promise.withResolvers;
+  delete RTCRtpReceiver.getCapabilities;
+  delete RTCRtpTransceiver.prototype.setCodecPreferences;
+  delete URL.canParse;
+  delete URL.parse;
+`;

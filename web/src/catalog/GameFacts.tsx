@@ -1,5 +1,6 @@
 import type { GameDetail } from "#contracts/http/catalog.ts";
 import { Link } from "react-router";
+import { parseUrl } from "../client/parseUrl.ts";
 import { Icon } from "../components/Icon.tsx";
 import { dateText } from "../components/timeText.ts";
 import { languageNames } from "./languageNames.ts";
@@ -36,5 +37,5 @@ export function GameFacts({ game }: { game: GameDetail }) {
 
 /** Partners write these addresses: only web addresses become links. */
 function isWebAddress(address: string): boolean {
-  return /^https?:\/\//i.test(address) && URL.canParse(address);
+  return /^https?:\/\//i.test(address) && parseUrl(address) !== undefined;
 }

@@ -56,10 +56,11 @@ export class TestConnection {
   async measureLoss(): Promise<{ loss: number; roundTripMs: number }> {
     const trips: number[] = [];
     const sentAt = new Map<number, number>();
-    const stopListening = this.#listen((notice) => {
+    const over = new AbortController();
+    this.#listen((notice) => {
       const at = notice.t === "ping" ? sentAt.get(notice.n) : undefined;
       if (at !== undefined) trips.push(performance.now() - at);
-    });
+    }, over.signal);
     const ping = (): void => {
       const n = sentAt.size;
       sentAt.set(n, performance.now());
@@ -72,7 +73,7 @@ export class TestConnection {
       return { loss: counter.loss(packets), roundTripMs: median(trips) };
     } finally {
       clearInterval(timer);
-      stopListening();
+      over.abort();
     }
   }
 
@@ -88,31 +89,35 @@ export class TestConnection {
 
   async #burst(burst: TestBurst, durationMs: number): Promise<{ counter: PacketCounter; packets: number; limitKbps: number }> {
     const counter = this.#counter = new PacketCounter();
-    const sent = Promise.withResolvers<{ packets: number; limitKbps: number }>();
-    const stopListening = this.#listen((notice) => {
-      if (notice.t === "sent" && notice.burst === burst) sent.resolve(notice);
-    });
+    const over = new AbortController();
     try {
+      const sent = this.#sent(burst, over.signal);
       this.#request({ t: "send", burst });
-      const { packets, limitKbps } = await this.#within(durationMs + patienceMs, sent.promise);
+      const { packets, limitKbps } = await this.#within(durationMs + patienceMs, sent);
       await new Promise((resolve) => setTimeout(resolve, stragglersMs));
       return { counter, packets, limitKbps };
     } finally {
-      stopListening();
+      over.abort();
     }
+  }
+
+  /** Resolves with what the responder tells at the burst's end. */
+  #sent(burst: TestBurst, signal: AbortSignal): Promise<{ packets: number; limitKbps: number }> {
+    return new Promise((resolve) => this.#listen((notice) => {
+      if (notice.t === "sent" && notice.burst === burst) resolve(notice);
+    }, signal));
   }
 
   #request(request: TestRequest): void {
     if (this.#control.readyState === "open") this.#control.send(JSON.stringify(request));
   }
 
-  #listen(onNotice: (notice: TestNotice) => void): () => void {
-    const listener = ({ data }: MessageEvent<unknown>): void => {
+  /** Calls `onNotice` with what the responder tells, until the signal aborts. */
+  #listen(onNotice: (notice: TestNotice) => void, signal: AbortSignal): void {
+    this.#control.addEventListener("message", ({ data }: MessageEvent<unknown>) => {
       const notice = typeof data === "string" ? TestNotice.safeParse(JSON.parse(data)).data : undefined;
       if (notice !== undefined) onNotice(notice);
-    };
-    this.#control.addEventListener("message", listener);
-    return () => this.#control.removeEventListener("message", listener);
+    }, { signal });
   }
 
   /** The promise's value, if it comes in time and before the connection fails or the test is given up. */

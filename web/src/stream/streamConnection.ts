@@ -102,7 +102,8 @@ export class StreamConnection extends Emitter<StreamConnectionEvents> {
     // Frames are to be shown without delay; browsers without these properties ignore them.
     Object.assign(receiver, { jitterBufferTarget: 0, playoutDelayHint: 0 });
     this.media.addTrack(receiver.track);
-    if (kind !== "video") return;
+    // Without these, as in Firefox before 128, the browser offers all it has, of which the streamer takes the best by its own order.
+    if (kind !== "video" || !("getCapabilities" in RTCRtpReceiver) || !("setCodecPreferences" in transceiver)) return;
     const codecs = preferredCodecs(RTCRtpReceiver.getCapabilities("video")?.codecs ?? []);
     if (codecs.length > 0) transceiver.setCodecPreferences(codecs);
   }
