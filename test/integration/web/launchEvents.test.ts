@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import type { Browser, Page, Route } from "playwright-core";
+import { saveReasons } from "#contracts/crd/reasons.ts";
 import { limits } from "#contracts/limits.ts";
 import { aGame, aSaveSlot, aUser } from "#test/factories/catalog.ts";
 import { aCondition } from "#test/factories/gameSession.ts";
@@ -98,6 +99,27 @@ describe("a launch on the play page", function () {
     await page.route("**/api/game/keepalive", (route) => route.abort());
     await page.clock.fastForward(idleTimeoutMs - 2 * 60_000);
     await page.getByRole("alert").filter({ hasText: /saved and stopped in (2:0\d|1:\d\d) / }).waitFor();
+    await operator.finish(id);
+  });
+
+  it("says for some seconds that the game could not be stopped, beside what its saves lack", async () => {
+    await page.clock.install();
+    const id = await play();
+    await operator.makeReady(id);
+    await page.getByRole("toolbar").waitFor();
+    const { conditions = [] } = (await operator.session(id)).status ?? {};
+    await operator.report(id, { conditions: [...conditions, aCondition("SavePersisted", { status: "False", reason: saveReasons.saveTooLarge })] });
+    const lack = page.getByRole("alert").filter({ hasText: "Your save has grown too large to be kept" });
+    await lack.waitFor();
+    await page.route("**/api/game/stop", (route) => route.fulfill({ status: 503, json: { error: "unavailable", message: "The database is unavailable." } }));
+    await page.getByRole("button", { name: "Stop", exact: true }).press("Enter");
+    await page.getByRole("button", { name: "Save and stop" }).click();
+    const failure = page.getByRole("alert").filter({ hasText: "The game goes on, because it could not be stopped." });
+    await failure.waitFor();
+    expect(await lack.isVisible()).to.equal(true);
+    await page.clock.runFor(10_000);
+    await failure.waitFor({ state: "detached" });
+    expect(await lack.isVisible()).to.equal(true);
     await operator.finish(id);
   });
 

@@ -102,11 +102,13 @@ export function PlayerView({ launch, session, stream: { stream, state, media, he
 
 /** What the player is told above the picture: what became of a save that they asked for, and what is the matter with the session. */
 function Notices({ saving: { notice }, stopError, saveNotice }: { saving: SaveNow; stopError: Error | null; saveNotice: string | undefined }) {
-  const warning = stopError === null ? saveNotice : `The game goes on, because it could not be stopped. ${sentenceFor(stopError)}`;
   return (
     <>
       <p className={notice?.isProblem === true ? "save-word save-word-problem" : "save-word"} role="status">{notice?.text}</p>
-      {warning !== undefined && <p className="player-warning" role="alert">{warning}</p>}
+      <div className="player-warnings">
+        {stopError !== null && <p className="player-warning" role="alert">The game goes on, because it could not be stopped. {sentenceFor(stopError)}</p>}
+        {saveNotice !== undefined && <p className="player-warning" role="alert">{saveNotice}</p>}
+      </div>
     </>
   );
 }

@@ -1,4 +1,4 @@
-import { useCallback, useState } from "react";
+import { useCallback, useEffect, useState } from "react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import type { GameSessionStatusResponse, StopResponse } from "#contracts/http/gameSessions.ts";
 import { stopGameSession } from "../client/gameSessions.ts";
@@ -8,12 +8,15 @@ import { isFinal, pollPauseMs } from "./pollPause.ts";
 import { useGameSessionEvents } from "./useGameSessionEvents.ts";
 import { useKeepalive } from "./useKeepalive.ts";
 
+/** For how long it is said that a stop failed. */
+const stopErrorMs = 8_000;
+
 export interface GameSessionView {
   /** Undefined until the first response, and once the player has no such session. */
   session: GameSessionStatusResponse | undefined;
   /** Why the status could not be read; null again after it was. */
   error: Error | null;
-  /** Why the session could not be stopped; null again with the next attempt that succeeds. */
+  /** Why the session could not be stopped; null again after some seconds, and with the next attempt. */
   stopError: Error | null;
   /** True from the player's wish to stop until the session has ended. */
   isStopping: boolean;
@@ -53,7 +56,18 @@ export function useGameSession(sessionId: string): GameSessionView {
   const stop = useCallback(() => void requestEnd().then(refresh), [requestEnd, refresh]);
   // The answer that it has ended comes before the status that says so, which may have to be read first.
   const isStopping = ended.isFetching || (ended.data !== undefined && !isFinal(session, error));
-  return { session, error, stopError: ended.error, isStopping, statistics: ended.data, refresh, stop, expiresAt };
+  return { session, error, stopError: useRecent(ended.error, stopErrorMs), isStopping, statistics: ended.data, refresh, stop, expiresAt };
+}
+
+/** Returns the error for as long as it is worth saying. */
+function useRecent(error: Error | null, ms: number): Error | null {
+  const [passed, setPassed] = useState<Error | null>(null);
+  useEffect(() => {
+    if (error === null) return undefined;
+    const timer = setTimeout(() => setPassed(error), ms);
+    return () => clearTimeout(timer);
+  }, [error, ms]);
+  return error === passed ? null : error;
 }
 
 /** Returns the query's error. Without data a query forgets it with each new attempt; then it is the last one, until an attempt succeeds. */
