@@ -113,6 +113,36 @@ describe("the account page", () => {
     await news.and(page.locator(":focus")).waitFor(); // Both dialogs are gone, with what had the focus.
   });
 
+  it("keeps a dialog while the change is under way that was chosen in it", async () => {
+    const holdOne = async (): Promise<() => void> => {
+      const goOn = Promise.withResolvers<undefined>();
+      await page.route("**/api/account/password", async (route) => {
+        await goOn.promise;
+        await route.continue();
+      }, { times: 1 });
+      return () => goOn.resolve(undefined);
+    };
+    const expectKept = async (dialog: Locator, word: string): Promise<void> => {
+      await dialog.getByRole("button", { name: word }).waitFor();
+      await page.keyboard.press("Escape");
+      expect(await dialog.getByRole("button", { name: "Cancel" }).isDisabled(), word).to.equal(true);
+    };
+    await openAccount();
+    await growOld();
+    const refuse = await holdOne();
+    await page.getByRole("button", { name: "Change password" }).click();
+    await fillPassword(newPassword);
+    await expectKept(page.getByRole("dialog", { name: "Change your password" }), "Saving…");
+    refuse();
+    const prompt = page.getByRole("dialog", { name: "Confirm that it is you" });
+    await prompt.getByLabel("Your password").fill(user.password);
+    const change = await holdOne();
+    await prompt.getByRole("button", { name: "Confirm" }).click();
+    await expectKept(prompt, "Checking…");
+    change();
+    await page.getByRole("status").filter({ hasText: "Your new password is set" }).waitFor();
+  });
+
   it("leaves everything as it is when nobody gives the password", async () => {
     await openAccount();
     await growOld();

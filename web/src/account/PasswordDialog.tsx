@@ -43,7 +43,7 @@ export function PasswordDialog({ hasPassword, email, attempt, onDone, onDismiss 
       actions={(
         <>
           <ActionButton type="submit" form={formId} className="button button-primary" isBusy={setting.isPending}>{setting.isPending ? "Saving…" : "Save password"}</ActionButton>
-          <button type="button" className="button" onClick={onDismiss}>Cancel</button>
+          <button type="button" className="button" disabled={setting.isPending} onClick={onDismiss}>Cancel</button>
         </>
       )}
     >

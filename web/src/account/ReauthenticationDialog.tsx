@@ -40,11 +40,12 @@ function PasswordDialog({ change: { confirm, dismiss } }: { change: PendingChang
   return (
     <Dialog
       title="Confirm that it is you"
+      isBusy={isBusy}
       onDismiss={dismiss}
       actions={(
         <>
           <ActionButton type="submit" form={formId} className="button button-primary" isBusy={isBusy}>{isBusy ? "Checking…" : "Confirm"}</ActionButton>
-          <button type="button" className="button" onClick={dismiss}>Cancel</button>
+          <button type="button" className="button" disabled={isBusy} onClick={dismiss}>Cancel</button>
         </>
       )}
     >
@@ -63,18 +64,20 @@ function PasswordDialog({ change: { confirm, dismiss } }: { change: PendingChang
 function ProviderDialog({ providers, onDismiss }: { providers: SignInMethodsResponse["providers"]; onDismiss: () => void }) {
   const [problem, setProblem] = useState<unknown>();
   const { redirectingTo, redirect } = useProviderRedirect(setProblem);
+  const isBusy = redirectingTo !== undefined;
   return (
     <Dialog
       title="Confirm that it is you"
+      isBusy={isBusy}
       onDismiss={onDismiss}
       actions={(
         <>
           {providers.map((provider) => (
-            <ActionButton key={provider.id} className="button button-primary" isBusy={redirectingTo !== undefined} onClick={() => redirect(provider, "/account")}>
+            <ActionButton key={provider.id} className="button button-primary" isBusy={isBusy} onClick={() => redirect(provider, "/account")}>
               Sign in again with {provider.name}
             </ActionButton>
           ))}
-          <button type="button" className="button" onClick={onDismiss}>Cancel</button>
+          <button type="button" className="button" disabled={isBusy} onClick={onDismiss}>Cancel</button>
         </>
       )}
     >
