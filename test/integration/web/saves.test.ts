@@ -56,6 +56,13 @@ describe("the saves on a game's page", function () {
   const choose = (number: number, buffer: Buffer): Promise<void> =>
     page.getByLabel(`Upload a save into slot ${number}`).setInputFiles({ name: "save.tar.gz", mimeType: "application/gzip", buffer });
 
+  /** Opens the page of a player who has one save, and that slot's list. */
+  async function openWithOne(): Promise<void> {
+    await fixture.aVersion(await fixture.aSlot(), "one");
+    await open();
+    await openSaves(1);
+  }
+
   it("show each one's time, size and reason, and what came late from elsewhere", async () => {
     const slotId = await fixture.aSlot();
     await fixture.aVersion(slotId, "one", { kind: "requested", storedAt: daysAgo(3) });
@@ -131,9 +138,7 @@ describe("the saves on a game's page", function () {
   });
 
   it("are copied, deleted after a question, and renamed in place", async () => {
-    await fixture.aVersion(await fixture.aSlot(), "one");
-    await open();
-    await openSaves(1);
+    await openWithOne();
     await button("Rename slot 1").click();
     const name = page.getByLabel("Name of slot 1");
     expect(await focused(name)).to.equal(true);
@@ -156,9 +161,7 @@ describe("the saves on a game's page", function () {
 
   it("take the focus to what was said once, and not again when the player has gone on", async () => {
     await page.clock.install();
-    await fixture.aVersion(await fixture.aSlot(), "one");
-    await open();
-    await openSaves(1);
+    await openWithOne();
     await button("Delete slot 1").click();
     await button("Delete it").click();
     const told = page.getByText("Slot 1 was deleted and is empty now.");
@@ -170,9 +173,7 @@ describe("the saves on a game's page", function () {
   });
 
   it("are uploaded, and refused in words", async () => {
-    await fixture.aVersion(await fixture.aSlot(), "one");
-    await open();
-    await openSaves(1);
+    await openWithOne();
     await choose(1, Buffer.from("this is no archive"));
     await card(1).getByRole("alert").getByText("This file is not a save.").waitFor();
     await choose(1, aTarGz([{ name: "zeros", body: Buffer.alloc(16 * mebibyte + 1) }]));
@@ -185,19 +186,34 @@ describe("the saves on a game's page", function () {
     await card(2).getByRole("button", { name: "Continue slot 2" }).waitFor();
   });
 
+  it("are told of anew when the same is done again, and not beside its failure", async () => {
+    await openWithOne();
+    const told = page.getByRole("status").getByText("The upload is now the save of slot 1.");
+    await choose(1, aSave("first"));
+    await told.waitFor();
+    const response = Promise.withResolvers<undefined>();
+    await page.route("**/api/games/kept/saves/*/archive", async (route) => {
+      await response.promise;
+      await route.fulfill({ status: 503, json: { error: "unavailable", message: "The database is unavailable." } });
+    }, { times: 1 });
+    await choose(1, aSave("second"));
+    await told.waitFor({ state: "detached" });
+    response.resolve(undefined);
+    await card(1).getByRole("alert").getByText("Joypod is not available just now.").waitFor();
+    expect(await told.count()).to.equal(0);
+    await choose(1, aSave("third"));
+    await told.waitFor();
+  });
+
   it("are uploaded from older browsers too", async () => {
     await page.addInitScript(olderBrowser);
-    await fixture.aVersion(await fixture.aSlot(), "one");
-    await open();
-    await openSaves(1);
+    await openWithOne();
     await choose(1, aSave("uploaded"));
     await said("The upload is now the save of slot 1.");
   });
 
   it("keep what is typed, and say what went wrong, while Joypod cannot be reached", async () => {
-    await fixture.aVersion(await fixture.aSlot(), "one");
-    await open();
-    await openSaves(1);
+    await openWithOne();
     await button("Rename slot 1").click();
     const name = page.getByLabel("Name of slot 1");
     await name.fill("Before the boss");
@@ -212,9 +228,7 @@ describe("the saves on a game's page", function () {
   });
 
   it("are deleted by no key that is still held from the question, and the question stays until it is done", async () => {
-    await fixture.aVersion(await fixture.aSlot(), "one");
-    await open();
-    await openSaves(1);
+    await openWithOne();
     const deletions = new Array<string>();
     page.on("request", (request) => {
       if (request.method() === "DELETE") deletions.push(request.url());

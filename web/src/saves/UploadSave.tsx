@@ -19,6 +19,7 @@ export function UploadSave({ slug, slotNumber, slotId, saveBytesMax, announce }:
   useEffect(() => () => controller.current?.abort(), []);
   const upload = (file: File): void => {
     if (isTooLarge(file.size, saveBytesMax)) {
+      announce("");
       setProblem(tooLargeText(saveBytesMax));
       return;
     }

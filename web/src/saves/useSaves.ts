@@ -30,6 +30,7 @@ export interface SavesChange {
 export function useSavesChange(slug: string, announce: (text: string) => void): UseMutationResult<void, Error, SavesChange> {
   return useMutation({
     mutationFn: async ({ work }: SavesChange) => {
+      announce(""); // What was told of the change before is not beside this one's failure, and is told anew when it is the same.
       await work();
     },
     onSuccess: (_result, { done }) => announce(done),
