@@ -13,6 +13,6 @@ export function endMessageOf({ status, endReason, message, saveNotice }: EndedGa
     case "deleted": return { title: "Ended by an administrator", text: saveNotice ?? message ?? saved };
     case "server_lost": return { title: "The server was lost", text: saveNotice ?? message ?? "The machine that ran the game went away. Your last stored save is kept." };
     case "failed": return { title: "The game broke off", text: saveNotice ?? message ?? "Something went wrong on the server. Your last stored save is kept." };
-    default: return { title: "See you soon", text: saved };
+    default: return { title: "See you soon", text: saveNotice ?? message ?? saved };
   }
 }
