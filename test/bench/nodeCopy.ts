@@ -89,7 +89,7 @@ async function copyByAgent(minio: TestMinio, source: Archive, directory: string)
   const store = createObjectStore(minio);
   await fetchContent({
     objectStore: store, files, source, attempt: 1, clock: systemClock, random: Math.random, signal: new AbortController().signal,
-    throttle: { pass: () => Promise.resolve() }, onProgress: () => undefined, onResume: () => undefined,
+    throttle: { pass: () => Promise.resolve() }, onProgress: () => undefined, onWritten: () => undefined, onResume: () => undefined,
   });
   store.close();
   await removeCopy(join(directory, "node"));

@@ -55,9 +55,11 @@ export class CacheRoom {
    * though there were bytes enough.
    */
   async make(bytes: number, wanted: Wanted, ranOut: boolean): Promise<boolean> {
+    // Before the look, as downloads go on meanwhile: what they write by then is missing on the disk, and does not count as free for a moment.
+    const { unwrittenBytes } = this.#options.downloads;
     await this.look();
     const request = { bytes, priority: wanted.isForLaunch ? undefined : wanted.priority, ranOut };
-    const diskFreeBytes = this.#disk.freeBytes - this.#options.downloads.reservedBytes;
+    const diskFreeBytes = this.#disk.freeBytes - unwrittenBytes;
     const victims = chooseVictims(this.#evictables(), request, { usedBytes: this.#usedBytes, budgetBytes: this.capacityBytes, diskFreeBytes });
     for (const { digest } of victims ?? []) {
       // While the former version was removed, a session may have asked for the next one, or a policy have pinned it. So the next version to give up

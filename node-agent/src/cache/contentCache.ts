@@ -210,8 +210,9 @@ export class ContentCache {
       this.#pump(); // Its place is another version's, which no download's end would start.
       return;
     }
-    const { isForLaunch } = now;
-    const download: Download = { digest, isForLaunch, progressPercent: 0, reservedBytes, abandoning: new AbortController(), ended: Promise.resolve() };
+    const download: Download = {
+      digest, isForLaunch: now.isForLaunch, progressPercent: 0, reservedBytes, writtenBytes: 0, abandoning: new AbortController(), ended: Promise.resolve(),
+    };
     this.#downloads.add(download);
     download.ended = this.#run(download, source);
     this.#tell(digest);
@@ -262,6 +263,7 @@ export class ContentCache {
         download.progressPercent = Math.min(percent, 100);
         this.#tell(download.digest, true);
       },
+      onWritten: (bytes) => void (download.writtenBytes += bytes),
       onResume: (offset) => {
         metrics.resumed();
         logger.info({ digest: download.digest, offset }, "A download was cut and goes on where it was.");

@@ -6,6 +6,8 @@ export interface Download {
   progressPercent: number;
   /** Bytes set aside on the disk. */
   reservedBytes: number;
+  /** Bytes of them that lie there by now. */
+  writtenBytes: number;
   /** Aborted when nobody wants the version any more. */
   abandoning: AbortController;
   ended: Promise<void>;
@@ -27,6 +29,11 @@ export class Downloads {
   /** Bytes set aside for all that have not ended. */
   get reservedBytes(): number {
     return [...this.#running.values(), ...this.#abandoned].reduce((sum, { reservedBytes }) => sum + reservedBytes, 0);
+  }
+
+  /** Bytes that will yet be missing on the disk: those set aside that are not written. What was abandoned writes hardly more, and its files go. */
+  get unwrittenBytes(): number {
+    return this.list().reduce((sum, { reservedBytes, writtenBytes }) => sum + Math.max(0, reservedBytes - writtenBytes), 0);
   }
 
   add(download: Download): void {

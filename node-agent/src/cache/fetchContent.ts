@@ -25,6 +25,8 @@ export interface FetchOptions {
   random: () => number;
   signal: AbortSignal;
   onProgress: (percent: number) => void;
+  /** Told of each piece that has been unpacked and written. */
+  onWritten: (bytes: number) => void;
   onResume: (offset: number) => void;
 }
 
@@ -58,6 +60,7 @@ export async function fetchContent(options: FetchOptions): Promise<Manifest> {
       rules: rulesFor(source),
       style: readOnly,
       onProgress: (bytes) => options.onProgress(Math.floor((bytes / Math.max(1, source.sizeBytes)) * 100)),
+      onWritten: options.onWritten,
     });
     const manifest: Manifest = { version: 1, digest: source.sha256, packedBytes, unpackedBytes, entries, cachedAt: clock.now().toISOString() };
     signal.throwIfAborted();

@@ -40,8 +40,8 @@ interface PendingFile {
 const createNew = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const filesAtOnce = 16;
 
-/** Returns a writer that makes directories and files below `root`, a fresh directory. */
-export function createTreeWriter(root: string, style: TreeStyle): TreeWriter {
+/** Returns a writer that makes directories and files below `root`, a fresh directory. `onWritten` is told of each piece of a file that lies there. */
+export function createTreeWriter(root: string, style: TreeStyle, onWritten?: (bytes: number) => void): TreeWriter {
   const directories = new Set<string>();
   const syncer = createSyncer();
   const queue = new PQueue({ concurrency: filesAtOnce });
@@ -104,7 +104,10 @@ export function createTreeWriter(root: string, style: TreeStyle): TreeWriter {
     const { path, isExecutable } = entry;
     const handle = file.handle ??= await open(`${root}/${path}`, createNew, isExecutable ? style.executableMode : style.fileMode);
     openHandles.add(handle);
-    for (const piece of pieces) await writeWhole(handle, piece);
+    for (const piece of pieces) {
+      await writeWhole(handle, piece);
+      onWritten?.(piece.length);
+    }
     if (!isComplete) return;
     if (!isExecutable && isProgram(file.head)) await handle.chmod(style.executableMode);
     openHandles.delete(handle);

@@ -21,6 +21,8 @@ export interface UnpackOptions {
   style: TreeStyle;
   /** Told how many packed bytes have been read. */
   onProgress?: ((packedBytes: number) => void) | undefined;
+  /** Told of each piece that has been unpacked and written. */
+  onWritten?: ((bytes: number) => void) | undefined;
 }
 
 /** Pieces on their way through gunzip: on a busy machine it need not wait for the reader's turn. */
@@ -45,7 +47,7 @@ const readOnBytes = 256 * 1024 * 1024;
 export async function unpackArchive(options: UnpackOptions): Promise<ArchiveSummary & { packedBytes: number }> {
   const hash = createHash("sha256");
   const gunzip = createStrictGunzip();
-  const writer = createTreeWriter(options.directory, options.style);
+  const writer = createTreeWriter(options.directory, options.style, options.onWritten);
   const unpacked = unpackStream(gunzip, options.rules, writer);
   let packedBytes = 0;
   try {

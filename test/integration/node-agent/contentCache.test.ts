@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -7,8 +7,11 @@ import { expect } from "chai";
 import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
 import { contentDirectory, objectDirectory } from "#contracts/nodeLayout.ts";
 import type { ContentCache } from "#node-agent/cache/contentCache.ts";
+import { reserveBytes } from "#node-agent/cache/eviction.ts";
+import { neededBytes } from "#node-agent/cache/space.ts";
 import { aGameTar, aTar, aTarGz, tarEntry, type TarEntrySpec } from "#test/factories/tarArchive.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
+import type { Fault } from "#test/support/cluster/faultProxy.ts";
 import { beforeEachWithContentCaches, desired, isReady, type ContentCacheFixture } from "#test/support/fixtures/contentCacheFixture.ts";
 import { storeArchive } from "#test/support/stores/storedArchive.ts";
 import { temporaryFolder } from "#test/support/processes/temporaryFolder.ts";
@@ -205,6 +208,29 @@ describe("ContentCache", function () {
     expect(cache.stateOf(first.sha256), "evicted").to.equal(undefined);
     expect(cache.stateOf(second.sha256)?.state, "asked for meanwhile").to.equal("Ready");
     expect(existsSync(contentDirectory(fixture.root, second.sha256))).to.equal(true);
+  });
+
+  it("counts what a running download has written as missing on the disk once, so that a launch beside it evicts nothing", async () => {
+    const [unused, running, launched] = [await aGame(8_000_000), await aGame(12_000_000), await aGame()];
+    const earlier = await aCache();
+    earlier.demand("gs-1", unused);
+    await isReady(earlier, unused);
+    await fixture.files.markUsed(unused.sha256, new Date(Date.now() - 3_600_000));
+
+    const disk = { totalBytes: 2 ** 40, freeBytes: 2 ** 30, freeFiles: 2 ** 20 };
+    const cache = await aCache({ readDiskSpace: () => Promise.resolve({ ...disk }) });
+    const resumed = Promise.withResolvers<undefined>();
+    const faults: Fault[] = [{ cutAfterBytes: 10_000_000 }, { holdUntil: resumed.promise }];
+    fixture.proxy.fault = ({ path }) => path.endsWith(running.key) ? faults.shift() : undefined;
+    cache.demand("gs-2", running);
+    const written = (): number => statSync(join(fixture.root, `v1/tmp/${running.sha256}.1/content/engine/data.bin`), { throwIfNoEntry: false })?.size ?? 0;
+    await eventually(() => written() > 8_000_000, { timeoutMs: 20_000, what: "most of the game to be written" });
+    disk.freeBytes = reserveBytes + neededBytes(launched.unpackedSizeBytes) + neededBytes(running.unpackedSizeBytes) / 2;
+    cache.demand("gs-3", launched);
+    await isReady(cache, launched);
+    expect(cache.stateOf(unused.sha256)).to.deep.equal({ state: "Ready" });
+    resumed.resolve(undefined);
+    await isReady(cache, running);
   });
 
   it("removes unfinished and damaged entries at the start", async () => {

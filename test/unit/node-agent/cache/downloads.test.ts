@@ -1,0 +1,30 @@
+import { expect } from "chai";
+import { Downloads, type Download } from "#node-agent/cache/downloads.ts";
+
+function aDownload(digest: string, reservedBytes: number, writtenBytes: number): Download {
+  return { digest, isForLaunch: true, progressPercent: 0, reservedBytes, writtenBytes, abandoning: new AbortController(), ended: Promise.resolve() };
+}
+
+describe("Downloads", () => {
+  it("keep what they set aside until they have ended, and will take of the disk what they have not written", () => {
+    const downloads = new Downloads();
+    const [half, whole] = [aDownload("half", 100, 0), aDownload("whole", 10, 12)];
+    downloads.add(half);
+    downloads.add(whole);
+    expect(downloads.unwrittenBytes).to.equal(100);
+    half.writtenBytes += 60;
+    expect(downloads).to.include({ reservedBytes: 110, unwrittenBytes: 40 });
+    downloads.remove(half);
+    expect(downloads).to.include({ reservedBytes: 10, unwrittenBytes: 0 });
+  });
+
+  it("that were abandoned take no more of the disk, though they keep what they set aside until their files are gone", () => {
+    const downloads = new Downloads();
+    const abandoned = aDownload("abandoned", 100, 30);
+    downloads.add(abandoned);
+    downloads.abandon(abandoned);
+    expect(downloads).to.include({ reservedBytes: 100, unwrittenBytes: 0 });
+    downloads.remove(abandoned);
+    expect(downloads).to.include({ reservedBytes: 0, unwrittenBytes: 0 });
+  });
+});
