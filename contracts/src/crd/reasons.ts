@@ -147,7 +147,7 @@ export const saveReasons = {
   spoolFailed: "SpoolFailed",
   /** The packer cannot read the save directory: the game has closed it, or the node lacks memory or open files. */
   saveUnreadable: "SaveUnreadable",
-  /** The node agent found a pack that is not what its manifest says, or that breaks the rules of archives, or a disk that does not return what the packer wrote; what the session left on the node is set aside. */
+  /** The node agent found a pack that is not what its manifest says, is gone, or breaks the rules of archives, or a disk that does not return what the packer wrote; what the session left on the node is set aside. */
   spoolUnreadable: "SpoolUnreadable",
   /** `False`, by the node agent: the game is played, and its newest pack is stored. */
   playing: "Playing",

@@ -23,8 +23,8 @@ export interface VerifiedPack {
 }
 
 /**
- * Reads a pack whole, as a restore would, and holds it to its manifest: what is stored can be restored. Returns undefined when a newer pack
- * has taken its place. Throws SpoolUnreadable.
+ * Reads a pack whole, as a restore would, and holds it to its manifest: what is stored can be restored. Returns undefined when it is
+ * not there: a newer one has taken its place, or it is lost. Throws SpoolUnreadable.
  */
 export async function verifyPacked(path: string, save: PackedSave, signal: AbortSignal): Promise<VerifiedPack | undefined> {
   const file = await openSpoolFile(path);

@@ -108,6 +108,7 @@ describe("Node agent: damaged and hostile session folders:", function () {
       const bytes = readFileSync(pack);
       rewriteManifest(manifest, { bytes: bytes.length, sha256: createHash("sha256").update(bytes).digest("hex") });
     }],
+    ["that its manifest names, and that is gone", ({ pack }: Packed) => rmSync(pack)],
   ] as const) {
     it(`does not store a pack ${what}`, async () => {
       await fixture.startAgent();

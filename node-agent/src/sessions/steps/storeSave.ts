@@ -4,8 +4,10 @@ import { saveKey } from "#contracts/objectKeys.ts";
 import type { PackedSave } from "#contracts/spool.ts";
 import { toApiTime } from "#kube/time.ts";
 import { withDeadline } from "#runtime/deadline.ts";
+import { SpoolUnreadable } from "../../spool/readSpool.ts";
 import { verifyPacked } from "../../spool/verifyPacked.ts";
 import type { SessionRecord } from "../record.ts";
+import { readSpoolOf } from "./lookAgain.ts";
 import type { RecordContext } from "./step.ts";
 
 /** A line that carries less, in bytes per second, stores no saves. */
@@ -22,11 +24,15 @@ export function isStored({ stored, baseSave }: SessionRecord, { sha256, files }:
  * Stores a pack; returns the record with it, or undefined when a newer pack has taken its place. The key names the pack,
  * so that storing it twice, or by two agents, is one and the same. `answered` is the player's request that it answers. Throws SpoolUnreadable, ObjectStoreError or DeadlineExceeded, with everything as it was.
  */
-export async function storePack({ deps, record, signal }: RecordContext, save: PackedSave, isFinal: boolean, answered?: string): Promise<SessionRecord | undefined> {
+export async function storePack(context: RecordContext, save: PackedSave, isFinal: boolean, answered?: string): Promise<SessionRecord | undefined> {
+  const { deps, record, signal } = context;
   const { files, readFailures, objectStore, bucket, clock } = deps;
   const path = `${files.packedFolder(record.gameSession)}/${packedArchiveName(save)}`;
   const pack = await readFailures.during(record.gameSession, "pack", () => verifyPacked(path, save, signal));
-  if (pack === undefined) return undefined;
+  if (pack === undefined) {
+    if (await isStillNamed(context, save)) throw new SpoolUnreadable(`${path} is gone`, undefined, "The packer's folder lacks what its manifest names");
+    return undefined;
+  }
   const generation = record.baseGeneration + 1;
   const sequence = record.sequence + save.sequence;
   const objectKey = saveKey(record.slotId, { generation, gameSession: record.gameSession, sequence, attempt: save.attempt });
@@ -42,6 +48,12 @@ export async function storePack({ deps, record, signal }: RecordContext, save: P
   const next = { ...record, stored };
   await files.writeStored(next);
   return next;
+}
+
+/** Returns whether the manifest goes on naming a pack. The packer names a newer one before it removes a pack: one that is gone and still named is lost. */
+async function isStillNamed({ deps, record }: RecordContext, { sequence, attempt }: PackedSave): Promise<boolean> {
+  const { manifest } = await readSpoolOf(deps, record);
+  return manifest?.save?.sequence === sequence && manifest.save.attempt === attempt;
 }
 
 /** Returns how long the upload may take: an object store that goes silent is given up long before. */
