@@ -77,7 +77,9 @@ export class ContentCache {
 
   /** Cleans up after a former process and learns what is there. */
   async load(): Promise<void> {
-    await this.#unpacked.load();
+    for (const { digest, error } of await this.#unpacked.load()) {
+      this.#options.logger.warn({ digest, err: error }, "A game's folder could not be read. It stays, and is looked at again when the game is wanted.");
+    }
     await this.#room.look();
   }
 
@@ -192,12 +194,20 @@ export class ContentCache {
     const startedMs = this.#options.clock.monotonicMs();
     await this.#liftQuarantines();
     const due = this.#wanted().filter(({ digest }) => !this.#failed.isWaiting(digest));
-    for (const wanted of chooseDownloads(due, this.#downloads.list())) await this.#begin(wanted);
+    for (const wanted of chooseDownloads(due, this.#downloads.list())) {
+      // The place of one that does not begin is another version's, which no download's end would start.
+      if (!await this.#begin(wanted)) this.#pump();
+    }
     this.#planRetry(startedMs);
   }
 
-  async #begin(wanted: Wanted): Promise<void> {
+  /** Returns whether a download has begun: not where the version is on the disk after all, nobody wants it any more, or there is no room. */
+  async #begin(wanted: Wanted): Promise<boolean> {
     const { digest, source } = wanted;
+    if (await this.#unpacked.recover(digest)) {
+      this.#tell(digest);
+      return false;
+    }
     const reservedBytes = neededBytes(source.unpackedSizeBytes);
     const hasRoom = await this.#room.make(reservedBytes, wanted, this.#failed.lastFailure(digest)?.ranOut === true);
     // It may have been cancelled while room was made, or a launch have asked for what began as a fill, and may push out more.
@@ -206,16 +216,14 @@ export class ContentCache {
       const message = `The node has no room for ${reservedBytes} bytes: what is there is in use, pinned or matters more.`;
       this.#fail(digest, { reason: contentReasons.insufficientSpace, message, etag: undefined, isFinal: false });
     }
-    if (!hasRoom || now === undefined) {
-      this.#pump(); // Its place is another version's, which no download's end would start.
-      return;
-    }
+    if (!hasRoom || now === undefined) return false;
     const download: Download = {
       digest, isForLaunch: now.isForLaunch, progressPercent: 0, reservedBytes, writtenBytes: 0, abandoning: new AbortController(), ended: Promise.resolve(),
     };
     this.#downloads.add(download);
     download.ended = this.#run(download, source);
     this.#tell(digest);
+    return true;
   }
 
   async #run(download: Download, source: ArchiveSource): Promise<void> {

@@ -1,6 +1,7 @@
 import { open, readFile } from "node:fs/promises";
 import { z } from "zod";
 import { sha256Hex } from "#contracts/crd/schema.ts";
+import { isAbsent } from "../disk/absent.ts";
 
 /** What the agent keeps beside an unpacked archive; its presence in a published directory means that all of it is there. */
 export const Manifest = z.object({
@@ -24,11 +25,13 @@ export async function writeManifest(path: string, manifest: Manifest): Promise<v
   }
 }
 
-/** Returns the manifest; undefined when it is missing or not one. */
+/** Returns the manifest; undefined when it is missing or not one: the directory beside it is then not to be trusted. Throws when the disk does not tell. */
 export async function readManifest(path: string): Promise<Manifest | undefined> {
   try {
     return Manifest.safeParse(JSON.parse(await readFile(path, "utf8"))).data;
-  } catch {
-    return undefined; // Missing or cut off: the directory beside it is then not to be trusted.
+  } catch (error) {
+    // One that was cut off is no JSON.
+    if (error instanceof SyntaxError || isAbsent(error)) return undefined;
+    throw error;
   }
 }

@@ -1,6 +1,7 @@
 import { chmod, lstat, mkdir, readdir, rename, rm, stat, utimes } from "node:fs/promises";
 import { sha256Hex } from "#contracts/crd/schema.ts";
 import { systemErrorCode } from "#runtime/systemError.ts";
+import { isAbsent } from "../disk/absent.ts";
 import { syncDirectory } from "../disk/syncDirectory.ts";
 import type { NodePaths } from "../disk/nodePaths.ts";
 import { readManifest, writeManifest, type Manifest } from "./manifest.ts";
@@ -11,10 +12,18 @@ export interface StoredObject {
   lastUsedAt: Date;
 }
 
+/** What may be a whole version, and is not shown by the disk. */
+export interface UnreadObject {
+  digest: string;
+  error: unknown;
+}
+
 /** The unpacked archives on disk. A directory under `objects` is complete: it gets there by one rename. */
 export interface ObjectFiles {
-  /** Makes the folders, empties the temporary one, drops what is not whole, and returns what is. */
-  load(): Promise<StoredObject[]>;
+  /** Makes the folders, empties the temporary one, drops what is not whole, and returns what is. What the disk does not show stays, as games may have it mounted. */
+  load(): Promise<{ whole: StoredObject[]; unread: UnreadObject[] }>;
+  /** Returns the version if it is whole. Throws when the disk does not show it. */
+  find(digest: string): Promise<StoredObject | undefined>;
   /** Makes and returns a fresh directory for one attempt; its `content` is to be filled. */
   begin(digest: string, attempt: number): Promise<Draft>;
   /** Throws ENOENT when the version, or its content, is not there. */
@@ -26,7 +35,10 @@ export interface ObjectFiles {
 /** An archive being unpacked. */
 export interface Draft {
   contentDirectory: string;
-  /** Makes the directory a version that is whole. Throws, and leaves no version, when it might not outlive a loss of power. */
+  /**
+   * Makes the directory a version that is whole; one that is there already stays in its place. Throws, and leaves no version, when it might not
+   * outlive a loss of power.
+   */
   publish(manifest: Manifest): Promise<void>;
   discard(): Promise<void>;
 }
@@ -35,22 +47,24 @@ export interface Draft {
 export function createObjectFiles(paths: NodePaths): ObjectFiles {
   const manifestPath = (directory: string): string => `${directory}/manifest.json`;
 
-  async function load(): Promise<StoredObject[]> {
+  async function load(): ReturnType<ObjectFiles["load"]> {
     await mkdir(paths.objects, { recursive: true, mode: 0o755 });
     await mkdir(paths.temporary, { recursive: true, mode: 0o700 });
     // What a former process left half done is worth nothing, because it was never published. The folder itself stays, as a full disk has no room for
     // a new one.
     for (const name of await readdir(paths.temporary)) await rm(`${paths.temporary}/${name}`, { recursive: true, force: true });
-    const found: StoredObject[] = [];
+    const whole: StoredObject[] = [];
+    const unread: UnreadObject[] = [];
     for (const name of await readdir(paths.objects)) {
-      const object = await inspect(name);
-      if (object === undefined) await removeTree(`${paths.objects}/${name}`, name);
-      else found.push(object);
+      const found = await find(name).catch((error: unknown): UnreadObject => ({ digest: name, error }));
+      if (found === undefined) await removeTree(`${paths.objects}/${name}`, name);
+      else if ("error" in found) unread.push(found);
+      else whole.push(found);
     }
-    return found;
+    return { whole, unread };
   }
 
-  async function inspect(name: string): Promise<StoredObject | undefined> {
+  async function find(name: string): Promise<StoredObject | undefined> {
     if (!sha256Hex.safeParse(name).success) return undefined;
     const directory = paths.object(name);
     const manifest = await readManifest(manifestPath(directory));
@@ -70,7 +84,7 @@ export function createObjectFiles(paths: NodePaths): ObjectFiles {
         await writeManifest(manifestPath(directory), manifest);
         await chmod(directory, 0o755);
         await syncDirectory(directory);
-        await rename(directory, paths.object(digest));
+        if (!await moveIntoPlace(directory, digest)) return;
         try {
           await syncDirectory(paths.objects);
         } catch (error) {
@@ -80,6 +94,23 @@ export function createObjectFiles(paths: NodePaths): ObjectFiles {
         }
       },
     };
+  }
+
+  /** Returns false, and removes the directory, where the version is there already: whole, or not shown by the disk. */
+  async function moveIntoPlace(directory: string, digest: string): Promise<boolean> {
+    try {
+      await rename(directory, paths.object(digest));
+    } catch (error) {
+      if (!["ENOTEMPTY", "EEXIST"].includes(systemErrorCode(error) ?? "")) throw error;
+      // What cannot be read came there whole all the same, and a game that runs may have it mounted.
+      if (await find(digest).then((found) => found !== undefined, () => true)) {
+        await rm(directory, { recursive: true, force: true });
+        return false;
+      }
+      await removeTree(paths.object(digest), digest);
+      await rename(directory, paths.object(digest));
+    }
+    return true;
   }
 
   /** A version is renamed out of sight first, and then taken apart: a reader sees all of it or nothing. */
@@ -97,6 +128,7 @@ export function createObjectFiles(paths: NodePaths): ObjectFiles {
 
   return {
     load,
+    find,
     begin,
     async markUsed(digest, at) {
       await lstat(`${paths.object(digest)}/content`);
@@ -107,5 +139,10 @@ export function createObjectFiles(paths: NodePaths): ObjectFiles {
 }
 
 async function isDirectory(path: string): Promise<boolean> {
-  return (await lstat(path).catch(() => undefined))?.isDirectory() ?? false;
+  try {
+    return (await lstat(path)).isDirectory();
+  } catch (error) {
+    if (isAbsent(error)) return false;
+    throw error;
+  }
 }

@@ -1,6 +1,6 @@
 import type { Clock } from "#runtime/clock.ts";
 import { systemErrorCode } from "#runtime/systemError.ts";
-import type { ObjectFiles } from "./objectFiles.ts";
+import type { ObjectFiles, StoredObject, UnreadObject } from "./objectFiles.ts";
 
 /** A version that lies unpacked on this node. */
 export interface UnpackedVersion {
@@ -18,18 +18,29 @@ export class UnpackedVersions {
   readonly #files: ObjectFiles;
   readonly #clock: Clock;
   readonly #versions = new Map<string, UnpackedVersion>();
+  /** What the disk did not show at the start. It counts as absent, also for the budget, until it is wanted and read then, or fetched once more. */
+  readonly #unread = new Set<string>();
 
   constructor(files: ObjectFiles, clock: Clock) {
     this.#files = files;
     this.#clock = clock;
   }
 
-  /** Cleans up after a former process and learns what is there. */
-  async load(): Promise<void> {
-    for (const { manifest, lastUsedAt } of await this.#files.load()) {
-      const { digest, unpackedBytes, cachedAt } = manifest;
-      this.#versions.set(digest, { digest, bytes: unpackedBytes, cachedAt: new Date(cachedAt), lastUsedMs: lastUsedAt.getTime() });
-    }
+  /** Cleans up after a former process and learns what is there; returns what the disk did not show. */
+  async load(): Promise<UnreadObject[]> {
+    const { whole, unread } = await this.#files.load();
+    for (const object of whole) this.#take(object);
+    for (const { digest } of unread) this.#unread.add(digest);
+    return unread;
+  }
+
+  /** Looks again at what the disk did not show at the start; returns whether that is a version now. */
+  async recover(digest: string): Promise<boolean> {
+    if (!this.#unread.has(digest)) return false;
+    // What cannot be read now either is fetched once more.
+    const found = await this.#files.find(digest).catch(() => undefined);
+    if (found !== undefined) this.#take(found);
+    return found !== undefined;
   }
 
   has(digest: string): boolean {
@@ -53,6 +64,7 @@ export class UnpackedVersions {
 
   /** Takes in what was just unpacked. */
   add(digest: string, bytes: number, cachedAt: Date): void {
+    this.#unread.delete(digest);
     this.#versions.set(digest, { digest, bytes, cachedAt, lastUsedMs: this.#clock.now().getTime() });
   }
 
@@ -76,6 +88,11 @@ export class UnpackedVersions {
   async remove(digest: string): Promise<void> {
     this.#versions.delete(digest);
     await this.#files.remove(digest);
+  }
+
+  #take({ manifest: { digest, unpackedBytes, cachedAt }, lastUsedAt }: StoredObject): void {
+    this.#unread.delete(digest);
+    this.#versions.set(digest, { digest, bytes: unpackedBytes, cachedAt: new Date(cachedAt), lastUsedMs: lastUsedAt.getTime() });
   }
 
   /**

@@ -3,6 +3,7 @@ import { lstat, mkdir, open, readdir, readFile, rename } from "node:fs/promises"
 import { objectName } from "#contracts/crd/schema.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { systemErrorCode } from "#runtime/systemError.ts";
+import { isAbsent } from "../disk/absent.ts";
 import { syncDirectory } from "../disk/syncDirectory.ts";
 import type { KeptFolders } from "../disk/keptFolders.ts";
 import type { TreeRemover } from "../disk/treeRemover.ts";
@@ -143,7 +144,7 @@ async function find(path: string): Promise<Stats | undefined> {
   try {
     return await lstat(path);
   } catch (error) {
-    if (["ENOENT", "ENOTDIR"].includes(systemErrorCode(error) ?? "")) return undefined;
+    if (isAbsent(error)) return undefined;
     throw error;
   }
 }
