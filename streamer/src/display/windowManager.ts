@@ -2,7 +2,7 @@ import type { WindowEvent } from "x11";
 import type { Logger } from "#runtime/logger.ts";
 import { createEventBudget } from "./eventBudget.ts";
 import { internAtoms, supportedHints, type AtomName, type Atoms } from "./atoms.ts";
-import { isBehind, promised, type XConnection } from "./xConnection.ts";
+import { promised, type XConnection } from "./xConnection.ts";
 
 // Numbers of the X11 protocol.
 const replaceProperty = 0;
@@ -98,7 +98,7 @@ export async function startWindowManager({ connection, width, height, log }: Win
   const isWithinBudget = createEventBudget(() => performance.now());
   client.on("event", (event) => {
     const isEnd = event.name === "UnmapNotify" || event.name === "DestroyNotify"; // Of a managed window, and those are few.
-    if (!isEnd && (isBehind(client) || !isWithinBudget())) return;
+    if (!isEnd && (connection.isBehind() || !isWithinBudget())) return;
     switch (event.name) {
       case "MapRequest": {
         readOwner(connection, atoms, event.wid, (owner) => manage(event.wid, owner !== undefined && dialogs.has(owner)));

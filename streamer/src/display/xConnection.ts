@@ -6,10 +6,13 @@ export interface XConnection {
   root: number;
   /** Of the display, in pixels. */
   size: { width: number; height: number };
+  /** Injects input. */
   xtest: XTest;
+  /** Whether the display has stopped reading requests, so that further requests would only fill memory. */
+  isBehind: () => boolean;
 }
 
-/** Connects to the display, with the XTEST extension, which injects input. Input is dropped while the display is behind. */
+/** Connects to the display, with the XTEST extension, which injects input. */
 export async function connectDisplay(display: string, onLost: () => void): Promise<XConnection> {
   const opened = await promised<Display>((done) => x11.createClient({ display }, done));
   const { client } = opened;
@@ -20,19 +23,11 @@ export async function connectDisplay(display: string, onLost: () => void): Promi
   if (screen === undefined) throw new Error(`Display ${display} has no screen.`);
   const { root, pixel_width: width, pixel_height: height } = screen;
   const xtest = await promised<XTest>((done) => client.require("xtest", done));
-  const inject: XTest["FakeInput"] = (...event) => {
-    if (!isBehind(client)) xtest.FakeInput(...event);
-  };
-  return { client, root, size: { width, height }, xtest: { ...xtest, FakeInput: inject } };
+  return { client, root, size: { width, height }, xtest, isBehind: () => client.pack_stream.write_queue.length > maxQueuedRequests };
 }
 
 /** Requests that may be queued for the display, which another client can stop for ever (XGrabServer). */
 const maxQueuedRequests = 4_096;
-
-/** Whether the display has stopped reading requests, so that further requests would only fill memory. */
-export function isBehind({ pack_stream: { write_queue: queue } }: Client): boolean {
-  return queue.length > maxQueuedRequests;
-}
 
 /** Returns a request's reply as a promise. */
 export function promised<T>(request: (done: Callback<T>) => void): Promise<T> {

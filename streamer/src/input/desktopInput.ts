@@ -20,17 +20,28 @@ export interface DesktopInput {
   releaseAll(): void;
 }
 
-/** Injects input through XTEST and remembers what is held, so that a player who disconnects leaves nothing pressed. */
-export function createDesktopInput({ xtest, root }: Pick<XConnection, "xtest" | "root">, width: number, height: number): DesktopInput {
+/** Injects input through XTEST and remembers what is held, so that a player who disconnects leaves nothing pressed. While the display is behind it drops input. */
+export function createDesktopInput({ xtest, root, isBehind }: Pick<XConnection, "xtest" | "root" | "isBehind">, width: number, height: number): DesktopInput {
   const heldKeys = new Set<number>();
   const heldButtons = new Set<number>();
+  /** Returns whether the display takes it. */
+  const inject = (type: number, detail: number, x = 0, y = 0): boolean => {
+    if (isBehind()) return false;
+    xtest.FakeInput(type, detail, 0, root, x, y);
+    return true;
+  };
+  /** What is held is released though the display is behind, or it would stay pressed. As only what was taken is held, one release of each can wait at most. */
+  const release = (held: Set<number>, type: number, number: number) => {
+    if (held.delete(number)) xtest.FakeInput(type, number, 0, root, 0, 0);
+    else inject(type, number);
+  };
   const pressKey = (keyCode: number, isDown: boolean) => {
-    setHeld(heldKeys, keyCode, isDown);
-    xtest.FakeInput(isDown ? xtest.KeyPress : xtest.KeyRelease, keyCode, 0, root, 0, 0);
+    if (!isDown) release(heldKeys, xtest.KeyRelease, keyCode);
+    else if (inject(xtest.KeyPress, keyCode)) heldKeys.add(keyCode);
   };
   const pressButton = (number: number, isDown: boolean) => {
-    setHeld(heldButtons, number, isDown);
-    xtest.FakeInput(isDown ? xtest.ButtonPress : xtest.ButtonRelease, number, 0, root, 0, 0);
+    if (!isDown) release(heldButtons, xtest.ButtonRelease, number);
+    else if (inject(xtest.ButtonPress, number)) heldButtons.add(number);
   };
   const turn = (notches: number, negative: number, positive: number) => {
     const number = notches < 0 ? negative : positive;
@@ -46,10 +57,10 @@ export function createDesktopInput({ xtest, root }: Pick<XConnection, "xtest" | 
     },
     movePointer(x, y) {
       const toPixel = (position: number, size: number) => Math.round(position * (size - 1) / pointerScale);
-      xtest.FakeInput(xtest.MotionNotify, 0, 0, root, toPixel(x, width), toPixel(y, height));
+      inject(xtest.MotionNotify, 0, toPixel(x, width), toPixel(y, height));
     },
     movePointerBy(x, y) {
-      xtest.FakeInput(xtest.MotionNotify, 1, 0, root, x, y);
+      inject(xtest.MotionNotify, 1, x, y);
     },
     button(button, isDown) {
       const number = buttonNumbers[button];
@@ -64,9 +75,4 @@ export function createDesktopInput({ xtest, root }: Pick<XConnection, "xtest" | 
       for (const number of [...heldButtons]) pressButton(number, false);
     },
   };
-}
-
-function setHeld(held: Set<number>, number: number, isDown: boolean): void {
-  if (isDown) held.add(number);
-  else held.delete(number);
 }

@@ -3,11 +3,13 @@ import { Writable } from "node:stream";
 import { expect } from "chai";
 import { pino } from "pino";
 import type { Client } from "x11";
+import { pointerScale } from "#contracts/stream.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { startXServer } from "#streamer/display/xServer.ts";
+import { createDesktopInput } from "#streamer/input/desktopInput.ts";
 import type { ServerProcess } from "#streamer/processes/serverProcess.ts";
 import { startWindowManager } from "#streamer/display/windowManager.ts";
-import { connectDisplay, isBehind, promised, type XConnection } from "#streamer/display/xConnection.ts";
+import { connectDisplay, promised, type XConnection } from "#streamer/display/xConnection.ts";
 
 const [width, height] = [640, 480];
 const windowType = 33;
@@ -93,11 +95,12 @@ describe("the display under a hostile game", function () {
   it("queues a bounded number of events while a game holds the display", async () => {
     game.GrabServer();
     await promised<number>((done) => game.InternAtom(false, "A_ROUND_TRIP", done));
-    for (let event = 0; event < 200_000; event++) manager.xtest.FakeInput(manager.xtest.MotionNotify, 0, 0, manager.root, event % width, 0);
-    expect(isBehind(manager.client)).to.equal(true);
+    const desktop = createDesktopInput(manager, width, height);
+    for (let event = 0; event < 200_000; event++) desktop.movePointer(event % pointerScale, 0);
+    expect(manager.isBehind()).to.equal(true);
     expect(manager.client.pack_stream.write_queue.length).to.be.lessThan(5_000);
     game.UngrabServer();
-    await eventually(() => !isBehind(manager.client), { what: "the display to go on" });
+    await eventually(() => !manager.isBehind(), { what: "the display to go on" });
     await awaitService();
     expect(isLost).to.equal(false);
   });

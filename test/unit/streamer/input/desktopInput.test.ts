@@ -6,15 +6,17 @@ const keyPress = 2, keyRelease = 3, buttonPress = 4, buttonRelease = 5, motion =
 
 describe("createDesktopInput", () => {
   let injected: number[][];
+  let isBehind: boolean;
   let desktop: DesktopInput;
 
   beforeEach(() => {
     injected = [];
+    isBehind = false;
     const xtest = {
       KeyPress: keyPress, KeyRelease: keyRelease, ButtonPress: buttonPress, ButtonRelease: buttonRelease, MotionNotify: motion,
       FakeInput: (type: number, detail: number, _time: number, _window: number, x: number, y: number) => void injected.push([type, detail, x, y]),
     } as const;
-    desktop = createDesktopInput({ xtest, root: 1 }, 1_280, 720);
+    desktop = createDesktopInput({ xtest, root: 1, isBehind: () => isBehind }, 1_280, 720);
   });
 
   it("presses keys by their position on the keyboard", () => {
@@ -60,5 +62,42 @@ describe("createDesktopInput", () => {
     desktop.releaseAll();
     desktop.releaseAll();
     expect(injected).to.deep.equal([[keyRelease, 25, 0, 0], [buttonRelease, 3, 0, 0]]);
+  });
+
+  it("drops input while the display is behind, but for one release of each key and button that it holds", () => {
+    desktop.key("KeyW", true);
+    desktop.key("KeyA", true);
+    desktop.button(2, true);
+    injected.length = 0;
+    isBehind = true;
+    desktop.movePointer(0, 0);
+    desktop.movePointerBy(1, 1);
+    desktop.wheel(0, 1);
+    for (const isDown of [false, true, false]) {
+      desktop.key("KeyW", isDown);
+      desktop.key("KeyD", isDown);
+    }
+    desktop.releaseAll();
+    expect(injected).to.deep.equal([[keyRelease, 25, 0, 0], [keyRelease, 38, 0, 0], [buttonRelease, 3, 0, 0]]);
+  });
+
+  it("holds what the display took alone, so that a press that was dropped is released with none", () => {
+    isBehind = true;
+    desktop.key("KeyW", true);
+    desktop.button(0, true);
+    isBehind = false;
+    desktop.releaseAll();
+    expect(injected).to.deep.equal([]);
+    desktop.key("KeyW", true);
+    desktop.releaseAll();
+    expect(injected).to.deep.equal([[keyPress, 25, 0, 0], [keyRelease, 25, 0, 0]]);
+  });
+
+  it("goes on holding a key that is pressed again while the display is behind", () => {
+    desktop.key("KeyW", true);
+    isBehind = true;
+    desktop.key("KeyW", true);
+    desktop.key("KeyW", false);
+    expect(injected).to.deep.equal([[keyPress, 25, 0, 0], [keyRelease, 25, 0, 0]]);
   });
 });
