@@ -1,10 +1,11 @@
 import nodeDataChannel, { type DataChannel } from "node-datachannel";
-import { connectionTest, TestRequest, type TestBurst, type TestNotice } from "#contracts/connectionTest.ts";
+import { connectionTest, type TestBurst, type TestNotice } from "#contracts/connectionTest.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { InvalidOffer } from "../errors.ts";
 import { linesWithoutCandidates } from "../transport/sdpAnswer.ts";
 import { connectionOn, gatherSdpAnswer } from "../transport/sharedPort.ts";
 import { startBurst } from "./burst.ts";
+import { handleRequest } from "./requests.ts";
 
 export interface TestConnectionOptions {
   id: string;
@@ -54,7 +55,8 @@ export function createTestConnection({ id, sdp, udpPort, maxKbps, log, now, onCl
       return otherwise;
     }
   };
-  const notify = (notice: TestNotice) => {
+  /** Each burst ends once at most, so that few of these can wait. */
+  const tellEnd = (notice: Extract<TestNotice, { t: "sent" }>) => {
     const channel = channels.get(connectionTest.controlChannel);
     orEnd(() => channel?.isOpen() === true && channel.sendMessage(JSON.stringify(notice)), false);
   };
@@ -68,14 +70,8 @@ export function createTestConnection({ id, sdp, udpPort, maxKbps, log, now, onCl
         send: (packet) => orEnd(() => channel.isOpen() && channel.sendMessageBinary(packet), false),
         waitingBytes: () => orEnd(() => channel.bufferedAmount(), 0),
       },
-      onSent: (packets) => notify({ t: "sent", burst, packets, limitKbps: maxKbps }),
+      onSent: (packets) => tellEnd({ t: "sent", burst, packets, limitKbps: maxKbps }),
     }));
-  };
-  const receive = (message: string | Buffer | ArrayBuffer) => {
-    const request = typeof message === "string" && message.length <= connectionTest.maxMessageBytes ? readRequest(message) : undefined;
-    if (isClosed || request === undefined) return;
-    if (request.t === "ping") notify(request);
-    else send(request.burst);
   };
   connection.onDataChannel((channel) => {
     const label = channel.getLabel();
@@ -85,7 +81,7 @@ export function createTestConnection({ id, sdp, udpPort, maxKbps, log, now, onCl
       return;
     }
     channels.set(label, channel);
-    if (label === connectionTest.controlChannel) channel.onMessage(receive);
+    if (label === connectionTest.controlChannel) channel.onMessage((message) => orEnd(() => handleRequest(channel, message, send), undefined));
   });
   connection.onStateChange((state) => {
     log.debug({ test: id, state }, "A test's connection changed.");
@@ -102,12 +98,4 @@ export function createTestConnection({ id, sdp, udpPort, maxKbps, log, now, onCl
     },
     close,
   };
-}
-
-function readRequest(text: string): TestRequest | undefined {
-  try {
-    return TestRequest.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined; // Not JSON: dropped like any other message that is not one of these.
-  }
 }
