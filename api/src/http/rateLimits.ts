@@ -87,6 +87,7 @@ interface Limit extends RateLimitPolicy {
 export class RateLimits {
   readonly #redis: Redis;
   readonly #limits: ReadonlyMap<RateLimitName, Limit>;
+  #givenBackHere: Promise<void> = Promise.resolve();
 
   constructor(redis: Redis, config: RateLimitConfig) {
     this.#redis = redis;
@@ -137,10 +138,19 @@ export class RateLimits {
     return outcomes;
   }
 
-  /** Takes one request back, for what turned out not to count. */
+  /** Takes one request back, for what turned out not to count, and with it those that were refused: the next request is allowed. */
   async giveBack(name: RateLimitName, key: string): Promise<void> {
-    const { keyPrefix, local } = this.#limitOf(name);
-    await giveBackScript.run(this.#redis, [keyPrefix + key], []).catch(() => local.reward(key));
+    const limit = this.#limitOf(name);
+    await giveBackScript.run(this.#redis, [limit.keyPrefix + key], [limit.points]).catch(() => this.#giveBackHere(limit, key));
+  }
+
+  /** One after the other, for each takes back by the count that it finds. */
+  #giveBackHere({ local, points }: Limit, key: string): Promise<void> {
+    return this.#givenBackHere = this.#givenBackHere.then(async () => {
+      const found = await local.get(key);
+      if (found === null || found.msBeforeNext <= 0 || found.consumedPoints <= 0) return;
+      await local.reward(key, 1 + Math.max(0, found.consumedPoints - points));
+    });
   }
 
   /** The key of a client's address: a whole /64 for IPv6, which one household commands. */
@@ -201,5 +211,10 @@ for i = 2, #KEYS do
 end
 return reply`);
 
-/** A counter that has run out stays removed: taking back must not leave one that never ends. */
-const giveBackScript = new RedisScript("if redis.call('EXISTS', KEYS[1]) == 1 then return redis.call('DECR', KEYS[1]) end");
+/**
+ * KEYS: the limit's counter. ARGV: its points. What was counted beyond the points was refused, and is taken back as well: otherwise the requests that
+ * a burst had refused would hold places until the window ends. A counter that has run out stays removed: taking back must not leave one that never ends.
+ */
+const giveBackScript = new RedisScript(`
+local count = tonumber(redis.call('GET', KEYS[1]) or '0')
+if count > 0 then return redis.call('DECRBY', KEYS[1], 1 + math.max(0, count - tonumber(ARGV[1]))) end`);

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { randomBytes } from "node:crypto";
 import { sweepIdle } from "#api/gameSessions/sweepIdle.ts";
+import { policiesOf, RateLimits, type RateLimitOutcome } from "#api/http/rateLimits.ts";
 import { aGame, aGameSessionRow, aUser, type TestGame, type TestUser } from "#test/factories/catalog.ts";
 import { TestApi } from "#test/support/http/api.ts";
 import { expectErrorResponse } from "#test/support/http/apiClient.ts";
@@ -49,6 +50,27 @@ describe("limits shared by clients", function () {
       expect(resets.at(-1)).to.be.below(resets[0] ?? 0);
       await one.deps.redis.pexpire(`joypod:limit:stop:${key}`, 1);
       await eventually(async () => (await one.deps.rateLimits.consume("stop", key)).isAllowed, { what: "the next window" });
+    });
+
+    it("are free again once what they admitted is given back, whatever they refused meanwhile", async () => {
+      const away = one.deps.redis.duplicate({ lazyConnect: true });
+      away.disconnect();
+      const { points } = policiesOf(one.deps.config).signInFailures;
+      for (const rateLimits of [one.deps.rateLimits, new RateLimits(away, one.deps.config)]) {
+        const key = randomBytes(8).toString("hex");
+        const consume = (): Promise<RateLimitOutcome> => rateLimits.consume("signInFailures", key);
+        const burst = await Promise.all(Array.from({ length: points + 5 }, consume));
+        expect(burst.filter(({ isAllowed }) => isAllowed)).to.have.lengthOf(points);
+        await Promise.all(Array.from({ length: points }, () => rateLimits.giveBack("signInFailures", key)));
+        await rateLimits.giveBack("signInFailures", key);
+        expect((await consume()).remaining).to.equal(points - 1);
+      }
+    });
+
+    it("begin with a request, not with what is given back", async () => {
+      const key = randomBytes(8).toString("hex");
+      await one.deps.rateLimits.giveBack("signInFailures", key);
+      expect(await one.deps.redis.exists(`joypod:limit:signInFailures:${key}`)).to.equal(0);
     });
 
     it("cost one command to Redis, together with the sign-in", async () => {
