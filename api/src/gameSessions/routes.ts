@@ -9,8 +9,6 @@ import { stopGameSession, type StopDeps } from "./stopGameSession.ts";
 import { notFound } from "../errors.ts";
 import { streamGameSession, type GameSessionStreamDeps } from "./events/streamGameSession.ts";
 import { presentGameSession, presentGameSessions, presentKeepalive, presentLaunch, presentStop } from "./present.ts";
-import { giveBackRateLimit } from "../http/applyRateLimits.ts";
-import { toHttpError } from "../http/httpError.ts";
 import { eventStream, empty } from "../http/responses.ts";
 import { remembering } from "../http/idempotency.ts";
 import type { Route } from "../http/route.ts";
@@ -29,20 +27,18 @@ const launch = route({
   path: "/api/game/launch",
   name: "launchGame",
   summary: "Launch a game",
-  description: "A refused launch counts as one, but in the hour only if the response has no `Retry-After`.",
+  description: "A refused launch counts as one, but in the hour only if the response has no `Retry-After`. A repetition of one under way, by its"
+    + " `Idempotency-Key`, counts as a `poll` instead.",
   limits: ["launch", "launchHourly"],
+  limitsGivenBack: ["launchHourly"],
+  repeats: { countAs: "poll", insteadOf: "launch" },
   body: LaunchRequest,
   responses: { 202: LaunchResponse },
   errors: ["not_found", "session_active", "no_empty_slot", "conflict", "unreadable_save", "maintenance", "no_servers"],
   isIdempotent: true,
   handle: async ({ ctx, deps, user, body }) => {
     const remember = remembering(ctx, 202);
-    const launched = launchGame(deps, user.id, body, (id, transaction) => remember?.(presentLaunch(id), transaction));
-    const sessionId = await launched.catch(async (error: unknown) => {
-      // Who asks again when told to, as while all servers are taken, must not be out of launches once there is room.
-      if (toHttpError(error).retryAfterSeconds !== undefined) await giveBackRateLimit(ctx, "launchHourly", user.id);
-      throw error;
-    });
+    const sessionId = await launchGame(deps, user.id, body, (id, transaction) => remember?.(presentLaunch(id), transaction));
     ctx.status = 202;
     ctx.body = presentLaunch(sessionId);
   },

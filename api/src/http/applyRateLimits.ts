@@ -7,9 +7,9 @@ import type { AppContext } from "./appContext.ts";
 export class RateLimitError extends HttpError {
   readonly exceeded: readonly RateLimitOutcome[];
 
-  constructor(exceeded: readonly RateLimitOutcome[], headers: Record<string, string>) {
+  constructor(exceeded: readonly RateLimitOutcome[]) {
     const retryAfterSeconds = Math.max(...exceeded.map((outcome) => outcome.resetSeconds));
-    super("rate_limited", { message: rateLimited(retryAfterSeconds).message, retryAfterSeconds, headers });
+    super("rate_limited", { message: rateLimited(retryAfterSeconds).message, retryAfterSeconds });
     this.exceeded = exceeded;
   }
 }
@@ -23,24 +23,29 @@ export async function applyRateLimits(ctx: AppContext<{ rateLimits: RateLimits }
 export function enforceRateLimits(ctx: AppContext, outcomes: readonly RateLimitOutcome[]): void {
   if (outcomes.length === 0) return;
   // A request may be counted again further in, under another key (a partner's upload): the headers show all.
-  const headers = tell(ctx, [...ctx.state.rateLimitOutcomes ?? [], ...outcomes]);
+  tell(ctx, [...ctx.state.rateLimitOutcomes ?? [], ...outcomes]);
   const exceeded = outcomes.filter((outcome) => !outcome.isAllowed);
-  if (exceeded.length > 0) throw new RateLimitError(exceeded, headers);
+  if (exceeded.length > 0) throw new RateLimitError(exceeded);
+}
+
+/** Returns how the request was counted under the limit; undefined when it was not. */
+export function countedUnder(ctx: AppContext, name: RateLimitName): RateLimitOutcome | undefined {
+  return ctx.state.rateLimitOutcomes?.find((outcome) => outcome.name === name);
 }
 
 /** Takes the request back under a limit that it was counted under, for what turned out not to count; the headers then say what is left after that. */
-export async function giveBackRateLimit(ctx: AppContext<{ rateLimits: RateLimits }>, name: RateLimitName, key: string): Promise<void> {
-  await ctx.deps.rateLimits.giveBack(name, key);
+export async function giveBackRateLimit(ctx: AppContext<{ rateLimits: RateLimits }>, name: RateLimitName): Promise<void> {
+  const counted = countedUnder(ctx, name);
+  if (counted === undefined) return;
+  await ctx.deps.rateLimits.giveBack(name, counted.key);
   const outcomes = ctx.state.rateLimitOutcomes ?? [];
   tell(ctx, outcomes.map((outcome) => (outcome.name === name ? { ...outcome, remaining: Math.min(outcome.points, outcome.remaining + 1) } : outcome)));
 }
 
-/** Sets the headers to these outcomes, and returns them. */
-function tell(ctx: AppContext, outcomes: readonly RateLimitOutcome[]): Record<string, string> {
+/** Sets the headers to these outcomes: of the response, whatever becomes of the request. */
+function tell(ctx: AppContext, outcomes: readonly RateLimitOutcome[]): void {
   ctx.state.rateLimitOutcomes = outcomes;
-  const headers = rateLimitHeaders(outcomes);
-  for (const [name, value] of Object.entries(headers)) ctx.res.setHeader(name, value);
-  return headers;
+  for (const [name, value] of Object.entries(rateLimitHeaders(outcomes))) ctx.res.setHeader(name, value);
 }
 
 /** Returns the headers `RateLimit` and `RateLimit-Policy` of the IETF draft, with one item for each limit. */

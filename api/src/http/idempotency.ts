@@ -40,6 +40,13 @@ export function idempotencyOf({ headers = [], responses, errors }: Description):
   };
 }
 
+/** The same request is being worked on. */
+export class StillRunningError extends DomainError {
+  constructor() {
+    super("conflict", { message: "This request is still being worked on: ask again in a moment.", retryAfterSeconds: runningRetrySeconds });
+  }
+}
+
 /** The turns of the requests under way that have a key. */
 const turns = new WeakMap<AppContext, { attempt: IdempotentAttempt; isRemembered: boolean }>();
 
@@ -62,7 +69,7 @@ export async function onceForKey(ctx: AppContext<HttpDeps>, input: unknown, work
   const claim = await insertIdempotencyKey(pool, { ...request, fingerprint: fingerprintOf(input) }, attempt.attempt);
   switch (claim.kind) {
     case "running":
-      throw stillRunning();
+      throw new StillRunningError();
     case "reused":
       throw new HttpError("idempotency_key_reused", { message: "This Idempotency-Key was used for another request: take a new one." });
     case "done":
@@ -87,7 +94,7 @@ export function remembering(ctx: AppContext, status: number): Remember | undefin
     const response: StoredResponse = { status, text: JSON.stringify(body), ...(location !== undefined && { location }) };
     const isOurs = await updateIdempotencyResponse(transaction, turn.attempt, response);
     // It took so long that another request has the turn by now: only one of them may do the work.
-    if (!isOurs) throw stillRunning();
+    if (!isOurs) throw new StillRunningError();
     turn.isRemembered = true;
   };
 }
@@ -144,12 +151,6 @@ async function settle(ctx: AppContext<HttpDeps>, write: () => Promise<unknown>):
   } catch (error) {
     ctx.deps.logger.warn({ err: error, requestId: ctx.state.requestId }, "A response could not be kept for its Idempotency-Key.");
   }
-}
-
-function stillRunning(): DomainError {
-  return new DomainError("conflict", {
-    message: "This request is still being worked on: ask again in a moment.", retryAfterSeconds: runningRetrySeconds,
-  });
 }
 
 function storedError({ code, message, hasMessage, details, headers, extra }: HttpError): StoredResponse {

@@ -49,6 +49,8 @@ export type RateLimitName = keyof ReturnType<typeof policiesOf>;
 
 export interface RateLimitOutcome extends RateLimitPolicy {
   name: RateLimitName;
+  /** Whose request it is: what it was counted by. */
+  key: string;
   isAllowed: boolean;
   /** The first request of the window that is refused, whichever replica it came to. */
   isFirstOverLimit: boolean;
@@ -119,7 +121,7 @@ export class RateLimits {
       const keys = [gate.key, ...wanted.map(({ keyPrefix }) => keyPrefix + key)];
       const values = [gate.closed, gate.opening?.value ?? "", gate.opening?.seconds ?? 0, ...wanted.flatMap(({ windowSeconds, points }) => [windowSeconds, points])];
       const [value, leftMs, ...counts] = await countScript.run(this.#redis, keys, values) as [string, number, ...number[]];
-      const outcomes = counts.length === 0 ? [] : wanted.map((limit, index) => outcomeOf(limit, counts[2 * index] ?? 0, counts[2 * index + 1] ?? 0));
+      const outcomes = counts.length === 0 ? [] : wanted.map((limit, index) => outcomeOf(limit, key, counts[2 * index] ?? 0, counts[2 * index + 1] ?? 0));
       return { gate: value === "" ? undefined : value, gateSeconds: Math.max(0, leftMs) / 1000, outcomes };
     } catch {
       return { gate: redisUnavailable, gateSeconds: 0, outcomes: [] };
@@ -133,7 +135,7 @@ export class RateLimits {
       const limit = this.#limitOf(name);
       const isRefused = outcomes.some(({ isAllowed }) => !isAllowed);
       const found = isRefused ? await limit.local.get(key) : await consumePoint(limit.local, key);
-      outcomes.push(outcomeOf(limit, found?.consumedPoints ?? 0, found?.msBeforeNext ?? 0));
+      outcomes.push(outcomeOf(limit, key, found?.consumedPoints ?? 0, found?.msBeforeNext ?? 0));
     }
     return outcomes;
   }
@@ -172,9 +174,9 @@ async function consumePoint(limiter: RateLimiterMemory, key: string): Promise<Ra
   });
 }
 
-function outcomeOf({ name, points, windowSeconds }: Limit, count: number, leftMs: number): RateLimitOutcome {
+function outcomeOf({ name, points, windowSeconds }: Limit, key: string, count: number, leftMs: number): RateLimitOutcome {
   return {
-    name, points, windowSeconds, isAllowed: count <= points, isFirstOverLimit: count === points + 1,
+    name, key, points, windowSeconds, isAllowed: count <= points, isFirstOverLimit: count === points + 1,
     remaining: Math.max(0, points - count), resetSeconds: Math.max(0, leftMs) / 1000,
   };
 }

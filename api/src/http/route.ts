@@ -1,6 +1,7 @@
 import type { ErrorCode } from "#contracts/http/errors.ts";
 import { publicAccess, type Access, type AccessName } from "./access.ts";
 import type { AppContext, HttpDeps } from "./appContext.ts";
+import { countingRetries, type RetryLimits } from "./countRetries.ts";
 import { idempotencyOf, onceForKey } from "./idempotency.ts";
 import { readInput, type Input, type InputSchemas } from "./input.ts";
 import type { RequestHeaderName } from "./requestHeaders.ts";
@@ -10,7 +11,7 @@ import type { Responses } from "./responses.ts";
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 /** What a route says of itself: the router, the checks, the limits and the OpenAPI document are all made of this. */
-interface Description<D> {
+interface Description<D> extends RetryLimits {
   method: Method;
   path: string;
   /** Names the operation in generated clients, such as `listGames`. */
@@ -82,11 +83,13 @@ export function toRoute<D extends HttpDeps, Caller extends object, Params, Query
     ...description, ...(description.isIdempotent && idempotencyOf(description)), access: access.name, schemas,
     handle: async (ctx) => {
       const caller = await access.admit(ctx, definition.limits);
-      const reading = checkedInput(ctx, definition, access);
-      const input = await (refuseInput === undefined ? reading : reading.catch((error: unknown) => refuseInput(ctx, error)));
-      const work = (): Promise<void> | void => handle({ ...caller, ctx, deps: ctx.deps, ...input });
-      // A request that may be repeated with a key is told apart by all that it asks for.
-      return description.isIdempotent ? onceForKey(ctx, input, work) : work();
+      await countingRetries(ctx, description, async () => {
+        const reading = checkedInput(ctx, definition, access);
+        const input = await (refuseInput === undefined ? reading : reading.catch((error: unknown) => refuseInput(ctx, error)));
+        const work = (): Promise<void> | void => handle({ ...caller, ctx, deps: ctx.deps, ...input });
+        // A request that may be repeated with a key is told apart by all that it asks for.
+        await (description.isIdempotent ? onceForKey(ctx, input, work) : work());
+      });
     },
   };
 }

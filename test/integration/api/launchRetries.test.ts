@@ -1,18 +1,38 @@
 import { expect } from "chai";
 import { aUser } from "#test/factories/catalog.ts";
-import { expectErrorResponse } from "#test/support/http/apiClient.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { expectErrorResponse, type ApiResponse } from "#test/support/http/apiClient.ts";
 import { LaunchFixture } from "#test/support/fixtures/launchFixture.ts";
 
 const path = "/api/game/launch";
+const pollsPerMinute = 15;
 
 describe("launches of a player who asks again as Retry-After says", function () {
   this.timeout(60_000);
   let fixture: LaunchFixture;
 
   before(async () => {
-    fixture = await LaunchFixture.start({ slots: 0, env: { LAUNCHES_PER_HOUR: "2" } });
+    const env = { LAUNCHES_PER_HOUR: "2", POLLS_PER_MINUTE: String(pollsPerMinute), DATABASE_TIMEOUT_MS: "3000" };
+    fixture = await LaunchFixture.start({ slots: 0, env, hasFaults: true });
   });
   after(() => fixture.stop());
+
+  function launch(key: string): Promise<ApiResponse> {
+    return fixture.player.post(path, { gameSlug: fixture.game.slug }, { "idempotency-key": key });
+  }
+
+  /** Does what it is given while nobody can write to the table. */
+  async function whileLocked(table: string, work: () => Promise<void>): Promise<void> {
+    const locked = await fixture.api.deps.postgres.pool.connect();
+    try {
+      await locked.query("BEGIN");
+      await locked.query(`LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`);
+      await work();
+    } finally {
+      await locked.query("ROLLBACK");
+      locked.release();
+    }
+  }
 
   it("use up nothing of the hour while all game servers are taken", async () => {
     await fixture.newPlayer();
@@ -23,6 +43,36 @@ describe("launches of a player who asks again as Retry-After says", function () 
     }
     await fixture.addNode(1);
     await fixture.launched();
+  });
+
+  it("use up neither the minute nor the hour while their launch is under way, and may come as often as polls", async () => {
+    await fixture.newPlayer();
+    await fixture.addNode(1);
+    const isBegun = async (): Promise<boolean> => await fixture.api.deps.postgres.prisma.idempotencyKey.count({ where: { principal: `user:${fixture.user.id}` } }) === 1;
+    let first: Promise<ApiResponse> | undefined;
+    await whileLocked("game_sessions", async () => {
+      first = launch("held");
+      await eventually(isBegun, { what: "the launch to be under way" });
+      for (let count = 0; count < pollsPerMinute; count++) {
+        const response = await launch("held");
+        expectErrorResponse(response, 409, "conflict");
+        expect(response.headers.get("ratelimit"), "what the response says is left").to.match(/"launch";r=9;.*"launchHourly";r=1;/);
+      }
+      const refused = await launch("held");
+      expectErrorResponse(refused, 429, "rate_limited");
+      expect(refused.headers.get("ratelimit")).to.match(/"launchHourly";r=1;.*"poll";r=0;/);
+    });
+    expect((await first)?.status).to.equal(202);
+  });
+
+  it("use up nothing of the hour while the database does not answer", async () => {
+    await fixture.newPlayer();
+    await fixture.player.get("/api/game/sessions");
+    await whileLocked("idempotency_keys", async () => {
+      const response = await launch("away");
+      expectErrorResponse(response, 503, "unavailable");
+      expect(response.headers.get("ratelimit"), "what the response says is left").to.contain('"launchHourly";r=2');
+    });
   });
 
   it("use it up where asking again is of no use", async () => {
