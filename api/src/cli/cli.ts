@@ -7,6 +7,7 @@ import { exitCodes, toCliError } from "./cliError.ts";
 import { createProgram } from "./program.ts";
 import { readCliConfig, readCliSavesConfig, secretLogKeys } from "../config.ts";
 import { invalidRequest } from "../errors.ts";
+import { systemClock } from "#runtime/clock.ts";
 import { createLogger } from "#runtime/createLogger.ts";
 import { Audit } from "../audit/audit.ts";
 import { SaveReads } from "../saves/saveReads.ts";
@@ -29,7 +30,7 @@ const program = createProgram({
   stores,
   saves: () => {
     const { objectStore, ...config } = readCliSavesConfig(process.env);
-    return { ...stores(), config, logger, objectStore: connectObjectStore(objectStore), saveUploads: new SaveUploads(1), saveReads: new SaveReads() };
+    return { ...stores(), config, logger, clock: systemClock, objectStore: connectObjectStore(objectStore), saveUploads: new SaveUploads(1), saveReads: new SaveReads() };
   },
   passwords: () => passwords ??= new Passwords({
     pepper: pepperOr("it must be the API's own, or the password will not be accepted."), cost: readCliConfig(process.env).bcryptCost, workers: 1,

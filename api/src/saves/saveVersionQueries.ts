@@ -58,12 +58,14 @@ export interface LockedSlot {
 
 /**
  * Locks the slot's row: until the transaction ends nobody else moves it, and the sweeper removes none of its versions. No session begins to own it
- * either, unless `letsLaunch` allows that. Returns undefined when there is no such slot.
+ * either, unless `letsLaunch` allows that. Returns undefined when there is no such slot. Waits for another transaction that holds it, unless `waits`
+ * is false: then it throws an error of which `isLockedByAnother` is true.
  */
-export async function lockSlot(transaction: Queryable, slotId: string, { letsLaunch = false } = {}): Promise<LockedSlot | undefined> {
-  const { rowCount } = await transaction.query(letsLaunch
-    ? { name: "lock-slot-but-for-launches", text: "SELECT FROM save_slots WHERE id = $1 FOR NO KEY UPDATE", values: [slotId] }
-    : { name: "lock-slot", text: "SELECT FROM save_slots WHERE id = $1 FOR UPDATE", values: [slotId] });
+export async function lockSlot(transaction: Queryable, slotId: string, { letsLaunch = false, waits = true } = {}): Promise<LockedSlot | undefined> {
+  const lock = `FOR ${letsLaunch ? "NO KEY UPDATE" : "UPDATE"}${waits ? "" : " NOWAIT"}`;
+  const { rowCount } = await transaction.query({
+    name: `lock-slot-${lock.toLowerCase().replaceAll(" ", "-")}`, text: `SELECT FROM save_slots WHERE id = $1 ${lock}`, values: [slotId],
+  });
   if (rowCount === 0) return undefined;
   // Another statement: one that waited for the lock does not see the owner that it waited for.
   const { rows } = await transaction.query<LockedSlot>({

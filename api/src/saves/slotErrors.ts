@@ -22,6 +22,11 @@ export function requireFree({ ownerStatus }: PlayerSlot): void {
   throw new DomainError("slot_in_use", { message: "The last save of this slot is still being stored: try again in a moment.", retryAfterSeconds: 10 });
 }
 
+/** Returns the error for a slot that is still held after some tries, as by the sweeper while the object store takes its time. */
+export function slotBusy(cause: unknown): DomainError {
+  return new DomainError("slot_in_use", { message: "Old saves of this slot are just being removed: try again in a moment.", retryAfterSeconds: 5, cause });
+}
+
 /** Returns the lowest number that no slot has. Throws no_empty_slot. */
 export function emptySlotNumber(slots: readonly PlayerSlot[]): number {
   const number = lowestEmptyNumber(slots);

@@ -16,6 +16,14 @@ export function isTransactionSacrificed(error: unknown): boolean {
   return false;
 }
 
+/** Returns whether a statement that does not wait for locks found that another transaction has one. */
+export function isLockedByAnother(error: unknown): boolean {
+  for (const { code } of databaseCausesOf(error)) {
+    if (code === "55P03") return true;
+  }
+  return false;
+}
+
 /** Returns whether the database did not respond to a statement in time: its connection will not respond to the next statement either. */
 export function isUnanswered(error: unknown): boolean {
   for (const { message } of databaseCausesOf(error)) {

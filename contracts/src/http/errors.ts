@@ -18,7 +18,7 @@ export const errors = {
   conflict: { status: 409, meaning: "The thing exists already, or is in a state that does not allow this." },
   session_active: { status: 409, meaning: "The player has an active session already; `sessionId` names it." },
   no_empty_slot: { status: 409, meaning: "All save slots of the game are in use: name one to continue." },
-  slot_in_use: { status: 409, meaning: "A session plays the save slot, or its last save is still on its way: stop it, or wait." },
+  slot_in_use: { status: 409, meaning: "A session plays the save slot, its last save is still on its way, or old saves of it are being removed: stop it, or wait." },
   viewer_active: { status: 409, meaning: "Another page shows this session: ask with `takeover=true` to replace it." },
   not_running: { status: 409, meaning: "The session is not running (yet, or any more)." },
   upload_in_progress: { status: 409, meaning: "Another upload of this game is under way: wait for its end." },

@@ -8,6 +8,7 @@ import { eventually } from "#test/support/clocks/eventually.ts";
 import type { FakeOperator } from "#test/support/cluster/fakeOperator.ts";
 import { LaunchFixture } from "#test/support/fixtures/launchFixture.ts";
 import type { TestApi } from "#test/support/http/api.ts";
+import { expectErrorResponse, type ApiResponse } from "#test/support/http/apiClient.ts";
 import { StatementLog } from "#test/support/stores/statementLog.ts";
 
 describe("Launches that come while others are stored", function () {
@@ -106,6 +107,39 @@ describe("Launches that come while others are stored", function () {
     await expectStored([first, a, moved, b]);
     const session = await api.deps.postgres.prisma.gameSession.findFirstOrThrow({ where: { userId: moved.userId } });
     expect(session.spec).to.nested.include({ "saveSlot.objectKey": "saves/x/imported.tar.gz", "saveSlot.generation": 1 });
+  });
+
+  describe("beside a player who deletes a slot that is being swept", () => {
+    /** Deletes a slot of another player while its row is locked as the sweeper does it, and does `work` once the deletion has come upon that. */
+    async function deletingWhileSwept(work: (deleting: Promise<ApiResponse>) => Promise<unknown>): Promise<ApiResponse> {
+      const owner = await aUser(api.deps);
+      const slot = await aSaveSlot(api.deps, { user: owner, game });
+      const log = new StatementLog(api.deps.postgres.pool);
+      let deleting: Promise<ApiResponse> | undefined;
+      await api.deps.postgres.transaction(async (transaction) => {
+        await lockSlot(transaction, slot.id, { letsLaunch: true });
+        const before = log.count("lock-slot");
+        deleting = api.as(owner).delete(`/api/games/${game.slug}/saves/${slot.id}`);
+        await eventually(() => log.count("lock-slot") > before, { what: "the deletion to come upon the lock" });
+        await work(deleting);
+      });
+      return (await deleting)!;
+    }
+
+    it("do not wait for the sweep, and the deletion does", async () => {
+      await addNode(1);
+      const deleted = await deletingWhileSwept(async () => {
+        const launched = await api.as(await aUser(api.deps)).post("/api/game/launch", { gameSlug: game.slug });
+        expect(launched.status, launched.text).to.equal(202);
+      });
+      expect(deleted.status, deleted.text).to.equal(204);
+    });
+
+    it("who is told to try again when that takes long", async () => {
+      const deleted = await deletingWhileSwept((deleting) => deleting);
+      expectErrorResponse(deleted, 409, "slot_in_use");
+      expect(deleted.headers.get("retry-after")).to.equal("5");
+    });
   });
 
   it("do not fail with one that the database refuses, or that is taken back", async () => {

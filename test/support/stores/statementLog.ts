@@ -16,6 +16,11 @@ export class StatementLog {
     return this.#statements.slice(before);
   }
 
+  /** How many statements so far have a name, or text, that begins like this. */
+  count(beginning: string): number {
+    return this.#statements.filter((statement) => statement.startsWith(beginning)).length;
+  }
+
   #watch(client: PoolClient): void {
     if (this.#watched.has(client)) return;
     this.#watched.add(client);
