@@ -61,7 +61,7 @@ export class GameSessionWriter {
     }
   }
 
-  /** Moves the time after which the operator regards the session as idle. `keptAliveUntil` is what a keepalive promised while the database could not store it. */
+  /** Moves the time after which the operator regards the session as idle. `keptAliveUntil` covers what a keepalive promised while the database could not store it. */
   async extend(id: string, expiresAt: Date, keptAliveUntil?: Date): Promise<void> {
     const metadata = { annotations: { [keptAliveUntilAnnotation]: keptAliveUntil?.toISOString() } };
     try {

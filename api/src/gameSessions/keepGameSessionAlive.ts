@@ -6,6 +6,7 @@ import type { ClusterView } from "../cluster/clusterView.ts";
 import type { GameSessionWriter } from "../cluster/gameSessionWriter.ts";
 import { notFound, unavailable, type DomainError } from "../errors.ts";
 import type { DatabaseOutages } from "../stores/databaseOutages.ts";
+import { keptAliveUntil } from "./keptAliveUntil.ts";
 import { updateGameSessionExpiry, type Keepalive } from "./gameSessionQueries.ts";
 import type { Postgres } from "../stores/postgres.ts";
 
@@ -56,14 +57,23 @@ async function keepAliveInCluster(deps: KeepaliveDeps, userId: string, id: strin
   return expiresAt;
 }
 
-/** Moves the object's expiry, when it is near: the operator must not find a session idle before the sweeper does. `isOnly`: no row has this keepalive. */
+/**
+ * Moves the object's expiry, when it is near: the operator must not find a session idle before the sweeper does. `isOnly`: no row has this keepalive, so
+ * that the object must say until when it holds. It says a little more, so that not each of a page's keepalives is written.
+ */
 async function extendInCluster(
   { cluster, gameSessionWriter }: KeepaliveDeps, id: string, { expiresAt, idleTimeoutSeconds }: Keepalive, isOnly: boolean,
 ): Promise<void> {
-  const known = cluster.gameSession(id)?.spec.expiresAt;
-  if (known === undefined || new Date(known) >= expiresAt) return;
-  const margin = (limits.gameSession.expiryMargin - 1) * idleTimeoutSeconds * 1000;
-  await gameSessionWriter.extend(id, new Date(expiresAt.getTime() + margin), isOnly ? expiresAt : undefined);
+  const gameSession = cluster.gameSession(id);
+  const known = gameSession?.spec.expiresAt;
+  if (known === undefined) return;
+  const knownUntil = isOnly ? keptAliveUntil(gameSession) : new Date(known);
+  if (knownUntil >= expiresAt) return;
+  const marginMs = (limits.gameSession.expiryMargin - 1) * idleTimeoutSeconds * 1000;
+  const expiresAtMs = expiresAt.getTime();
+  // It only moves forward: where another replica's clock is ahead, the object must still take what goes with it.
+  const objectExpiresAt = new Date(Math.max(Date.parse(known), expiresAtMs + marginMs));
+  await gameSessionWriter.extend(id, objectExpiresAt, isOnly ? new Date(expiresAtMs + marginMs / 2) : undefined);
 }
 
 function noSuchSession(): DomainError {

@@ -1,8 +1,7 @@
-import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { keptAliveUntilAnnotation } from "#contracts/crd/names.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
 import { findIdleGameSessions, updateGameSessionKeptAlive, updateIdleGameSessionsStopping } from "./gameSessionLifecycleQueries.ts";
+import { keptAliveUntil } from "./keptAliveUntil.ts";
 import type { Postgres } from "../stores/postgres.ts";
 
 /** What looking for idle sessions needs. */
@@ -31,8 +30,4 @@ export async function sweepIdle({ postgres: { pool }, cluster, logger }: SweepId
   const stopped = silent.length === 0 ? [] : await updateIdleGameSessionsStopping(pool, silent);
   for (const id of stopped) logger.info({ gameSession: id }, "The sweeper stopped an idle game session.");
   return stopped;
-}
-
-function keptAliveUntil(gameSession: GameSession | undefined): Date {
-  return new Date(gameSession?.metadata.annotations?.[keptAliveUntilAnnotation] ?? 0);
 }
