@@ -43,6 +43,11 @@ export async function listPartnerGames(prisma: PrismaClient, partnerId: string):
   return prisma.game.findMany({ where: { partnerId, deletedAt: null }, orderBy: { slug: "asc" }, select: listed });
 }
 
+/** Holds back others who add to the partner's games until the transaction ends. It comes before any lock of a game. */
+export async function lockPartnerGames(transaction: Queryable, partnerId: string): Promise<void> {
+  await transaction.query({ name: "lock-partner-games", text: "SELECT FROM partners WHERE id = $1 FOR NO KEY UPDATE", values: [partnerId] });
+}
+
 /** Returns how many games the partner has that are not deleted. */
 export async function countPartnerGames(db: Queryable, partnerId: string): Promise<number> {
   const { rows } = await db.query<{ count: number }>({

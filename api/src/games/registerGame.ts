@@ -7,7 +7,7 @@ import { checkNetwork, type NetworkConfig } from "./networkRule.ts";
 import { requireRoom } from "./requireRoom.ts";
 import { slugOf } from "./slugs.ts";
 import type { PartnerPrincipal } from "../partners/requirePartner.ts";
-import { insertPartnerGame, type GameMetadata, type InsertedGame } from "./partnerGameQueries.ts";
+import { insertPartnerGame, lockPartnerGames, type GameMetadata, type InsertedGame } from "./partnerGameQueries.ts";
 import type { SiteResources } from "./siteResources.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import type { Queryable } from "../stores/queryable.ts";
@@ -32,6 +32,7 @@ export async function registerGame(
   const slug = wanted ?? slugOf(request.title);
   if (slug === undefined) throw invalidRequest("No slug can be made from this title: give one.", [{ path: "slug", message: "is required for this title" }]);
   const game = await postgres.transaction(async (transaction) => {
+    await lockPartnerGames(transaction, partner.id);
     await requireRoom(transaction, partner);
     const inserted = await insertPartnerGame(transaction, partner.id, { slug, ...metadataOf(request) });
     if (inserted === undefined) throw new DomainError("conflict", { message: `The slug ${slug} is taken: choose another one.` });

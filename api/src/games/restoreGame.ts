@@ -2,7 +2,7 @@ import type { Audit } from "../audit/audit.ts";
 import type { PartnerPrincipal } from "../partners/requirePartner.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import { gameAuditEvent } from "./gameAuditEvent.ts";
-import { findPartnerGame, lockDeletedGame, updateGameRestored, type PartnerGame } from "./partnerGameQueries.ts";
+import { findPartnerGame, lockDeletedGame, lockPartnerGames, updateGameRestored, type PartnerGame } from "./partnerGameQueries.ts";
 import { requireRoom } from "./requireRoom.ts";
 import { syncGameCache, type SyncGameCachesDeps } from "./syncGameCaches.ts";
 import { noSuchGame } from "./updateGame.ts";
@@ -19,6 +19,7 @@ export interface RestoreGameDeps extends SyncGameCachesDeps {
  */
 export async function restoreGame(deps: RestoreGameDeps, partner: PartnerPrincipal, slug: string): Promise<PartnerGame> {
   const restoredId = await deps.postgres.transaction(async (transaction) => {
+    await lockPartnerGames(transaction, partner.id);
     const id = await lockDeletedGame(transaction, partner.id, slug);
     if (id === undefined) return undefined;
     await requireRoom(transaction, partner);
