@@ -1,6 +1,6 @@
-import type { ErrorBody, ErrorCode } from "#contracts/http/errors.ts";
 import type { Next } from "koa";
 import type { AppContext, HttpDeps } from "./appContext.ts";
+import { errorBodyOf } from "./errorBody.ts";
 import { HttpError, toHttpError } from "./httpError.ts";
 import { requestedPath } from "./requestedPath.ts";
 
@@ -28,31 +28,10 @@ export function handleErrors<D extends HttpDeps>({ translate, onErrorResponse }:
       else onErrorResponse(ctx, error);
       ctx.status = error.status;
       ctx.set({ ...error.headers });
-      ctx.body = bodyOf(ctx, error);
+      ctx.body = errorBodyOf({ path: requestedPath(ctx), requestId: ctx.state.requestId }, error);
     }
   };
 }
-
-function bodyOf(ctx: AppContext, { code, message, hasMessage, details, extra }: HttpError): ErrorBody {
-  const isPartner = requestedPath(ctx)?.startsWith("/api/partners") === true;
-  // The specification gives the whole body; forms alone add where the browser would have been sent.
-  if (code === "unauthorized" && !isPartner) return { error: code, ...extra };
-  const needsMessage = hasMessage || isPartner || code === "internal_error";
-  // Partners' error responses have the form of the specification; the id is in a header. A fault of ours must be reportable.
-  const needsRequestId = !isPartner || code === "internal_error";
-  return {
-    error: code,
-    ...(needsMessage && { message: hasMessage ? message : sentences[code] ?? "The request was refused." }),
-    ...(needsRequestId && { requestId: ctx.state.requestId }),
-    ...(details !== undefined && { details }),
-    ...extra,
-  };
-}
-
-const sentences: Partial<Record<ErrorCode, string>> = {
-  internal_error: "Something went wrong on our side; tell us the requestId.",
-  unauthorized: "A valid credential is required.",
-};
 
 function logFault(ctx: AppContext<HttpDeps>, { code }: HttpError, thrown: unknown): void {
   const keys = { err: thrown, requestId: ctx.state.requestId, route: ctx.state.route ?? ctx.method };

@@ -1,6 +1,8 @@
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { errors, type ErrorCode } from "#contracts/http/errors.ts";
+import { DomainError } from "../errors.ts";
+import { errorBodyOf } from "./errorBody.ts";
 import { headersOfEveryResponse } from "./headersOfEveryResponse.ts";
 import { randomBase32 } from "#runtime/base32.ts";
 import type { Logger } from "#runtime/logger.ts";
@@ -45,7 +47,7 @@ export class ServerErrors {
 
   /** Refuses the connection for this reason, as refuseBytes does. */
   refuseConnection(code: ErrorCode, socket: Socket, headers: Record<string, string> = {}): void {
-    const { status, body, all } = this.#make(code, { Date: new Date().toUTCString(), ...headers });
+    const { status, body, all } = this.#make(code, undefined, { Date: new Date().toUTCString(), ...headers });
     const lines = all.map(([name, value]) => `${name}: ${value}\r\n`).join("");
     socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines}\r\n${body}`);
     const timer = setTimeout(() => socket.destroy(), lingerMs);
@@ -54,17 +56,22 @@ export class ServerErrors {
 
   /** Refuses a request that could be read but must not be served. */
   refuseRequest(code: ErrorCode, response: ServerResponse): void {
-    const { status, body, all } = this.#make(code);
+    const { status, body, all } = this.#make(code, pathOf(response.req));
     for (const [name, value] of all) response.setHeader(name, value);
     response.writeHead(status).end(response.req.method === "HEAD" ? undefined : body);
   }
 
-  #make(code: ErrorCode, more: Record<string, string> = {}): { status: number; body: string; all: [string, string][] } {
+  #make(code: ErrorCode, path: string | undefined, more: Record<string, string> = {}): { status: number; body: string; all: [string, string][] } {
     const { status } = errors[code];
     const requestId = randomBase32(20);
-    const body = JSON.stringify({ error: code, requestId });
+    const body = JSON.stringify(errorBodyOf({ path, requestId }, new DomainError(code)));
     this.#logger.debug({ requestId, status, reason: code }, "A connection sent no request that can be served.");
     const own = { "X-Request-Id": requestId, "Content-Type": "application/json; charset=utf-8", "Content-Length": String(body.length), "Connection": "close", ...more };
     return { status, body, all: [...headersOfEveryResponse(this.#config), ...Object.entries(own)].map(([name, value]) => [name, value]) };
   }
+}
+
+/** Returns the path that a request asks for, also by a whole address; undefined when its target is none. */
+function pathOf({ url }: IncomingMessage): string | undefined {
+  return url === undefined ? undefined : URL.parse(url, "http://localhost")?.pathname;
 }

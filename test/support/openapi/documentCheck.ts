@@ -100,18 +100,22 @@ export class DocumentCheck {
 
 const serverCodes = ["invalid_request", "method_not_allowed", "request_timeout", "headers_too_large"] as const;
 
-/** A request that never reached a route gets nothing but a code and an id; a route's own error response with such a code has a message. */
-function isBareErrorResponse({ method, path, status, text }: SeenResponse): boolean {
+/**
+ * A request that never reached a route gets nothing but a code and an id; a route's own error response with such a code has a message. Partners' have a
+ * code and a message in either case, and the server's own end the connection.
+ */
+function isBareErrorResponse({ method, path, status, headers, text }: SeenResponse): boolean {
   const body = parse(text);
-  const isBare = typeof body === "object" && body !== null && Object.keys(body).sort().join() === "error,requestId";
-  return (isBare && "error" in body && serverCodes.some((code) => code === body.error && errors[code].status === status)) || `${method}${path}` === "";
+  const keys = typeof body === "object" && body !== null ? Object.keys(body).sort().join() : "";
+  const isBare = keys === "error,requestId" || (keys === "error,message" && path.startsWith("/api/partners") && headers.get("connection") === "close");
+  return (isBare && typeof body === "object" && body !== null && "error" in body && serverCodes.some((code) => code === body.error && errors[code].status === status)) || `${method}${path}` === "";
 }
 
 function bareErrorResponseProblems({ status, headers, text }: SeenResponse): string[] {
   const body = parse(text) as { error?: string; requestId?: string } | undefined;
   const code = serverCodes.find((name) => name === body?.error);
   const expected = {
-    "content-type": "application/json; charset=utf-8", "content-length": String(text.length), "connection": "close", "x-request-id": body?.requestId ?? "",
+    "content-type": "application/json; charset=utf-8", "content-length": String(text.length), "connection": "close", ...body?.requestId !== undefined && { "x-request-id": body.requestId },
     "cache-control": "no-store", "x-content-type-options": "nosniff", "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
   };
   return [

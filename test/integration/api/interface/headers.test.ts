@@ -104,6 +104,24 @@ describe("response headers", function () {
     });
   }
 
+  const unreadPartners: [what: string, status: number, code: string, text: string][] = [
+    ["a long head", 431, "headers_too_large", `GET /api/partners/games HTTP/1.1\r\nHost: x\r\nX-Long: ${large}\r\n\r\n`],
+    ["a long head for a whole address", 431, "headers_too_large", `GET http://x/api/partners/games HTTP/1.1\r\nHost: x\r\nX-Long: ${large}\r\n\r\n`],
+    ["no host", 400, "invalid_request", "GET /api/partners/games HTTP/1.1\r\n\r\n"],
+  ];
+  for (const [what, status, code, text] of unreadPartners) {
+    it(`are the same for a partner's request that reaches no route, whose response has a message: ${what}`, async () => {
+      const [response] = responsesIn(await exchange(api.url, text), ["GET"]);
+      expect(response).to.include({ status, isWhole: true });
+      const { headers, text: body } = response!;
+      expectSafe({ headers, status, setCookies: headers.getSetCookie() }, what);
+      const { message, ...rest } = JSON.parse(body) as Record<string, unknown>;
+      expect(rest).to.deep.equal({ error: code });
+      expect(message).to.match(/^[A-Z].*\.$/);
+      expect(headers.get("x-request-id")).to.be.a("string");
+    });
+  }
+
   for (const target of ["http://[::1", "http://", "http://%", "//a@[::1/#x"]) {
     it(`are the same for a request whose target is no address: ${target}`, async () => {
       const received = await exchange(api.url, `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
