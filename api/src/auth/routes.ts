@@ -5,7 +5,7 @@ import {
 import { limits } from "#contracts/limits.ts";
 import { callbackUrlOf } from "./callbackUrl.ts";
 import { clearCookie, sessionCookieName } from "./cookies.ts";
-import { findUser } from "./requireUser.ts";
+import { findUser, renewingWhileValid } from "./requireUser.ts";
 import { presentAuthProviders } from "./presentProviders.ts";
 import { presentAuthSession } from "./presentSession.ts";
 import type { AuthContext, AuthDeps } from "./authDeps.ts";
@@ -26,7 +26,7 @@ const session = route({
   limits: ["authReads"],
   responses: { 200: json(AuthSessionResponse, undefined, { optionalHeaders: ["Set-Cookie"] }) },
   errors: ["unavailable"],
-  handle: async ({ ctx }) => respondWithSession(ctx),
+  handle: ({ ctx }) => renewingWhileValid(ctx, () => respondWithSession(ctx)),
 });
 
 /** Not strict, like the forms: pages come here with parameters of their own. */
@@ -47,7 +47,7 @@ const updateSession = route({
   errors: ["csrf", "unavailable"],
   handle: async ({ ctx, body }) => {
     requireCsrf(ctx, body);
-    await respondWithSession(ctx);
+    await renewingWhileValid(ctx, () => respondWithSession(ctx));
   },
 });
 

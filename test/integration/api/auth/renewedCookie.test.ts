@@ -91,6 +91,28 @@ describe("the cookie that a long request renews", () => {
     expect(browser.cookies.has(cookieName)).to.equal(false);
   });
 
+  it("is not set anew by a response that took long to tell who is signed in, when that sign-in has ended", async () => {
+    const { pool } = api.deps.postgres;
+    const browser = await signedIn();
+    expect(await shownUser(browser), "Redis knows the sign-in from now on").to.equal(user.id);
+    const locked = await pool.connect();
+    try {
+      await locked.query("BEGIN");
+      await locked.query("LOCK TABLE users");
+      const response = browser.get("/api/auth/session");
+      const waiting = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+      await eventually(async () => (await pool.query(waiting)).rowCount !== 0, { what: "the request to wait for the account" });
+      clock.jump(1_500);
+      await api.deps.authSessions.revokeAllOf(user.id);
+      await locked.query("ROLLBACK");
+      expect((await response).status).to.equal(200);
+      expect((await response).setCookies).to.deep.equal([]);
+    } finally {
+      await locked.query("ROLLBACK");
+      locked.release();
+    }
+  });
+
   it("comes with the response as long as the sign-in goes on", async () => {
     const browser = await signedIn();
     for (const [, rest, status] of ends) {
