@@ -5,12 +5,12 @@ import type { GameSessionEndReason } from "#contracts/http/gameSessions.ts";
 /** How a stop reason of the cluster appears to the player. */
 interface StopCause {
   endReason: GameSessionEndReason;
-  /** Sentences for an end before the game could be played, and for one while it was; none when the player wished it. */
+  /** Sentences for an end before the game could be played, and for one while it was; none when the player wished to end what they played. */
   messages: { starting?: string; running?: string };
 }
 
 const stopCauses: Record<StopReason, StopCause> = {
-  UserRequested: { endReason: "user_requested", messages: {} },
+  UserRequested: { endReason: "user_requested", messages: { starting: "The launch was cancelled; your saves are as they were." } },
   IdleTimeout: {
     endReason: "idle_timeout",
     messages: { running: "The session was stopped because nobody was there; your progress is saved." },

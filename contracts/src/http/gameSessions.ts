@@ -62,7 +62,7 @@ export const GameSessionStatusResponse = z.object({
   quality: StreamQuality.optional().meta({
     description: "Until the end: the picture's quality that the session was launched with, within the site's maximum. What is changed while playing is told by the stream alone.",
   }),
-  message: z.string().optional().meta({ description: "A sentence for the player, when the end was not their own wish." }),
+  message: z.string().optional().meta({ description: "A sentence for the player, when the end was not their own wish, or came before there was anything to play." }),
   saveNotice: z.string().optional().meta({
     description: "A sentence for the player, when the newest progress cannot be kept, or a save was asked for and there is nothing to keep.",
   }),

@@ -9,10 +9,14 @@ describe("publicEndOf", () => {
     expect(words.toSorted()).to.deep.equal(GameSessionEndReason.options.toSorted());
   });
 
-  it("explains every end but the player's own wish", () => {
+  it("explains every end of what was played but the player's own wish", () => {
     for (const reason of StopReason.options) {
       expect(publicEndOf(reason, true)!.message === undefined, reason).to.equal(reason === "UserRequested");
     }
+  });
+
+  it("says of a launch that the player cancelled what became of their saves, as none was played", () => {
+    expect(publicEndOf("UserRequested", false)).to.deep.equal({ endReason: "user_requested", message: "The launch was cancelled; your saves are as they were." });
   });
 
   it("tells a launch that failed apart from a game that failed", () => {
