@@ -53,10 +53,10 @@ describe("limits shared by clients", function () {
     });
 
     it("are free again once what they admitted is given back, whatever they refused meanwhile", async () => {
-      const away = one.deps.redis.duplicate({ lazyConnect: true });
-      away.disconnect();
+      const disconnected = one.deps.redis.duplicate({ lazyConnect: true });
+      disconnected.disconnect();
       const { points } = policiesOf(one.deps.config).signInFailures;
-      for (const rateLimits of [one.deps.rateLimits, new RateLimits(away, one.deps.config)]) {
+      for (const rateLimits of [one.deps.rateLimits, new RateLimits(disconnected, one.deps.config)]) {
         const key = randomBytes(8).toString("hex");
         const consume = (): Promise<RateLimitOutcome> => rateLimits.consume("signInFailures", key);
         const burst = await Promise.all(Array.from({ length: points + 5 }, consume));
