@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { setTimeout as delay } from "node:timers/promises";
-import { weighOwnSessions } from "#test/support/processes/ownSessions.ts";
+import { weighOwnSession } from "#test/support/processes/ownSession.ts";
 import type { FrameGap } from "#test/support/session/frameGap.ts";
 import type { PublishedGame } from "./games.ts";
 import { platform, sessionsNamespace } from "./platform.ts";
@@ -29,7 +29,10 @@ interface Watched {
 
 /** Within the limits of a minute, with what the page asks for by itself. */
 const pauseMs = 3_000;
-/** Players look on machines of their own: what takes their pictures would stand still for half a second, beside nodes that start everything anew. */
+/**
+ * Players look on machines of their own: what takes their pictures would stand still for half a second, beside nodes that start everything anew. The page's
+ * browser is left as it is, as it takes whatever it gets, and nodes have their share to lose.
+ */
 const playersNice = -10;
 /** Long enough to see what the machine does to pictures by itself. */
 const calmMs = 20_000;
@@ -59,7 +62,7 @@ export class WatchedGames {
     try {
       while (all.length < count) all.push(await ReceivingPlayer.start(game));
       games = new WatchedGames(page, await Promise.all(all.map(async (player) => ({ player, podUid: await podUidOf(player) }))));
-      await weighOwnSessions(playersNice);
+      await weighOwnSession(playersNice);
       await games.#measureCalm();
       return games;
     } catch (error) {
@@ -98,7 +101,7 @@ export class WatchedGames {
     if (this.#isOver) return;
     this.#isOver = true;
     await this.#running;
-    await weighOwnSessions(0);
+    await weighOwnSession(0);
     for (const { player } of this.#watched) await player.close();
   }
 

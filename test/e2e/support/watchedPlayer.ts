@@ -1,3 +1,4 @@
+import type { Response } from "playwright-core";
 import { expect } from "chai";
 import { ordinaryWindow } from "#test/support/browser/browser.ts";
 import { pageScript } from "#test/support/browser/pageScripts.ts";
@@ -62,9 +63,21 @@ export class PagePlayer implements WatchedPlayer {
     await this.#card.showsPresses(presses);
   }
 
-  /** Reloads the page, which then is what the platform serves now. */
+  /** Reloads the page, which then is what the platform serves now. Tells what was answered when there is no page. */
   async reload(): Promise<void> {
-    await this.#game.page.reload();
+    const { page } = this.#game;
+    const answered: string[] = [];
+    const note = (response: Response): void => {
+      if (response.request().isNavigationRequest()) answered.push(`${response.status()} ${JSON.stringify(response.headers())}`);
+    };
+    page.on("response", note);
+    try {
+      await page.reload();
+    } catch (cause) {
+      throw new Error(`The page could not be reloaded; answered: ${answered.join(", ")}`, { cause });
+    } finally {
+      page.off("response", note);
+    }
     await this.#game.seesPicture();
     await followFrames(this.#game);
   }
