@@ -1,4 +1,4 @@
-import { useCallback } from "react";
+import { useCallback, useEffect } from "react";
 import { useNavigate } from "react-router";
 import { useMutation } from "@tanstack/react-query";
 import type { LaunchRequest } from "#contracts/http/gameSessions.ts";
@@ -47,6 +47,13 @@ export function useLaunch(): Launch {
       if (isApiError(failure, "maintenance")) refreshServiceStatus(client);
     },
   });
+  useEffect(() => {
+    if (!isSuccess) return undefined;
+    // Back before the play page was there: this page has never gone, and may launch again.
+    const onBack = (): void => reset();
+    addEventListener("popstate", onBack);
+    return () => removeEventListener("popstate", onBack);
+  }, [isSuccess, reset]);
   const isConflict = isApiError(error, "session_active") && error.activeSessionId !== undefined;
   const activeSessionId = isConflict ? error.activeSessionId : isPending ? variables.stopFirst : undefined;
   return {
