@@ -39,7 +39,7 @@ describe("docs/operations.md", () => {
 
   it("restores a dump over a database of a later release, and leaves nothing of that", async () => {
     const postgres = "kubectl --namespace joypod exec --stdin statefulset/joypod-postgres --";
-    const dumped = guideBlock("operations", "operations").split("\n").find((line) => line.includes(" pg_dump "));
+    const dumped = guideScript("operations", ["operations"], {}).split("\n").find((line) => line.includes(" pg_dump "));
     // A database of the test's own in the place of the platform's.
     const inPlace = (commands: string): string => commands.replace(/(--dbname|--force|createdb --username joypod) joypod\b/g, "$1 restored");
     const later = "CREATE TABLE later (game text REFERENCES games (id)); CREATE TABLE _later ()";
