@@ -1,48 +1,37 @@
 import { expect } from "chai";
 import { connectionTest, type TestBurst, type TestRequest } from "#contracts/connectionTest.ts";
 import { handleRequest } from "#streamer/connectionTest/requests.ts";
+import { UnreadChannel } from "#test/support/session/unreadChannel.ts";
 
 describe("handleRequest", () => {
-  let waitingBytes: number;
-  let sent: string[];
+  let channel: UnreadChannel;
   let bursts: TestBurst[];
 
   beforeEach(() => {
-    waitingBytes = 0;
-    sent = [];
+    channel = new UnreadChannel();
     bursts = [];
   });
 
-  /** A channel whose page reads nothing. */
-  const channel = {
-    isOpen: () => true,
-    bufferedAmount: () => waitingBytes,
-    sendMessage(message: string) {
-      sent.push(message);
-      waitingBytes += message.length;
-      return true;
-    },
-  };
   const handle = (request: TestRequest | string): void =>
     handleRequest(channel, typeof request === "string" ? request : JSON.stringify(request), (burst) => bursts.push(burst));
 
   it("sends a ping back, and passes a request for a burst on", () => {
     handle({ t: "ping", n: 7 });
     handle({ t: "send", burst: "loss" });
-    expect(sent).to.deep.equal([`{"t":"ping","n":7}`]);
+    expect(channel.messages).to.deep.equal([`{"t":"ping","n":7}`]);
     expect(bursts).to.deep.equal(["loss"]);
   });
 
   it("sends no ping back behind 64 KiB, so that a page that pings and does not read fills no memory", () => {
     for (let n = 0; n < 10_000; n++) handle({ t: "ping", n });
-    expect(waitingBytes).to.be.within(65_536, 65_600);
+    expect(channel.waitingBytes).to.be.within(65_536, 65_600);
     handle({ t: "send", burst: "bandwidth" });
     expect(bursts, "though replies wait").to.deep.equal(["bandwidth"]);
   });
 
   it("drops what is no request", () => {
     for (const junk of ["{", "null", `{"t":"send","burst":"all"}`, " ".repeat(connectionTest.maxMessageBytes) + `{"t":"ping","n":1}`]) handle(junk);
-    expect(sent).to.deep.equal([]);
+    expect(channel.messages).to.deep.equal([]);
     expect(bursts).to.deep.equal([]);
   });
 });

@@ -1,22 +1,13 @@
 import { expect } from "chai";
 import { sendNotice } from "#streamer/transport/notices.ts";
+import { UnreadChannel } from "#test/support/session/unreadChannel.ts";
 
 describe("sendNotice", () => {
   /** What is sent on a channel whose browser reads nothing, or on one that is closed. */
-  function sentOn({ waitingBytes = 0, isOpen = true }, count = 1): { bytes: number; messages: string[] } {
-    const messages: string[] = [];
-    let bytes = waitingBytes;
-    const channel = {
-      isOpen: () => isOpen,
-      bufferedAmount: () => bytes,
-      sendMessage(message: string) {
-        messages.push(message);
-        bytes += message.length;
-        return true;
-      },
-    };
+  function sentOn(state: { waitingBytes?: number; isOpen?: boolean }, count = 1): UnreadChannel {
+    const channel = new UnreadChannel(state);
     for (let n = 0; n < count; n++) sendNotice(channel, { t: "pong", n });
-    return { bytes, messages };
+    return channel;
   }
 
   it("sends a notice as JSON, also while others wait", () => {
@@ -26,7 +17,7 @@ describe("sendNotice", () => {
 
   it("drops what would wait behind 64 KiB, so that a browser that pings and does not read fills no memory", () => {
     expect(sentOn({ waitingBytes: 65_536 }).messages).to.deep.equal([]);
-    expect(sentOn({}, 100_000).bytes).to.be.within(65_536, 65_600);
+    expect(sentOn({}, 100_000).waitingBytes).to.be.within(65_536, 65_600);
   });
 
   it("drops a notice whose channel is closed", () => {

@@ -1,0 +1,25 @@
+/** A data channel whose browser reads nothing, so that all that is sent waits. */
+export class UnreadChannel {
+  readonly messages: string[] = [];
+  waitingBytes: number;
+  readonly #isOpen: boolean;
+
+  constructor({ waitingBytes = 0, isOpen = true } = {}) {
+    this.waitingBytes = waitingBytes;
+    this.#isOpen = isOpen;
+  }
+
+  isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  bufferedAmount(): number {
+    return this.waitingBytes;
+  }
+
+  sendMessage(message: string): boolean {
+    this.messages.push(message);
+    this.waitingBytes += message.length;
+    return true;
+  }
+}
