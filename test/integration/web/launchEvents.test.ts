@@ -216,9 +216,14 @@ describe("a launch on the play page", function () {
   });
 
   it("begins anew where the slot that the page would go on with was of a launch that never ran", async () => {
+    const held = new Array<Route>();
+    await page.route("**/assets/PlayPage-*.js", (route) => void held.push(route));
     const first = await play();
     await page.goBack();
+    // The page that never went shows the slot that the launch has made.
     await page.getByRole("button", { name: "Continue playing" }).click();
+    for (const route of held) await route.continue();
+    await page.unroute("**/assets/PlayPage-*.js");
     await page.getByRole("button", { name: "Stop it and start this one" }).click();
     await eventually(async () => (await operator.session(first)).spec.desiredState === "Stopped");
     await operator.finish(first);

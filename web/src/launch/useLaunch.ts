@@ -1,6 +1,6 @@
 import { useCallback, useEffect } from "react";
 import { useNavigate } from "react-router";
-import { useMutation } from "@tanstack/react-query";
+import { useMutation, useQueryClient, type QueryClient } from "@tanstack/react-query";
 import type { LaunchRequest } from "#contracts/http/gameSessions.ts";
 import { isApiError } from "../client/apiError.ts";
 import { launchGame, stopGameSession } from "../client/gameSessions.ts";
@@ -33,6 +33,7 @@ export interface Launch {
 /** Launches games, with the bitrate that the last test of the connection found. A launch that the API refuses because the player already plays becomes a conflict. */
 export function useLaunch(): Launch {
   const navigate = useNavigate();
+  const client = useQueryClient();
   const { mutate, reset, variables, error, isPending, isSuccess } = useMutation({
     mutationFn: async ({ request, stopFirst }: LaunchAttempt) => {
       if (stopFirst !== undefined) await stopIfPresent(stopFirst);
@@ -40,20 +41,22 @@ export function useLaunch(): Launch {
       return launchGame(startKbps === undefined ? request : { ...request, quality: { startKbps, ...request.quality } });
     },
     onSuccess: async (sessionId, { request }) => await navigate(playPath({ sessionId, ...request })),
-    onError: (failure, { request: { gameSlug } }, _result, { client }) => {
-      refreshActiveGameSession(client);
-      // Slots may be gone, and others there, since the page read them.
-      for (const read of ["game", "saves"]) void client.invalidateQueries({ queryKey: [read, gameSlug] });
+    onError: (failure, { request }) => {
+      refreshGame(client, request);
       if (isApiError(failure, "maintenance")) refreshServiceStatus(client);
     },
   });
+  const request = variables?.request;
   useEffect(() => {
-    if (!isSuccess) return undefined;
+    if (!isSuccess || request === undefined) return undefined;
     // Back before the play page was there: this page has never gone, and may launch again.
-    const onBack = (): void => reset();
+    const onBack = (): void => {
+      reset();
+      refreshGame(client, request);
+    };
     addEventListener("popstate", onBack);
     return () => removeEventListener("popstate", onBack);
-  }, [isSuccess, reset]);
+  }, [isSuccess, reset, client, request]);
   const isConflict = isApiError(error, "session_active") && error.activeSessionId !== undefined;
   const activeSessionId = isConflict ? error.activeSessionId : isPending ? variables.stopFirst : undefined;
   return {
@@ -66,6 +69,12 @@ export function useLaunch(): Launch {
     }, [mutate, variables, activeSessionId]),
     dismissConflict: reset,
   };
+}
+
+/** Reads again what a launch changes: the player's active session, and the game's slots, some of which may be gone, and others there. */
+function refreshGame(client: QueryClient, { gameSlug }: LaunchRequest): void {
+  refreshActiveGameSession(client);
+  for (const read of ["game", "saves"]) void client.invalidateQueries({ queryKey: [read, gameSlug] });
 }
 
 async function stopIfPresent(sessionId: string): Promise<void> {
