@@ -4,6 +4,7 @@ import { ordinaryWindow } from "#test/support/browser/browser.ts";
 import { pageScript } from "#test/support/browser/pageScripts.ts";
 import { ScaledPicture } from "#test/support/browser/scaledPicture.ts";
 import { TestCard } from "#test/support/browser/testCard.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
 import { PlayerHttp } from "#test/support/http/playerHttp.ts";
 import type { FrameGap } from "#test/support/session/frameGap.ts";
 import { StreamReceiver } from "#test/support/session/streamReceiver.ts";
@@ -80,6 +81,16 @@ export class PagePlayer implements WatchedPlayer {
     }
     await this.#game.seesPicture();
     await followFrames(this.#game);
+  }
+
+  /** Reloads until the page is another release's: an API that ends still serves its own to a browser that kept a connection, once. */
+  async reloadToOther(): Promise<void> {
+    const entry = (): Promise<string> => this.#game.page.evaluate<string>("document.querySelector('script[type=module]').src");
+    const before = await entry();
+    await eventually(async () => {
+      await this.reload();
+      return await entry() !== before;
+    }, { timeoutMs: 120_000, what: "another release's page" });
   }
 
   /** Stops, and plays the slot on; the card shows what was saved. */

@@ -72,7 +72,7 @@ describe("while four games are played, the upgrade from an earlier release", fun
     await helm("upgrade", join(repositoryRoot, "charts/joypod"), todaysImages, "--wait", "--wait-for-jobs");
     const upgrade = await take(watched, 1);
     // By the new page and the new API, from the streamer of before, which knows no tickets.
-    await watched.page.reload();
+    await watched.page.reloadToOther();
     const reload = await take(watched, 2);
     const returnedAt = new Date().toISOString();
 
@@ -81,7 +81,7 @@ describe("while four games are played, the upgrade from an earlier release", fun
     const back = await take(watched, 3);
     await watched.stop();
     // The newer page stays open until its player loads the one that is served now.
-    await watched.page.reload();
+    await watched.page.reloadToOther();
     // More than once, as only the newer release knows who owns a slot.
     for (let count = 0; count < 3; count++) await watched.page.stopAndPlayOn(card, 3);
 
