@@ -16,6 +16,8 @@ export interface FailedRequest {
   /** Status, or why there was no response. */
   response: number | string;
   hasRetryAfter: boolean;
+  /** The version of the interface of the API that answered, if one did. */
+  apiVersion: string | undefined;
   /** What the response said. */
   body: string;
   /** When it was sent. */
@@ -129,9 +131,12 @@ export class WatchedGames {
         const response = await request();
         const body = await response.text();
         if (response.ok) this.#served++;
-        else this.#failed.push({ asked, response: response.status, hasRetryAfter: response.headers.has("retry-after"), body, at });
+        else {
+          const { status, headers } = response;
+          this.#failed.push({ asked, response: status, hasRetryAfter: headers.has("retry-after"), apiVersion: headers.get("api-version") ?? undefined, body, at });
+        }
       } catch (error) {
-        if (!isOver()) this.#failed.push({ asked, response: reasonOf(error), hasRetryAfter: false, body: "", at });
+        if (!isOver()) this.#failed.push({ asked, response: reasonOf(error), hasRetryAfter: false, apiVersion: undefined, body: "", at });
       }
       await delay(pauseMs * (0.5 + Math.random()));
     }
