@@ -8,6 +8,7 @@ import { launchQualityFrom } from "../connectionTest/launchQuality.ts";
 import { readTestResult } from "../connectionTest/storedResult.ts";
 import { refreshServiceStatus } from "../service/useServiceStatus.ts";
 import { playPath } from "./playPath.ts";
+import { refreshSlots } from "./refreshSlots.ts";
 import { refreshActiveGameSession } from "./useActiveGameSession.ts";
 
 interface LaunchAttempt {
@@ -74,7 +75,7 @@ export function useLaunch(): Launch {
 /** Reads again what a launch changes: the player's active session, and the game's slots, some of which may be gone, and others there. */
 function refreshGame(client: QueryClient, { gameSlug }: LaunchRequest): void {
   refreshActiveGameSession(client);
-  for (const read of ["game", "saves"]) void client.invalidateQueries({ queryKey: [read, gameSlug] });
+  void refreshSlots(client, gameSlug);
 }
 
 async function stopIfPresent(sessionId: string): Promise<void> {

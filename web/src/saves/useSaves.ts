@@ -1,6 +1,7 @@
 import { useMutation, useQuery, type UseMutationResult, type UseQueryResult } from "@tanstack/react-query";
 import type { SavesResponse } from "#contracts/http/saves.ts";
 import { listSaves } from "../client/saves.ts";
+import { refreshSlots } from "../launch/refreshSlots.ts";
 
 /** How often the saves are read while a slot is in use: its state ends by itself. */
 const pollMs = 5_000;
@@ -34,8 +35,6 @@ export function useSavesChange(slug: string, announce: (text: string) => void): 
       await work();
     },
     onSuccess: (_result, { done }) => announce(done),
-    onSettled: async (_result, _error, _change, _before, { client }) => {
-      await Promise.all([["saves", slug], ["game", slug]].map((queryKey) => client.invalidateQueries({ queryKey })));
-    },
+    onSettled: (_result, _error, _change, _before, { client }) => refreshSlots(client, slug),
   });
 }
