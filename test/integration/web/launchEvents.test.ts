@@ -219,6 +219,7 @@ describe("a launch on the play page", function () {
     const held = new Array<Route>();
     await page.route("**/assets/PlayPage-*.js", (route) => void held.push(route));
     const first = await play();
+    await eventually(() => held.length > 0, { what: "the play page to be asked for" });
     await page.goBack();
     // The page that never went shows the slot that the launch has made.
     await page.getByRole("button", { name: "Continue playing" }).click();
