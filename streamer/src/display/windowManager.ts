@@ -131,10 +131,10 @@ async function announceManager({ client, root }: XConnection, atoms: Atoms, setP
   await promised<number>((done) => client.InternAtom(true, "WM_STATE", done)); // Once this is answered, all of the above has happened.
 }
 
-/** Finds the window that a dialog belongs to; undefined for any other window. */
+/** Finds the window that a dialog belongs to; undefined for any other window. Calls nothing when the window is gone by then: nothing would tell of its end any more. */
 function readOwner({ client }: XConnection, atoms: Atoms, window: number, then: (owner: number | undefined) => void): void {
   client.GetProperty(0, window, atoms.WM_TRANSIENT_FOR, 0, 0, 1, (error, property) => {
-    then(error || property.data.length < 4 ? undefined : property.data.readUInt32LE(0));
+    if (!error) then(property.data.length < 4 ? undefined : property.data.readUInt32LE(0));
   });
 }
 

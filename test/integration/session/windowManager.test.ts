@@ -92,6 +92,19 @@ describe("the display under a hostile game", function () {
     expect(isLost).to.equal(false);
   });
 
+  it("does not manage a window that is gone before it could be asked whose it is", async () => {
+    const before = await listed();
+    game.GrabServer();
+    game.DestroyWindow(openWindow());
+    await promised<number>((done) => game.InternAtom(false, "A_ROUND_TRIP", done));
+    game.UngrabServer();
+    const next = openWindow();
+    await eventually(() => fills(next), { what: "the next window to fill the screen" });
+    expect(await listed()).to.equal(before + 1);
+    game.DestroyWindow(next);
+    await eventually(async () => await listed() === before, { what: "no window to be left of these two" });
+  });
+
   it("queues a bounded number of events while a game holds the display", async () => {
     game.GrabServer();
     await promised<number>((done) => game.InternAtom(false, "A_ROUND_TRIP", done));
