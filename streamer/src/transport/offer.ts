@@ -107,7 +107,8 @@ function readCodecs(section: string[]): OfferedCodec[] {
 }
 
 function readAudio(section: string[]): Offer["audio"] {
-  const payloadType = payloadTypesOf(section, `opus/${audioClockRate}/2`)[0];
+  // Opus has two channels always; GStreamer's WHEP source leaves them out.
+  const [payloadType] = [`opus/${audioClockRate}/2`, `opus/${audioClockRate}`].flatMap((encoding) => payloadTypesOf(section, encoding));
   if (payloadType === undefined) throw new InvalidOffer("The offer's audio has no Opus.");
   const redundantPayloadType = payloadTypesOf(section, `red/${audioClockRate}/2`)
     .find((redundant) => parametersOf(section, redundant).split("/").every((part) => part === String(payloadType)));

@@ -78,6 +78,10 @@ describe("parseOffer", () => {
     expect(() => parseOffer(smuggled)).to.throw(InvalidOffer, "not a session description");
   });
 
+  it("takes Opus whose number of channels is left out, for it has two always", () => {
+    expect(parseOffer(chromium.replace("opus/48000/2", "OPUS/48000")).audio?.payloadType).to.equal(111);
+  });
+
   it("accepts an offer without audio", () => {
     expect(parseOffer(chromium.replace("m=audio", "m=text")).audio).to.equal(undefined);
   });
