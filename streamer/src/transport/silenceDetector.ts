@@ -5,6 +5,8 @@ const checkEveryMs = 1_000;
 export interface SilenceDetectorOptions extends Pick<PacerOptions, "now" | "schedule"> {
   /** How long nothing has come when it is silent. */
   afterMs: number;
+  /** The same before `start`. */
+  beforeStartMs: number;
   /** Called once in each silence, within a second after `afterMs`. */
   onSilent: () => void;
 }
@@ -20,7 +22,7 @@ export interface SilenceDetector {
   stop(): void;
 }
 
-export function createSilenceDetector({ now, schedule, afterMs, onSilent }: SilenceDetectorOptions): SilenceDetector {
+export function createSilenceDetector({ now, schedule, afterMs, beforeStartMs, onSilent }: SilenceDetectorOptions): SilenceDetector {
   // One more than fit into the time, because the first may follow the last packet at once.
   const silentChecks = Math.ceil(afterMs / checkEveryMs) + 1;
   let heardAt = now();
@@ -42,7 +44,7 @@ export function createSilenceDetector({ now, schedule, afterMs, onSilent }: Sile
       heardAt = now();
       quietChecks = 0;
     },
-    isSilent: () => now() - heardAt >= afterMs,
+    isSilent: () => now() - heardAt >= (cancel === undefined ? beforeStartMs : afterMs),
     stop() {
       isStopped = true;
       cancel?.();

@@ -19,6 +19,8 @@ const minKbps = 300;
 const keyFrameGapMs = 200;
 /** A browser reports about fifteen times a second. A browser that sends nothing for this long has left, whatever the transport's state is. */
 const silenceMs = 4_000;
+/** The same for one that does not report of packets: other RTCP may be seven and a half seconds apart (RFC 3550, section 6.2). */
+const seldomHeardMs = 10_000;
 const connectDeadlineMs = 10_000;
 /** A disconnected connection gets this long to connect again. */
 const reconnectMs = 10_000;
@@ -85,7 +87,7 @@ export function createViewer(options: ViewerOptions): Viewer {
 
   // The transport notices after half a minute that the network is gone; a key must not be held for so long. The connection stays, for it may recover.
   const silence = createSilenceDetector({
-    now, schedule: options.schedule, afterMs: silenceMs,
+    now, schedule: options.schedule, afterMs: silenceMs, beforeStartMs: seldomHeardMs,
     onSilent: () => {
       log.info({ viewer: id }, "A viewer fell silent; what it held is released.");
       options.onLost();
@@ -104,7 +106,7 @@ export function createViewer(options: ViewerOptions): Viewer {
       if (event.type === "keyFrameRequest") requestKeyFrame();
       if (event.type === "nack") video.resend(event.lost);
       if (event.type === "feedback") {
-        silence.start(); // Who does not report of packets may send other RTCP every five seconds only.
+        silence.start(); // Until it reports of packets it may send other RTCP every few seconds only.
         rate.feedback(event.feedback);
       }
       options.onRtcp(event);

@@ -3,6 +3,7 @@ import { createSilenceDetector, type SilenceDetector } from "#streamer/transport
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 
 const afterMs = 4_000;
+const beforeStartMs = 10_000;
 
 describe("createSilenceDetector", () => {
   let clock: FakeClock;
@@ -14,6 +15,7 @@ describe("createSilenceDetector", () => {
     silentAt = [];
     detector = createSilenceDetector({
       afterMs,
+      beforeStartMs,
       now: () => clock.monotonicMs(),
       schedule: (ms, callback) => {
         const timer = clock.setTimer(ms, callback);
@@ -52,7 +54,11 @@ describe("createSilenceDetector", () => {
     expect(silentAt).to.have.length(2);
   });
 
-  it("tells nothing of a browser that need not report, though it is silent", async () => {
+  it("tells nothing of a browser that need not report, though it is silent later than others", async () => {
+    await clock.advance(beforeStartMs - 1);
+    expect(detector.isSilent()).to.equal(false);
+    await clock.advance(1);
+    expect(detector.isSilent()).to.equal(true);
     await clock.advance(60_000);
     expect(silentAt).to.deep.equal([]);
     expect(detector.isSilent()).to.equal(true);
@@ -64,6 +70,7 @@ describe("createSilenceDetector", () => {
     const due: (() => void)[] = [];
     const stalled = createSilenceDetector({
       afterMs,
+      beforeStartMs,
       now: () => now,
       schedule: (_ms, callback) => {
         due.push(callback);
