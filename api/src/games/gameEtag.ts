@@ -19,13 +19,16 @@ export function gameEtag(game: RevisedGame, cacheStatus: unknown): string {
   return `W/"${stateOf(game)}.${createHash("sha256").update(JSON.stringify(cacheStatus)).digest("base64url").slice(0, 8)}"`;
 }
 
-/** Returns the request's `If-Match` as a check; undefined when there is none. Tags are compared weakly: all of ours are weak. */
+/**
+ * Returns the request's `If-Match` as a check; undefined when there is none, and for `*`, which any game meets that is there. Tags are compared
+ * weakly: all of ours are weak.
+ */
 export function gamePreconditionOf(ctx: AppContext): GamePrecondition | undefined {
   const header = ctx.req.headers["if-match"];
-  if (header === undefined) return undefined;
+  if (header === undefined || header.trim() === "*") return undefined;
   const states = header.split(",").map((tag) => /^\s*(?:W\/)?"([^".]+)[^"]*"\s*$/.exec(tag)?.[1]);
   return (game) => {
-    if (header.trim() !== "*" && !states.includes(stateOf(game))) throw preconditionFailed();
+    if (!states.includes(stateOf(game))) throw preconditionFailed();
   };
 }
 

@@ -95,12 +95,17 @@ export async function insertPartnerGame(transaction: Queryable, partnerId: strin
   return rows[0];
 }
 
-/** Changes the given fields of the partner's game and returns it; null when it is not at this revision any more. */
+/**
+ * Changes the given fields of the partner's game and returns it as this has left it; null when there is no such game or, if `revision` is given,
+ * when the game is at another one.
+ */
 export async function updatePartnerGame(
-  prisma: PrismaClient, partnerId: string, { id, revision }: Pick<Game, "id" | "revision">, changes: Partial<GameMetadata> & { profileMemoryFloorMb?: null },
+  prisma: PrismaClient, partnerId: string, id: string, changes: Partial<GameMetadata> & { profileMemoryFloorMb?: null }, revision?: number,
 ): Promise<PartnerGame | null> {
-  const [game] = await prisma.game.updateManyAndReturn({ where: { id, revision, partnerId, deletedAt: null }, data: changes });
-  return game === undefined ? null : findPartnerGame(prisma, partnerId, game.slug);
+  const [game] = await prisma.game.updateManyAndReturn({
+    where: { id, partnerId, deletedAt: null, ...(revision !== undefined && { revision }) }, data: changes, include: { currentVersion: true },
+  });
+  return game ?? null;
 }
 
 /**

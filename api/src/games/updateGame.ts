@@ -18,12 +18,13 @@ export interface UpdateGameDeps {
   audit: Audit;
 }
 
-/** Uploads and other changes may come between reading and writing, but hardly this often. */
-const attemptsMax = 5;
+/** Each further attempt means that another change of the game has come between reading and writing. */
+const attemptsMax = 100;
 
 /**
- * Changes the given fields of a game and leaves the others. Throws invalid_request for a network that the site does not allow or more
- * resources than it gives, not_found, precondition_failed, conflict, and invalid_archive when launcher or engineDir are not in the game's archive.
+ * Changes the given fields of a game and leaves the others: of changes at once, all are carried out. Throws invalid_request for a network that
+ * the site does not allow or more resources than it gives, not_found, precondition_failed, conflict when others get in between every time, and
+ * invalid_archive when launcher or engineDir are not in the game's archive.
  */
 export async function updateGame(
   { postgres, audit, config }: UpdateGameDeps, partner: PartnerPrincipal, slug: string, changes: PatchGameRequest,
@@ -32,13 +33,15 @@ export async function updateGame(
   checkNetwork(config, changes);
   checkResources(config, changes);
   const data = changesOf(changes);
+  const isDecidedByGame = precondition !== undefined || dependsOnGame(changes);
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     const game = await findPartnerGame(postgres.prisma, partner.id, slug);
     if (game === null) throw noSuchGame(slug);
     precondition?.(game);
     checkAgainstArchive(game, changes);
     if (Object.keys(data).length === 0) return game;
-    const updated = await updatePartnerGame(postgres.prisma, partner.id, game, { ...data, ...memoryFloorOf(game, data) });
+    const written = { ...data, ...memoryFloorOf(game, data) };
+    const updated = await updatePartnerGame(postgres.prisma, partner.id, game.id, written, isDecidedByGame ? game.revision : undefined);
     if (updated === null) continue;
     await audit.record(gameAuditEvent("game.updated", partner, game.id));
     return updated;
@@ -49,6 +52,11 @@ export async function updateGame(
 /** Returns the 404 for a game that is unknown, deleted or another partner's. */
 export function noSuchGame(slug: string): DomainError {
   return notFound(`There is no game ${slug}.`);
+}
+
+/** Whether what is written depends on what was read: whether the archive has these names, or whether the declared memory is another one. */
+function dependsOnGame({ launcher, engineDir, resources }: PatchGameRequest): boolean {
+  return launcher !== undefined || engineDir !== undefined || resources !== undefined;
 }
 
 function checkAgainstArchive({ currentVersion }: PartnerGame, { launcher, engineDir }: PatchGameRequest): void {
