@@ -16,7 +16,12 @@ interface AuthForm {
 
 /** Whether the page wants to go on by itself (`{url}`), rather than be redirected. */
 function wantsJson(ctx: AppContext, form: AuthForm): boolean {
-  return form.json === "true" || form.json === true || ctx.get("x-auth-return-redirect") !== "" || /^application\/json\b/i.test(ctx.get("accept"));
+  return form.json === "true" || form.json === true || ctx.get("x-auth-return-redirect") !== "" || acceptsJsonAlone(ctx);
+}
+
+/** Many clients list JSON first and take anything after it, as axios does: they are redirected like others. */
+function acceptsJsonAlone(ctx: AppContext): boolean {
+  return /^application\/json\s*(?:;[^,]*)?$/i.test(ctx.get("accept"));
 }
 
 /** Sends the browser on. */
@@ -30,6 +35,9 @@ export function respondWithUrl(ctx: AppContext, isJson: boolean, url: string): v
   ctx.type = "text";
   ctx.body = `Go on at ${url}`;
 }
+
+/** What the routes of forms say of their responses. */
+export const jsonInstead = "A client that accepts JSON alone gets `{url}`, and errors with their status, instead of a redirect.";
 
 /** What the routes of forms have in common. */
 export const formRoute = { isForm: true, limits: [], headers: ["X-Auth-Return-Redirect"], refuseInput: refuseForm } as const;

@@ -12,7 +12,7 @@ import type { AuthContext, AuthDeps } from "./authDeps.ts";
 import { empty, json, redirect } from "../http/responses.ts";
 import { publicRouteFor } from "../http/route.ts";
 import { findUserById } from "./userQueries.ts";
-import { respondToForm, respondWithUrl, formRoute, requireCsrf } from "./authResponse.ts";
+import { respondToForm, respondWithUrl, formRoute, jsonInstead, requireCsrf } from "./authResponse.ts";
 import { csrfTokenFor, endAuthSession, signInByPassword } from "./authSession.ts";
 
 const route = publicRouteFor<AuthDeps>();
@@ -83,6 +83,7 @@ const credentials = route({
   path: "/api/auth/callback/credentials",
   name: "signInWithCredentials",
   summary: "Sign in with e-mail and password",
+  description: jsonInstead,
   ...formRoute,
   innerLimits: ["authPosts", "signInFailures"],
   query: CallbackQuery,
@@ -102,7 +103,7 @@ const signOut = route({
   path: "/api/auth/signout",
   name: "signOut",
   summary: "Sign out",
-  description: "Ends the sign-in for good: copies of its cookie are worth nothing afterwards.",
+  description: `Ends the sign-in for good: copies of its cookie are worth nothing afterwards. ${jsonInstead}`,
   ...formRoute,
   innerLimits: ["authPosts"],
   query: CallbackQuery,

@@ -15,7 +15,7 @@ import { json, redirect } from "../../http/responses.ts";
 import { HttpError } from "../../http/httpError.ts";
 import { publicRouteFor } from "../../http/route.ts";
 import type { AuthContext, AuthDeps } from "../authDeps.ts";
-import { respondToForm, respondWithUrl, formRoute } from "../authResponse.ts";
+import { respondToForm, respondWithUrl, formRoute, jsonInstead } from "../authResponse.ts";
 import { signInByProvider } from "../authSession.ts";
 
 const route = publicRouteFor<AuthDeps>();
@@ -27,7 +27,8 @@ const startSignIn = route({
   name: "startProviderSignIn",
   summary: "Begin to sign in at an external provider",
   description: "Gives the provider's address to go to, and a cookie that the way back needs. Somebody who is signed in already links "
-    + "the provider's account to theirs, for which they need their password, or a sign-in younger than 5 minutes. `prompt`, `login_hint`, `ui_locales` and `display` of the query are passed on.",
+    + "the provider's account to theirs, for which they need their password, or a sign-in younger than 5 minutes. `prompt`, `login_hint`, `ui_locales` and `display` of the query are passed on. "
+    + jsonInstead,
   ...formRoute,
   innerLimits: ["authPosts", "signInFailures"],
   params: ProviderParams,

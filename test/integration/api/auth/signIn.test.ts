@@ -59,6 +59,25 @@ describe("sign-in", () => {
     expect(json.json()).to.deep.equal({ url: `${api.url}/` });
   });
 
+  it("redirects clients that accept more than JSON, whatever they list first, and their sign-outs", async () => {
+    const browser = api.anonymous();
+    const post = async (path: string, accept: string, form: Record<string, string>): Promise<ApiResponse> =>
+      browser.post(path, new URLSearchParams({ ...form, csrfToken: await csrfToken(browser) }), { accept });
+    for (const accept of ["application/json, text/plain, */*", "application/json;q=0.9, text/html", "text/html", "*/*"]) {
+      for (const [path, form, location] of [
+        ["/api/auth/callback/credentials", { ...user, password: "wrong" }, `${api.url}/api/auth/signin?error=CredentialsSignin&code=credentials`],
+        ["/api/auth/callback/credentials", { ...user, callbackUrl: "/library" }, `${api.url}/library`],
+        ["/api/auth/signout", { callbackUrl: "/bye" }, `${api.url}/bye`],
+      ] as const) {
+        const response = await post(path, accept, form);
+        expect([response.status, response.headers.get("location")], `${path} with ${accept}`).to.deep.equal([302, location]);
+      }
+    }
+    for (const accept of ["application/json", "application/json; charset=utf-8", "Application/JSON;q=1"]) {
+      expect((await post("/api/auth/signout", accept, {})).json(), accept).to.deep.equal({ url: `${api.url}/` });
+    }
+  });
+
   it("answers a wrong password, an unknown address and an account without password alike", async () => {
     const { email } = await aUser(api.deps);
     await api.deps.postgres.prisma.user.update({ where: { email }, data: { passwordHash: null } });
