@@ -1,5 +1,4 @@
 import type { Readable } from "node:stream";
-import { setTimeout as delay } from "node:timers/promises";
 import { invalidRequest } from "../errors.ts";
 import type { AppContext } from "../http/appContext.ts";
 import { continueBody } from "../http/body.ts";
@@ -10,32 +9,24 @@ import { MalformedDigest, parseDigests, type ExpectedDigests } from "./contentDi
 export interface ArchiveBody {
   /** Asks the client to send, where it waits for 100-continue. The request has to stay open whatever happens: it still needs a response. */
   open(): Readable;
-  /** Reads on for a second after an error and discards what it reads. */
-  drain(): Promise<void>;
   expectedDigests: ExpectedDigests;
 }
 
 const accepted = ["application/gzip", "application/x-gzip"];
-/** A client that does not read while it sends sees the error only if its connection is not closed at once. */
-const drainMs = 1_000;
 
 /** Checks the headers of an upload. Throws 400, 413 and 415 before the client has sent a byte. */
 export function archiveBodyOf(ctx: AppContext, maxBytes: number): ArchiveBody {
-  const { "content-type": type = "", "content-encoding": encoding, "content-length": length, expect } = ctx.req.headers;
+  const { "content-type": type = "", "content-encoding": encoding, "content-length": length } = ctx.req.headers;
   const [mediaType = ""] = type.split(";", 1);
   if (!accepted.includes(mediaType.trim().toLowerCase())) throw unsupportedMediaType([accepted[0] ?? ""]);
   if (encoding !== undefined) throw unsupportedMediaType(["application/gzip without Content-Encoding"]);
   if (Number(length ?? 0) > maxBytes) throw archiveTooLarge(maxBytes);
-  let waitsForContinue = expect?.toLowerCase() === "100-continue";
   return {
     expectedDigests: expectedDigestsOf(ctx),
     open: () => {
       continueBody(ctx);
-      waitsForContinue = false;
       return ctx.req;
     },
-    // A client that waits for 100-continue sends nothing.
-    drain: async () => (waitsForContinue ? undefined : drain(ctx)),
   };
 }
 
@@ -44,15 +35,6 @@ export function archiveTooLarge(maxBytes: number): HttpError {
   return new HttpError("payload_too_large", {
     message: `An archive may have at most ${maxBytes} bytes.`, headers: { "Upload-Limit": `max-size=${maxBytes}` },
   });
-}
-
-async function drain({ req }: AppContext): Promise<void> {
-  if (req.complete || req.destroyed) return;
-  const ended = new Promise((resolve) => req.once("close", resolve).once("end", resolve));
-  req.resume();
-  const controller = new AbortController();
-  await Promise.race([ended, delay(drainMs, undefined, { signal: controller.signal }).catch(() => undefined)]);
-  controller.abort();
 }
 
 function expectedDigestsOf(ctx: AppContext): ExpectedDigests {

@@ -111,7 +111,7 @@ async function slotNumbered(saves: CliSaves, whose: SlotsOf, number: number): Pr
 }
 
 function bodyOf(environment: CliEnvironment): ArchiveBody {
-  return { open: () => environment.input(), drain: () => Promise.resolve(), expectedDigests: {} };
+  return { open: () => environment.input(), expectedDigests: {} };
 }
 
 function sentenceOf({ slotNumber, label, state, versions }: SaveSlotHistory): string {

@@ -97,7 +97,6 @@ const upload = route({
     ).catch(async (error: unknown) => {
       // Nothing of it was read, and who asks again when told to must not be out of uploads once the other one has ended.
       if (error instanceof DomainError && error.code === "upload_in_progress") await giveBackRateLimit(ctx, "upload");
-      await body.drain();
       throw error instanceof DomainError && error.code === "payload_too_large" ? archiveTooLarge(uploadMaxBytes) : error;
     });
     ctx.set("Repr-Digest", formatSha256Digest(archive.sha256));

@@ -41,6 +41,8 @@ export interface AppState {
   /** The path's pattern, such as `/api/games/:slug`. */
   route?: string;
   principal?: Principal;
+  /** A client that asked first (`Expect: 100-continue`) was told to send its body. */
+  isBodyRequested?: true;
   /** Where its caller stands with every limit that it was counted under. */
   rateLimitOutcomes?: readonly RateLimitOutcome[];
   /** What the session token said, before it is checked any further. */

@@ -38,7 +38,14 @@ export async function readPlain(ctx: BodyContext, type: string, maxBytes: number
 
 /** Tells a client that asked first (`Expect: 100-continue`) to send its body: to be called once a body is wanted at all. */
 export function continueBody(ctx: AppContext): void {
-  if (ctx.req.headers.expect?.toLowerCase() === "100-continue") ctx.res.writeContinue();
+  if (!waitsForContinue(ctx)) return;
+  ctx.state.isBodyRequested = true;
+  ctx.res.writeContinue();
+}
+
+/** Returns whether the client sends its body only when it is told to, and was not told yet. */
+export function waitsForContinue({ req, state }: AppContext): boolean {
+  return req.headers.expect?.toLowerCase() === "100-continue" && !state.isBodyRequested;
 }
 
 /** Returns the bytes of a body of one of these media types, and which type it has. Throws as `readJson` does. */

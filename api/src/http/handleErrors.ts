@@ -3,6 +3,7 @@ import type { AppContext, HttpDeps } from "./appContext.ts";
 import { errorBodyOf } from "./errorBody.ts";
 import { HttpError, toHttpError } from "./httpError.ts";
 import { requestedPath } from "./requestedPath.ts";
+import { discardBody } from "./unreadBody.ts";
 
 /** What the application knows of errors and HTTP does not. */
 export interface ErrorHandling<D> {
@@ -13,8 +14,8 @@ export interface ErrorHandling<D> {
 }
 
 /**
- * The one place where an error becomes a response. An unforeseen one is logged, and told only as a request id. What comes after this can rely on
- * the request's path.
+ * The one place where an error becomes a response, also for a client that reads it only when its body is sent. An unforeseen error is logged, and told
+ * only as a request id. What comes after this can rely on the request's path.
  */
 export function handleErrors<D extends HttpDeps>({ translate, onErrorResponse }: ErrorHandling<D>): (ctx: AppContext<D>, next: Next) => Promise<void> {
   return async (ctx, next) => {
@@ -29,6 +30,7 @@ export function handleErrors<D extends HttpDeps>({ translate, onErrorResponse }:
       ctx.status = error.status;
       ctx.set({ ...error.headers });
       ctx.body = errorBodyOf({ path: requestedPath(ctx), requestId: ctx.state.requestId }, error);
+      await discardBody(ctx);
     }
   };
 }

@@ -1,6 +1,7 @@
 import type { Next } from "koa";
 import { randomBase32 } from "#runtime/base32.ts";
 import type { AppContext, HttpDeps } from "./appContext.ts";
+import { isBodyUnread } from "./unreadBody.ts";
 
 /** A caller's own id is taken over if it can be nothing but an id: it goes into the log and the audit trail. */
 const idPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$/;
@@ -14,13 +15,9 @@ export async function observeRequests(ctx: AppContext<HttpDeps>, next: Next): Pr
   ctx.res.setHeader("X-Request-Id", ctx.state.requestId);
   ctx.res.once("close", () => observe(ctx, (clock.monotonicMs() - startedMs) / 1000));
   await next();
-  // Clients of a process that ends take their next request elsewhere.
+  // Clients of a process that ends take their next request elsewhere. A body that nobody has read would be taken for the next request, or keep coming
+  // for gigabytes.
   if (lifecycle.isStopping || isBodyUnread(ctx)) ctx.set("Connection", "close");
-}
-
-/** Without this, a body that nobody has read would be taken for the next request, or keep coming for gigabytes. */
-function isBodyUnread({ req: { complete, headers } }: AppContext): boolean {
-  return !complete && (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0);
 }
 
 function observe({ deps: { logger, metrics }, method, res, state }: AppContext<HttpDeps>, seconds: number): void {

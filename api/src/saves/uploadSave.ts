@@ -51,15 +51,10 @@ export async function uploadSave(deps: UploadSaveDeps, { slotId, ...slotsOf }: U
   if (slot === undefined) emptySlotNumber(slots);
   else requireFree(slot);
   const body = bodyFor(game);
-  try {
-    return await deps.saveUploads.run(slotsOf.userId, () => {
-      const store = storeOf(deps, body, { packedBytesMax: packedBytesMaxOf(game), unpackedBytesMax: saveBytesMaxOf(game) });
-      return slot === undefined ? importIntoNewSlot(deps, slotsOf, null, store) : importIntoSlot(deps, slotsOf, slot, store);
-    });
-  } catch (error) {
-    await body.drain();
-    throw error;
-  }
+  return deps.saveUploads.run(slotsOf.userId, () => {
+    const store = storeOf(deps, body, { packedBytesMax: packedBytesMaxOf(game), unpackedBytesMax: saveBytesMaxOf(game) });
+    return slot === undefined ? importIntoNewSlot(deps, slotsOf, null, store) : importIntoSlot(deps, slotsOf, slot, store);
+  });
 }
 
 async function findTarget(deps: UploadSaveDeps, { slotId, ...slotsOf }: UploadTarget): Promise<GameSaves & { slot?: SlotHistory }> {

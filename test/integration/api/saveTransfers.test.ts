@@ -11,7 +11,7 @@ import { sha256Of } from "#test/support/fixtures/archives.ts";
 import { aSave, SavesFixture } from "#test/support/fixtures/savesFixture.ts";
 import { expectErrorResponse, type ApiResponse } from "#test/support/http/apiClient.ts";
 import { responseTo } from "#test/support/http/httpResponse.ts";
-import { RawClient } from "#test/support/http/rawHttp.ts";
+import { RawClient, sendThenRead } from "#test/support/http/rawHttp.ts";
 import { responsesIn } from "#test/support/http/rawResponses.ts";
 
 const gzip = { "content-type": "application/gzip" };
@@ -85,12 +85,16 @@ describe("transfers of saves", function () {
     return { request, response };
   }
 
+  /** The head of an upload of so many bytes into the slot. */
+  function headOf(bytes: number, headers: Record<string, string>, path = `${fixture.path}/${slotId}/archive`): string {
+    const all = { ...gzip, "host": "x", "cookie": cookies(), "content-length": String(bytes), ...headers };
+    return `POST ${path} HTTP/1.1\r\n${Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n`;
+  }
+
   /** What the API says to the head of an upload of so many bytes, whose client waits to be asked for them. */
   async function announce(bytes: number): Promise<string> {
-    const headers = { ...gzip, "host": "x", "cookie": cookies(), "content-length": String(bytes), "expect": "100-continue" };
-    const head = `POST ${fixture.path}/${slotId}/archive HTTP/1.1\r\n${Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n`;
     const client = await RawClient.connect(fixture.api.url);
-    client.write(head);
+    client.write(headOf(bytes, { expect: "100-continue" }));
     await eventually(() => client.received !== "", { what: "a response" });
     if (client.received.startsWith("HTTP/1.1 100 ")) client.destroy();
     return client.untilClosed();
@@ -208,6 +212,24 @@ describe("transfers of saves", function () {
     expectErrorResponse(await upload(archive), 409, "slot_in_use");
     expectErrorResponse(await upload(archive, `/api/games/${(await aGame(fixture.api.deps)).slug}/saves/${slotId}/archive`), 404, "not_found");
   });
+
+  it("are refused in words that a client sees which sends its whole body before it reads", async () => {
+    await fixture.saves(); // Signs the player in.
+    // More than both ends of a connection keep of what nobody reads.
+    const body = Buffer.alloc(12 * mebibyte);
+    const closing = { connection: "close" };
+    const { slug } = await aGame(fixture.api.deps);
+    const refused = [
+      [headOf(body.length, closing, `/api/games/${slug}/saves/${slotId}/archive`), 404, "not_found"],
+      [headOf(body.length, { ...closing, "content-type": "application/zip" }), 415, "unsupported_media_type"],
+      [headOf(body.length, { ...closing, cookie: "none=none" }), 401, "unauthorized"],
+    ] as const;
+    for (const [head, status, code] of refused) {
+      const [response] = responsesIn(await sendThenRead(fixture.api.url, head, body), ["POST"]);
+      expect(response, code).to.include({ status, isWhole: true });
+      expect(JSON.parse(response?.text ?? "")).to.include({ error: code });
+    }
+  }).timeout(20_000);
 
   it("answer 503 while the object store is unavailable, and change nothing", async () => {
     const { id } = await fixture.aVersion(slotId, "one");

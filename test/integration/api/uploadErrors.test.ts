@@ -15,7 +15,7 @@ import { eventually } from "#test/support/clocks/eventually.ts";
 import { medianOf } from "#test/bench/mannWhitney.ts";
 import { latenciesDuring } from "#test/support/http/latencies.ts";
 import { responsesIn } from "#test/support/http/rawResponses.ts";
-import { exchange, RawClient } from "#test/support/http/rawHttp.ts";
+import { exchange, RawClient, sendThenRead } from "#test/support/http/rawHttp.ts";
 import { UploadFixture } from "#test/support/fixtures/uploadFixture.ts";
 
 const maxBytes = 16 * 2 ** 20;
@@ -32,6 +32,16 @@ describe("refused uploads", function () {
   });
   beforeEach(() => fixture.newGame());
   after(() => fixture.stop());
+
+  /** The head of an upload, with these headers in place of the good ones. */
+  function uploadHead(headers: Record<string, string>, path = fixture.path): string {
+    const all = { "Host": "x", "Authorization": `Bearer ${fixture.partner.key}`, "Content-Type": "application/gzip", ...headers };
+    return `PUT ${path} HTTP/1.1\r\n${Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n`;
+  }
+
+  async function useUp(limit: RateLimitName, key: string): Promise<void> {
+    for (let count = 0; count < 100; count += 1) await fixture.api.deps.rateLimits.consume(limit, key);
+  }
 
   describe("leave no trace:", () => {
     async function expectNothing(): Promise<void> {
@@ -140,12 +150,9 @@ describe("refused uploads", function () {
   describe("are refused before the body is requested:", () => {
     const body = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
 
-    /** A partner who waits to be asked: the head of an upload, with these headers in place of the good ones. */
+    /** A partner who waits to be asked. */
     function headOf(headers: Record<string, string> = {}, path = fixture.path): string {
-      const all = {
-        "Host": "x", "Authorization": `Bearer ${fixture.partner.key}`, "Content-Type": "application/gzip", "Content-Length": String(body.length), "Expect": "100-continue", ...headers,
-      };
-      return `PUT ${path} HTTP/1.1\r\n${Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n`;
+      return uploadHead({ "Content-Length": String(body.length), "Expect": "100-continue", ...headers }, path);
     }
 
     /** Whether the client waits or does not: what it meant as its body is never taken for a request. */
@@ -159,10 +166,6 @@ describe("refused uploads", function () {
         expect(response?.headers.get("connection")).to.equal("close");
         expect(JSON.parse(response?.text ?? "")).to.include({ error: code });
       }
-    }
-
-    async function useUp(limit: RateLimitName, key: string): Promise<void> {
-      for (let count = 0; count < 100; count += 1) await fixture.api.deps.rateLimits.consume(limit, key);
     }
 
     const cases: [what: string, status: number, code: string, head: () => Promise<string> | string][] = [
@@ -207,6 +210,46 @@ describe("refused uploads", function () {
       client.write(archive);
       expect(responsesIn(await client.untilClosed(), [])[0]).to.include({ status: 200 });
     });
+  });
+
+  describe("are told to clients that send their whole body before they read:", () => {
+    /** More than both ends of a connection keep of what nobody reads. */
+    const body = Buffer.alloc(12 * 2 ** 20);
+    const unknownGame = "/api/partners/games/no-such-game/upload";
+
+    function headOf(headers: Record<string, string> = {}, path = fixture.path): string {
+      return uploadHead({ "Content-Length": String(body.length), "Connection": "close", ...headers }, path);
+    }
+
+    const cases: [what: string, status: number, code: string, head: () => Promise<string> | string][] = [
+      ["a wrong key", 401, "unauthorized", () => headOf({ Authorization: "Bearer none" })],
+      ["an unknown game", 404, "not_found", () => headOf({}, unknownGame)],
+      ["another address", 404, "not_found", () => headOf({}, "/api/nothing")],
+      ["another type", 415, "unsupported_media_type", () => headOf({ "Content-Type": "application/zip" })],
+      ["too many uploads", 429, "rate_limited", async () => {
+        await useUp("upload", fixture.partner.id);
+        return headOf();
+      }],
+    ];
+    for (const [what, status, code, head] of cases) {
+      it(`${what} (${status})`, async () => {
+        const [response, ...more] = responsesIn(await sendThenRead(fixture.api.url, await head(), body), ["PUT"]);
+        expect(more).to.be.empty;
+        expect(response).to.include({ status, isWhole: true });
+        expect(JSON.parse(response?.text ?? "")).to.include({ error: code });
+      }).timeout(20_000);
+    }
+
+    it("but a body without end is read for no longer than its bounds", async () => {
+      const client = await RawClient.connect(fixture.api.url);
+      client.write(headOf({ "Content-Length": String(2 ** 40) }, unknownGame));
+      const mebibyte = Buffer.alloc(2 ** 20);
+      let sent = 0;
+      while (await client.sendBody(mebibyte).then(() => true, () => false)) sent += 1;
+      // 64 are read, and both ends keep some.
+      expect(sent).to.be.below(128);
+      await client.untilClosed();
+    }).timeout(20_000);
   });
 });
 

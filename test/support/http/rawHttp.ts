@@ -39,6 +39,15 @@ export class RawClient {
     if (this.#socket.writable) this.#socket.write(text);
   }
 
+  /** Sends bytes of a body, and reads nothing of what the server says meanwhile. Throws when the connection is cut before they are sent. */
+  async sendBody(bytes: Buffer): Promise<void> {
+    this.pause();
+    const sent = new Promise<boolean>((resolve) => this.#socket.write(bytes, (error) => resolve(!error)));
+    const isSent = await Promise.race([sent, this.#closed.then(() => false)]);
+    if (!isSent || this.#socket.destroyed) throw new Error("The server cut the connection while the client sent its body.");
+    this.resume();
+  }
+
   /** Takes nothing more of what the server sends. */
   pause(): void {
     this.#socket.pause();
@@ -90,6 +99,14 @@ export class RawClient {
       if (isWhole) checkAgainstDocument({ method, path, ...response });
     });
   }
+}
+
+/** Sends a head and its whole body before it reads, as many libraries do, and returns all that comes back until the server closes the connection. */
+export async function sendThenRead(url: string, head: string, body: Buffer): Promise<string> {
+  const client = await RawClient.connect(url);
+  client.write(head);
+  await client.sendBody(body);
+  return client.untilClosed();
 }
 
 /** Sends one text and returns all that comes back until the server closes the connection. */

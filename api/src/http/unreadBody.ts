@@ -1,0 +1,32 @@
+import type { AppContext } from "./appContext.ts";
+import { waitsForContinue } from "./body.ts";
+
+/** For how long a refused client's body is read on, and how much of it at most: what half a gigabit a second brings in that time. */
+const discardMs = 1_000;
+const discardBytes = 64 * 2 ** 20;
+
+/** Returns whether the request has a body that has not come to its end. */
+export function isBodyUnread({ req: { complete, headers } }: AppContext): boolean {
+  return !complete && (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0);
+}
+
+/**
+ * Reads what comes of a refused request's body and discards it, within bounds. A client that sends its whole body before it reads would not see the error:
+ * a connection that is closed while bytes of it are unread is reset. A client that waits for 100-continue sends nothing.
+ */
+export async function discardBody(ctx: AppContext): Promise<void> {
+  const { req } = ctx;
+  if (!isBodyUnread(ctx) || req.destroyed || waitsForContinue(ctx)) return;
+  const done = Promise.withResolvers<undefined>();
+  const stop = (): void => done.resolve(undefined);
+  const timer = setTimeout(stop, discardMs);
+  let bytes = 0;
+  const count = (piece: Buffer): void => {
+    bytes += piece.length;
+    if (bytes >= discardBytes) stop();
+  };
+  req.once("end", stop).once("close", stop).on("data", count).resume();
+  await done.promise;
+  clearTimeout(timer);
+  req.off("data", count).pause();
+}
