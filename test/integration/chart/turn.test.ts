@@ -91,4 +91,10 @@ describe("the chart's relay", function () {
     expect(policies.allow({ from: operator, to: relay, port: 8086 })).to.equal(true);
     for (const from of [player, api, node]) expect(policies.allow({ from, to: relay, port: 8086 })).to.equal(false);
   });
+
+  // Cilium matches no address block against nodes, which is where media goes; the relay's own list holds it to game nodes (turn/peers.go).
+  it("is held by its policy to ports and to no addresses where it sends", async () => {
+    const policy = (await render(...withTls)).find((manifest): manifest is Manifest & NetworkPolicy => manifest.kind === "NetworkPolicy" && manifest.metadata.name === "joypod-turn");
+    expect(policy?.spec.egress?.map((rule) => Object.keys(rule))).to.deep.equal([["ports"]]);
+  });
 });
