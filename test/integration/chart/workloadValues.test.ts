@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { environmentOf, render, renderingError, values, type Manifest, type PodSpec } from "#test/support/chart/helmTemplate.ts";
+import { podsOf } from "#test/support/chart/programEnvironments.ts";
 
 describe("the chart's values of workloads and exposure", () => {
   const pods = (manifests: Manifest[]): [string, PodSpec & { priorityClassName?: string }][] =>
@@ -23,6 +24,28 @@ describe("the chart's values of workloads and exposure", () => {
     // A job is another one by other values.
     const rendered = async (...args: string[]): Promise<string> => JSON.stringify(await render(...values("bundled"), ...args)).replaceAll(/(?<=joypod-(?:drain|make-secrets|store-keys)-)[0-9a-f]{8}/g, "");
     expect(await rendered("--set", unknown)).to.equal(await rendered());
+  });
+
+  describe("of jobs that are no Job", () => {
+    const memory = "1Gi";
+    const volumeOf = (name: string): string => `${name}.extraVolumes[0].name=of-${name},${name}.extraVolumeMounts[0].name=of-${name},${name}.extraVolumeMounts[0].mountPath=/of-${name}`;
+    const settings = ["--set", `jobs.resources.limits.memory=${memory},postgres.caSecret=postgres-ca,${volumeOf("jobs")},${volumeOf("api")}`];
+
+    it("give the container that migrates before the API their resources, with the volumes of the API's pod", async () => {
+      const manifests = await render(...values("external"), ...settings, "--set", "helmHooks=false");
+      const [migrate] = pods(manifests).find(([name]) => name === "Deployment joypod-api")?.[1].initContainers ?? [];
+      expect(migrate?.resources).to.deep.equal({ limits: { memory } });
+      expect(migrate?.volumeMounts?.map(({ mountPath }) => mountPath)).to.deep.equal(["/etc/joypod/stores/postgres", "/of-api"]);
+    });
+
+    it("give the pods of helm test their resources and volumes", async () => {
+      const tests = podsOf((await render(...values("external"), ...settings)).filter(({ kind }) => kind === "Pod"));
+      expect(tests.map(({ containers }) => containers.map(({ name }) => name))).to.have.deep.members([["network-test"], ["node-test"]]);
+      for (const { containers: [container], volumes } of tests) {
+        expect(container?.resources, container?.name).to.deep.equal({ limits: { memory } });
+        expect([container?.volumeMounts, volumes], container?.name).to.deep.equal([[{ name: "of-jobs", mountPath: "/of-jobs" }], [{ name: "of-jobs" }]]);
+      }
+    });
   });
 
   it("tells the operator what session pods get, and leaves out what no value says", async () => {

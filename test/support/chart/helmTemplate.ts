@@ -17,6 +17,7 @@ export interface Container {
   env?: { name: string; value?: string; valueFrom?: { fieldRef?: { fieldPath: string }; secretKeyRef?: { key: string } } }[];
   securityContext?: { readOnlyRootFilesystem?: boolean; allowPrivilegeEscalation?: boolean; capabilities?: { drop?: string[]; add?: string[] } };
   resources?: { requests?: object; limits?: { memory?: string } };
+  volumeMounts?: { name: string; mountPath: string }[];
   readinessProbe?: { httpGet?: object };
   livenessProbe?: { httpGet?: object };
 }
@@ -29,6 +30,7 @@ export interface PodSpec {
   containers: Container[];
   initContainers?: Container[];
   automountServiceAccountToken?: boolean;
+  volumes?: { name: string }[];
 }
 
 /** What any object says of itself. */
