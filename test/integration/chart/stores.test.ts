@@ -68,12 +68,15 @@ describe("the chart's stores", function () {
     const agent = lookInto(manifests, "DaemonSet", "joypod-node-agent");
     expect(agent.files, "of the copy in its own namespace").to.deep.equal({ "/etc/joypod/stores/s3/ca.crt": "joypod-node-agent-store/ca.crt, mode 288" });
     expect(agent.env).to.include({ S3_CA_FILE: "/etc/joypod/stores/s3/ca.crt" }).and.not.have.any.keys("DATABASE_CA_FILE", "REDIS_CA_FILE");
+    const storeKeys = lookInto(manifests, "Job", "joypod-store-keys");
+    expect(storeKeys.files, "of what copies it there: a bundle may be longer than a variable").to.deep.equal({ "/etc/joypod/stores/s3/ca.crt": "s3-ca/ca.crt, mode 288" });
+    expect(storeKeys.env).to.include({ NODE_AGENT_S3_CA_FILE: "/etc/joypod/stores/s3/ca.crt" });
     expect(lookInto(manifests, "Deployment", "joypod-operator").files).to.deep.equal({});
   });
 
   it("have none of it in values of an earlier release", async () => {
     const manifests = await render("external", "postgres.caSecret=null", "redis.caSecret=null", "s3.caSecret=null", "s3.webIdentity=null");
-    for (const [kind, name] of [["Deployment", "joypod-api"], ["Job", "joypod-migrate"], ["DaemonSet", "joypod-node-agent"]] as const) {
+    for (const [kind, name] of [["Deployment", "joypod-api"], ["Job", "joypod-migrate"], ["Job", "joypod-store-keys"], ["DaemonSet", "joypod-node-agent"]] as const) {
       const { env } = lookInto(manifests, kind, name);
       expect(Object.keys(env).filter((variable) => /CA_FILE|^AWS_/.test(variable)), name).to.deep.equal([]);
     }

@@ -38,7 +38,7 @@ const fields: Environment = {
 };
 
 /** Names of files that only a pod has mounted. */
-const mountedFiles = ["AUTH_PROVIDERS_FILE", "DATABASE_CA_FILE", "REDIS_CA_FILE", "S3_CA_FILE"];
+const mountedFiles = ["AUTH_PROVIDERS_FILE", "DATABASE_CA_FILE", "REDIS_CA_FILE", "S3_CA_FILE", "NODE_AGENT_S3_CA_FILE"];
 
 /** Returns what the container's program finds in its environment. Throws for a secret's key or a field that nobody fills. */
 function environmentOf({ env = [] }: Container): Environment {

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { objectName } from "#contracts/crd/schema.ts";
 import { TicketPublicKey } from "#contracts/streamTicket.ts";
+import { authorityFile } from "#runtime/authorityFile.ts";
 import { readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
 import type { StoreUser } from "./createStoreUsers.ts";
 import type { MinioAdminOptions } from "./minioAdmin.ts";
@@ -19,7 +20,7 @@ const Variables = z.object({
   NODE_AGENT_S3_BUCKET: some,
   NODE_AGENT_S3_ACCESS_KEY: some.optional(),
   NODE_AGENT_S3_SECRET_KEY: some.optional(),
-  NODE_AGENT_S3_CA: some.optional(),
+  NODE_AGENT_S3_CA_FILE: authorityFile,
   CONNECTION_TEST_SECRET: objectName.optional(),
   CONNECTION_TEST_PUBLIC_KEY: TicketPublicKey.optional(),
   RELAY_SECRET: objectName.optional(),
@@ -74,7 +75,7 @@ export function readConfig(environment: Environment): Config {
   const env = readEnvironment(Variables, environment, "handing out of store keys");
   const nodeAgentStore = {
     endpoint: env.NODE_AGENT_S3_ENDPOINT, region: env.NODE_AGENT_S3_REGION, bucket: env.NODE_AGENT_S3_BUCKET,
-    accessKey: env.NODE_AGENT_S3_ACCESS_KEY, secretKey: env.NODE_AGENT_S3_SECRET_KEY, "ca.crt": env.NODE_AGENT_S3_CA,
+    accessKey: env.NODE_AGENT_S3_ACCESS_KEY, secretKey: env.NODE_AGENT_S3_SECRET_KEY, "ca.crt": env.NODE_AGENT_S3_CA_FILE?.certificates.join("\n"),
   };
   return {
     release: env.RELEASE_NAME,

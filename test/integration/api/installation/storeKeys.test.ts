@@ -1,10 +1,12 @@
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect } from "chai";
 import { Client } from "minio";
 import { ticketPublicKeyOf, ticketSigningKey } from "#contracts/streamTicket.ts";
 import { ReleaseFixture } from "#test/support/fixtures/releaseFixture.ts";
+import { CertificateAuthority } from "#test/support/http/certificates.ts";
 import { repositoryRoot } from "#test/support/processes/programs.ts";
 import { startMinio, type TestMinio } from "#test/support/stores/minio.ts";
 
@@ -12,6 +14,8 @@ const chart = join(repositoryRoot, "charts/joypod");
 const bundled = ["--values", join(chart, "ci/bundled-values.yaml")];
 const external = ["--values", join(chart, "ci/external-values.yaml")];
 const agentSecret = "joypod-node-agent-store";
+/** Linux starts no program with one of more bytes. */
+const longestVariable = 128 * 1024;
 const store = { endpoint: "https://s3.example.com", region: "eu-1", bucket: "games" };
 
 describe("the keys of the object store", function () {
@@ -80,10 +84,12 @@ describe("the keys of the object store", function () {
   it("go with the authority of another store's certificate, and are taken out where a web identity takes their place", async () => {
     const release = await ReleaseFixture.in("stores", external);
     await release.setSecret("joypod-s3", { ...store, accessKey: "shared", secretKey: "one" });
-    await release.setSecret("s3-authority", { "ca.crt": "the authority's certificate" });
+    const certificate = readFileSync((await CertificateAuthority.create()).certificateFile, "utf8").trim();
+    const bundle = Array.from({ length: Math.ceil(longestVariable / certificate.length) }, () => certificate).join("\n");
+    await release.setSecret("s3-authority", { "ca.crt": bundle });
     await release.setSecret("joypod-connection-test-keys", { publicKey: "A".repeat(43) });
     await release.with("--set", "s3.caSecret=s3-authority").runJob("store-keys");
-    expect(await release.agentKey()).to.deep.equal({ ...store, accessKey: "shared", secretKey: "one", "ca.crt": "the authority's certificate" });
+    expect(await release.agentKey()).to.deep.equal({ ...store, accessKey: "shared", secretKey: "one", "ca.crt": bundle });
     const identity = release.with("--set", "s3.webIdentity.enabled=true,s3.webIdentity.roleArn=arn:aws:iam::1:role/api,s3.webIdentity.nodeAgent.roleArn=arn:aws:iam::1:role/agents");
     await identity.runJob("store-keys");
     expect(await release.agentKey()).to.deep.equal(store);
