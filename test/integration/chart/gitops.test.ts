@@ -1,13 +1,14 @@
 import { execFile } from "node:child_process";
 import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { parseAllDocuments } from "yaml";
 import { namespaces } from "#kube/builtin.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
-import { templateOf, values as valuesOf } from "#test/support/chart/helmTemplate.ts";
+import { chartFolder, templateOf, values as valuesOf } from "#test/support/chart/helmTemplate.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
 import { sharedKubeApiServer, type KubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { programPath } from "#test/support/processes/programs.ts";
 
@@ -17,6 +18,16 @@ const maxBuffer = 64 * 2 ** 20;
 interface LiveObject {
   kind: string;
   metadata: { name: string; resourceVersion: string };
+}
+
+type Job = Pick<LiveObject, "metadata">;
+
+const jobsPath = (namespace: string): string => `/apis/batch/v1/namespaces/${namespace}/jobs`;
+
+/** The commands of the README's section: they apply the text, end the sessions before a removal, and let the Jobs run again. */
+async function readmeBlocks(): Promise<string[]> {
+  const [, section = ""] = /^## GitOps\n([^]*?)^## /m.exec(await readFile(join(chartFolder, "README.md"), "utf8")) ?? [];
+  return [...section.matchAll(/^```sh\n([^]*?)^```$/gm)].map(([, block = ""]) => block);
 }
 
 describe("the chart's text, applied by another tool than Helm", function () {
@@ -55,6 +66,22 @@ describe("the chart's text, applied by another tool than Helm", function () {
     return new Map(items.map(({ kind, metadata }) => [`${kind} ${metadata.name}`, metadata.resourceVersion]));
   }
 
+  /** Runs commands of the README, of a release in that namespace, by a kubectl that is in another one. */
+  async function runAsWritten(block: string, namespace: string): Promise<void> {
+    const directory = await mkdtemp(join(folder, "readme-"));
+    const kubeconfig = join(directory, "kubeconfig");
+    await cp(server.kubeconfigPath, kubeconfig);
+    await cp(join(chartFolder, "ci/external-values.yaml"), join(directory, "values.yaml"));
+    const programs = await Promise.all(["helm", "kubectl"].map(async (name) => dirname(await programPath(name))));
+    const env = { PATH: [...programs, process.env["PATH"]].join(delimiter), HOME: directory, KUBECONFIG: kubeconfig, CHART: chartFolder, KUBE_VERSION: "v1.35.4" };
+    await run("bash", ["-euo", "pipefail", "-c", block.replaceAll("-n joypod", `-n ${namespace}`)], { cwd: directory, env, maxBuffer });
+  }
+
+  async function jobsOf(namespace: string): Promise<Job[]> {
+    const { items } = await server.admin.request({ method: "GET", path: jobsPath(namespace) }) as { items: Job[] };
+    return items;
+  }
+
   for (const [values, ...options] of [["bundled"], ["external"], ["external", "--set", "helmHooks=false"]] as const) {
     it(`is applied twice without a conflict or a difference, and once more with other images, with the ${values} values ${options.join(" ")}`.trim(), async () => {
       const namespace = await server.createNamespace("gitops");
@@ -71,6 +98,42 @@ describe("the chart's text, applied by another tool than Helm", function () {
       for (const name of ["sessions", "nodeagent", "turn"]) await new ResourceClient(server.admin, namespaces).delete({ name: `${namespace}-${name}` });
     });
   }
+
+  it("has its sessions ended by the README's commands wherever kubectl is, and those wait until that is done", async () => {
+    const namespace = await server.createNamespace("gitops");
+    const [, drain = ""] = await readmeBlocks();
+    let isDone = false;
+    /** No controller of Jobs is here. */
+    async function finish(): Promise<void> {
+      const { metadata: { name } } = await eventually(async () => (await jobsOf(namespace))[0], { timeoutMs: 60_000, what: "the Job that drains" });
+      const now = new Date().toISOString();
+      const conditions = ["SuccessCriteriaMet", "Complete"].map((type) => ({ type, status: "True", reason: "CompletionsReached", lastTransitionTime: now }));
+      isDone = true;
+      await server.admin.request({
+        method: "PATCH", path: `${jobsPath(namespace)}/${name}/status`, contentType: "application/merge-patch+json",
+        body: { status: { startTime: now, completionTime: now, succeeded: 1, conditions } },
+      });
+    }
+    await Promise.all([runAsWritten(drain, namespace).then(() => expect(isDone, "the commands waited").to.be.true), finish()]);
+  });
+
+  it("has its Jobs removed, to run again, by the README's command wherever kubectl is", async () => {
+    const namespace = await server.createNamespace("gitops");
+    for (const component of ["make-secrets", "store-keys", "drain"]) {
+      const labels = { "app.kubernetes.io/instance": "joypod", "app.kubernetes.io/component": component };
+      const spec = { template: { spec: { restartPolicy: "Never", containers: [{ name: component, image: component }] } } };
+      await server.admin.request({ method: "POST", path: jobsPath(namespace), body: { apiVersion: "batch/v1", kind: "Job", metadata: { name: component, labels }, spec } });
+    }
+    const [, , again = ""] = await readmeBlocks();
+    await runAsWritten(again, namespace);
+    expect((await jobsOf(namespace)).map(({ metadata }) => metadata.name)).to.deep.equal(["drain"]);
+  });
+
+  it("is rendered by the README's commands for the cluster's version, as Helm's own may be older than what the chart takes", async () => {
+    const renderings = (await readmeBlocks()).flatMap((block) => block.match(/^helm template .*$/gm) ?? []);
+    expect(renderings).to.have.length(2);
+    for (const command of renderings) expect(command).to.contain('--kube-version "$KUBE_VERSION"');
+  });
 
   it("has no hooks where it is told that there are none: the API migrates before it starts, and nothing drains the release", async () => {
     const text = await readFile(await render("joypod", "external", "--set", "helmHooks=false,api.existingSecret="), "utf8");
