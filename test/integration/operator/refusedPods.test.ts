@@ -6,9 +6,12 @@ import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { FaultyApi, type SeenRequest } from "#test/support/cluster/faultyApi.ts";
 import { sharedKubeApiServer, type KubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
+import { beforeEachWithFaultyApi } from "#test/support/fixtures/faultyOperatorFixture.ts";
 import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 
 const isCreation = ({ method, path }: SeenRequest): boolean => method === "POST" && path.endsWith("/pods");
+const isDeletion = ({ method, path }: SeenRequest): boolean => method === "DELETE" && /\/pods\/gs-[^/]+$/.test(path);
+const isRunning = (session: GameSession): boolean => publicStatusOf(session) === "running";
 const podReadyOf = ({ status }: GameSession) => status?.conditions?.find(({ type }) => type === "PodReady");
 
 describe("A session's pod that the API server refuses, as its RuntimeClass is not there", function () {
@@ -54,7 +57,7 @@ describe("A session's pod that the API server refuses, as its RuntimeClass is no
       await fixture.session(name, (session) => podReadyOf(session)?.status === "Unknown", "session whose pod is made");
       fixture.components.behaviour.nodesWithoutKubelet.clear();
       await fixture.pods.mergePatch({ name, namespace }, { metadata: { annotations: { seen: "true" } } });
-      await fixture.session(name, (session) => publicStatusOf(session) === "running", "running session");
+      await fixture.session(name, isRunning, "running session");
     } finally {
       await server.admin.request({ method: "DELETE", path: `${path}/${runtimeClass}` });
     }
@@ -67,5 +70,74 @@ describe("A session's pod that the API server refuses, as its RuntimeClass is no
     const { status } = await fixture.session(name, isFinished, "finished session");
     expect(status?.failure?.reason).to.equal("StartTimedOut");
     expect(status?.failure?.message).to.contain(`RuntimeClass "${runtimeClass}" not found`);
+  });
+});
+
+describe("A session's pod that the API server refuses to delete", function () {
+  this.timeout(60_000);
+  let fixture: OperatorFixture;
+  let api: FaultyApi;
+
+  beforeEachWithFaultyApi((freshFixture, freshApi) => {
+    fixture = freshFixture;
+    api = freshApi;
+  });
+
+  /** A session that is played, whose object stays when it has ended. */
+  async function aRunningSession(): Promise<{ name: string; namespace: string }> {
+    await fixture.startOperator({ kubeconfig: api.kubeconfig() });
+    fixture.components.behaviour.isRecorderUnavailable = true;
+    const { metadata: { name } } = await fixture.launch();
+    await fixture.session(name, isRunning, "running session");
+    return { name, namespace: fixture.namespace };
+  }
+
+  const podIsGone = (ref: { name: string; namespace: string }): Promise<unknown> =>
+    eventually(async () => await fixture.pods.find(ref) === undefined, { what: "the pod to be gone", timeoutMs: 20_000 });
+
+  for (const [what, status, body] of [
+    ["by a policy", 403, { reason: "Forbidden", message: "admission policy \"keep\" denied the request" }],
+    ["as its webhook is not there", 500, { reason: "InternalError", message: "failed calling webhook \"keep\": connection refused" }],
+  ] as const) {
+    it(`keeps no session from its end whose game has ended and whose save is stored, and goes once it may: refused ${what}`, async () => {
+      const allow = api.respond(isDeletion, status, body);
+      const ref = await aRunningSession();
+      await fixture.components.endGame(ref.name, ref.namespace, 0);
+      const finished = await fixture.session(ref.name, isFinished, "finished session", 30_000);
+      expect(finished.status).to.include({ stopReason: "GameExited" }).and.not.to.have.property("failure");
+      expect(finished.status?.save?.final, "the save is stored").to.equal(true);
+      const tries = api.requests.filter(isDeletion).length;
+      expect(tries).to.be.above(0);
+      await eventually(() => api.requests.filter(isDeletion).length > tries, { what: "one more try", timeoutMs: 20_000 });
+      expect((await fixture.pods.get(ref)).metadata.deletionTimestamp).to.equal(undefined);
+      allow();
+      await podIsGone(ref);
+    });
+  }
+
+  it("keeps its slot when its player is free, 45 seconds after they stopped it, and its save is stored when it has gone", async () => {
+    const allow = api.respond(isDeletion, 403, { reason: "Forbidden" });
+    const ref = await aRunningSession();
+    await fixture.sessions.mergePatch(ref, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
+    await eventually(() => api.requests.some(isDeletion), { what: "the deletion to be asked for" });
+    await fixture.pass(6_000);
+    const stopping = await fixture.session(ref.name, ({ status }) => status?.stoppingAt !== undefined, "session that says that it stops");
+    expect(isFinished(stopping)).to.equal(false);
+    await fixture.pass(45_000);
+    const finished = await fixture.session(ref.name, isFinished, "finished session");
+    expect(finished.status).to.include({ stopReason: "UserRequested", stoppingAt: stopping.status?.stoppingAt });
+    expect(finished.status?.failure?.reason).to.equal("SaveNotStored");
+    expect((await fixture.pods.get(ref)).metadata.deletionTimestamp).to.equal(undefined);
+
+    // The node has two slots.
+    const others = await Promise.all(["user2", "user3"].map((userId) => fixture.launch({ userId })));
+    const waiting = await eventually(async () => {
+      const both = await Promise.all(others.map(({ metadata }) => fixture.sessions.get(metadata)));
+      return both.some(isRunning) ? both.find(({ status }) => status?.conditions?.some(({ reason }) => reason === "NoCapacity")) : undefined;
+    }, { what: "one running and one waiting session", timeoutMs: 20_000 });
+    allow();
+    await podIsGone(ref);
+    await fixture.session(waiting.metadata.name, isRunning, "running session in the freed slot");
+    await fixture.session(ref.name, ({ status }) => status?.save?.final === true, "stored save");
   });
 });

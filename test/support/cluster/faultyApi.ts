@@ -87,10 +87,22 @@ export class FaultyApi {
   /** The next request that matches is answered with the status instead of being passed on. */
   respondOnce(matches: (request: SeenRequest) => boolean, status: number, body: object = {}, headers: Record<string, string> = {}): void {
     this.#injectOnce(matches, (_request, response) => {
-      const text = JSON.stringify({ kind: "Status", apiVersion: "v1", status: "Failure", code: status, ...body });
-      response.writeHead(status, { "content-type": "application/json", ...headers }).end(text);
+      fail(response, status, body, headers);
       return true;
     });
+  }
+
+  /** Every request that matches is answered with the status instead of being passed on, until the returned function is called. */
+  respond(matches: (request: SeenRequest) => boolean, status: number, body: object = {}): () => void {
+    let isOver = false;
+    this.#faults.push((request, response) => {
+      if (isOver || !matches(request)) return false;
+      fail(response, status, body);
+      return true;
+    });
+    return () => {
+      isOver = true;
+    };
   }
 
   /** The next watch that matches gets this text and then ends. */
@@ -220,7 +232,7 @@ export class FaultyApi {
     }
     if (this.isReadOnly && seen.method !== "GET") {
       request.resume();
-      response.writeHead(403, { "content-type": "application/json" }).end(JSON.stringify({ kind: "Status", apiVersion: "v1", status: "Failure", code: 403 }));
+      fail(response, 403);
       return;
     }
     await this.#passOn(request, response, seen.isWatch);
@@ -260,6 +272,12 @@ export class FaultyApi {
     this.#watches.add(watch);
     response.once("close", () => this.#watches.delete(watch));
   }
+}
+
+/** Responds as an API server does that carries nothing out. */
+function fail(response: ServerResponse, status: number, body: object = {}, headers: Record<string, string> = {}): void {
+  const text = JSON.stringify({ kind: "Status", apiVersion: "v1", status: "Failure", code: status, ...body });
+  response.writeHead(status, { "content-type": "application/json", ...headers }).end(text);
 }
 
 /** Matches lists of the given plural. */

@@ -34,7 +34,7 @@ const stoppingNoteSeconds = 5;
 export function deadlinesOf(world: SessionWorld): Deadlines {
   const { session } = world;
   if (isFinished(session)) return { expiry: after(world, "finishedAt", session.spec.ttlSecondsAfterFinished) };
-  if (stoppingSinceOf(world) !== undefined) return stopDeadlines(world);
+  if (hasStopBegun(world)) return stopDeadlines(world);
   return session.status?.readyAt === undefined ? startDeadlines(world) : runDeadlines(world);
 }
 
@@ -71,7 +71,12 @@ function runDeadlines(world: SessionWorld): Deadlines {
   };
 }
 
-/** Returns when the stop began, in milliseconds since 1970: by the status, else by the deletion of the pod or of the session; undefined before it. */
+/** Returns whether the session is being stopped. Where its spec asks for that, the pod's deletion may have been refused so far. */
+export function hasStopBegun(world: Pick<SessionWorld, "session" | "pod">): boolean {
+  return world.session.spec.desiredState === "Stopped" || stoppingSinceOf(world) !== undefined;
+}
+
+/** Returns when the stop began, in milliseconds since 1970: by the status, else by the deletion of the pod or of the session; undefined before it, and where only the spec asks for it. */
 export function stoppingSinceOf(world: Pick<SessionWorld, "session" | "pod">): number | undefined {
   const { status, metadata } = world.session;
   if (status?.stoppingAt !== undefined) return Date.parse(status.stoppingAt);

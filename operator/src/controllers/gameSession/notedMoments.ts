@@ -3,7 +3,7 @@ import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import type { Pod } from "#kube/builtin.ts";
 import type { Stored } from "#kube/object.ts";
 import { unschedulable } from "../../sessionPods/podState.ts";
-import { stoppingSinceOf } from "./deadlines.ts";
+import { hasStopBegun } from "./deadlines.ts";
 import type { NotedMoments } from "./moments.ts";
 
 /** Returns the moments of a session that something waits from. Another session of its name, or another pod, may have the same times. */
@@ -17,6 +17,6 @@ export function notedMoments(session: Stored<GameSession>, pod: Stored<Pod> | un
     ...(stuck ? { unschedulableSince: `${pod.metadata.uid} ${stuck.since}` } : {}),
     ...(status?.readyAt === undefined ? {} : { readyAt: uid }),
     ...(spec.expiresAt === undefined ? {} : { expiresAt: `${uid} ${spec.expiresAt}` }),
-    ...(stoppingSinceOf({ session, pod }) === undefined ? {} : { stopping: uid }),
+    ...(hasStopBegun({ session, pod }) ? { stopping: uid } : {}),
   };
 }

@@ -1,4 +1,4 @@
-import { isConflict, isNotFound } from "#kube/errors.ts";
+import { isConflict, isKubeError, isNotFound } from "#kube/errors.ts";
 import { isDeleting } from "#kube/finalizers.ts";
 import { deadlinesOf, isPast, stoppingSinceOf } from "../deadlines.ts";
 import { needsStoppingNote } from "../decide.ts";
@@ -38,10 +38,11 @@ function stoppingTime(world: StepContext["world"]): string {
  */
 const startingGraceSeconds = 10;
 
-/** Asks the kubelet to end the pod: the game first, the streamer after it. */
+/** Asks the kubelet to end the pod: the game first, the streamer after it. Where the API server does not take that it is tried again, and the stop goes on meanwhile. */
 export const deletePod: Step = async ({ world, draft, deps, cause, signal, logger }): Promise<StepOutcome> => {
   const pod = currentPod(world);
-  if (!pod || isDeleting(pod)) return "done";
+  // Once the stop is given up nothing waits for the answer any more: the end of the session asks for the deletion again.
+  if (!pod || isDeleting(pod) || hasGivenUp(world)) return "done";
   try {
     const grace = hasGameRun(pod) ? {} : { gracePeriodSeconds: startingGraceSeconds };
     await deps.pods.delete(pod.metadata, { uid: pod.metadata.uid, signal, ...grace });
@@ -49,7 +50,9 @@ export const deletePod: Step = async ({ world, draft, deps, cause, signal, logge
     draft.event("Normal", readyReasons.stopping, "Stop", `The game is asked to end: ${cause?.stopReason ?? ""}.`);
   } catch (error) {
     // The pod is gone, or another one has its name: the watch will show it.
-    if (!isNotFound(error) && !isConflict(error)) throw error;
+    if (isNotFound(error) || isConflict(error)) return "done";
+    if (!isKubeError(error)) throw error;
+    draft.failure = error;
   }
   return "done";
 };

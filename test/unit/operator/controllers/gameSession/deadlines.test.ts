@@ -57,6 +57,11 @@ describe("deadlinesOf, where clocks differ by ten minutes", () => {
     it(`gives up a stop in time that began by a clock ${who} this one`, () =>
       expectAfter(45, aGameSession({ status: aRunningStatus({ stoppingAt: elsewhere() }) }), "saveGiveUp"));
 
+    for (const [what, deadline, seconds] of [["says so of", "stoppingNote", 5], ["gives up", "saveGiveUp", 45]] as const) {
+      it(`${what} a stop in time that only the spec asks for, of a session that was ready by a clock ${who} this one`, () =>
+        expectAfter(seconds, aGameSession({ spec: { desiredState: "Stopped" }, status: aRunningStatus({ readyAt: elsewhere() }) }), deadline));
+    }
+
     it(`counts idleness from when it saw the expiry move that a database ${who} this clock has moved`, async () => {
       const status = aRunningStatus({ readyAt: elsewhere() });
       const kept = () => aGameSession({ spec: { expiresAt: new Date(Date.parse(elsewhere()) + 2_250_000).toISOString() }, status });
