@@ -5,7 +5,7 @@ export interface NodePaths {
   root: string;
   /** Held by the one agent that serves the folder. */
   lock: string;
-  /** Downloads in progress: emptied at each start. */
+  /** Downloads in progress, and session folders that are being made: emptied at each start. */
   temporary: string;
   /** What is being removed: emptied in the background. */
   trash: string;

@@ -1,5 +1,5 @@
 import type { Stats } from "node:fs";
-import { lstat, mkdir, open, readdir, readFile, rename } from "node:fs/promises";
+import { lstat, mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { objectName } from "#contracts/crd/schema.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { systemErrorCode } from "#runtime/systemError.ts";
@@ -23,7 +23,7 @@ export interface SessionFiles {
   load(): Promise<string[]>;
   /** Returns undefined without a record; throws RecordUnreadable. */
   read(gameSession: string): Promise<SessionRecord | undefined>;
-  /** Replaces the record whole, through to the disk, and makes the packer's folder with the first one. */
+  /** Replaces the record whole, through to the disk. The first one comes with its folder and the packer's in it, by one rename: a pod may have mounted what is seen. */
   write(record: SessionRecord): Promise<void>;
   /** The same for a record of what the object store has, or of how the last save ended: where the disk does not take it, it is read from memory, and each reading tries to write it. */
   writeStored(record: SessionRecord): Promise<void>;
@@ -66,7 +66,7 @@ export function createSessionFiles({ paths, remover, kept, logger }: SessionFile
     await mkdir(paths.sessions, { recursive: true, mode: 0o755 });
     const names: string[] = [];
     for (const name of await readdir(paths.sessions)) {
-      // The record is written before anything else, so without a record there is nothing to lose. A record that the disk fails to show may be there.
+      // A folder comes with its record, so without one there is nothing to lose. A record that the disk fails to show may be there.
       const hasRecord = objectName.safeParse(name).success && await find(recordPath(name)).then((found) => found?.isFile() ?? false, () => true);
       if (hasRecord) names.push(name);
       else await remover.remove(folder(name));
@@ -96,19 +96,23 @@ export function createSessionFiles({ paths, remover, kept, logger }: SessionFile
 
   async function write(record: SessionRecord): Promise<void> {
     const directory = folder(record.gameSession);
-    const isNew = await mkdir(directory, { recursive: true, mode: 0o755 }) !== undefined;
-    const draft = `${directory}/${recordName}.new`;
-    const handle = await open(draft, "w", 0o600);
+    if (await find(directory) === undefined) await makeFolder(record);
+    else await writeInto(directory, record);
+  }
+
+  /** Leaves no folder where the disk does not take all of it, or the agent is killed. */
+  async function makeFolder(record: SessionRecord): Promise<void> {
+    const draft = `${paths.temporary}/${record.gameSession}.session`;
     try {
-      await handle.writeFile(`${JSON.stringify(record)}\n`);
-      await handle.sync();
-    } finally {
-      await handle.close();
+      await mkdir(draft, { recursive: true, mode: 0o755 });
+      await writeInto(draft, record);
+      await mkdir(paths.sessions, { recursive: true, mode: 0o755 });
+      await rename(draft, folder(record.gameSession));
+    } catch (error) {
+      await rm(draft, { recursive: true, force: true });
+      throw error;
     }
-    await rename(draft, recordPath(record.gameSession));
-    await makePackedFolder(directory);
-    await syncDirectory(directory);
-    if (isNew) await syncDirectory(paths.sessions);
+    await syncDirectory(paths.sessions);
   }
 
   const unwritten = new UnwrittenRecords(write, logger);
@@ -137,6 +141,20 @@ export function createSessionFiles({ paths, remover, kept, logger }: SessionFile
       return path;
     },
   };
+}
+
+async function writeInto(directory: string, record: SessionRecord): Promise<void> {
+  const draft = `${directory}/${recordName}.new`;
+  const handle = await open(draft, "w", 0o600);
+  try {
+    await handle.writeFile(`${JSON.stringify(record)}\n`);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await rename(draft, `${directory}/${recordName}`);
+  await makePackedFolder(directory);
+  await syncDirectory(directory);
 }
 
 /** Returns undefined where there is no file. Throws any other error of the disk, because a file that cannot be read may be there. */

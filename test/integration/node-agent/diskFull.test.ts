@@ -56,7 +56,7 @@ describe("Node agent: a full disk", function () {
     await fixture.startAgent();
     const source = await fixture.createGame(4 * mebibyte);
     const name = await fixture.launch(source);
-    await eventually(() => existsSync(join(fixture.root, "v1/tmp")) && leftovers().length > 0, { what: "the download to run" });
+    await eventually(() => existsSync(join(fixture.root, "v1/tmp")) && leftovers().some((name) => name.startsWith(source.sha256)), { what: "the download to run" });
     disk.fill();
     await fixture.condition(name, "ContentReady", "False", "InsufficientSpace");
     expect(leftovers()).to.deep.equal([]);

@@ -44,7 +44,7 @@ export const prepare: Step = async (context) => {
 const prepareFiles: Step = async (context) => {
   const { deps, session, record, world, signal } = context;
   if (world.record !== record) await deps.files.write(record);
-  // An agent that died, or had no room left, right after it had written the record has not made it.
+  // In a folder that was there already, an agent that died, or had no room left, right after it had written the record has not made it.
   else if (!world.isOrdered) await makePackedFolder(deps.files.folder(record.gameSession));
   // Before the order, so that no report of the packer is missed.
   deps.watcher.follow(keyOf(session), deps.files.packedFolder(record.gameSession));

@@ -1,0 +1,33 @@
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "chai";
+import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
+import { putOnSmallDisk } from "#test/support/fixtures/nodeDisk.ts";
+
+describe("Node agent: the folder of a new session", function () {
+  this.timeout(90_000);
+  let fixture: NodeAgentFixture;
+
+  beforeEachWithNodeAgent(async (fresh) => {
+    fixture = fresh;
+    await fixture.createGameNode();
+  });
+
+  it("is not there before its record is, leaves nothing on a disk without room for that, and is made when there is room", async () => {
+    const disk = await putOnSmallDisk(fixture, { megabytes: 192, inodes: 512 });
+    await fixture.startAgent();
+    const source = await fixture.createGame();
+    await fixture.ordered(await fixture.launch(source));
+    // One for the folder, and none for what is in it.
+    disk.fillInodes(1);
+    const name = await fixture.launch(source);
+    await fixture.condition(name, "ContentReady", "False", "InsufficientSpace");
+    await fixture.stopAgent();
+    expect(existsSync(fixture.folder(name)), "the folder").to.equal(false);
+    expect(readdirSync(join(fixture.root, "v1/tmp"))).to.deep.equal([]);
+    disk.clear();
+    await fixture.startAgent();
+    await fixture.ordered(name);
+    await fixture.startPod(name);
+  });
+});
