@@ -1,3 +1,4 @@
+import { execFileSync, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { expect } from "chai";
@@ -104,6 +105,25 @@ describe("Node agent: saves that players ask for", function () {
     const { objectKey } = await fixture.storedSave(name, 1);
     expect(await fixture.readSaved(objectKey, "progress")).to.equal("level 1");
     disk.clear();
+    await saveOf(name, requestedAt);
+  });
+
+  it("keep no pack from the object store that lies there when the request cannot be written, as the disk is read-only", async () => {
+    await fixture.startAgent();
+    const name = await fixture.aRunningSession();
+    await fixture.stopAgent();
+    writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
+    await fixture.packed(name);
+    const folder = fixture.folder(name);
+    execFileSync("mount", ["--bind", folder, folder]);
+    fixture.atEnd(() => void spawnSync("umount", ["--lazy", folder]));
+    execFileSync("mount", ["-o", "remount,bind,ro", folder]);
+    const requestedAt = "2026-01-01T00:00:01.000Z";
+    await ask(name, requestedAt);
+    await fixture.startAgent();
+    const { objectKey } = await fixture.storedSave(name, 1);
+    expect(await fixture.readSaved(objectKey, "progress")).to.equal("level 1");
+    execFileSync("umount", ["--lazy", folder]);
     await saveOf(name, requestedAt);
   });
 });

@@ -4,7 +4,7 @@ import type { PackedSave, SpoolManifest } from "#contracts/spool.ts";
 import { findCondition } from "#kube/conditions.ts";
 import { keyOfRef } from "#kube/object.ts";
 import { withDeadline } from "#runtime/deadline.ts";
-import { isDiskFull } from "../../disk/diskFull.ts";
+import { systemErrorCode } from "#runtime/systemError.ts";
 import { requestSave } from "../../spool/orderRestore.ts";
 import { SpoolUnreadable } from "../../spool/readSpool.ts";
 import type { SessionRecord } from "../record.ts";
@@ -113,8 +113,8 @@ async function answeredRequest({ deps, record, session }: StepContext, { answere
   try {
     await requestSave(deps.files.folder(record.gameSession), record.uid, saveRequestedAt);
   } catch (error) {
-    // It is passed on when there is room: what is packed already is stored meanwhile.
-    if (!isDiskFull(error)) throw error;
+    // It is passed on once the disk takes it, which may be full, read-only or failing: what is packed already is stored meanwhile.
+    if (systemErrorCode(error) === undefined) throw error;
   }
   return undefined;
 }
