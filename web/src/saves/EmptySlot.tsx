@@ -2,14 +2,14 @@ import { ActionButton } from "../components/ActionButton.tsx";
 import { Icon } from "../components/Icon.tsx";
 import type { SlotActions } from "./slotActions.ts";
 import { UploadSave } from "./UploadSave.tsx";
+import type { SaveUpload } from "./useSaveUpload.ts";
 
 /** A slot without anything. A new game, and an upload, take the first empty one, so only that one has the buttons for it. */
-export function EmptySlot({ slotNumber, isFirst, saveBytesMax, actions, announce }: {
+export function EmptySlot({ slotNumber, isFirst, actions, upload }: {
   slotNumber: number;
   isFirst: boolean;
-  saveBytesMax: number;
   actions: SlotActions;
-  announce: (text: string) => void;
+  upload: SaveUpload;
 }) {
   return (
     <li className="slot slot-empty">
@@ -25,7 +25,7 @@ export function EmptySlot({ slotNumber, isFirst, saveBytesMax, actions, announce
           </ActionButton>
         )}
       </div>
-      {isFirst && <UploadSave slug={actions.slug} slotNumber={slotNumber} slotId={undefined} saveBytesMax={saveBytesMax} announce={announce} />}
+      {isFirst && <UploadSave slotNumber={slotNumber} upload={upload} />}
     </li>
   );
 }

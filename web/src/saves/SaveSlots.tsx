@@ -8,7 +8,9 @@ import { ReplaceDialog } from "./ReplaceDialog.tsx";
 import type { SlotActions } from "./slotActions.ts";
 import { SlotCard } from "./SlotCard.tsx";
 import { isUsed } from "./slotText.ts";
+import { UploadSave } from "./UploadSave.tsx";
 import { useSaves } from "./useSaves.ts";
+import { useSaveUpload } from "./useSaveUpload.ts";
 
 /** A game's save slots with their histories, and everything that the player can do with them. */
 export function SaveSlots(actions: SlotActions) {
@@ -30,6 +32,8 @@ function Slots({ saves: { slots, saveBytesMax }, actions }: { saves: SavesRespon
   const now = useNow(60_000);
   const [announcement, announce] = useAnnouncement();
   const [isReplacing, setIsReplacing] = useState(false);
+  // Of no slot: which empty one is the first changes with the others, and all of them may be used before it has come.
+  const upload = useSaveUpload({ slug: actions.slug, slotId: undefined, saveBytesMax, announce });
   const firstEmpty = slots.find((slot) => !isUsed(slot))?.slotNumber;
   return (
     <>
@@ -40,15 +44,13 @@ function Slots({ saves: { slots, saveBytesMax }, actions }: { saves: SavesRespon
               key={slot.slotNumber} slot={slot} now={now} saveBytesMax={saveBytesMax} hasEmptySlot={firstEmpty !== undefined} actions={actions} announce={announce}
             />
           ) : (
-            <EmptySlot
-              key={slot.slotNumber} slotNumber={slot.slotNumber} isFirst={slot.slotNumber === firstEmpty} saveBytesMax={saveBytesMax} actions={actions}
-              announce={announce}
-            />
+            <EmptySlot key={slot.slotNumber} slotNumber={slot.slotNumber} isFirst={slot.slotNumber === firstEmpty} actions={actions} upload={upload} />
           )
         ))}
       </ol>
       {firstEmpty === undefined && (
         <div className="slots-full">
+          {(upload.percent ?? upload.problem) !== undefined && <UploadSave slotNumber={undefined} upload={upload} />}
           <p className="muted">All slots of this game are in use. To begin a new game, replace one of them.</p>
           <button type="button" className="button" disabled={actions.isBusy} onClick={() => setIsReplacing(true)}>Replace a slot…</button>
         </div>

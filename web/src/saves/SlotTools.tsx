@@ -6,6 +6,7 @@ import { DeleteDialog } from "./DeleteDialog.tsx";
 import { currentVersion, slotName, type UsedSlot } from "./slotText.ts";
 import { UploadSave } from "./UploadSave.tsx";
 import { useSavesChange } from "./useSaves.ts";
+import { useSaveUpload } from "./useSaveUpload.ts";
 
 /** What can be done with a slot as a whole. One in use can only be renamed. */
 export function SlotTools({ slug, slot, saveBytesMax, hasEmptySlot, renameButton, onRename, announce }: {
@@ -33,11 +34,21 @@ export function SlotTools({ slug, slot, saveBytesMax, hasEmptySlot, renameButton
       {isFree && (
         <>
           <button type="button" className="button button-small button-danger" aria-label={`Delete slot ${slotNumber}`} onClick={() => setIsDeleting(true)}>Delete</button>
-          <UploadSave slug={slug} slotNumber={slotNumber} slotId={slotId} saveBytesMax={saveBytesMax} announce={announce} />
+          <UploadIntoSlot slug={slug} slot={slot} saveBytesMax={saveBytesMax} announce={announce} />
         </>
       )}
       {copy.isError && <p className="message message-problem" role="alert">{sentenceFor(copy.error)}</p>}
       {isDeleting && <DeleteDialog slug={slug} slot={slot} announce={announce} onDismiss={() => setIsDeleting(false)} />}
     </div>
   );
+}
+
+/** Replaces the slot's save by an upload, which ends when the slot is deleted or taken. */
+function UploadIntoSlot({ slug, slot: { id: slotId, slotNumber }, saveBytesMax, announce }: {
+  slug: string;
+  slot: UsedSlot;
+  saveBytesMax: number;
+  announce: (text: string) => void;
+}) {
+  return <UploadSave slotNumber={slotNumber} upload={useSaveUpload({ slug, slotId, saveBytesMax, announce })} />;
 }

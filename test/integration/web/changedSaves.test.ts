@@ -1,0 +1,92 @@
+import { expect } from "chai";
+import type { Browser, Locator, Page } from "playwright-core";
+import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
+import { signInAs } from "#test/support/browser/pages.ts";
+import { buildWeb } from "#test/support/browser/web.ts";
+import { aSave, SavesFixture } from "#test/support/fixtures/savesFixture.ts";
+
+describe("the saves on a game's page, which change meanwhile,", function () {
+  this.timeout(60_000);
+  let fixture: SavesFixture;
+  let browser: Browser;
+  let tab: TestWindow;
+  let page: Page;
+
+  before(async function () {
+    this.timeout(120_000);
+    fixture = await SavesFixture.start({ env: { WEB_ROOT: await buildWeb() }, game: { slug: "kept", title: "Kept" } });
+    browser = await launchBrowser();
+  });
+  beforeEach(async function () {
+    await fixture.launches.newPlayer();
+    tab = await openWindow(browser, { baseUrl: fixture.api.url, name: this.currentTest?.fullTitle() ?? "changed saves" });
+    ({ page } = tab);
+  });
+  afterEach(async function () {
+    await tab.close({ failed: this.currentTest?.state === "failed" });
+  });
+  after(async () => {
+    await browser.close();
+    await fixture.stop();
+  });
+
+  async function open(): Promise<void> {
+    await page.goto("/games/kept");
+    await signInAs(page, fixture.user);
+    await card(1).waitFor();
+  }
+
+  const card = (number: number): Locator => page.getByRole("list", { name: "Save slots" }).locator(":scope > li").nth(number - 1);
+  const button = (name: string): Locator => page.getByRole("button", { name, exact: true });
+  const said = (text: string): Promise<void> => page.getByRole("status").getByText(text).waitFor();
+  const openSaves = (number: number): Promise<void> => card(number).locator("summary").click();
+  const labels = async (): Promise<(string | null)[]> => (await fixture.saves()).slots.map(({ label }) => label);
+
+  async function deleteSlot(number: number): Promise<void> {
+    await button(`Delete slot ${number}`).click();
+    await button("Delete it").click();
+    await said(`Slot ${number} was deleted and is empty now.`);
+  }
+
+  /** Begins an upload into the first empty slot, and returns what lets it reach the API. */
+  async function beginUpload(number: number): Promise<() => void> {
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    await page.route("**/api/games/kept/saves", async (route) => {
+      if (route.request().method() === "POST") await promise;
+      await route.continue();
+    });
+    await page.getByLabel(`Upload a save into slot ${number}`).setInputFiles({ name: "save.tar.gz", mimeType: "application/gzip", buffer: aSave("uploaded") });
+    await card(number).getByRole("progressbar").waitFor();
+    return () => resolve(undefined);
+  }
+
+  it("let an upload into an empty slot go on when another slot is filled or deleted, and say which slot has it", async () => {
+    await fixture.aVersion(await fixture.aSlot(1), "one");
+    await open();
+    await openSaves(1);
+    const letGo = await beginUpload(2);
+    await button("Copy slot 1 to an empty slot").click();
+    await card(2).getByText("Slot 1 (copy)", { exact: true }).waitFor();
+    await card(3).getByRole("progressbar").waitFor();
+    await deleteSlot(1);
+    await card(1).getByRole("progressbar").waitFor();
+    letGo();
+    await said("The upload is now the save of slot 1.");
+    await button("Continue slot 1").waitFor();
+    expect(await labels()).to.deep.equal(["Playthrough 1", "Slot 1 (copy)", null]);
+  });
+
+  it("say why an upload failed when all slots were filled before it came", async () => {
+    await fixture.aVersion(await fixture.aSlot(1), "one");
+    await fixture.aVersion(await fixture.aSlot(2), "two");
+    await open();
+    await openSaves(1);
+    const letGo = await beginUpload(3);
+    await button("Copy slot 1 to an empty slot").click();
+    await card(3).getByText("Slot 1 (copy)", { exact: true }).waitFor();
+    await page.getByRole("progressbar").waitFor();
+    letGo();
+    await page.getByRole("alert").getByText("All save slots of this game are in use.").waitFor();
+    expect(await labels()).to.deep.equal(["Slot 1", "Slot 2", "Slot 1 (copy)"]);
+  });
+});

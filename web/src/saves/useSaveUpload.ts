@@ -1,0 +1,46 @@
+import { useEffect, useRef, useState } from "react";
+import type { SaveSlotHistory } from "#contracts/http/saves.ts";
+import { uploadSave } from "../client/saves.ts";
+import { isTooLarge, tooLargeText, uploadProblem } from "./slotText.ts";
+import { useSavesChange } from "./useSaves.ts";
+
+/** An upload of a save: what the page shows of it, and what the player can do. */
+export interface SaveUpload {
+  /** How much of the file was sent; undefined while nothing is uploaded. */
+  percent: number | undefined;
+  /** Why the last one failed. */
+  problem: string | undefined;
+  begin: (file: File) => void;
+  cancel: () => void;
+}
+
+/** Uploads archives into a slot; without an id each one into the empty slot that is the first when it has come. */
+export function useSaveUpload({ slug, slotId, saveBytesMax, announce }: {
+  slug: string;
+  slotId: string | undefined;
+  saveBytesMax: number;
+  announce: (text: string) => void;
+}): SaveUpload {
+  const [percent, setPercent] = useState(0);
+  const [problem, setProblem] = useState<string>();
+  const controller = useRef<AbortController>(null);
+  const { mutate, isPending } = useSavesChange<SaveSlotHistory>(slug, announce);
+  // An upload that nobody sees any more must not change the slot.
+  useEffect(() => () => controller.current?.abort(), []);
+  const begin = (file: File): void => {
+    if (isTooLarge(file.size, saveBytesMax)) {
+      announce("");
+      setProblem(tooLargeText(saveBytesMax));
+      return;
+    }
+    const { signal } = controller.current = new AbortController();
+    setProblem(undefined);
+    setPercent(0);
+    const onProgress = (share: number): void => setPercent(Math.floor(share * 100));
+    mutate({
+      work: () => uploadSave({ slug, slotId }, file, { onProgress, signal }),
+      done: ({ slotNumber }) => `The upload is now the save of slot ${slotNumber}.`,
+    }, { onError: (error) => setProblem(signal.aborted ? undefined : uploadProblem(error, saveBytesMax)) });
+  };
+  return { percent: isPending ? percent : undefined, problem, begin, cancel: () => controller.current?.abort() };
+}
