@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import type { Browser, Locator, Page } from "playwright-core";
+import { expectAccessible } from "#test/support/browser/accessibility.ts";
 import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
 import { signInAs } from "#test/support/browser/pages.ts";
 import { buildWeb } from "#test/support/browser/web.ts";
@@ -88,5 +89,55 @@ describe("the saves on a game's page, which change meanwhile,", function () {
     letGo();
     await page.getByRole("alert").getByText("All save slots of this game are in use.").waitFor();
     expect(await labels()).to.deep.equal(["Slot 1", "Slot 2", "Slot 1 (copy)"]);
+  });
+
+  describe("when the game is taken out of the catalogue,", () => {
+    const setDeletedAt = async (deletedAt: Date | null): Promise<void> => {
+      await fixture.api.deps.postgres.prisma.game.update({ where: { id: fixture.game.id }, data: { deletedAt } });
+    };
+
+    afterEach(() => setDeletedAt(null));
+
+    it("stay on the page to be downloaded, renamed and deleted, and cannot be played", async () => {
+      const slotId = await fixture.aSlot();
+      await fixture.aVersion(slotId, "one");
+      await fixture.aVersion(slotId, "two");
+      await open();
+      await openSaves(1);
+      await page.getByRole("button", { name: /^Restore the save of/ }).click();
+      await setDeletedAt(new Date());
+      await button("Restore it").click();
+      await page.getByText("Its saves can be downloaded or deleted, but not played.").waitFor();
+      await openSaves(1);
+      await expectAccessible(page);
+      const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: /^Download the save of/ }).first().click()]);
+      expect(await download.failure()).to.equal(null);
+      for (const name of [/^Continue/, /^New game/, /^Restore/, /^Copy/]) expect(await page.getByRole("button", { name }).count(), String(name)).to.equal(0);
+      expect(await page.getByLabel(/^Upload a save/).count()).to.equal(0);
+      await button("Rename slot 1").click();
+      await page.getByLabel("Name of slot 1").fill("The end");
+      await button("Save name").click();
+      await said("Slot 1 has its new name.");
+      await button("Delete slot 1").click();
+      await button("Delete it").click();
+      await page.getByRole("list", { name: "Save slots" }).waitFor({ state: "detached" });
+      await page.getByText("This game is not here").waitFor();
+    });
+
+    it("are there for who opens its page, and nobody else", async () => {
+      await fixture.aVersion(await fixture.aSlot(2), "two");
+      await setDeletedAt(new Date());
+      await page.goto("/games/kept");
+      await signInAs(page, fixture.user);
+      await card(2).getByText("Slot 2", { exact: true }).waitFor();
+      await fixture.launches.newPlayer();
+      await page.getByRole("button", { name: "Sign out" }).click();
+      await page.getByLabel("E-mail").waitFor();
+      const looked = page.waitForResponse("**/api/games/kept/saves");
+      await signInAs(page, fixture.user);
+      expect((await looked).status()).to.equal(404);
+      await page.getByText("This game is not here").waitFor();
+      expect(await page.getByRole("heading", { name: "Your saves" }).count()).to.equal(0);
+    });
   });
 });

@@ -11,6 +11,9 @@ import { ConnectionTest } from "../connectionTest/ConnectionTest.tsx";
 import { LaunchConflict } from "../launch/LaunchConflict.tsx";
 import { useLaunch, type Launch } from "../launch/useLaunch.ts";
 import { SaveSlots } from "../saves/SaveSlots.tsx";
+import type { SlotActions } from "../saves/slotActions.ts";
+import { isUsed } from "../saves/slotText.ts";
+import { useSaves } from "../saves/useSaves.ts";
 import { FavoriteButton } from "./FavoriteButton.tsx";
 import { GameArt } from "./GameArt.tsx";
 import { GameFacts } from "./GameFacts.tsx";
@@ -22,18 +25,33 @@ export function GamePage() {
   const game = useQuery({ queryKey: ["game", slug], queryFn: ({ signal }) => readGame(slug, signal) });
   const launch = useLaunch();
   useTitle(game.data?.title);
-  if (isApiError(game.error, "not_found")) return <NoGame />;
+  if (game.data === null) return <NoGame slug={slug} />;
   // What is typed, uploaded or tested on the page outlives a failed look at what changed.
   if (game.data !== undefined) return <GameView game={game.data} launch={launch} />;
   if (game.isPending) return <Spinner label="Loading the game…" />;
   return <LoadFailure what="The game" error={game.error} onRetry={() => void game.refetch()} />;
 }
 
-function NoGame() {
+/** Says that there is no such game, and gives those who have played it their saves: these stay when it is taken out of the catalogue. */
+function NoGame({ slug }: { slug: string }) {
+  const { data, error } = useSaves(slug);
+  const hasSaves = error === null ? data?.slots.some(isUsed) === true : !isApiError(error, "not_found");
   return (
-    <Notice isPage title="This game is not here" actions={<Link className="button" to="/">All games</Link>}>
-      <p>It may have been taken out of the catalogue.</p>
-    </Notice>
+    <>
+      <Notice isPage title="This game is not here" actions={<Link className="button" to="/">All games</Link>}>
+        <p>It may have been taken out of the catalogue.{hasSaves && " Its saves can be downloaded or deleted, but not played."}</p>
+      </Notice>
+      {hasSaves && <div className="game"><SlotsSection slug={slug} launch={undefined} /></div>}
+    </>
+  );
+}
+
+function SlotsSection(actions: SlotActions) {
+  return (
+    <section className="game-slots" aria-labelledby="slots-title">
+      <h2 id="slots-title">Your saves</h2>
+      <SaveSlots {...actions} />
+    </section>
   );
 }
 
@@ -54,15 +72,14 @@ function GameView({ game, launch }: { game: GameDetail; launch: Launch }) {
           {launch.error !== null && <p className="message message-problem" role="alert">{sentenceFor(launch.error)}</p>}
         </div>
       </header>
-      <section className="game-slots" aria-labelledby="slots-title">
-        <h2 id="slots-title">Your saves</h2>
-        <SaveSlots
-          slug={game.slug}
-          isBusy={launch.isLaunching}
-          onContinue={(saveSlotId) => launch.start({ gameSlug: game.slug, saveSlotId })}
-          onFresh={() => launch.start({ gameSlug: game.slug, fresh: true })}
-        />
-      </section>
+      <SlotsSection
+        slug={game.slug}
+        launch={{
+          isBusy: launch.isLaunching,
+          onContinue: (saveSlotId) => launch.start({ gameSlug: game.slug, saveSlotId }),
+          onFresh: () => launch.start({ gameSlug: game.slug, fresh: true }),
+        }}
+      />
       <ConnectionTest />
       <div className="game-about">
         <section aria-labelledby="about-title">

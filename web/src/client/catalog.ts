@@ -1,6 +1,7 @@
 /** The API's calls about games and favourites. All of them throw ApiError and nothing else. */
 import { FavoriteResponse, GameDetail, GamesResponse } from "#contracts/http/catalog.ts";
 import { limits } from "#contracts/limits.ts";
+import { isApiError } from "./apiError.ts";
 import { request, requestOnce } from "./request.ts";
 
 /** What the catalogue can be asked for; `page` counts from 1, and an empty text means any. */
@@ -19,9 +20,14 @@ export function listGames({ page, search, tag, sort }: CatalogQuery, signal?: Ab
   return request(GamesResponse, `/api/games?${query}`, { signal });
 }
 
-/** Returns a game with the player's slots. */
-export function readGame(slug: string, signal?: AbortSignal): Promise<GameDetail> {
-  return request(GameDetail, `/api/games/${encodeURIComponent(slug)}`, { signal });
+/** Returns a game with the player's slots; null for one that is not offered, or no longer. */
+export async function readGame(slug: string, signal?: AbortSignal): Promise<GameDetail | null> {
+  try {
+    return await request(GameDetail, `/api/games/${encodeURIComponent(slug)}`, { signal });
+  } catch (error) {
+    if (isApiError(error, "not_found")) return null;
+    throw error;
+  }
 }
 
 /** Adds the game to the player's favourites or removes it; returns whether it is one now. */

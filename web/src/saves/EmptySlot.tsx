@@ -1,16 +1,17 @@
 import { ActionButton } from "../components/ActionButton.tsx";
 import { Icon } from "../components/Icon.tsx";
-import type { SlotActions } from "./slotActions.ts";
+import type { SlotLaunch } from "./slotActions.ts";
 import { UploadSave } from "./UploadSave.tsx";
 import type { SaveUpload } from "./useSaveUpload.ts";
 
-/** A slot without anything. A new game, and an upload, take the first empty one, so only that one has the buttons for it. */
-export function EmptySlot({ slotNumber, isFirst, actions, upload }: {
+/** A slot without anything. A new game, and an upload, take the first empty one, so only that one has the buttons for it, if the game is offered. */
+export function EmptySlot({ slotNumber, isFirst, launch, upload }: {
   slotNumber: number;
   isFirst: boolean;
-  actions: SlotActions;
+  launch: SlotLaunch | undefined;
   upload: SaveUpload;
 }) {
+  const isUsable = isFirst && launch !== undefined;
   return (
     <li className="slot slot-empty">
       <div className="slot-head">
@@ -19,13 +20,13 @@ export function EmptySlot({ slotNumber, isFirst, actions, upload }: {
           <strong>Empty slot</strong>
           <span>Nothing saved yet</span>
         </div>
-        {isFirst && (
-          <ActionButton className="button" isBusy={actions.isBusy} aria-label={`New game in slot ${slotNumber}`} onClick={actions.onFresh}>
+        {isUsable && (
+          <ActionButton className="button" isBusy={launch.isBusy} aria-label={`New game in slot ${slotNumber}`} onClick={launch.onFresh}>
             <Icon name="plus" />New game
           </ActionButton>
         )}
       </div>
-      {isFirst && <UploadSave slotNumber={slotNumber} upload={upload} />}
+      {isUsable && <UploadSave slotNumber={slotNumber} upload={upload} />}
     </li>
   );
 }

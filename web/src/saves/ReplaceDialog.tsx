@@ -3,30 +3,30 @@ import { sentenceFor } from "../client/apiError.ts";
 import { deleteSlot } from "../client/saves.ts";
 import { ActionButton } from "../components/ActionButton.tsx";
 import { Dialog } from "../components/Dialog.tsx";
-import type { SlotActions } from "./slotActions.ts";
+import type { SlotLaunch } from "./slotActions.ts";
 import { lastPlayedText, savesCountText, slotName, type UsedSlot } from "./slotText.ts";
 import { useSavesChange } from "./useSaves.ts";
 
 /** Asks which slot a new game is to replace, or which one is only to be deleted. Slots in use cannot be chosen. */
-export function ReplaceDialog({ slots, now, actions, announce, onDismiss }: {
+export function ReplaceDialog({ slug, slots, now, onFresh, announce, onDismiss }: Pick<SlotLaunch, "onFresh"> & {
+  slug: string;
   slots: readonly UsedSlot[];
   now: number;
-  actions: SlotActions;
   announce: (text: string) => void;
   onDismiss: () => void;
 }) {
   const [chosenId, setChosenId] = useState<string>();
-  const { mutate, isPending, error } = useSavesChange(actions.slug, announce);
+  const { mutate, isPending, error } = useSavesChange(slug, announce);
   const chosen = slots.find(({ id, state }) => id === chosenId && state === "free");
   const remove = (onDone: () => void): void => {
     if (chosen === undefined) return;
     mutate({
-      work: () => deleteSlot({ slug: actions.slug, slotId: chosen.id }), done: `Slot ${chosen.slotNumber} was deleted and is empty now.`,
+      work: () => deleteSlot({ slug, slotId: chosen.id }), done: `Slot ${chosen.slotNumber} was deleted and is empty now.`,
     }, { onSuccess: onDone });
   };
   const replace = (): void => remove(() => {
     onDismiss();
-    actions.onFresh();
+    onFresh();
   });
   return (
     <Dialog

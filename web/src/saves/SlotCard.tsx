@@ -26,6 +26,7 @@ interface SlotCardProps {
 export function SlotCard({ slot, now, saveBytesMax, hasEmptySlot, actions, announce }: SlotCardProps) {
   const [isRenaming, setIsRenaming] = useState(false);
   const [restoring, setRestoring] = useState<SaveVersion>();
+  const onRestore = actions.launch === undefined ? undefined : setRestoring;
   const renameButton = useRef<HTMLButtonElement>(null);
   const endRenaming = (): void => {
     setIsRenaming(false);
@@ -45,12 +46,12 @@ export function SlotCard({ slot, now, saveBytesMax, hasEmptySlot, actions, annou
           </>
         )}
       </div>
-      <SlotNotes slot={slot} onRestore={setRestoring} />
+      <SlotNotes slot={slot} onRestore={onRestore} />
       <details className="slot-saves">
         <summary>Saves<span className="slot-count">{slot.versions.length}</span><span className="visually-hidden"> of slot {slot.slotNumber}</span></summary>
-        <SlotVersions slug={actions.slug} slot={slot} now={now} onRestore={setRestoring} />
+        <SlotVersions slug={actions.slug} slot={slot} now={now} onRestore={onRestore} />
         <SlotTools
-          slug={actions.slug} slot={slot} saveBytesMax={saveBytesMax} hasEmptySlot={hasEmptySlot} renameButton={renameButton}
+          slug={actions.slug} slot={slot} isOffered={actions.launch !== undefined} saveBytesMax={saveBytesMax} hasEmptySlot={hasEmptySlot} renameButton={renameButton}
           onRename={() => setIsRenaming(true)} announce={announce}
         />
       </details>
@@ -62,22 +63,23 @@ export function SlotCard({ slot, now, saveBytesMax, hasEmptySlot, actions, annou
 }
 
 /** Continues the slot, or leads to the session that plays it. One whose last save is on its way cannot be played. */
-function MainButton({ slot: { id, slotNumber, state }, actions: { slug, isBusy, onContinue } }: Pick<SlotCardProps, "slot" | "actions">) {
+function MainButton({ slot: { id, slotNumber, state }, actions: { slug, launch } }: Pick<SlotCardProps, "slot" | "actions">) {
   const active = useActiveGameSession();
   if (state === "storing") return null;
   if (state === "playing") {
     if (active?.gameSlug !== slug) return null;
     return <Link className="button" to={playPath(active)} aria-label={`Resume slot ${slotNumber}`}><Icon name="play" />Resume</Link>;
   }
+  if (launch === undefined) return null;
   return (
-    <ActionButton className="button" isBusy={isBusy} aria-label={`Continue slot ${slotNumber}`} onClick={() => onContinue(id)}>
+    <ActionButton className="button" isBusy={launch.isBusy} aria-label={`Continue slot ${slotNumber}`} onClick={() => launch.onContinue(id)}>
       <Icon name="play" />Continue
     </ActionButton>
   );
 }
 
 /** What the slot waits for, and what the player should know of its saves without opening the list. */
-function SlotNotes({ slot, onRestore }: { slot: UsedSlot; onRestore: (version: SaveVersion) => void }) {
+function SlotNotes({ slot, onRestore }: { slot: UsedSlot; onRestore: ((version: SaveVersion) => void) | undefined }) {
   const current = currentVersion(slot);
   const isDamaged = current?.isReadable === false;
   const before = isDamaged ? readableBefore(slot.versions, current.id) : undefined;
@@ -90,7 +92,7 @@ function SlotNotes({ slot, onRestore }: { slot: UsedSlot; onRestore: (version: S
       {isDamaged && (
         <p className="message message-problem">
           The current save of this slot cannot be read.{" "}
-          {before === undefined ? "There is no earlier one that can." : slot.state !== "free" ? "There is an earlier one." : (
+          {before === undefined ? "There is no earlier one that can." : slot.state !== "free" || onRestore === undefined ? "There is an earlier one." : (
             <button type="button" className="text-button" onClick={() => onRestore(before)}>Restore the one before, of {momentText(before.savedAt)}</button>
           )}
         </p>

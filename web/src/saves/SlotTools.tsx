@@ -8,10 +8,11 @@ import { UploadSave } from "./UploadSave.tsx";
 import { useSavesChange } from "./useSaves.ts";
 import { useSaveUpload } from "./useSaveUpload.ts";
 
-/** What can be done with a slot as a whole. One in use can only be renamed. */
-export function SlotTools({ slug, slot, saveBytesMax, hasEmptySlot, renameButton, onRename, announce }: {
+/** What can be done with a slot as a whole. One in use can only be renamed, one of a game that is not offered any more only renamed and deleted. */
+export function SlotTools({ slug, slot, isOffered, saveBytesMax, hasEmptySlot, renameButton, onRename, announce }: {
   slug: string;
   slot: UsedSlot;
+  isOffered: boolean;
   saveBytesMax: number;
   hasEmptySlot: boolean;
   renameButton: RefObject<HTMLButtonElement | null>;
@@ -26,17 +27,15 @@ export function SlotTools({ slug, slot, saveBytesMax, hasEmptySlot, renameButton
   return (
     <div className="slot-tools">
       <button ref={renameButton} type="button" className="button button-small" aria-label={`Rename slot ${slotNumber}`} onClick={onRename}>Rename</button>
-      {isFree && hasEmptySlot && currentVersion(slot)?.isReadable === true && (
+      {isFree && isOffered && hasEmptySlot && currentVersion(slot)?.isReadable === true && (
         <ActionButton className="button button-small" isBusy={copy.isPending} aria-label={`Copy slot ${slotNumber} to an empty slot`} onClick={startCopy}>
           {copy.isPending ? "Copying…" : "Copy"}
         </ActionButton>
       )}
       {isFree && (
-        <>
-          <button type="button" className="button button-small button-danger" aria-label={`Delete slot ${slotNumber}`} onClick={() => setIsDeleting(true)}>Delete</button>
-          <UploadIntoSlot slug={slug} slot={slot} saveBytesMax={saveBytesMax} announce={announce} />
-        </>
+        <button type="button" className="button button-small button-danger" aria-label={`Delete slot ${slotNumber}`} onClick={() => setIsDeleting(true)}>Delete</button>
       )}
+      {isFree && isOffered && <UploadIntoSlot slug={slug} slot={slot} saveBytesMax={saveBytesMax} announce={announce} />}
       {copy.isError && <p className="message message-problem" role="alert">{sentenceFor(copy.error)}</p>}
       {isDeleting && <DeleteDialog slug={slug} slot={slot} announce={announce} onDismiss={() => setIsDeleting(false)} />}
     </div>

@@ -12,7 +12,8 @@ interface SlotVersionsProps {
   slug: string;
   slot: UsedSlot;
   now: number;
-  onRestore: (version: SaveVersion) => void;
+  /** Undefined where nothing can be restored. */
+  onRestore: ((version: SaveVersion) => void) | undefined;
 }
 
 /** The saves that are kept of a slot, the newest first. */
@@ -48,17 +49,17 @@ export function SlotVersions({ slug, slot, now, onRestore }: SlotVersionsProps) 
 
 /** Restores and downloads a version; of one that cannot be read, restores the one before it. */
 function VersionActions({ slug, slot, version, onRestore }: Omit<SlotVersionsProps, "now"> & { version: SaveVersion }) {
-  const isFree = slot.state === "free";
+  const restore = slot.state === "free" ? onRestore : undefined;
   if (!version.isReadable) {
     const before = readableBefore(slot.versions, version.id);
-    if (before === undefined || !isFree) return null;
-    return <button type="button" className="text-button" onClick={() => onRestore(before)}>Restore the one before, of {momentText(before.savedAt)}</button>;
+    if (before === undefined || restore === undefined) return null;
+    return <button type="button" className="text-button" onClick={() => restore(before)}>Restore the one before, of {momentText(before.savedAt)}</button>;
   }
   const time = momentText(version.savedAt);
   return (
     <div className="version-actions">
-      {!version.isCurrent && isFree && (
-        <button type="button" className="text-button" aria-label={`Restore the save of ${time}`} onClick={() => onRestore(version)}>Restore</button>
+      {!version.isCurrent && restore !== undefined && (
+        <button type="button" className="text-button" aria-label={`Restore the save of ${time}`} onClick={() => restore(version)}>Restore</button>
       )}
       <a className="text-button" href={saveArchivePath({ slug, slotId: slot.id }, version.id)} download aria-label={`Download the save of ${time}`}>Download</a>
     </div>
