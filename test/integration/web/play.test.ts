@@ -191,7 +191,7 @@ describe("playing on the page", function () {
     expect((await operator.session(id)).spec.stream.quality).to.include({ preset: "Auto" });
   });
 
-  it("brings a quality that is chosen while the connection is lost to the next one", async () => {
+  it("brings a quality that is chosen while the connection is lost to the next one, where the choice stays open", async () => {
     await play();
     await pair.freezeStreamer(true);
     await page.getByText("Connection lost. Reconnecting…").waitFor({ timeout: 40_000 });
@@ -200,6 +200,7 @@ describe("playing on the page", function () {
     await pair.freezeStreamer(false);
     await game.waitUntilPlaying();
     await eventually(async () => (await page.evaluate<{ width: number }>("joypodProbe.size()")).width === 854, { timeoutMs: 20_000, what: "a small picture" });
+    expect(await page.getByRole("radio", { name: "Data saver" }).and(page.locator(":focus")).isVisible()).to.equal(true);
   });
 
   it("turns the view as far in a small picture as in a large one while the pointer is locked", async () => {

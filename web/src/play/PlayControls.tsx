@@ -16,7 +16,7 @@ const introMs = 4_000;
 const problemMs = 6_000;
 
 interface PlayControlsProps {
-  /** The bar, whose first button the keyboard chord focuses. */
+  /** The bar with its menus; the keyboard chord focuses its first button. */
   menuRef: RefObject<HTMLDivElement | null>;
   root: RefObject<HTMLElement | null>;
   surface: RefObject<HTMLElement | null>;
@@ -56,6 +56,7 @@ export function PlayControls({ menuRef, root, surface, title, isHidden, playback
   };
   return (
     <div
+      ref={menuRef}
       className={`controls${isIntro || playback.isSoundBlocked || problem !== undefined ? " controls-open" : ""}`}
       hidden={isHidden}
       role="toolbar"
@@ -65,7 +66,7 @@ export function PlayControls({ menuRef, root, surface, title, isHidden, playback
         if (!currentTarget.contains(relatedTarget)) setIsChoosing(false); // The player went back to the game.
       }}
     >
-      <div ref={menuRef} className="controls-bar">
+      <div className="controls-bar">
         <Link className="control" to="/" title="All games (the game keeps running)" aria-label="All games"><Icon name="back" /></Link>
         <span className="controls-title">{title}</span>
         {canEnterFullscreen() && <Control icon={isFullscreen ? "shrink" : "expand"} name={isFullscreen ? "Leave full screen" : "Full screen"} onClick={toggleFullscreen} />}

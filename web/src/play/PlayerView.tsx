@@ -44,7 +44,8 @@ export function PlayerView({ launch, session, stream: { stream, state, media, he
 
   useEffect(() => {
     if (!isPlaying || stream === undefined || surface.current === null || video.current === null) return;
-    surface.current.focus({ preventScroll: true });
+    // A connection that comes back leaves the player in the controls.
+    if (menu.current?.contains(document.activeElement) !== true) surface.current.focus({ preventScroll: true });
     return captureInput({
       surface: surface.current,
       video: video.current,
