@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Browser } from "playwright-core";
+import type { Browser, Request } from "playwright-core";
 import { aGame, aUser, type TestUser } from "#test/factories/catalog.ts";
 import { TestApi } from "#test/support/http/api.ts";
 import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
@@ -46,6 +46,18 @@ describe("signing in on the page", () => {
   async function endSignIn(): Promise<void> {
     await tab.page.reload({ waitUntil: "networkidle" });
     await api.deps.authSessions.revokeAllOf(user.id);
+  }
+
+  const isRedirect = (request: Request): boolean => request.url().endsWith("/api/auth/signin/faulty");
+
+  /** Holds back the request for the provider's address; returns what lets it reach the API. */
+  async function holdRedirect(): Promise<() => void> {
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    await tab.page.route("**/api/auth/signin/faulty", async (route) => {
+      await promise;
+      await route.continue();
+    });
+    return () => resolve(undefined);
   }
 
   it("leads to the requested page, and keeps the player signed in", async () => {
@@ -136,6 +148,36 @@ describe("signing in on the page", () => {
     await page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))");
     await going.waitFor({ state: "detached" });
     expect(await page.getByRole("button", { name: "Sign in with Faulty" }).isEnabled()).to.equal(true);
+  });
+
+  it("goes to no provider any more once the player has sent off a password instead", async () => {
+    const { page } = tab;
+    const letGo = await holdRedirect();
+    await page.goto("/");
+    const begun = page.waitForRequest(isRedirect);
+    await page.getByRole("button", { name: "Sign in with Faulty" }).click();
+    await begun;
+    const givenUp = page.waitForEvent("requestfailed", isRedirect);
+    await signInAs(page, { ...user, password: "wrong" });
+    await givenUp;
+    letGo();
+    await page.getByRole("alert").getByText("do not match an account").waitFor();
+    await page.getByRole("button", { name: "Sign in with Faulty" }).waitFor();
+  });
+
+  it("goes to no provider any more once the player has left the page that links them", async () => {
+    const { page } = tab;
+    const letGo = await holdRedirect();
+    await page.goto("/account");
+    await signInAs(page, user);
+    const begun = page.waitForRequest(isRedirect);
+    await page.getByRole("button", { name: "Link Faulty" }).click();
+    await begun;
+    const givenUp = page.waitForEvent("requestfailed", isRedirect);
+    await page.getByRole("link", { name: "Games", exact: true }).click();
+    await givenUp;
+    letGo();
+    await page.getByRole("heading", { name: "Games" }).waitFor();
   });
 
   it("links a provider's account of a signed-in player, and reports one that another player has linked", async () => {

@@ -35,9 +35,11 @@ export function listSignInMethods(signal?: AbortSignal): Promise<SignInMethodsRe
  * Returns the provider's address to go to; it leads back to `callbackUrl`. Errors: unavailable when the provider does not respond, and those of a
  * change of the account for who is signed in.
  */
-export async function beginProviderSignIn(provider: string, callbackUrl: string, currentPassword?: string): Promise<string> {
-  const form = { ...await csrfForm(), callbackUrl, ...(currentPassword !== undefined && { currentPassword }) };
-  return (await request(RedirectResponse, `/api/auth/signin/${encodeURIComponent(provider)}`, { form })).url;
+export async function beginProviderSignIn(
+  provider: string, callbackUrl: string, { currentPassword, signal }: { currentPassword: string | undefined; signal: AbortSignal },
+): Promise<string> {
+  const form = { ...await csrfForm(signal), callbackUrl, ...(currentPassword !== undefined && { currentPassword }) };
+  return (await request(RedirectResponse, `/api/auth/signin/${encodeURIComponent(provider)}`, { form, signal })).url;
 }
 
 /** Signs out in this browser and on the server. */
@@ -45,7 +47,7 @@ export async function signOut(): Promise<void> {
   await request(RedirectResponse, "/api/auth/signout", { form: await csrfForm() });
 }
 
-async function csrfForm(): Promise<Record<string, string>> {
-  const { csrfToken } = await request(CsrfResponse, "/api/auth/csrf");
+async function csrfForm(signal?: AbortSignal): Promise<Record<string, string>> {
+  const { csrfToken } = await request(CsrfResponse, "/api/auth/csrf", { signal });
   return { csrfToken, callbackUrl: location.origin, json: "true" };
 }

@@ -1,11 +1,10 @@
 import { ActionButton } from "../components/ActionButton.tsx";
-import { useProviderRedirect } from "./useProviderRedirect.ts";
+import type { ProviderRedirect } from "./useProviderRedirect.ts";
 import { useSignInProviders } from "./useSignInProviders.ts";
 
 /** A button for each external provider; nothing if there is none. `destination` is the path of this site to come back to. */
-export function ProviderButtons({ destination, onProblem }: { destination: string; onProblem: (problem: unknown) => void }) {
+export function ProviderButtons({ destination, redirectingTo, redirect }: { destination: string } & Pick<ProviderRedirect, "redirectingTo" | "redirect">) {
   const providers = useSignInProviders();
-  const { redirectingTo, redirect } = useProviderRedirect(onProblem);
   if (providers.length === 0) return null;
   return (
     <div className="providers">

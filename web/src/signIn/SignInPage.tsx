@@ -12,6 +12,7 @@ import { localPath } from "./localPath.ts";
 import { LockCountdown } from "./LockCountdown.tsx";
 import { ProviderButtons } from "./ProviderButtons.tsx";
 import { useAuth } from "./useAuth.ts";
+import { useProviderRedirect } from "./useProviderRedirect.ts";
 
 /** Signs in by e-mail and password, or by an external provider; then goes to `callbackUrl`. */
 export function SignInPage() {
@@ -21,12 +22,14 @@ export function SignInPage() {
   const [isBusy, setIsBusy] = useState(false);
   const [problem, setProblem] = useState<unknown>();
   const [hasSignedIn, setHasSignedIn] = useState(false);
+  const { redirectingTo, redirect, cancel } = useProviderRedirect(setProblem);
   const destination = localPath(query.get("callbackUrl"), location.origin);
   if (auth.state === "signedIn") return <Navigate to={hasSignedIn ? destination : redirectTarget(query, destination)} replace />;
 
   const submit = async (event: SyntheticEvent<HTMLFormElement>): Promise<void> => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
+    cancel(); // The password is what the player wants now.
     setIsBusy(true);
     setProblem(undefined);
     try {
@@ -58,7 +61,7 @@ export function SignInPage() {
             <input name="password" type="password" autoComplete="current-password" required maxLength={limits.auth.passwordMaxLength} />
           </label>
           <ActionButton className="button button-primary button-wide" type="submit" isBusy={isBusy}>{isBusy ? "Signing in…" : "Sign in"}</ActionButton>
-          <ProviderButtons destination={destination} onProblem={setProblem} />
+          <ProviderButtons destination={destination} redirectingTo={redirectingTo} redirect={redirect} />
         </form>
       </main>
     </>

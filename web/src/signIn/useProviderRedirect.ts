@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 import { ApiError, isApiError } from "../client/apiError.ts";
 import { beginProviderSignIn, type SignInProvider } from "../client/auth.ts";
 
@@ -10,13 +10,21 @@ const withoutPassword: Attempt = async (change) => {
   return true;
 };
 
-/** Returns a function that sends the player to an external provider, and the id of the provider that the browser is on its way to. */
-export function useProviderRedirect(onProblem: (problem: unknown) => void, attempt: Attempt = withoutPassword): {
+/** The way to external providers. */
+export interface ProviderRedirect {
+  /** Id of the provider that the browser is on its way to. */
   redirectingTo: string | undefined;
   /** `destination` is the path of this site that the provider leads back to. */
   redirect: (provider: Pick<SignInProvider, "id">, destination: string) => void;
-} {
+  /** Stays here, if the browser has not begun to leave. */
+  cancel: () => void;
+}
+
+/** Sends the player to an external provider, unless they leave the page before its address has come. */
+export function useProviderRedirect(onProblem: (problem: unknown) => void, attempt: Attempt = withoutPassword): ProviderRedirect {
   const [redirectingTo, setRedirectingTo] = useState<string>();
+  const controller = useRef<AbortController>(null);
+  useEffect(() => () => controller.current?.abort(), []);
   useEffect(() => {
     // The browser's Back shows the page as it was left.
     const reset = ({ persisted }: PageTransitionEvent): void => {
@@ -27,18 +35,28 @@ export function useProviderRedirect(onProblem: (problem: unknown) => void, attem
   }, []);
 
   const begin = useCallback(async (id: string, destination: string): Promise<void> => {
+    const { signal } = controller.current = new AbortController();
     setRedirectingTo(id);
     onProblem(undefined);
     try {
       const callbackUrl = new URL(destination, location.origin).href;
-      const isLeaving = await attempt(async (currentPassword) => location.assign(await beginProviderSignIn(id, callbackUrl, currentPassword)));
+      const isLeaving = await attempt(async (currentPassword) => {
+        const address = await beginProviderSignIn(id, callbackUrl, { currentPassword, signal });
+        signal.throwIfAborted();
+        location.assign(address);
+      });
       if (!isLeaving) setRedirectingTo(undefined);
     } catch (error) {
+      if (signal.aborted) return;
       onProblem(isApiError(error, "unavailable") ? new ApiError("provider_unavailable", "The provider does not respond.", { cause: error }) : error);
       setRedirectingTo(undefined);
     }
   }, [onProblem, attempt]);
 
   const redirect = useCallback(({ id }: Pick<SignInProvider, "id">, destination: string) => void begin(id, destination), [begin]);
-  return { redirectingTo, redirect };
+  const cancel = useCallback(() => {
+    controller.current?.abort();
+    setRedirectingTo(undefined);
+  }, []);
+  return { redirectingTo, redirect, cancel };
 }
