@@ -12,6 +12,19 @@ import { TestResponder } from "#test/support/session/testResponder.ts";
 const testMs = 25_000;
 const limitKbps = 6_000;
 
+/** Cancels a test in the page once it has taken in that the burst was sent, while it waits for the last packets. */
+const cancelAfter = (burst: string): string => `(() => {
+  const { createDataChannel } = RTCPeerConnection.prototype;
+  RTCPeerConnection.prototype.createDataChannel = function (...options) {
+    const channel = createDataChannel.apply(this, options);
+    channel.addEventListener("message", ({ data }) => {
+      if (typeof data !== "string" || JSON.parse(data).burst !== "${burst}") return;
+      setTimeout(() => [...document.querySelectorAll("button")].find(({ textContent }) => textContent === "Cancel the test").click());
+    });
+    return channel;
+  };
+})()`;
+
 /** A result that was stored in the browser. */
 interface Stored {
   direct: { state: string; figures?: { roundTripMs: number; loss: number; bandwidthKbps: number; limitKbps: number } };
@@ -72,6 +85,16 @@ describe("the test of a player's connection", function () {
     await region().getByRole("button", { name: "Test my connection" }).waitFor();
     expect(await page.evaluate("localStorage.getItem('joypod.connectionTest')")).to.equal(null);
   });
+
+  for (const burst of ["loss", "bandwidth"]) {
+    it(`can be cancelled without a result also right after the burst for ${burst}`, async () => {
+      await page.evaluate(cancelAfter(burst));
+      await region().getByRole("button", { name: "Test my connection" }).click();
+      await region().getByRole("button", { name: "Cancel the test" }).waitFor();
+      await region().getByRole("button", { name: /^Test my connection/ }).waitFor({ timeout: testMs });
+      expect(await page.evaluate("localStorage.getItem('joypod.connectionTest')")).to.equal(null);
+    });
+  }
 
   it("that another one of the same player ends says so, and nothing of the network", async () => {
     await region().getByRole("button", { name: "Test my connection" }).click();

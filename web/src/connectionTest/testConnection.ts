@@ -95,6 +95,7 @@ export class TestConnection {
       this.#request({ t: "send", burst });
       const { packets, limitKbps } = await this.#within(durationMs + patienceMs, sent);
       await new Promise((resolve) => setTimeout(resolve, stragglersMs));
+      this.#options.signal.throwIfAborted();
       return { counter, packets, limitKbps };
     } finally {
       over.abort();
@@ -124,6 +125,7 @@ export class TestConnection {
   #within<T>(ms: number, promise: Promise<T>): Promise<T> {
     const { signal } = this.#options;
     return new Promise((resolve, reject) => {
+      signal.throwIfAborted(); // A listener hears nothing of what has been.
       const onState = (): void => {
         if (this.#peer.connectionState === "failed" || this.#peer.connectionState === "closed") end(new PathBlocked("The connection failed."));
       };
