@@ -9,6 +9,8 @@ export interface Environment {
   print: (text: string) => void;
   /** Aborted when the admin interrupts. */
   signal: AbortSignal;
+  /** What KUBECONFIG says. */
+  kubeconfigVariable?: string | undefined;
 }
 
 /** Runs work on the installation that the global options name, and closes the connection. */

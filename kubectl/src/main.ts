@@ -17,7 +17,9 @@ process.exitCode = await run();
 
 async function run(): Promise<number> {
   try {
-    await createProgram({ clock: systemClock, print: (text) => process.stdout.write(`${text}\n`), signal: interruption.signal }).parseAsync();
+    await createProgram({
+      clock: systemClock, print: (text) => process.stdout.write(`${text}\n`), signal: interruption.signal, kubeconfigVariable: process.env["KUBECONFIG"],
+    }).parseAsync();
     return 0;
   } catch (thrown) {
     if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : exitCodes.usage;

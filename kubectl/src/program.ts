@@ -54,10 +54,10 @@ export function createProgram(environment: Environment): Command {
   return program;
 }
 
-function onInstallations({ clock }: Pick<Environment, "clock">): WithInstallation {
+function onInstallations({ clock, kubeconfigVariable }: Pick<Environment, "clock" | "kubeconfigVariable">): WithInstallation {
   return async (command, work) => {
     const { namespace, ...options } = command.optsWithGlobals<GlobalOptions>();
-    const connection = connect(options, clock);
+    const connection = connect({ ...options, kubeconfigVariable }, clock);
     try {
       return await work(await findInstallation(connection, namespace));
     } finally {

@@ -1,11 +1,13 @@
-import { KubeConfig } from "@kubernetes/client-node";
+import type { KubeConfig } from "@kubernetes/client-node";
 import { KubeTransport } from "#kube/transport.ts";
 import type { Clock } from "#runtime/clock.ts";
 import { AdminError, exitCodes } from "../adminError.ts";
+import { readKubeconfig, type KubeconfigPlaces } from "./kubeconfig.ts";
 
-/** What kubectl's own options of the same names say. */
+/** What kubectl's own options of the same names say, and the environment's KUBECONFIG. */
 export interface ConnectionOptions {
   kubeconfig?: string | undefined;
+  kubeconfigVariable?: string | undefined;
   context?: string | undefined;
   namespace?: string | undefined;
 }
@@ -21,14 +23,8 @@ export interface Connection {
 }
 
 /** Opens the cluster of the kubeconfig, found as kubectl finds it: --kubeconfig, KUBECONFIG, or ~/.kube/config. Throws AdminError when it names none. */
-export function connect({ kubeconfig, context }: ConnectionOptions, clock: Clock): Connection {
-  const config = new KubeConfig();
-  try {
-    if (kubeconfig === undefined) config.loadFromDefault();
-    else config.loadFromFile(kubeconfig);
-  } catch (cause) {
-    throw new AdminError(`The kubeconfig cannot be read (${cause instanceof Error ? cause.message : String(cause)}): look at --kubeconfig and KUBECONFIG.`, exitCodes.usage, { cause });
-  }
+export function connect({ kubeconfig, kubeconfigVariable, context }: ConnectionOptions, clock: Clock): Connection {
+  const config = readOrExplain({ file: kubeconfig, variable: kubeconfigVariable });
   if (context !== undefined) {
     if (config.getContextObject(context) === null) throw new AdminError(`The kubeconfig has no context ${context}: \`kubectl config get-contexts\` lists them.`, exitCodes.usage);
     config.setCurrentContext(context);
@@ -40,4 +36,12 @@ export function connect({ kubeconfig, context }: ConnectionOptions, clock: Clock
     transport, server: cluster.server, contextNamespace: config.getContextObject(config.getCurrentContext())?.namespace,
     now: () => new Date(clock.now().getTime() - (transport.clockOffsetMs ?? 0)),
   };
+}
+
+function readOrExplain(places: KubeconfigPlaces): KubeConfig {
+  try {
+    return readKubeconfig(places);
+  } catch (cause) {
+    throw new AdminError(`The kubeconfig cannot be read (${cause instanceof Error ? cause.message : String(cause)}): look at --kubeconfig and KUBECONFIG.`, exitCodes.usage, { cause });
+  }
 }
