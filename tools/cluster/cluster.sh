@@ -7,6 +7,8 @@ case $clusterName in
   *[!a-z0-9-]* | -* | '') die "JOYPOD_CLUSTER must be lower-case letters, digits and dashes; it is \"$clusterName\"." ;;
 esac
 clusterState=$joypodCache/clusters/$clusterName
+# The cluster of a context is another one: its folder is none of a cluster made here, whose name has no dot.
+if [ -n "${JOYPOD_KUBE_CONTEXT:-}" ]; then clusterState=$joypodCache/clusters/context.$(sha256sum <<<"$JOYPOD_KUBE_CONTEXT" | cut -c1-12); fi
 clusterKubeconfig=$clusterState/kubeconfig
 clusterNetwork=kind-$clusterName
 # One game node is enough for what looks at the installation alone.

@@ -11,12 +11,16 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/kindConfig.sh"
 
 useGivenContext() {
+  local written=$clusterKubeconfig.$$
   mkdir -p "$clusterState"
   chmod 700 "$clusterState"
   choosePath
   ensurePrograms kubectl helm
-  "$(programPath kubectl)" config view --minify --flatten --context "$JOYPOD_KUBE_CONTEXT" >"$clusterKubeconfig" 2>/dev/null ||
+  if ! "$(programPath kubectl)" config view --minify --flatten --context "$JOYPOD_KUBE_CONTEXT" >"$written" 2>/dev/null; then
+    rm -f "$written"
     die "JOYPOD_KUBE_CONTEXT names the context $JOYPOD_KUBE_CONTEXT, which your kubeconfig does not have."
+  fi
+  mv "$written" "$clusterKubeconfig"
   kubectlDo config use-context "$JOYPOD_KUBE_CONTEXT" >/dev/null
   kubectlDo --request-timeout=15s get nodes >/dev/null || die "the cluster of context $JOYPOD_KUBE_CONTEXT does not answer."
 }

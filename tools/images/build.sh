@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # build.sh [value…]: builds the images of tools/images/table.txt (all of them without arguments) whose inputs changed, tagged by the
 # content of their inputs, and writes their references to <cache>/clusters/<cluster>/images.yaml, which Helm reads as values.
-# With JOYPOD_KUBE_CONTEXT the images go to the registry that JOYPOD_IMAGE_REPOSITORY names.
+# With JOYPOD_KUBE_CONTEXT the images go to the registry that JOYPOD_IMAGE_REPOSITORY names, and the list to the context's own folder.
 # JOYPOD_PROGRAM_ARCHITECTURE (amd64 or arm64) makes them for another architecture than the machine's, of which no program runs here: only
 # images that tools/release/release.sh calls portable can be made so.
 set -euo pipefail

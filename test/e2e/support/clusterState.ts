@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 
-/** The cluster that the platform under test is in. */
+/** The cluster that the platform under test is in. It was made here: what `make up` knows of the cluster of a JOYPOD_KUBE_CONTEXT is in a folder of its own, which no test reads. */
 export const mainCluster = process.env["JOYPOD_CLUSTER"] ?? "joypod";
 
 /** Returns the folder in which tools/cluster keeps what it knows of a cluster. */

@@ -1,0 +1,82 @@
+import { execFile } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { expect } from "chai";
+import { repositoryRoot } from "#test/support/processes/programs.ts";
+
+const run = promisify(execFile);
+
+/** An engine that has the containers of a cluster of two nodes, and writes down what it is asked. */
+const engine = `echo "$*" >>asked
+case $1 in
+  ps) printf 'joypod-control-plane\\njoypod-worker\\n' ;;
+  inspect) cat containers ;;
+  start) echo running >containers ;;
+esac`;
+
+/** A kubectl that has the contexts work and play, and whose API server listens from the second look on. */
+const kubectl = `case $* in
+  *'config view'*'--context work') echo 'the kubeconfig of work' ;;
+  *'config view'*'--context play') echo 'the kubeconfig of play' ;;
+  *'config view'*) echo 'no such context' >&2; exit 1 ;;
+  *'get --raw /readyz'*) if [ ! -e looked ]; then touch looked; exit 1; fi; touch listens ;;
+  *'wait --for'*) [ -e listens ] ;;
+  *'get nodes -o name'*) printf 'node/joypod-control-plane\\nnode/joypod-worker\\n' ;;
+esac`;
+
+describe("the scripts of the cluster", function () {
+  this.timeout(30_000);
+  let folder: string;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "joypod-cluster-scripts-"));
+    const programs: Record<string, string> = { docker: engine, kubectl, helm: "exit 0", kind: "exit 1" };
+    for (const [name, script] of Object.entries(programs)) write(`bin/${name}`, `#!/bin/bash\ncd ${folder}\n${script}\n`, 0o755);
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  const read = (path: string): string => readFileSync(join(folder, path), "utf8");
+
+  function write(path: string, content: string, mode = 0o644): void {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), content, { mode });
+  }
+
+  /** A cluster of one game node that was made here. */
+  function addCluster(webPort: number, containers: "exited" | "running"): void {
+    write("containers", `${containers}\n`);
+    write("cache/clusters/joypod/state.env", `ENGINE=docker\nFROM_SOURCE=no\nWEB_PORT=${webPort}\nGAME_NODES=1\nREADY=yes\n`);
+    write("cache/clusters/joypod/kubeconfig", "the kubeconfig of the cluster made here\n");
+  }
+
+  /** Runs tools/cluster/up.sh, and returns the path of the kubeconfig that it names. */
+  async function bringUp(env: NodeJS.ProcessEnv = {}): Promise<string> {
+    const { stdout } = await run(join(repositoryRoot, "tools/cluster/up.sh"), {
+      env: { PATH: `${join(folder, "bin")}:/usr/bin:/bin`, HOME: folder, JOYPOD_CACHE: join(folder, "cache"), JOYPOD_ENGINE: "docker", JOYPOD_FROM_SOURCE: "no", ...env },
+    });
+    return /^KUBECONFIG=(.+)$/m.exec(stdout)?.[1] ?? "";
+  }
+
+  /** Returns what the script says when it fails. */
+  async function failure(env: NodeJS.ProcessEnv = {}): Promise<string> {
+    const ended: unknown = await bringUp(env).then(() => ({ stderr: "It did not fail." }), (error: unknown) => error);
+    return (ended as { stderr: string }).stderr;
+  }
+
+  it("keep the kubeconfig of each context apart from that of the cluster made here", async () => {
+    addCluster(8080, "running");
+    const paths = [await bringUp({ JOYPOD_KUBE_CONTEXT: "work" }), await bringUp({ JOYPOD_KUBE_CONTEXT: "play" })];
+    expect(paths.map((path) => readFileSync(path, "utf8"))).to.deep.equal(["the kubeconfig of work\n", "the kubeconfig of play\n"]);
+    expect(read("cache/clusters/joypod/kubeconfig")).to.equal("the kubeconfig of the cluster made here\n");
+  });
+
+  it("leave a context's kubeconfig as it was when the context is not there any more", async () => {
+    const path = await bringUp({ JOYPOD_KUBE_CONTEXT: "work" });
+    write("bin/kubectl", "#!/bin/bash\nexit 1\n", 0o755);
+    expect(await failure({ JOYPOD_KUBE_CONTEXT: "work" })).to.contain("JOYPOD_KUBE_CONTEXT names the context work, which your kubeconfig does not have.");
+    expect(readFileSync(path, "utf8")).to.equal("the kubeconfig of work\n");
+    expect(readdirSync(dirname(path))).to.deep.equal(["kubeconfig"]);
+  });
+});
