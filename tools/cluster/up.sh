@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# up.sh: brings up the cluster JOYPOD_CLUSTER (default joypod), or leaves it as it is when it is healthy. A cluster that is
-# half made, stopped or dead is removed and made anew. With JOYPOD_KUBE_CONTEXT it only checks that the context answers.
+# up.sh: brings up the cluster JOYPOD_CLUSTER (default joypod), or leaves it as it is when it is healthy. A stopped one
+# starts again with its data; one that is half made or dead is removed and made anew. With JOYPOD_KUBE_CONTEXT it only checks that the context answers.
 # The last lines on standard output are KUBECONFIG=… and, for clusters made here, WEB_PORT=….
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -41,10 +41,8 @@ isHealthy() {
 resume() {
   local node
   for node in $(nodeContainers); do "$containerEngine" start "$node"; done
-  if [ "$fromSource" = yes ]; then
-    awaitApi
-    connectPods
-  fi
+  awaitApi
+  if [ "$fromSource" = yes ]; then connectPods; fi
   kubectlDo wait --for=condition=Ready nodes --all --timeout=90s
 }
 
@@ -102,6 +100,8 @@ bringUp() {
   if [ "$READY" = yes ]; then ensurePrograms kubectl; fi
   if isHealthy; then return 0; fi
   if isStopped; then
+    # It could not start, which must not cost it its data.
+    portIsFree "$WEB_PORT" || die "port $WEB_PORT, at which the cluster $clusterName is reached, is taken; free it, or remove the cluster with its data: make clean-cluster."
     # In a shell of its own, because step ends the shell when the command fails; then the cluster is made anew.
     if (step "Starting the cluster $clusterName again" "resume-$clusterName" resume) && isHealthy; then return 0; fi
   fi

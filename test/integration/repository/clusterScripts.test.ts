@@ -1,9 +1,12 @@
 import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
+import { freePort } from "#test/support/processes/childProgram.ts";
 import { repositoryRoot } from "#test/support/processes/programs.ts";
 
 const run = promisify(execFile);
@@ -78,5 +81,26 @@ describe("the scripts of the cluster", function () {
     expect(await failure({ JOYPOD_KUBE_CONTEXT: "work" })).to.contain("JOYPOD_KUBE_CONTEXT names the context work, which your kubeconfig does not have.");
     expect(readFileSync(path, "utf8")).to.equal("the kubeconfig of work\n");
     expect(readdirSync(dirname(path))).to.deep.equal(["kubeconfig"]);
+  });
+
+  it("start a stopped cluster again whose API server takes its time, and keep its data", async () => {
+    addCluster(await freePort(), "exited");
+    expect(await bringUp()).to.equal(join(folder, "cache/clusters/joypod/kubeconfig"));
+    expect(read("containers")).to.equal("running\n");
+    expect(read("asked")).to.not.match(/^(kill|rm) /m);
+  });
+
+  it("keep a stopped cluster, with a sentence, while its port is taken", async () => {
+    const other = createServer().listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const { port } = other.address() as AddressInfo;
+    addCluster(port, "exited");
+    try {
+      expect(await failure()).to.contain(`joypod: port ${port}, at which the cluster joypod is reached, is taken; free it,`);
+    } finally {
+      other.close();
+    }
+    expect(read("asked")).to.not.match(/^(start|kill|rm) /m);
+    expect(existsSync(join(folder, "cache/clusters/joypod/kubeconfig"))).to.equal(true);
   });
 });
