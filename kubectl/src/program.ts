@@ -120,6 +120,7 @@ function addSessionCommands(program: Command, environment: Environment, withInst
       const stopped = await stopSessions(installation, names, wait * 1000, clock);
       print(stopped.map(({ message }) => message).join("\n"));
       if (stopped.some(({ outcome }) => outcome === "missing")) throw new AdminError("Not every session was there.", exitCodes.notFound);
+      if (stopped.some(({ outcome }) => outcome === "unsaved")) throw new AdminError("Not every last save is stored yet; its node keeps it, and stores it as soon as it can.");
       if (wait > 0 && stopped.some(({ outcome }) => outcome === "stopping")) throw new AdminError("Not every session has ended yet; they go on ending by themselves.");
     }));
 }

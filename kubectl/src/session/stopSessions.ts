@@ -1,14 +1,17 @@
+import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { gameSessions } from "#contracts/crd/resources.ts";
-import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import { isFinished, isSavePending } from "#contracts/crd/sessionConditions.ts";
 import { isNotFound } from "#kube/errors.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import type { Clock } from "#runtime/clock.ts";
 import type { Installation } from "../cluster/installation.ts";
+import { failureText } from "./sessionState.ts";
 
 /** What became of a session that was to be stopped. */
 export interface Stopped {
   name: string;
-  outcome: "stopped" | "stopping" | "missing";
+  /** `unsaved`: it has ended, and its last save is not stored yet. */
+  outcome: "stopped" | "unsaved" | "stopping" | "missing";
   message: string;
 }
 
@@ -28,13 +31,18 @@ export async function stopSessions({ transport, sessionsNamespace }: Installatio
     }
     do {
       const session = await client.find(ref);
-      if (session === undefined || isFinished(session)) return { name, outcome: "stopped", message: saveSentence(name, session?.status?.save?.final) };
+      if (session === undefined || isFinished(session)) return endOf(name, session);
       await clock.sleep(lookAgainMs);
     } while (clock.monotonicMs() < endsAtMs);
     return { name, outcome: "stopping", message: `${name} is still stopping: \`kubectl joypod session ${name}\` tells what it waits for.` };
   }));
 }
 
-function saveSentence(name: string, isSaved: boolean | undefined): string {
-  return isSaved === true ? `${name} has ended, and its save is stored.` : `${name} has ended.`;
+/** The operator waits for a save for a while only; the node agent goes on storing it. */
+function endOf(name: string, session: GameSession | undefined): Stopped {
+  if (session !== undefined && isSavePending(session)) {
+    const sentence = `${name} has ended; its last save still lies on ${session.status?.nodeName ?? "its node"}.`;
+    return { name, outcome: "unsaved", message: [sentence, failureText(session)].filter(Boolean).join(" ") };
+  }
+  return { name, outcome: "stopped", message: session?.status?.save?.final === true ? `${name} has ended, and its save is stored.` : `${name} has ended.` };
 }

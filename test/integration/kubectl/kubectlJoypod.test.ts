@@ -201,7 +201,7 @@ describe("kubectl joypod", function () {
     await client.mergePatch(ref, { metadata: { name: ref.name, finalizers: ["joypod.dev/recorder"] } });
     const stopping = printed("stop", "gs-stopped");
     await eventually(async () => (await client.get(ref)).metadata.deletionTimestamp !== undefined, { what: "the deletion" });
-    await client.mergePatchStatus(ref, { status: { conditions: [aCondition("Finished")] } });
+    await client.mergePatchStatus(ref, { status: { conditions: [aCondition("Finished"), aCondition("SavePersisted")] } });
     expect(await stopping).to.equal("gs-stopped has ended.");
     await client.mergePatch(ref, { metadata: { name: ref.name, finalizers: [] } });
   });
@@ -274,6 +274,19 @@ describe("kubectl joypod", function () {
       stopping.kill("SIGKILL");
       await sessions.mergePatch(ref, { metadata: { finalizers: null } });
     }
+  });
+
+  it("fails when a session that it stops has ended before its last save was stored, and says where that is", async () => {
+    const failed = { reason: "SaveNotStored", message: "The last save could not be stored in time." };
+    const conditions = [aCondition("Finished"), aCondition("SavePersisted", { status: "False", reason: "StoreUnreachable" })];
+    await addSession("gs-unsaved", aRunningStatus({ phase: "Finished", nodeName, failure: failed, conditions }));
+    const client = new ResourceClient(server.admin, gameSessions);
+    const ref = { name: "gs-unsaved", namespace: sessionsNamespace };
+    await client.mergePatch(ref, { metadata: { name: ref.name, finalizers: ["joypod.dev/recorder"] } });
+    const said = await failure("--namespace", namespace, "stop", ref.name);
+    expect(said).to.match(/^1 Not every last save is stored yet/);
+    expect(said).to.include(`gs-unsaved has ended; its last save still lies on ${nodeName}. SaveNotStored: The last save could not be stored in time.`);
+    await client.mergePatch(ref, { metadata: { name: ref.name, finalizers: [] } });
   });
 
   it("fails in a sentence that says what to do, and by its exit code", async () => {
