@@ -47,6 +47,7 @@ export function createArchiveInspector(rules: ArchiveRules): ArchiveInspector {
   const tree = createEntryTree(names);
   const headers = createHeaderBounds(limits);
   let entries = 0;
+  let pathsBytes = 0;
   let unpackedBytes = 0;
   let hasLauncher = false;
 
@@ -63,11 +64,13 @@ export function createArchiveInspector(rules: ArchiveRules): ArchiveInspector {
     }
     entries += tree.add(components, isDirectory);
     if (entries > limits.entries) throw new ArchiveRefused(`has more than ${limits.entries} files and directories`);
+    const path = components.join("/");
+    pathsBytes += Buffer.byteLength(path);
+    if (pathsBytes > limits.pathsBytes) throw new ArchiveRefused(`has paths of more than ${limits.pathsBytes} bytes together`);
     unpackedBytes += size;
     if (unpackedBytes > limits.unpackedBytes) {
       throw new ArchiveRefused(`makes the archive unpack to more than ${limits.unpackedBytes} bytes`, { entry: name });
     }
-    const path = components.join("/");
     if (!isDirectory && path === launcher && size > 0) hasLauncher = true;
     return { path, isDirectory, size, isExecutable: (mode & 0o111) !== 0, mtimeSeconds };
   }

@@ -6,6 +6,8 @@ export interface ArchiveLimits {
   unpackedBytes: number;
   /** Files and directories, directories that are only named by a path included. */
   entries: number;
+  /** Bytes of all entries' paths together. */
+  pathsBytes: number;
   /** Unpacked to packed bytes, checked once more than `ratioFreeBytes` are unpacked. */
   ratio: number;
   ratioFreeBytes: number;
@@ -35,6 +37,6 @@ export function gameArchiveRules(game: { launcher?: string | undefined; engineDi
  * files' bytes, by two blocks for each entry, by `createHeaderBounds` for all other headers, and by what may follow its end marker.
  */
 export const saveArchiveRules: ArchiveRules = {
-  limits: { ...limits.save, ratio: Number.POSITIVE_INFINITY, ratioFreeBytes: limits.save.unpackedBytes },
+  limits: { ...limits.save, pathsBytes: limits.save.entries * limits.archive.pathBytes, ratio: Number.POSITIVE_INFINITY, ratioFreeBytes: limits.save.unpackedBytes },
   names: "posix",
 };

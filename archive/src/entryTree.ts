@@ -45,8 +45,9 @@ export function createEntryTree(names: ArchiveRules["names"]): EntryTree {
       if (known.name !== name) throw new ArchiveRefused(`differs only by case from ${JSON.stringify(known.name)}`, { entry });
       return { node: known, isNew: false };
     }
-    const node: TreeNode = { name, children: isDirectory ? new Map() : undefined, isListed: false };
-    parent.children.set(key, node);
+    const kept = copyOf(name);
+    const node: TreeNode = { name: kept, children: isDirectory ? new Map() : undefined, isListed: false };
+    parent.children.set(keyOf(kept), node);
     return { node, isNew: true };
   }
 
@@ -62,4 +63,9 @@ export function createEntryTree(names: ArchiveRules["names"]): EntryTree {
   }
 
   return { add, hasDirectory };
+}
+
+/** A part of a string may keep all of that string in memory: a name its whole path. */
+function copyOf(name: string): string {
+  return Buffer.from(name).toString();
 }

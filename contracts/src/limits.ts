@@ -144,6 +144,8 @@ export const limits = {
     entries: 200_000,
     pathBytes: 1024,
     componentBytes: 255,
+    /** All paths together: whoever reads the archive keeps each name in memory. 160 bytes for each of as many entries as there may be. */
+    pathsBytes: 32_000_000,
     /** Files, and directories, at the root whose names are known once it is stored; the launcher and the engine's directory are known wherever they stand. */
     rootNames: 1000,
     /** Unpacked to packed bytes, checked once more than `ratioFreeBytes` are unpacked. */

@@ -116,13 +116,12 @@ export function createTreeWriter(root: string, style: TreeStyle, onWritten?: (by
 
   async function finish(): Promise<void> {
     await syncer.drain();
-    // Deepest first: a directory is closed to writing after everything in it.
-    const inner = [...directories].sort((left, right) => right.length - left.length).map((path) => `${root}/${path}`);
-    const paths = [...inner, root];
-    for (const path of paths) await chmod(path, style.directoryMode);
+    // Deepest first, the root last: a directory is closed to writing after everything in it. Full paths are made one by one, as all of them take much memory.
+    const paths = [...directories, ""].sort((left, right) => right.length - left.length);
+    for (const path of paths) await chmod(`${root}/${path}`, style.directoryMode);
     // Several at a time share one commit of the file system's journal.
     for (let start = 0; start < paths.length; start += filesAtOnce) {
-      await settleAll(paths.slice(start, start + filesAtOnce).map(syncDirectory));
+      await settleAll(paths.slice(start, start + filesAtOnce).map((path) => syncDirectory(`${root}/${path}`)));
     }
   }
 

@@ -7,7 +7,7 @@ import { packTar } from "modern-tar";
 import { limits } from "#contracts/limits.ts";
 import type { RateLimitName } from "#api/http/rateLimits.ts";
 import { hostileEntries } from "#test/factories/hostileArchives.ts";
-import { aTar, aTarGz, tarEntry, type TarEntrySpec } from "#test/factories/tarArchive.ts";
+import { aTar, aTarGz, paxHeader, tarEntry, type TarEntrySpec } from "#test/factories/tarArchive.ts";
 import { expectErrorResponse } from "#test/support/http/apiClient.ts";
 import { ApiProcess } from "#test/support/http/apiProcess.ts";
 import { anArchive } from "#test/support/fixtures/archives.ts";
@@ -95,6 +95,7 @@ describe("refused uploads", function () {
         const globalHeaders = gzipOf(...Array<Buffer>(32).fill(flushed(Buffer.concat(Array<Buffer>(2048).fill(tarEntry({ name: "x", type: "g" }))))));
         const floods = [
           [bomb, "more than 200 times"], [longHeader, "header"], [await manyEntries(1_000_000), "more than 200000 files and directories"], [globalHeaders, "1000 headers"],
+          [await longPaths(50_000), "paths of more than 32000000 bytes"],
         ] as const;
         for (const [body, rule] of floods) {
           served.resetPeak();
@@ -263,18 +264,29 @@ function gzipOf(...pieces: Buffer[]): Buffer {
   return Buffer.concat([Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]), ...pieces]);
 }
 
-/**
- * So many empty files, made ten thousand at a time; in between the API in this process has its turn. What comes after those that
- * an archive may have repeats: nobody gets there.
- */
-async function manyEntries(count: number): Promise<Buffer> {
-  const atOnce = 10_000;
-  const different = limits.archive.entries + atOnce;
+const atOnce = 10_000;
+
+/** Pieces of so many entries, made ten thousand at a time; in between the API in this process has its turn. */
+async function piecesOf(count: number, entryOf: (at: number) => Buffer): Promise<Buffer[]> {
   const pieces: Buffer[] = [];
-  for (let first = 0; first < different; first += atOnce) {
-    pieces.push(flushed(Buffer.concat(Array.from({ length: atOnce }, (_, at) => tarEntry({ name: `engine/${first + at}` })))));
+  for (let first = 0; first < count; first += atOnce) {
+    pieces.push(flushed(Buffer.concat(Array.from({ length: atOnce }, (_, at) => entryOf(first + at)))));
     await setImmediate();
   }
+  return pieces;
+}
+
+/** So many empty files. What comes after those that an archive may have repeats: nobody gets there. */
+async function manyEntries(count: number): Promise<Buffer> {
+  const different = limits.archive.entries + atOnce;
+  const pieces = await piecesOf(different, (at) => tarEntry({ name: `engine/${at}` }));
   const rest = Array.from({ length: (count - different) / atOnce }, () => pieces.at(-1) ?? Buffer.alloc(0));
   return gzipOf(...pieces, ...rest);
+}
+
+/** So many empty directories, each of whose paths takes a kilobyte. */
+async function longPaths(count: number): Promise<Buffer> {
+  const folder = `${"d".repeat(250)}/`.repeat(3);
+  const pathOf = (at: number): string => `${folder}${String(at).padStart(250, "0")}`;
+  return gzipOf(...await piecesOf(count, (at) => Buffer.concat([tarEntry(paxHeader({ path: pathOf(at) })), tarEntry({ name: "cut/" })])));
 }

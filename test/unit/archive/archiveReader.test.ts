@@ -1,4 +1,6 @@
 import { expect } from "chai";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { ArchiveRefused } from "#archive/archiveRefused.ts";
 import { createArchiveReader } from "#archive/archiveReader.ts";
 import { gameArchiveRules, saveArchiveRules, type ArchiveRules } from "#archive/archiveRules.ts";
@@ -55,6 +57,13 @@ function rejectionOfFlood(blocks: Iterable<Buffer>, withRules: ArchiveRules): Ar
 
 function* repeated(count: number, block: (at: number) => Buffer): Generator<Buffer, void, void> {
   for (let at = 0; at < count; at += 1) yield block(at);
+}
+
+/** Bytes of the heap that are in use, once what nobody needs is gone. */
+function heapInUse(): number {
+  setFlagsFromString("--expose-gc");
+  runInNewContext("gc()");
+  return process.memoryUsage().heapUsed;
 }
 
 const file = (name: string, body = "x"): TarEntrySpec => ({ name, body });
@@ -167,14 +176,31 @@ describe("createArchiveReader", () => {
     expect(rejectionOf(header).message).to.match(/not UTF-8/);
   });
 
-  it("enforces the limits of bytes, entries and ratio while it reads", () => {
+  it("enforces the limits of bytes, entries, paths and ratio while it reads", () => {
     const small = (overrides: Partial<ArchiveRules["limits"]>): ArchiveRules => ({ ...rules, limits: { ...limits.archive, ...overrides } });
     expect(rejectionOf(aTar([file("a", "xx"), { name: "b", size: 10 ** 9 }]), { withRules: small({ unpackedBytes: 10 ** 9 }) }).entry).to.equal("b");
     expect(read(aTar([file("a", "xx"), file("b", "xx")]), { withRules: small({ unpackedBytes: 4 }) })).to.have.length(2);
     expect(rejectionOf(aTar([file("a/b/c")]), { withRules: small({ entries: 2 }) }).message).to.match(/more than 2 files/);
+    const paths = aTar([{ name: "./folder/" }, file("folder/ä")]);
+    expect(read(paths, { withRules: small({ pathsBytes: 15 }) })).to.have.length(2);
+    expect(rejectionOf(paths, { withRules: small({ pathsBytes: 14 }) }).message).to.match(/has paths of more than 14 bytes together/);
     const zeros = aTar([{ name: "zeros", body: Buffer.alloc(10_000) }]);
     expect(rejectionOf(zeros, { withRules: small({ ratio: 10, ratioFreeBytes: 100 }), packedBytes: 500 }).message).to.match(/more than 10 times/);
     expect(read(zeros, { withRules: small({ ratio: 10, ratioFreeBytes: 100_000 }), packedBytes: 500 })).to.have.length(1);
+  });
+
+  it("keeps each name once in memory, however long the paths are that it is the end of", () => {
+    const folder = `${"d".repeat(240)}/`.repeat(4);
+    const reader = createArchiveReader(rules);
+    const before = heapInUse();
+    for (let at = 0; at < 5_000; at += 1) {
+      const name = String(at).padStart(20, "0");
+      reader.write(Buffer.concat([tarEntry(paxHeader({ path: `${folder}${name}` })), tarEntry(file("cut", ""))]), Number.MAX_SAFE_INTEGER);
+    }
+    // The paths alone would take 4.7 MiB.
+    expect((heapInUse() - before) / 2 ** 20).to.be.below(3);
+    reader.write(aTar([]), Number.MAX_SAFE_INTEGER);
+    reader.finish();
   });
 
   const withoutEntry: [title: string, header: TarEntrySpec][] = [
