@@ -26,6 +26,8 @@ export interface ArchiveSummary {
 export interface ArchiveInspector {
   /** Counts an extended header: its type flag, and the bytes of the archive that it takes. */
   extended(type: string, bytes: number): void;
+  /** Counts a record of an extended header. */
+  record(): void;
   /** Returns undefined for the root directory itself, which needs no work. */
   entry(header: TarEntry): ArchiveEntry | undefined;
   /** Checks the ratio; call at intervals with the bytes read of the packed archive and the bytes unpacked from it. */
@@ -89,5 +91,5 @@ export function createArchiveInspector(rules: ArchiveRules): ArchiveInspector {
     return { entries, unpackedBytes };
   }
 
-  return { extended: (type, bytes) => headers.addExtended(type, bytes), entry, progress, finish };
+  return { extended: (type, bytes) => headers.addExtended(type, bytes), record: () => headers.addRecord(), entry, progress, finish };
 }

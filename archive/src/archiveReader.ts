@@ -24,6 +24,7 @@ export function createArchiveReader(rules: ArchiveRules, sink: ArchiveSink = {})
   let written = 0;
   const tar = createTarReader({
     extended: (type, bytes) => inspector.extended(type, bytes),
+    record: () => inspector.record(),
     entry(header) {
       const entry = inspector.entry(header);
       isPassed = entry !== undefined;

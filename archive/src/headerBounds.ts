@@ -9,6 +9,8 @@ import { tarBlockBytes } from "./tarHeader.ts";
 export interface HeaderBounds {
   /** Counts an extended header of the given type flag, and the bytes of the archive that it takes. */
   addExtended(type: string, bytes: number): void;
+  /** Counts a record of an extended header. */
+  addRecord(): void;
   /** Counts an entry for the root directory itself. */
   addRoot(): void;
 }
@@ -23,10 +25,17 @@ const maxWithoutEntry = 1000;
  * few times and names. An entry may have much more, as one with extended attributes has; all of them together may not.
  */
 const extendedBytesPerEntry = 4 * tarBlockBytes;
+/**
+ * The same of their records: the shortest take five bytes, and each takes its time to read. Writers need some ten for all that they know
+ * of a file.
+ */
+const recordsPerEntry = 16;
 
 /** Returns bounds for an archive of which nothing was read. */
 export function createHeaderBounds({ entries }: Pick<ArchiveLimits, "entries">): HeaderBounds {
   const maxExtendedBytes = entries * extendedBytesPerEntry;
+  const maxRecords = entries * recordsPerEntry;
+  let records = 0;
   let withoutEntry = 0;
   let extendedBytes = 0;
 
@@ -45,6 +54,12 @@ export function createHeaderBounds({ entries }: Pick<ArchiveLimits, "entries">):
         throw new ArchiveRefused(`has more than ${maxExtendedBytes} bytes of extended headers: pack its files anew, without extended attributes`);
       }
       if (type === "g") addWithoutEntry();
+    },
+    addRecord() {
+      records += 1;
+      if (records > maxRecords) {
+        throw new ArchiveRefused(`has more than ${maxRecords} records in its extended headers: pack its files anew, without extended attributes`);
+      }
     },
     addRoot: addWithoutEntry,
   };

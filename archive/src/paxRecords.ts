@@ -8,10 +8,16 @@ export interface PaxOverrides {
   mtimeSeconds?: number;
 }
 
+/** Told of each record before it is read; may throw. */
+export type OnRecord = () => void;
+
+/** Some ten fields of the entry, and sixty extended attributes, which bsdtar writes twice. */
+const maxRecords = 128;
+
 /** Returns the overrides in an extended header; throws ArchiveRefused for damaged records and for sparse files. */
-export function parsePaxRecords(body: Buffer): PaxOverrides {
+export function parsePaxRecords(body: Buffer, onRecord: OnRecord): PaxOverrides {
   const overrides: PaxOverrides = {};
-  for (const [key, value] of records(body)) {
+  for (const [key, value] of records(body, onRecord)) {
     if (key === "path") overrides.path = decodeUtf8(value);
     else if (key === "size") overrides.size = wholeNumber(value.toString("latin1"));
     else if (key === "mtime") overrides.mtimeSeconds = seconds(value.toString("latin1"));
@@ -24,8 +30,8 @@ export function parsePaxRecords(body: Buffer): PaxOverrides {
 }
 
 /** Throws ArchiveRefused for a global header that renames or resizes entries; it may carry a comment, as `git archive` writes. */
-export function checkGlobalPaxRecords(body: Buffer): void {
-  for (const [key] of records(body)) {
+export function checkGlobalPaxRecords(body: Buffer, onRecord: OnRecord): void {
+  for (const [key] of records(body, onRecord)) {
     if (["path", "size", "linkpath", "hdrcharset"].includes(key) || key.startsWith("GNU.")) {
       throw new ArchiveRefused(`has a global header that sets ${key}`);
     }
@@ -33,22 +39,33 @@ export function checkGlobalPaxRecords(body: Buffer): void {
 }
 
 /** Each record is `<length> <key>=<value>\n`, its length counting itself. */
-function* records(body: Buffer): Generator<[key: string, value: Buffer]> {
-  let rest = body;
-  while (rest.length > 0) {
-    const space = rest.indexOf(0x20);
-    const digits = space < 1 ? "" : rest.toString("latin1", 0, space);
+function* records(body: Buffer, onRecord: OnRecord): Generator<[key: string, value: Buffer]> {
+  // One character for each byte: many short records are read in a third of the time that they take in a buffer.
+  const text = body.toString("latin1");
+  let start = 0;
+  for (let count = 1; start < text.length; count += 1) {
+    if (count > maxRecords) throw new ArchiveRefused(`has an extended header of more than ${maxRecords} records: pack its files anew, without extended attributes`);
+    onRecord();
+    const space = text.indexOf(" ", start);
+    const digits = text.slice(start, Math.max(start, space));
     const length = /^[1-9][0-9]{0,6}$/.test(digits) ? Number(digits) : 0;
-    const equals = rest.indexOf(0x3d, space);
-    if (length > rest.length || equals < 0 || equals >= length || rest[length - 1] !== 0x0a) {
+    const end = start + length;
+    const equals = text.indexOf("=", space);
+    if (length === 0 || end > text.length || equals < 0 || equals >= end || text[end - 1] !== "\n") {
       throw new ArchiveRefused("is damaged: an extended header cannot be read");
     }
-    const key = decodeUtf8(rest.subarray(space + 1, equals));
-    // GNU tar skips blanks before a key, others take them as part of it: they would read different names.
-    if (!/^[^\s\0]+$/.test(key)) throw new ArchiveRefused("is damaged: an extended header has no proper key");
-    yield [key, rest.subarray(equals + 1, length - 1)];
-    rest = rest.subarray(length);
+    const key = text.slice(space + 1, equals);
+    yield [/^[!-~]+$/.test(key) ? key : unusualKey(body.subarray(space + 1, equals)), body.subarray(equals + 1, end - 1)];
+    start = end;
   }
+}
+
+/** Returns a key that is not plain ASCII, or throws. */
+function unusualKey(bytes: Buffer): string {
+  const key = decodeUtf8(bytes);
+  // GNU tar skips blanks before a key, others take them as part of it: they would read different names.
+  if (!/^[^\s\0]+$/.test(key)) throw new ArchiveRefused("is damaged: an extended header has no proper key");
+  return key;
 }
 
 function wholeNumber(text: string): number {

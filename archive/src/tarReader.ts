@@ -16,6 +16,8 @@ export interface TarEntry {
 export interface TarSink {
   /** An extended header starts, which takes so many bytes of the archive; its type flag is `g` when it stands for no entry. */
   extended(type: string, bytes: number): void;
+  /** The extended header has one more record. */
+  record(): void;
   entry(entry: TarEntry): void;
   data(bytes: Buffer): void;
   endEntry(): void;
@@ -140,8 +142,8 @@ export function createTarReader(sink: TarSink): TarReader {
 
   function endExtended(type: string, body: Buffer): void {
     section = { kind: padding === 0 ? "header" : "padding" };
-    if (type === "g") checkGlobalPaxRecords(body);
-    else if (type === "x") overrides = merged(overrides, parsePaxRecords(body));
+    if (type === "g") checkGlobalPaxRecords(body, () => sink.record());
+    else if (type === "x") overrides = merged(overrides, parsePaxRecords(body, () => sink.record()));
     else if (type === "L") overrides = merged(overrides, { path: decodeUtf8(withoutNul(body)) });
     // "K" names a link's target; the link itself is rejected by its own header.
   }

@@ -96,6 +96,7 @@ describe("refused uploads", function () {
         const floods = [
           [bomb, "more than 200 times"], [longHeader, "header"], [await manyEntries(1_000_000), "more than 200000 files and directories"], [globalHeaders, "1000 headers"],
           [await longPaths(50_000), "paths of more than 32000000 bytes"],
+          [await manyRecords(500, 13_107), "header of more than 128 records"], [await manyRecords(50_000, 128), "more than 3200000 records"],
         ] as const;
         for (const [body, rule] of floods) {
           served.resetPeak();
@@ -266,11 +267,11 @@ function gzipOf(...pieces: Buffer[]): Buffer {
 
 const atOnce = 10_000;
 
-/** Pieces of so many entries, made ten thousand at a time; in between the API in this process has its turn. */
+/** Pieces of so many entries, made up to ten thousand at a time; in between the API in this process has its turn. */
 async function piecesOf(count: number, entryOf: (at: number) => Buffer): Promise<Buffer[]> {
   const pieces: Buffer[] = [];
   for (let first = 0; first < count; first += atOnce) {
-    pieces.push(flushed(Buffer.concat(Array.from({ length: atOnce }, (_, at) => entryOf(first + at)))));
+    pieces.push(flushed(Buffer.concat(Array.from({ length: Math.min(atOnce, count - first) }, (_, at) => entryOf(first + at)))));
     await setImmediate();
   }
   return pieces;
@@ -289,4 +290,10 @@ async function longPaths(count: number): Promise<Buffer> {
   const folder = `${"d".repeat(250)}/`.repeat(3);
   const pathOf = (at: number): string => `${folder}${String(at).padStart(250, "0")}`;
   return gzipOf(...await piecesOf(count, (at) => Buffer.concat([tarEntry(paxHeader({ path: pathOf(at) })), tarEntry({ name: "cut/" })])));
+}
+
+/** So many empty files, each with an extended header of so many of the shortest records. */
+async function manyRecords(count: number, records: number): Promise<Buffer> {
+  const header = tarEntry({ name: "x", type: "x", body: "5 a=\n".repeat(records) });
+  return gzipOf(...await piecesOf(count, (at) => Buffer.concat([header, tarEntry({ name: `engine/${at}` })])));
 }

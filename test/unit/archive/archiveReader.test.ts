@@ -231,6 +231,25 @@ describe("createArchiveReader", () => {
     expect(read(aTar(longest), { withRules: { ...saveArchiveRules, limits: { ...saveArchiveRules.limits, entries: 100 } } })).to.have.length(97);
   });
 
+  it("accepts a file with sixty extended attributes, which are written twice, and rejects an extended header of thousands of records", () => {
+    const attributes = Array.from({ length: 60 }, (_, at) => [`SCHILY.xattr.user.größe${at}`, `LIBARCHIVE.xattr.user.gr%C3%B6%C3%9Fe${at}`]).flat();
+    const header = paxHeader({ path: "a", mtime: "1.5", ...Object.fromEntries(attributes.map((key) => [key, "value"])) });
+    for (const withRules of [rules, saveArchiveRules]) {
+      expect(read(aTar([header, file("cut")]), { withRules })).to.deep.equal(["a=x"]);
+      for (const type of ["x", "g"]) {
+        const many = { name: "pax", type, body: "5 a=\n".repeat(13_107) };
+        expect(rejectionOf(aTar([many, file("a")]), { withRules }).message).to.match(/an extended header of more than 128 records: pack its files anew/);
+      }
+    }
+  });
+
+  it("rejects more records of extended headers together than entries need, and accepts all that writers say of each", () => {
+    const withRules = { ...rules, limits: { ...limits.archive, entries: 10 } };
+    const entryWith = (records: number) => (at: number): Buffer => Buffer.concat([tarEntry({ name: "pax", type: "x", body: "5 a=\n".repeat(records) }), tarEntry(file(String(at)))]);
+    expect(read(Buffer.concat([...repeated(10, entryWith(16)), aTar([])]), { withRules })).to.have.length(10);
+    expect(rejectionOfFlood(repeated(10, entryWith(17)), withRules).message).to.match(/more than 160 records in its extended headers: pack its files anew/);
+  });
+
   it("requires the launcher and the engine's directory at the root", () => {
     const asked = gameArchiveRules({ launcher: "run.sh", engineDir: "engine" });
     expect(read(aTar(aGameTar()), { withRules: asked })).to.have.length(3);
