@@ -37,7 +37,7 @@ export function createMetrics(node: string): Metrics {
   const kept = new Counter({ name: "joypod_node_sessions_kept_total", help: "Session folders set aside for an admin.", registers: [registry] });
   const capacity = new Gauge({ name: "joypod_node_cache_capacity_bytes", help: "Bytes that unpacked games may take on the node.", registers: [registry] });
   const free = new Gauge({ name: "joypod_node_cache_free_bytes", help: "Bytes left for games, in the budget and on the file system.", registers: [registry] });
-  const used = new Gauge({ name: "joypod_node_cache_used_bytes", help: "Bytes of unpacked games on the node.", registers: [registry] });
+  const used = new Gauge({ name: "joypod_node_cache_used_bytes", help: "Bytes that unpacked games take on the node at most: those of their files, and a block for each file and folder.", registers: [registry] });
   const versions = new Gauge({ name: "joypod_node_cache_versions", help: "Versions of games that are on the node or wanted there, by state.", labelNames: ["state"], registers: [registry] });
   // The first of them is an increase.
   for (const outcome of saveOutcomes) saves.inc({ outcome }, 0);

@@ -80,7 +80,7 @@ export class CacheRoom {
   }
 
   get #usedBytes(): number {
-    return this.#options.unpacked.bytes + this.#options.downloads.reservedBytes;
+    return this.#options.unpacked.occupiedBytes + this.#options.downloads.reservedBytes;
   }
 
   #mayGo(digest: string): boolean {
@@ -96,9 +96,9 @@ export class CacheRoom {
   #evictables(): Evictable[] {
     const { unpacked, wants } = this.#options;
     const inUse = new Set([...this.inUse(), ...unpacked.recentlyUsed()]);
-    return unpacked.list().map(({ digest, bytes, lastUsedMs }) => {
+    return unpacked.list().map(({ digest, bytes, occupiedBytes, lastUsedMs }) => {
       const desired = wants.desired(digest);
-      return { digest, bytes, lastUsedMs, priority: desired?.priority, isPinned: desired?.pinned ?? false, isInUse: inUse.has(digest) };
+      return { digest, bytes, occupiedBytes, lastUsedMs, priority: desired?.priority, isPinned: desired?.pinned ?? false, isInUse: inUse.has(digest) };
     });
   }
 }

@@ -142,7 +142,7 @@ export class ContentCache {
     await this.#room.look();
     const { capacityBytes, freeBytes } = this.#room;
     const entries = this.#entries();
-    this.#options.metrics.reported({ capacityBytes, freeBytes, usedBytes: this.#unpacked.bytes, entries });
+    this.#options.metrics.reported({ capacityBytes, freeBytes, usedBytes: this.#unpacked.occupiedBytes, entries });
     return { capacityBytes, freeBytes, entries: entriesToReport(entries, (digest) => this.#wants.desired(digest) !== undefined) };
   }
 
@@ -232,9 +232,9 @@ export class ContentCache {
     const startedMs = clock.monotonicMs();
     const seconds = (): number => (clock.monotonicMs() - startedMs) / 1000;
     try {
-      const { unpackedBytes, cachedAt } = await this.#fetch(download, source);
+      const manifest = await this.#fetch(download, source);
       this.#failed.forget(digest);
-      this.#unpacked.add(digest, unpackedBytes, new Date(cachedAt));
+      this.#unpacked.add(manifest);
       // It was abandoned when it was all but done, and wanted again.
       const successor = this.#downloads.get(digest);
       if (successor !== undefined && successor !== download) this.#abandon(successor);

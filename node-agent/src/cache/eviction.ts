@@ -3,7 +3,10 @@ import { limits } from "#contracts/limits.ts";
 /** A version on the node, as far as eviction cares. */
 export interface Evictable {
   digest: string;
+  /** What the disk gets back at least. */
   bytes: number;
+  /** What counts for the budget. */
+  occupiedBytes: number;
   /** Undefined when no policy wants it here. */
   priority: number | undefined;
   isPinned: boolean;
@@ -37,21 +40,25 @@ export const reserveBytes = 64 * 1024 * 1024;
 /** Returns the versions to remove so that the request fits, never one that is in use; undefined when it cannot fit. */
 export function chooseVictims(versions: readonly Evictable[], request: RoomRequest, room: Room): Evictable[] | undefined {
   const { budgetBytes } = room;
+  const usedAfter = room.usedBytes + request.bytes;
   const reserve = request.priority === undefined ? reserveBytes : limits.node.enoughFreeBytes;
-  const deficit = Math.max(room.usedBytes + request.bytes - budgetBytes, request.bytes + reserve - room.diskFreeBytes);
-  const isCrowded = deficit > 0 || request.ranOut === true || room.usedBytes + request.bytes > highWatermark * budgetBytes;
+  const missingBytes = request.bytes + reserve - room.diskFreeBytes;
+  const isCrowded = missingBytes > 0 || request.ranOut === true || usedAfter > highWatermark * budgetBytes;
   if (!isCrowded) return [];
-  const wanted = Math.max(deficit, room.usedBytes + request.bytes - lowWatermark * budgetBytes);
   const victims: Evictable[] = [];
+  // The disk may get back less than counts for the budget.
   let freed = 0;
+  let uncounted = 0;
+  const fits = (): boolean => freed >= missingBytes && uncounted >= usedAfter - budgetBytes;
   for (const version of byWorth(versions.filter((version) => mayEvict(version, request)))) {
-    const isNeeded = freed < deficit || (request.ranOut === true && victims.length === 0);
+    const isNeeded = !fits() || (request.ranOut === true && victims.length === 0);
     // Once the request fits, versions are removed only if nobody wants them.
-    if (!isNeeded && (freed >= wanted || version.priority !== undefined)) break;
+    if (!isNeeded && (uncounted >= usedAfter - lowWatermark * budgetBytes || version.priority !== undefined)) break;
     victims.push(version);
     freed += version.bytes;
+    uncounted += version.occupiedBytes;
   }
-  return freed >= deficit ? victims : undefined;
+  return fits() ? victims : undefined;
 }
 
 /**

@@ -30,7 +30,15 @@ export function budgetBytes(configured: number, disk: DiskSpace): number {
   return configured > 0 ? configured : Math.floor(disk.totalBytes * 0.8);
 }
 
-/** Returns the bytes that a version takes on disk at most while it is unpacked: files end in half-filled blocks. */
+/** Returns the bytes that are set aside for a version while it is unpacked: files end in half-filled blocks. How many files there are nobody knows yet. */
 export function neededBytes(unpackedSizeBytes: number): number {
   return Math.ceil(unpackedSizeBytes * 1.05);
+}
+
+/** What the file systems of nodes give a file or directory at least, however little is in it. */
+const blockBytes = 4096;
+
+/** Returns the bytes that an unpacked version takes on disk at most: each of its files and directories may end in a block that is all but empty. */
+export function occupiedBytes({ unpackedBytes, entries }: { unpackedBytes: number; entries: number }): number {
+  return unpackedBytes + entries * blockBytes;
 }

@@ -1,11 +1,16 @@
 import type { Clock } from "#runtime/clock.ts";
 import { systemErrorCode } from "#runtime/systemError.ts";
-import type { ObjectFiles, StoredObject, UnreadObject } from "./objectFiles.ts";
+import type { Manifest } from "./manifest.ts";
+import type { ObjectFiles, UnreadObject } from "./objectFiles.ts";
+import { occupiedBytes } from "./space.ts";
 
 /** A version that lies unpacked on this node. */
 export interface UnpackedVersion {
   digest: string;
+  /** Of its files together. */
   bytes: number;
+  /** What it takes on the disk at most. */
+  occupiedBytes: number;
   cachedAt: Date;
   lastUsedMs: number;
 }
@@ -29,7 +34,7 @@ export class UnpackedVersions {
   /** Cleans up after a former process and learns what is there; returns what the disk did not show. */
   async load(): Promise<UnreadObject[]> {
     const { whole, unread } = await this.#files.load();
-    for (const object of whole) this.#take(object);
+    for (const { manifest, lastUsedAt } of whole) this.#take(manifest, lastUsedAt);
     for (const { digest } of unread) this.#unread.add(digest);
     return unread;
   }
@@ -39,7 +44,7 @@ export class UnpackedVersions {
     if (!this.#unread.has(digest)) return false;
     // What cannot be read now either is fetched once more.
     const found = await this.#files.find(digest).catch(() => undefined);
-    if (found !== undefined) this.#take(found);
+    if (found !== undefined) this.#take(found.manifest, found.lastUsedAt);
     return found !== undefined;
   }
 
@@ -52,8 +57,9 @@ export class UnpackedVersions {
     return [...this.#versions.values()];
   }
 
-  get bytes(): number {
-    return [...this.#versions.values()].reduce((sum, { bytes }) => sum + bytes, 0);
+  /** What all of them take on the disk at most. */
+  get occupiedBytes(): number {
+    return [...this.#versions.values()].reduce((sum, version) => sum + version.occupiedBytes, 0);
   }
 
   /** Returns the digests that were used a moment ago. */
@@ -63,9 +69,8 @@ export class UnpackedVersions {
   }
 
   /** Takes in what was just unpacked. */
-  add(digest: string, bytes: number, cachedAt: Date): void {
-    this.#unread.delete(digest);
-    this.#versions.set(digest, { digest, bytes, cachedAt, lastUsedMs: this.#clock.now().getTime() });
+  add(manifest: Manifest): void {
+    this.#take(manifest, this.#clock.now());
   }
 
   /** Notes that a session uses the version now; returns false when it is not on the disk any more, and forgets it with what is left of it. */
@@ -90,9 +95,12 @@ export class UnpackedVersions {
     await this.#files.remove(digest);
   }
 
-  #take({ manifest: { digest, unpackedBytes, cachedAt }, lastUsedAt }: StoredObject): void {
+  #take(manifest: Manifest, lastUsedAt: Date): void {
+    const { digest, unpackedBytes, cachedAt } = manifest;
     this.#unread.delete(digest);
-    this.#versions.set(digest, { digest, bytes: unpackedBytes, cachedAt: new Date(cachedAt), lastUsedMs: lastUsedAt.getTime() });
+    this.#versions.set(digest, {
+      digest, bytes: unpackedBytes, occupiedBytes: occupiedBytes(manifest), cachedAt: new Date(cachedAt), lastUsedMs: lastUsedAt.getTime(),
+    });
   }
 
   /**

@@ -48,9 +48,10 @@ describe("ContentCache", function () {
 
     const next = await aCache();
     expect(next.stateOf(source.sha256)).to.deep.equal({ state: "Ready" });
-    const { entries } = await next.report();
+    const { entries, capacityBytes, freeBytes } = await next.report();
     expect(entries).to.have.length(1);
     expect(entries[0]).to.include({ digest: source.sha256, state: "Ready", bytes: 3_000_010 });
+    expect(freeBytes, "with a block for each of two files and a folder").to.be.at.most(capacityBytes - 3_000_010 - 3 * 4096);
   });
 
   it("unpacks what GNU tar packs", async () => {

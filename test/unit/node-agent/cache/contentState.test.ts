@@ -4,7 +4,7 @@ import { limits } from "#contracts/limits.ts";
 import { entriesToReport, unpackedEntry, wantedEntry } from "#node-agent/cache/contentState.ts";
 
 const most = limits.node.cacheEntriesReported;
-const aVersion = (digest: string, lastUsedMs: number, inUse = false): CacheEntry => unpackedEntry({ digest, bytes: 1, cachedAt: new Date(0), lastUsedMs }, inUse);
+const aVersion = (digest: string, lastUsedMs: number, inUse = false): CacheEntry => unpackedEntry({ digest, bytes: 1, occupiedBytes: 4097, cachedAt: new Date(0), lastUsedMs }, inUse);
 const idle = Array.from({ length: most + 10 }, (_, index) => aVersion(`idle-${index}`, index * 1000));
 const digestsOf = (entries: CacheEntry[]): string[] => entries.map(({ digest }) => digest);
 

@@ -3,7 +3,7 @@ import { limits } from "#contracts/limits.ts";
 import { chooseRelief, chooseVictims, reserveBytes, type Evictable } from "#node-agent/cache/eviction.ts";
 
 function aVersion(digest: string, overrides: Partial<Evictable> = {}): Evictable {
-  return { digest, bytes: 10, priority: 0, isPinned: false, lastUsedMs: 0, isInUse: false, ...overrides };
+  return { digest, bytes: 10, occupiedBytes: 10, priority: 0, isPinned: false, lastUsedMs: 0, isInUse: false, ...overrides };
 }
 
 const launch = (bytes: number) => ({ bytes, priority: undefined });
@@ -46,6 +46,13 @@ describe("chooseVictims", () => {
     const versions = [aVersion("a")];
     expect(digests(chooseVictims(versions, launch(10), room(10, 2 ** 40, reserveBytes + 5)))).to.deep.equal(["a"]);
     expect(chooseVictims(versions, launch(30), room(10, 2 ** 40, reserveBytes + 5))).to.equal(undefined);
+  });
+
+  it("counts all that a version takes for the budget, and of the disk only what it surely gets back", () => {
+    const versions = [aVersion("small files", { bytes: 1, occupiedBytes: 10 }), aVersion("late", { lastUsedMs: 9 })];
+    expect(digests(chooseVictims(versions, launch(10), room(100)))).to.deep.equal(["small files"]);
+    expect(digests(chooseVictims(versions, launch(10), room(10, 2 ** 40, reserveBytes + 5)))).to.deep.equal(["small files", "late"]);
+    expect(chooseVictims(versions.slice(0, 1), launch(10), room(10, 2 ** 40, reserveBytes + 5))).to.equal(undefined);
   });
 
   it("leaves what sessions need for their saves, when it makes room for a fill", () => {

@@ -1,14 +1,28 @@
 import { expect } from "chai";
+import type { Manifest } from "#node-agent/cache/manifest.ts";
 import { createObjectFiles } from "#node-agent/cache/objectFiles.ts";
 import { UnpackedVersions } from "#node-agent/cache/unpackedVersions.ts";
 import { nodePaths } from "#node-agent/disk/nodePaths.ts";
 import { JumpClock } from "#test/support/clocks/jumpClock.ts";
 
+function aManifest(digest: string, clock: JumpClock, overrides: Partial<Manifest> = {}): Manifest {
+  return { version: 1, digest, packedBytes: 1, unpackedBytes: 1, entries: 1, cachedAt: clock.now().toISOString(), ...overrides };
+}
+
 describe("UnpackedVersions", () => {
+  it("counts a block for each file and folder of a version as what it takes on the disk, and tells the bytes of its files", () => {
+    const clock = new JumpClock();
+    const versions = new UnpackedVersions(createObjectFiles(nodePaths("/nowhere")), clock);
+    versions.add(aManifest("small files", clock, { unpackedBytes: 200_000, entries: 200_000 }));
+    versions.add(aManifest("a large file", clock, { unpackedBytes: 10_000_000 }));
+    expect(versions.list().map(({ bytes }) => bytes)).to.deep.equal([200_000, 10_000_000]);
+    expect(versions.occupiedBytes).to.equal(200_000 + 200_000 * 4096 + 10_000_000 + 4096);
+  });
+
   it("counts a version as recently used for a minute, and not until a clock that was put back has caught up", () => {
     const clock = new JumpClock();
     const versions = new UnpackedVersions(createObjectFiles(nodePaths("/nowhere")), clock);
-    versions.add("played", 1, clock.now());
+    versions.add(aManifest("played", clock));
     expect(versions.recentlyUsed()).to.deep.equal(["played"]);
     clock.skewMs = -3_600_000;
     expect(versions.recentlyUsed()).to.deep.equal([]);
@@ -19,7 +33,7 @@ describe("UnpackedVersions", () => {
   it("does not count a version as used later than now, so that what is played since a clock was put back is worth no less", () => {
     const clock = new JumpClock();
     const versions = new UnpackedVersions(createObjectFiles(nodePaths("/nowhere")), clock);
-    versions.add("played", 1, clock.now());
+    versions.add(aManifest("played", clock));
     clock.skewMs = -3_600_000;
     const [lastUsedMs] = versions.list().map((version) => version.lastUsedMs);
     expect(lastUsedMs).to.be.at.most(clock.now().getTime());
