@@ -147,6 +147,22 @@ describe("GET /api/game/events", function () {
     expect(stream.names).to.deep.equal(["running", "expiring"]);
   });
 
+  it("tells a client that resumes, on any replica, once that the idle end it was warned of was put off meanwhile", async () => {
+    const id = await fixture.running();
+    await api.deps.postgres.prisma.gameSession.update({ where: { id }, data: { expiresAt: new Date(Date.now() + 59_000) } });
+    const warned = await open(id);
+    await warned.see("expiring");
+    warned.close();
+    const { expiresAt } = (await player.post("/api/game/keepalive", { sessionId: id })).json<{ expiresAt: string }>();
+    for (const asked of [replica, api]) {
+      const resumed = await open(id, { of: asked, lastEventId: warned.lastId });
+      await resumed.see("running", { expiresAt });
+      const again = await open(id, { of: asked, lastEventId: resumed.lastId });
+      await eventually(() => again.comments > 0);
+      expect(again.names).to.deep.equal([]);
+    }
+  });
+
   it("is for the session's owner only", async () => {
     const id = await fixture.launched();
     const path = `/api/game/events?sessionId=${id}`;

@@ -35,6 +35,12 @@ export function warningOf(expiresAt: Date, secondsLeft: number): string {
   return `${expiresAt.getTime().toString(36)}-${secondsLeft}`;
 }
 
+/** Returns whether the idle end that the reader was warned of was put off: the session expires later now. */
+export function isPutOff({ warning }: EventPosition, expiresAt: Date | null): boolean {
+  const [warned = ""] = warning.split("-");
+  return expiresAt !== null && expiresAt.getTime() > Number.parseInt(warned, 36);
+}
+
 /** Returns a digest of the state without the idle expiry, which every keepalive moves. */
 export function stateOf(session: GameSessionStatusResponse): string {
   return createHash("sha256").update(JSON.stringify({ ...session, expiresAt: undefined })).digest("base64url").slice(0, 12);

@@ -1,7 +1,7 @@
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
 import type { Clock, Timer } from "#runtime/clock.ts";
 import type { GameSessionRow } from "../gameSessionQueries.ts";
-import { expiringEvent, isEnd, parsePosition, stateEvent, stateOf, warningOf, type GameSessionEvent } from "./gameSessionEvent.ts";
+import { expiringEvent, isEnd, isPutOff, parsePosition, stateEvent, stateOf, warningOf, type GameSessionEvent } from "./gameSessionEvent.ts";
 
 /** One reader of a session's events. */
 export interface Follower {
@@ -54,13 +54,13 @@ export class GameSessionFeed {
     return isEnd(this.#sent);
   }
 
-  /** Adds a follower and sends the current state, unless the follower's last event had it. */
+  /** Adds a follower and sends the current state, unless the follower's last event had it, and the idle end that it was warned of was not put off since. */
   follow(follower: Follower, lastEventId: string): void {
     const known = parsePosition(lastEventId);
     const due = this.#dueWarning();
     // Another process sent that warning before this follower reconnected to this one.
     if (due !== undefined && known?.warning === due.name) this.#warning = due.name;
-    if (known?.state !== stateOf(this.#sent)) follower.send(stateEvent(this.#sent, this.#warning));
+    if (known?.state !== stateOf(this.#sent) || isPutOff(known, this.#row.expiresAt)) follower.send(stateEvent(this.#sent, this.#warning));
     if (this.hasEnded) {
       follower.end();
       return;

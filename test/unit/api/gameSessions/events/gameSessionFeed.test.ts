@@ -128,6 +128,20 @@ describe("GameSessionFeed", () => {
     expect(elsewhere.names()).to.deep.equal(["expiring"]);
   });
 
+  it("tells a follower that reconnects, here or to another process, once that the idle end it was warned of was put off meanwhile", () => {
+    run(200);
+    const { events, leave } = follow();
+    const lastId = events.at(-1)?.id;
+    leave();
+    run(1800);
+    const again = follow(lastId);
+    expect([again.names(), follow(lastId, openFeed()).names()]).to.deep.equal([["running"], ["running"]]);
+    expect(again.events[0]?.data).to.include({ expiresAt: row.expiresAt?.toISOString() });
+    expect(follow(again.events[0]?.id).names()).to.deep.equal([]);
+    run(250);
+    expect(follow(lastId, openFeed()).names(), "of an end that is near again").to.deep.equal(["running", "expiring"]);
+  });
+
   it("keeps no timer without followers", () => {
     const { leave } = follow();
     run(1800);
