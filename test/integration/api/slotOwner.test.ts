@@ -147,6 +147,45 @@ describe("a slot's owner", function () {
     expect(spec.saveSlot).to.include({ objectKey: unreported.objectKey, sha256: unreported.sha256 });
   });
 
+  /** A session on a node of its own that has ended without its last save, and for a reason other than its node. */
+  async function endedUnsaved(): Promise<{ id: string; node: string }> {
+    const [node, id] = [await fixture.addNode(1), await fixture.launched()];
+    await operator.makeReady(id, { node });
+    await operator.finish(id, { failure: { reason: "SaveNotStored", message: "Its node agent is silent." }, conditions: notStored });
+    await fixture.ended(id);
+    return { id, node };
+  }
+
+  const losses: [string, (node: string) => Promise<void>][] = [
+    ["declared lost", (node) => operator.loseNode(node)],
+    ["removed from the cluster", (node) => operator.removeNode(node)],
+  ];
+  for (const [what, befall] of losses) {
+    it(`whose node is ${what} after its end gives the slot back with the newest save that the object store has, and what it brings then is a conflict copy`, async () => {
+      const { id, node } = await endedUnsaved();
+      const [saveSlotId, unreported] = [await slotIdOf(id), await store(id, 2)];
+      expectErrorResponse(await fixture.player.post("/api/game/launch", { gameSlug: fixture.game.slug, saveSlotId }), 409, "conflict");
+      await befall(node);
+      await released(id);
+      const next = await fixture.launched({ saveSlotId });
+      expect((await operator.session(next)).spec.saveSlot).to.include({ objectKey: unreported.objectKey, sha256: unreported.sha256 });
+
+      const late = await save(id, 3);
+      expect((await versionsOf(next)).map(({ kind, objectKey }) => [kind, objectKey])).to.have.deep.members([
+        ["played", unreported.objectKey], ["conflict", late.objectKey],
+      ]);
+    });
+  }
+
+  it("keeps its slot while its node is silent together with most others, or is no game node any more and has its save to store", async () => {
+    const { id, node } = await endedUnsaved();
+    const conditions = [aCondition("Lost", { status: "Unknown", reason: "BrakeHolds" }), aCondition("Draining")];
+    await operator.nodes.mergePatchStatus({ name: node }, { status: { conditions } });
+    await eventually(() => api.deps.cluster.gameNode(node)?.status?.conditions?.length === 2, { what: "the API to see the node" });
+    await releaseSlots(api.deps);
+    expect((await fixture.rowOf(id)).slotReleasedAt).to.equal(null);
+  });
+
   it("that vanished while it started is looked for in the object store before its new slot is removed", async () => {
     const empty = await fixture.launched();
     await eventually(async () => (await fixture.rowOf(empty)).crCreatedAt !== null);

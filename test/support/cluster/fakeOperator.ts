@@ -35,6 +35,17 @@ export class FakeOperator {
     return name;
   }
 
+  /** Removes one node, as when the cluster has removed its machine. */
+  async removeNode(name: string): Promise<void> {
+    await this.nodes.delete({ name });
+    this.#nodeNames.splice(this.#nodeNames.indexOf(name), 1);
+  }
+
+  /** Declares the node lost: neither its kubelet nor its agent is heard. */
+  async loseNode(name: string): Promise<void> {
+    await this.nodes.mergePatchStatus({ name }, { status: { conditions: [aCondition("Lost")] } });
+  }
+
   /** Removes the nodes: they are the whole cluster's, and other tests count slots too. */
   async removeNodes(): Promise<void> {
     await Promise.all(this.#nodeNames.splice(0).map((name) => this.nodes.delete({ name })));

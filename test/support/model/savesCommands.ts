@@ -100,10 +100,10 @@ const stop = fc.tuple(which, fc.boolean()).map(([index, isProlonged]) =>
 
 const loseNode = which.map((index) =>
   command(`the node of session ${index} dies`, async (model, world) => {
-    const session = pick(sessionsIn(model, "running", "stopping"), index);
-    await world.loseNode(session.id);
+    const session = pick(sessionsIn(model, "running", "stopping", "unsaved"), index);
+    await (session.state === "unsaved" ? world.loseNodeAfterEnd(session.id) : world.loseNode(session.id));
     Object.assign(session, { state: "lost", isPlayerFree: true });
-  }, (model) => model.isClusterWritable && sessionsIn(model, "running", "stopping").length > 0));
+  }, (model) => model.isClusterWritable && sessionsIn(model, "running", "stopping", "unsaved").length > 0));
 
 const returnNode = which.map((index) =>
   command(`the node of session ${index} returns`, async (model, world) => {

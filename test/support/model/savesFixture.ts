@@ -21,12 +21,15 @@ export class SavesFixture {
   readonly minio: TestMinio;
   readonly cluster: FaultyApi;
   readonly game: TestGame;
+  /** A node that is lost, and takes no sessions. */
+  readonly lostNode: string;
   readonly #proxy: FaultProxy;
 
-  private constructor(api: TestApi, game: TestGame, parts: { minio: TestMinio; proxy: FaultProxy; cluster: FaultyApi }) {
+  private constructor(api: TestApi, game: TestGame, lostNode: string, parts: { operator: FakeOperator; minio: TestMinio; proxy: FaultProxy; cluster: FaultyApi }) {
     this.api = api;
     this.game = game;
-    this.operator = operatorOf(api);
+    this.lostNode = lostNode;
+    this.operator = parts.operator;
     ({ minio: this.minio, cluster: this.cluster } = parts);
     this.#proxy = parts.proxy;
   }
@@ -42,10 +45,11 @@ export class SavesFixture {
         SAVE_RETENTION_DAYS: String(historyRule.retentionDays), LAUNCHES_PER_MINUTE: plenty, LAUNCHES_PER_HOUR: plenty, CATALOG_REQUESTS_PER_MINUTE: plenty,
       },
     });
-    const fixture = new SavesFixture(api, await aGame(api.deps), { minio, proxy, cluster });
-    const node = await fixture.operator.addNode(1000);
-    await eventually(() => api.deps.cluster.gameNodes.cache.list().some(({ metadata, status }) => metadata.name === node && status?.capacity !== undefined));
-    return fixture;
+    const operator = operatorOf(api);
+    const [node, lostNode] = [await operator.addNode(1000), await operator.addNode(0)];
+    await operator.loseNode(lostNode);
+    await eventually(() => api.deps.cluster.gameNode(node)?.status?.capacity !== undefined && api.deps.cluster.gameNode(lostNode)?.status?.conditions !== undefined, { what: "the API to see the nodes" });
+    return new SavesFixture(api, await aGame(api.deps), lostNode, { operator, minio, proxy, cluster });
   }
 
   setStoreUp(isUp: boolean): void {

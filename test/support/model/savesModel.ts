@@ -30,7 +30,7 @@ export interface ModelSlot {
 
 /**
  * What the cluster knows of a session: `stopping` was asked to end, and the operator has not ended it; `unsaved` has ended, its last save is on
- * its node; `lost` has ended with its node, whose agent may go on.
+ * its node; `lost` has ended with its node or before that was lost, and the node's agent may go on.
  */
 type SessionState = "running" | "stopping" | "unsaved" | "lost" | "over";
 

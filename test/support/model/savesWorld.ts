@@ -88,6 +88,12 @@ export class SavesWorld {
     await this.record(id);
   }
 
+  /** The same, of a session that has ended already: its object says no more of it than which node that was. */
+  async loseNodeAfterEnd(id: string): Promise<void> {
+    await this.fixture.operator.report(id, { nodeName: this.fixture.lostNode });
+    await this.record(id);
+  }
+
   /** The player asks for the end, and does not wait for it. */
   async requestStop({ id, player }: ModelSession): Promise<void> {
     const { postgres } = this.fixture.api.deps;

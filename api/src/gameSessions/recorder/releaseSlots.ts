@@ -1,6 +1,7 @@
-import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import { isConditionTrue } from "#kube/conditions.ts";
 import type { Clock } from "#runtime/clock.ts";
+import type { ClusterView } from "../../cluster/clusterView.ts";
 import type { ObjectStore } from "../../stores/objectStore.ts";
 import { refusedPerPassMax, RefusedRows } from "../../stores/refusedRows.ts";
 import { savePatienceMs } from "../../saves/savePatience.ts";
@@ -29,9 +30,9 @@ export async function freePlayers({ postgres, logger }: Pick<RecorderDeps, "post
 }
 
 /**
- * Releases the slots of ended sessions that may have left a save which nobody reported: lost ones, vanished ones, and those whose last save
- * was given up. Before that the slot gets the newest save that the object store has of them. Returns the sessions' ids. Slots of which the object
- * store cannot be asked stay with their sessions for now.
+ * Releases the slots of ended sessions that may have left a save which nobody reported: lost ones, vanished ones, those whose node was lost after
+ * their end, and those whose last save was given up. Before that the slot gets the newest save that the object store has of them. Returns the
+ * sessions' ids. Slots of which the object store cannot be asked stay with their sessions for now.
  */
 export async function releaseSlots(deps: ReleaseSlotsDeps, refused = new RefusedRows(deps.clock, refusedSlotMaxMs)): Promise<string[]> {
   const released: string[] = [];
@@ -40,7 +41,7 @@ export async function releaseSlots(deps: ReleaseSlotsDeps, refused = new Refused
   await updateOverdueSlotsReleased(deps.postgres.pool, overdueSeconds, sessionsPerPassMax);
   for (const session of await listUnreleasedGameSessions(deps.postgres.pool, sessionsPerPassMax)) {
     if (refusedCount === refusedPerPassMax) break;
-    if (waiting.has(session.id) || !isReleaseDue(session, deps.cluster.gameSession(session.id))) continue;
+    if (waiting.has(session.id) || !isReleaseDue(deps, session)) continue;
     const isUpToDate = await isSlotUpToDate(deps, refused, session);
     if (isUpToDate === undefined) refusedCount++;
     if (isUpToDate !== true) continue;
@@ -61,8 +62,16 @@ async function isSlotUpToDate(deps: ReleaseSlotsDeps, refused: RefusedRows, { id
   return isUpToDate;
 }
 
-/** Without an object nothing more is reported of the session, and of a silent one nothing after a day. */
-function isReleaseDue({ endedAt, now }: UnreleasedGameSession, gameSession: GameSession | undefined): boolean {
+/** Without an object nothing more is reported of the session, of a silent one nothing after a day, and of one on a lost node perhaps never. */
+function isReleaseDue({ cluster }: ReleaseSlotsDeps, { id, endedAt, now }: UnreleasedGameSession): boolean {
+  const gameSession = cluster.gameSession(id);
   if (gameSession === undefined || now.getTime() - endedAt.getTime() >= savePatienceMs) return true;
-  return isFinished(gameSession) && !isSaveAwaited(gameSession);
+  return isFinished(gameSession) && (!isSaveAwaited(gameSession) || isNodeLost(cluster, gameSession.status?.nodeName));
+}
+
+/** Whether the node is lost by now: the object does not say so of one that was lost after the session's end. A node that the cluster has removed has no GameNode. */
+function isNodeLost({ gameNodes }: ClusterView, nodeName: string | undefined): boolean {
+  if (nodeName === undefined || !gameNodes.hasSynced) return false;
+  const gameNode = gameNodes.cache.get(nodeName);
+  return gameNode === undefined || isConditionTrue(gameNode.status?.conditions, "Lost");
 }

@@ -19,7 +19,7 @@ export function isSaveUnreported(gameSession: GameSession): boolean {
   return saved === "False" || (saved === "Unknown" && gameSession.status?.readyAt !== undefined);
 }
 
-/** Whether such a save may still be reported: a lost node may never return, and its player must not wait for it. */
+/** Whether such a save may still be reported, as far as the object says: a lost node may never return, and its player must not wait for it. */
 export function isSaveAwaited(gameSession: GameSession): boolean {
   return isSaveUnreported(gameSession) && gameSession.status?.failure?.reason !== failureReasons.nodeLost;
 }
