@@ -158,8 +158,8 @@ export class OAuthProvider {
     if (config.type === "oidc") {
       return client.discovery(new URL(config.issuer), clientId, undefined, authentication, { timeout: requestSeconds, execute, [client.customFetch]: customFetch });
     }
-    const { issuer, authorizationEndpoint: authorization_endpoint, tokenEndpoint: token_endpoint } = config;
-    const configuration = new client.Configuration({ issuer, authorization_endpoint, token_endpoint }, clientId, undefined, authentication);
+    const { responseIssuer = config.issuer, authorizationEndpoint: authorization_endpoint, tokenEndpoint: token_endpoint } = config;
+    const configuration = new client.Configuration({ issuer: responseIssuer, authorization_endpoint, token_endpoint }, clientId, undefined, authentication);
     configuration.timeout = requestSeconds;
     configuration[client.customFetch] = customFetch;
     for (const extension of execute) extension(configuration);

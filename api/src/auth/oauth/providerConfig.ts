@@ -49,6 +49,8 @@ const OAuthProvider = z.strictObject({
   type: z.literal("oauth"),
   /** The name under which identities are stored; it is never requested. */
   issuer: address,
+  /** The name by which the provider calls itself in its responses, where it does; `issuer` unless given. */
+  responseIssuer: address.optional(),
   authorizationEndpoint: address,
   tokenEndpoint: address,
   userinfoEndpoint: address,

@@ -11,6 +11,8 @@ import { everythingStored } from "#test/support/openapi/storedState.ts";
 import { respondWithJson, FaultyIssuer, type Misbehaviour } from "#test/support/oidc/faultyIssuer.ts";
 
 const clientSecret = "shared with the faulty issuer";
+/** The name under which accounts of a provider are kept that calls itself by another one. */
+const storedIssuer = "https://renamed.test";
 
 describe("an issuer that misbehaves", function () {
   this.timeout(30_000);
@@ -32,6 +34,7 @@ describe("an issuer that misbehaves", function () {
         ...oauth, id: "hub", name: "Hub", scopes: ["user:email"], userinfo: { subject: "id", email: "email", name: "login" },
         emails: { endpoint: `${url}/user/emails` },
       },
+      { ...oauth, id: "renamed", name: "Renamed", issuer: storedIssuer, responseIssuer: url, userinfo: { subject: "id", email: "email", emailVerified: "verified" } },
     ]) });
   });
   after(async () => {
@@ -189,6 +192,22 @@ describe("an issuer that misbehaves", function () {
       expect((await api.deps.postgres.prisma.identity.findFirstOrThrow()).subject).to.equal("42");
       expectProvenExchange();
       expect(issuer.exchange?.get("client_secret")).to.equal(clientSecret);
+    });
+
+    it("may call itself by another name than its accounts are kept under, but by that one alone", async () => {
+      const misbehaviour = { sign: () => undefined, userinfo: { id: 7, email: "renamed@example.test", verified: true } };
+      for (const iss of [storedIssuer, "https://evil.test"]) {
+        issuer.misbehaviour = { ...misbehaviour, iss };
+        const browser = api.anonymous();
+        await expectNobody(await signIn(browser, "renamed"), browser);
+      }
+      expect(issuer.requests).to.not.include("/token");
+      for (const iss of [issuer.url, null]) {
+        issuer.misbehaviour = { ...misbehaviour, iss };
+        expect((await signIn(api.anonymous(), "renamed")).headers.get("location")).to.equal(`${api.url}/library`);
+      }
+      const identities = await api.deps.postgres.prisma.identity.findMany({ select: { issuer: true, subject: true } });
+      expect(identities).to.deep.equal([{ issuer: storedIssuer, subject: "7" }]);
     });
 
     const hubUser = { id: 7, email: "public@example.test", login: "hub" };

@@ -39,6 +39,8 @@ describe("readProviders", () => {
     ["a token endpoint by plain http", { providers: [{ ...oauth, tokenEndpoint: "http://hub.example/t" }] }, /must be https/],
     ["a list of addresses by plain http", { providers: [{ ...oauth, emails: { endpoint: "http://hub.example/e" } }] }, /must be https/],
     ["a list of addresses without its address", { providers: [{ ...oauth, emails: {} }] }, /providers\.0\.emails\.endpoint/],
+    ["a name in responses that is no address", { providers: [{ ...oauth, responseIssuer: "Hub" }] }, /providers\.0\.responseIssuer/],
+    ["a name in responses of a provider that says its name itself", { providers: [{ ...oidc, responseIssuer: "https://id.example" }] }, /responseIssuer/],
     ["credentials in an address", { providers: [{ ...oidc, issuer: "https://u:p@id.example" }] }, /more than it should/],
     ["one id twice", { providers: [oidc, { ...oauth, id: "example" }] }, /example twice/],
     ["the id of the password form", { providers: [{ ...oidc, id: "credentials" }] }, /sign-in by password/],
