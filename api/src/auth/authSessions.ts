@@ -137,6 +137,8 @@ export class AuthSessions {
     const startedAt = mayBeKnown ? await this.#databaseOutages.orElse(ask, async () => known ?? await this.#lookAgain(gate.key, ask)) : await ask();
     if (startedAt === undefined) {
       this.#admittedHere.delete(id);
+      // Redis missed the end: its entry would be believed again while the database is unavailable.
+      if (isCached) await this.announceRevoked([id]);
       return undefined;
     }
     this.#remember(id, startedAt);

@@ -1,5 +1,7 @@
 import { expect } from "chai";
 import jsonwebtoken from "jsonwebtoken";
+import { updateAuthSessionsRevoked } from "#api/auth/authSessionQueries.ts";
+import { authSessionCacheKey } from "#api/auth/revocations.ts";
 import { sweepAuthSessions } from "#api/background/sweeper.ts";
 import { aUser, type TestUser } from "#test/factories/catalog.ts";
 import { TestApi } from "#test/support/http/api.ts";
@@ -7,7 +9,7 @@ import { expectErrorResponse, type ApiClient } from "#test/support/http/apiClien
 import { postSignIn, postSignOut } from "#test/support/http/authForms.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 import { startRedis, type TestRedis } from "#test/support/stores/redis.ts";
-import { createTestDatabase, type TestDatabase } from "#test/support/stores/postgres.ts";
+import { createTestDatabase, freezeDatabase, type TestDatabase } from "#test/support/stores/postgres.ts";
 
 const cookieName = "auth.session-token";
 const dayMs = 24 * 3600 * 1000;
@@ -151,6 +153,31 @@ describe("auth sessions", () => {
       redis.server.signal("SIGCONT");
     }
     expectErrorResponse(await browserWith(token).get("/api/games"), 401, "unauthorized");
+  });
+
+  it("stay ended while the database hangs, for every replica, once it has told one of them of an end that Redis missed", async () => {
+    const options = { database, redisUrl: redis.url, env: { SIGNING_KEYS: `one:${key(1)}`, DATABASE_TIMEOUT_MS: "3000" } };
+    const replicas = [await TestApi.start(options), await TestApi.start(options)] as const;
+    const [first] = replicas;
+    try {
+      const browser = first.anonymous();
+      const player = await aUser(first.deps);
+      expect((await postSignIn(browser, player)).status).to.equal(200);
+      const token = browser.cookies.get(cookieName)!;
+      for (const replica of replicas) expect((await browserWith(token, replica).get("/api/games")).status).to.equal(200);
+      const [id = ""] = await updateAuthSessionsRevoked(first.deps.postgres.pool, player.id);
+      // The minute is over in which the database is not asked.
+      await first.deps.redis.expire(authSessionCacheKey(id), 3000);
+      expectErrorResponse(await browserWith(token, first).get("/api/games"), 401, "unauthorized");
+      const thaw = freezeDatabase(database);
+      try {
+        for (const replica of replicas) expectErrorResponse(await browserWith(token, replica).get("/api/games"), 401, "unauthorized");
+      } finally {
+        thaw();
+      }
+    } finally {
+      for (const replica of replicas) await replica.stop();
+    }
   });
 
   it("end after an absolute lifetime, where one is configured, however often they are used", async () => {
