@@ -83,15 +83,33 @@ export async function updateCacheApplied(transaction: Queryable, gameId: string,
   });
 }
 
-/** Marks every game whose GameCache should be in the cluster and is not among `slugs` as outdated; returns their slugs. */
-export async function updateLostCachesOutdated(db: Queryable, slugs: readonly string[]): Promise<string[]> {
+/** A GameCache as the cluster has it. */
+export interface ClusterGameCache {
+  slug: string;
+  /** Of its current archive. */
+  objectKey: string;
+  isDeleting: boolean;
+}
+
+/**
+ * Marks every game as outdated whose GameCache is not the one that the database says: it is missing, names another archive than the current version's, or is there though
+ * the game is deleted. Returns their slugs. A GameCache that names no archive of the game of its name was not made of the database: a deleted game's is left alone, as is that
+ * of a game without a version.
+ */
+export async function updateLostCachesOutdated(db: Queryable, caches: readonly ClusterGameCache[]): Promise<string[]> {
   const { rows } = await db.query<{ slug: string }>({
     name: "mark-lost-caches",
-    text: `UPDATE games SET cache_revision = cache_revision + 1
-      WHERE current_version_id IS NOT NULL AND deleted_at IS NULL AND cache_applied_revision = cache_revision
-        AND NOT EXISTS (SELECT FROM unnest($1::text[]) AS there (slug) WHERE there.slug = games.slug)
+    text: `
+      WITH lost AS (
+        SELECT g.id FROM games g
+        LEFT JOIN (unnest($1::text[], $2::text[], $3::boolean[]) AS cache (slug, object_key, is_deleting)
+          JOIN game_versions named ON named.object_key = cache.object_key) ON cache.slug = g.slug AND named.game_id = g.id
+        WHERE CASE WHEN g.deleted_at IS NULL THEN g.current_version_id IS NOT NULL AND named.id IS DISTINCT FROM g.current_version_id
+          ELSE named.id IS NOT NULL AND NOT cache.is_deleting END)
+      UPDATE games SET cache_revision = cache_revision + 1 FROM lost
+      WHERE games.id = lost.id AND cache_applied_revision = cache_revision
       RETURNING slug`,
-    values: [slugs],
+    values: [caches.map(({ slug }) => slug), caches.map(({ objectKey }) => objectKey), caches.map(({ isDeleting }) => isDeleting)],
   });
   return rows.map(({ slug }) => slug);
 }

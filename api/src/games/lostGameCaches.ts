@@ -1,8 +1,11 @@
+import type { GameCache } from "#contracts/crd/gameCache.ts";
+import { isDeleting } from "#kube/finalizers.ts";
+import type { Stored } from "#kube/object.ts";
 import type { Clock } from "#runtime/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
 import type { Postgres } from "../stores/postgres.ts";
-import { updateLostCachesOutdated } from "./gameCacheQueries.ts";
+import { updateLostCachesOutdated, type ClusterGameCache } from "./gameCacheQueries.ts";
 
 /** What finding lost GameCaches needs. */
 export interface LostGameCachesDeps {
@@ -16,9 +19,9 @@ export interface LostGameCachesDeps {
 const comparisonIntervalMs = 60_000;
 
 /**
- * Finds the games whose GameCache the cluster does not have any more, and marks them as outdated, so that the cache is made again of the
- * database: an admin deleted it, or its namespace, or the cluster is a new one. It compares all games at its start, after each deletion
- * that the cluster tells of, and once a minute.
+ * Finds the games whose GameCache is not in the cluster as the database has it, and marks them as outdated, so that the cache is made again of the
+ * database: an admin deleted it, or its namespace, the cluster is a new one, or its storage was restored from a backup, with an earlier version of a
+ * game or a game that was deleted since. It compares all games at its start, after each deletion that the cluster tells of, and once a minute.
  */
 export class LostGameCaches {
   readonly #deps: LostGameCachesDeps;
@@ -39,8 +42,8 @@ export class LostGameCaches {
     const formerlyDueMs = this.#dueMs;
     this.#dueMs = clock.monotonicMs() + comparisonIntervalMs;
     try {
-      const slugs = await updateLostCachesOutdated(postgres.pool, cluster.gameCaches.cache.list().map(({ metadata }) => metadata.name));
-      if (slugs.length > 0) logger.warn({ games: slugs.length, first: slugs.slice(0, 10) }, "The cluster has lost GameCaches; the API makes them again.");
+      const slugs = await updateLostCachesOutdated(postgres.pool, cluster.gameCaches.cache.list().map(toClusterGameCache));
+      if (slugs.length > 0) logger.warn({ games: slugs.length, first: slugs.slice(0, 10) }, "The cluster has lost changes of GameCaches; the API makes them again.");
     } catch (error) {
       this.#dueMs = formerlyDueMs;
       throw error;
@@ -51,4 +54,8 @@ export class LostGameCaches {
   stop(): void {
     this.#unsubscribe();
   }
+}
+
+function toClusterGameCache(cache: Stored<GameCache>): ClusterGameCache {
+  return { slug: cache.metadata.name, objectKey: cache.spec.source.key, isDeleting: isDeleting(cache) };
 }

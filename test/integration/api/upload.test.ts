@@ -287,17 +287,4 @@ describe("PUT /api/partners/games/:slug/upload", function () {
     expect(await fixture.objectKeys()).to.be.empty;
     expectErrorResponse(await client.post(`${path}/restore`), 404, "not_found");
   });
-
-  it("stays in the cluster: a GameCache that was deleted there comes back by itself", async () => {
-    const archive = await anArchive();
-    await fixture.uploaded(archive);
-    const { game, operator, api } = fixture;
-    const { metadata: { uid } } = (await operator.cache(game.slug))!;
-    await operator.caches.delete({ name: game.slug, namespace: api.kube!.sessionsNamespace });
-    const cache = await eventually(async () => {
-      const found = await operator.cache(game.slug);
-      return found?.metadata.uid === uid ? undefined : found;
-    }, { what: "the deleted GameCache to come back", timeoutMs: 10_000 });
-    expect(cache.spec.source.sha256).to.equal(sha256Of(archive));
-  });
 });
