@@ -156,7 +156,8 @@ export class Reflector<T extends KubeObject, I extends string = never> {
       ...this.#selection, resourceVersion, signal, onRejected: (error) => this.#reject(error),
     });
     if (signal.aborted) return;
-    if (due === "reset") this.cache.clear();
+    // A consistent list that is older than what was seen tells by itself that the storage has gone back in time.
+    if (due === "reset" || (this.#version !== undefined && isOlderVersion(version, this.#version))) this.#startOver(version);
     this.cache.replace(items, version);
     this.#version = version;
     this.#listDue = undefined;
@@ -167,6 +168,12 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     this.#metrics?.listed(items.length);
     this.#hasSynced = true;
     this.#synced.resolve(undefined);
+  }
+
+  /** Nothing in the cache holds any more. */
+  #startOver(version: string): void {
+    this.#logger.warn({ seen: this.#version, listed: version }, "The cluster's storage has gone back in time; the cache starts over.");
+    this.cache.clear();
   }
 
   /** Throws VersionTooLarge when the server has yet to reach the version, of which a watch would be silent until then. */
@@ -249,19 +256,18 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     this.#hearing.noteFailure();
     this.#tooLarge = isVersionTooLarge(error) ? this.#tooLarge + 1 : 0;
     if (this.#tooLarge > 1 && this.#listDue === undefined) {
-      // A replica that lags would have caught up: the storage has gone back in time, and nothing in the cache holds any more.
+      // A replica that lags would have caught up: the storage has gone back in time.
       this.#listDue = "reset";
-      this.#logger.warn({ err: error }, "The cluster's storage has gone back in time; the cache starts over.");
       return;
     }
     if (isGone(error)) {
       this.#metrics?.watchEnded("gone");
-      this.#listDue = "fresh";
+      this.#noteFreshListDue();
       if (this.#failures === 1) return;
     } else {
       this.#metrics?.watchEnded("failed");
       // A watch from the same version would fail in the same way for ever.
-      if (!isTransient(error) || (isMalformedResponse(error) && this.#failures >= 3)) this.#listDue = "fresh";
+      if (!isTransient(error) || (isMalformedResponse(error) && this.#failures >= 3)) this.#noteFreshListDue();
     }
     const waitMs = Math.max(
       backOffMs(this.#backOff, this.#failures, this.#random),
@@ -269,6 +275,11 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     );
     this.#logger.warn({ err: error, waitMs: Math.round(waitMs), failures: this.#failures }, "A watch broke; it is taken up again.");
     await slept(this.#clock, waitMs, signal);
+  }
+
+  /** Where the cache is to start over, it still is. */
+  #noteFreshListDue(): void {
+    if (this.#listDue !== "reset") this.#listDue = "fresh";
   }
 
   #reject(error: unknown): void {
