@@ -36,7 +36,7 @@ export interface CacheOptions<T extends KubeObject, I extends string> {
 /** Deletions remembered, so that a late older version does not bring an object back. */
 const maxTombstones = 1000;
 
-/** The last known version of each object, by key and by index; never goes back to an older version. */
+/** The last known version of each object, by key and by index; never goes back to an older version, unless a list from after both has it. */
 export class ObjectCache<T extends KubeObject, I extends string = never> implements CacheReader<T, I> {
   readonly #objects = new Map<string, Stored<T>>();
   /** The version each key was deleted at. */
@@ -79,26 +79,14 @@ export class ObjectCache<T extends KubeObject, I extends string = never> impleme
   upsert(object: Stored<T>): Change<T>["type"] | undefined {
     const key = keyOf(object);
     const previous = this.#objects.get(key);
-    if (previous === undefined) {
-      if (this.#isDeletedSince(key, object)) return undefined;
-      this.#put(key, object);
-      this.#notify({ type: "added", object });
-      return "added";
+    if (previous !== undefined) {
+      const isOlder = isOlderVersion(object.metadata.resourceVersion, previous.metadata.resourceVersion);
+      return isOlder ? undefined : this.#exchange(key, previous, object);
     }
-    const { uid, resourceVersion } = object.metadata;
-    if (isOlderVersion(resourceVersion, previous.metadata.resourceVersion)) return undefined;
-    if (uid !== previous.metadata.uid) {
-      this.#drop(key, previous);
-      this.#notify({ type: "deleted", object: previous });
-      this.#put(key, object);
-      this.#notify({ type: "added", object });
-      return "added";
-    }
-    if (resourceVersion === previous.metadata.resourceVersion) return undefined;
-    this.#drop(key, previous);
+    if (this.#isDeletedSince(key, object)) return undefined;
     this.#put(key, object);
-    this.#notify({ type: "updated", object, previous });
-    return "updated";
+    this.#notify({ type: "added", object });
+    return "added";
   }
 
   /** Takes a deletion, given the object's last version; ignored when a newer object has the name already. */
@@ -114,7 +102,10 @@ export class ObjectCache<T extends KubeObject, I extends string = never> impleme
     return true;
   }
 
-  /** Takes a full list made at `resourceVersion`. Objects that are newer than the list are kept. */
+  /**
+   * Takes a full list made at `resourceVersion`. Objects that are newer than the list are kept. A version that the list should have, and has an older
+   * one of, is lost: the cluster's storage was restored from a backup.
+   */
   replace(objects: readonly Stored<T>[], resourceVersion: string): Drift {
     const drift: Drift = { added: 0, updated: 0, deleted: 0 };
     for (const [key, deletedAt] of this.#tombstones) {
@@ -129,7 +120,7 @@ export class ObjectCache<T extends KubeObject, I extends string = never> impleme
       drift.deleted++;
     }
     for (const object of objects) {
-      const change = this.upsert(object);
+      const change = this.#takeListed(object, resourceVersion);
       if (change !== undefined) drift[change]++;
     }
     return drift;
@@ -142,6 +133,30 @@ export class ObjectCache<T extends KubeObject, I extends string = never> impleme
       this.#notify({ type: "deleted", object });
     }
     this.#tombstones.clear();
+  }
+
+  /** Takes an object as a list has it, which is newer than whatever was known before the list was made. */
+  #takeListed(object: Stored<T>, listVersion: string): Change<T>["type"] | undefined {
+    const key = keyOf(object);
+    const known = this.#objects.get(key);
+    if (known === undefined || isOlderVersion(listVersion, known.metadata.resourceVersion)) return this.upsert(object);
+    return this.#exchange(key, known, object);
+  }
+
+  /** Puts an object in the place of the known one of its name. */
+  #exchange(key: string, previous: Stored<T>, object: Stored<T>): Change<T>["type"] | undefined {
+    if (object.metadata.uid !== previous.metadata.uid) {
+      this.#drop(key, previous);
+      this.#notify({ type: "deleted", object: previous });
+      this.#put(key, object);
+      this.#notify({ type: "added", object });
+      return "added";
+    }
+    if (object.metadata.resourceVersion === previous.metadata.resourceVersion) return undefined;
+    this.#drop(key, previous);
+    this.#put(key, object);
+    this.#notify({ type: "updated", object, previous });
+    return "updated";
   }
 
   #put(key: string, object: Stored<T>): void {

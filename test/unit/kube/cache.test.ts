@@ -98,6 +98,25 @@ describe("ObjectCache", () => {
     expect(cache.size).to.equal(1);
   });
 
+  it("keeps a newer version of an object than a list has that was made before it", () => {
+    cache.upsert(aStored({ resourceVersion: "12" }));
+    expect(cache.replace([aStored({ resourceVersion: "8" })], "10")).to.deep.equal({ added: 0, updated: 0, deleted: 0 });
+    expect(versionOf(cache.get("default/a"))).to.equal("12");
+  });
+
+  it("goes back to what a list has that was made after the version it knows, which the cluster has lost then", () => {
+    cache.upsert(aStored({ name: "a", resourceVersion: "1500", labels: { node: "x" } }));
+    cache.upsert(aStored({ name: "b", uid: "new", resourceVersion: "1600" }));
+    const drift = cache.replace([
+      aStored({ name: "a", resourceVersion: "1000", labels: { node: "y" } }),
+      aStored({ name: "b", uid: "old", resourceVersion: "900" }),
+    ], "1000001000");
+    expect(drift).to.deep.equal({ added: 1, updated: 1, deleted: 0 });
+    expect(types().slice(2)).to.deep.equal(["updated 1000", "deleted 1600", "added 900"]);
+    expect([cache.byIndex("node", "x"), cache.byIndex("node", "y").map(versionOf)]).to.deep.equal([[], ["1000"]]);
+    expect(cache.upsert(aStored({ name: "a", resourceVersion: "1000001001" })), "the object's next write").to.equal("updated");
+  });
+
   it("takes older versions again once it was cleared", () => {
     cache.upsert(aStored({ resourceVersion: "500" }));
     cache.clear();
