@@ -1,15 +1,18 @@
-import { GameNodeStatus } from "#contracts/crd/gameNode.ts";
-import { GameSessionStatus } from "#contracts/crd/gameSession.ts";
+import { gameNodeConditions, GameNodeStatus } from "#contracts/crd/gameNode.ts";
+import { gameSessionConditions, GameSessionStatus } from "#contracts/crd/gameSession.ts";
 import { statusRights } from "#node-agent/rbac.ts";
 
-/** What the node agent's writes to each status are held to: the conditions that are its own, and the fields that are others'. */
+/** What the node agent's writes to each status are held to: the conditions that are its own, those that the operator keeps, and the fields that are others'. */
 export const nodeAgentStatus = {
-  gamenodes: boundsOf(statusRights.gamenodes, Object.keys(GameNodeStatus.shape)),
-  gamesessions: boundsOf(statusRights.gamesessions, Object.keys(GameSessionStatus.shape)),
+  gamenodes: boundsOf(statusRights.gamenodes, gameNodeConditions.operator, Object.keys(GameNodeStatus.shape)),
+  gamesessions: boundsOf(statusRights.gamesessions, gameSessionConditions.operator, Object.keys(GameSessionStatus.shape)),
 };
 
+interface StatusBounds { ownConditions: string[]; operatorConditions: string[]; othersFields: string[] }
+
 function boundsOf(
-  { conditions, fields }: { conditions: readonly string[]; fields: readonly string[] }, all: readonly string[],
-): { ownConditions: string[]; othersFields: string[] } {
-  return { ownConditions: [...conditions], othersFields: all.filter((field) => field !== "conditions" && !fields.includes(field)) };
+  { conditions, fields }: { conditions: readonly string[]; fields: readonly string[] }, operatorConditions: readonly string[], all: readonly string[],
+): StatusBounds {
+  const othersFields = all.filter((field) => field !== "conditions" && !fields.includes(field));
+  return { ownConditions: [...conditions], operatorConditions: [...operatorConditions], othersFields };
 }

@@ -180,4 +180,23 @@ describe("the chart's policies for node agents", function () {
     ];
     for (const [write, message] of writes) expect(await errorOf(write), JSON.stringify(write.body)).to.contain(message);
   });
+
+  it("let it leave out a condition of its own that it does not know, as one of another release left it, and none of the operator's", async () => {
+    const name = `${node}-upgraded`;
+    const upgraded = await chart.agent(name, moreRights);
+    const { server: { admin }, sessionsNamespace: namespace } = chart;
+    const [gameNodes, gameSessions] = [new ResourceClient<GameNode>(admin, gameNodeKind), new ResourceClient<GameSession>(admin, gameSessionKind)];
+    const [ofOtherRelease, byOperator, byAgent] = [aCondition("OfOtherRelease"), { fieldManager: fieldManagers.operator }, { fieldManager: fieldManagers.nodeAgent }];
+    await gameNodes.create({ metadata: { name }, spec: { desired: [] } });
+    await gameNodes.applyStatus({ metadata: { name }, status: { conditions: [aCondition("Ready")] } }, byOperator);
+    await gameNodes.applyStatus({ metadata: { name }, status: { conditions: [ofOtherRelease] } }, byAgent);
+    await gameSessions.create({ metadata: { name, namespace }, spec: aGameSessionSpec() });
+    await gameSessions.applyStatus({ metadata: { name, namespace }, status: { nodeName: name, phase: "Preparing", conditions: [aCondition("Scheduled")] } }, byOperator);
+    await gameSessions.applyStatus({ metadata: { name, namespace }, status: { conditions: [ofOtherRelease] } }, byAgent);
+    for (const [path, status] of [[nodePath(name), ofNode], [namespaced(`gamesessions/${name}`), ofSession]] as const) {
+      expect(await chart.errorOf(upgraded, apply(path, status)), path).to.equal(undefined);
+      const writes = [apply(path, { conditions: [{ ...ofOtherRelease, status: "False" }] }), merge(`${path}/status`, { status: { conditions: [ofOtherRelease] } })];
+      for (const write of writes) expect(await chart.errorOf(upgraded, write), JSON.stringify(write.body)).to.contain("of the conditions, a node agent writes only");
+    }
+  });
 });
