@@ -47,7 +47,7 @@ const refusedTypes: Readonly<Record<string, string>> = {
 export function createArchiveInspector(rules: ArchiveRules): ArchiveInspector {
   const { limits, names, launcher, engineDir } = rules;
   const tree = createEntryTree(names);
-  const headers = createHeaderBounds(limits);
+  const headers = createHeaderBounds(rules);
   let entries = 0;
   let pathsBytes = 0;
   let unpackedBytes = 0;

@@ -21,22 +21,36 @@ export interface ArchiveRules {
    * `posix`: any name that stays inside the directory, as games choose the names of their own saves.
    */
   names: "portable" | "posix";
+  /** Whether `createHeaderBounds` bounds the headers that add neither a name nor bytes of a file. */
+  headers: "bounded" | "unbounded";
   /** Name of a non-empty file that must be at the root. */
   launcher?: string | undefined;
   /** Name of a directory that must be at the root. */
   engineDir?: string | undefined;
 }
 
-/** Returns the rules for a game's archive, the same at upload and on the node. */
+/** Returns the rules by which the upload of a game is accepted. */
 export function gameArchiveRules(game: { launcher?: string | undefined; engineDir?: string | undefined }): ArchiveRules {
-  return { limits: limits.archive, names: "portable", ...game };
+  return { limits: limits.archive, names: "portable", headers: "bounded", ...game };
 }
+
+/**
+ * The rules for a game's archive that was accepted, as nodes unpack it. That may be long ago, by a release that bounded neither headers nor all
+ * paths together: a game that was played before an upgrade is played after it. Its digest pins it: other bytes become no game.
+ */
+export const acceptedArchiveRules: ArchiveRules = { limits: { ...limits.archive, pathsBytes: pathsBytesOf(limits.archive) }, names: "portable", headers: "unbounded" };
 
 /**
  * The rules for a stored save. A save may be all zeros, so that its ratio is not limited. What it unpacks to is bounded all the same: by its
  * files' bytes, by two blocks for each entry, by `createHeaderBounds` for all other headers, and by what may follow its end marker.
  */
 export const saveArchiveRules: ArchiveRules = {
-  limits: { ...limits.save, pathsBytes: limits.save.entries * limits.archive.pathBytes, ratio: Number.POSITIVE_INFINITY, ratioFreeBytes: limits.save.unpackedBytes },
+  limits: { ...limits.save, pathsBytes: pathsBytesOf(limits.save), ratio: Number.POSITIVE_INFINITY, ratioFreeBytes: limits.save.unpackedBytes },
   names: "posix",
+  headers: "bounded",
 };
+
+/** Returns what paths take at most that only their number and the length of each bound. */
+function pathsBytesOf({ entries }: { entries: number }): number {
+  return entries * limits.archive.pathBytes;
+}

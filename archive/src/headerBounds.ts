@@ -1,5 +1,5 @@
 import { ArchiveRefused } from "./archiveRefused.ts";
-import type { ArchiveLimits } from "./archiveRules.ts";
+import type { ArchiveRules } from "./archiveRules.ts";
 import { tarBlockBytes } from "./tarHeader.ts";
 
 /**
@@ -9,7 +9,7 @@ import { tarBlockBytes } from "./tarHeader.ts";
 export interface HeaderBounds {
   /** Counts an extended header of the given type flag, and the bytes of the archive that it takes. */
   addExtended(type: string, bytes: number): void;
-  /** Counts a record of an extended header. */
+  /** Counts a record of the extended header that was counted last. */
   addRecord(): void;
   /** Counts an entry for the root directory itself. */
   addRoot(): void;
@@ -30,25 +30,32 @@ const extendedBytesPerEntry = 4 * tarBlockBytes;
  * of a file.
  */
 const recordsPerEntry = 16;
+/** Those of one header: some ten fields of the entry, and sixty extended attributes, which bsdtar writes twice. */
+const maxRecordsOfHeader = 128;
+
+const unbounded: HeaderBounds = { addExtended: () => undefined, addRecord: () => undefined, addRoot: () => undefined };
 
 /** Returns bounds for an archive of which nothing was read. */
-export function createHeaderBounds({ entries }: Pick<ArchiveLimits, "entries">): HeaderBounds {
+export function createHeaderBounds({ headers, limits: { entries } }: Pick<ArchiveRules, "headers" | "limits">): HeaderBounds {
+  if (headers === "unbounded") return unbounded;
   const maxExtendedBytes = entries * extendedBytesPerEntry;
   const maxRecords = entries * recordsPerEntry;
   let records = 0;
+  let recordsOfHeader = 0;
   let withoutEntry = 0;
   let extendedBytes = 0;
 
   function addWithoutEntry(): void {
     withoutEntry += 1;
     if (withoutEntry > maxWithoutEntry) {
-      const headers = `${maxWithoutEntry} headers that stand for no file or directory (global headers, or ./ again and again)`;
-      throw new ArchiveRefused(`has more than ${headers}: pack its files anew, in one go`);
+      const tooMany = `${maxWithoutEntry} headers that stand for no file or directory (global headers, or ./ again and again)`;
+      throw new ArchiveRefused(`has more than ${tooMany}: pack its files anew, in one go`);
     }
   }
 
   return {
     addExtended(type, bytes) {
+      recordsOfHeader = 0;
       extendedBytes += bytes;
       if (extendedBytes > maxExtendedBytes) {
         throw new ArchiveRefused(`has more than ${maxExtendedBytes} bytes of extended headers: pack its files anew, without extended attributes`);
@@ -56,6 +63,10 @@ export function createHeaderBounds({ entries }: Pick<ArchiveLimits, "entries">):
       if (type === "g") addWithoutEntry();
     },
     addRecord() {
+      recordsOfHeader += 1;
+      if (recordsOfHeader > maxRecordsOfHeader) {
+        throw new ArchiveRefused(`has an extended header of more than ${maxRecordsOfHeader} records: pack its files anew, without extended attributes`);
+      }
       records += 1;
       if (records > maxRecords) {
         throw new ArchiveRefused(`has more than ${maxRecords} records in its extended headers: pack its files anew, without extended attributes`);

@@ -1,7 +1,7 @@
 import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
 import { contentReasons } from "#contracts/crd/reasons.ts";
 import { ArchiveRefused } from "#archive/archiveRefused.ts";
-import { gameArchiveRules, type ArchiveRules } from "#archive/archiveRules.ts";
+import { acceptedArchiveRules, type ArchiveRules } from "#archive/archiveRules.ts";
 import type { Clock } from "#runtime/clock.ts";
 import { isDiskFull } from "../disk/diskFull.ts";
 import type { TreeStyle } from "../unpack/treeWriter.ts";
@@ -83,9 +83,9 @@ async function* throttled({ objectStore, source, throttle, clock, random, signal
 
 /** The node has set aside what was declared at the upload, so more than that is refused even where the limits would allow it. */
 function rulesFor({ unpackedSizeBytes }: ArchiveSource): ArchiveRules {
-  const rules = gameArchiveRules({});
+  const { limits } = acceptedArchiveRules;
   const declared = Math.ceil(unpackedSizeBytes * 1.02);
-  return { ...rules, limits: { ...rules.limits, unpackedBytes: Math.min(rules.limits.unpackedBytes, declared) } };
+  return { ...acceptedArchiveRules, limits: { ...limits, unpackedBytes: Math.min(limits.unpackedBytes, declared) } };
 }
 
 function describeFailure(error: unknown, etag: string | undefined): Failure {

@@ -70,6 +70,13 @@ describe("ContentCache", function () {
     rmSync(folder, { recursive: true });
   });
 
+  it("unpacks a game that was accepted by a release that did not bound its headers", async () => {
+    const source = await storeArchive(fixture.minio, aTarGz([{ name: "pax", type: "x", body: "5 a=\n".repeat(129) }, ...aGameTar()]));
+    const cache = await aCache();
+    cache.demand("gs-1", source);
+    await isReady(cache, source);
+  });
+
   it("resumes a download that was cut, pinned to the same object", async () => {
     const source = await aGame();
     let cuts = 2;

@@ -3,7 +3,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { ArchiveRefused } from "#archive/archiveRefused.ts";
 import { createArchiveReader } from "#archive/archiveReader.ts";
-import { gameArchiveRules, saveArchiveRules, type ArchiveRules } from "#archive/archiveRules.ts";
+import { acceptedArchiveRules, gameArchiveRules, saveArchiveRules, type ArchiveRules } from "#archive/archiveRules.ts";
 import { limits } from "#contracts/limits.ts";
 import { aGameTar, aTar, paxHeader, tarEntry, type TarEntrySpec } from "#test/factories/tarArchive.ts";
 
@@ -41,13 +41,17 @@ function rejectionOf(tar: Buffer, options: Parameters<typeof read>[1] = {}): Arc
   throw new Error("The archive was not refused.");
 }
 
-/** How a reader refuses an archive of these blocks and one more file; they are made one by one, as all at once would fill the memory. */
-function rejectionOfFlood(blocks: Iterable<Buffer>, withRules: ArchiveRules): ArchiveRefused {
+/** The entries of an archive of these blocks and one more file; they are made one by one, as all at once would fill the memory. */
+function entriesOfFlood(blocks: Iterable<Buffer>, withRules: ArchiveRules): number {
   const reader = createArchiveReader(withRules);
+  for (const block of blocks) reader.write(block, Number.MAX_SAFE_INTEGER);
+  reader.write(aTar([file("last")]), Number.MAX_SAFE_INTEGER);
+  return reader.finish().entries;
+}
+
+function rejectionOfFlood(blocks: Iterable<Buffer>, withRules: ArchiveRules): ArchiveRefused {
   try {
-    for (const block of blocks) reader.write(block, Number.MAX_SAFE_INTEGER);
-    reader.write(aTar([file("last")]), Number.MAX_SAFE_INTEGER);
-    reader.finish();
+    entriesOfFlood(blocks, withRules);
   } catch (error) {
     if (error instanceof ArchiveRefused) return error;
     throw error;
@@ -248,6 +252,31 @@ describe("createArchiveReader", () => {
     const entryWith = (records: number) => (at: number): Buffer => Buffer.concat([tarEntry({ name: "pax", type: "x", body: "5 a=\n".repeat(records) }), tarEntry(file(String(at)))]);
     expect(read(Buffer.concat([...repeated(10, entryWith(16)), aTar([])]), { withRules })).to.have.length(10);
     expect(rejectionOfFlood(repeated(10, entryWith(17)), withRules).message).to.match(/more than 160 records in its extended headers: pack its files anew/);
+  });
+
+  it("accepts headers again that were accepted by a release that did not bound them", () => {
+    const withTen = (those: ArchiveRules): ArchiveRules => ({ ...those, limits: { ...those.limits, entries: 10 } });
+    const pax = (records: number): Buffer => tarEntry({ name: "pax", type: "x", body: "5 a=\n".repeat(records) });
+    const headers: [blocks: Buffer[], rejection: RegExp][] = [
+      [[pax(129)], /an extended header of more than 128 records/],
+      [[...repeated(9, (at) => Buffer.concat([pax(18), tarEntry(file(String(at)))]))], /more than 160 records/],
+      [[tarEntry(paxHeader({ comment: "c".repeat(60_000) }))], /more than 20480 bytes of extended headers/],
+      [[...repeated(1001, () => tarEntry({ name: "./" }))], /more than 1000 headers/],
+    ];
+    for (const [blocks, rejection] of headers) {
+      expect(rejectionOfFlood(blocks, withTen(rules)).message).to.match(rejection);
+      expect(entriesOfFlood(blocks, withTen(acceptedArchiveRules))).to.be.at.least(1);
+    }
+  });
+
+  it("bounds all paths of an accepted archive by nothing but their number and the length of each", () => {
+    expect(acceptedArchiveRules.limits.pathsBytes).to.equal(limits.archive.entries * limits.archive.pathBytes);
+  });
+
+  it("rejects an accepted archive's entries all the same that lead out of the directory or are too many", () => {
+    const withRules = { ...acceptedArchiveRules, limits: { ...acceptedArchiveRules.limits, entries: 2 } };
+    expect(rejectionOf(aTar([file("../a")]), { withRules }).message).to.match(/\.\. in its path/);
+    expect(rejectionOf(aTar([file("a"), file("b"), file("c")]), { withRules }).message).to.match(/more than 2 files/);
   });
 
   it("requires the launcher and the engine's directory at the root", () => {
