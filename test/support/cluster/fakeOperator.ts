@@ -76,6 +76,11 @@ export class FakeOperator {
     await this.report(id, { phase: "Starting", nodeName: this.#place, podIp });
   }
 
+  /** The session has no pod that could be reached, as while it moves to another place. */
+  async withdrawPod(id: string): Promise<void> {
+    await this.sessions.mergePatchStatus(this.#ref(id), { status: { podIp: null } });
+  }
+
   /** The game can be played from now on. */
   async makeReady(id: string, { node = this.#place, podIp = "127.0.0.1" }: { node?: string; podIp?: string } = {}): Promise<void> {
     await this.report(id, {

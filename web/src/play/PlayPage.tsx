@@ -1,5 +1,6 @@
 import { useCallback, useEffect } from "react";
 import { useParams, useSearchParams } from "react-router";
+import type { PublicStatus } from "#contracts/crd/publicStatus.ts";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
 import { isApiError, sentenceFor } from "../client/apiError.ts";
 import { Notice, Spinner } from "../components/Notice.tsx";
@@ -11,7 +12,7 @@ import { PlayerView } from "./PlayerView.tsx";
 import { ExitLinks, PlayFrame } from "./PlayFrame.tsx";
 import { SessionEnded } from "./SessionEnded.tsx";
 import { useGameSession, type GameSessionView } from "./useGameSession.ts";
-import { useGameStream } from "./useGameStream.ts";
+import { useGameStream, type GameStreamView } from "./useGameStream.ts";
 
 /** One game session, from launch to statistics. */
 export default function PlayPage() {
@@ -35,6 +36,7 @@ function Play({ sessionId }: { sessionId: string }) {
     if (phase === "waiting" || phase === "ended" || phase === "failed") refresh();
   }, [refresh]);
   const stream = useGameStream(streamUrl, onStreamChange);
+  useStreamOfLaterPod(stream, session?.status);
   useTitle(session?.gameTitle);
   if (session === undefined) return <PlayFrame><NoSession view={view} gameSlug={gameSlug} /></PlayFrame>;
   switch (session.status) {
@@ -61,6 +63,19 @@ function Play({ sessionId }: { sessionId: string }) {
 function streamUrlOf({ status, sessionId, serverUrl, containerUrl }: GameSessionStatusResponse): string | undefined {
   if (status === "starting" && serverUrl !== null) return `${serverUrl}/${sessionId}`;
   return status === "running" ? (containerUrl ?? undefined) : undefined;
+}
+
+/**
+ * Offers again where the session has its stream yet to come: one that ends while the session starts was of a pod at a former place, and
+ * no failure of the start's offers is final for a session that runs.
+ */
+function useStreamOfLaterPod({ stream, state: { phase } }: GameStreamView, status: PublicStatus | undefined): void {
+  useEffect(() => {
+    if (status === "starting" && phase === "ended") stream?.retry();
+  }, [stream, status, phase]);
+  useEffect(() => {
+    if (status === "running" && stream?.state.phase === "failed") stream.retry();
+  }, [stream, status]);
 }
 
 function Saving({ title }: { title: string }) {

@@ -56,7 +56,7 @@ export class GameStream extends Emitter<GameStreamEvents> {
     this.#start(false);
   }
 
-  /** Connects again after `failed`. */
+  /** Connects again after `failed`, or after `ended` where the session goes on. */
   retry(): void {
     this.#start(false);
   }

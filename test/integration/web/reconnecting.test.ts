@@ -1,0 +1,72 @@
+import type { Browser, Page } from "playwright-core";
+import { aUser } from "#test/factories/catalog.ts";
+import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { sessionIdOf, signInAs } from "#test/support/browser/pages.ts";
+import type { FakeOperator } from "#test/support/cluster/fakeOperator.ts";
+import { PlayPage } from "#test/support/browser/playPage.ts";
+import { PlayFixture } from "#test/support/fixtures/playFixture.ts";
+import { imageBuildMs } from "#test/support/session/containers.ts";
+
+const offers = "**/api/stream/gs-*";
+
+describe("a page that connects to the game again", function () {
+  this.timeout(90_000);
+  let fixture: PlayFixture;
+  let operator: FakeOperator;
+  let browser: Browser;
+  let tab: TestWindow;
+  let page: Page;
+  let game: PlayPage;
+
+  before(async function () {
+    this.timeout(imageBuildMs);
+    fixture = await PlayFixture.start();
+    ({ operator } = fixture);
+    browser = await launchBrowser();
+  });
+  after(async () => {
+    await browser.close();
+    await fixture.stop();
+  });
+
+  beforeEach(async function () {
+    tab = await openWindow(browser, { baseUrl: fixture.api.url, name: this.currentTest?.fullTitle() ?? "reconnecting" });
+    ({ page } = tab);
+    game = await PlayPage.on(page);
+    await page.goto("/games/testcard");
+    await signInAs(page, await aUser(fixture.api.deps));
+  });
+  afterEach(async function () {
+    await Promise.all([tab.close({ failed: this.currentTest?.state === "failed" }), fixture.leavePod()]);
+  });
+
+  /** Presses Play; returns the id of the session, which starts. */
+  async function launch(): Promise<string> {
+    await page.getByRole("button", { name: "Play", exact: true }).click();
+    await page.waitForURL("**/play/**");
+    return sessionIdOf(page);
+  }
+
+  it("shows the game of a session that moved to another place after the page was connected to its first pod", async () => {
+    const id = await launch();
+    const first = await fixture.letConnect(id);
+    await eventually(async () => await game.frames() > 0, { timeoutMs: 30_000, what: "a decoded frame" });
+    await operator.withdrawPod(id);
+    await first.signalStreamer("TERM");
+    await first.streamerExit();
+    await fixture.removePod();
+    await fixture.letRun(id);
+    await game.waitUntilPlaying();
+  });
+
+  it("shows the game of a session that runs, though an offer failed for good while it started", async () => {
+    await page.route(offers, (route) => route.fulfill({ status: 409, json: { error: "not_running", message: "The session is not running." } }));
+    const failed = page.waitForResponse(offers);
+    const id = await launch();
+    await (await failed).finished();
+    await page.unroute(offers);
+    await fixture.letRun(id);
+    await game.waitUntilPlaying();
+  });
+});
