@@ -1,4 +1,4 @@
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Page, Route } from "playwright-core";
 import { aUser } from "#test/factories/catalog.ts";
 import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
@@ -68,5 +68,17 @@ describe("a page that connects to the game again", function () {
     await page.unroute(offers);
     await fixture.letRun(id);
     await game.waitUntilPlaying();
+  });
+
+  it("tries again after it stood still, as in a laptop that slept, while its offer was pending", async () => {
+    const asked: Route[] = [];
+    await page.route(offers, (route) => void asked.push(route));
+    await page.clock.install();
+    await page.goto("/games/testcard");
+    await launch();
+    await eventually(() => asked.length === 1, { what: "the offer" });
+    await page.clock.fastForward(600_000);
+    await asked[0]?.abort("internetdisconnected");
+    await eventually(() => asked.length === 2, { what: "another offer" });
   });
 });

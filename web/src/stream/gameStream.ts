@@ -1,6 +1,7 @@
 import type { StreamInput, StreamNotice } from "#contracts/stream.ts";
 import { backOffMs } from "./backOff.ts";
 import { cannotStream, canStream } from "./canStream.ts";
+import { Downtime } from "./downtime.ts";
 import { Emitter } from "./emitter.ts";
 import { IceServers } from "./iceServers.ts";
 import { NoPath, StreamConnection, type StreamConnectionOptions } from "./streamConnection.ts";
@@ -105,7 +106,7 @@ export class GameStream extends Emitter<GameStreamEvents> {
   }
 
   async #run(containerUrl: string, takeover: boolean, signal: AbortSignal): Promise<void> {
-    let lastUp = performance.now();
+    const downtime = new Downtime();
     let wasUp = false;
     for (let attempt = 0; ; attempt += 1) {
       this.#setState({ phase: "connecting", isReconnect: wasUp });
@@ -116,12 +117,12 @@ export class GameStream extends Emitter<GameStreamEvents> {
         wasUp = true;
       });
       if (signal.aborted) return;
-      if (outcome.kind === "lost") lastUp = performance.now();
+      if (outcome.kind === "lost") downtime.restart();
       if (isStillStarting(outcome)) { // The start has deadlines of its own.
-        lastUp = performance.now();
+        downtime.restart();
         attempt = 0;
       }
-      const next = stateAfter(outcome, performance.now() - lastUp);
+      const next = stateAfter(outcome, downtime.afterTry());
       if (next !== undefined) {
         this.#setState(next);
         return;

@@ -1,0 +1,33 @@
+import { expect } from "chai";
+import { Downtime } from "#web/stream/downtime.ts";
+
+describe("Downtime", () => {
+  let nowMs: number;
+  let downtime: Downtime;
+
+  beforeEach(() => {
+    nowMs = 5_000;
+    downtime = new Downtime(() => nowMs);
+  });
+
+  function tryFor(ms: number): number {
+    nowMs += ms;
+    return downtime.afterTry();
+  }
+
+  it("adds up the tries, however long each may take", () => {
+    expect([tryFor(500), tryFor(61_000), tryFor(61_000)]).to.deep.equal([500, 61_500, 122_500]);
+  });
+
+  it("begins anew when the stream was up", () => {
+    tryFor(60_000);
+    nowMs += 600_000;
+    downtime.restart();
+    expect([downtime.afterTry(), tryFor(8_000)]).to.deep.equal([0, 8_000]);
+  });
+
+  it("does not count a time in which the page stood still", () => {
+    tryFor(60_000);
+    expect([tryFor(600_000), tryFor(8_000)]).to.deep.equal([0, 8_000]);
+  });
+});
