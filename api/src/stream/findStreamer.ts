@@ -1,5 +1,5 @@
 import { isOngoing, type PublicStatus } from "#contracts/crd/publicStatus.ts";
-import { DomainError, notFound } from "../errors.ts";
+import { DomainError, notFound, unavailable } from "../errors.ts";
 import { currentStatus } from "../gameSessions/present.ts";
 import { readGameSession, type ReadGameSessionDeps } from "../gameSessions/readGameSession.ts";
 
@@ -27,10 +27,10 @@ export interface FollowedStreamer {
   wait(ms: number): Promise<void>;
 }
 
-/** Returns where the user's session is streamed from. Throws not_found, and not_running while there is no pod. */
+/** Returns where the user's session is streamed from. Throws not_found, and what `withoutPod` returns. */
 export async function findStreamer(deps: FindStreamerDeps, userId: string, id: string): Promise<ReachableStreamer> {
   const { podIp, ...location } = (await followStreamer(deps, userId, id)).current();
-  if (podIp === undefined) throw notRunning();
+  if (podIp === undefined) throw withoutPod(location.status);
   return { ...location, podIp };
 }
 
@@ -53,7 +53,21 @@ export async function followStreamer(deps: FindStreamerDeps, userId: string, id:
   return { current, wait };
 }
 
-/** Returns the error for a session without a pod, when none is expected. */
+/**
+ * Returns the error for a session of which no pod is known: not_ready while it starts, unavailable while it runs, whose pod this replica's
+ * copy of the cluster has yet to show, and not_running after that.
+ */
+export function withoutPod(status: PublicStatus): DomainError {
+  if (status === "starting") return notReady();
+  return status === "running" ? unavailable("The stream is not ready: try again in a moment.", undefined, 1) : notRunning();
+}
+
+/** Returns the error for a session whose streamer is still expected. */
+export function notReady(): DomainError {
+  return new DomainError("not_ready", { message: "The session is still starting: offer again.", retryAfterSeconds: 1 });
+}
+
+/** Returns the error for a session whose end has begun. */
 export function notRunning(): DomainError {
   return new DomainError("not_running", { message: "The session is not running." });
 }

@@ -5,7 +5,7 @@ import { DomainError } from "../errors.ts";
 import type { StreamOffer, StreamerClient, StreamerResponse } from "./streamerClient.ts";
 import type { StreamGrant } from "../auth/streamTickets.ts";
 import { ticketForStreamer, type StreamerTicketDeps } from "./streamerTicket.ts";
-import { followStreamer, notRunning, type FindStreamerDeps } from "./findStreamer.ts";
+import { followStreamer, notReady, withoutPod, type FindStreamerDeps } from "./findStreamer.ts";
 
 /** What passing an offer on needs. */
 export interface OfferDeps extends FindStreamerDeps, StreamerTicketDeps {
@@ -17,9 +17,9 @@ const retries = { firstMs: 20, growth: 1.25, longestMs: 500 };
 
 /**
  * Sends the viewer's offer, with a ticket, to the pod of the session and returns the pod's response. An offer for a session that starts stays
- * pending until its streamer can be reached: the browser connects while the game starts, not after it. Throws not_found; not_running while no
- * pod is expected, and after the end; not_ready when the streamer cannot be reached in time; unavailable when that of a running session does
- * not respond, or no ticket to it can be signed.
+ * pending until its streamer can be reached: the browser connects while the game starts, not after it. Throws not_found; not_running once the
+ * end has begun; not_ready when the streamer cannot be reached in time; unavailable when that of a running session is not known here yet or
+ * does not respond, or no ticket to it can be signed.
  */
 export async function offerStream(deps: OfferDeps, grant: StreamGrant, offer: Omit<StreamOffer, "sessionId" | "ticket">): Promise<StreamerResponse> {
   const deadlineMs = performance.now() + whep.pendingOfferSeconds * 1_000;
@@ -28,7 +28,7 @@ export async function offerStream(deps: OfferDeps, grant: StreamGrant, offer: Om
   for (;;) {
     await session.wait(deadlineMs - performance.now());
     const { status, podIp, ticketPublicKey } = session.current();
-    if (podIp === undefined) throw status === "starting" ? notReady() : notRunning();
+    if (podIp === undefined) throw withoutPod(status);
     const signed = { ...offer, sessionId: grant.sessionId, ticket: ticketForStreamer(deps, grant, { ticketPublicKey }) };
     if (status === "running") return sendOffer(deps, podIp, signed);
     const response = await offerEarly(deps, podIp, signed);
@@ -55,8 +55,4 @@ async function sendOffer({ streamers, logger }: OfferDeps, podIp: string, offer:
     logger.warn(keys, "A streamer refused the API's ticket: its key is another one, or the clocks of API and node differ by more than ten minutes.");
   }
   return response;
-}
-
-function notReady(): DomainError {
-  return new DomainError("not_ready", { message: "The session is still starting: offer again.", retryAfterSeconds: 1 });
 }

@@ -220,6 +220,37 @@ describe("/api/stream", function () {
     expect(streamer.seen).to.have.length(0);
   });
 
+  it("asks viewers of a running session to try again where no pod of it is known", async () => {
+    await operator.withdrawPod(id);
+    await eventually(() => api.deps.cluster.gameSession(id)?.status?.podIp === undefined, { what: "the pod to be unknown" });
+    await expectTryAgain(api);
+  });
+
+  it("asks viewers of a running session to try again at a replica that has yet to read the cluster", async () => {
+    const replica = await TestApi.start({ database: api.database, redisUrl: api.deps.config.redis.url, env: { BASE_URL: api.url } });
+    try {
+      await expectTryAgain(replica);
+    } finally {
+      await replica.stop();
+    }
+  });
+
+  async function expectTryAgain(at: TestApi): Promise<void> {
+    const viewer = api.as(owner, at);
+    for (const response of [await viewer.post(`/api/stream/${id}`, "v=0 offer", sdp), await viewer.delete(`/api/stream/${id}/connection-1`)]) {
+      expectErrorResponse(response, 503, "unavailable");
+      expect(response.headers.get("retry-after")).to.equal("1");
+    }
+    expect(streamer.seen).to.have.length(0);
+  }
+
+  it("says that a session that starts without a pod has no connection to hang up yet", async () => {
+    const player = api.as(await aUser(api.deps));
+    const { slug } = await aGame(api.deps);
+    const { sessionId } = (await player.post("/api/game/launch", { gameSlug: slug })).json<{ sessionId: string }>();
+    expectErrorResponse(await player.delete(`/api/stream/${sessionId}/connection-1`), 503, "not_ready");
+  });
+
   it("answers 503 when the pod does not respond", async () => {
     const other = await aUser(api.deps);
     const path = `/api/stream/${await launched(other, deadPodIp)}`;
