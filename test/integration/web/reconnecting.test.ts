@@ -1,3 +1,4 @@
+import { expect } from "chai";
 import type { Browser, Page, Route } from "playwright-core";
 import { aUser } from "#test/factories/catalog.ts";
 import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
@@ -80,5 +81,35 @@ describe("a page that connects to the game again", function () {
     await page.clock.fastForward(600_000);
     await asked[0]?.abort("internetdisconnected");
     await eventually(() => asked.length === 2, { what: "another offer" });
+  });
+
+  it("leaves the quality as it was chosen on another device meanwhile", async () => {
+    const pair = await fixture.letRun(await launch());
+    await game.waitUntilPlaying();
+    await game.openControl("Quality");
+    await page.getByRole("radio", { name: "Data saver" }).check();
+    await eventually(async () => (await game.size()).width === 854, { timeoutMs: 20_000, what: "a small picture" });
+    await page.keyboard.press("Escape");
+    await page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))");
+    await eventually(async () => (await pair.status()).viewers === 0, { what: "the end of the connection" });
+    const other = await openWindow(browser, { baseUrl: fixture.api.url, name: "the other device" });
+    try {
+      await other.context.addCookies(await tab.context.cookies());
+      const there = await PlayPage.on(other.page);
+      await other.page.goto(new URL(page.url()).pathname);
+      await there.waitUntilPlaying();
+      await there.openControl("Quality");
+      await other.page.getByRole("radio", { name: "Sharp" }).check();
+      await other.page.getByTestId("quality-now").filter({ hasText: "Sharp:" }).waitFor();
+      await page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))");
+      await page.getByRole("button", { name: "Play here" }).click();
+      await game.waitUntilPlaying();
+      await game.openControl("Quality");
+      const seen = await game.frames();
+      await eventually(async () => await game.frames() > seen + 60, { timeoutMs: 30_000, what: "frames that go on" });
+      expect(await page.getByTestId("quality-now").innerText()).to.match(/^Sharp:/);
+    } finally {
+      await other.close({ failed: false });
+    }
   });
 });

@@ -124,6 +124,7 @@ export class GameStream extends Emitter<GameStreamEvents> {
       }
       const next = stateAfter(outcome, downtime.afterTry());
       if (next !== undefined) {
+        if (next.phase === "occupied") this.#quality = undefined; // The other tab may have chosen another since.
         this.#setState(next);
         return;
       }
