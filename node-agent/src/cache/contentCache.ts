@@ -15,7 +15,7 @@ import type { ObjectFiles } from "./objectFiles.ts";
 import { chooseDownloads, type Wanted } from "./schedule.ts";
 import { neededBytes, type DiskSpace } from "./space.ts";
 import { UnpackedVersions } from "./unpackedVersions.ts";
-import { WantedVersions } from "./wantedVersions.ts";
+import { WantedVersions, type WantedOrHeld } from "./wantedVersions.ts";
 
 /** Counts what the cache does. */
 export interface CacheMetrics {
@@ -134,7 +134,7 @@ export class ContentCache {
 
   /** Whether a version could not be fetched for want of space. */
   get isShortOfSpace(): boolean {
-    return this.#failed.hasReason(contentReasons.insufficientSpace);
+    return this.#toReport().some(({ digest }) => this.#failed.failureToTell(digest)?.reason === contentReasons.insufficientSpace);
   }
 
   /** Returns the cache as a GameNode's status shows it. */
@@ -297,7 +297,7 @@ export class ContentCache {
   }
 
   async #liftQuarantines(): Promise<void> {
-    for (const { digest, source } of this.#wanted()) {
+    for (const { digest, source } of this.#wantedOrHeld()) {
       if (!this.#failed.isDueForCheck(digest)) continue;
       const found = await this.#options.objectStore.stat(source, this.#stopping.signal).catch(() => undefined);
       this.#failed.check(digest, found?.etag);
@@ -306,7 +306,7 @@ export class ContentCache {
 
   /** Sets the timer for what becomes due after the pass began. What was due by then has begun, or waits for the pump that each download's end causes. */
   #planRetry(passStartedMs: number): void {
-    this.#failed.keepOnly(new Set(this.#wanted().map(({ digest }) => digest)));
+    this.#failed.keepOnly(new Set(this.#wantedOrHeld().map(({ digest }) => digest)));
     const nextMs = this.#failed.msToNextTry(passStartedMs);
     if (nextMs !== undefined) this.#retryAfter(Math.max(10, nextMs));
   }
@@ -316,14 +316,27 @@ export class ContentCache {
     if (!this.#stopping.signal.aborted) this.#retryTimer = this.#options.clock.setTimer(ms, () => this.#pump());
   }
 
-  /** Returns what is wanted and not there yet. */
+  /** Returns what may be fetched now and is not there yet. */
   #wanted(): Wanted[] {
     return this.#wants.list().filter(({ digest }) => !this.#unpacked.has(digest));
   }
 
+  /** Returns what is wanted and not there yet, whosever turn it is. */
+  #wantedOrHeld(): WantedOrHeld[] {
+    return this.#wants.listWithHeld().filter(({ digest }) => !this.#unpacked.has(digest));
+  }
+
+  /**
+   * Returns what is reported as wanted. What failed is put on hold for other nodes' turns: it must not look untried meanwhile, or it would have the next turn.
+   * When its wait is over it stands in line again.
+   */
+  #toReport(): Wanted[] {
+    return this.#wantedOrHeld().filter(({ digest, isHeld }) => !isHeld || this.#failed.isWaiting(digest));
+  }
+
   #entries(): CacheEntry[] {
     const inUse = this.#room.inUse();
-    const others = this.#wanted().map(({ digest }) => wantedEntry(digest, this.stateOf(digest), inUse.has(digest)));
+    const others = this.#toReport().map(({ digest }) => wantedEntry(digest, this.stateOf(digest), inUse.has(digest)));
     return [...this.#unpacked.list().map((version) => unpackedEntry(version, inUse.has(version.digest))), ...others];
   }
 

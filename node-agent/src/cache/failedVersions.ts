@@ -23,11 +23,6 @@ export class FailedVersions {
     return attempts?.isUntold === true ? undefined : attempts?.last;
   }
 
-  /** Returns whether any version failed for this reason, and is not tried again at once. */
-  hasReason(reason: Failure["reason"]): boolean {
-    return [...this.#attempts.values()].some(({ last, isUntold }) => last.reason === reason && !isUntold);
-  }
-
   add(digest: string, failure: Failure): void {
     this.#attempts.set(digest, afterFailure(this.#attempts.get(digest), failure, this.#clock.monotonicMs(), this.#random));
   }

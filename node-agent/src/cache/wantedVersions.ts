@@ -2,6 +2,11 @@ import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
 import type { DesiredContent } from "#contracts/crd/gameNode.ts";
 import type { Wanted } from "./schedule.ts";
 
+/** A wanted version, which may have to wait until other nodes have fetched it. */
+export interface WantedOrHeld extends Wanted {
+  isHeld: boolean;
+}
+
 /** The versions that policies want on this node or sessions wait for. */
 export class WantedVersions {
   #desired: readonly DesiredContent[] = [];
@@ -34,15 +39,20 @@ export class WantedVersions {
     return [...this.#demands.values()].map(({ sha256 }) => sha256);
   }
 
-  /** Returns each version once; a session's demand counts as a launch, at the policy's priority. */
+  /** Returns each version that may be fetched now, once. */
   list(): Wanted[] {
-    const wanted = new Map<string, Wanted>();
+    return this.listWithHeld().filter(({ isHeld }) => !isHeld);
+  }
+
+  /** Returns each version once, those too that other nodes are to fetch first; a session's demand counts as a launch, at the policy's priority. */
+  listWithHeld(): WantedOrHeld[] {
+    const wanted = new Map<string, WantedOrHeld>();
     for (const { digest, source, priority, pinned, hold } of this.#desired) {
-      if (!hold) wanted.set(digest, { digest, source, isForLaunch: false, priority, isPinned: pinned });
+      wanted.set(digest, { digest, source, isForLaunch: false, priority, isPinned: pinned, isHeld: hold });
     }
     for (const source of this.#demands.values()) {
       const { priority = 0, isPinned = false } = wanted.get(source.sha256) ?? {};
-      wanted.set(source.sha256, { digest: source.sha256, source, isForLaunch: true, priority, isPinned });
+      wanted.set(source.sha256, { digest: source.sha256, source, isForLaunch: true, priority, isPinned, isHeld: false });
     }
     return [...wanted.values()];
   }

@@ -48,6 +48,45 @@ describe("ContentCache, given games that could not be fetched", function () {
     }
   });
 
+  it("remembers one that failed while it is other nodes' turn: waits before it tries again, and gives it up at the third damaged copy", async () => {
+    const source = await fixture.aGame();
+    fixture.proxy.fault = ({ method }) => method === "GET" ? { corruptByte: 1_500_000 } : undefined;
+    const clock = new FakeClock();
+    const cache = await fixture.aCache({ clock });
+    /** Resolves when the cache has acted on whose turn it is: it looks for room after that. */
+    const setTurn = async (isOurs: boolean): Promise<void> => {
+      cache.setDesired([desired(source, { hold: !isOurs })]);
+      await cache.relieve();
+    };
+    const reported = async (): Promise<string[]> => (await cache.report()).entries.map(({ state }) => state);
+    const hasFailed = (times: number): Promise<unknown> => eventually(
+      () => fixture.getsOf(source).length === times && clock.pendingTimers === 1, { timeoutMs: 20_000, what: `the wait after failure ${times}` });
+
+    await setTurn(true);
+    await hasFailed(1);
+    await setTurn(false);
+    expect(await reported(), "while it waits, on hold").to.deep.equal(["Failed"]);
+    await setTurn(true);
+    expect(cache.stateOf(source.sha256)?.state, "before its wait is over").to.equal("Failed");
+
+    await setTurn(false);
+    await clock.advance(500);
+    expect(await reported(), "when its wait is over, on hold").to.deep.equal([]);
+    await setTurn(true);
+    await hasFailed(2);
+    await clock.advance(1000);
+    await hasFailed(3);
+
+    await setTurn(false);
+    await clock.advance(60_000);
+    await setTurn(false);
+    expect(fixture.proxy.requests.filter(({ method }) => method === "HEAD"), "looks whether it was replaced").to.have.length(1);
+    expect(await reported(), "given up, on hold").to.deep.equal(["Failed"]);
+    await setTurn(true);
+    expect(cache.stateOf(source.sha256)?.state, "given up").to.equal("Failed");
+    expect(fixture.getsOf(source)).to.have.length(3);
+  });
+
   it("fills with the next one when the one that matters more finds no room", async () => {
     const [large, small] = [await fixture.aGame(1000), await fixture.aGame(1000)];
     const cache = await fixture.aCache({ budgetBytes: 7_000_000 });
