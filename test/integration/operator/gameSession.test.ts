@@ -261,4 +261,18 @@ describe("GameSession controller", function () {
     expect(pod.spec?.containers[0]?.ports?.[0]?.hostPort).to.equal(20_001);
     await hasEvents(name, "PortTaken");
   });
+
+  it("tries media ports until one is free, which counts as one attempt, and remembers those that are taken", async () => {
+    await set();
+    for (const port of [20_000, 20_001, 20_002]) fixture.components.behaviour.takenPorts.add(port);
+    await fixture.startOperator();
+    const first = await fixture.launch();
+    const { status } = await fixture.session(first.metadata.name, isRunning, "running session");
+    expect(status?.ports?.media).to.equal(20_003);
+    expect(status?.placement).to.include({ attempt: 1 });
+    await fixture.pass(61_000);
+    fixture.components.behaviour.takenPorts.clear();
+    const second = await fixture.launch({ userId: "user2" });
+    expect((await fixture.session(second.metadata.name, isRunning, "second running session")).status?.ports?.media).to.equal(20_004);
+  });
 });

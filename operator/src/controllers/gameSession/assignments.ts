@@ -29,6 +29,9 @@ export interface Assignment {
 /** The room of a node that does not say what it has: only the scheduler knows whether a session fits there. */
 const unlimited = { cpuMillicores: Number.POSITIVE_INFINITY, memoryBytes: Number.POSITIVE_INFINITY };
 
+/** How long a port is not tried again that somebody else has on a node. */
+const refusedPortMs = 3_600_000;
+
 /** Why no place was found, for the session's Scheduled condition. */
 export interface NoPlace {
   reason: Exclude<ScheduledReason, typeof scheduledReasons.nodeAssigned>;
@@ -53,7 +56,7 @@ export class Assignments {
   readonly #deps: AssignmentsDeps;
   /** By session key: what was assigned to which version of the session, and is not yet seen in its status. */
   readonly #recent = new Map<string, Assignment & { uid: string; version: string; share: NodeShare }>();
-  /** By node: ports whose pod is gone, and the monotonic time in milliseconds from which they may be assigned again. */
+  /** By node: ports whose pod is gone or was refused, and the monotonic time in milliseconds from which they may be assigned again. */
   readonly #quarantine = new Map<string, Map<number, number>>();
 
   constructor(deps: AssignmentsDeps) {
@@ -83,10 +86,20 @@ export class Assignments {
 
   /** Keeps the ports of a node from being assigned for the quarantine time. */
   quarantine(nodeName: string | undefined, ports: readonly number[]): void {
+    this.#keepOut(nodeName, ports, this.#deps.config.timing.portQuarantineMs);
+  }
+
+  /** Keeps a port of a node from being assigned for an hour: a pod was refused because of it, so somebody has it whom the caches do not show. */
+  avoid(nodeName: string, port: number): void {
+    this.#keepOut(nodeName, [port], refusedPortMs);
+  }
+
+  #keepOut(nodeName: string | undefined, ports: readonly number[], forMs: number): void {
     if (nodeName === undefined || ports.length === 0) return;
-    const until = this.#deps.clock.monotonicMs() + this.#deps.config.timing.portQuarantineMs;
+    const until = this.#deps.clock.monotonicMs() + forMs;
     const onNode = this.#quarantine.get(nodeName) ?? new Map<number, number>();
-    for (const port of ports) onNode.set(port, until);
+    // The refused pod goes soon after, which must not shorten the hour.
+    for (const port of ports) onNode.set(port, Math.max(until, onNode.get(port) ?? until));
     this.#quarantine.set(nodeName, onNode);
   }
 

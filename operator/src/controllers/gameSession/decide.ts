@@ -1,5 +1,5 @@
 import { isFinished, isPrepared } from "#contracts/crd/sessionConditions.ts";
-import { stopCauseOf, hasAttemptLeft, hasContentFailed, nodeLost, podRejection, type StopCause } from "./stopCauses.ts";
+import { stopCauseOf, canHaveAnotherPod, hasAttemptLeft, hasContentFailed, nodeLost, podRejection, type StopCause } from "./stopCauses.ts";
 import { deadlinesOf, isPast } from "./deadlines.ts";
 import { missingImage } from "../../sessionPods/podState.ts";
 import { currentPod, internetObstacle, isContentUnpacked, isSavePersisted, mayHavePlayed, obsoletePod, strayPod, type SessionWorld } from "./world.ts";
@@ -39,7 +39,7 @@ function runningSteps(world: SessionWorld): StepName[] {
   if (world.session.status?.nodeName === undefined) return ["addFinalizer", "assignNode"];
   if (obsoletePod(world) !== undefined) return ["removeObsoletePod"];
   const rejected = podRejection(world);
-  if (rejected && hasAttemptLeft(world)) return [rejected.isPortConflict ? "changePort" : "moveToAnotherNode"];
+  if (rejected && canHaveAnotherPod(world, rejected)) return [rejected.isPortConflict ? "changePort" : "moveToAnotherNode"];
   if (shouldMove(world)) return ["moveToAnotherNode"];
   if (isImageMissing(world) && hasAttemptLeft(world)) return ["leaveForImage", "reportReadiness"];
   // The save is restored by the pod itself, whose game waits for it.

@@ -27,11 +27,16 @@ export function stopCauseOf(world: SessionWorld): StopCause | undefined {
 }
 
 /**
- * Returns whether the session may be tried once more, on another node or port. One whose game has run never is, whatever a kubelet says of its pod: what it
+ * Returns whether the session may be tried once more, on another node. One whose game has run never is, whatever a kubelet says of its pod: what it
  * saved last lies on its node, and would come too late for a game that begins anew elsewhere.
  */
 export function hasAttemptLeft(world: SessionWorld): boolean {
   return !mayHavePlayed(world) && (world.session.status?.placement?.attempt ?? 1) < limits.gameSession.placementAttempts;
+}
+
+/** Returns whether a session whose pod is refused may go on with another: on other ports until its start deadline, and on another node while it has an attempt left. */
+export function canHaveAnotherPod(world: SessionWorld, { isPortConflict }: { isPortConflict: boolean }): boolean {
+  return isPortConflict ? !mayHavePlayed(world) : hasAttemptLeft(world);
 }
 
 function recordedCause({ session: { status } }: SessionWorld): StopCause | undefined {
@@ -73,7 +78,10 @@ function podCause(world: SessionWorld): StopCause | undefined {
   if (pod === undefined) return vanishedPodCause(world);
   if (isEvicted(pod)) return failed(failureReasons.podEvicted, `The cluster took the session's pod away: ${evictionMessage(pod)}`);
   const refused = rejection(pod);
-  if (refused) return hasAttemptLeft(world) ? undefined : failed(failureReasons.podRejected, `The node refused the pod: ${refused.reason} ${refused.message}`);
+  if (refused) {
+    const mayGoOn = canHaveAnotherPod(world, { isPortConflict: isPortConflict(refused) });
+    return mayGoOn ? undefined : failed(failureReasons.podRejected, `The node refused the pod: ${refused.reason} ${refused.message}`);
+  }
   if (gameTerminated(pod) !== undefined || isTerminal(pod)) return gameEndCause(world, pod);
   return pod.metadata.deletionTimestamp === undefined ? undefined : failed(failureReasons.podDeleted, "Somebody deleted the session's pod.");
 }

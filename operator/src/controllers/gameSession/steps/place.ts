@@ -27,8 +27,7 @@ export const assignNode: Step = ({ world, draft, deps }) => {
     if (isNews) draft.event("Warning", place.reason, "Schedule", place.message);
     return "wait";
   }
-  const placement = { attempt: 1, assignedAt: world.now.toISOString(), triedNodes: [] };
-  takePlace(draft, place, placement);
+  takePlace(draft, place, firstPlacement(world));
   draft.event("Normal", gameSessionEventReasons.scheduled, "Schedule", `Placed on node ${place.nodeName} with media port ${place.mediaPort}.`);
   return "wait";
 };
@@ -76,8 +75,7 @@ export const adoptPod: Step = ({ world, draft, deps, logger }) => {
   if (pod === undefined || nodeName === undefined || mediaPort === undefined) return "wait";
   const node = deps.cluster.nodes.get(nodeName);
   const [address] = node ? announcedAddresses(deps.config.announceAddresses, addressesOf(node)) : [];
-  const { placement = { attempt: 1, assignedAt: world.now.toISOString(), triedNodes: [] } } = draft.status;
-  takePlace(draft, { nodeName, mediaPort, address }, placement);
+  takePlace(draft, { nodeName, mediaPort, address }, draft.status.placement ?? firstPlacement(world));
   draft.status.podRef = { name: pod.metadata.name, uid: pod.metadata.uid };
   draft.status.readyAt ??= gameStartedAt(pod) ?? world.now.toISOString();
   logger.warn({ node: nodeName }, "The status of a session did not name its pod's place; it is put right.");
@@ -85,7 +83,7 @@ export const adoptPod: Step = ({ world, draft, deps, logger }) => {
   return "wait";
 };
 
-/** Takes another media port on the same node, for a pod that was refused because of its port. */
+/** Takes another media port on the same node, for a pod that was refused because of its port. That is no further attempt: a node may have hundreds that are free. */
 export const changePort: Step = (context) => {
   const { world, draft, deps } = context;
   const { status } = world.session;
@@ -95,14 +93,19 @@ export const changePort: Step = (context) => {
     noteStopping(context, failed(place.reason, place.message));
     return "wait";
   }
-  deps.assignments.quarantine(status.nodeName, [status.ports.media]);
-  const { triedNodes = [] } = status.placement ?? {};
-  takePlace(draft, place, { attempt: nextAttempt(world), assignedAt: world.now.toISOString(), triedNodes });
+  deps.assignments.avoid(status.nodeName, status.ports.media);
+  takePlace(draft, place, status.placement ?? firstPlacement(world));
   draft.event("Warning", gameSessionEventReasons.portTaken, "Schedule", `Media port ${status.ports.media} is taken on the node; trying ${place.mediaPort}.`);
   return "wait";
 };
 
-function takePlace(draft: StatusDraft, place: Assignment, placement: NonNullable<StatusDraft["status"]["placement"]>): void {
+type Placement = NonNullable<StatusDraft["status"]["placement"]>;
+
+function firstPlacement({ now }: SessionWorld): Placement {
+  return { attempt: 1, assignedAt: now.toISOString(), triedNodes: [] };
+}
+
+function takePlace(draft: StatusDraft, place: Assignment, placement: Placement): void {
   const { status } = draft;
   status.nodeName = place.nodeName;
   status.ports = { media: place.mediaPort };

@@ -40,6 +40,10 @@ describe("Assignments", () => {
     heartbeats.observe(gameNode);
   }
 
+  function hear(node: string): void {
+    heartbeats.observe({ ...aGameNode(node), status: { heartbeat: { renewedAt: clock.now().toISOString(), agentVersion: "1" } } });
+  }
+
   function addSession(name: string, status?: GameSession["status"]): Stored<GameSession> {
     const session = aGameSession({ metadata: { name, resourceVersion: String(++version) }, ...(status ? { status } : {}) });
     cluster.gameSessions.upsert(session);
@@ -112,9 +116,22 @@ describe("Assignments", () => {
     moments.note("joypod-sessions/done", { finishedAt: "done" }, clock.monotonicMs());
     expect(assignments.assign(addSession("a"))).to.deep.include({ mediaPort: 20_002 });
     await clock.advance(60_000);
-    heartbeats.observe({ ...aGameNode("node1"), status: { heartbeat: { renewedAt: "2030-01-01T10:01:00Z", agentVersion: "1" } } });
+    hear("node1");
     expect(assignments.assign(addSession("b"))).to.deep.include({ mediaPort: 20_000 });
   }
+
+  it("keeps a port from use for an hour that a pod was refused for, though that pod goes at once", async () => {
+    addNode("node1");
+    const refused = aSessionPod(aGameSession({ metadata: { name: "refused" } }));
+    cluster.pods.upsert(refused);
+    assignments.avoid("node1", 20_000);
+    cluster.pods.remove(refused);
+    await clock.advance(3_599_000);
+    hear("node1");
+    expect(assignments.assign(addSession("a"))).to.deep.include({ mediaPort: 20_001 });
+    await clock.advance(1_000);
+    expect(assignments.assign(addSession("b"))).to.deep.include({ mediaPort: 20_000 });
+  });
 
   it("returns NoFreePort when the ports run out", () => {
     addNode("node1");

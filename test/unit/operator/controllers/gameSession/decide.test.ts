@@ -49,6 +49,7 @@ const noStore = aCondition("SaveRestored", { status: "False", reason: "StoreUnre
 const badSave = aCondition("SaveRestored", { status: "False", reason: "SaveMissing" });
 const damagedSave = aCondition("SaveRestored", { status: "False", reason: "ChecksumMismatch" });
 const damagedContent = aCondition("ContentReady", { status: "False", reason: "ChecksumMismatch" });
+const secondNode = { attempt: 2, assignedAt: createdAt, triedNodes: ["node0"] };
 const pending = { phase: "Pending" };
 const noRoom = (message: string) => ({
   ...pending, conditions: [{ type: "PodScheduled", status: "False", reason: "Unschedulable", message, lastTransitionTime: createdAt }],
@@ -78,16 +79,16 @@ describe("planFor", () => {
 
     ["moves a session whose download is late to another node", { status: aPlacedStatus(), now: after(60) }, ["moveToAnotherNode"]],
     ["does not move a session one second before its download is late", { status: aPlacedStatus(), now: after(59) }, ["awaitContent"]],
-    ["stops a session whose second download is late", { status: aPlacedStatus({ placement: { attempt: 2, assignedAt: createdAt, triedNodes: ["node0"] } }), now: after(60) },
+    ["stops a session whose second download is late", { status: aPlacedStatus({ placement: secondNode }), now: after(60) },
       ["finish"], "DownloadTimedOut"],
     ["moves a session away from a full node at once", { status: aPlacedStatus({ conditions: [full] }) }, ["moveToAnotherNode"]],
-    ["stops a session whose archive the second node refuses", { status: aPlacedStatus({ conditions: [refused], placement: { attempt: 2, assignedAt: createdAt, triedNodes: ["node0"] } }) },
+    ["stops a session whose archive the second node refuses", { status: aPlacedStatus({ conditions: [refused], placement: secondNode }) },
       ["finish"], "ArchiveRefused"],
     ["moves a session with a waiting pod when its save cannot be restored", { status: aPlacedStatus({ conditions: [badSave] }), pod: {}, isContentCached: true }, ["moveToAnotherNode"]],
     ["stops a session and its pod when no node can restore the save",
-      { status: aPlacedStatus({ conditions: [badSave], placement: { attempt: 2, assignedAt: createdAt, triedNodes: ["node0"] } }), pod: {} }, toEnd, "SaveMissing"],
+      { status: aPlacedStatus({ conditions: [badSave], placement: secondNode }), pod: {} }, toEnd, "SaveMissing"],
     ["stops a session at once when a second node finds its save damaged",
-      { status: aPlacedStatus({ conditions: [damagedSave], placement: { attempt: 2, assignedAt: createdAt, triedNodes: ["node0"] } }), pod: {} }, toEnd, "ChecksumMismatch"],
+      { status: aPlacedStatus({ conditions: [damagedSave], placement: secondNode }), pod: {} }, toEnd, "ChecksumMismatch"],
     ["waits for an archive that arrived damaged to be fetched again", { status: aPlacedStatus({ conditions: [damagedContent] }) }, ["awaitContent"]],
     ["moves a session away from a node that cannot fetch the save in time", { status: aPlacedStatus({ conditions: [noStore] }), pod: {}, isContentCached: true, now: after(60) }, ["moveToAnotherNode"]],
     ["keeps a session on a node whose pod is slow to restore the save", { status: aPlacedStatus(), pod: {}, isContentCached: true, now: after(60) }, ["createPod", "reportReadiness"]],
@@ -112,6 +113,13 @@ describe("planFor", () => {
 
     ["changes a port that is taken", { status: aPlacedStatus({ conditions: contentReady }), pod: { status: noRoom("1 node(s) didn't have free ports"), isBound: false } }, ["changePort"]],
     ["changes a port that the kubelet refuses", { status: aPlacedStatus({ conditions: contentReady }), pod: { status: { phase: "Failed", reason: "NodePorts" } } }, ["changePort"]],
+    ["changes a third port that is taken, on the second node too",
+      { status: aPlacedStatus({ conditions: contentReady, placement: secondNode }), pod: { status: noRoom("1 node(s) didn't have free ports"), isBound: false } }, ["changePort"]],
+    ["changes a third port that the kubelet refuses, on the second node too",
+      { status: aPlacedStatus({ conditions: contentReady, placement: secondNode }), pod: { status: { phase: "Failed", reason: "NodePorts" } } }, ["changePort"]],
+    ["stops a session at its start deadline whose ports are all taken",
+      { status: aPlacedStatus({ conditions: contentReady }), pod: { status: noRoom("1 node(s) didn't have free ports"), isBound: false }, now: after(120) }, toEnd, "StartTimedOut"],
+    ["stops a session that was played whose port the kubelet refuses", { status: aRunningStatus(), pod: { status: { phase: "Failed", reason: "NodePorts" } } }, toEnd, "PodRejected"],
     ["moves a session whose pod finds no room", { status: aPlacedStatus({ conditions: contentReady }), pod: { status: noRoom("Insufficient nvidia.com/gpu"), isBound: false } }, ["moveToAnotherNode"]],
     ["does not move a session at once when its pod finds no room", { status: aPlacedStatus({ conditions: contentReady }), pod: { status: noRoom("Insufficient nvidia.com/gpu"), isBound: false }, now: after(9) }, ["createPod", "reportReadiness"]],
     ["moves a session whose pod the kubelet refuses", { status: aPlacedStatus({ conditions: contentReady }), pod: { status: { phase: "Failed", reason: "OutOfcpu" } } }, ["moveToAnotherNode"]],
@@ -123,7 +131,7 @@ describe("planFor", () => {
       toEnd, "PodRejected"],
     ["removes a pod of a former port", { status: aPlacedStatus({ conditions: contentReady }), pod: { mediaPort: 20_007 } }, ["removeObsoletePod"]],
     ["leaves a node for another one that does not get the image", { status: aPlacedStatus({ conditions: contentReady }), pod: { status: imageMissing } }, ["leaveForImage", "reportReadiness"]],
-    ["waits for the image on the second node", { status: aPlacedStatus({ conditions: contentReady, placement: { attempt: 2, assignedAt: createdAt, triedNodes: ["node0"] } }), pod: { status: imageMissing } },
+    ["waits for the image on the second node", { status: aPlacedStatus({ conditions: contentReady, placement: secondNode }), pod: { status: imageMissing } },
       ["createPod", "reportReadiness"]],
     ["waits for the kubelet's second try to get the image", { status: aPlacedStatus({ conditions: contentReady }), pod: { status: imageFailed } }, ["createPod", "reportReadiness"]],
     ["takes up the running pod of a session whose status was emptied", { status: {}, pod: {} }, ["adoptPod"]],
