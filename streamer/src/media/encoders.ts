@@ -25,6 +25,8 @@ export interface Encoder {
   bitrateProperty: string;
   /** Value of the property for one kbit/s. */
   bitrateUnit: 1 | 1000;
+  /** Whether it begins again when its bitrate is set, with a key frame. */
+  restartsForBitrate?: true;
 }
 
 const h264 = "video/x-h264,profile=constrained-baseline,stream-format=byte-stream";
@@ -39,7 +41,7 @@ const toNv12 = "videoconvert n-threads=2 ! video/x-raw,format=NV12";
  */
 function byVaapi(codec: VideoCodec, element: string, settings: string, format: string): Encoder[] {
   return [`va${element}enc`, `va${element}lpenc`].map((name) => ({
-    name, codec, driver: "vaapi", captured: "BGRx", bitrateProperty: "bitrate", bitrateUnit: 1,
+    name, codec, driver: "vaapi", captured: "BGRx", bitrateProperty: "bitrate", bitrateUnit: 1, restartsForBitrate: true,
     chain: `${toNv12} ! ${name} name=${encoderName} rate-control=cbr key-int-max=1024 ${settings} ref-frames=1 target-usage=7 ! ${format}`,
   }));
 }

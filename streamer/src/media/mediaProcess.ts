@@ -2,6 +2,7 @@ import { fork } from "node:child_process";
 import type { VideoCodec } from "#contracts/videoCodec.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { childFlags } from "../processes/childFlags.ts";
+import { createBitratePacing } from "./bitratePacing.ts";
 import type { Encoder } from "./encoders.ts";
 import type { MediaCommand, MediaReport } from "./messages.ts";
 import type { PictureShape } from "./pictureShape.ts";
@@ -14,6 +15,10 @@ export interface MediaProcessSettings {
   soundSink: string;
   env: Record<string, string>;
   log: Logger;
+  /** Milliseconds, monotonic. */
+  now: () => number;
+  /** Calls back after so many milliseconds; returns how to cancel that. */
+  schedule: (ms: number, callback: () => void) => () => void;
 }
 
 export interface MediaProcessOptions extends MediaProcessSettings {
@@ -34,6 +39,7 @@ export interface MediaProcess {
   readonly hasExited: boolean;
   /** Captures at the full rate from a key frame on. */
   play(kbps: number): void;
+  /** Sets it at once, unless the encoder restarts for it: see BitratePacing. */
   setBitrate(kbps: number): void;
   requestKeyFrame(): void;
   /** Ends it at once: it has nothing to save, and a hanging driver would ignore SIGTERM. */
@@ -42,12 +48,13 @@ export interface MediaProcess {
 
 /** Starts a child, which captures at the idle rate until it plays. */
 export function startMediaProcess(options: MediaProcessOptions): MediaProcess {
-  const { encoder, shape, display, log } = options;
+  const { encoder, shape, display, log, now, schedule } = options;
   const process = fork(new URL("./mediaChild.ts", import.meta.url), { env: options.env, serialization: "advanced", execArgv: childFlags });
   process.on("message", (report: MediaReport) => options.onReport(report));
   let hasExited = false;
   const exit = (reason: number | NodeJS.Signals | null) => {
     hasExited = true;
+    pacing?.stop();
     options.onExit(reason);
   };
   process.on("exit", (exitCode, signal) => exit(exitCode ?? signal));
@@ -64,6 +71,8 @@ export function startMediaProcess(options: MediaProcessOptions): MediaProcess {
     audio: buildAudioPipeline(options.soundServer, options.soundSink),
     bitrateProperty: encoder.bitrateProperty,
   });
+  const sendBitrate = (kbps: number) => send({ type: "bitrate", bitrate: kbps * encoder.bitrateUnit });
+  const pacing = encoder.restartsForBitrate ? createBitratePacing({ set: sendBitrate, now, schedule }) : undefined;
   const started: MediaProcess = {
     codec: encoder.codec, shape, startedAt: options.startedAt, isPlaying: false,
     get hasExited() {
@@ -71,11 +80,15 @@ export function startMediaProcess(options: MediaProcessOptions): MediaProcess {
     },
     play(kbps) {
       started.isPlaying = true;
+      pacing?.begin(kbps);
       send({ type: "play", bitrate: kbps * encoder.bitrateUnit, fps: shape.fps });
     },
-    setBitrate: (kbps) => send({ type: "bitrate", bitrate: kbps * encoder.bitrateUnit }),
+    setBitrate: (kbps) => pacing ? pacing.want(kbps) : sendBitrate(kbps),
     requestKeyFrame: () => send({ type: "keyFrame" }),
-    kill: () => { process.kill("SIGKILL"); },
+    kill() {
+      pacing?.stop();
+      process.kill("SIGKILL");
+    },
   };
   return started;
 }

@@ -19,10 +19,6 @@ export interface MediaSourceOptions extends MediaProcessSettings {
   encoders: ReadonlyMap<VideoCodec, Encoder>;
   /** The shape of the first child. */
   shape: PictureShape;
-  /** Milliseconds, monotonic. */
-  now: () => number;
-  /** Calls back after so many milliseconds; returns how to cancel that. */
-  schedule: (ms: number, callback: () => void) => () => void;
 }
 
 /** Where packets go; at most one receiver at a time. */

@@ -60,6 +60,28 @@ describe("the codecs of GPUs, by encoders in software under VA-API's names", () 
     expect((await viewer.stats()).video).to.include({ codec: "video/AV1", packetsLost: 0 }).and.have.property("keyFramesDecoded").that.is.at.least(2);
   });
 
+  it("begin again with a key frame for a lower bitrate, and not for each that is a little higher", async () => {
+    expect(await viewer.connect({ takeover: true })).to.include({ status: 201 });
+    const capTo = async (maxKbps: number): Promise<void> => {
+      await viewer.send({ t: "quality", preset: "auto", width: 640, height: 360, fps: 20, maxKbps });
+      await eventually(async () => (await viewer.notices()).some((notice) => notice.t === "quality" && notice.maxKbps === maxKbps), { what: `a bitrate of ${maxKbps}` });
+    };
+    /** Of all that was encoded a moment ago. */
+    const keyFrames = async (): Promise<number> => {
+      const decoded = (await viewer.stats()).video?.framesDecoded ?? 0;
+      return eventually(async () => {
+        const video = (await viewer.stats()).video;
+        return video !== undefined && video.framesDecoded > decoded + 10 && video.keyFramesDecoded;
+      }, { what: "ten more pictures" });
+    };
+    const whole = await keyFrames();
+    await capTo(1_000);
+    const lowered = await keyFrames();
+    expect(lowered).to.be.above(whole);
+    for (const kbps of [1_050, 1_100, 1_150, 1_190]) await capTo(kbps);
+    expect(await keyFrames()).to.be.at.most(lowered + 1);
+  });
+
   it("leave a browser that takes none of them H.264", async () => {
     expect(await viewer.connect({ codec: "video/h264", takeover: true })).to.include({ status: 201 });
     await eventually(() => new TestCard(viewer).presses().then((presses) => presses !== undefined), { what: "the test card in H.264" });

@@ -1,6 +1,7 @@
 import { expect } from "chai";
+import type { VideoCodec } from "#contracts/videoCodec.ts";
 import { silentLogger, type Logger } from "#runtime/logger.ts";
-import { candidateEncoders } from "#streamer/media/encoders.ts";
+import { candidateEncoders, encoders } from "#streamer/media/encoders.ts";
 import { createMediaSource, type MediaSource } from "#streamer/media/mediaSource.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";
@@ -28,12 +29,11 @@ describe("a media source, by real children that stand for GStreamer's", function
   let env: { NODE_OPTIONS: string };
   let source: MediaSource;
 
-  function open(child: typeof env): void {
+  function open(child: typeof env, encoder = candidateEncoders(["vp8"], "software")[0]!): void {
     env = { ...child };
-    const [encoder] = candidateEncoders(["vp8"], "software");
     const log: Logger = { ...silentLogger, warn: (fields, sentence) => void lines.push({ ...fields, sentence }) };
     source = createMediaSource({
-      encoders: new Map([["vp8", encoder!]]), display: { name: ":99", width: 1_280, height: 720 }, shape: { preset: "auto", width: 1_280, height: 720, fps: 60 },
+      encoders: new Map([[encoder.codec, encoder]]), display: { name: ":99", width: 1_280, height: 720 }, shape: { preset: "auto", width: 1_280, height: 720, fps: 60 },
       soundServer: "unix:/nowhere", soundSink: "game", env, log, now: () => clock.monotonicMs(),
       schedule(ms, callback) {
         const timer = clock.setTimer(ms, callback);
@@ -41,7 +41,7 @@ describe("a media source, by real children that stand for GStreamer's", function
       },
     });
   }
-  const play = (kbps = 3_000) => source.play("vp8", kbps, { onVideo: () => pictures++, onAudio: () => undefined });
+  const play = (kbps = 3_000, codec: VideoCodec = "vp8") => source.play(codec, kbps, { onVideo: () => pictures++, onAudio: () => undefined });
   const hangs = () => lines.filter(({ sentence }) => sentence.includes("hangs")).length;
   /** How long each child that ended is waited for. */
   const waits = () => lines.flatMap(({ waitMs }) => waitMs ?? []);
@@ -109,6 +109,15 @@ describe("a media source, by real children that stand for GStreamer's", function
     play(1_000);
     await eventually(() => lines.length === 2, { what: "what the next child is told" });
     expect(lines.map(({ reason }) => reason)).to.deep.equal(["play 3000000", "bitrate 1000000"]);
+  });
+
+  it("tells an encoder that begins again for each bitrate few that are higher, and the last of them in the end", async () => {
+    open(tellsCommands, encoders.find(({ name }) => name === "vah264enc"));
+    play(3_000, "h264");
+    for (const kbps of [2_000, 2_500, 3_500]) source.setBitrate(kbps);
+    await clock.advance(2_000);
+    await eventually(() => lines.length === 3, { what: "what the child is told" });
+    expect(lines.map(({ reason }) => reason)).to.deep.equal(["play 3000", "bitrate 2000", "bitrate 3500"]);
   });
 
   it("starts no child any more once it is closed", async () => {

@@ -1,6 +1,6 @@
 /*
  * vaav1enc and vah265enc: encoders in software under the names of a GPU's, with the properties that a streamer sets. All but the bitrate are
- * accepted, and have no effect.
+ * accepted, and have no effect. A bitrate that is set brings a key frame, even when it is the same: VA-API's encoders begin again with it.
  */
 #include <gst/gst.h>
 
@@ -20,10 +20,21 @@ enum { PROPERTY_BITRATE = 1, PROPERTY_WORD, PROPERTY_NUMBER };
 static GType standIn_get_type(void);
 G_DEFINE_TYPE(StandIn, standIn, GST_TYPE_BIN)
 
+/* The structure of gst_video_event_new_upstream_force_key_unit, without another library: the next picture is a key frame. */
+static void forceKeyFrame(GstElement *encoder) {
+  GstPad *pad = gst_element_get_static_pad(encoder, "src");
+  gst_pad_send_event(pad, gst_event_new_custom(GST_EVENT_CUSTOM_UPSTREAM, gst_structure_new("GstForceKeyUnit",
+    "running-time", GST_TYPE_CLOCK_TIME, GST_CLOCK_TIME_NONE, "all-headers", G_TYPE_BOOLEAN, TRUE, "count", G_TYPE_UINT, 0u, NULL)));
+  gst_object_unref(pad);
+}
+
 static void setProperty(GObject *object, guint id, const GValue *value, GParamSpec *spec) {
   (void)spec;
   StandInClass *class = G_TYPE_INSTANCE_GET_CLASS(object, standIn_get_type(), StandInClass);
-  if (id == PROPERTY_BITRATE) g_object_set(((StandIn *)object)->encoder, class->bitrate, g_value_get_uint(value), NULL);
+  if (id != PROPERTY_BITRATE) return;
+  GstElement *encoder = ((StandIn *)object)->encoder;
+  g_object_set(encoder, class->bitrate, g_value_get_uint(value), NULL);
+  forceKeyFrame(encoder);
 }
 
 static void addGhostPad(GstElement *self, GstElement *chain, const gchar *name) {
