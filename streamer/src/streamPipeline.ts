@@ -71,10 +71,10 @@ export async function startStreamPipeline({ config, log, now, describeStream, on
   if (encoders.size === 0) throw new PipelineStartError("no-encoder", `No encoder for ${codecs.join(" or ")} works here.`);
 
   const connection = await connectDisplay(display, () => onFailure("display-failed"));
-  await startWindowManager({ connection, width, height, log });
+  await startWindowManager({ connection, log });
   const input = createInputRouter({ desktop: createDesktopInput(connection, width, height), gamepad, now: Date.now, pacing: { now, schedule } });
   const media = createMediaSource({
-    encoders, display: { name: display, width, height }, shape: quality, soundServer: env.PULSE_SERVER, soundSink, env, log, now, schedule,
+    encoders, display, shape: quality, soundServer: env.PULSE_SERVER, soundSink, env, log, now, schedule,
   });
   const viewers = createViewers({
     media, input, log, now, describeStream,

@@ -4,6 +4,10 @@ declare module "x11" {
   export interface WindowEvent {
     name: string;
     wid: number;
+    /** Of a ConfigureNotify, the window that has another size; `wid` is the one that was watched. */
+    wid1?: number;
+    /** As it came: the first byte has 0x80 when a client sent it. */
+    rawData: Buffer;
     x: number;
     y: number;
     width: number;

@@ -5,6 +5,8 @@
  * average, and no two clocks drift against each other. Downstream runs in this element's thread, so that a picture is captured no earlier
  * than the encoder is free. A still display is repeated at intervals, for the encoder to refine it and for viewers that join late.
  *
+ * The display may change its size, as a game may ask of it: the next picture has the new one.
+ *
  * It comes as the display has it, BGRx, or as software encoders take it: I420, converted by libyuv in a third of videoconvert's time.
  */
 #define _GNU_SOURCE
@@ -24,7 +26,7 @@
 #include <sys/shm.h>
 #include <unistd.h>
 
-enum { SEGMENTS = 4, BYTES_PER_PIXEL = 4, MAX_RATE = 240 };
+enum { SEGMENTS = 4, BYTES_PER_PIXEL = 4, MAX_RATE = 240, CAPTURE_TRIES = 3 };
 enum { PROPERTY_DISPLAY = 1, PROPERTY_RATE };
 
 /* A game that draws once more because of an input must not wait for its slot: this many pictures may come early. */
@@ -53,7 +55,8 @@ typedef struct {
 
   Display *display;
   Window root;
-  int width, height, damageEvent, fixesEvent;
+  int width, height; /* the display's, as far as is known */
+  int damageEvent, fixesEvent;
   Damage damage;
   Segment segments[SEGMENTS];
   XFixesCursorImage *cursor;
@@ -98,14 +101,44 @@ static gboolean addSegment(DisplaySrc *self, Segment *segment) {
   return isAttached;
 }
 
+/* Frees a segment that nobody reads. */
+static void removeSegment(DisplaySrc *self, Segment *segment) {
+  if (segment->image) XDestroyImage(segment->image);
+  segment->image = NULL;
+  if (segment->info.shmaddr) {
+    XShmDetach(self->display, &segment->info);
+    shmdt(segment->info.shmaddr);
+  }
+  segment->info.shmaddr = NULL;
+  g_free(segment->planes);
+  segment->planes = NULL;
+}
+
+/* In place of Xlib's own, which ends the process: whoever made the request sees that it failed. */
+static int noteError(Display *display, XErrorEvent *error) {
+  char text[128];
+  XGetErrorText(display, error->error_code, text, sizeof text);
+  GST_INFO("the display does not take request %d: %s", error->request_code, text);
+  return 0;
+}
+
+/* Asks for the size after its changes are asked for, so that none is missed. */
+static gboolean followSize(DisplaySrc *self) {
+  XWindowAttributes attributes;
+  XSelectInput(self->display, self->root, StructureNotifyMask);
+  if (!XGetWindowAttributes(self->display, self->root, &attributes)) return FALSE;
+  self->width = attributes.width;
+  self->height = attributes.height;
+  return TRUE;
+}
+
 static gboolean openDisplay(DisplaySrc *self) {
   int error, major = 5, minor = 0;
+  XSetErrorHandler(noteError);
   self->display = XOpenDisplay(self->displayName);
   if (!self->display) return FALSE;
-  int screen = DefaultScreen(self->display);
-  self->root = RootWindow(self->display, screen);
-  self->width = DisplayWidth(self->display, screen);
-  self->height = DisplayHeight(self->display, screen);
+  self->root = DefaultRootWindow(self->display);
+  if (!followSize(self)) return FALSE;
   if (!XShmQueryExtension(self->display) || !XDamageQueryExtension(self->display, &self->damageEvent, &error) ||
       !XFixesQueryExtension(self->display, &self->fixesEvent, &error)) return FALSE;
   XFixesQueryVersion(self->display, &major, &minor);
@@ -127,14 +160,11 @@ static gboolean stop(GstBaseSrc *base) {
   DisplaySrc *self = (DisplaySrc *)base;
   for (int i = 0; i < SEGMENTS; i++) {
     Segment *segment = &self->segments[i];
-    if (segment->image) XDestroyImage(segment->image);
-    segment->image = NULL;
-    if (!g_atomic_int_get(&segment->isBusy)) {
-      if (segment->info.shmaddr) shmdt(segment->info.shmaddr);
-      g_free(segment->planes);
+    if (g_atomic_int_get(&segment->isBusy)) { /* its memory is left to who reads it */
+      segment->info.shmaddr = NULL;
+      segment->planes = NULL;
     }
-    segment->info.shmaddr = NULL;
-    segment->planes = NULL;
+    removeSegment(self, segment);
   }
   if (self->cursor) XFree(self->cursor);
   self->cursor = NULL;
@@ -150,6 +180,11 @@ static void readEvents(DisplaySrc *self) {
     XNextEvent(self->display, &event);
     if (event.type == self->damageEvent + XDamageNotify) self->isChanged = TRUE;
     if (event.type == self->fixesEvent + XFixesCursorNotify) hasNewCursor = TRUE;
+    if (event.type == ConfigureNotify && event.xconfigure.window == self->root && !event.xconfigure.send_event) {
+      self->width = event.xconfigure.width;
+      self->height = event.xconfigure.height;
+      self->isChanged = TRUE;
+    }
   }
   if (!hasNewCursor) return;
   if (self->cursor) XFree(self->cursor);
@@ -178,8 +213,8 @@ static void drawPointer(DisplaySrc *self, XImage *image) {
   const XFixesCursorImage *cursor = self->cursor;
   if (!cursor) return;
   int left = self->pointerX - cursor->xhot, top = self->pointerY - cursor->yhot;
-  for (int y = MAX(0, -top); y < cursor->height && top + y < self->height; y++) {
-    for (int x = MAX(0, -left); x < cursor->width && left + x < self->width; x++) {
+  for (int y = MAX(0, -top); y < cursor->height && top + y < image->height; y++) {
+    for (int x = MAX(0, -left); x < cursor->width && left + x < image->width; x++) {
       gulong pixel = cursor->pixels[y * cursor->width + x];
       guint8 *below = (guint8 *)image->data + (top + y) * image->bytes_per_line + (left + x) * BYTES_PER_PIXEL;
       for (int part = 0; part < 3; part++) below[part] = over(below[part], pixel, 8 * part);
@@ -223,8 +258,29 @@ static gboolean awaitPicture(DisplaySrc *self) {
 
 static void release(gpointer segment) { g_atomic_int_set(&((Segment *)segment)->isBusy, FALSE); }
 
+/* A segment of the display's size that nobody reads; NULL when there is none. */
 static Segment *freeSegment(DisplaySrc *self) {
-  for (int i = 0; i < SEGMENTS; i++) if (!g_atomic_int_get(&self->segments[i].isBusy)) return &self->segments[i];
+  for (int i = 0; i < SEGMENTS; i++) {
+    Segment *segment = &self->segments[i];
+    if (g_atomic_int_get(&segment->isBusy)) continue;
+    if (segment->image && segment->image->width == self->width && segment->image->height == self->height) return segment;
+    removeSegment(self, segment);
+    return addSegment(self, segment) ? segment : NULL;
+  }
+  return NULL;
+}
+
+/* The display's picture; NULL when there is none to be had. */
+static Segment *capture(DisplaySrc *self) {
+  for (int try = 0; try < CAPTURE_TRIES; try++) {
+    Segment *segment = freeSegment(self);
+    if (!segment) return NULL;
+    self->isChanged = FALSE;
+    XDamageSubtract(self->display, self->damage, None, None); /* before the capture: what is drawn from here on is a new change */
+    followPointer(self);
+    if (XShmGetImage(self->display, self->root, segment->image, 0, 0, AllPlanes)) return segment;
+    readEvents(self); /* a display that has just become smaller has said so before the error */
+  }
   return NULL;
 }
 
@@ -237,7 +293,7 @@ static GstBuffer *bufferOf(DisplaySrc *self, Segment *segment) {
     if (!segment->planes) segment->planes = g_malloc(bytes);
     guint8 *planes[] = {segment->planes, segment->planes + GST_VIDEO_INFO_PLANE_OFFSET(video, 1), segment->planes + GST_VIDEO_INFO_PLANE_OFFSET(video, 2)};
     ARGBToI420(picture, segment->image->bytes_per_line, planes[0], GST_VIDEO_INFO_PLANE_STRIDE(video, 0), planes[1], GST_VIDEO_INFO_PLANE_STRIDE(video, 1),
-      planes[2], GST_VIDEO_INFO_PLANE_STRIDE(video, 2), self->width, self->height);
+      planes[2], GST_VIDEO_INFO_PLANE_STRIDE(video, 2), segment->image->width, segment->image->height);
     picture = segment->planes;
   }
   g_atomic_int_set(&segment->isBusy, TRUE);
@@ -247,19 +303,17 @@ static GstBuffer *bufferOf(DisplaySrc *self, Segment *segment) {
 static GstFlowReturn create(GstPushSrc *base, GstBuffer **buffer) {
   DisplaySrc *self = (DisplaySrc *)base;
   if (!awaitPicture(self)) return GST_FLOW_FLUSHING;
-  Segment *segment = freeSegment(self);
-  if (!segment) {
-    GST_ELEMENT_ERROR(self, RESOURCE, NO_SPACE_LEFT, ("All pictures are in use downstream."), (NULL));
-    return GST_FLOW_ERROR;
-  }
   gint64 now = g_get_monotonic_time();
   gint64 intervalUs = (gint64)(G_USEC_PER_SEC / (rateAllowance * g_atomic_int_get(&self->rate)));
   self->nextSlotAt = MAX(self->nextSlotAt, now) + intervalUs;
   self->takenAt = now;
-  self->isChanged = FALSE;
-  XDamageSubtract(self->display, self->damage, None, None); /* before the capture: what is drawn from here on is a new change */
-  followPointer(self);
-  XShmGetImage(self->display, self->root, segment->image, 0, 0, AllPlanes);
+  Segment *segment = capture(self);
+  if (!segment) {
+    GST_ELEMENT_ERROR(self, RESOURCE, READ, ("The display has no picture, or all that were captured are in use downstream."), (NULL));
+    return GST_FLOW_ERROR;
+  }
+  gboolean hasOtherSize = segment->image->width != GST_VIDEO_INFO_WIDTH(&self->video) || segment->image->height != GST_VIDEO_INFO_HEIGHT(&self->video);
+  if (hasOtherSize && !gst_base_src_negotiate(GST_BASE_SRC(base))) return GST_FLOW_NOT_NEGOTIATED;
   drawPointer(self, segment->image);
   *buffer = bufferOf(self, segment);
   return GST_FLOW_OK;

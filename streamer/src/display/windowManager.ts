@@ -17,22 +17,21 @@ const inputOnly = 2;
 const mapStateViewable = 2;
 const revertToParent = 2;
 const arrowGlyph = 68;
+const sentByClient = 0x80;
 /** Windows that are managed at a time; further ones are shown as they are. Their list is one request, whose size is limited. */
 const maxWindows = 256;
 const maxLoggedWindows = 64;
 
 export interface WindowManagerOptions {
   connection: XConnection;
-  width: number;
-  height: number;
   log: Logger;
 }
 
 /**
  * Starts the smallest window manager that a streamed game needs: every top-level window fills the screen and has the focus, whatever it
- * requests; dialogs keep their place, above it. It supports as much of EWMH as SDL, GLFW, GTK and Qt check for.
+ * requests, and whatever size a game gives the screen; dialogs keep their place, above it. It supports as much of EWMH as SDL, GLFW, GTK and Qt check for.
  */
-export async function startWindowManager({ connection, width, height, log }: WindowManagerOptions): Promise<void> {
+export async function startWindowManager({ connection, log }: WindowManagerOptions): Promise<void> {
   const { client, root } = connection;
   const atoms = await internAtoms(client);
   const dialogs = new Map<number, boolean>(); // managed window → whether it is a dialog, oldest first
@@ -41,6 +40,7 @@ export async function startWindowManager({ connection, width, height, log }: Win
     client.ChangeProperty(replaceProperty, window, atoms[name], type, 32, words(values));
 
   const fill = (window: number) => {
+    const { width, height } = connection.size;
     client.ConfigureWindow(window, { x: 0, y: 0, width, height, borderWidth: 0 });
     client.SendEvent(window, false, structureNotifyMask, buildConfigureNotify(window, width, height));
   };
@@ -80,6 +80,7 @@ export async function startWindowManager({ connection, width, height, log }: Win
       return;
     }
     const { x, y } = event;
+    const { width, height } = connection.size;
     client.ConfigureWindow(event.wid, { x, y, width: Math.min(event.width, width), height: Math.min(event.height, height), borderWidth: 0 });
   };
   const handleMessage = (event: WindowEvent) => {
@@ -93,12 +94,20 @@ export async function startWindowManager({ connection, width, height, log }: Win
     }
   };
 
-  await announceManager(connection, atoms, setProperty);
-  setProperty(root, "_NET_WORKAREA", cardinalType, 0, 0, width, height);
   const isWithinBudget = createEventBudget(() => performance.now());
+  const fitScreen = () => {
+    setProperty(root, "_NET_WORKAREA", cardinalType, 0, 0, connection.size.width, connection.size.height);
+    for (const [window, isDialog] of dialogs) if (!isDialog && isWithinBudget()) fill(window);
+  };
+
+  await announceManager(connection, atoms, setProperty);
+  fitScreen();
   client.on("event", (event) => {
+    const isResize = isResizeOf(root, event);
+    if (isResize) connection.size = { width: event.width, height: event.height }; // Whatever the budget: the pointer is placed by it.
     const isEnd = event.name === "UnmapNotify" || event.name === "DestroyNotify"; // Of a managed window, and those are few.
     if (!isEnd && (connection.isBehind() || !isWithinBudget())) return;
+    if (isResize) fitScreen();
     switch (event.name) {
       case "MapRequest": {
         readOwner(connection, atoms, event.wid, (owner) => manage(event.wid, owner !== undefined && dialogs.has(owner)));
@@ -127,8 +136,13 @@ async function announceManager({ client, root }: XConnection, atoms: Atoms, setP
   client.OpenFont(font, "cursor");
   client.CreateGlyphCursor(cursor, font, font, arrowGlyph, arrowGlyph + 1, { R: 0, G: 0, B: 0 }, { R: 65_535, G: 65_535, B: 65_535 });
   client.ChangeWindowAttributes(root, { cursor });
-  client.ChangeWindowAttributes(root, { eventMask: substructureRedirectMask | substructureNotifyMask });
+  client.ChangeWindowAttributes(root, { eventMask: structureNotifyMask | substructureRedirectMask | substructureNotifyMask });
   await promised<number>((done) => client.InternAtom(true, "WM_STATE", done)); // Once this is answered, all of the above has happened.
+}
+
+/** Returns whether the server tells by this event that the window has another size; games can send such events, too. */
+function isResizeOf(window: number, { name, wid1, rawData }: WindowEvent): boolean {
+  return name === "ConfigureNotify" && wid1 === window && ((rawData[0] ?? 0) & sentByClient) === 0;
 }
 
 /** Finds the window that a dialog belongs to; undefined for any other window. Calls nothing when the window is gone by then: nothing would tell of its end any more. */

@@ -4,7 +4,7 @@ import x11, { type Callback, type Client, type Display, type XTest } from "x11";
 export interface XConnection {
   client: Client;
   root: number;
-  /** Of the display, in pixels. */
+  /** Of the display, in pixels; the window manager keeps it, as a game may change it. */
   size: { width: number; height: number };
   /** Injects input. */
   xtest: XTest;

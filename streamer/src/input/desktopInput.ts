@@ -20,8 +20,12 @@ export interface DesktopInput {
   releaseAll(): void;
 }
 
-/** Injects input through XTEST and remembers what is held, so that a player who disconnects leaves nothing pressed. While the display is behind it drops input. */
-export function createDesktopInput({ xtest, root, isBehind }: Pick<XConnection, "xtest" | "root" | "isBehind">, width: number, height: number): DesktopInput {
+/**
+ * Injects input through XTEST and remembers what is held, so that a player who disconnects leaves nothing pressed. While the display is behind it drops input.
+ * The picture that the player points at has this shape, whatever size the display has got since.
+ */
+export function createDesktopInput(connection: Pick<XConnection, "xtest" | "root" | "size" | "isBehind">, width: number, height: number): DesktopInput {
+  const { xtest, root, isBehind } = connection;
   const heldKeys = new Set<number>();
   const heldButtons = new Set<number>();
   /** Returns whether the display takes it. */
@@ -56,8 +60,9 @@ export function createDesktopInput({ xtest, root, isBehind }: Pick<XConnection, 
       if (keyCode !== undefined) pressKey(keyCode, isDown);
     },
     movePointer(x, y) {
-      const toPixel = (position: number, size: number) => Math.round(position * (size - 1) / pointerScale);
-      inject(xtest.MotionNotify, 0, toPixel(x, width), toPixel(y, height));
+      const { size } = connection;
+      const [across, down] = [size.width * height, size.height * width];
+      inject(xtest.MotionNotify, 0, toPixel(x, size.width, across / down), toPixel(y, size.height, down / across));
     },
     movePointerBy(x, y) {
       inject(xtest.MotionNotify, 1, x, y);
@@ -75,4 +80,11 @@ export function createDesktopInput({ xtest, root, isBehind }: Pick<XConnection, 
       for (const number of [...heldButtons]) pressButton(number, false);
     },
   };
+}
+
+/** Returns where on one side of the display a position on the picture's is, of which the display takes this share in the middle: the rest are borders. */
+function toPixel(position: number, size: number, share: number): number {
+  const shown = Math.min(1, share);
+  const inDisplay = (position / pointerScale - (1 - shown) / 2) / shown;
+  return Math.round(Math.min(1, Math.max(0, inDisplay)) * (size - 1));
 }

@@ -6,11 +6,12 @@ import { createBitratePacing } from "./bitratePacing.ts";
 import type { Encoder } from "./encoders.ts";
 import type { MediaCommand, MediaReport } from "./messages.ts";
 import type { PictureShape } from "./pictureShape.ts";
-import { buildAudioPipeline, buildVideoPipeline, type Display } from "./pipelines.ts";
+import { buildAudioPipeline, buildVideoPipeline } from "./pipelines.ts";
 
 /** What all media children of a session capture, and run with. */
 export interface MediaProcessSettings {
-  display: Display;
+  /** The display's name. */
+  display: string;
   soundServer: string;
   soundSink: string;
   env: Record<string, string>;

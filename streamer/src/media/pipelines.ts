@@ -11,6 +11,9 @@ export const captureName = "capture";
 /** Pictures a second while nobody watches: capture and encoder stay ready for a player, at hardly any cost. */
 const idleRate = 1;
 
+/** Before the scaler and after it: otherwise it would make up for a pixel more or less by their form, which encoders and browsers do not agree on. */
+const squarePixels = "pixel-aspect-ratio=1/1";
+
 /** Names of the sinks the media child pulls from. */
 export const videoSink = "video";
 export const audioSink = "audio";
@@ -22,27 +25,15 @@ const payloaders: Record<VideoCodec, string> = {
   vp8: `rtpvp8pay mtu=${packetBytes} picture-id-mode=15-bit`,
 };
 
-/** What is captured. */
-export interface Display {
-  name: string;
-  width: number;
-  height: number;
-}
-
 /**
  * Returns a pipeline from the display to pictures of RTP packets, see packetsOf. No queue lies between capture and encoder: a picture is captured when something
- * changed and the encoder is free, so none gets old. It captures at the idle rate until `rate` is set. The display keeps its size: the picture
- * is scaled on its way.
+ * changed and the encoder is free, so none gets old. It captures at the idle rate until `rate` is set. The picture has its size whatever the display's
+ * is, which a game can change: it is scaled on its way, between borders where the display has another shape. One that has its size already passes through as it is.
  */
-export function buildVideoPipeline(encoder: Encoder, display: Display, shape: PictureShape): string {
-  return `joypoddisplaysrc name=${captureName} display-name=${display.name} rate=${idleRate} ! video/x-raw,format=${encoder.captured},framerate=${shape.fps}/1`
-    + ` ! ${scalingTo(display, shape)}${tunedChain(encoder, shape.preset)} ! ${payloaders[encoder.codec]} ! joypodpictures ! appsink name=${videoSink} sync=false max-buffers=1000`;
-}
-
-/** Square pixels: otherwise the scaler would make up for a pixel more or less by their form, which encoders and browsers do not agree on. */
-function scalingTo(display: Display, { width, height }: PictureShape): string {
-  if (width === display.width && height === display.height) return "";
-  return `videoscale n-threads=2 method=bilinear add-borders=false ! video/x-raw,width=${width},height=${height},pixel-aspect-ratio=1/1 ! `;
+export function buildVideoPipeline(encoder: Encoder, display: string, shape: PictureShape): string {
+  return `joypoddisplaysrc name=${captureName} display-name=${display} rate=${idleRate} ! video/x-raw,format=${encoder.captured},framerate=${shape.fps}/1,${squarePixels}`
+    + ` ! videoscale n-threads=2 method=bilinear add-borders=true ! video/x-raw,width=${shape.width},height=${shape.height},${squarePixels}`
+    + ` ! ${tunedChain(encoder, shape.preset)} ! ${payloaders[encoder.codec]} ! joypodpictures ! appsink name=${videoSink} sync=false max-buffers=1000`;
 }
 
 /**

@@ -57,7 +57,7 @@ describe("the session image's programs in C", () => {
   it("have the capture element that the streamer's pipeline names, with its properties", () => {
     const [encoder] = encoders;
     if (!encoder) throw new Error("There is no encoder.");
-    const [element = "", ...settings] = (buildVideoPipeline(encoder, { name: ":99", width: 1280, height: 720 }, { preset: "auto", width: 1280, height: 720, fps: 60 }).split(" ! ")[0] ?? "").split(" ");
+    const [element = "", ...settings] = (buildVideoPipeline(encoder, ":99", { preset: "auto", width: 1280, height: 720, fps: 60 }).split(" ! ")[0] ?? "").split(" ");
     expect(capture).to.include(`gst_element_register(plugin, "${element}"`);
     const properties = settings.map((setting) => setting.split("=")[0] ?? "").filter((name) => name !== "name");
     expect(properties).to.deep.equal(["display-name", "rate"]);

@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import { Writable } from "node:stream";
 import { expect } from "chai";
 import { pino } from "pino";
-import type { Client } from "x11";
+import type { Callback, Client, XTest } from "x11";
 import { pointerScale } from "#contracts/stream.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { startXServer } from "#streamer/display/xServer.ts";
@@ -13,9 +13,19 @@ import { connectDisplay, promised, type XConnection } from "#streamer/display/xC
 
 const [width, height] = [640, 480];
 const windowType = 33;
+const structureNotifyMask = 0x20000;
+
+/** What a game changes the display's size by. */
+interface Randr {
+  GetScreenResources(window: number, done: Callback<{ timestamp: number; config_timestamp: number; crtcs: [number] }>): void;
+  SetCrtcConfig(crtc: number, timestamp: number, configTimestamp: number, x: number, y: number, mode: number, rotation: number, outputs: number[], done: Callback<unknown>): void;
+  SetScreenSize(window: number, width: number, height: number, widthMm: number, heightMm: number): void;
+}
 
 /** Requests of a hostile client that the streamer itself has no use for. */
 interface GameClient extends Client {
+  require(extension: "xtest", done: Callback<XTest>): void;
+  require(extension: "randr", done: Callback<Randr>): void;
   GrabServer(): void;
   UngrabServer(): void;
   DestroyWindow(window: number): void;
@@ -46,7 +56,7 @@ describe("the display under a hostile game", function () {
     server = await startXServer({ display, width, height, env: { PATH: process.env.PATH ?? "" }, log, onExit: () => { isLost = true; } });
     if (!server) throw new Error("Xvfb does not start: install the Debian package xvfb.");
     manager = await connectDisplay(display, () => { isLost = true; });
-    await startWindowManager({ connection: manager, width, height, log });
+    await startWindowManager({ connection: manager, log });
     ({ client: game } = await promised<{ client: GameClient }>((done) => load("x11").createClient({ display }, done)));
     game.on("error", () => undefined);
   });
@@ -66,9 +76,9 @@ describe("the display under a hostile game", function () {
     const { data } = await promised<{ data: Buffer }>((done) => game.GetProperty(0, manager.root, list, windowType, 0, 100_000, done));
     return data.length / 4;
   }
-  async function fills(window: number): Promise<boolean> {
+  async function fills(window: number, screen = { width, height }): Promise<boolean> {
     const geometry = await promised<{ width: number; height: number }>((done) => game.GetGeometry(window, done));
-    return geometry.width === width && geometry.height === height;
+    return geometry.width === screen.width && geometry.height === screen.height;
   }
 
   /** A window fills the screen: of those that were opened during the flood, not all do. */
@@ -103,6 +113,32 @@ describe("the display under a hostile game", function () {
     expect(await listed()).to.equal(before + 1);
     game.DestroyWindow(next);
     await eventually(async () => await listed() === before, { what: "no window to be left of these two" });
+  });
+
+  it("fills the screen in the size that a game gives it, and takes no client's word for another", async () => {
+    const [small, claimed] = [{ width: 320, height: 240 }, { width: 5_000, height: 4_000 }];
+    const window = openWindow();
+    await eventually(() => fills(window), { what: "a window to fill the screen" });
+    const randr = await promised<Randr>((done) => game.require("randr", done));
+    const { timestamp, config_timestamp: configured, crtcs: [crtc] } = await promised((done: Parameters<Randr["GetScreenResources"]>[1]) => randr.GetScreenResources(manager.root, done));
+    await promised((done: Callback<unknown>) => randr.SetCrtcConfig(crtc, timestamp, configured, 0, 0, 0, 1, [], done)); // The screen is no smaller than its outputs.
+    try {
+      randr.SetScreenSize(manager.root, small.width, small.height, 80, 60);
+      await eventually(() => fills(window, small), { what: "the window to fill the smaller screen" });
+      expect(manager.size).to.deep.equal(small);
+      const event = Buffer.alloc(32);
+      event[0] = 22; // ConfigureNotify
+      event.writeUInt32LE(manager.root, 8);
+      event.writeUInt16LE(claimed.width, 20);
+      event.writeUInt16LE(claimed.height, 22);
+      game.SendEvent(manager.root, false, structureNotifyMask, event);
+      for (const { client } of [{ client: game }, manager]) await promised<number>((done) => client.InternAtom(false, "A_ROUND_TRIP", done));
+      expect(manager.size).to.deep.equal(small);
+    } finally {
+      randr.SetScreenSize(manager.root, width, height, 160, 120);
+      await eventually(() => fills(window), { what: "the window to fill the screen again" });
+      game.DestroyWindow(window);
+    }
   });
 
   it("queues a bounded number of events while a game holds the display", async () => {

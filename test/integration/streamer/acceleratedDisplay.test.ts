@@ -9,6 +9,7 @@ import { buildGame, imageBuildMs, prepareSessionImages, type SessionImages } fro
 import { LateRemoval } from "#test/support/session/lateRemoval.ts";
 import { startSessionPair, type SessionPair, type SessionPairOptions } from "#test/support/session/sessionPair.ts";
 import { launchBrowser, openViewer, type Viewer } from "#test/support/session/viewer.ts";
+import { waitForColor } from "#test/support/browser/picture.ts";
 import { TestCard } from "#test/support/browser/testCard.ts";
 import { temporaryFolder } from "#test/support/processes/temporaryFolder.ts";
 
@@ -57,10 +58,10 @@ describe("the accelerated display, by Mesa's software renderer", () => {
   ): Promise<SessionPair> {
     return pair = await startSessionPair({ images, game, streamerEnv, gameEnv, replacedFiles });
   }
-  async function play(session: SessionPair): Promise<{ card: TestCard; press: () => Promise<unknown> }> {
+  async function play(session: SessionPair): Promise<{ opened: Viewer; card: TestCard; press: () => Promise<unknown> }> {
     const opened = viewer = await openViewer(browser, session);
     expect(await opened.connect()).to.include({ status: 201 });
-    return { card: new TestCard(opened), press: () => opened.press("Space") };
+    return { opened, card: new TestCard(opened), press: () => opened.press("Space") };
   }
   const has = async (session: SessionPair, program: string): Promise<boolean> => await session.inStreamer("sh", "-c", `pidof ${program} || true`) !== "";
 
@@ -80,6 +81,28 @@ describe("the accelerated display, by Mesa's software renderer", () => {
   it("has the size that was asked for", async () => {
     const session = await start({ archive: testcard, launcher: "testcard.sh" }, { ...forced, WIDTH: "1600", HEIGHT: "900" });
     expect((await session.status()).picture).to.include({ width: 1600, height: 900 });
+  });
+
+  it("shows the whole game in a picture of the same size while the game has another resolution, takes the pointer there, and comes back", async () => {
+    const session = await start({ archive: testcard, launcher: "testcard.sh" }, forced);
+    const { opened, card, press } = await play(session);
+    await card.shows(layout.keyBlock, "red");
+    await session.inStreamer("displayprobe", "size", "800", "600");
+    // Of the picture's 1280 these are 960, in the middle.
+    const inPicture = (x: number) => 160 + x * 0.75;
+    const borders = [0, inPicture(1_280)].map((x) => ({ x, y: 0, width: 160, height: 720 }));
+    for (const border of borders) await waitForColor(opened, border, "#000000");
+    await card.shows({ ...layout.keyBlock, x: inPicture(layout.keyBlock.x), width: layout.keyBlock.width * 0.75 }, "red");
+    await opened.send({ t: "move", x: Math.round(65_535 * inPicture(300) / 1_280), y: Math.round(65_535 * 200 / 720) });
+    // Above and left of the arrow; as small as this the colour runs into what is around it.
+    await waitForColor(opened, { x: inPicture(300) - 10, y: 188, width: 12, height: 12 }, layout.pointer.color, { tolerance: 110 });
+    expect((await opened.stats()).video).to.include({ frameWidth: 1_280, frameHeight: 720 });
+    await session.inStreamer("displayprobe", "size", "1280", "720");
+    for (const border of borders) await waitForColor(opened, border, "#404040");
+    await press();
+    await card.showsPresses(1);
+    expect((await opened.stats()).video).to.include({ frameWidth: 1_280, frameHeight: 720 });
+    expect(await session.streamerLogs()).to.not.include("The media child");
   });
 
   for (const program of ["Xwayland", "cage"]) {

@@ -33,7 +33,7 @@ describe("a media source, by real children that stand for GStreamer's", function
     env = { ...child };
     const log: Logger = { ...silentLogger, warn: (fields, sentence) => void lines.push({ ...fields, sentence }) };
     source = createMediaSource({
-      encoders: new Map([[encoder.codec, encoder]]), display: { name: ":99", width: 1_280, height: 720 }, shape: { preset: "auto", width: 1_280, height: 720, fps: 60 },
+      encoders: new Map([[encoder.codec, encoder]]), display: ":99", shape: { preset: "auto", width: 1_280, height: 720, fps: 60 },
       soundServer: "unix:/nowhere", soundSink: "game", env, log, now: () => clock.monotonicMs(),
       schedule(ms, callback) {
         const timer = clock.setTimer(ms, callback);

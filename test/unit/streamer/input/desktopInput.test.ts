@@ -7,6 +7,7 @@ const keyPress = 2, keyRelease = 3, buttonPress = 4, buttonRelease = 5, motion =
 describe("createDesktopInput", () => {
   let injected: number[][];
   let isBehind: boolean;
+  let connection: Parameters<typeof createDesktopInput>[0];
   let desktop: DesktopInput;
 
   beforeEach(() => {
@@ -16,7 +17,8 @@ describe("createDesktopInput", () => {
       KeyPress: keyPress, KeyRelease: keyRelease, ButtonPress: buttonPress, ButtonRelease: buttonRelease, MotionNotify: motion,
       FakeInput: (type: number, detail: number, _time: number, _window: number, x: number, y: number) => void injected.push([type, detail, x, y]),
     } as const;
-    desktop = createDesktopInput({ xtest, root: 1, isBehind: () => isBehind }, 1_280, 720);
+    connection = { xtest, root: 1, size: { width: 1_280, height: 720 }, isBehind: () => isBehind };
+    desktop = createDesktopInput(connection, 1_280, 720);
   });
 
   it("presses keys by their position on the keyboard", () => {
@@ -44,6 +46,15 @@ describe("createDesktopInput", () => {
     desktop.movePointer(65_535, 65_535);
     desktop.movePointerBy(-3, 4);
     expect(injected).to.deep.equal([[motion, 0, 0, 0], [motion, 0, 1_279, 719], [motion, 1, -3, 4]]);
+  });
+
+  it("maps the display's part of the picture to the display once a game has given that another size, and borders to its edge", () => {
+    connection.size = { width: 800, height: 600 }; // 960 by 720 of the picture.
+    const [left, right] = [160 / 1_280, 1_120 / 1_280].map((share) => Math.round(share * 65_535));
+    for (const x of [0, left!, 32_768, right!, 65_535]) desktop.movePointer(x, 65_535);
+    connection.size = { width: 2_560, height: 1_080 }; // 1280 by 540 of the picture.
+    for (const y of [0, 8_192, 65_535]) desktop.movePointer(65_535, y);
+    expect(injected.map(([, , x, y]) => [x, y])).to.deep.equal([[0, 599], [0, 599], [400, 599], [799, 599], [799, 599], [2_559, 0], [2_559, 0], [2_559, 1_079]]);
   });
 
   it("turns wheel notches into clicks of the wheel buttons", () => {

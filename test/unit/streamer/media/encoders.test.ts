@@ -5,7 +5,7 @@ import { qualityPresets } from "#contracts/streamQuality.ts";
 import { buildVideoPipeline } from "#streamer/media/pipelines.ts";
 import { tunedChain } from "#streamer/media/tuning.ts";
 
-const display = { name: ":99", width: 1_280, height: 720 };
+const display = ":99";
 const whole = { preset: "auto", width: 1_280, height: 720, fps: 60 } as const;
 
 describe("candidateEncoders and the encoder table", () => {
@@ -34,18 +34,21 @@ describe("candidateEncoders and the encoder table", () => {
     }
   });
 
-  it("scales a picture that is smaller than the display, between capture and encoder", () => {
+  it("gives every picture its size between capture and encoder, whatever the display's is, and distorts none", () => {
     const [encoder] = encoders;
-    const pipeline = buildVideoPipeline(encoder!, display, { ...whole, width: 854, height: 480, fps: 30 });
-    expect(pipeline).to.match(/^joypoddisplaysrc [^!]* ! video\/x-raw,format=BGRx,framerate=30\/1 ! videoscale [^!]* ! video\/x-raw,width=854,height=480,pixel-aspect-ratio=1\/1 ! /);
-    expect(buildVideoPipeline(encoder!, display, whole)).not.to.contain("videoscale");
+    for (const [width, height] of [[854, 480], [1_280, 720]] as const) {
+      const pipeline = buildVideoPipeline(encoder!, display, { ...whole, width, height, fps: 30 }).split(" ! ");
+      expect(pipeline[1]).to.equal("video/x-raw,format=BGRx,framerate=30/1,pixel-aspect-ratio=1/1");
+      expect(pipeline[2]).to.match(/^videoscale .*\badd-borders=true$/);
+      expect(pipeline[3]).to.equal(`video/x-raw,width=${width},height=${height},pixel-aspect-ratio=1/1`);
+    }
   });
 
   it("has software encoders' pictures captured as they take them", () => {
     for (const encoder of encoders) {
       const pipeline = buildVideoPipeline(encoder, display, whole);
-      if (encoder.driver) expect(pipeline).to.contain("format=BGRx,framerate=60/1 ! videoconvert ");
-      else expect(pipeline).to.contain(`format=I420,framerate=60/1 ! ${encoder.name} `);
+      expect(pipeline).to.match(new RegExp(`^joypoddisplaysrc [^!]* ! video/x-raw,format=${encoder.driver ? "BGRx" : "I420"},`));
+      expect(pipeline.includes(" ! videoconvert ")).to.equal(encoder.driver !== null);
     }
   });
 
