@@ -89,7 +89,7 @@ const presets: Record<QualityPreset, { width: number; height: number; fps: numbe
   dataSaver: { width: 854, height: 480, fps: 30, maxKbps: 1_500 },
 };
 
-/** Below this encoders in hardware refuse; a picture is distorted rather than that. */
+/** Below this encoders in hardware refuse; a picture has borders rather than that. */
 const smallestPicture = { width: 160, height: 90 };
 
 /** Returns what holds when a player asks for this in a session of these bounds. */
@@ -105,7 +105,7 @@ export function qualityWithin(wish: QualityWish, bounds: QualityBounds): StreamQ
 }
 
 /**
- * Returns the bounds of a session that is launched with this wish. A display keeps its size for the whole session. It is the site's own size, or
+ * Returns the bounds of a session that is launched with this wish. Only the game itself changes its display's size later. It is the site's own size, or
  * the wished one where that is larger, so that a game that begins with a small picture can be given a larger one.
  */
 export function sessionBounds({ preset, width: wishedWidth, height: wishedHeight }: QualityWish, site: SiteBounds): QualityBounds {

@@ -108,7 +108,7 @@ function pictureOf(env: z.infer<typeof PictureVariables>) {
   const soundSocket = `${env.RUN_DIR}/${socketNames.sound}`;
   return {
     display: env.DISPLAY,
-    /** The size of the display, which is the largest size of the picture. */
+    /** The size that the display begins with, which is the largest size of the picture. */
     width: env.WIDTH,
     height: env.HEIGHT,
     codecs: env.CODECS,

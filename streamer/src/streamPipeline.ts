@@ -72,10 +72,10 @@ export async function startStreamPipeline({ config, log, now, describeStream, on
 
   const connection = await connectDisplay(display, () => onFailure("display-failed"));
   await startWindowManager({ connection, log });
-  const input = createInputRouter({ desktop: createDesktopInput(connection, width, height), gamepad, now: Date.now, pacing: { now, schedule } });
   const media = createMediaSource({
     encoders, display, shape: quality, soundServer: env.PULSE_SERVER, soundSink, env, log, now, schedule,
   });
+  const input = createInputRouter({ desktop: createDesktopInput(connection, () => media.shape()), gamepad, now: Date.now, pacing: { now, schedule } });
   const viewers = createViewers({
     media, input, log, now, describeStream,
     codecs: codecs.filter((codec) => encoders.has(codec)),

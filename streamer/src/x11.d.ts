@@ -49,6 +49,7 @@ declare module "x11" {
       foreground: Color, background: Color): void;
     QueryTree(window: number, callback: Callback<{ children: number[] }>): void;
     GetWindowAttributes(window: number, callback: Callback<WindowAttributes>): void;
+    GetGeometry(window: number, callback: Callback<{ width: number; height: number }>): void;
   }
   export interface Color { R: number; G: number; B: number }
   export interface Display {

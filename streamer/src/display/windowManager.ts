@@ -101,7 +101,6 @@ export async function startWindowManager({ connection, log }: WindowManagerOptio
   };
 
   await announceManager(connection, atoms, setProperty);
-  fitScreen();
   client.on("event", (event) => {
     const isResize = isResizeOf(root, event);
     if (isResize) connection.size = { width: event.width, height: event.height }; // Whatever the budget: the pointer is placed by it.
@@ -118,6 +117,12 @@ export async function startWindowManager({ connection, log }: WindowManagerOptio
       case "UnmapNotify":
       case "DestroyNotify": unmanage(event.wid); break;
     }
+  });
+  // Of a change before this nothing was heard. Later ones come after the answer.
+  client.GetGeometry(root, (error, geometry) => {
+    if (error) return;
+    connection.size = { width: geometry.width, height: geometry.height };
+    fitScreen();
   });
   await manageExisting(connection, (window) => manage(window, false));
 }

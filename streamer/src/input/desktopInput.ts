@@ -22,9 +22,11 @@ export interface DesktopInput {
 
 /**
  * Injects input through XTEST and remembers what is held, so that a player who disconnects leaves nothing pressed. While the display is behind it drops input.
- * The picture that the player points at has this shape, whatever size the display has got since.
+ * The player points at a picture of its own size, whatever size the display has got.
  */
-export function createDesktopInput(connection: Pick<XConnection, "xtest" | "root" | "size" | "isBehind">, width: number, height: number): DesktopInput {
+export function createDesktopInput(
+  connection: Pick<XConnection, "xtest" | "root" | "size" | "isBehind">, picture: () => { width: number; height: number },
+): DesktopInput {
   const { xtest, root, isBehind } = connection;
   const heldKeys = new Set<number>();
   const heldButtons = new Set<number>();
@@ -61,6 +63,7 @@ export function createDesktopInput(connection: Pick<XConnection, "xtest" | "root
     },
     movePointer(x, y) {
       const { size } = connection;
+      const { width, height } = picture();
       const [across, down] = [size.width * height, size.height * width];
       inject(xtest.MotionNotify, 0, toPixel(x, size.width, across / down), toPixel(y, size.height, down / across));
     },

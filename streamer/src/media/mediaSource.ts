@@ -41,6 +41,8 @@ export interface MediaSource {
    * it did; when it did not, all goes on as before.
    */
   reshape(shape: PictureShape): Promise<boolean>;
+  /** The shape of the picture that is sent, or about to be. */
+  shape(): PictureShape;
   setBitrate(kbps: number): void;
   requestKeyFrame(): void;
   restarts(): number;
@@ -205,6 +207,7 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
       successor?.process.setBitrate(kbps);
     },
     requestKeyFrame: () => child.requestKeyFrame(),
+    shape: () => shape,
     restarts: () => restarts,
     close() {
       isClosed = true;

@@ -29,7 +29,6 @@ interface GameClient extends Client {
   GrabServer(): void;
   UngrabServer(): void;
   DestroyWindow(window: number): void;
-  GetGeometry(window: number, done: (error: Error | null, value: { width: number; height: number }) => void): void;
   terminate(): void;
 }
 interface GameLibrary {
@@ -144,7 +143,7 @@ describe("the display under a hostile game", function () {
   it("queues a bounded number of events while a game holds the display", async () => {
     game.GrabServer();
     await promised<number>((done) => game.InternAtom(false, "A_ROUND_TRIP", done));
-    const desktop = createDesktopInput(manager, width, height);
+    const desktop = createDesktopInput(manager, () => ({ width, height }));
     for (let event = 0; event < 200_000; event++) desktop.movePointer(event % pointerScale, 0);
     expect(manager.isBehind()).to.equal(true);
     expect(manager.client.pack_stream.write_queue.length).to.be.lessThan(5_000);

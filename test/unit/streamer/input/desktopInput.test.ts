@@ -8,6 +8,7 @@ describe("createDesktopInput", () => {
   let injected: number[][];
   let isBehind: boolean;
   let connection: Parameters<typeof createDesktopInput>[0];
+  let picture: { width: number; height: number };
   let desktop: DesktopInput;
 
   beforeEach(() => {
@@ -18,7 +19,8 @@ describe("createDesktopInput", () => {
       FakeInput: (type: number, detail: number, _time: number, _window: number, x: number, y: number) => void injected.push([type, detail, x, y]),
     } as const;
     connection = { xtest, root: 1, size: { width: 1_280, height: 720 }, isBehind: () => isBehind };
-    desktop = createDesktopInput(connection, 1_280, 720);
+    picture = { width: 1_280, height: 720 };
+    desktop = createDesktopInput(connection, () => picture);
   });
 
   it("presses keys by their position on the keyboard", () => {
@@ -55,6 +57,13 @@ describe("createDesktopInput", () => {
     connection.size = { width: 2_560, height: 1_080 }; // 1280 by 540 of the picture.
     for (const y of [0, 8_192, 65_535]) desktop.movePointer(65_535, y);
     expect(injected.map(([, , x, y]) => [x, y])).to.deep.equal([[0, 599], [0, 599], [400, 599], [799, 599], [799, 599], [2_559, 0], [2_559, 0], [2_559, 1_079]]);
+  });
+
+  it("maps the display's part of a picture that the player has made small and of another shape", () => {
+    connection.size = { width: 1_920, height: 480 };
+    picture = { width: 320, height: 90 }; // Of which the display has the lines from 5 to 85.
+    for (const line of [0, 5, 45, 85, 90]) desktop.movePointer(0, Math.round(line / 90 * 65_535));
+    expect(injected.map(([, , , y]) => y)).to.deep.equal([0, 0, 240, 479, 479]);
   });
 
   it("turns wheel notches into clicks of the wheel buttons", () => {

@@ -24,7 +24,7 @@ describe("createInputRouter", () => {
       FakeInput: (type: number, detail: number) => void injected.push([type, detail]),
     } as const;
     router = createInputRouter({
-      desktop: createDesktopInput({ xtest, root: 1, size: { width: 1_280, height: 720 }, isBehind: () => false }, 1_280, 720),
+      desktop: createDesktopInput({ xtest, root: 1, size: { width: 1_280, height: 720 }, isBehind: () => false }, () => ({ width: 1_280, height: 720 })),
       gamepad: { set: (state) => { pad = state; } },
       now: () => now,
       pacing: { now: () => now, schedule: () => () => undefined },
