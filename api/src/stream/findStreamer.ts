@@ -59,7 +59,12 @@ export async function followStreamer(deps: FindStreamerDeps, userId: string, id:
  */
 export function withoutPod(status: PublicStatus): DomainError {
   if (status === "starting") return notReady();
-  return status === "running" ? unavailable("The stream is not ready: try again in a moment.", undefined, 1) : notRunning();
+  return status === "running" ? streamUnavailable() : notRunning();
+}
+
+/** Returns the error for the streamer of a running session that cannot be asked yet, or says nothing that is understood. */
+export function streamUnavailable(): DomainError {
+  return unavailable("The stream is not ready: try again in a moment.", undefined, 1);
 }
 
 /** Returns the error for a session whose streamer is still expected. */

@@ -4,9 +4,9 @@ import { errors } from "#contracts/http/errors.ts";
 import { IceServersResponse } from "#contracts/http/iceServers.ts";
 import { StreamTicketRequest, StreamTicketResponse } from "#contracts/http/gameSessions.ts";
 import { whep, WhepClientId, WhepError, WhepErrorCode } from "#contracts/stream.ts";
-import { findStreamer } from "./findStreamer.ts";
+import { findStreamer, streamUnavailable } from "./findStreamer.ts";
 import { offerStream, type OfferDeps } from "./offerStream.ts";
-import { DomainError, forbidden, unavailable } from "../errors.ts";
+import { DomainError, forbidden } from "../errors.ts";
 import { streamPath } from "../gameSessions/present.ts";
 import type { AppContext } from "../http/appContext.ts";
 import { empty, media } from "../http/responses.ts";
@@ -123,21 +123,17 @@ export const streamRoutes: readonly Route<StreamDeps>[] = [iceServers, offer, ha
 /** Copies only the responses of the protocol, and never as anything a page would run: the pod runs other people's code. */
 function forwardResponse(ctx: AppContext, response: StreamerResponse, expected: 200 | 201): void {
   if (response.status !== expected) throw toDomainError(response);
-  if (expected === 201 && !response.contentType.startsWith(whep.contentType)) throw notReady();
+  if (expected === 201 && !response.contentType.startsWith(whep.contentType)) throw streamUnavailable();
   ctx.body = expected === 201 ? response.body : null;
   ctx.status = expected;
   if (expected === 201) ctx.type = whep.contentType;
 }
 
-/** Not ready for whatever is no error response of the protocol. */
+/** Unavailable for whatever is no error response of the protocol. */
 function toDomainError({ status, body }: StreamerResponse): DomainError {
   const whepError = WhepError.safeParse(parseJson(body)).data;
-  if (whepError === undefined || errors[whepError.error].status !== status) return notReady();
+  if (whepError === undefined || errors[whepError.error].status !== status) return streamUnavailable();
   return new DomainError(whepError.error, { message: whepError.message.slice(0, messageMaxLength), ...(status === 503 && { retryAfterSeconds: 1 }) });
-}
-
-function notReady(): DomainError {
-  return unavailable("The stream is not ready: try again in a moment.");
 }
 
 function parseJson(text: string): unknown {
