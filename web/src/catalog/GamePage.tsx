@@ -35,13 +35,14 @@ export function GamePage() {
 /** Says that there is no such game, and gives those who have played it their saves: these stay when it is taken out of the catalogue. */
 function NoGame({ slug }: { slug: string }) {
   const { data, error } = useSaves(slug);
-  const hasSaves = error === null ? data?.slots.some(isUsed) === true : !isApiError(error, "not_found");
+  const isGone = isApiError(error, "not_found");
+  const hasSaves = !isGone && data?.slots.some(isUsed) === true;
   return (
     <>
       <Notice isPage title="This game is not here" actions={<Link className="button" to="/">All games</Link>}>
         <p>It may have been taken out of the catalogue.{hasSaves && " Its saves can be downloaded or deleted, but not played."}</p>
       </Notice>
-      {hasSaves && <div className="game"><SlotsSection slug={slug} launch={undefined} /></div>}
+      {(hasSaves || (error !== null && !isGone)) && <div className="game"><SlotsSection slug={slug} launch={undefined} /></div>}
     </>
   );
 }
