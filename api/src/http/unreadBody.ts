@@ -1,4 +1,4 @@
-import type { AppContext } from "./appContext.ts";
+import type { AppContext, HttpDeps } from "./appContext.ts";
 import { waitsForContinue } from "./body.ts";
 
 /** For how long a refused client's body is read on, and how much of it at most: what half a gigabit a second brings in that time. */
@@ -14,12 +14,12 @@ export function isBodyUnread({ req: { complete, headers } }: AppContext): boolea
  * Reads what comes of a refused request's body and discards it, within bounds. A client that sends its whole body before it reads would not see the error:
  * a connection that is closed while bytes of it are unread is reset. A client that waits for 100-continue sends nothing.
  */
-export async function discardBody(ctx: AppContext): Promise<void> {
-  const { req } = ctx;
+export async function discardBody(ctx: AppContext<HttpDeps>): Promise<void> {
+  const { req, deps: { clock } } = ctx;
   if (!isBodyUnread(ctx) || req.destroyed || waitsForContinue(ctx)) return;
   const done = Promise.withResolvers<undefined>();
   const stop = (): void => done.resolve(undefined);
-  const timer = setTimeout(stop, discardMs);
+  const timer = clock.setTimer(discardMs, stop);
   let bytes = 0;
   const count = (piece: Buffer): void => {
     bytes += piece.length;
@@ -27,6 +27,6 @@ export async function discardBody(ctx: AppContext): Promise<void> {
   };
   req.once("end", stop).once("close", stop).on("data", count).resume();
   await done.promise;
-  clearTimeout(timer);
+  timer.cancel();
   req.off("data", count).pause();
 }
