@@ -327,7 +327,7 @@ export class ContentCache {
   }
 
   /**
-   * Returns what is reported as wanted. What failed is put on hold for other nodes' turns: it must not look untried meanwhile, or it would have the next turn.
+   * Returns what is reported as wanted. What failed may be on hold, mostly for other nodes' turns: it must not look untried meanwhile, or it would have the next turn.
    * When its wait is over it stands in line again.
    */
   #toReport(): Wanted[] {

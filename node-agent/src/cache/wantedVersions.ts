@@ -2,7 +2,7 @@ import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
 import type { DesiredContent } from "#contracts/crd/gameNode.ts";
 import type { Wanted } from "./schedule.ts";
 
-/** A wanted version, which may have to wait until other nodes have fetched it. */
+/** A wanted version, which may be on hold: other nodes are to fetch it first, its fill is suspended, or it is a former one that is only kept where it is. */
 export interface WantedOrHeld extends Wanted {
   isHeld: boolean;
 }
@@ -44,7 +44,7 @@ export class WantedVersions {
     return this.listWithHeld().filter(({ isHeld }) => !isHeld);
   }
 
-  /** Returns each version once, those too that other nodes are to fetch first; a session's demand counts as a launch, at the policy's priority. */
+  /** Returns each version once, those on hold too; a session's demand counts as a launch, at the policy's priority. */
   listWithHeld(): WantedOrHeld[] {
     const wanted = new Map<string, WantedOrHeld>();
     for (const { digest, source, priority, pinned, hold } of this.#desired) {

@@ -89,7 +89,7 @@ function findingsOf({ spec }: GameCache, counts: Counts): (Readiness | Progress 
       reason: progressReason(spec, isProgressing, failedNodes),
       message: summary,
     },
-    failedNodes > 0 && !isProgressing
+    failedNodes > 0 && !isProgressing && !spec.suspend
       ? { type: "Stalled", status: "True", reason: cacheStalledReasons.nodesFailed, message: `${summary} ${failedNodes} could not get it.` }
       : { type: "Stalled", status: "False", reason: cacheStalledReasons.noFailure, message: summary },
   ];

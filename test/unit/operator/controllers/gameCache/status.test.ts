@@ -17,6 +17,7 @@ describe("statusOf a GameCache", () => {
     ["one node failed", {}, [node("a", {}), node("b", { state: "Failed" })], "False NodesFailed", "False NodesFailed", "True NodesFailed"],
     ["one node failed and another fetches it", {}, [node("a", { state: "Downloading" }), node("b", { state: "Failed" })], "False NodesFailed", "True Filling"],
     ["it is suspended", { suspend: true }, [node("a")], "False Filling", "False Suspended"],
+    ["it is suspended after a node failed", { suspend: true }, [node("a", { state: "Failed" })], "False NodesFailed", "False Suspended"],
     ["there are no nodes", {}, [], "False NoGameNodes", "False Settled"],
     ["it is on demand and no node holds it", { placement: { policy: "OnDemand" } }, [node("a")], "True OnDemand", "False Settled"],
     ["it is on demand and one node holds it", { placement: { policy: "OnDemand" } }, [node("a", {}), node("b")], "True AllNodesCached", "False Settled"],
