@@ -106,7 +106,7 @@ function isNotReported(stored: StoredSave, reported: StoredSave | undefined): bo
  * Passes the player's request on to the packer. Returns the request once the packer has answered it; undefined until then, and when its save is
  * marked already. A packer that could not pack the folder has not answered: the save that it has is an older one.
  */
-async function answeredRequest({ deps, record, session }: StepContext, { answered, refused }: SpoolManifest): Promise<string | undefined> {
+async function answeredRequest({ deps, record, session, logger }: StepContext, { answered, refused }: SpoolManifest): Promise<string | undefined> {
   const { saveRequestedAt } = session.spec;
   if (saveRequestedAt === undefined || record.stored?.requestedAt === saveRequestedAt) return undefined;
   if (answered === saveRequestedAt) return refused === undefined ? answered : undefined;
@@ -115,6 +115,7 @@ async function answeredRequest({ deps, record, session }: StepContext, { answere
   } catch (error) {
     // It is passed on once the disk takes it, which may be full, read-only or failing: what is packed already is stored meanwhile.
     if (systemErrorCode(error) === undefined) throw error;
+    logger.warn({ err: error, gameSession: record.gameSession }, "The disk does not take a player's request for a save; it is tried again.");
   }
   return undefined;
 }
