@@ -21,8 +21,8 @@ export interface ArchiveRules {
    * `posix`: any name that stays inside the directory, as games choose the names of their own saves.
    */
   names: "portable" | "posix";
-  /** Whether `createHeaderBounds` bounds the headers that add neither a name nor bytes of a file. */
-  headers: "bounded" | "unbounded";
+  /** What `createHeaderBounds` bounds of the headers that add neither a name nor bytes of a file; `recordsFree`: all but the records in them. */
+  headers: "bounded" | "recordsFree" | "unbounded";
   /** Name of a non-empty file that must be at the root. */
   launcher?: string | undefined;
   /** Name of a directory that must be at the root. */
@@ -41,7 +41,7 @@ export function gameArchiveRules(game: { launcher?: string | undefined; engineDi
 export const acceptedArchiveRules: ArchiveRules = { limits: { ...limits.archive, pathsBytes: pathsBytesOf(limits.archive) }, names: "portable", headers: "unbounded" };
 
 /**
- * The rules for a stored save. A save may be all zeros, so that its ratio is not limited. What it unpacks to is bounded all the same: by its
+ * The rules for a save as it is packed or uploaded. A save may be all zeros, so that its ratio is not limited. What it unpacks to is bounded all the same: by its
  * files' bytes, by two blocks for each entry, by `createHeaderBounds` for all other headers, and by what may follow its end marker.
  */
 export const saveArchiveRules: ArchiveRules = {
@@ -49,6 +49,9 @@ export const saveArchiveRules: ArchiveRules = {
   names: "posix",
   headers: "bounded",
 };
+
+/** The rules for a save as it is restored: a release may have accepted it that did not bound records. Its digest pins it. */
+export const storedSaveRules: ArchiveRules = { ...saveArchiveRules, headers: "recordsFree" };
 
 /** Returns what paths take at most that only their number and the length of each bound. */
 function pathsBytesOf({ entries }: { entries: number }): number {

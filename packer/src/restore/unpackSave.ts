@@ -5,7 +5,7 @@ import { pipeline } from "node:stream/promises";
 import { packerRestoreReasons } from "#contracts/crd/reasons.ts";
 import { ArchiveRefused } from "#archive/archiveRefused.ts";
 import { createArchiveReader } from "#archive/archiveReader.ts";
-import { saveArchiveRules } from "#archive/archiveRules.ts";
+import { storedSaveRules } from "#archive/archiveRules.ts";
 import { createStrictGunzip, toArchiveRefused, chunkBytes } from "#archive/gunzip.ts";
 import { systemErrorCode } from "#runtime/systemError.ts";
 import { SaveError } from "../errors.ts";
@@ -38,7 +38,7 @@ async function unpackStream(file: FileHandle, directory: string): Promise<string
   const hash = createHash("sha256");
   const gunzip = createStrictGunzip();
   const writer = createTreeWriter(directory);
-  const reader = createArchiveReader(saveArchiveRules, writer);
+  const reader = createArchiveReader(storedSaveRules, writer);
   try {
     await pipeline(
       file.createReadStream({ highWaterMark: chunkBytes, autoClose: false }),

@@ -3,7 +3,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { ArchiveRefused } from "#archive/archiveRefused.ts";
 import { createArchiveReader } from "#archive/archiveReader.ts";
-import { acceptedArchiveRules, gameArchiveRules, saveArchiveRules, type ArchiveRules } from "#archive/archiveRules.ts";
+import { acceptedArchiveRules, gameArchiveRules, saveArchiveRules, storedSaveRules, type ArchiveRules } from "#archive/archiveRules.ts";
 import { limits } from "#contracts/limits.ts";
 import { aGameTar, aTar, paxHeader, tarEntry, type TarEntrySpec } from "#test/factories/tarArchive.ts";
 
@@ -267,6 +267,13 @@ describe("createArchiveReader", () => {
       expect(rejectionOfFlood(blocks, withTen(rules)).message).to.match(rejection);
       expect(entriesOfFlood(blocks, withTen(acceptedArchiveRules))).to.be.at.least(1);
     }
+  });
+
+  it("leaves the records of a stored save free, which were not bounded once, and bounds its other headers", () => {
+    const records = [tarEntry({ name: "pax", type: "x", body: "5 a=\n".repeat(129) })];
+    expect(rejectionOfFlood(records, saveArchiveRules).message).to.match(/an extended header of more than 128 records/);
+    expect(entriesOfFlood(records, storedSaveRules)).to.equal(1);
+    expect(rejectionOfFlood(repeated(1001, () => tarEntry({ name: "./" })), storedSaveRules).message).to.match(/more than 1000 headers/);
   });
 
   it("bounds all paths of an accepted archive by nothing but their number and the length of each", () => {
