@@ -1,0 +1,76 @@
+import { expect } from "chai";
+import { type ConfigMap, configMaps } from "#kube/builtin.ts";
+import { ObjectCache } from "#kube/cache.ts";
+import { Reflector } from "#kube/reflector.ts";
+import { ResourceClient } from "#kube/resourceClient.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { FaultyApi, listOf, type SeenRequest } from "#test/support/cluster/faultyApi.ts";
+import { type KubeApiServer, sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
+
+/** Looks at one object only, to know how far the server's storage has come. */
+const isLookAtOne = (request: SeenRequest): boolean => listOf("configmaps")(request) && request.query.get("limit") === "1";
+const isList = (request: SeenRequest): boolean => listOf("configmaps")(request) && !isLookAtOne(request);
+const tooLarge = { reason: "Timeout", message: "Timeout: Too large resource version: 900, current: 12" };
+
+describe("Reflector, of a cluster whose storage may have gone back in time", () => {
+  let server: KubeApiServer;
+  let api: FaultyApi;
+  let direct: ResourceClient<ConfigMap>;
+  let namespace: string;
+  let changes: string[];
+  let reflector: Reflector<ConfigMap>;
+
+  before(async function () {
+    this.timeout(60_000);
+    server = await sharedKubeApiServer();
+    direct = new ResourceClient(server.admin, configMaps);
+  });
+
+  beforeEach(async () => {
+    [api, namespace] = await Promise.all([FaultyApi.start(server), server.createNamespace()]);
+    await create("a");
+    const cache = new ObjectCache<ConfigMap>();
+    changes = [];
+    reflector = new Reflector({
+      client: new ResourceClient(api.transport({ maxAttempts: 1 }), configMaps), cache, namespace, backOff: { baseMs: 20, maxMs: 200 },
+    });
+    reflector.start();
+    await reflector.waitForSync(AbortSignal.timeout(20_000));
+    await eventually(() => api.openWatches === 1, { what: "one open watch" });
+    cache.subscribe(({ type, object }) => changes.push(`${type} ${object.metadata.name}`));
+  });
+
+  afterEach(async () => {
+    await reflector.stop();
+    await api.stop();
+  });
+
+  const create = (name: string): Promise<unknown> => direct.create({ metadata: { name, namespace } });
+  const changed = (...expected: string[]): Promise<unknown> => eventually(() => {
+    expect(changes.slice(0, expected.length)).to.deep.equal(expected);
+    return true;
+  });
+
+  for (const [status, reason] of [[403, "Forbidden"], [410, "Expired"]] as const) {
+    it(`starts over when a list is older than what it has seen, though the look before it was answered ${status}`, async () => {
+      api.respondOnce(isLookAtOne, status, { reason });
+      api.respondOnce(isList, 200, { kind: "ConfigMapList", metadata: { resourceVersion: "1" }, items: [] });
+      api.cutWatches();
+      await changed("deleted a", "added a");
+    });
+
+    it(`still starts over when the list that it was to start over with is answered ${status} first`, async () => {
+      for (let look = 0; look < 2; look++) api.respondOnce(isLookAtOne, 504, tooLarge);
+      api.respondOnce(isList, status, { reason });
+      api.cutWatches();
+      await changed("deleted a", "added a");
+    });
+  }
+
+  it("keeps what it has through a list that is newer", async () => {
+    api.respondOnce(isLookAtOne, 403, { reason: "Forbidden" });
+    api.cutWatches();
+    await create("b");
+    await changed("added b");
+  });
+});
