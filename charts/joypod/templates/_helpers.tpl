@@ -121,6 +121,18 @@ volumeMounts: {{- . | nindent 2 }}
 {{- end }}
 {{- end }}
 
+{{/* The volumeMounts, and the volumes, of `stores` (see joypod.storeMounts) and of the `values` of a workload; nothing where there are none. */}}
+{{- define "joypod.storeAndExtraVolumeMounts" -}}
+{{- with list (include "joypod.storeMounts" .stores | trim) (include "joypod.extraVolumeMounts" .values) | join "\n" | trim -}}
+volumeMounts: {{- . | nindent 2 }}
+{{- end }}
+{{- end }}
+{{- define "joypod.storeAndExtraVolumes" -}}
+{{- with list (include "joypod.storeVolumes" .stores | trim) (include "joypod.extraVolumes" .values) | join "\n" | trim -}}
+volumes: {{- . | nindent 2 }}
+{{- end }}
+{{- end }}
+
 {{/* Resources by the `values` of a workload; its `own` where they have none. */}}
 {{- define "joypod.resources" -}}
 {{- toYaml ((.values | default dict).resources | default .own) }}
