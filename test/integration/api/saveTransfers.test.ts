@@ -11,7 +11,7 @@ import { sha256Of } from "#test/support/fixtures/archives.ts";
 import { aSave, SavesFixture } from "#test/support/fixtures/savesFixture.ts";
 import { expectErrorResponse, type ApiResponse } from "#test/support/http/apiClient.ts";
 import { responseTo } from "#test/support/http/httpResponse.ts";
-import { RawClient, sendThenRead } from "#test/support/http/rawHttp.ts";
+import { RawClient, requestHead, sendThenRead } from "#test/support/http/rawHttp.ts";
 import { responsesIn } from "#test/support/http/rawResponses.ts";
 
 const gzip = { "content-type": "application/gzip" };
@@ -87,8 +87,7 @@ describe("transfers of saves", function () {
 
   /** The head of an upload of so many bytes into the slot. */
   function headOf(bytes: number, headers: Record<string, string>, path = `${fixture.path}/${slotId}/archive`): string {
-    const all = { ...gzip, "host": "x", "cookie": cookies(), "content-length": String(bytes), ...headers };
-    return `POST ${path} HTTP/1.1\r\n${Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n`;
+    return requestHead(`POST ${path}`, { ...gzip, "host": "x", "cookie": cookies(), "content-length": String(bytes), ...headers });
   }
 
   /** What the API says to the head of an upload of so many bytes, whose client waits to be asked for them. */

@@ -15,7 +15,7 @@ import { eventually } from "#test/support/clocks/eventually.ts";
 import { medianOf } from "#test/bench/mannWhitney.ts";
 import { latenciesDuring } from "#test/support/http/latencies.ts";
 import { responsesIn } from "#test/support/http/rawResponses.ts";
-import { exchange, RawClient, sendThenRead } from "#test/support/http/rawHttp.ts";
+import { exchange, RawClient, requestHead, sendThenRead } from "#test/support/http/rawHttp.ts";
 import { UploadFixture } from "#test/support/fixtures/uploadFixture.ts";
 
 const maxBytes = 16 * 2 ** 20;
@@ -35,8 +35,7 @@ describe("refused uploads", function () {
 
   /** The head of an upload, with these headers in place of the good ones. */
   function uploadHead(headers: Record<string, string>, path = fixture.path): string {
-    const all = { "Host": "x", "Authorization": `Bearer ${fixture.partner.key}`, "Content-Type": "application/gzip", ...headers };
-    return `PUT ${path} HTTP/1.1\r\n${Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n`;
+    return requestHead(`PUT ${path}`, { "Host": "x", "Authorization": `Bearer ${fixture.partner.key}`, "Content-Type": "application/gzip", ...headers });
   }
 
   async function useUp(limit: RateLimitName, key: string): Promise<void> {

@@ -32,6 +32,12 @@ export class CertificateAuthority {
     return join(this.#directory, "ca.crt");
   }
 
+  /** So many bytes, at least, of certificates, as a file of many authorities has them. */
+  bundle(bytes: number): string {
+    const certificate = readFileSync(this.certificateFile, "utf8").trim();
+    return Array.from({ length: Math.ceil(bytes / certificate.length) }, () => certificate).join("\n");
+  }
+
   /** A certificate for a server reached by the given names and addresses. */
   async server(name: string, alternatives: string[]): Promise<KeyPair> {
     return this.#issue(name, `/CN=${name}`, [`subjectAltName=${alternatives.join(",")}`, "extendedKeyUsage=serverAuth"]);

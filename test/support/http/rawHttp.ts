@@ -101,6 +101,11 @@ export class RawClient {
   }
 }
 
+/** Returns the head of a request, such as of `PUT /path`, with these headers. */
+export function requestHead(methodAndPath: string, headers: Record<string, string>): string {
+  return `${methodAndPath} HTTP/1.1\r\n${Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n`;
+}
+
 /** Sends a head and its whole body before it reads, as many libraries do, and returns all that comes back until the server closes the connection. */
 export async function sendThenRead(url: string, head: string, body: Buffer): Promise<string> {
   const client = await RawClient.connect(url);

@@ -1,16 +1,15 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { expect } from "chai";
 import { readKubeconfig } from "#kubectl/cluster/kubeconfig.ts";
+import { temporaryFolder } from "#test/support/processes/temporaryFolder.ts";
 
 describe("the kubeconfig of kubectl joypod", () => {
   let folder: string;
 
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), "joypod-kubeconfig-"));
+    folder = temporaryFolder("kubeconfig");
   });
-  afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
   /** Writes a kubeconfig whose cluster, user and context are named alike, and returns its path. */
   function write(file: string, name: string, server: string, currentContext = name): string {

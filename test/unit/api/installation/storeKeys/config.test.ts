@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { readConfig } from "#api/installation/storeKeys/config.ts";
@@ -14,8 +14,7 @@ describe("readConfig of the handing out of store keys", () => {
   const file = join(temporaryFolder("authorities"), "ca.crt");
 
   it("reads all authorities of the store's certificate, of which there may be more than a variable holds", async () => {
-    const certificate = readFileSync((await CertificateAuthority.create()).certificateFile, "utf8").trim();
-    const bundle = Array.from({ length: Math.ceil(128 * 1024 / certificate.length) }, () => certificate).join("\n");
+    const bundle = (await CertificateAuthority.create()).bundle(128 * 1024);
     writeFileSync(file, bundle);
     expect(readConfig({ ...environment, NODE_AGENT_S3_CA_FILE: file }).nodeAgentStore).to.include({ "ca.crt": bundle });
     expect(readConfig(environment).nodeAgentStore, "without a file").to.include({ "ca.crt": undefined });
