@@ -102,6 +102,7 @@ describe("the chart's text, applied by another tool than Helm", function () {
   it("has its sessions ended by the README's commands wherever kubectl is, and those wait until that is done", async () => {
     const namespace = await server.createNamespace("gitops");
     const [, drain = ""] = await readmeBlocks();
+    expect(drain).to.match(/^kubectl wait .*--for=condition=complete job /m);
     let isDone = false;
     /** No controller of Jobs is here. */
     async function finish(): Promise<void> {

@@ -18,13 +18,13 @@ const version = projectVersion(repositoryRoot);
 const helm = 'tar -czf "$8/joypod-$4.tgz" -C "$(dirname "$2")" joypod';
 
 describe("publishing a release", function () {
-  this.timeout(30_000);
+  this.timeout(60_000);
   let folder: string;
 
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), "joypod-publish-"));
     mkdirSync(join(folder, "bin"));
-    const programs: Record<string, string> = { docker: "exit 0", helm, skopeo: `echo "\${@: -1}" >>${folder}/pushed` };
+    const programs: Record<string, string> = { docker: "exit 0", helm: `echo packed >>${folder}/packed\n${helm}`, skopeo: `echo "\${@: -1}" >>${folder}/pushed` };
     for (const [name, script] of Object.entries(programs)) writeFileSync(join(folder, "bin", name), `#!/bin/bash\n${script}\n`, { mode: 0o755 });
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
@@ -42,6 +42,7 @@ describe("publishing a release", function () {
 
   /** Publishes it, and returns where its chart says then that the control plane's image is. */
   async function publish(registry: string): Promise<string | undefined> {
+    rmSync(join(folder, "pushed"), { force: true });
     await run(join(repositoryRoot, "tools/release/publish.sh"), {
       env: {
         ...process.env, PATH: `${join(folder, "bin")}:${process.env["PATH"] ?? ""}`, JOYPOD_CACHE: join(folder, "cache"), JOYPOD_ENGINE: "docker", JOYPOD_FROM_SOURCE: "no",
@@ -58,6 +59,7 @@ describe("publishing a release", function () {
       expect(await publish(registry)).to.equal(`${registry}/control-plane`);
       expect(readFileSync(join(folder, "pushed"), "utf8"), "where the images are").to.contain(`docker://${registry}/control-plane:${version}\n`);
     }
+    expect(readFileSync(join(folder, "packed"), "utf8"), "once for the release, and for three of the paths").to.equal("packed\n".repeat(4));
     expect(readdirSync(join(folder, "release"))).to.have.members(["SHA256SUMS", `joypod-${version}.tgz`, "oci"]);
   });
 });

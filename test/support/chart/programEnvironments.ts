@@ -29,7 +29,7 @@ const key = createHash("sha256").update("a key of the tests").digest();
 const secrets: Environment = {
   signingKeys: `a:${key.toString("base64")}`, passwordPepper: key.toString("hex"), ticketSecret: key.toString("base64"), signingKey: key.toString("base64"),
   publicKey: "A".repeat(43), secret: key.toString("base64url"), urls: "turn:relay.example.com:3478", endpoint: "https://s3.example.com", region: "us-east-1", bucket: "joypod",
-  accessKey: "access", secretKey: "secret", password: "secret", "ca.crt": "a certificate",
+  accessKey: "access", secretKey: "secret", password: "secret",
 };
 const urls: Environment = { DATABASE_URL: "postgres://joypod:secret@postgres.example.com/joypod", REDIS_URL: "redis://:secret@redis.example.com" };
 
