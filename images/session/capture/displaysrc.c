@@ -223,7 +223,7 @@ static void drawPointer(DisplaySrc *self, XImage *image) {
 }
 
 static void sleepUntil(DisplaySrc *self, gint64 at) {
-  if (XEventsQueued(self->display, QueuedAlready)) return; /* it came with the answer to a request: the socket says nothing of it any more */
+  if (XPending(self->display)) return; /* it came with the answer to a request: the socket says nothing of it any more */
   struct pollfd sources[] = {{.fd = self->wake, .events = POLLIN}, {.fd = ConnectionNumber(self->display), .events = POLLIN}};
   gint64 restUs = MAX(0, at - g_get_monotonic_time());
   struct timespec rest = {.tv_sec = restUs / G_USEC_PER_SEC, .tv_nsec = restUs % G_USEC_PER_SEC * 1000};
