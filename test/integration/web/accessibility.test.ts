@@ -2,7 +2,7 @@ import type { Browser, Page } from "playwright-core";
 import { aGame, aSaveSlot } from "#test/factories/catalog.ts";
 import { expectAccessible } from "#test/support/browser/accessibility.ts";
 import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
-import { sessionIdOf, signInAs } from "#test/support/browser/pages.ts";
+import { pressPlay, sessionIdOf, signInAs } from "#test/support/browser/pages.ts";
 import { buildWeb } from "#test/support/browser/web.ts";
 import { SavesFixture } from "#test/support/fixtures/savesFixture.ts";
 
@@ -100,8 +100,7 @@ describe("everybody can use", function () {
 
   it("a launch that waits, and how it ended", async () => {
     await signInAt("/games/kept");
-    await page.getByRole("button", { name: "Play", exact: true }).click();
-    await page.waitForURL("**/play/**");
+    await pressPlay(page);
     await page.getByRole("listitem").filter({ hasText: "Finding a server" }).waitFor();
     await expectAccessible(page);
     await page.getByRole("button", { name: "Cancel" }).click();

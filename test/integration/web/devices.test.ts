@@ -8,7 +8,7 @@ import { eventually } from "#test/support/clocks/eventually.ts";
 import { launchFirefox } from "#test/support/browser/firefox.ts";
 import { olderBrowser, playedGamepad, refusedLock, rememberedPointer, unfocusedButtons, withoutH264, withoutLocks } from "#test/support/browser/otherBrowsers.ts";
 import { pageScript } from "#test/support/browser/pageScripts.ts";
-import { sessionIdOf, signInAs } from "#test/support/browser/pages.ts";
+import { pressPlay, signInAs } from "#test/support/browser/pages.ts";
 import { PlayPage } from "#test/support/browser/playPage.ts";
 import { PlayFixture } from "#test/support/fixtures/playFixture.ts";
 import { imageBuildMs } from "#test/support/session/containers.ts";
@@ -48,9 +48,7 @@ describe("a player's devices and browsers", function () {
     game = await PlayPage.on(page);
     await page.goto("/games/testcard");
     await signInAs(page, user);
-    await page.getByRole("button", { name: "Play", exact: true }).click();
-    await page.waitForURL("**/play/**");
-    pair = await fixture.letRun(sessionIdOf(page));
+    pair = await fixture.letRun(await pressPlay(page));
     await game.waitUntilPlaying();
   });
   after(async function () {

@@ -8,7 +8,7 @@ import type { TestApi } from "#test/support/http/api.ts";
 import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { LaunchFixture } from "#test/support/fixtures/launchFixture.ts";
-import { sessionIdOf, signInAs, signInBeside } from "#test/support/browser/pages.ts";
+import { pressPlay, sessionIdOf, signInAs, signInBeside } from "#test/support/browser/pages.ts";
 import type { FakeOperator } from "#test/support/cluster/fakeOperator.ts";
 import { buildWeb } from "#test/support/browser/web.ts";
 
@@ -48,9 +48,7 @@ describe("a launch on the play page", function () {
   async function play(): Promise<string> {
     await page.goto("/games/followed");
     await signInAs(page, await aUser(api.deps));
-    await page.getByRole("button", { name: "Play", exact: true }).click();
-    await page.waitForURL("**/play/**");
-    return decodeURIComponent(new URL(page.url()).pathname.split("/").at(-1) ?? "");
+    return pressPlay(page);
   }
 
   async function expectProgress(id: string): Promise<void> {

@@ -4,7 +4,7 @@ import layout from "../../../games/testcard/layout.json" with { type: "json" };
 import { aGame, aUser } from "#test/factories/catalog.ts";
 import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import { sessionIdOf, signInAs } from "#test/support/browser/pages.ts";
+import { pressPlay, sessionIdOf, signInAs } from "#test/support/browser/pages.ts";
 import { WhepPlayer } from "#test/support/browser/whepPlayer.ts";
 import { PlayerHttp } from "#test/support/http/playerHttp.ts";
 import type { FakeOperator } from "#test/support/cluster/fakeOperator.ts";
@@ -49,9 +49,7 @@ describe("playing on the page", function () {
 
   /** Presses Play and, as the operator, lets the session run; returns its id. */
   async function play(): Promise<string> {
-    await page.getByRole("button", { name: "Play", exact: true }).click();
-    await page.waitForURL("**/play/**");
-    const id = sessionIdOf(page);
+    const id = await pressPlay(page);
     pair = await fixture.letRun(id);
     await game.waitUntilPlaying();
     return id;
@@ -68,9 +66,7 @@ describe("playing on the page", function () {
   });
 
   it("connects while the session starts, and shows no picture and sends no input before it runs", async () => {
-    await page.getByRole("button", { name: "Play", exact: true }).click();
-    await page.waitForURL("**/play/**");
-    pair = await fixture.letConnect(sessionIdOf(page));
+    pair = await fixture.letConnect(await pressPlay(page));
     await eventually(async () => await game.frames() > 0, { timeoutMs: 30_000, what: "a decoded frame" });
     await game.press("KeyA");
     expect(await page.locator("[data-phase=launching]").getByRole("button", { name: "Cancel" }).isVisible()).to.equal(true);

@@ -3,7 +3,7 @@ import type { Browser, Page, Route } from "playwright-core";
 import { aUser } from "#test/factories/catalog.ts";
 import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import { sessionIdOf, signInAs } from "#test/support/browser/pages.ts";
+import { pressPlay, signInAs } from "#test/support/browser/pages.ts";
 import type { FakeOperator } from "#test/support/cluster/fakeOperator.ts";
 import { PlayPage } from "#test/support/browser/playPage.ts";
 import { PlayFixture } from "#test/support/fixtures/playFixture.ts";
@@ -42,15 +42,8 @@ describe("a page that connects to the game again", function () {
     await Promise.all([tab.close({ failed: this.currentTest?.state === "failed" }), fixture.leavePod()]);
   });
 
-  /** Presses Play; returns the id of the session, which starts. */
-  async function launch(): Promise<string> {
-    await page.getByRole("button", { name: "Play", exact: true }).click();
-    await page.waitForURL("**/play/**");
-    return sessionIdOf(page);
-  }
-
   it("shows the game of a session that moved to another place after the page was connected to its first pod", async () => {
-    const id = await launch();
+    const id = await pressPlay(page);
     const first = await fixture.letConnect(id);
     await eventually(async () => await game.frames() > 0, { timeoutMs: 30_000, what: "a decoded frame" });
     await operator.withdrawPod(id);
@@ -64,7 +57,7 @@ describe("a page that connects to the game again", function () {
   it("shows the game of a session that runs, though an offer failed for good while it started", async () => {
     await page.route(offers, (route) => route.fulfill({ status: 409, json: { error: "not_running", message: "The session is not running." } }));
     const failed = page.waitForResponse(offers);
-    const id = await launch();
+    const id = await pressPlay(page);
     await (await failed).finished();
     await page.unroute(offers);
     await fixture.letRun(id);
@@ -76,7 +69,7 @@ describe("a page that connects to the game again", function () {
     await page.route(offers, (route) => void asked.push(route));
     await page.clock.install();
     await page.goto("/games/testcard");
-    await launch();
+    await pressPlay(page);
     await eventually(() => asked.length === 1, { what: "the offer" });
     await page.clock.fastForward(600_000);
     await asked[0]?.abort("internetdisconnected");
@@ -84,7 +77,7 @@ describe("a page that connects to the game again", function () {
   });
 
   it("leaves the quality as it was chosen on another device meanwhile", async () => {
-    const pair = await fixture.letRun(await launch());
+    const pair = await fixture.letRun(await pressPlay(page));
     await game.waitUntilPlaying();
     await game.openControl("Quality");
     await page.getByRole("radio", { name: "Data saver" }).check();

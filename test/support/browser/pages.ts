@@ -22,6 +22,13 @@ export async function signInBeside({ page, context }: Pick<TestWindow, "page" | 
   await other.close({ failed: false });
 }
 
+/** Presses Play on a game's page; returns the id of the session, which starts. */
+export async function pressPlay(page: Page): Promise<string> {
+  await page.getByRole("button", { name: "Play", exact: true }).click();
+  await page.waitForURL("**/play/**");
+  return sessionIdOf(page);
+}
+
 /** The id in the address of a play page. */
 export function sessionIdOf(page: Pick<Page, "url">): string {
   return decodeURIComponent(new URL(page.url()).pathname.split("/").at(-1) ?? "");

@@ -4,7 +4,7 @@ import { openWindow, type TestWindow } from "../browser/browser.ts";
 import { connectionPathOf, type ConnectionPath } from "../browser/connectionPath.ts";
 import { pageScript } from "../browser/pageScripts.ts";
 import { PlayPage } from "../browser/playPage.ts";
-import { sessionIdOf, signInAs } from "../browser/pages.ts";
+import { pressPlay, signInAs } from "../browser/pages.ts";
 import { eventually } from "../clocks/eventually.ts";
 import type { PlayNetwork } from "./playNetwork.ts";
 
@@ -32,9 +32,7 @@ export class NetworkPlayer {
 
   /** Launches the game, and resolves when its picture is there. */
   async play({ fixture }: PlayNetwork): Promise<void> {
-    await this.page.getByRole("button", { name: "Play", exact: true }).click();
-    await this.page.waitForURL("**/play/**");
-    await fixture.letRun(sessionIdOf(this.page));
+    await fixture.letRun(await pressPlay(this.page));
     await this.game.waitUntilPlaying();
   }
 
