@@ -21,8 +21,8 @@ export interface ArchiveRules {
    * `posix`: any name that stays inside the directory, as games choose the names of their own saves.
    */
   names: "portable" | "posix";
-  /** What `createHeaderBounds` bounds of the headers that add neither a name nor bytes of a file; `recordsFree`: all but the records in them. */
-  headers: "bounded" | "recordsFree" | "unbounded";
+  /** Whether `createHeaderBounds` bounds the headers that add neither a name nor bytes of a file. */
+  headers: "bounded" | "unbounded";
   /** Name of a non-empty file that must be at the root. */
   launcher?: string | undefined;
   /** Name of a directory that must be at the root. */
@@ -50,8 +50,8 @@ export const saveArchiveRules: ArchiveRules = {
   headers: "bounded",
 };
 
-/** The rules for a save as it is restored: a release may have accepted it that did not bound records. Its digest pins it. */
-export const storedSaveRules: ArchiveRules = { ...saveArchiveRules, headers: "recordsFree" };
+/** The rules for a save as it is restored: a release may have accepted it that did not bound headers. Its digest pins it. */
+export const storedSaveRules: ArchiveRules = { ...saveArchiveRules, headers: "unbounded" };
 
 /** Returns what paths take at most that only their number and the length of each bound. */
 function pathsBytesOf({ entries }: { entries: number }): number {

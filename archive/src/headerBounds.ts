@@ -63,7 +63,6 @@ export function createHeaderBounds({ headers, limits: { entries } }: Pick<Archiv
       if (type === "g") addWithoutEntry();
     },
     addRecord() {
-      if (headers === "recordsFree") return;
       recordsOfHeader += 1;
       if (recordsOfHeader > maxRecordsOfHeader) {
         throw new ArchiveRefused(`has an extended header of more than ${maxRecordsOfHeader} records: pack its files anew, without extended attributes`);

@@ -5,6 +5,7 @@ import { randomBytes } from "node:crypto";
 import { expect } from "chai";
 import { packTar, type TarEntry } from "modern-tar";
 import { sessionUserId, spoolNames } from "#contracts/nodeLayout.ts";
+import { aTarGz } from "#test/factories/tarArchive.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { createPackerFixture, packerUid, type PackerFixture, type PackerFixtureOptions } from "#test/support/fixtures/packerFixture.ts";
 
@@ -32,6 +33,14 @@ describe("the packer restoring saves", () => {
     expect(existsSync(fixture.saves)).to.equal(false);
     fixture.order();
     await eventually(() => existsSync(fixture.saves));
+  });
+
+  it("restores a save that a release accepted which did not bound the records of headers", async () => {
+    open();
+    fixture.order(aTarGz([{ name: "pax", type: "x", body: "5 a=\n".repeat(129) }, { name: "a", body: "kept" }]));
+    fixture.start();
+    await restored();
+    expect(readFileSync(join(fixture.saves, "a"), "utf8")).to.equal("kept");
   });
 
   it("ends without a report when no order came", async () => {

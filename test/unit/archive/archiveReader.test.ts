@@ -269,11 +269,11 @@ describe("createArchiveReader", () => {
     }
   });
 
-  it("leaves the records of a stored save free, which were not bounded once, and bounds its other headers", () => {
+  it("leaves the headers of a stored save free, which were not bounded once", () => {
     const records = [tarEntry({ name: "pax", type: "x", body: "5 a=\n".repeat(129) })];
     expect(rejectionOfFlood(records, saveArchiveRules).message).to.match(/an extended header of more than 128 records/);
     expect(entriesOfFlood(records, storedSaveRules)).to.equal(1);
-    expect(rejectionOfFlood(repeated(1001, () => tarEntry({ name: "./" })), storedSaveRules).message).to.match(/more than 1000 headers/);
+    expect(entriesOfFlood(repeated(1001, () => tarEntry({ name: "./" })), storedSaveRules)).to.equal(1);
   });
 
   it("bounds all paths of an accepted archive by nothing but their number and the length of each", () => {
