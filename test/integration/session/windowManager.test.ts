@@ -55,7 +55,9 @@ describe("the display under a hostile game", function () {
     server = await startXServer({ display, width, height, env: { PATH: process.env.PATH ?? "" }, log, onExit: () => { isLost = true; } });
     if (!server) throw new Error("Xvfb does not start: install the Debian package xvfb.");
     manager = await connectDisplay(display, () => { isLost = true; });
+    manager.size = { width: 1, height: 1 }; // As where a game has changed it before the manager listens.
     await startWindowManager({ connection: manager, log });
+    expect(manager.size).to.deep.equal({ width, height });
     ({ client: game } = await promised<{ client: GameClient }>((done) => load("x11").createClient({ display }, done)));
     game.on("error", () => undefined);
   });
