@@ -291,9 +291,9 @@ export const cacheProgressReasons = {
 
 /** Condition Stalled of a GameCache, which tools that wait for objects read as a failure. */
 export const cacheStalledReasons = {
-  /** `True`, by the operator: some nodes could not fetch the current version, and no other node fetches it. The failed ones try again by themselves. */
+  /** `True`, by the operator: some nodes could not fetch the current version, no other node fetches it, and `spec.suspend` is not set. The failed ones try again by themselves. */
   nodesFailed: "NodesFailed",
-  /** `False`, by the operator: nodes hold the version, fetch it, or wait for their turn. */
+  /** `False`, by the operator: nodes hold the version, fetch it, or wait for their turn, or `spec.suspend` is set. */
   noFailure: "NoFailure",
 } as const;
 
