@@ -4,13 +4,12 @@ import { ObjectCache } from "#kube/cache.ts";
 import { Reflector } from "#kube/reflector.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import { FaultyApi, listOf, type SeenRequest } from "#test/support/cluster/faultyApi.ts";
+import { FaultyApi } from "#test/support/cluster/faultyApi.ts";
 import { type KubeApiServer, sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
+import { fullListOf, lookAtOneOf, tooLarge } from "#test/support/cluster/seenRequests.ts";
 
-/** Looks at one object only, to know how far the server's storage has come. */
-const isLookAtOne = (request: SeenRequest): boolean => listOf("configmaps")(request) && request.query.get("limit") === "1";
-const isList = (request: SeenRequest): boolean => listOf("configmaps")(request) && !isLookAtOne(request);
-const tooLarge = { reason: "Timeout", message: "Timeout: Too large resource version: 900, current: 12" };
+const isLookAtOne = lookAtOneOf("configmaps");
+const isList = fullListOf("configmaps");
 
 describe("Reflector, of a cluster whose storage may have gone back in time", () => {
   let server: KubeApiServer;
@@ -72,5 +71,6 @@ describe("Reflector, of a cluster whose storage may have gone back in time", () 
     api.cutWatches();
     await create("b");
     await changed("added b");
+    expect(api.requests.filter(isList), "the first list, and the newer one").to.have.length(2);
   });
 });

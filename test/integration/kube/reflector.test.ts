@@ -5,13 +5,13 @@ import { ResourceClient } from "#kube/resourceClient.ts";
 import { type Change, ObjectCache } from "#kube/cache.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";
-import { FaultyApi, listOf, type SeenRequest, watchOf } from "#test/support/cluster/faultyApi.ts";
+import { FaultyApi } from "#test/support/cluster/faultyApi.ts";
+import { fullListOf, lookAtOneOf, tooLarge, watchOf } from "#test/support/cluster/seenRequests.ts";
 import { TcpRelay } from "#test/support/stores/tcpRelay.ts";
 import { type KubeApiServer, sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 
-/** Looks at one object only, to know how far the server's storage has come. */
-const isLookAtOne = (request: SeenRequest): boolean => listOf("configmaps")(request) && request.query.get("limit") === "1";
-const isList = (request: SeenRequest): boolean => listOf("configmaps")(request) && !isLookAtOne(request);
+const isLookAtOne = lookAtOneOf("configmaps");
+const isList = fullListOf("configmaps");
 const isWatch = watchOf("configmaps");
 
 describe("Reflector", () => {
@@ -283,8 +283,6 @@ describe("Reflector", () => {
     await seen("added lost 1");
     expect(drift).to.equal(1);
   });
-
-  const tooLarge = { reason: "Timeout", message: "Timeout: Too large resource version: 900, current: 12" };
 
   it("starts over when the cluster's storage went back in time, and does not wait once it knows", async () => {
     const clock = new FakeClock();

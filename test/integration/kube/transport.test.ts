@@ -12,8 +12,9 @@ import { KubeMetrics } from "#kube/metrics.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import { KubeTransport } from "#kube/transport.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";
-import { FaultyApi, listOf } from "#test/support/cluster/faultyApi.ts";
+import { FaultyApi } from "#test/support/cluster/faultyApi.ts";
 import { type KubeApiServer, sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
+import { listOf } from "#test/support/cluster/seenRequests.ts";
 import { TlsCounter } from "#test/support/stores/tlsCounter.ts";
 
 const isList = listOf("configmaps");

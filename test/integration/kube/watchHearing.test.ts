@@ -5,8 +5,9 @@ import { Reflector } from "#kube/reflector.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";
-import { FaultyApi, watchOf } from "#test/support/cluster/faultyApi.ts";
+import { FaultyApi } from "#test/support/cluster/faultyApi.ts";
 import { type KubeApiServer, sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
+import { watchOf } from "#test/support/cluster/seenRequests.ts";
 
 const isWatch = watchOf("configmaps");
 

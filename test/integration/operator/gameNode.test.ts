@@ -6,10 +6,11 @@ import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
 import type { Stored } from "#kube/object.ts";
 import type { Operator } from "#operator/operator.ts";
 import { CountedTransport } from "#test/support/cluster/countedTransport.ts";
-import { FaultyApi, watchOf } from "#test/support/cluster/faultyApi.ts";
+import { FaultyApi } from "#test/support/cluster/faultyApi.ts";
 import { kstatusOf } from "#test/support/cluster/kstatus.ts";
 import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
+import { watchOf } from "#test/support/cluster/seenRequests.ts";
 import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 
 describe("GameNode controller", function () {

@@ -4,9 +4,10 @@ import { heartbeatLabelsOf } from "#contracts/crd/installation.ts";
 import type { Stored } from "#kube/object.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import type { Timer } from "#runtime/clock.ts";
-import { FaultyApi, watchOf } from "#test/support/cluster/faultyApi.ts";
+import { FaultyApi } from "#test/support/cluster/faultyApi.ts";
 import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { JumpClock } from "#test/support/clocks/jumpClock.ts";
+import { watchOf } from "#test/support/cluster/seenRequests.ts";
 import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 
 /** As long as an agent may be silent, and a little longer. */

@@ -7,8 +7,9 @@ import { isNotFound } from "#kube/errors.ts";
 import type { Operator } from "#operator/operator.ts";
 import { aCacheEntry } from "#test/factories/gameNode.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import { FaultyApi, watchOf } from "#test/support/cluster/faultyApi.ts";
+import { FaultyApi } from "#test/support/cluster/faultyApi.ts";
 import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
+import { watchOf } from "#test/support/cluster/seenRequests.ts";
 import { beforeEachWithFaultyApi } from "#test/support/fixtures/faultyOperatorFixture.ts";
 import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 

@@ -5,8 +5,9 @@ import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import type { Stored } from "#kube/object.ts";
 import { aCacheEntry } from "#test/factories/gameNode.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import { FaultyApi, watchOf } from "#test/support/cluster/faultyApi.ts";
+import { FaultyApi } from "#test/support/cluster/faultyApi.ts";
 import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
+import { watchOf } from "#test/support/cluster/seenRequests.ts";
 import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 
 const isRunning = (session: GameSession): boolean => publicStatusOf(session) === "running";

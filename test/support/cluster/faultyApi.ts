@@ -279,13 +279,3 @@ function fail(response: ServerResponse, status: number, body: object = {}, heade
   const text = JSON.stringify({ kind: "Status", apiVersion: "v1", status: "Failure", code: status, ...body });
   response.writeHead(status, { "content-type": "application/json", ...headers }).end(text);
 }
-
-/** Matches lists of the given plural. */
-export function listOf(plural: string): (request: SeenRequest) => boolean {
-  return ({ method, path, isWatch }) => method === "GET" && !isWatch && path.endsWith(`/${plural}`);
-}
-
-/** Matches watches of the given plural. */
-export function watchOf(plural: string): (request: SeenRequest) => boolean {
-  return ({ path, isWatch }) => isWatch && path.endsWith(`/${plural}`);
-}
