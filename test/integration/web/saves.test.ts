@@ -4,7 +4,7 @@ import { aCondition } from "#test/factories/gameSession.ts";
 import { aTarGz } from "#test/factories/tarArchive.ts";
 import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
 import { olderBrowser } from "#test/support/browser/otherBrowsers.ts";
-import { sessionIdOf, signInAs } from "#test/support/browser/pages.ts";
+import { pressPlay, signInAs } from "#test/support/browser/pages.ts";
 import { buildWeb } from "#test/support/browser/web.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { aSave, SavesFixture } from "#test/support/fixtures/savesFixture.ts";
@@ -281,9 +281,7 @@ describe("the saves on a game's page", function () {
 
   it("are made while playing when the player asks, who hears when it is done", async () => {
     await open();
-    await button("Play").click();
-    await page.waitForURL("**/play/**");
-    const id = sessionIdOf(page);
+    const id = await pressPlay(page);
     const { operator } = fixture.launches;
     await fixture.launches.makeReady(id);
     await button("Save now").press("Enter");
