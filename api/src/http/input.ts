@@ -25,7 +25,8 @@ export interface Input<Params, Query, Body> {
 export const NoQuery = z.strictObject({});
 
 const issuesShown = 20;
-const namedLength = 64;
+/** As many characters of an impossible name are told in an error. */
+const namedLength = 256;
 
 /**
  * Reads and checks a request's input. Throws not_found for an impossible path parameter, and 400 for anything else that is wrong. With

@@ -19,7 +19,7 @@ export const GamesQuery = z.strictObject({
   limit: pageNumber.transform((size) => Math.min(size, catalog.pageSizeMax)).default(catalog.pageSizeDefault)
     .meta({ description: `Games on a page; more than ${catalog.pageSizeMax} is taken as ${catalog.pageSizeMax}.`, override: { default: catalog.pageSizeDefault } }),
   search: name(catalog.searchMaxLength).optional().meta({ description: "Part of the title or of the developer's name; case does not count.", examples: ["moon"] }),
-  tag: name(limits.partner.tagMaxLength).optional().meta({ description: "A whole tag; case does not count.", examples: ["racing"] }),
+  tag: name(catalog.searchMaxLength).optional().meta({ description: "A whole tag; case does not count.", examples: ["racing"] }),
   sort: z.enum(["title", "createdAt", "popular"]).default("title")
     .meta({ description: `\`popular\` counts the launches of the last ${catalog.popularWindowDays} days; ties go by title.` }),
   order: z.enum(["asc", "desc"]).default("asc").meta({ description: "Ascending or descending, for every sort." }),

@@ -172,7 +172,7 @@ describe("partner games", function () {
     });
 
     it("are not found by names that no game can have, which are named", async () => {
-      for (const name of ["no_such", "NOPE", "x", "y".repeat(64)]) {
+      for (const name of ["no_such", "NOPE", "x", "y".repeat(64), "y".repeat(256)]) {
         for (const response of [await client.get(`${path}/${name}`), await client.patch(`${path}/${name}`, {}), await client.get(`${path}/${name}/sync`), await client.delete(`${path}/${name}`)]) {
           expectErrorResponse(response, 404, "not_found");
           expect(response.json<{ message: string }>().message).to.contain(name);
