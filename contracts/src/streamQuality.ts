@@ -23,7 +23,7 @@ const inRange = ({ min, max }: { min: number; max: number }) => z.int().min(min)
 /** The fields of a wish, which stand for those of the preset. */
 export const qualityFields = {
   preset: QualityPreset.optional().meta({ description: "Decides what the other fields do not say; `auto` when absent." }),
-  width: inRange(width).optional().meta({ description: "The picture is no wider; with `height` only. It keeps the proportions of the game's display." }),
+  width: inRange(width).optional().meta({ description: "The picture is no wider; with `height` only. It keeps the proportions that the game's display begins with." }),
   height: inRange(height).optional().meta({ description: "The picture is no higher; with `width` only." }),
   fps: inRange(fps).optional().meta({ description: "Pictures a second, at most." }),
   maxKbps: inRange(kbps).optional().meta({ description: "Of the video, in kbit/s: the bitrate follows the connection below it." }),
@@ -65,7 +65,7 @@ export type QualityMaximum = z.infer<typeof QualityMaximum>;
 
 /** The bounds of one session. */
 export interface QualityBounds {
-  /** The game's display; the picture sent is never larger. */
+  /** The game's display as it begins; the picture sent is never larger. */
   width: number;
   height: number;
   /** Pictures a second of the presets that name no rate of their own. */

@@ -146,7 +146,7 @@ function usePointerLock(phase: GameStreamView["state"]["phase"]): boolean {
   return useIsPointerLocked();
 }
 
-/** Keeps the size of the game's display, which input is told in, for listeners that outlive a render. */
+/** Keeps the size that the game's display begins with, which distances are told in, for listeners that outlive a render. */
 function useDisplaySize(quality: GameStreamView["quality"]): RefObject<Size | undefined> {
   const display = useRef<Size>(undefined);
   useEffect(() => {
