@@ -46,7 +46,7 @@ describe("draining a release", function () {
     const sentences = await drain(30);
     expect(sentences).to.include("All game sessions have ended.");
     expect(await fixture.sessions.find({ name, namespace: fixture.namespace })).to.equal(undefined);
-    await fixture.launch();
+    await launchesAgain();
   });
 
   it("does nothing when its Job was applied with the chart's text, and drains when Helm has made it", async () => {
@@ -70,12 +70,17 @@ describe("draining a release", function () {
   it("refuses new sessions while it waits", async () => {
     fixture.components.behaviour.isRecorderUnavailable = true;
     await fixture.launch();
-    const draining = drain(5);
+    const stopping = new AbortController();
+    const draining = drain(60, { signal: stopping.signal }).then(() => undefined, (error: unknown) => error);
     await eventually(() => activateQuota(fixture.namespace), { what: "the quota" });
     await eventually(async () => isForbidden(await fixture.launch().then(() => undefined, (error: unknown) => error)), { what: "a launch to be refused" });
-    await draining;
-    await fixture.launch();
+    stopping.abort(new Error("seen"));
+    expect(await draining).to.match(/seen/);
+    await launchesAgain();
   });
+
+  /** A server still refuses sessions until it has heard that the quota is gone. */
+  const launchesAgain = (): Promise<unknown> => eventually(() => fixture.launch(), { what: "new sessions to be let in" });
 
   async function quotas(): Promise<unknown[]> {
     const { admin } = await sharedKubeApiServer();
