@@ -93,7 +93,7 @@ describe("the object store by web identity", function () {
   });
 
   it("goes on over the end of the keys, with the token that is in the file then, and also when the token service was unavailable meanwhile", async () => {
-    const lifeSeconds = 6;
+    const lifeSeconds = 20;
     await giveToken({ lifeSeconds });
     const endMs = Date.now() + lifeSeconds * 1000;
     const store = apiStore();
@@ -112,7 +112,7 @@ describe("the object store by web identity", function () {
       await eventually(async () => {
         await ask();
         return tokenService.requests.length >= before + 2;
-      }, { what: "new keys to be asked for" });
+      }, { what: "new keys to be asked for", timeoutMs: 30_000 });
       expect(Date.now(), "before the end of the keys").to.be.below(endMs);
       tokenService.fault = undefined;
       await eventually(async () => {

@@ -38,7 +38,7 @@ describe("GameSession controller", function () {
   it("runs a session from launch to deletion with at most 12 writes, 5 of them up to Ready", async () => {
     await set();
     const { transport } = await fixture.startOperator();
-    const { metadata: { name, namespace } } = await fixture.launch({ ttlSecondsAfterFinished: 1 });
+    const { metadata: { name, namespace } } = await fixture.launch({ ttlSecondsAfterFinished: 60 });
     const writes = (): Write[] => [...fixture.joypod.writes, ...transport.writes];
     const started = await fixture.session(name, isRunning, "running session");
     await fixture.responses();
@@ -55,7 +55,7 @@ describe("GameSession controller", function () {
     expect(finished.status?.usage).to.include({ cpuSeconds: 12.5, peakMemoryBytes: 300_000_000 });
     expect(finished.status?.save).to.include({ final: true, sequence: 1 });
     expect(finished.status).to.not.have.any.keys("failure", "podIp");
-    await fixture.pass(1000);
+    await fixture.pass(60_000);
     await fixture.gone(name);
     expect(await fixture.pods.find({ name, namespace }), "pod").to.equal(undefined);
 
