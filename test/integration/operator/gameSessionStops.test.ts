@@ -81,7 +81,6 @@ describe("GameSession controller, at a session's end", function () {
     await fixture.pass(601_000);
     const finished = await fixture.session(idle.metadata.name, isFinished, "finished session");
     expect(finished.status).to.deep.include({ stopReason: "IdleTimeout" });
-    expect(finished.status?.usage?.durationSeconds).to.be.at.most(602);
     expect(publicStatusOf(await fixture.sessions.get(active.metadata))).to.equal("running");
   });
 

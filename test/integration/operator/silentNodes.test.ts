@@ -118,6 +118,11 @@ describe("GameSession controller, where kubelet, node agent or object store are 
     const { registry } = await fixture.startOperator();
     const { metadata: { name } } = await fixture.launch();
     await fixture.session(name, (session) => isRunning(session) && session.status?.nodeName === node, "running session");
+    /** What the operator would have done until now it has done when a session that is launched now runs. */
+    const hasWorked = async (userId: string): Promise<void> => {
+      const later = await fixture.launch({ userId });
+      await fixture.session(later.metadata.name, isRunning, "session that is launched later");
+    };
     const lost = (isRight: (status: string | undefined, reason: string | undefined) => boolean, what: string): Promise<unknown> => eventually(async () => {
       const { status, reason } = (await fixture.gameNodes.get({ name: node })).status?.conditions?.find(({ type }) => type === "Lost") ?? {};
       return isRight(status, reason);
@@ -131,6 +136,7 @@ describe("GameSession controller, where kubelet, node agent or object store are 
     await lost((status, reason) => status === "Unknown" && reason === "BrakeHolds", "the brake to hold");
     expect(await registry.metrics()).to.match(/^joypod_operator_node_loss_brake 1$/m);
     await fixture.pass(6_000);
+    await hasWorked("user2");
     expect(publicStatusOf(await fixture.sessions.get({ name, namespace: fixture.namespace }))).to.equal("running");
 
     for (const heard of others) {
@@ -144,6 +150,7 @@ describe("GameSession controller, where kubelet, node agent or object store are 
     }, { what: "the others to be heard" });
     // They had been cut off together, so that this one may come back as well.
     await fixture.pass(6_000);
+    await hasWorked("user3");
     expect(publicStatusOf(await fixture.sessions.get({ name, namespace: fixture.namespace }))).to.equal("running");
     for (let count = 0; count < 3; count++) {
       for (const heard of others) await fixture.components.report(heard);
