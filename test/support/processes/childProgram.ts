@@ -1,8 +1,9 @@
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { randomInt } from "node:crypto";
+import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
+import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eventually } from "../clocks/eventually.ts";
@@ -102,23 +103,33 @@ const portCount = 10_000;
 const portsGiven = new Set<number>();
 
 /** A TCP port that was free a moment ago, and is given once. */
-export async function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
+  return givenOnce((port) => isFree(() => createServer().listen(port)));
+}
+
+/** A UDP port that was free a moment ago, and is given once. */
+export function freeUdpPort(): Promise<number> {
+  return givenOnce((port) => isFree(() => createSocket("udp4").bind(port)));
+}
+
+async function givenOnce(isPortFree: (port: number) => Promise<boolean>): Promise<number> {
   for (;;) {
     const port = firstPort + randomInt(portCount);
-    if (portsGiven.has(port) || !await isFree(port)) continue;
+    if (portsGiven.has(port)) continue;
     portsGiven.add(port);
-    return port;
+    if (await isPortFree(port)) return port;
   }
 }
 
-async function isFree(port: number): Promise<boolean> {
-  const server = createServer();
+async function isFree(open: () => Server | Socket): Promise<boolean> {
+  const opened = open();
   try {
-    await once(server.listen(port), "listening");
+    await once(opened, "listening");
   } catch {
+    opened.close();
     return false;
   }
-  server.close();
-  await once(server, "close");
+  opened.close();
+  await once(opened, "close");
   return true;
 }

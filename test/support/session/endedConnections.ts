@@ -1,4 +1,4 @@
-import { freeUdpPort } from "./sessionPair.ts";
+import { freeUdpPort } from "../processes/childProgram.ts";
 import { toldByProcess } from "./toldByProcess.ts";
 
 /** A player's stream, or a page's test of its connection. */

@@ -1,4 +1,4 @@
-import { freeUdpPort } from "./sessionPair.ts";
+import { freeUdpPort } from "../processes/childProgram.ts";
 import { toldByProcess } from "./toldByProcess.ts";
 
 /** What the process tells of a session's viewers: the bitrate at which one begins under a quality, the one after a wider quality, and timers after their end. */

@@ -1,4 +1,4 @@
-import { freeUdpPort } from "./sessionPair.ts";
+import { freeUdpPort } from "../processes/childProgram.ts";
 import { toldByProcess } from "./toldByProcess.ts";
 
 /** A sender report as a page gets it: its time in milliseconds, and the time of the media at that time, also in milliseconds. */

@@ -1,5 +1,4 @@
 import { execFile } from "node:child_process";
-import { createSocket } from "node:dgram";
 import { chmod, chown, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -7,7 +6,7 @@ import { StreamerStatus } from "#contracts/stream.ts";
 import {
   parseGameTermination, parseStreamerTermination, type GameTermination, type StreamerTermination,
 } from "#contracts/termination.ts";
-import { freePort } from "../processes/childProgram.ts";
+import { freePort, freeUdpPort } from "../processes/childProgram.ts";
 import { eventually } from "../clocks/eventually.ts";
 import { removeContainer, type SessionImages } from "./containers.ts";
 import { bearing, TestTickets } from "./tickets.ts";
@@ -194,14 +193,4 @@ async function layOut({ game }: SessionPairOptions): Promise<string> {
   }
   await run("install", ["-m", "666", "/dev/null", join(folder, "streamer-message")]);
   return folder;
-}
-
-/** A UDP port of this machine that was free a moment ago. */
-export function freeUdpPort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const socket = createSocket("udp4").on("error", reject).bind(0, () => {
-      const { port } = socket.address();
-      socket.close(() => resolve(port));
-    });
-  });
 }

@@ -1,11 +1,10 @@
 import { createServer, type Server } from "node:http";
 import { join } from "node:path";
 import { TestSdpAnswer } from "#contracts/connectionTest.ts";
-import { ChildProgram, freePort } from "../processes/childProgram.ts";
+import { ChildProgram, freePort, freeUdpPort } from "../processes/childProgram.ts";
 import { repositoryRoot } from "../processes/programs.ts";
 import { openBottleneck, type Bottleneck } from "./bottleneck.ts";
 import { responderKey, type ResponderKey } from "./responderKey.ts";
-import { freeUdpPort } from "./sessionPair.ts";
 
 export interface TestResponderOptions {
   env?: Record<string, string>;
