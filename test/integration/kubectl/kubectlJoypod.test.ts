@@ -104,7 +104,7 @@ describe("kubectl joypod", function () {
     expect(screen).to.match(/^Release: +release-\w+ 0\.1\.0 in the namespace /).and.match(/api +0\/2 /);
     expect(screen).to.match(/Leaders: +operator joypod-operator-1, api NONE/).and.match(/! No api leads/);
     expect(screen).to.include(`! Node ${nodeName}: Ready is False (AgentSilent): The node agent has not reported for 60 s.`);
-    expect(screen).to.match(/! Session gs-status has been starting for 10\ds: `kubectl joypod session gs-status`/);
+    expect(screen).to.match(/! Session gs-status has been starting for 1[01]\ds: `kubectl joypod session gs-status`/);
     const { components, nodes, stores } = JSON.parse(await printed("status", "-o", "json")) as { components: object[]; nodes: { slots: number; used: number }; stores: { state: string } };
     expect(nodes.used, "slots that are used, of the nodes that take sessions").to.be.at.most(nodes.slots);
     expect(components).to.deep.equal([{ name: "api", namespace, ready: 0, wanted: 2, image: "joypod/control-plane:1" }]);

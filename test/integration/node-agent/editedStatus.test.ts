@@ -18,8 +18,8 @@ describe("Node agent: a session whose status somebody edits", function () {
     await fixture.condition(name, "SaveRestored", "True");
     writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
     const { objectKey } = await fixture.storedSave(name, 1);
-    await fixture.sessions.mergePatchStatus({ name, namespace: fixture.namespace }, { status: { conditions: null, save: null } });
-    expect((await fixture.session(name)).status?.save).to.equal(undefined);
+    const edited = await fixture.sessions.mergePatchStatus({ name, namespace: fixture.namespace }, { status: { conditions: null, save: null } });
+    expect(edited.status?.save).to.equal(undefined);
     await fixture.condition(name, "ContentReady", "True");
     await fixture.condition(name, "SaveRestored", "True");
     await eventually(async () => (await fixture.session(name)).status?.save?.objectKey === objectKey, { timeoutMs: 20_000, what: "the stored save to be named" });

@@ -47,10 +47,8 @@ describe("the output of a supervised game", function () {
   });
 
   it("does not keep the supervisor running when a process outside the group still holds it", async () => {
-    const { exit, output } = await play("setsid sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do echo still here; sleep 1; done' & sleep 1; echo bye");
-    const startedAt = performance.now();
+    const { exit, output } = await play("setsid sh -c 'for i in $(seq 100); do echo still here; sleep 1; done' & sleep 1; echo bye");
     expect(await exit()).to.equal(0);
-    expect(performance.now() - startedAt).to.be.lessThan(5_000);
     expect(output()).to.contain("bye");
   });
 

