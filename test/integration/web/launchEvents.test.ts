@@ -151,35 +151,6 @@ describe("a launch on the play page", function () {
     await operator.finish(id);
   });
 
-  it("launches once when the response was lost", async () => {
-    let attempts = 0;
-    const keys = new Set<string | undefined>();
-    await page.route("**/api/game/launch", async (route) => {
-      keys.add(route.request().headers()["idempotency-key"]);
-      if (++attempts > 1) return route.continue();
-      await route.fetch();
-      await route.abort("connectionreset");
-    });
-    const id = await play();
-    expect(attempts).to.equal(2);
-    expect(keys.size).to.equal(1);
-    expect(await operator.findSession(id)).to.not.equal(undefined);
-    await operator.finish(id);
-  });
-
-  it("waits while the API still works on a launch whose response was lost", async () => {
-    let attempts = 0;
-    await page.route("**/api/game/launch", async (route) => {
-      attempts += 1;
-      if (attempts === 1) return route.abort("connectionreset");
-      if (attempts > 4) return route.continue();
-      return route.fulfill({ status: 409, headers: { "retry-after": "1" }, json: { error: "conflict", message: "This request is still being worked on." } });
-    });
-    const id = await play();
-    expect(attempts).to.equal(5);
-    await operator.finish(id);
-  });
-
   it("says in the API's words why the game cannot be launched", async () => {
     const { title } = await aGame(api.deps, { slug: "online", title: "Online" });
     await api.deps.postgres.prisma.game.update({ where: { slug: "online" }, data: { network: "internet" } });

@@ -1,4 +1,4 @@
-import { useCallback, useEffect } from "react";
+import { useCallback, useEffect, useRef, type RefObject } from "react";
 import { useNavigate } from "react-router";
 import { useMutation, useQueryClient, type QueryClient } from "@tanstack/react-query";
 import type { LaunchRequest } from "#contracts/http/gameSessions.ts";
@@ -18,7 +18,7 @@ interface LaunchAttempt {
 }
 
 export interface Launch {
-  /** Launches the game and goes to its play page. */
+  /** Launches the game and goes to its play page, unless the player has left this one by then. */
   start: (request: LaunchRequest) => void;
   /** True from the click on; it stays true while the browser goes to the play page. */
   isLaunching: boolean;
@@ -35,13 +35,17 @@ export interface Launch {
 export function useLaunch(): Launch {
   const navigate = useNavigate();
   const client = useQueryClient();
+  const isHere = useIsHere();
   const { mutate, reset, variables, error, isPending, isSuccess } = useMutation({
     mutationFn: async ({ request, stopFirst }: LaunchAttempt) => {
       if (stopFirst !== undefined) await stopIfPresent(stopFirst);
       const { startKbps } = launchQualityFrom(readTestResult());
       return launchGame(startKbps === undefined ? request : { ...request, quality: { startKbps, ...request.quality } });
     },
-    onSuccess: async (sessionId, { request }) => await navigate(playPath({ sessionId, ...request })),
+    onSuccess: async (sessionId, { request }) => {
+      if (isHere.current) await navigate(playPath({ sessionId, ...request }));
+      else refreshGame(client, request);
+    },
     onError: (failure, { request }) => {
       refreshGame(client, request);
       if (isApiError(failure, "maintenance")) refreshServiceStatus(client);
@@ -70,6 +74,18 @@ export function useLaunch(): Launch {
     }, [mutate, variables, activeSessionId]),
     dismissConflict: reset,
   };
+}
+
+/** Tells whether the component is still on the page: what it has begun goes on without it. */
+function useIsHere(): Readonly<RefObject<boolean>> {
+  const isHere = useRef(false);
+  useEffect(() => {
+    isHere.current = true;
+    return () => {
+      isHere.current = false;
+    };
+  }, []);
+  return isHere;
 }
 
 /** Reads again what a launch changes: the player's active session, and the game's slots, some of which may be gone, and others there. */
