@@ -264,6 +264,24 @@ describe("the account page", () => {
     expect(await quality.getByRole("radio", { name: "Data saver" }).locator("xpath=..").innerText()).to.contain("at most 780 MB per hour");
   });
 
+  it("shows the quality that is kept also when a choice before it could not be", async () => {
+    await openAccount();
+    const quality = page.getByRole("group", { name: "Quality of the picture" });
+    await quality.getByRole("radio", { name: "Auto", checked: true }).waitFor();
+    const goOn = Promise.withResolvers<undefined>();
+    await page.route("**/api/account/stream-quality", async (route) => {
+      await goOn.promise;
+      await route.fulfill({ status: 503, json: { error: "unavailable" } });
+    }, { times: 1 });
+    for (const name of ["Sharp", "Data saver"]) {
+      await quality.getByRole("radio", { name }).click();
+      await quality.getByRole("radio", { name, checked: true }).waitFor();
+    }
+    goOn.resolve(undefined);
+    await page.getByRole("status").getByText("Kept for your next game.").waitFor();
+    expect(await quality.getByRole("radio", { name: "Data saver" }).isChecked()).to.equal(true);
+  });
+
   it("lists the sign-ins, and ends one of them or all others", async () => {
     const [phone, laptop, tablet] = [
       await elsewhere("Version/18.5 (iPhone) Safari/604.1"), await elsewhere("(Windows) Firefox/140.0"), await elsewhere("(Android) Firefox/140.0"),

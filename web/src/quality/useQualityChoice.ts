@@ -15,11 +15,13 @@ export function useKeepQuality(): UseMutationResult<StreamQualityResponse, Error
   return useMutation({
     // One after another, so that the last choice is the one that is kept.
     scope: { id: "streamQuality" },
+    mutationKey: queryKey,
     mutationFn: keepStreamQuality,
     onMutate: async (quality) => {
       await client.cancelQueries({ queryKey });
       client.setQueryData<StreamQualityResponse>(queryKey, (shown) => shown && { ...shown, quality });
     },
-    onError: () => client.invalidateQueries({ queryKey }),
+    // A choice that waits for this one is on the page already, and stays there.
+    onError: () => client.isMutating({ mutationKey: queryKey }) === 1 ? client.invalidateQueries({ queryKey }) : undefined,
   });
 }
