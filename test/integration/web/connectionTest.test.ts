@@ -86,6 +86,19 @@ describe("the test of a player's connection", function () {
     }
   }
 
+  /** Offers the page a relay, which is not there. */
+  async function offerRelay(): Promise<void> {
+    await page.route("**/api/stream/ice-servers", (route) => route.fulfill({ json: {
+      iceServers: [{ urls: ["turn:127.0.0.1:9?transport=udp"], username: "player", credential: "secret" }], expiresInSeconds: 600,
+    } }));
+  }
+
+  /** Lets no server be free any more once the direct way was tested. */
+  async function leaveRelayUntested(): Promise<void> {
+    let offers = 0;
+    await page.route("**/api/stream/connection-tests", (route) => ++offers === 1 ? route.continue() : route.fulfill({ status: 503, json: { error: "no_servers" } }));
+  }
+
   it("can be cancelled without a result", async () => {
     await region().getByRole("button", { name: "Test my connection" }).click();
     await region().getByRole("status").getByText("Counting lost packets").waitFor();
@@ -119,9 +132,7 @@ describe("the test of a player's connection", function () {
 
   it("measures a good one, says so, and keeps it for the account's page", async function () {
     this.timeout(120_000);
-    await page.route("**/api/stream/ice-servers", (route) => route.fulfill({ json: {
-      iceServers: [{ urls: ["turn:127.0.0.1:9?transport=udp"], username: "player", credential: "secret" }], expiresInSeconds: 600,
-    } }));
+    await offerRelay();
     const { direct, relay, decoders } = await measured(({ loss, roundTripMs, bandwidthKbps }) =>
       loss <= 0.01 && roundTripMs <= 40 && bandwidthKbps >= 0.8 * limitKbps);
     expect(direct.state).to.equal("works");
@@ -136,6 +147,25 @@ describe("the test of a player's connection", function () {
     expect(await figure("Bandwidth").textContent()).to.match(/^\d(\.\d)? Mbit\/s or more$/);
     await page.getByRole("link", { name: "Your account" }).click();
     await region().getByText("Tested just now").waitFor();
+  });
+
+  it("keeps what it found of the direct way when no server is free for the relay's part", async () => {
+    await offerRelay();
+    await leaveRelayUntested();
+    const { direct, relay } = await testConnection();
+    expect({ direct: direct.state, relay: relay.state }).to.deep.equal({ direct: "works", relay: "untested" });
+    expect(direct.figures?.bandwidthKbps).to.be.above(0);
+    await region().getByRole("status").getByText("Games will play").waitFor();
+    expect(await figure("By relay (TURN)").textContent()).to.equal("Not tested");
+  });
+
+  it("has no result when the direct way is blocked and no server is free for the relay's part", async () => {
+    responder.way.lose(1);
+    await offerRelay();
+    await leaveRelayUntested();
+    await region().getByRole("button", { name: "Test my connection" }).click();
+    await region().getByRole("status").getByText("Other players test their connection just now.").waitFor({ timeout: testMs });
+    expect(await page.evaluate("localStorage.getItem('joypod.connectionTest')")).to.equal(null);
   });
 
   it("measures it in older browsers too, which are taken to decode what all of them do", async () => {

@@ -32,6 +32,7 @@ function pathText({ state }: PathResult): string {
     case "works": return "Works";
     case "blocked": return "Blocked";
     case "absent": return "Not offered here";
+    case "untested": return "Not tested";
   }
 }
 

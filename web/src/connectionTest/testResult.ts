@@ -14,11 +14,12 @@ export const PathFigures = z.object({
 });
 export type PathFigures = z.infer<typeof PathFigures>;
 
-/** One way to a game server: it works, packets do not get through, or there is no such way here. */
+/** One way to a game server: it works, packets do not get through, there is no such way here, or its test came to no end. */
 export const PathResult = z.discriminatedUnion("state", [
   z.object({ state: z.literal("works"), figures: PathFigures }),
   z.object({ state: z.literal("blocked") }),
   z.object({ state: z.literal("absent") }),
+  z.object({ state: z.literal("untested") }),
 ]);
 export type PathResult = z.infer<typeof PathResult>;
 

@@ -32,6 +32,14 @@ describe("the stored result of a connection test", () => {
     expect(readTestResult()).to.deep.equal(result);
   });
 
+  it("may be one of the direct way alone", () => {
+    const storage = aStorage();
+    browserWith(() => storage);
+    const direct: TestResult = { ...result, direct: { state: "works", figures: { roundTripMs: 9, loss: 0 } }, relay: { state: "untested" } };
+    storeTestResult(direct);
+    expect(readTestResult()).to.deep.equal(direct);
+  });
+
   it("is none where what is stored is no JSON, or says something else", () => {
     const storage = aStorage();
     browserWith(() => storage);

@@ -6,6 +6,7 @@ const good = { roundTripMs: 18, loss: 0.001, bandwidthKbps: 11_800, limitKbps: 1
 const works = (figures: Partial<typeof good> = {}): PathResult => ({ state: "works", figures: { ...good, ...figures } });
 const blocked: PathResult = { state: "blocked" };
 const absent: PathResult = { state: "absent" };
+const untested: PathResult = { state: "untested" };
 
 function aResult(parts: Partial<TestResult> = {}): TestResult {
   return { testedAt: "2030-01-01T00:00:00Z", network: "wifi", direct: works(), relay: works(), decoders: [{ codec: "h264", isHardware: true }], ...parts };
@@ -16,6 +17,7 @@ describe("verdictOf says of a connection", () => {
   const cases: [what: string, parts: Partial<TestResult>, tone: Verdict["tone"], sentence: string, advice: string][] = [
     ["that is good", {}, "good", "Games will play well here", "nothing to change"],
     ["that is good without a relay", { relay: absent }, "good", "Games will play well here", "nothing to change"],
+    ["that is good, whose relay was not tested", { relay: untested }, "good", "Games will play well here", "nothing to change"],
     ["whose browser does not say how it decodes", { decoders: [{ codec: "vp8", isHardware: null }] }, "good", "Games will play well here", "nothing to change"],
     ["whose direct way is blocked", { direct: blocked }, "fair", "through a relay, because this network blocks the direct way by UDP", "Allow UDP in your firewall or VPN"],
     ["that is blocked altogether", { direct: blocked, relay: blocked }, "bad", "will not play here: this network blocks the way to the game servers, directly and through the relay", "Use another network"],
