@@ -21,7 +21,13 @@ const (
 	acceptPause = 100 * time.Millisecond
 	// How often the certificate's file is looked at.
 	certificateCheck = 10 * time.Second
+	// A client's handshake is a few KiB, and a record under 19 KiB.
+	sealedMax = 32 << 10
+	// Little is read of what comes after a record, for it is not counted any more once that is opened.
+	sealedAtOnceMax = 4 << 10
 )
+
+var errSealed = errors.New("a client of TLS has sent more than a handshake or a record is, and nothing for the relay")
 
 // listenStreams listens for TCP and, where there is a certificate, for TLS.
 func listenStreams(config config, unallocated *unallocated, counts *counts, logger *slog.Logger) ([]net.Listener, error) {
@@ -124,12 +130,31 @@ func (l *secureListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &secureConnection{Conn: tls.Server(connection, l.settings)}, nil
+	sealed := &sealedConnection{Conn: connection}
+	return &secureConnection{Conn: tls.Server(sealed, l.settings), sealed: sealed}, nil
+}
+
+// sealedConnection is what the TLS library reads, and ends when that finds too long nothing for the relay in it. Of a message of the handshake, the
+// library keeps what has come until it has all, up to 256 KiB and after the handshake as well: strangers could take the relay's memory by it.
+type sealedConnection struct {
+	net.Conn
+	// Bytes that have come since the library last had something for the relay.
+	bytes int
+}
+
+func (c *sealedConnection) Read(into []byte) (int, error) {
+	if c.bytes >= sealedMax {
+		return 0, errSealed
+	}
+	size, err := c.Conn.Read(into[:min(len(into), sealedMax-c.bytes, sealedAtOnceMax)])
+	c.bytes += size
+	return size, err
 }
 
 // secureConnection shakes hands when it is read for the first time, and is of no use where that fails or takes long.
 type secureConnection struct {
 	*tls.Conn
+	sealed   *sealedConnection
 	isShaken bool
 }
 
@@ -142,7 +167,11 @@ func (c *secureConnection) Read(into []byte) (int, error) {
 		}
 		c.isShaken = true
 	}
-	return c.Conn.Read(into)
+	size, err := c.Conn.Read(into)
+	if size > 0 {
+		c.sealed.bytes = 0
+	}
+	return size, err
 }
 
 // framingListener takes connections that hand on whole frames.

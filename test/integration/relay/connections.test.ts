@@ -2,7 +2,9 @@ import { expect } from "chai";
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { connect } from "node:net";
+import { connect as connectTls } from "node:tls";
 import { promisify } from "node:util";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { CertificateAuthority } from "#test/support/http/certificates.ts";
@@ -92,6 +94,57 @@ describe("a relay that is told of a frame larger than there are", function () {
     packet.writeUInt16BE(0xfffc, 2);
     socket.resume().write(packet);
     await eventually(() => socket.closed, { what: "the end of the connection" });
+  });
+});
+
+describe("a relay and clients of TLS", function () {
+  this.timeout(30_000);
+  let relay: TurnRelay;
+  let ca: Buffer;
+  const made = new AsyncDisposableStack();
+  /** As much as one record of TLS may have in it. */
+  const recordMax = 16_384;
+
+  before(async () => {
+    const network = made.adopt(await TestNetwork.create(), (opened) => opened.remove());
+    const authority = await CertificateAuthority.create();
+    ca = readFileSync(authority.certificateFile);
+    const certificate = await authority.server("relay", [`IP:${network.relay.ipv4}`]);
+    const env = { UNALLOCATED_SECONDS: "600" };
+    relay = made.adopt(await TurnRelay.start({ host: network.relay, peerPorts: "20000-20009", certificate, env }), (started) => started.stop());
+  });
+  after(() => made.disposeAsync());
+
+  it("ends the connection of one whose message of the handshake is larger than clients need", async () => {
+    const socket = connect(relayPorts.tls, relay.address).on("error", () => undefined);
+    try {
+      // A ClientHello that says that it has 60,000 bytes, of which a part comes, in whole records.
+      const message = Buffer.alloc(3 * recordMax);
+      message.writeUInt32BE(0x0100_0000 + 60_000);
+      for (let at = 0; at < message.length; at += recordMax) {
+        socket.write(Buffer.concat([Buffer.from([22, 3, 1, recordMax >> 8, recordMax & 0xff]), message.subarray(at, at + recordMax)]));
+      }
+      socket.resume();
+      // After ten seconds it would end in any case, because the handshake takes too long.
+      await eventually(() => socket.closed, { timeoutMs: 5_000, what: "the end of the connection" });
+    } finally {
+      socket.destroy();
+    }
+  });
+
+  it("responds to one that sends much, in records as large as there are", async () => {
+    const received: Buffer[] = [];
+    const socket = connectTls({ host: relay.address, port: relayPorts.tls, ca }).on("error", () => undefined);
+    socket.on("data", (data: Buffer) => void received.push(data));
+    try {
+      await once(socket, "secureConnect");
+      const requests = Array.from({ length: 5_000 }, () => encodeTurn(methods.binding, []));
+      socket.write(Buffer.concat(requests.map(({ packet }) => packet)));
+      const last = Buffer.from(requests.at(-1)!.transaction, "hex");
+      await eventually(() => Buffer.concat(received).includes(last), { what: "the response to the last request" });
+    } finally {
+      socket.destroy();
+    }
   });
 });
 
