@@ -32,11 +32,14 @@ var errSealed = errors.New("a client of TLS has sent more than a handshake or a 
 // listenStreams listens for TCP and, where there is a certificate, for TLS.
 func listenStreams(config config, unallocated *unallocated, counts *counts, logger *slog.Logger) ([]net.Listener, error) {
 	slots := make(chan struct{}, config.connectionsMax)
+	bounded := func(listener net.Listener) net.Listener {
+		return &boundedListener{listener, slots, unallocated, config.stalledMax, counts, logger}
+	}
 	plain, err := net.Listen("tcp", config.tcp)
 	if err != nil {
 		return nil, fmt.Errorf("listening on TCP: %w", err)
 	}
-	listeners := []net.Listener{&framingListener{&boundedListener{plain, slots, unallocated, config.stalledMax, logger}}}
+	listeners := []net.Listener{&framingListener{bounded(plain)}}
 	if config.tls.listen == "" {
 		return listeners, nil
 	}
@@ -50,7 +53,7 @@ func listenStreams(config config, unallocated *unallocated, counts *counts, logg
 	}
 	counts.certificate.Store(certificate)
 	settings := &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: certificate.current}
-	return append(listeners, &framingListener{&secureListener{&boundedListener{secure, slots, unallocated, config.stalledMax, logger}, settings}}), nil
+	return append(listeners, &framingListener{&secureListener{bounded(secure), settings}}), nil
 }
 
 // certificateFile reads the certificate again when its file has changed, as it does when it is renewed.
@@ -90,6 +93,7 @@ type boundedListener struct {
 	slots       chan struct{}
 	unallocated *unallocated
 	stalledMax  time.Duration
+	counts      *counts
 	logger      *slog.Logger
 }
 
@@ -113,6 +117,7 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 			l.unallocated.opened(timed)
 			return timed, nil
 		default:
+			l.counts.refusedAllocations.Add(1)
 			_ = connection.Close()
 		}
 	}

@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { promisify } from "node:util";
 import { eventually } from "#test/support/clocks/eventually.ts";
@@ -77,6 +77,27 @@ describe("a relay whose connections are few", function () {
       socket.destroy();
     }
     await hasRoom();
+  });
+});
+
+describe("a relay that has all the connections that it may have", function () {
+  this.timeout(30_000);
+  const made = new AsyncDisposableStack();
+  after(() => made.disposeAsync());
+
+  it("ends one more at once, and counts it", async () => {
+    const network = made.adopt(await TestNetwork.create(), (opened) => opened.remove());
+    const env = { CONNECTIONS_MAX: "1", UNALLOCATED_SECONDS: "600" };
+    const relay = made.adopt(await TurnRelay.start({ host: network.relay, peerPorts: "20000-20009", env }), (started) => started.stop());
+    const open = (): Socket => made.adopt(connect(relayPorts.plain, relay.address).on("error", () => undefined), (opened) => void opened.destroy());
+    const taken = open();
+    taken.write(encodeTurn(methods.binding, []).packet);
+    await once(taken, "data");
+    expect(await relay.metric("joypod_turn_allocations_refused_total")).to.equal(0);
+    const refused = open().resume();
+    await eventually(() => refused.closed, { what: "the end of the second connection" });
+    expect(await relay.metric("joypod_turn_allocations_refused_total")).to.equal(1);
+    expect(taken.closed).to.equal(false);
   });
 });
 
