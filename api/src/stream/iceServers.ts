@@ -1,6 +1,7 @@
 import { createHmac } from "node:crypto";
 import type { Clock } from "#runtime/clock.ts";
 import type { IceServer, IceServersResponse } from "#contracts/http/iceServers.ts";
+import type { StreamGrant } from "../auth/streamTickets.ts";
 
 /** Relays, and the secret that they share with the API; undefined where there are none. */
 interface RelayConfig {
@@ -14,13 +15,18 @@ export interface IceServersDeps {
   clock: Pick<Clock, "now">;
 }
 
-/** Returns the relays with credentials for this player, as the "REST API for access to TURN services" describes them; none where there is no relay. */
-export function iceServersFor({ config: { turn }, clock }: IceServersDeps, userId: string): IceServersResponse {
+/** Returns the relays with credentials of this name, as the "REST API for access to TURN services" describes them; none where there is no relay. */
+export function iceServersFor({ config: { turn }, clock }: IceServersDeps, name: string): IceServersResponse {
   if (turn.relay === undefined) return { iceServers: [], expiresInSeconds: turn.lifetimeSeconds };
   const { urls, secret } = turn.relay;
-  const username = `${Math.floor(clock.now().getTime() / 1_000) + turn.lifetimeSeconds}:${userId}`;
+  const username = `${Math.floor(clock.now().getTime() / 1_000) + turn.lifetimeSeconds}:${name}`;
   const credential = createHmac("sha1", secret).update(username).digest("base64");
   return { iceServers: [{ urls: [...urls], username, credential }], expiresInSeconds: turn.lifetimeSeconds };
+}
+
+/** The same for a viewer. Who watches has a name apart from the player's: relays count by names, and a watcher is to use up nothing of the player's. */
+export function iceServersOfViewer(deps: IceServersDeps, { userId, role }: Pick<StreamGrant, "userId" | "role">): IceServersResponse {
+  return iceServersFor(deps, role === "watch" ? `${userId}.watch` : userId);
 }
 
 /** Returns the relays as WHEP tells them: one value of the header `Link` for each address; undefined without any. */

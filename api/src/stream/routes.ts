@@ -14,7 +14,7 @@ import { readPlain } from "../http/body.ts";
 import type { Route } from "../http/route.ts";
 import { userRouteFor } from "../auth/userRoute.ts";
 import type { StreamerResponse } from "./streamerClient.ts";
-import { iceServersFor, linkOf, type IceServersDeps } from "./iceServers.ts";
+import { iceServersFor, iceServersOfViewer, linkOf, type IceServersDeps } from "./iceServers.ts";
 import { issueStreamTicket } from "./issueStreamTicket.ts";
 import { ticketForStreamer } from "./streamerTicket.ts";
 import { readTicketOf, viewerRouteFor, type ViewerDeps } from "./viewerRoute.ts";
@@ -46,9 +46,10 @@ const offer = route({
   responses: { 201: media([whep.contentType], "The SDP answer.", { headers: ["Location"], optionalHeaders: ["Link"] }) },
   errors: ["not_running", "invalid_request", "request_timeout", "payload_too_large", ...WhepErrorCode.options],
   announce: (deps, ctx) => {
-    // Who asks without a ticket, as browsers do before a request from elsewhere, gets no credentials.
+    // Who asks without a ticket to this session, as browsers do before a request from elsewhere, gets no credentials.
     const grant = readTicketOf(ctx);
-    const link = grant && linkOf(iceServersFor(deps, grant.userId).iceServers);
+    const isForThisSession = grant !== undefined && ctx.path === `${streamPath}/${grant.sessionId}`;
+    const link = isForThisSession ? linkOf(iceServersOfViewer(deps, grant).iceServers) : undefined;
     return { "Accept-Post": whep.contentType, ...(link !== undefined && { Link: link }) };
   },
   params: StreamParams,
@@ -62,7 +63,7 @@ const offer = route({
     });
     if (response === undefined) return;
     forwardResponse(ctx, response, 201);
-    const link = linkOf(iceServersFor(deps, viewer.userId).iceServers);
+    const link = linkOf(iceServersOfViewer(deps, viewer).iceServers);
     if (link !== undefined) ctx.set("Link", link);
     if (response.connectionId !== undefined) {
       ctx.set("Location", `${deps.config.baseUrl}${streamPath}/${sessionId}/${response.connectionId}`);
@@ -108,7 +109,7 @@ const iceServers = playerRoute({
   path: `${streamPath}/ice-servers`,
   name: "listIceServers",
   summary: "Get the relays",
-  description: "Relays (TURN) with credentials of the player's own, for networks that let no UDP through to game servers. They reach game servers' media ports and nothing else. WHEP players get the same in the `Link` headers of the SDP answer, and of `OPTIONS` with a ticket.",
+  description: "Relays (TURN) with credentials of the player's own, for networks that let no UDP through to game servers. They reach game servers' media ports and nothing else. WHEP players get them in the `Link` headers of the SDP answer, and of `OPTIONS` with a ticket to the session; who watches gets credentials apart from the player's.",
   limits: ["signalling"],
   responses: { 200: IceServersResponse },
   errors: [],

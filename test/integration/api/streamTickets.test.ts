@@ -106,6 +106,16 @@ describe("tickets to streams", function () {
     }
   });
 
+  it("give who watches another name at the relays than the player's, and only by a ticket to the session in the path", async () => {
+    const { ticket } = (await api.as(owner).post("/api/game/stream-ticket", { sessionId: id, role: "watch" })).json<StreamTicketResponse>();
+    const authorization = `Bearer ${ticket}`;
+    const optionsOf = (sessionId: string): Promise<ApiResponse> => api.anonymous().request("OPTIONS", `/api/stream/${sessionId}`, { headers: { authorization } });
+    for (const { headers } of [await api.anonymous().post(`/api/stream/${id}`, "v=0 offer", { ...sdp, authorization }), await optionsOf(id)]) {
+      expect(headers.get("link")).to.match(new RegExp(`username="\\d+:${owner.id}\\.watch"`)).and.not.contain(`:${owner.id}"`);
+    }
+    expect((await optionsOf(newGameSessionId())).headers.get("link")).to.equal(null);
+  });
+
   it("are put on the offers and hang-ups of signed-in players on their way to the pod", async () => {
     expect((await operator.session(id)).spec.ticketPublicKey).to.equal(api.deps.streamTickets.publicKey);
     expect((await offer(owner)).status).to.equal(201);

@@ -1,5 +1,6 @@
 import { expect } from "chai";
-import { iceServersFor, linkOf } from "#api/stream/iceServers.ts";
+import { iceServersFor, iceServersOfViewer, linkOf } from "#api/stream/iceServers.ts";
+import type { ViewerRole } from "#contracts/viewerRole.ts";
 
 const clock = { now: () => new Date(1_800_000_000_000) };
 
@@ -16,5 +17,14 @@ describe("iceServersFor", () => {
       // openssl dgst -sha1 -hmac north -binary <<< 1800000060:player (without the newline) | base64
       iceServers: [{ urls: ["turn:a:1"], username: "1800000060:player", credential: "3cOYj/i79+pQ4YaMzOTXuaDK9i0=" }], expiresInSeconds: 60,
     });
+  });
+});
+
+describe("iceServersOfViewer", () => {
+  it("has another name for who watches than for who plays", () => {
+    const turn = { relay: { urls: ["turn:a:1"], secret: "north" }, lifetimeSeconds: 60 };
+    const nameOf = (role: ViewerRole): string | undefined => iceServersOfViewer({ config: { turn }, clock }, { userId: "player", role }).iceServers[0]?.username;
+    expect(nameOf("play")).to.equal("1800000060:player");
+    expect(nameOf("watch")).to.equal("1800000060:player.watch");
   });
 });
