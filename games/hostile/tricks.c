@@ -5,13 +5,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
+#include <linux/filter.h>
 #include <linux/perf_event.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -59,6 +63,18 @@ static long makeMap(const char *unused) {
   union bpf_attr attributes = {.map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 8, .max_entries = 1};
   return syscall(SYS_bpf, BPF_MAP_CREATE, &attributes, sizeof attributes);
 }
+
+static struct sock_filter pass[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+static struct sock_fprog passing = {.len = 1, .filter = pass};
+
+static long filterSocket(const char *unused) {
+  (void)unused;
+  int s = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  return s < 0 ? -1 : setsockopt(s, SOL_SOCKET, SO_ATTACH_FILTER, &passing, sizeof passing);
+}
+
+static long filterCalls(const char *unused) { (void)unused; return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &passing); }
+static long filterCallsByPrctl(const char *unused) { (void)unused; return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &passing); }
 
 static long handleFaults(const char *unused) { (void)unused; return syscall(SYS_userfaultfd, 1 /* UFFD_USER_MODE_ONLY */); }
 
@@ -114,6 +130,9 @@ void actTricks(void) {
   tryInChild("keyctl", askKeyring, NULL);
   tryInChild("add_key", addKey, NULL);
   tryInChild("bpf", makeMap, NULL);
+  tryInChild("socket filter", filterSocket, NULL);
+  tryInChild("seccomp filter", filterCalls, NULL);
+  tryInChild("seccomp filter by prctl", filterCallsByPrctl, NULL);
   tryInChild("userfaultfd", handleFaults, NULL);
   tryInChild("perf_event_open", countEvents, NULL);
   tryInChild("user namespace", leaveUserNamespace, NULL);

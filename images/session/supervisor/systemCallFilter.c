@@ -9,6 +9,7 @@
 #include "systemCallFilter.h"
 
 #include <errno.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <stddef.h>
@@ -16,7 +17,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
-enum { PROTOCOL_ICMP = 1, PROTOCOL_UDP = 17, TYPE_MASK = 0xf };
+enum { PROTOCOL_ICMP = 1, PROTOCOL_UDP = 17, TYPE_MASK = 0xf, SOCKETCALL_SETSOCKOPT = 14 };
 
 static const uint32_t abis[] = {SCMP_ARCH_X86_64, SCMP_ARCH_X86, SCMP_ARCH_AARCH64, SCMP_ARCH_ARM};
 
@@ -52,6 +53,8 @@ static const unsigned namespaces[] = {
   CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET,
 };
 
+static const int attachOptions[] = {SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF, SO_ATTACH_REUSEPORT_EBPF};
+
 /* Adds a rule; `failure` keeps the first error of several rules. */
 static void deny(int *failure, scmp_filter_ctx filter, int error, int call, unsigned count, const struct scmp_arg_cmp *when) {
   if (*failure == 0) *failure = seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(error), call, count, when);
@@ -59,7 +62,8 @@ static void deny(int *failure, scmp_filter_ctx filter, int error, int call, unsi
 
 /*
  * The i386 call socketcall has its arguments behind a pointer, so that libseccomp can only deny its sub-calls socket and socketpair
- * whatever their arguments are; for that, every rule of socket has to have the same error. Its other sub-calls take sockets that exist.
+ * whatever their arguments are; for that, every rule of socket has to have the same error. Its other sub-calls take sockets that exist,
+ * and of them setsockopt alone is denied, below.
  */
 static void denySockets(int *failure, scmp_filter_ctx filter, int call, const struct scmp_arg_cmp *when, unsigned count) {
   deny(failure, filter, EAFNOSUPPORT, call, count, when);
@@ -92,6 +96,27 @@ static void allowInternet(int *failure, scmp_filter_ctx filter) {
   allowOnlyTcpAndUdp(failure, filter, AF_INET6);
 }
 
+/* Compares the 32 bits that the kernel reads of an int. */
+static struct scmp_arg_cmp equalsInt(unsigned argument, uint32_t value) {
+  return SCMP_CMP64(argument, SCMP_CMP_MASKED_EQ, UINT32_MAX, value);
+}
+
+/*
+ * The kernel compiles programs that filter packets or system calls into one pool, which the whole node shares: once a game's programs
+ * fill it, no container gets the filter that it has to start with. Who loads one for system calls is told what a kernel without them says
+ * (EINVAL): browser engines ask for that first, and go without.
+ *
+ * Of socketcall libseccomp would compare the pointer with the level, so that its sub-call needs a rule by itself, which denies every
+ * option. No program misses them: a libc that sets options by socketcall makes its sockets by it too, and gets none.
+ */
+static void denyFilterPrograms(int *failure, scmp_filter_ctx filter) {
+  deny(failure, filter, EPERM, SCMP_SYS(socketcall), 1, (struct scmp_arg_cmp[]){SCMP_A0_64(SCMP_CMP_EQ, SOCKETCALL_SETSOCKOPT)});
+  for (unsigned i = 0; i < sizeof attachOptions / sizeof *attachOptions; i++)
+    deny(failure, filter, EPERM, SCMP_SYS(setsockopt), 2, (struct scmp_arg_cmp[]){equalsInt(1, SOL_SOCKET), equalsInt(2, attachOptions[i])});
+  deny(failure, filter, EINVAL, SCMP_SYS(seccomp), 1, (struct scmp_arg_cmp[]){equalsInt(0, SECCOMP_SET_MODE_FILTER)});
+  deny(failure, filter, EINVAL, SCMP_SYS(prctl), 1, (struct scmp_arg_cmp[]){equalsInt(0, PR_SET_SECCOMP)});
+}
+
 void *buildSystemCallFilter(bool internet) {
   scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
   if (!filter) return NULL;
@@ -103,6 +128,7 @@ void *buildSystemCallFilter(bool internet) {
   for (unsigned i = 0; i < sizeof deniedCalls / sizeof *deniedCalls; i++) deny(&failure, filter, deniedCalls[i].error, deniedCalls[i].call, 0, NULL);
   for (unsigned i = 0; i < sizeof namespaces / sizeof *namespaces; i++)
     deny(&failure, filter, EPERM, SCMP_SYS(clone), 1, (struct scmp_arg_cmp[]){SCMP_A0_64(SCMP_CMP_MASKED_EQ, namespaces[i], namespaces[i])});
+  denyFilterPrograms(&failure, filter);
   allowOnlyUnix(&failure, filter, SCMP_SYS(socketpair));
   if (internet) allowInternet(&failure, filter);
   else allowOnlyUnix(&failure, filter, SCMP_SYS(socket));

@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { compileFilterExport } from "#test/support/session/compileC.ts";
 import { runFilter, readPacketFilter } from "#test/support/session/packetFilter.ts";
 
-const { EPERM, EAFNOSUPPORT, EMFILE } = constants.errno;
+const { EPERM, EAFNOSUPPORT, EINVAL, EMFILE } = constants.errno;
 const ENOSYS = constants.errno.ENOSYS;
 const x86 = 0xc000_003e;
 const i386 = 0x4000_0003;
@@ -12,6 +12,9 @@ const x32Bit = 0x4000_0000;
 const [unix, inet, inet6, netlink, packet, vsock] = [1, 2, 10, 16, 17, 40];
 const [stream, datagram, raw, seqpacket, packetType] = [1, 2, 3, 5, 10];
 const flags = 0o2000000 | 0o4000; // SOCK_CLOEXEC | SOCK_NONBLOCK
+const [ipv6, solSocket] = [41, 1]; // levels of socket options
+const attaching = { SO_ATTACH_FILTER: 26, SO_ATTACH_BPF: 50, SO_ATTACH_REUSEPORT_CBPF: 51, SO_ATTACH_REUSEPORT_EBPF: 52 };
+const highBit = 0x1_0000_0000n;
 const protocols = { ICMP: 1, TCP: 6, UDP: 17, SCTP: 132, MPTCP: 262 };
 
 /** Numbers that all ABIs have in common, as all calls since Linux 5.1 have. */
@@ -23,7 +26,7 @@ const shared = {
 const abis = [
   {
     name: "x86_64", architecture: x86, socket: 41, socketpair: 53, clone: 56, ordinary: { read: 0, mmap: 9, ioctl: 16, connect: 42, execve: 59, futex: 202 },
-    inotify: [253, 294],
+    setsockopt: 54, seccomp: 317, prctl: 157, inotify: [253, 294],
     refused: {
       ptrace: 101, process_vm_readv: 310, process_vm_writev: 311, kcmp: 312, bpf: 321, userfaultfd: 323, perf_event_open: 298, add_key: 248, request_key: 249,
       keyctl: 250, unshare: 272, setns: 308, mount: 165, umount2: 166, pivot_root: 155, chroot: 161, open_by_handle_at: 304, init_module: 175, finit_module: 313,
@@ -32,7 +35,7 @@ const abis = [
   },
   {
     name: "i386", architecture: i386, socket: 359, socketpair: 360, clone: 120, ordinary: { read: 3, mmap2: 192, ioctl: 54, connect: 362, execve: 11, futex: 240 },
-    inotify: [291, 332],
+    setsockopt: 366, seccomp: 354, prctl: 172, inotify: [291, 332],
     refused: {
       ptrace: 26, process_vm_readv: 347, process_vm_writev: 348, kcmp: 349, bpf: 357, userfaultfd: 374, perf_event_open: 336, add_key: 286, request_key: 287,
       keyctl: 288, unshare: 310, setns: 346, mount: 21, umount: 22, umount2: 52, pivot_root: 217, chroot: 61, open_by_handle_at: 342, init_module: 128,
@@ -41,7 +44,7 @@ const abis = [
   },
   {
     name: "aarch64", architecture: 0xc000_00b7, socket: 198, socketpair: 199, clone: 220, ordinary: { read: 63, mmap: 222, ioctl: 29, connect: 203, execve: 221, futex: 98 },
-    inotify: [26],
+    setsockopt: 208, seccomp: 277, prctl: 167, inotify: [26],
     refused: {
       ptrace: 117, process_vm_readv: 270, process_vm_writev: 271, kcmp: 272, bpf: 280, userfaultfd: 282, perf_event_open: 241, add_key: 217, request_key: 218,
       keyctl: 219, unshare: 97, setns: 268, mount: 40, umount2: 39, pivot_root: 41, chroot: 51, open_by_handle_at: 265, finit_module: 273,
@@ -49,7 +52,7 @@ const abis = [
   },
   {
     name: "arm", architecture: 0x4000_0028, socket: 281, socketpair: 288, clone: 120, ordinary: { read: 3, mmap2: 192, ioctl: 54, connect: 283, execve: 11, futex: 240 },
-    inotify: [316, 360],
+    setsockopt: 294, seccomp: 383, prctl: 172, inotify: [316, 360],
     refused: {
       ptrace: 26, process_vm_readv: 376, process_vm_writev: 377, kcmp: 378, bpf: 386, userfaultfd: 388, perf_event_open: 364, add_key: 309, request_key: 310,
       keyctl: 311, unshare: 337, setns: 375, mount: 21, umount2: 52, pivot_root: 218, chroot: 61, open_by_handle_at: 371, finit_module: 379,
@@ -63,7 +66,7 @@ describe("the supervisor's filter of system calls", function () {
   before(async () => { exporter = await compileFilterExport(); });
   const filter = (...network: string[]) => readPacketFilter(execFileSync(exporter, network));
 
-  for (const { name, architecture, socket, socketpair, clone, ordinary, inotify, refused } of abis) {
+  for (const { name, architecture, socket, socketpair, clone, setsockopt, seccomp, prctl, ordinary, inotify, refused } of abis) {
     describe(`for ${name}`, () => {
       for (const network of [[], ["internet"]]) {
         it(`refuses calls that no game needs and allows ordinary ones ${network.length === 0 ? "without" : "with"} network`, () => {
@@ -83,6 +86,22 @@ describe("the supervisor's filter of system calls", function () {
           for (const family of [0, inet, inet6, netlink]) expect(verdict(socketpair, family, stream)).to.equal(EAFNOSUPPORT);
         });
       }
+
+      it("refuses programs that filter packets or system calls, and allows whatever else the same calls do", () => {
+        for (const program of [filter(), filter("internet")]) {
+          const verdict = (number: number, ...values: (number | bigint)[]) => runFilter(program, { architecture, number, arguments: values });
+          for (const [optionName, option] of Object.entries(attaching)) {
+            expect(verdict(setsockopt, 3, solSocket, option), optionName).to.equal(EPERM);
+            expect(verdict(setsockopt, 3, highBit + BigInt(solSocket), highBit + BigInt(option)), `${optionName} with bits that the kernel does not look at`).to.equal(EPERM);
+            expect(verdict(setsockopt, 3, ipv6, option), `option ${option} of IPv6`).to.equal("allowed");
+          }
+          for (const option of [2, 7, 16, 20, 25, 27, 49, 53]) expect(verdict(setsockopt, 3, solSocket, option), `option ${option}`).to.equal("allowed");
+          for (const operation of [1, highBit + 1n]) expect(verdict(seccomp, operation, 0, 4096), `seccomp ${operation}`).to.equal(EINVAL);
+          for (const operation of [0, 2, 3]) expect(verdict(seccomp, operation, 0, 4096), `seccomp ${operation}`).to.equal("allowed");
+          for (const option of [22, highBit + 22n]) expect(verdict(prctl, option, 2, 4096), `prctl ${option}`).to.equal(EINVAL);
+          for (const option of [1, 4, 15, 21, 23, 38]) expect(verdict(prctl, option, 1), `prctl ${option}`).to.equal("allowed");
+        }
+      });
 
       it("allows local sockets only", () => {
         const program = filter();
@@ -113,12 +132,12 @@ describe("the supervisor's filter of system calls", function () {
     });
   }
 
-  it("refuses every socket by i386's socketcall, and allows its other sub-calls", () => {
+  it("refuses every socket and every option by i386's socketcall, and allows its other sub-calls", () => {
+    const refused = new Map([[1, EAFNOSUPPORT], [8, EAFNOSUPPORT], [14, EPERM]]);
     for (const network of [[], ["internet"]]) {
       const program = filter(...network);
       for (let subCall = 1; subCall <= 20; subCall++) {
-        const isMaking = subCall === 1 || subCall === 8;
-        expect(runFilter(program, { architecture: i386, number: 102, arguments: [subCall, 4096] }), `${subCall}`).to.equal(isMaking ? EAFNOSUPPORT : "allowed");
+        expect(runFilter(program, { architecture: i386, number: 102, arguments: [subCall, 4096] }), `${subCall}`).to.equal(refused.get(subCall) ?? "allowed");
       }
     }
   });

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { compileProbe, compileSupervisor } from "#test/support/session/compileC.ts";
 import { superviseGame } from "#test/support/session/supervisedGame.ts";
 
-const { EPERM, EAFNOSUPPORT, EACCES, EMFILE, ENOSYS, EBADF } = constants.errno;
+const { EPERM, EAFNOSUPPORT, EACCES, EINVAL, EMFILE, ENOSYS, EBADF } = constants.errno;
 const isX86 = process.arch === "x64";
 
 const refusedSockets = ["netlink", "packet", "vsock", "alg", "inet-pair", "inet-raw", "inet-ping", "inet-mptcp", "inet-high-bits"];
@@ -12,8 +12,9 @@ const refusedCalls = [
   "io_uring_setup", "io_uring_enter", "io_uring_register", "ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "pidfd_getfd-supervisor",
   "process_madvise", "kcmp", "keyctl", "add_key", "request_key", "bpf", "userfaultfd", "perf_event_open", "unshare", "setns", "mount", "fsopen",
   "open_tree", "open_by_handle_at", "clone-user-namespace",
+  "attach-filter", "attach-filter-high-bits", "attach-bpf", "attach-reuseport-filter", "attach-reuseport-bpf",
 ];
-const ordinary = ["unix", "unix-pair", "pidfd_open", "own-mem", "fork", "thread", "done"];
+const ordinary = ["unix", "unix-pair", "socket-buffer", "seccomp-actions", "pidfd_open", "own-mem", "fork", "thread", "done"];
 
 describe("a hostile game under the supervisor", function () {
   this.timeout(60_000);
@@ -38,11 +39,14 @@ describe("a hostile game under the supervisor", function () {
     for (const name of refusedCalls) expect(met.get(name), name).to.equal(EPERM);
     for (const name of refusedSockets) expect(met.get(name), name).to.equal(EAFNOSUPPORT);
     for (const name of ordinary) expect(met.get(name), name).to.equal(0);
+    for (const name of ["seccomp-filter", "prctl-seccomp"]) expect(met.get(name), name).to.equal(EINVAL);
     expect(met.get("clone3")).to.equal(ENOSYS);
     expect(met.get("inotify_init")).to.equal(EMFILE);
     if (!isX86) return;
     for (const name of ["i386-socketpair", "i386-socketcall-socket", "i386-socketcall-socketpair"]) expect(met.get(name), name).to.equal(EAFNOSUPPORT);
+    for (const name of ["i386-setsockopt", "i386-socketcall-setsockopt"]) expect(met.get(name), name).to.equal(EPERM);
     for (const name of ["i386-ptrace", "i386-io_uring_setup", "x32-socket", "x32-getpid", "x32-ptrace"]) expect(met.get(name), name).to.equal(EPERM);
+    expect(met.get("i386-seccomp-filter")).to.equal(EINVAL);
     expect([met.get("i386-getpid"), met.get("i386-unix"), met.get("i386-socketcall-listen")]).to.deep.equal([0, 0, EBADF]);
   }
 

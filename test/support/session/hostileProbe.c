@@ -5,7 +5,9 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <linux/if_packet.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -15,6 +17,7 @@
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -23,7 +26,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { X32 = 0x40000000, I386_SOCKETCALL = 102, I386_SOCKET = 359, I386_SOCKETPAIR = 360, I386_PTRACE = 26, I386_GETPID = 20 };
+enum {
+  X32 = 0x40000000,
+  I386_SOCKETCALL = 102, I386_SOCKET = 359, I386_SOCKETPAIR = 360, I386_SETSOCKOPT = 366, I386_SECCOMP = 354, I386_PTRACE = 26, I386_GETPID = 20,
+};
 
 static void report(const char *name, long result) { printf("%s %d\n", name, result < 0 ? errno : 0); }
 
@@ -51,6 +57,24 @@ static void trySockets(void) {
   reportFd("inet-high-bits", (int)syscall(SYS_socket, 0x100000002L, SOCK_STREAM, 0));
 }
 
+/* Tries to load a program of one instruction, which lets everything pass. */
+static void tryPrograms(void) {
+  struct sock_filter pass[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  struct sock_fprog program = {.len = 1, .filter = pass};
+  int s = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), size = 65536, none = -1;
+  report("socket-buffer", setsockopt(s, SOL_SOCKET, SO_SNDBUF, &size, sizeof size));
+  report("attach-filter", setsockopt(s, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program));
+  report("attach-bpf", setsockopt(s, SOL_SOCKET, SO_ATTACH_BPF, &none, sizeof none));
+  report("attach-reuseport-filter", setsockopt(s, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &program, sizeof program));
+  report("attach-reuseport-bpf", setsockopt(s, SOL_SOCKET, SO_ATTACH_REUSEPORT_EBPF, &none, sizeof none));
+  report("attach-filter-high-bits", syscall(SYS_setsockopt, s, 0x100000000L + SOL_SOCKET, 0x100000000L + SO_ATTACH_FILTER, &program, sizeof program));
+  close(s);
+  uint32_t action = SECCOMP_RET_ALLOW;
+  report("seccomp-actions", syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action));
+  report("seccomp-filter", syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program));
+  report("prctl-seccomp", prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program));
+}
+
 #ifdef __x86_64__
 /* A 32 bit call out of a 64 bit process; pointers have to lie below 4 GiB. */
 static long call32(long number, long a, long b, long c) {
@@ -74,6 +98,10 @@ static void tryOtherAbis(void) {
   report("i386-socketcall-socketpair", call32(I386_SOCKETCALL, 8, (long)(intptr_t)low, 0));
   low[0] = (uint32_t)-1; low[1] = 0;
   report("i386-socketcall-listen", call32(I386_SOCKETCALL, 4, (long)(intptr_t)low, 0));
+  low[0] = (uint32_t)-1; low[1] = SOL_SOCKET; low[2] = SO_ATTACH_FILTER; low[3] = 0; low[4] = 0;
+  report("i386-socketcall-setsockopt", call32(I386_SOCKETCALL, 14, (long)(intptr_t)low, 0)); /* of no socket: without a wall it fails with EBADF */
+  report("i386-setsockopt", call32(I386_SETSOCKOPT, -1, SOL_SOCKET, SO_ATTACH_FILTER));
+  report("i386-seccomp-filter", call32(I386_SECCOMP, SECCOMP_SET_MODE_FILTER, 0, 0)); /* at no address: without a wall it fails with EFAULT */
   report("i386-ptrace", call32(I386_PTRACE, 3, 0, 0));
   report("i386-io_uring_setup", call32(425, 1, (long)(intptr_t)low, 0));
   reportFd("x32-socket", (int)syscall(X32 + SYS_socket, AF_INET, SOCK_STREAM, 0));
@@ -154,6 +182,7 @@ int main(int argc, char **argv) {
   alarm(20); /* whatever a try does, this ends */
   pid_t supervisor = argc > 1 ? atoi(argv[1]) : getppid();
   trySockets();
+  tryPrograms();
   tryOtherAbis();
   tryCalls(supervisor);
   trySupervisor(supervisor);
