@@ -76,6 +76,12 @@ static long filterSocket(const char *unused) {
 static long filterCalls(const char *unused) { (void)unused; return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &passing); }
 static long filterCallsByPrctl(const char *unused) { (void)unused; return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &passing); }
 
+static long setUpRequests(const char *unused) {
+  (void)unused;
+  unsigned long requests = 0;
+  return syscall(SYS_io_setup, 1, &requests);
+}
+
 static long handleFaults(const char *unused) { (void)unused; return syscall(SYS_userfaultfd, 1 /* UFFD_USER_MODE_ONLY */); }
 
 static long countEvents(const char *unused) {
@@ -133,6 +139,7 @@ void actTricks(void) {
   tryInChild("socket filter", filterSocket, NULL);
   tryInChild("seccomp filter", filterCalls, NULL);
   tryInChild("seccomp filter by prctl", filterCallsByPrctl, NULL);
+  tryInChild("io_setup", setUpRequests, NULL);
   tryInChild("userfaultfd", handleFaults, NULL);
   tryInChild("perf_event_open", countEvents, NULL);
   tryInChild("user namespace", leaveUserNamespace, NULL);

@@ -32,9 +32,10 @@ static const struct deniedCall deniedCalls[] = {
   /* Large parts of the kernel that a game has no use for. */
   {SCMP_SYS(bpf), EPERM}, {SCMP_SYS(userfaultfd), EPERM}, {SCMP_SYS(perf_event_open), EPERM}, {SCMP_SYS(syslog), EPERM},
   {SCMP_SYS(lookup_dcookie), EPERM}, {SCMP_SYS(vm86), EPERM}, {SCMP_SYS(vm86old), EPERM},
-  /* The kernel counts these per user id, which all sessions of a node share: one game could use them up for all. */
+  /* The kernel counts these per user id, which all sessions of a node share, or per machine: one game could use them up for all. */
   {SCMP_SYS(keyctl), EPERM}, {SCMP_SYS(add_key), EPERM}, {SCMP_SYS(request_key), EPERM}, {SCMP_SYS(fanotify_init), EPERM},
-  {SCMP_SYS(inotify_init), EMFILE}, {SCMP_SYS(inotify_init1), EMFILE}, /* as if they were used up: engines then poll instead */
+  /* As if they were used up: engines then poll instead, and read by threads. */
+  {SCMP_SYS(inotify_init), EMFILE}, {SCMP_SYS(inotify_init1), EMFILE}, {SCMP_SYS(io_setup), EAGAIN},
   /* Namespaces, in which a process would gain rights. clone3's flags are behind a pointer: libc falls back to clone. */
   {SCMP_SYS(unshare), EPERM}, {SCMP_SYS(setns), EPERM}, {SCMP_SYS(clone3), ENOSYS},
   /* Mounts, and files by other means than their path. */

@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { compileFilterExport } from "#test/support/session/compileC.ts";
 import { runFilter, readPacketFilter } from "#test/support/session/packetFilter.ts";
 
-const { EPERM, EAFNOSUPPORT, EINVAL, EMFILE } = constants.errno;
+const { EPERM, EAFNOSUPPORT, EAGAIN, EINVAL, EMFILE } = constants.errno;
 const ENOSYS = constants.errno.ENOSYS;
 const x86 = 0xc000_003e;
 const i386 = 0x4000_0003;
@@ -26,7 +26,7 @@ const shared = {
 const abis = [
   {
     name: "x86_64", architecture: x86, socket: 41, socketpair: 53, clone: 56, ordinary: { read: 0, mmap: 9, ioctl: 16, connect: 42, execve: 59, futex: 202 },
-    setsockopt: 54, seccomp: 317, prctl: 157, inotify: [253, 294],
+    setsockopt: 54, seccomp: 317, prctl: 157, inotify: [253, 294], ioSetup: 206,
     refused: {
       ptrace: 101, process_vm_readv: 310, process_vm_writev: 311, kcmp: 312, bpf: 321, userfaultfd: 323, perf_event_open: 298, add_key: 248, request_key: 249,
       keyctl: 250, unshare: 272, setns: 308, mount: 165, umount2: 166, pivot_root: 155, chroot: 161, open_by_handle_at: 304, init_module: 175, finit_module: 313,
@@ -35,7 +35,7 @@ const abis = [
   },
   {
     name: "i386", architecture: i386, socket: 359, socketpair: 360, clone: 120, ordinary: { read: 3, mmap2: 192, ioctl: 54, connect: 362, execve: 11, futex: 240 },
-    setsockopt: 366, seccomp: 354, prctl: 172, inotify: [291, 332],
+    setsockopt: 366, seccomp: 354, prctl: 172, inotify: [291, 332], ioSetup: 245,
     refused: {
       ptrace: 26, process_vm_readv: 347, process_vm_writev: 348, kcmp: 349, bpf: 357, userfaultfd: 374, perf_event_open: 336, add_key: 286, request_key: 287,
       keyctl: 288, unshare: 310, setns: 346, mount: 21, umount: 22, umount2: 52, pivot_root: 217, chroot: 61, open_by_handle_at: 342, init_module: 128,
@@ -44,7 +44,7 @@ const abis = [
   },
   {
     name: "aarch64", architecture: 0xc000_00b7, socket: 198, socketpair: 199, clone: 220, ordinary: { read: 63, mmap: 222, ioctl: 29, connect: 203, execve: 221, futex: 98 },
-    setsockopt: 208, seccomp: 277, prctl: 167, inotify: [26],
+    setsockopt: 208, seccomp: 277, prctl: 167, inotify: [26], ioSetup: 0,
     refused: {
       ptrace: 117, process_vm_readv: 270, process_vm_writev: 271, kcmp: 272, bpf: 280, userfaultfd: 282, perf_event_open: 241, add_key: 217, request_key: 218,
       keyctl: 219, unshare: 97, setns: 268, mount: 40, umount2: 39, pivot_root: 41, chroot: 51, open_by_handle_at: 265, finit_module: 273,
@@ -52,7 +52,7 @@ const abis = [
   },
   {
     name: "arm", architecture: 0x4000_0028, socket: 281, socketpair: 288, clone: 120, ordinary: { read: 3, mmap2: 192, ioctl: 54, connect: 283, execve: 11, futex: 240 },
-    setsockopt: 294, seccomp: 383, prctl: 172, inotify: [316, 360],
+    setsockopt: 294, seccomp: 383, prctl: 172, inotify: [316, 360], ioSetup: 243,
     refused: {
       ptrace: 26, process_vm_readv: 376, process_vm_writev: 377, kcmp: 378, bpf: 386, userfaultfd: 388, perf_event_open: 364, add_key: 309, request_key: 310,
       keyctl: 311, unshare: 337, setns: 375, mount: 21, umount2: 52, pivot_root: 218, chroot: 61, open_by_handle_at: 371, finit_module: 379,
@@ -66,7 +66,7 @@ describe("the supervisor's filter of system calls", function () {
   before(async () => { exporter = await compileFilterExport(); });
   const filter = (...network: string[]) => readPacketFilter(execFileSync(exporter, network));
 
-  for (const { name, architecture, socket, socketpair, clone, setsockopt, seccomp, prctl, ordinary, inotify, refused } of abis) {
+  for (const { name, architecture, socket, socketpair, clone, setsockopt, seccomp, prctl, ordinary, inotify, ioSetup, refused } of abis) {
     describe(`for ${name}`, () => {
       for (const network of [[], ["internet"]]) {
         it(`refuses calls that no game needs and allows ordinary ones ${network.length === 0 ? "without" : "with"} network`, () => {
@@ -74,6 +74,7 @@ describe("the supervisor's filter of system calls", function () {
           const verdict = (number: number, ...values: number[]) => runFilter(program, { architecture, number, arguments: values });
           for (const [call, number] of Object.entries({ ...shared, ...refused })) expect(verdict(number), call).to.equal(EPERM);
           for (const number of inotify) expect(verdict(number)).to.equal(EMFILE);
+          expect(verdict(ioSetup, 1, 4096), "io_setup").to.equal(EAGAIN);
           for (const [call, number] of Object.entries(ordinary)) expect(verdict(number, 2, 3, 4), call).to.equal("allowed");
           expect(verdict(435), "clone3").to.equal(ENOSYS);
           expect(verdict(434), "pidfd_open").to.equal("allowed");

@@ -28,7 +28,7 @@
 
 enum {
   X32 = 0x40000000,
-  I386_SOCKETCALL = 102, I386_SOCKET = 359, I386_SOCKETPAIR = 360, I386_SETSOCKOPT = 366, I386_SECCOMP = 354, I386_PTRACE = 26, I386_GETPID = 20,
+  I386_SOCKETCALL = 102, I386_SOCKET = 359, I386_SOCKETPAIR = 360, I386_SETSOCKOPT = 366, I386_SECCOMP = 354, I386_IO_SETUP = 245, I386_PTRACE = 26, I386_GETPID = 20,
 };
 
 static void report(const char *name, long result) { printf("%s %d\n", name, result < 0 ? errno : 0); }
@@ -102,6 +102,8 @@ static void tryOtherAbis(void) {
   report("i386-socketcall-setsockopt", call32(I386_SOCKETCALL, 14, (long)(intptr_t)low, 0)); /* of no socket: without a wall it fails with EBADF */
   report("i386-setsockopt", call32(I386_SETSOCKOPT, -1, SOL_SOCKET, SO_ATTACH_FILTER));
   report("i386-seccomp-filter", call32(I386_SECCOMP, SECCOMP_SET_MODE_FILTER, 0, 0)); /* at no address: without a wall it fails with EFAULT */
+  low[0] = 0;
+  report("i386-io_setup", call32(I386_IO_SETUP, 1, (long)(intptr_t)low, 0));
   report("i386-ptrace", call32(I386_PTRACE, 3, 0, 0));
   report("i386-io_uring_setup", call32(425, 1, (long)(intptr_t)low, 0));
   reportFd("x32-socket", (int)syscall(X32 + SYS_socket, AF_INET, SOCK_STREAM, 0));
@@ -142,6 +144,8 @@ static void tryCalls(pid_t supervisor) {
   report("open_by_handle_at", syscall(SYS_open_by_handle_at, AT_FDCWD, room, 0));
   report("clone3", syscall(SYS_clone3, room, 0));
   reportFd("inotify_init", inotify_init1(IN_CLOEXEC));
+  unsigned long requests = 0;
+  report("io_setup", syscall(SYS_io_setup, 1, &requests));
   pid_t child = (pid_t)syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, NULL, NULL, NULL, NULL);
   if (child == 0) _exit(0);
   report("clone-user-namespace", child);
