@@ -58,10 +58,15 @@ bool reap(struct game *game) {
   return true;
 }
 
+/* The launcher's process makes the group itself: until it has, the signal goes to that process, which gets it before it becomes the launcher. */
+void signalGame(const struct game *game, int number) {
+  if (kill(-game->group, number) != 0 && !game->hasEnded) kill(game->group, number);
+}
+
 bool groupIsEmpty(const struct game *game) { return kill(-game->group, 0) != 0 && errno == ESRCH; }
 
 void killGroup(struct game *game) {
-  kill(-game->group, SIGKILL);
+  signalGame(game, SIGKILL);
   if (game->hasEnded) return;
   while (waitpid(game->group, &game->status, 0) < 0 && errno == EINTR) {}
   game->hasEnded = true;

@@ -14,6 +14,9 @@ bool startGame(struct game *game, char **command, const sigset_t *mask);
 /* Reaps processes that have ended, orphans included. Returns true when there may be more. */
 bool reap(struct game *game);
 
+/* Sends the signal to the game's group. */
+void signalGame(const struct game *game, int number);
+
 bool groupIsEmpty(const struct game *game);
 
 /* Kills what is left of the group, and waits for the launcher if it is part of that. */

@@ -73,12 +73,18 @@ static bool hasDisplay(void) { return isSocket(displaySocket) && isSocket(soundS
 /* The saves appear by one rename when they are complete; a game that started before would overwrite them with a new playthrough. */
 static bool hasSaves(void) { return !awaitedDirectory || isDirectory(awaitedDirectory); }
 
+/* Waits for at most one signal, up to this long. Returns whether the game is to stop. */
+static bool isStopped(long waitMs) {
+  if (isStopSignal(nextSignal(waitMs))) stopping = true;
+  return stopping;
+}
+
 /* Returns false when the deadline passed or the stop came first. */
 static bool waitFor(bool (*isThere)(void), long forMs) {
   long deadline = nowMs() + forMs;
   while (!isThere()) {
     if (nowMs() > deadline) return false;
-    if (isStopSignal(nextSignal(POLL_MS))) { stopping = true; return false; }
+    if (isStopped(POLL_MS)) return false;
   }
   return true;
 }
@@ -105,7 +111,7 @@ static void watch(struct game *game) {
     if (isStopSignal(number) && !stopping) {
       stopping = true;
       killAt = nowMs() + graceMs;
-      kill(-game->group, SIGTERM);
+      signalGame(game, SIGTERM);
     }
   }
 }
@@ -154,6 +160,7 @@ int main(int argc, char **argv) {
   takeOverEnvironment(environmentOr("RUN_DIR", "/run/session"));
   long long oomKillsBefore = readUsage().oomKills;
   writeTerminationReport(NULL, 0);
+  if (isStopped(0)) return giveUp("stopped", 0); /* what was there at once was not waited for */
   struct game game = {0};
   if (!startGame(&game, argv + 1, &before)) {
     logLine("cannot start a process: %s", strerror(errno));

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { compileProbe } from "#test/support/session/compileC.ts";
 import { supervisedLaunches } from "#test/support/session/supervisedLaunches.ts";
 
 describe("the launcher of a supervised game", function () {
@@ -28,5 +29,12 @@ describe("the launcher of a supervised game", function () {
     const { exit, output } = await supervise("/nowhere/play.sh");
     expect(await exit()).to.equal(127);
     expect(output()).to.contain("cannot start /nowhere/play.sh: No such file or directory");
+  });
+
+  it("is not run after a stop that the supervisor had no wait to hear of", async () => {
+    const { exit, output, account } = await launch("#!/bin/sh\necho played\n", { runner: await compileProbe("pendingStop") });
+    expect(await exit()).to.equal(0);
+    expect(output()).not.to.contain("played\n");
+    expect(await account()).to.include({ state: "ended", reason: "stopped", exitCode: 0 });
   });
 });

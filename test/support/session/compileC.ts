@@ -28,7 +28,7 @@ export function compileShutdown(): Promise<string> {
   return compile("shutdown", ["-static", join(root, "test/support/disks/shutdown.c")]);
 }
 
-/** Compiles a game of one source file in this folder. */
+/** Compiles a program of one source file in this folder. */
 export function compileProbe(name: string): Promise<string> {
   return compile(name, ["-static", join(root, "test/support/session", `${name}.c`)]);
 }

@@ -9,12 +9,14 @@ import { superviseGame, type SupervisedGame } from "./supervisedGame.ts";
 interface LaunchOptions {
   mode?: number;
   environment?: Record<string, string>;
+  /** A program that becomes the supervisor, whose path it is given before the launcher's. */
+  runner?: string;
 }
 
 /** What starts one game for each test of a suite. */
 export interface SupervisedLaunches {
   /** Starts what is at this path. */
-  supervise: (launcher: string, environment?: Record<string, string>) => Promise<SupervisedGame>;
+  supervise: (launcher: string, options?: Omit<LaunchOptions, "mode">) => Promise<SupervisedGame>;
   /** Starts a launcher of this text, a `play.sh` in a folder of its own. */
   launch: (text: string, options?: LaunchOptions) => Promise<SupervisedGame>;
 }
@@ -30,16 +32,17 @@ export function supervisedLaunches(): SupervisedLaunches {
     game = undefined;
   });
 
-  async function supervise(launcher: string, environment?: Record<string, string>): Promise<SupervisedGame> {
-    return game = await superviseGame(supervisor, [launcher], environment);
+  async function supervise(launcher: string, { environment, runner }: Omit<LaunchOptions, "mode"> = {}): Promise<SupervisedGame> {
+    const [program, args] = runner === undefined ? [supervisor, [launcher]] : [runner, [supervisor, launcher]];
+    return game = await superviseGame(program, args, environment);
   }
   return {
     supervise,
-    async launch(text, { mode = 0o755, environment } = {}) {
+    async launch(text, { mode = 0o755, ...options } = {}) {
       const folder = temporaryFolder("launcher");
       execFileSync("chmod", ["755", folder]);
       await writeFile(join(folder, "play.sh"), text, { mode });
-      return supervise(join(folder, "play.sh"), environment);
+      return supervise(join(folder, "play.sh"), options);
     },
   };
 }
