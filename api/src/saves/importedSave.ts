@@ -39,12 +39,12 @@ export async function importIntoNewSlot(deps: ImportDeps, slotsOf: SlotsOf, cust
 }
 
 /** Makes what `store` stores the save of a slot that no session owns, and returns the slot. Throws as above, and slot_in_use. */
-export async function importIntoSlot(deps: ImportDeps, slotsOf: SlotsOf, before: SlotHistory, store: StoreSave): Promise<SlotHistory> {
+export async function importIntoSlot(deps: ImportDeps, slotsOf: SlotsOf, before: SlotHistory, store: StoreSave, alsoWithin?: AlsoWithin): Promise<SlotHistory> {
   const slotOf = { ...slotsOf, slotId: before.id };
   return importSave(deps, newSaveKey(before.id, before.generation + 1), store, (save) => withFreeSlot(deps, slotOf, async (transaction, { game }) => {
     requireListed(game);
     await insertSlotVersion(transaction, before.id, { ...save, kind: "imported" });
-    return answered(deps, transaction, slotOf, undefined);
+    return answered(deps, transaction, slotOf, alsoWithin);
   }));
 }
 

@@ -10,6 +10,7 @@ import type { UserDeps } from "../auth/requireUser.ts";
 import { userRouteFor } from "../auth/userRoute.ts";
 import type { AppContext } from "../http/appContext.ts";
 import { applyRateLimits } from "../http/applyRateLimits.ts";
+import { clientGoneSignal } from "../http/clientGone.ts";
 import { remembering } from "../http/idempotency.ts";
 import { respondCacheable } from "../http/response.ts";
 import { cacheable, empty, json, media } from "../http/responses.ts";
@@ -21,7 +22,7 @@ import { presentSaves, presentSlot } from "./present.ts";
 import { saveAuditEvent, type SaveChange } from "./saveAuditEvent.ts";
 import { currentVersion } from "./saveVersion.ts";
 import { findGameSaves, findSlotHistory, type SlotHistory } from "./slotHistory.ts";
-import { packedBytesMaxOf, uploadSave, type UploadSaveDeps } from "./uploadSave.ts";
+import { packedBytesMaxOf, uploadSave, type UploadSaveDeps, type UploadTarget } from "./uploadSave.ts";
 
 /** What these routes need. */
 type SavesDeps = UserDeps & RestoreDeps & UploadSaveDeps & { audit: Audit };
@@ -56,7 +57,7 @@ const uploadNew = route({
   responses: { 201: json(SaveSlotHistory, "The new slot.") }, errors: [...uploadErrors, "no_empty_slot"],
   handle: async ({ ctx, deps, user, params: { slug } }) => {
     await applyRateLimits(ctx, ["saveTransfers"], user.id);
-    const slot = await countUpload(deps.metrics, "save", () => uploadSave(deps, { userId: user.id, slug }, (game) => archiveBodyOf(ctx, packedBytesMaxOf(game))), uploadedBytes);
+    const slot = await receiveSave(ctx, deps, { userId: user.id, slug });
     deps.audit.recordLater(saveAuditEvent("save.uploaded", byPlayer(ctx, user), slug, slot));
     ctx.status = 201;
     ctx.body = presentSlot(slot);
@@ -70,14 +71,17 @@ const upload = route({
   responses: { 200: json(SaveSlotHistory, "The slot.") }, errors: [...uploadErrors, "slot_in_use"],
   handle: async ({ ctx, deps, user, params: { slug, slotId } }) => {
     await applyRateLimits(ctx, ["saveTransfers"], user.id);
-    const slot = await countUpload(deps.metrics, "save", () => uploadSave(deps, { userId: user.id, slug, slotId }, (game) => archiveBodyOf(ctx, packedBytesMaxOf(game))), uploadedBytes);
+    const slot = await receiveSave(ctx, deps, { userId: user.id, slug, slotId });
     deps.audit.recordLater(saveAuditEvent("save.uploaded", byPlayer(ctx, user), slug, slot));
     ctx.body = presentSlot(slot);
   },
 });
 
-function uploadedBytes(slot: SlotHistory): number {
-  return currentVersion(slot)?.bytes ?? 0;
+/** Makes the request's body the save of a slot, unless the client goes before: a player who cancels an upload keeps the save that the slot has. */
+function receiveSave(ctx: AppContext, deps: SavesDeps, target: UploadTarget): Promise<SlotHistory> {
+  const signal = clientGoneSignal(ctx);
+  const upload = (): Promise<SlotHistory> => uploadSave(deps, target, (game) => archiveBodyOf(ctx, packedBytesMaxOf(game)), signal);
+  return countUpload(deps.metrics, "save", upload, (slot) => currentVersion(slot)?.bytes ?? 0);
 }
 
 const restore = route({

@@ -16,7 +16,7 @@ export interface SlotChangeDeps extends SlotHistoryDeps {
 }
 
 /** What happens with the slot as it is then, in the transaction that made it so. */
-export type AlsoWithin = ((slot: SlotHistory, transaction: Queryable) => Promise<void>) | undefined;
+export type AlsoWithin = ((slot: SlotHistory, transaction: Queryable) => Promise<void> | void) | undefined;
 
 /** A slot that nobody else can change, launch or sweep until the transaction ends. */
 export interface HeldSlot {

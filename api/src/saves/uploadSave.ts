@@ -42,18 +42,23 @@ export function packedBytesMaxOf(game: Pick<SavesGame, "saveLimitMb">): number {
 
 /**
  * Makes an uploaded archive the save of a slot, and returns the slot; or leaves nothing of it. `body` is asked of the client when the slot
- * can take it. Throws not_found, slot_in_use, no_empty_slot, conflict for a game that is gone or another upload of the player's, payload_too_large, invalid_archive,
- * checksum_mismatch, invalid_request for a body that is cut off, request_timeout and unavailable.
+ * can take it; `signal` aborts when the client wants it no more, until the commit. Throws not_found, slot_in_use, no_empty_slot, conflict for a game that is gone or
+ * another upload of the player's, payload_too_large, invalid_archive, checksum_mismatch, invalid_request for a body that is cut off, request_timeout, unavailable
+ * and the signal's reason.
  */
-export async function uploadSave(deps: UploadSaveDeps, { slotId, ...slotsOf }: UploadTarget, bodyFor: (game: SavesGame) => ArchiveBody): Promise<SlotHistory> {
+export async function uploadSave(
+  deps: UploadSaveDeps, { slotId, ...slotsOf }: UploadTarget, bodyFor: (game: SavesGame) => ArchiveBody, signal = new AbortController().signal,
+): Promise<SlotHistory> {
   const { game, slots, slot } = await findTarget(deps, { ...slotsOf, slotId });
   requireListed(game);
   if (slot === undefined) emptySlotNumber(slots);
   else requireFree(slot);
   const body = bodyFor(game);
   return deps.saveUploads.run(slotsOf.userId, () => {
-    const store = storeOf(deps, body, { packedBytesMax: packedBytesMaxOf(game), unpackedBytesMax: saveBytesMaxOf(game) });
-    return slot === undefined ? importIntoNewSlot(deps, slotsOf, null, store) : importIntoSlot(deps, slotsOf, slot, store);
+    const store = storeOf(deps, body, { packedBytesMax: packedBytesMaxOf(game), unpackedBytesMax: saveBytesMaxOf(game) }, signal);
+    // The client may go while the archive's end is checked and stored, when no read of the body notices.
+    const stillWanted = (): void => signal.throwIfAborted();
+    return slot === undefined ? importIntoNewSlot(deps, slotsOf, null, store, stillWanted) : importIntoSlot(deps, slotsOf, slot, store, stillWanted);
   });
 }
 
@@ -62,14 +67,14 @@ async function findTarget(deps: UploadSaveDeps, { slotId, ...slotsOf }: UploadTa
   return slotId === undefined ? findGameSaves(deps, pool, slotsOf) : findSlotHistory(deps, pool, { ...slotsOf, slotId });
 }
 
-function storeOf({ objectStore, logger, config }: UploadSaveDeps, body: ArchiveBody, { packedBytesMax, unpackedBytesMax }: UploadLimits): StoreSave {
+function storeOf({ objectStore, logger, config }: UploadSaveDeps, body: ArchiveBody, { packedBytesMax, unpackedBytesMax }: UploadLimits, signal: AbortSignal): StoreSave {
   return async (objectKey) => {
     const upload = await new SaveObjectStore(objectStore).openUpload(objectKey);
     const memory = memoryCounter(unpackedBytesMax);
     try {
       const { sha256, sizeBytes } = await receiveArchive({
         body: body.open(), rules: saveArchiveRules, onEntry: memory.add, upload, expectedDigests: body.expectedDigests, maxBytes: packedBytesMax,
-        pace: config.partner.uploadPace, signal: new AbortController().signal,
+        pace: config.partner.uploadPace, signal,
       });
       await upload.complete();
       return { sha256: sha256.toString("hex"), bytes: sizeBytes, unpackedBytes: memory.bytes() };

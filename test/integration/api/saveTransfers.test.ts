@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { request as httpRequest, type ClientRequest } from "node:http";
 import { gzipSync } from "node:zlib";
 import type { SaveSlotHistory } from "#contracts/http/saves.ts";
+import { lockLaunches } from "#api/saves/launchLockQueries.ts";
 import { aGame } from "#test/factories/catalog.ts";
 import { hostileEntries } from "#test/factories/hostileArchives.ts";
 import { aTarGz } from "#test/factories/tarArchive.ts";
@@ -185,6 +186,25 @@ describe("transfers of saves", function () {
     expect(await late.response).to.equal(409);
     expect(await fixture.objects()).to.deep.equal(objects);
   });
+
+  for (const [what, pathOf] of [["a slot", () => `${fixture.path}/${slotId}/archive`], ["a new one", () => fixture.path]] as const) {
+    it(`leave nothing of an upload into ${what} whose client goes after the last byte, while the archive is checked`, async () => {
+      await fixture.aVersion(slotId, "one");
+      const archive = aSave("cancelled");
+      const state = async (): Promise<unknown> => ({ objects: await fixture.objects(), saves: await fixture.saves() });
+      const [before, objects, requestId] = [await state(), await fixture.objects(), `cancelled-${slotId}`];
+      // Nothing becomes a slot's save meanwhile.
+      await fixture.api.deps.postgres.transaction(async () => {
+        const client = await RawClient.connect(fixture.api.url);
+        client.write(headOf(archive.length, { "x-request-id": requestId }, pathOf()));
+        client.write(archive);
+        await eventually(async () => (await fixture.objects()).length > objects.length, { what: "the object store to have the whole archive" });
+        client.destroy();
+        await eventually(() => fixture.api.logLines.some((line) => line.includes(requestId) && line.includes('"isCut":true')), { what: "the API to notice" });
+      }, lockLaunches);
+      await eventually(async () => expect(await state()).to.deep.equal(before));
+    });
+  }
 
   it("are received one upload of a player at a time, so that the others find room", async () => {
     const archive = aTarGz([{ name: "noise", body: randomBytes(12 * mebibyte) }]);

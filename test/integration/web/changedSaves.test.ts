@@ -91,6 +91,23 @@ describe("the saves on a game's page, which change meanwhile,", function () {
     expect(await labels()).to.deep.equal(["Slot 1", "Slot 2", "Slot 1 (copy)"]);
   });
 
+  it("are read once more after an upload was cancelled, which may have come all the same", async () => {
+    await page.clock.install();
+    const slotId = await fixture.aSlot(1);
+    await fixture.aVersion(slotId, "one");
+    await open();
+    await openSaves(1);
+    await page.route("**/api/games/kept/saves/*/archive", () => undefined); // Its response is never seen.
+    const input = page.getByLabel("Upload a save into slot 1");
+    await input.setInputFiles({ name: "save.tar.gz", mimeType: "application/gzip", buffer: aSave("cancelled") });
+    await button("Cancel").click();
+    await input.waitFor({ state: "attached" }); // The page has read the saves as they were when it was cancelled.
+    const response = await fixture.player.post(`${fixture.path}/${slotId}/archive`, aSave("cancelled"), { "content-type": "application/gzip" });
+    expect(response.status, response.text).to.equal(200);
+    await page.clock.runFor(3_000);
+    await page.getByRole("list", { name: "Saves of slot 1" }).getByText("Uploaded or copied").waitFor();
+  });
+
   describe("when the game is taken out of the catalogue,", () => {
     const setDeletedAt = async (deletedAt: Date | null): Promise<void> => {
       await fixture.api.deps.postgres.prisma.game.update({ where: { id: fixture.game.id }, data: { deletedAt } });

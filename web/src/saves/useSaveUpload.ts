@@ -1,8 +1,13 @@
 import { useEffect, useRef, useState } from "react";
+import { useQueryClient } from "@tanstack/react-query";
 import type { SaveSlotHistory } from "#contracts/http/saves.ts";
 import { uploadSave } from "../client/saves.ts";
+import { refreshSlots } from "../launch/refreshSlots.ts";
 import { isTooLarge, tooLargeText, uploadProblem } from "./slotText.ts";
 import { useSavesChange } from "./useSaves.ts";
+
+/** How long after an upload was cancelled the saves are read once more: it may have become the slot's save in the same moment. */
+const rereadMs = 3_000;
 
 /** An upload of a save: what the page shows of it, and what the player can do. */
 export interface SaveUpload {
@@ -21,6 +26,7 @@ export function useSaveUpload({ slug, slotId, saveBytesMax, announce }: {
   saveBytesMax: number;
   announce: (text: string) => void;
 }): SaveUpload {
+  const client = useQueryClient();
   const [percent, setPercent] = useState(0);
   const [problem, setProblem] = useState<string>();
   const controller = useRef<AbortController>(null);
@@ -40,7 +46,12 @@ export function useSaveUpload({ slug, slotId, saveBytesMax, announce }: {
     mutate({
       work: () => uploadSave({ slug, slotId }, file, { onProgress, signal }),
       done: ({ slotNumber }) => `The upload is now the save of slot ${slotNumber}.`,
-    }, { onError: (error) => setProblem(signal.aborted ? undefined : uploadProblem(error, saveBytesMax)) });
+    }, {
+      onError: (error) => {
+        if (signal.aborted) setTimeout(() => void refreshSlots(client, slug), rereadMs);
+        else setProblem(uploadProblem(error, saveBytesMax));
+      },
+    });
   };
   return { percent: isPending ? percent : undefined, problem, begin, cancel: () => controller.current?.abort() };
 }
