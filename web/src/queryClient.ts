@@ -1,9 +1,10 @@
-import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
+import { focusManager, MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
 import { isApiError } from "./client/apiError.ts";
 import { endAuthSession } from "./signIn/useAuth.ts";
 
 /** Returns the client of all reading and changing requests. An error response that tells that the sign-in is over ends the signed-in state. */
 export function createQueryClient(): QueryClient {
+  focusManager.setEventListener(listenForReturn);
   const onError = (error: Error): void => {
     if (isApiError(error, "unauthorized")) endAuthSession(client, { isExpired: true });
   };
@@ -24,4 +25,15 @@ export function createQueryClient(): QueryClient {
     },
   });
   return client;
+}
+
+/** Calls `onReturn` when the player comes back to the page: to its tab, or from a window beside it, in which case it was visible all the time. */
+function listenForReturn(onReturn: () => void): () => void {
+  // Both at once lead to one request of each query: the second finds it under way.
+  const listener = (): void => onReturn();
+  const events = ["visibilitychange", "focus"] as const;
+  for (const event of events) window.addEventListener(event, listener);
+  return () => {
+    for (const event of events) window.removeEventListener(event, listener);
+  };
 }

@@ -182,6 +182,21 @@ describe("the account page", () => {
     expect(await page.getByText(user.email).count()).to.equal(0);
   });
 
+  it("notices that somebody else has signed in in a window beside it when it gets the focus, and asks once where it comes to sight as well", async () => {
+    await openAccount();
+    const next = await aUser(api.deps);
+    await signInBeside(tab, next);
+    await page.evaluate('window.dispatchEvent(new Event("focus"))');
+    await page.getByText(next.email).first().waitFor();
+    expect(await page.getByText(user.email).count()).to.equal(0);
+    const requests = new Array<string>();
+    page.on("request", (request) => requests.push(new URL(request.url()).pathname));
+    const response = page.waitForResponse("**/api/auth/session");
+    await page.evaluate('document.dispatchEvent(new Event("visibilitychange", { bubbles: true })); window.dispatchEvent(new Event("focus"));');
+    await response;
+    expect(requests.filter((path) => path === "/api/auth/session")).to.have.length(1);
+  });
+
   it("shows nothing of a player to the next one who has signed in in another tab, not even until the next one's own is there", async () => {
     await openAccount();
     await page.getByRole("radio", { name: "Sharp" }).check();

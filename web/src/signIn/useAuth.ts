@@ -25,7 +25,7 @@ const authSessionQuery = queryOptions({
     if (former && former.id !== user?.id) forgetPlayer(client);
     return { user, isExpired: false };
   },
-  // Only signing in and out change it, and both say so, but in another tab: who comes back to this one may be somebody else.
+  // Only signing in and out change it, and both say so, but in another tab or window: who comes back to this one may be somebody else.
   staleTime: Infinity,
   refetchOnWindowFocus: "always",
   gcTime: Infinity,
