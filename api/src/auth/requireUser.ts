@@ -1,6 +1,7 @@
 import type { AuthSessions } from "./authSessions.ts";
 import { authSessionIdOf, type Tokens } from "./tokens.ts";
 import { clearCookie, sessionCookieName, setCookie, withdrawCookie } from "./cookies.ts";
+import { isForPlayer } from "./requestedPlayer.ts";
 import { signInPlaceOf } from "./signInPlace.ts";
 import { unauthorized } from "../errors.ts";
 import type { AppContext, HttpDeps } from "../http/appContext.ts";
@@ -26,11 +27,11 @@ export interface UserPrincipal {
 
 /**
  * The signed-in user of the request, who is counted under the limits and whose cookie is renewed. Throws 401 and clears the
- * cookie when there is none, 429 when a limit is used up.
+ * cookie when there is none, 401 for a request that is for another player, 429 when a limit is used up.
  */
 export async function requireUser(ctx: AppContext<UserDeps>, limits: readonly RateLimitName[]): Promise<UserPrincipal> {
   const signedIn = await findUser(ctx, limits);
-  if (signedIn === undefined) throw unauthorized();
+  if (signedIn === undefined || !isForPlayer(ctx, signedIn.user)) throw unauthorized();
   enforceRateLimits(ctx, signedIn.outcomes);
   return signedIn.user;
 }

@@ -5,7 +5,7 @@ const exposedHeaders = [
   "API-Version", "Content-Disposition", "ETag", "Idempotency-Replayed", "Link", "Location", "RateLimit", "RateLimit-Policy", "Repr-Digest", "Retry-After", "X-Request-Id",
 ].join(", ");
 const allowedHeaders = [
-  "Authorization", "Content-Digest", "Content-Type", "Idempotency-Key", "If-None-Match", "Last-Event-ID", "Repr-Digest", "X-Auth-Return-Redirect",
+  "Authorization", "Content-Digest", "Content-Type", "Idempotency-Key", "If-None-Match", "Joypod-Player", "Last-Event-ID", "Repr-Digest", "X-Auth-Return-Redirect",
 ].join(", ");
 const preflightSeconds = 600;
 

@@ -19,6 +19,9 @@ export const NoAuthSession = z.strictObject({}).meta({ id: "NoAuthSession", desc
 export const AuthSessionResponse = z.union([AuthSession, NoAuthSession]).meta({ description: "Who is signed in; an empty object when nobody is." });
 export type AuthSessionResponse = z.infer<typeof AuthSessionResponse>;
 
+/** Request header with the id of the player whom the request is for, as the page shows it. It may be left out; 401 when another player, or nobody, is signed in by then. */
+export const playerHeader = "Joypod-Player";
+
 export const CsrfResponse = z.object({
   csrfToken: z.string().regex(/^[0-9a-f]{64}$/).meta({ examples: ["0f".repeat(32)] }),
 }).meta({ id: "CsrfToken", description: "The token that every form of this browser carries; it belongs to a cookie set with it." });

@@ -197,6 +197,16 @@ describe("the account page", () => {
     expect(requests.filter((path) => path === "/api/auth/session")).to.have.length(1);
   });
 
+  it("changes nothing for somebody else who has signed in meanwhile, of whom it has not heard yet", async () => {
+    await openAccount();
+    const next = await aUser(api.deps);
+    await signInBeside(tab, next);
+    await page.getByRole("button", { name: "Change password" }).click();
+    await fillPassword(newPassword);
+    await page.getByText("Please sign in to go on").waitFor();
+    for (const player of [user, next]) expect((await postSignIn(api.anonymous(), player)).status).to.equal(200);
+  });
+
   it("shows nothing of a player to the next one who has signed in in another tab, not even until the next one's own is there", async () => {
     await openAccount();
     await page.getByRole("radio", { name: "Sharp" }).check();

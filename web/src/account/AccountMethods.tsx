@@ -4,6 +4,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { SignInMethodsResponse } from "#contracts/http/auth.ts";
 import { unlinkProvider } from "../client/account.ts";
 import { isApiError, sentenceFor } from "../client/apiError.ts";
+import type { AuthSessionUser } from "../client/auth.ts";
 import { useAnnouncement } from "../components/useAnnouncement.tsx";
 import { linkingMessage } from "./linkingMessage.ts";
 import { PasswordDialog } from "./PasswordDialog.tsx";
@@ -12,7 +13,7 @@ import { SignInMethods } from "./SignInMethods.tsx";
 import { useReauthentication } from "./useReauthentication.ts";
 
 /** The ways to sign in and what can be done to them, with what came of the last change. */
-export function AccountMethods({ methods, email }: { methods: SignInMethodsResponse; email: string }) {
+export function AccountMethods({ methods, user }: { methods: SignInMethodsResponse; user: AuthSessionUser }) {
   const client = useQueryClient();
   const { attempt, pending } = useReauthentication();
   const [problem, setProblem] = useState<unknown>();
@@ -22,7 +23,7 @@ export function AccountMethods({ methods, email }: { methods: SignInMethodsRespo
   const [isSettingPassword, setIsSettingPassword] = useState(false);
   const unlinking = useMutation({
     mutationFn: ({ id, name }: { id: string; name: string }) => attempt(async (currentPassword) => {
-      await unlinkProvider(id, currentPassword);
+      await unlinkProvider(user.id, id, currentPassword);
       announce(`${name} does not sign in to your account any more.`);
     }),
     onError: setProblem,
@@ -40,7 +41,7 @@ export function AccountMethods({ methods, email }: { methods: SignInMethodsRespo
       {problem === undefined && !hasBegun && <LinkingResult providers={methods.providers} />}
       <SignInMethods
         methods={methods}
-        email={email}
+        email={user.email}
         attempt={attempt}
         isBusy={unlinking.isPending}
         onPassword={() => {
@@ -56,7 +57,7 @@ export function AccountMethods({ methods, email }: { methods: SignInMethodsRespo
       {isSettingPassword && (
         <PasswordDialog
           hasPassword={methods.hasPassword}
-          email={email}
+          user={user}
           attempt={attempt}
           onDone={(ended) => {
             setIsSettingPassword(false);

@@ -24,10 +24,10 @@ export default function AccountPage() {
         <h2 id="methods-title">Sign-in methods</h2>
         <p className="muted">Whichever you use, you find the same games and saves.</p>
         <ReadState query={methods} what="Your sign-in methods" />
-        {methods.data !== undefined && <AccountMethods methods={methods.data} email={auth.user.email} />}
+        {methods.data !== undefined && <AccountMethods methods={methods.data} user={auth.user} />}
       </section>
       <PictureQuality />
-      <SignIns />
+      <SignIns player={auth.user.id} />
       <ConnectionTest />
     </div>
   );

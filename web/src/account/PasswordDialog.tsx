@@ -3,13 +3,14 @@ import { useMutation } from "@tanstack/react-query";
 import { limits } from "#contracts/limits.ts";
 import { setPassword } from "../client/account.ts";
 import { sentenceFor } from "../client/apiError.ts";
+import type { AuthSessionUser } from "../client/auth.ts";
 import { ActionButton } from "../components/ActionButton.tsx";
 import { Dialog } from "../components/Dialog.tsx";
 import type { Attempt } from "../signIn/useProviderRedirect.ts";
 
 interface PasswordDialogProps {
   hasPassword: boolean;
-  email: string;
+  user: AuthSessionUser;
   attempt: Attempt;
   /** The password is set, and so many other sign-ins ended. */
   onDone: (endedSignIns: number) => void;
@@ -19,11 +20,11 @@ interface PasswordDialogProps {
 const { passwordMinLength, passwordMaxLength } = limits.auth;
 
 /** Sets or changes the password. */
-export function PasswordDialog({ hasPassword, email, attempt, onDone, onDismiss }: PasswordDialogProps) {
+export function PasswordDialog({ hasPassword, user, attempt, onDone, onDismiss }: PasswordDialogProps) {
   const formId = useId();
   const [isDifferent, setIsDifferent] = useState(false);
   const setting = useMutation({
-    mutationFn: (newPassword: string) => attempt(async (currentPassword) => onDone(await setPassword(newPassword, currentPassword))),
+    mutationFn: (newPassword: string) => attempt(async (currentPassword) => onDone(await setPassword(user.id, newPassword, currentPassword))),
   });
 
   const submit = (event: SyntheticEvent<HTMLFormElement>): void => {
@@ -52,7 +53,7 @@ export function PasswordDialog({ hasPassword, email, attempt, onDone, onDismiss 
         {isDifferent && <p className="message message-problem" role="alert">The two passwords are not the same.</p>}
         {!isDifferent && setting.isError && <p className="message message-problem" role="alert">{sentenceFor(setting.error)}</p>}
         {/* For password managers, which ask whose password it is. */}
-        <input type="email" name="username" autoComplete="username" value={email} readOnly hidden />
+        <input type="email" name="username" autoComplete="username" value={user.email} readOnly hidden />
         <label className="field">
           <span>New password</span>
           <input name="new-password" type="password" autoComplete="new-password" required minLength={passwordMinLength} maxLength={passwordMaxLength} autoFocus />

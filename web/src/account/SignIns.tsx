@@ -12,19 +12,19 @@ import { useNow } from "../components/useNow.ts";
 const queryKey = ["signIns"];
 const unknownDevice = "Unknown device";
 
-/** Where the player is signed in, with buttons to sign out there. */
-export function SignIns() {
+/** Where the player of this id is signed in, with buttons to sign out there. */
+export function SignIns({ player }: { player: string }) {
   const client = useQueryClient();
   const signIns = useQuery({ queryKey, queryFn: ({ signal }) => listSignIns(signal) });
   const onSettled = (): Promise<void> => client.invalidateQueries({ queryKey });
   const [announcement, announce] = useAnnouncement();
   const endingOne = useMutation({
     // It may have ended by itself meanwhile.
-    mutationFn: ({ signInId }: SignIn) => endSignIn(signInId).catch((error: unknown) => isApiError(error, "not_found") ? undefined : Promise.reject(error as Error)),
+    mutationFn: ({ signInId }: SignIn) => endSignIn(player, signInId).catch((error: unknown) => isApiError(error, "not_found") ? undefined : Promise.reject(error as Error)),
     onSuccess: (_nothing, { device }) => announce(`${device ?? unknownDevice} is signed out.`),
     onSettled,
   });
-  const endingOthers = useMutation({ mutationFn: endOtherSignIns, onSuccess: () => announce("You are signed out everywhere else."), onSettled });
+  const endingOthers = useMutation({ mutationFn: () => endOtherSignIns(player), onSuccess: () => announce("You are signed out everywhere else."), onSettled });
   // What was said of the one is not said beside the other.
   const endOne = (signIn: SignIn): void => {
     announce("");

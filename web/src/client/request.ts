@@ -1,5 +1,6 @@
 /** One HTTP request to the API: sends it, reads the JSON response and checks it against a contract. */
 import type { z } from "zod";
+import { playerHeader } from "#contracts/http/auth.ts";
 import { ErrorBody } from "#contracts/http/errors.ts";
 import { anySignal } from "./anySignal.ts";
 import { ApiError, isApiError } from "./apiError.ts";
@@ -17,6 +18,8 @@ export interface RequestOptions {
   json?: unknown;
   form?: Record<string, string>;
   idempotencyKey?: string;
+  /** Id of the player whom the request is for; `unauthorized` when that is not who is signed in by then. */
+  player?: string | undefined;
   timeoutMs?: number;
   signal?: AbortSignal | undefined;
 }
@@ -64,7 +67,7 @@ function isTransientConflict(error: unknown): boolean {
   return isApiError(error, "conflict") && error.retryAfterSeconds !== undefined;
 }
 
-async function send(path: string, { method, json, form, idempotencyKey, timeoutMs = requestTimeoutMs, signal }: RequestOptions): Promise<Response> {
+async function send(path: string, { method, json, form, idempotencyKey, player, timeoutMs = requestTimeoutMs, signal }: RequestOptions): Promise<Response> {
   const body = form === undefined ? json === undefined ? undefined : JSON.stringify(json) : new URLSearchParams(form);
   const timeout = AbortSignal.timeout(timeoutMs);
   try {
@@ -74,6 +77,7 @@ async function send(path: string, { method, json, form, idempotencyKey, timeoutM
         accept: "application/json",
         ...(json !== undefined && { "content-type": "application/json" }),
         ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
+        ...(player !== undefined && { [playerHeader]: player }),
       },
       ...(body !== undefined && { body }),
       signal: signal === undefined ? timeout : anySignal(signal, timeout),

@@ -1,0 +1,47 @@
+import { expect } from "chai";
+import { aUser, type TestUser } from "#test/factories/catalog.ts";
+import { TestApi } from "#test/support/http/api.ts";
+import { expectErrorResponse, type ApiClient, type ApiResponse } from "#test/support/http/apiClient.ts";
+import { postSignIn } from "#test/support/http/authForms.ts";
+import { FaultyIssuer } from "#test/support/oidc/faultyIssuer.ts";
+import { providersEnv } from "#test/support/oidc/providersFile.ts";
+
+describe("a request that says for which player it is", () => {
+  let api: TestApi;
+  let issuer: FaultyIssuer;
+  let shown: TestUser;
+  let signedIn: TestUser;
+
+  before(async () => {
+    issuer = await FaultyIssuer.start();
+    api = await TestApi.start({ env: providersEnv([{ id: "example", name: "Example", type: "oidc", issuer: issuer.url, clientId: "joypod", allowInsecure: true }]) });
+  });
+  after(async () => {
+    await api.stop();
+    await issuer.stop();
+  });
+  beforeEach(async () => {
+    await api.deps.redis.flushdb();
+    [shown, signedIn] = [await aUser(api.deps), await aUser(api.deps)];
+  });
+
+  const newPassword = "a quite uncommon password";
+  const forPlayer = ({ id }: TestUser): Record<string, string> => ({ "joypod-player": id });
+
+  const writes: [what: string, write: (browser: ApiClient, headers: Record<string, string>) => Promise<ApiResponse>, done: number][] = [
+    ["a new password", (browser, headers) => browser.put("/api/account/password", { newPassword }, headers), 200],
+    ["an unlinked provider", (browser, headers) => browser.post("/api/account/providers/example/unlink", {}, headers), 204],
+    ["the end of other sign-ins", (browser, headers) => browser.delete("/api/account/sign-ins", headers), 200],
+  ];
+  for (const [what, write, done] of writes) {
+    it(`changes nothing when another one is signed in by then: ${what}`, async () => {
+      const [browser, elsewhere] = [api.as(signedIn), api.as(signedIn)];
+      expect((await elsewhere.get("/api/games")).status).to.equal(200);
+      expectErrorResponse(await write(browser, forPlayer(shown)), 401, "unauthorized");
+      expect((await postSignIn(api.anonymous(), signedIn)).status).to.equal(200);
+      expect((await elsewhere.get("/api/games")).status).to.equal(200);
+      // The other one stays signed in.
+      expect((await write(browser, forPlayer(signedIn))).status).to.equal(done);
+    });
+  }
+});
