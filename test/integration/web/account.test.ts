@@ -256,6 +256,18 @@ describe("the account page", () => {
     await page.getByRole("button", { name: "Link Example" }).waitFor();
   });
 
+  it("makes no account for who wants to link a provider and was signed out elsewhere", async () => {
+    await openAccount();
+    await page.reload({ waitUntil: "networkidle" }); // A request under way would be told first.
+    await api.deps.authSessions.revokeAllOf(user.id);
+    const before = await api.deps.postgres.prisma.user.count();
+    await page.getByRole("button", { name: "Link Example" }).click();
+    await page.getByText("Please sign in to go on").waitFor();
+    expect(await api.deps.postgres.prisma.user.count()).to.equal(before);
+    await signInAs(page, user);
+    await page.getByRole("button", { name: "Link Example" }).waitFor();
+  });
+
   it("lets a player without a password sign in again at the provider, and then set one", async () => {
     await page.goto("/account");
     await page.getByRole("button", { name: "Sign in with Example" }).click();

@@ -20,7 +20,7 @@ export async function postSignOut(browser: ApiClient, fields: Record<string, str
 
 /** Begins a sign-in at an external provider, as the Auth.js client does; returns the response with the provider's address. */
 export async function postProviderSignIn(
-  browser: ApiClient, provider: string, fields: Record<string, string> = { json: "true" }, query = "",
+  browser: ApiClient, provider: string, fields: Record<string, string> = { json: "true" }, query = "", headers: Record<string, string> = {},
 ): Promise<ApiResponse> {
-  return browser.post(`/api/auth/signin/${provider}${query}`, new URLSearchParams({ csrfToken: await csrfToken(browser), ...fields }));
+  return browser.post(`/api/auth/signin/${provider}${query}`, new URLSearchParams({ csrfToken: await csrfToken(browser), ...fields }), headers);
 }

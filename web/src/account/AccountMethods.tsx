@@ -41,7 +41,7 @@ export function AccountMethods({ methods, user }: { methods: SignInMethodsRespon
       {problem === undefined && !hasBegun && <LinkingResult providers={methods.providers} />}
       <SignInMethods
         methods={methods}
-        email={user.email}
+        user={user}
         attempt={attempt}
         isBusy={unlinking.isPending}
         onPassword={() => {
@@ -68,7 +68,7 @@ export function AccountMethods({ methods, user }: { methods: SignInMethodsRespon
           onDismiss={() => setIsSettingPassword(false)}
         />
       )}
-      {pending !== undefined && <ReauthenticationDialog change={pending} methods={methods} />}
+      {pending !== undefined && <ReauthenticationDialog change={pending} methods={methods} player={user.id} />}
     </>
   );
 }

@@ -10,13 +10,15 @@ import type { PendingChange } from "./useReauthentication.ts";
 interface ReauthenticationDialogProps {
   change: PendingChange;
   methods: SignInMethodsResponse;
+  /** Id of the player who is asked. */
+  player: string;
 }
 
 /** Asks who is there before a change of how one signs in: for the password or, without one, to sign in anew. */
-export function ReauthenticationDialog({ change, methods: { hasPassword, providers } }: ReauthenticationDialogProps) {
+export function ReauthenticationDialog({ change, methods: { hasPassword, providers }, player }: ReauthenticationDialogProps) {
   return hasPassword
     ? <PasswordDialog change={change} />
-    : <ProviderDialog providers={providers.filter(({ isLinked }) => isLinked)} onDismiss={change.dismiss} />;
+    : <ProviderDialog providers={providers.filter(({ isLinked }) => isLinked)} player={player} onDismiss={change.dismiss} />;
 }
 
 function PasswordDialog({ change: { confirm, dismiss } }: { change: PendingChange }) {
@@ -61,9 +63,9 @@ function PasswordDialog({ change: { confirm, dismiss } }: { change: PendingChang
   );
 }
 
-function ProviderDialog({ providers, onDismiss }: { providers: SignInMethodsResponse["providers"]; onDismiss: () => void }) {
+function ProviderDialog({ providers, player, onDismiss }: { providers: SignInMethodsResponse["providers"]; player: string; onDismiss: () => void }) {
   const [problem, setProblem] = useState<unknown>();
-  const { redirectingTo, redirect } = useProviderRedirect(setProblem);
+  const { redirectingTo, redirect } = useProviderRedirect(setProblem, { player });
   const isBusy = redirectingTo !== undefined;
   return (
     <Dialog

@@ -1,4 +1,5 @@
 import type { SignInMethodsResponse } from "#contracts/http/auth.ts";
+import type { AuthSessionUser } from "../client/auth.ts";
 import { ActionButton } from "../components/ActionButton.tsx";
 import { Icon } from "../components/Icon.tsx";
 import { useProviderRedirect, type Attempt } from "../signIn/useProviderRedirect.ts";
@@ -7,7 +8,7 @@ type Provider = SignInMethodsResponse["providers"][number];
 
 interface SignInMethodsProps {
   methods: SignInMethodsResponse;
-  email: string;
+  user: AuthSessionUser;
   attempt: Attempt;
   isBusy: boolean;
   onPassword: () => void;
@@ -16,14 +17,14 @@ interface SignInMethodsProps {
 }
 
 /** Every way to sign in, and whether it signs in to this account; a provider that does not can be linked, one that does unlinked. */
-export function SignInMethods({ methods: { hasPassword, providers }, email, attempt, isBusy, onPassword, onUnlink, onProblem }: SignInMethodsProps) {
-  const { redirectingTo, redirect } = useProviderRedirect(onProblem, attempt);
+export function SignInMethods({ methods: { hasPassword, providers }, user, attempt, isBusy, onPassword, onUnlink, onProblem }: SignInMethodsProps) {
+  const { redirectingTo, redirect } = useProviderRedirect(onProblem, { player: user.id, attempt });
   return (
     <ul className="methods" aria-label="Sign-in methods">
       <li className="method">
         <div className="method-text">
           <strong>E-mail and password</strong>
-          <span>{email}</span>
+          <span>{user.email}</span>
         </div>
         {hasPassword ? <Linked word="Password set" /> : <span className="method-state">No password</span>}
         <ActionButton className="button" isBusy={isBusy} onClick={onPassword}>{hasPassword ? "Change password" : "Set a password"}</ActionButton>

@@ -33,13 +33,13 @@ export function listSignInMethods(signal?: AbortSignal): Promise<SignInMethodsRe
 
 /**
  * Returns the provider's address to go to; it leads back to `callbackUrl`. Errors: unavailable when the provider does not respond, and those of a
- * change of the account for who is signed in.
+ * change of the account for who is signed in. With a `player` it is for them alone: unauthorized when they are signed in no more.
  */
 export async function beginProviderSignIn(
-  provider: string, callbackUrl: string, { currentPassword, signal }: { currentPassword: string | undefined; signal: AbortSignal },
+  provider: string, callbackUrl: string, { currentPassword, player, signal }: { currentPassword: string | undefined; player: string | undefined; signal: AbortSignal },
 ): Promise<string> {
   const form = { ...await csrfForm(signal), callbackUrl, ...(currentPassword !== undefined && { currentPassword }) };
-  return (await request(RedirectResponse, `/api/auth/signin/${encodeURIComponent(provider)}`, { form, signal })).url;
+  return (await request(RedirectResponse, `/api/auth/signin/${encodeURIComponent(provider)}`, { form, player, signal })).url;
 }
 
 /** Signs out in this browser and on the server. */

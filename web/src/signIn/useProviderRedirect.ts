@@ -1,6 +1,8 @@
 import { useCallback, useEffect, useRef, useState } from "react";
+import { useQueryClient } from "@tanstack/react-query";
 import { ApiError, isApiError } from "../client/apiError.ts";
 import { beginProviderSignIn, type SignInProvider } from "../client/auth.ts";
+import { endAuthSession } from "./useAuth.ts";
 
 /** Runs a request that may need the player's password; resolves with false when they would not give it. */
 export type Attempt = (change: (currentPassword?: string) => Promise<void>) => Promise<boolean>;
@@ -9,6 +11,13 @@ const withoutPassword: Attempt = async (change) => {
   await change();
   return true;
 };
+
+/** For whom the way to a provider is. */
+export interface ProviderRedirectOptions {
+  /** Id of the signed-in player who wants to link a provider, or to show that they are here; without one it is to sign in whoever comes back. */
+  player?: string;
+  attempt?: Attempt;
+}
 
 /** The way to external providers. */
 export interface ProviderRedirect {
@@ -21,7 +30,8 @@ export interface ProviderRedirect {
 }
 
 /** Sends the player to an external provider, unless they leave the page before its address has come. */
-export function useProviderRedirect(onProblem: (problem: unknown) => void, attempt: Attempt = withoutPassword): ProviderRedirect {
+export function useProviderRedirect(onProblem: (problem: unknown) => void, { player, attempt = withoutPassword }: ProviderRedirectOptions = {}): ProviderRedirect {
+  const client = useQueryClient();
   const [redirectingTo, setRedirectingTo] = useState<string>();
   const controller = useRef<AbortController>(null);
   useEffect(() => () => controller.current?.abort(), []);
@@ -41,17 +51,18 @@ export function useProviderRedirect(onProblem: (problem: unknown) => void, attem
     try {
       const callbackUrl = new URL(destination, location.origin).href;
       const isLeaving = await attempt(async (currentPassword) => {
-        const address = await beginProviderSignIn(id, callbackUrl, { currentPassword, signal });
+        const address = await beginProviderSignIn(id, callbackUrl, { currentPassword, player, signal });
         signal.throwIfAborted();
         location.assign(address);
       });
       if (!isLeaving) setRedirectingTo(undefined);
     } catch (error) {
       if (signal.aborted) return;
+      if (isApiError(error, "unauthorized")) endAuthSession(client, { isExpired: true });
       onProblem(isApiError(error, "unavailable") ? new ApiError("provider_unavailable", "The provider does not respond.", { cause: error }) : error);
       setRedirectingTo(undefined);
     }
-  }, [onProblem, attempt]);
+  }, [client, onProblem, player, attempt]);
 
   const redirect = useCallback(({ id }: Pick<SignInProvider, "id">, destination: string) => void begin(id, destination), [begin]);
   const cancel = useCallback(() => {

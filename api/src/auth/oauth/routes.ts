@@ -6,10 +6,11 @@ import { OAuthFailure, sentenceOf } from "./oauthFailure.ts";
 import type { OAuthProvider } from "./oauthProvider.ts";
 import { transactionIdOf, type OAuthTransaction } from "./oauthTransactions.ts";
 import { signInWithIdentity } from "../signInWithIdentity.ts";
-import { notFound, unavailable } from "../../errors.ts";
+import { notFound, unauthorized, unavailable } from "../../errors.ts";
 import { findSignInMethods } from "../identityQueries.ts";
 import { isSameIssuer } from "../issuer.ts";
 import { isRecentSignIn, requireReauthentication } from "../reauthentication.ts";
+import { isForPlayer } from "../requestedPlayer.ts";
 import { findUser, renewingWhileValid, type UserPrincipal } from "../requireUser.ts";
 import { json, redirect } from "../../http/responses.ts";
 import { HttpError } from "../../http/httpError.ts";
@@ -27,7 +28,8 @@ const startSignIn = route({
   name: "startProviderSignIn",
   summary: "Begin to sign in at an external provider",
   description: "Gives the provider's address to go to, and a cookie that the way back needs. Somebody who is signed in already links "
-    + "the provider's account to theirs, for which they need their password, or a sign-in younger than 5 minutes. `prompt`, `login_hint`, `ui_locales` and `display` of the query are passed on. "
+    + "the provider's account to theirs, for which they need their password, or a sign-in younger than 5 minutes; a page that links sends "
+    + "`Joypod-Player`, so that nobody else is signed in or linked. `prompt`, `login_hint`, `ui_locales` and `display` of the query are passed on. "
     + jsonInstead,
   ...formRoute,
   innerLimits: ["authPosts", "signInFailures"],
@@ -37,7 +39,7 @@ const startSignIn = route({
     200: json(RedirectResponse, undefined, { optionalHeaders: ["Set-Cookie"] }),
     302: redirect("To the provider; when refused, to the sign-in page with the reason in `error`.", { optionalHeaders: ["Set-Cookie"] }),
   },
-  errors: ["csrf", "not_found", "reauthentication_required", "locked", "unavailable"],
+  errors: ["unauthorized", "csrf", "not_found", "reauthentication_required", "locked", "unavailable"],
   handle: async ({ ctx, deps, params, body: form }) => {
     // A provider may take seconds to tell its addresses.
     await renewingWhileValid(ctx, () => respondToForm(ctx, form, async (isJson) => {
@@ -80,13 +82,16 @@ function providerOf(ctx: AuthContext, id: string): OAuthProvider {
   return provider;
 }
 
-/** Returns the provider's address, and leaves the transaction in a cookie. */
+/** Returns the provider's address, and leaves the transaction in a cookie. Throws unauthorized when the player whom it is for is signed in no more. */
 async function begin(
   ctx: AuthContext, provider: OAuthProvider,
   { callbackUrl, query, currentPassword }: { callbackUrl: string; query: URLSearchParams; currentPassword: string | undefined },
 ): Promise<string> {
   const { config, oauthTransactions } = ctx.deps;
   const signedIn = await findUser(ctx);
+  if (!isForPlayer(ctx, signedIn?.user)) {
+    throw unauthorized({ cause: new OAuthFailure("SessionRequired", "Who wanted to go to the provider is signed in no more.") });
+  }
   const mayLink = signedIn !== undefined && await isLinkAllowed(ctx, signedIn.user, provider, currentPassword);
   const proof = provider.createProof();
   const url = await provider.authorizationUrl(proof, query).catch(async (error: unknown) => {

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { aUser, type TestUser } from "#test/factories/catalog.ts";
 import { TestApi } from "#test/support/http/api.ts";
 import { expectErrorResponse, type ApiClient, type ApiResponse } from "#test/support/http/apiClient.ts";
-import { postSignIn } from "#test/support/http/authForms.ts";
+import { postProviderSignIn, postSignIn } from "#test/support/http/authForms.ts";
 import { FaultyIssuer } from "#test/support/oidc/faultyIssuer.ts";
 import { providersEnv } from "#test/support/oidc/providersFile.ts";
 
@@ -44,4 +44,21 @@ describe("a request that says for which player it is", () => {
       expect((await write(browser, forPlayer(signedIn))).status).to.equal(done);
     });
   }
+
+  it("goes to no provider when another one, or nobody, is signed in by then, and links as ever for who is", async () => {
+    const before = await api.deps.postgres.prisma.user.count();
+    for (const browser of [api.as(signedIn), api.anonymous()]) {
+      const refused = await postProviderSignIn(browser, "example", { json: "true" }, "", forPlayer(shown));
+      expectErrorResponse(refused, 401, "unauthorized");
+      expect(refused.json()["url"]).to.equal(`${api.url}/api/auth/signin?error=SessionRequired`);
+      const plain = await postProviderSignIn(browser, "example", {}, "", forPlayer(shown));
+      expect(plain.headers.get("location")).to.equal(`${api.url}/api/auth/signin?error=SessionRequired`);
+    }
+    const browser = api.as(signedIn);
+    const begun = await postProviderSignIn(browser, "example", { json: "true" }, "", forPlayer(signedIn));
+    const back = new URL((await fetch(begun.json<{ url: string }>().url, { redirect: "manual" })).headers.get("location") ?? "");
+    expect((await browser.get(back.pathname + back.search)).headers.get("location")).to.equal(`${api.url}/`);
+    expect(await api.deps.postgres.prisma.identity.findMany({ select: { userId: true } })).to.deep.equal([{ userId: signedIn.id }]);
+    expect(await api.deps.postgres.prisma.user.count()).to.equal(before);
+  });
 });
