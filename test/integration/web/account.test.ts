@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import type { Browser, Locator, Page } from "playwright-core";
 import { aUser, type TestUser } from "#test/factories/catalog.ts";
-import { eventually } from "#test/support/clocks/eventually.ts";
 import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
 import { signInAs, signInBeside } from "#test/support/browser/pages.ts";
 import { buildWeb } from "#test/support/browser/web.ts";
@@ -281,42 +280,6 @@ describe("the account page", () => {
     await fillPassword(newPassword);
     await page.getByRole("status").getByText("Your new password is set.").waitFor();
     await page.getByText("Password set").waitFor();
-  });
-
-  it("keeps the quality of the picture that the player chooses, by keyboard too", async () => {
-    await openAccount();
-    const quality = page.getByRole("group", { name: "Quality of the picture" });
-    await quality.getByRole("radio", { name: "Auto" }).focus();
-    await page.keyboard.press("ArrowDown");
-    await page.getByRole("status").getByText("Kept for your next game.").waitFor();
-    await page.getByRole("combobox", { name: "Frames" }).selectOption("30 per second");
-    await eventually(async () => {
-      const { rows: [row] } = await api.deps.postgres.pool.query<{ stream_quality: unknown }>("SELECT stream_quality FROM users WHERE id = $1", [user.id]);
-      expect(row).to.deep.equal({ stream_quality: { preset: "lowLatency", fps: 30 } });
-      return true;
-    });
-    await page.reload();
-    await quality.getByRole("radio", { name: "Low latency", checked: true }).waitFor();
-    expect(await page.getByRole("combobox", { name: "Frames" }).inputValue()).to.equal("30");
-    expect(await quality.getByRole("radio", { name: "Data saver" }).locator("xpath=..").innerText()).to.contain("at most 780 MB per hour");
-  });
-
-  it("shows the quality that is kept also when a choice before it could not be", async () => {
-    await openAccount();
-    const quality = page.getByRole("group", { name: "Quality of the picture" });
-    await quality.getByRole("radio", { name: "Auto", checked: true }).waitFor();
-    const goOn = Promise.withResolvers<undefined>();
-    await page.route("**/api/account/stream-quality", async (route) => {
-      await goOn.promise;
-      await route.fulfill({ status: 503, json: { error: "unavailable" } });
-    }, { times: 1 });
-    for (const name of ["Sharp", "Data saver"]) {
-      await quality.getByRole("radio", { name }).click();
-      await quality.getByRole("radio", { name, checked: true }).waitFor();
-    }
-    goOn.resolve(undefined);
-    await page.getByRole("status").getByText("Kept for your next game.").waitFor();
-    expect(await quality.getByRole("radio", { name: "Data saver" }).isChecked()).to.equal(true);
   });
 
   it("lists the sign-ins, and ends one of them or all others", async () => {

@@ -78,7 +78,7 @@ describe("the test of a player's connection", function () {
     return page.evaluate<Stored>("JSON.parse(localStorage.getItem('joypod.connectionTest'))");
   }
 
-  /** As testConnection, up to twice more where other work on this machine has spoilt the figures. */
+  /** As testConnection, up to twice more where other work on this machine has disturbed the figures. */
   async function measured(isUndisturbed: (figures: NonNullable<Stored["direct"]["figures"]>) => boolean): Promise<Stored> {
     for (let tries = 1; ; tries += 1) {
       const stored = await testConnection();
