@@ -1,11 +1,12 @@
 import type { Next } from "koa";
+import { playerHeader } from "#contracts/http/auth.ts";
 import type { AppContext, HttpDeps } from "./appContext.ts";
 
 const exposedHeaders = [
   "API-Version", "Content-Disposition", "ETag", "Idempotency-Replayed", "Link", "Location", "RateLimit", "RateLimit-Policy", "Repr-Digest", "Retry-After", "X-Request-Id",
 ].join(", ");
 const allowedHeaders = [
-  "Authorization", "Content-Digest", "Content-Type", "Idempotency-Key", "If-None-Match", "Joypod-Player", "Last-Event-ID", "Repr-Digest", "X-Auth-Return-Redirect",
+  "Authorization", "Content-Digest", "Content-Type", "Idempotency-Key", "If-None-Match", playerHeader, "Last-Event-ID", "Repr-Digest", "X-Auth-Return-Redirect",
 ].join(", ");
 const preflightSeconds = 600;
 

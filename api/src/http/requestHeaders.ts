@@ -1,6 +1,7 @@
 import { z } from "zod";
+import { playerHeader } from "#contracts/http/auth.ts";
 
-/** Every request header that a route can read beyond those of HTTP itself; all are optional. */
+/** Every request header that a route names beyond those of HTTP itself; all are optional. Players' routes take `Joypod-Player` besides, unnamed. */
 export const requestHeaders = {
   "If-None-Match": z.string().meta({ description: "`ETag` of the response that the client has: 304 when it is still the same.", examples: ['W/"VsZ2L6uHqYvrKkHk3WqkQg"'] }),
   "If-Match": z.string().meta({ description: "`ETag` of the state that the change was made for: 412 when it is another by now.", examples: ['W/"VsZ2L6uHqYvrKkHk3WqkQg"'] }),
@@ -9,6 +10,7 @@ export const requestHeaders = {
   "Content-Digest": z.string().meta({ description: "Digest of the body as sent (RFC 9530, sha-256 or sha-512): checked before anything is stored.", examples: ["sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:"] }),
   "Repr-Digest": z.string().meta({ description: "The same under its other name.", examples: ["sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:"] }),
   "X-Auth-Return-Redirect": z.string().meta({ description: "Any value asks for `{url}` instead of a redirect.", examples: ["1"] }),
+  [playerHeader]: z.string().meta({ description: "Id of the player whom the request is for: 401 when another one, or nobody, is signed in by then.", examples: ["cm3qk1x2v0001"] }),
   "Last-Event-ID": z.string().meta({ description: "Id of the last event that was seen.", examples: ["12"] }),
 } as const satisfies Record<string, z.ZodType>;
 

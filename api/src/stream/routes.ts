@@ -11,6 +11,7 @@ import { streamPath } from "../gameSessions/present.ts";
 import type { AppContext } from "../http/appContext.ts";
 import { empty, media } from "../http/responses.ts";
 import { readPlain } from "../http/body.ts";
+import { clientGoneSignal } from "../http/clientGone.ts";
 import type { Route } from "../http/route.ts";
 import { userRouteFor } from "../auth/userRoute.ts";
 import type { StreamerResponse } from "./streamerClient.ts";
@@ -56,10 +57,9 @@ const offer = route({
   query: OfferQuery,
   handle: async ({ ctx, deps, viewer, params: { sessionId }, query }) => {
     const sdp = await readPlain(ctx, whep.contentType, whep.maxOfferBytes);
-    const left = new AbortController(); // A page that left while its offer was pending must not become a viewer.
-    ctx.res.once("close", () => left.abort());
-    const response = await offerStream(deps, { ...viewer, sessionId }, { query: queryString(query), sdp, signal: left.signal }).catch((error: unknown) => {
-      if (!left.signal.aborted) throw error;
+    const left = clientGoneSignal(ctx); // A page that left while its offer was pending must not become a viewer.
+    const response = await offerStream(deps, { ...viewer, sessionId }, { query: queryString(query), sdp, signal: left }).catch((error: unknown) => {
+      if (!left.aborted) throw error;
     });
     if (response === undefined) return;
     forwardResponse(ctx, response, 201);

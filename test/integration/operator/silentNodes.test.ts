@@ -118,8 +118,8 @@ describe("GameSession controller, where kubelet, node agent or object store are 
     const { registry } = await fixture.startOperator();
     const { metadata: { name } } = await fixture.launch();
     await fixture.session(name, (session) => isRunning(session) && session.status?.nodeName === node, "running session");
-    /** What the operator would have done until now it has done when a session that is launched now runs. */
-    const hasWorked = async (userId: string): Promise<void> => {
+    /** Lets the operator do what it would have done until now: that is done when a session that is launched now runs. */
+    const letWork = async (userId: string): Promise<void> => {
       const later = await fixture.launch({ userId });
       await fixture.session(later.metadata.name, isRunning, "session that is launched later");
     };
@@ -136,7 +136,7 @@ describe("GameSession controller, where kubelet, node agent or object store are 
     await lost((status, reason) => status === "Unknown" && reason === "BrakeHolds", "the brake to hold");
     expect(await registry.metrics()).to.match(/^joypod_operator_node_loss_brake 1$/m);
     await fixture.pass(6_000);
-    await hasWorked("user2");
+    await letWork("user2");
     expect(publicStatusOf(await fixture.sessions.get({ name, namespace: fixture.namespace }))).to.equal("running");
 
     for (const heard of others) {
@@ -150,7 +150,7 @@ describe("GameSession controller, where kubelet, node agent or object store are 
     }, { what: "the others to be heard" });
     // They had been cut off together, so that this one may come back as well.
     await fixture.pass(6_000);
-    await hasWorked("user3");
+    await letWork("user3");
     expect(publicStatusOf(await fixture.sessions.get({ name, namespace: fixture.namespace }))).to.equal("running");
     for (let count = 0; count < 3; count++) {
       for (const heard of others) await fixture.components.report(heard);

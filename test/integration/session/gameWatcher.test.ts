@@ -47,7 +47,7 @@ describe("the streamer's watcher of the termination report", () => {
     ["nothing", () => { writeFileSync(path, ""); }],
   ];
   for (const [what, leave] of hostile) {
-    it(`ignores ${what} at once, and keeps the last good report`, () => {
+    it(`ignores ${what}, and keeps the last good report`, () => {
       leave();
       expect(watcher.readReport()).to.equal(undefined);
 

@@ -102,8 +102,14 @@ describe("the saves on a game's page, which change meanwhile,", function () {
     await input.setInputFiles({ name: "save.tar.gz", mimeType: "application/gzip", buffer: aSave("cancelled") });
     await button("Cancel").click();
     await input.waitFor({ state: "attached" }); // The page has read the saves as they were when it was cancelled.
+    const stored = Promise.withResolvers<undefined>();
+    await page.route("**/api/games/kept/saves", async (route) => {
+      await stored.promise; // The page's clock goes on by itself.
+      await route.continue();
+    });
     const response = await fixture.player.post(`${fixture.path}/${slotId}/archive`, aSave("cancelled"), { "content-type": "application/gzip" });
     expect(response.status, response.text).to.equal(200);
+    stored.resolve(undefined);
     await page.clock.runFor(3_000);
     await page.getByRole("list", { name: "Saves of slot 1" }).getByText("Uploaded or copied").waitFor();
   });

@@ -22,6 +22,11 @@ import { Screenshots } from "./Screenshots.tsx";
 /** One game: its description, the player's slots to continue or begin it, and a test of their connection before that. */
 export function GamePage() {
   const { slug = "" } = useParams();
+  // The key makes a new page of each game, so that no launch of another one remains.
+  return <Game key={slug} slug={slug} />;
+}
+
+function Game({ slug }: { slug: string }) {
   const game = useQuery({ queryKey: ["game", slug], queryFn: ({ signal }) => readGame(slug, signal) });
   const launch = useLaunch();
   useTitle(game.data?.title);

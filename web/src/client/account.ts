@@ -43,6 +43,6 @@ export function readStreamQuality(signal?: AbortSignal): Promise<StreamQualityRe
 }
 
 /** Keeps the player's choice for the launches to come. */
-export function keepStreamQuality(quality: KeptQuality): Promise<StreamQualityResponse> {
-  return request(StreamQualityResponse, qualityPath, { method: "PUT", json: quality });
+export function keepStreamQuality(player: string | undefined, quality: KeptQuality): Promise<StreamQualityResponse> {
+  return request(StreamQualityResponse, qualityPath, { method: "PUT", json: quality, player });
 }

@@ -1,7 +1,8 @@
+import { ApiError, isApiError } from "../client/apiError.ts";
 import { postConnectionTest, readIceServers } from "../client/connectionTests.ts";
 import { cannotStream, canStream } from "../stream/canStream.ts";
 import { findDecoders } from "./decoders.ts";
-import { measurePath, type TestStep } from "./measurePath.ts";
+import { measurePath, TestBrokeOff, type TestStep } from "./measurePath.ts";
 import { networkKind } from "./networkKind.ts";
 import type { TestResult } from "./testResult.ts";
 
@@ -18,7 +19,7 @@ export class NoWebRtc extends Error {
 /**
  * Tests the ways to a game server one after the other, so that none takes bandwidth from another: first by UDP alone, then by a relay, where
  * there is one. The bandwidth is measured on the way that a game would take. Throws ApiError when no server answers, and NoWebRtc in a browser without it;
- * once the direct way works, nothing but the signal ends the test without a result.
+ * once the direct way works, a relay's test that breaks off or is not answered does not end it without a result.
  */
 export async function runConnectionTest({ signal, onStep }: RunOptions): Promise<TestResult> {
   if (!canStream()) throw new NoWebRtc(cannotStream);
@@ -30,7 +31,8 @@ export async function runConnectionTest({ signal, onStep }: RunOptions): Promise
   const direct = await measure("direct", true);
   const relay = iceServers.length === 0 ? { state: "absent" } as const : await measure("relay", direct.state !== "works").catch((error: unknown) => {
     // What was found of the way that a game would take counts by itself.
-    if (direct.state !== "works" || signal.aborted) throw error;
+    const isOfRelay = error instanceof TestBrokeOff || (error instanceof ApiError && !isApiError(error, "unauthorized"));
+    if (direct.state !== "works" || signal.aborted || !isOfRelay) throw error;
     return { state: "untested" } as const;
   });
   return { testedAt: new Date().toISOString(), network: networkKind(), direct, relay, decoders };

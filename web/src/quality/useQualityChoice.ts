@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient, type UseMutationResult, type UseQueryResult } from "@tanstack/react-query";
 import type { KeptQuality, StreamQualityResponse } from "#contracts/http/streamQuality.ts";
 import { keepStreamQuality, readStreamQuality } from "../client/account.ts";
+import { useAuth } from "../signIn/useAuth.ts";
 
 const queryKey = ["streamQuality"];
 
@@ -12,11 +13,12 @@ export function useQualityChoice(): UseQueryResult<StreamQualityResponse> {
 /** Returns a mutation that keeps a choice for the launches to come. It is on the page at once, and goes back when it could not be kept. */
 export function useKeepQuality(): UseMutationResult<StreamQualityResponse, Error, KeptQuality> {
   const client = useQueryClient();
+  const { auth } = useAuth();
   return useMutation({
     // One after another, so that the last choice is the one that is kept.
     scope: { id: "streamQuality" },
     mutationKey: queryKey,
-    mutationFn: keepStreamQuality,
+    mutationFn: (quality: KeptQuality) => keepStreamQuality(auth.state === "signedIn" ? auth.user.id : undefined, quality),
     onMutate: async (quality) => {
       await client.cancelQueries({ queryKey });
       client.setQueryData<StreamQualityResponse>(queryKey, (shown) => shown && { ...shown, quality });

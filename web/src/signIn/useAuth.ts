@@ -42,6 +42,8 @@ export function useAuth(): { auth: AuthState; refresh: () => Promise<void> } {
 
 /** Ends the signed-in state of the page: after signing out, or (`isExpired`) because the API no longer accepts the sign-in. */
 export function endAuthSession(client: QueryClient, { isExpired }: { isExpired: boolean }): void {
+  // A read that the API answered before the sign-out must not sign the page in again. After a 401 one under way may tell who has signed in instead.
+  if (!isExpired) void client.cancelQueries({ queryKey: authSessionQuery.queryKey });
   client.setQueryData(authSessionQuery.queryKey, { user: null, isExpired });
 }
 

@@ -1,4 +1,4 @@
-import { ProviderForm, ProviderParams, RedirectResponse } from "#contracts/http/auth.ts";
+import { playerHeader, ProviderForm, ProviderParams, RedirectResponse } from "#contracts/http/auth.ts";
 import { accountHashOf } from "../accountHash.ts";
 import { callbackUrlOf, signInPageUrl } from "../callbackUrl.ts";
 import { clearCookie, cookiesWithPrefix, setCookie, transactionCookiePrefix } from "../cookies.ts";
@@ -32,6 +32,7 @@ const startSignIn = route({
     + "`Joypod-Player`, so that nobody else is signed in or linked. `prompt`, `login_hint`, `ui_locales` and `display` of the query are passed on. "
     + jsonInstead,
   ...formRoute,
+  headers: [...formRoute.headers, playerHeader],
   innerLimits: ["authPosts", "signInFailures"],
   params: ProviderParams,
   body: ProviderForm,

@@ -71,6 +71,8 @@ const introduction = `Play games in the browser, and publish them.
 
 **Writes with a cookie** are only taken from the service's own pages: JSON bodies, and an \`Origin\` (or \`Sec-Fetch-Site\`) that is not another site's. The API has no CORS for partners.
 
+**For whom a request is** a page may say on every route of a player's by \`Joypod-Player\`, with the player's id: 401 when somebody else, or nobody, is signed in by then.
+
 **Limits** are told by \`RateLimit-Policy\` and \`RateLimit\`; 429 and 503 carry \`Retry-After\`.`;
 
 function lowerCase(method: Method): Lowercase<Method> {
