@@ -4,10 +4,10 @@ import type { PackerConfig } from "./config.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { createSavePacker, type SavePacker } from "./pack/savePacker.ts";
 import { nextScanDelayMs } from "./scanInterval.ts";
-import { restorePaths, type RestorePaths } from "./restore/restorePaths.ts";
+import { isRestored, restorePaths, type RestorePaths } from "./restore/restorePaths.ts";
 import { finishRestore, restoreSave, type Restored } from "./restore/restoreSave.ts";
 import { SaveError } from "./errors.ts";
-import { readReport, readRequest } from "./spool/earlierRun.ts";
+import { readManifest, readReport, readRequest } from "./spool/earlierRun.ts";
 import { awaitOrder } from "./spool/restoreOrder.ts";
 import { openSpool } from "./spool/spool.ts";
 
@@ -38,13 +38,15 @@ export async function runPacker(options: PackerOptions): Promise<void> {
 async function ensureRestored(paths: RestorePaths, { config: { uid }, log, ended }: PackerOptions): Promise<Restored | undefined> {
   const earlier = await readReport(paths.spool, uid);
   if (earlier?.refused) return { error: new SaveError(earlier.refused.reason, earlier.refused.message) };
-  if (earlier) {
+  if (earlier && isRestored(paths)) {
     finishRestore(paths);
     return {};
   }
   const order = await awaitOrder({ spool: paths.spool, uid, log, signal: ended });
   if (order === undefined) return undefined;
-  const restored = await restoreSave(paths, order);
+  // The node's folder outlives a pod that is removed while it starts. The pod after it has an empty volume, and goes on from what was packed last.
+  const packed = earlier && (await readManifest(paths.spool, uid))?.save;
+  const restored = await restoreSave(paths, order, packed);
   if (restored.error) log.error({ reason: restored.error.reason, detail: restored.error.message }, "The save was not restored.");
   return restored;
 }

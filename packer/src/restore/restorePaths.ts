@@ -1,4 +1,4 @@
-import { lstatSync, renameSync } from "node:fs";
+import { lstatSync, renameSync, writeFileSync } from "node:fs";
 import { spoolNames } from "#contracts/nodeLayout.ts";
 import type { RestoreReport } from "#contracts/spool.ts";
 import { writeAtomically } from "../spool/spoolFiles.ts";
@@ -9,12 +9,14 @@ export interface RestorePaths {
   saveDirectory: string;
   /** Is renamed to the save directory when it is complete; beside it, in memory. */
   draft: string;
+  /** An empty file beside it, which says that a save directory was there, whatever became of it. */
+  mark: string;
   spool: string;
 }
 
 /** Returns the paths in a session's save volume and spool. */
 export function restorePaths({ saveVolume, spool }: { saveVolume: string; spool: string }): RestorePaths {
-  return { saveDirectory: `${saveVolume}/save`, draft: `${saveVolume}/.restoring`, spool };
+  return { saveDirectory: `${saveVolume}/save`, draft: `${saveVolume}/.restoring`, mark: `${saveVolume}/.restored`, spool };
 }
 
 /** Writes the outcome of the order. */
@@ -23,8 +25,14 @@ export function writeReport({ spool }: RestorePaths, report: RestoreReport): voi
 }
 
 /** Renames the complete draft to the save directory. */
-export function publishDraft({ draft, saveDirectory }: RestorePaths): void {
+export function publishDraft({ draft, mark, saveDirectory }: RestorePaths): void {
+  writeFileSync(mark, "");
   renameSync(draft, saveDirectory);
+}
+
+/** Whether a restore into this volume was completed; the volume of another pod is empty. */
+export function isRestored({ draft, mark, saveDirectory }: RestorePaths): boolean {
+  return [saveDirectory, draft, mark].some(pathExists);
 }
 
 /** Whether anything has this path, links included. */

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { packerRestoreReasons } from "#contracts/crd/reasons.ts";
-import { spoolNames } from "#contracts/nodeLayout.ts";
-import type { RestoreOrder } from "#contracts/spool.ts";
+import { packedArchiveName, spoolNames } from "#contracts/nodeLayout.ts";
+import type { PackedSave, RestoreOrder } from "#contracts/spool.ts";
 import { systemErrorCode } from "#runtime/systemError.ts";
 import { SaveError } from "../errors.ts";
 import { scanSave } from "../save/scan.ts";
@@ -16,11 +16,11 @@ export interface Restored {
 }
 
 /**
- * Creates the save directory as ordered. The report is written before the directory appears, and the game starts only after that: a run
- * of the packer that finds no report knows that no game ran, and one that finds it restores nothing.
+ * Creates the save directory as ordered, or from the pack that is newer than the order. The report is written before the directory appears, and the game starts only after that: a run
+ * of the packer that finds no report knows that no game ran, and one that finds the report of its volume restores nothing.
  */
-export async function restoreSave(paths: RestorePaths, { uid, save }: RestoreOrder): Promise<Restored> {
-  const restored = await prepareDraft(paths, save);
+export async function restoreSave(paths: RestorePaths, { uid, save }: RestoreOrder, packed?: PackedSave): Promise<Restored> {
+  const restored = await prepareDraft(paths, packed ?? save, packed ? `${spoolNames.packed}/${packedArchiveName(packed)}` : spoolNames.orderedArchive);
   const { error } = restored;
   if (error) rmSync(paths.draft, { recursive: true, force: true });
   writeReport(paths, { version: 1, uid, ...error && { refused: { reason: error.reason, message: error.message } } });
@@ -39,13 +39,13 @@ export function finishRestore(paths: RestorePaths): void {
   }
 }
 
-async function prepareDraft(paths: RestorePaths, save: RestoreOrder["save"]): Promise<Restored> {
+async function prepareDraft(paths: RestorePaths, save: RestoreOrder["save"], archive: string): Promise<Restored> {
   const { draft } = paths;
   try {
     if (pathExists(paths.saveDirectory)) throw new SaveError(packerRestoreReasons.saveVolumeInUse, "The save volume holds saves already that nobody restored.");
     rmSync(draft, { recursive: true, force: true });
     mkdirSync(draft, { mode: 0o700 });
-    if (save !== undefined) await unpackSave(`${paths.spool}/${spoolNames.orderedArchive}`, save, draft);
+    if (save !== undefined) await unpackSave(`${paths.spool}/${archive}`, save, draft);
     return { signature: scanSave(draft).signature };
   } catch (error) {
     if (error instanceof SaveError) return { error };

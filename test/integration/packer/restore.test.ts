@@ -1,4 +1,4 @@
-import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { randomBytes } from "node:crypto";
@@ -7,7 +7,7 @@ import { packTar, type TarEntry } from "modern-tar";
 import { sessionUserId, spoolNames } from "#contracts/nodeLayout.ts";
 import { aTarGz } from "#test/factories/tarArchive.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import { createPackerFixture, packerUid, type PackerFixture, type PackerFixtureOptions } from "#test/support/fixtures/packerFixture.ts";
+import { createPackerFixture, packerUid, type PackerFixture, type PackerFixtureOptions, type PackerRun } from "#test/support/fixtures/packerFixture.ts";
 
 describe("the packer restoring saves", () => {
   let fixture: PackerFixture;
@@ -134,6 +134,40 @@ describe("the packer restoring saves", () => {
     await eventually(() => fixture.manifest()?.refused?.reason === "SaveMissing");
     expect(existsSync(fixture.saves)).to.equal(false);
     expect(await third.finish()).to.equal(0);
+  });
+
+  describe("for a pod that comes after one which was removed while it started", () => {
+    /** The next pod has a volume of its own, and the same folder of the node. */
+    async function nextPod(): Promise<string[]> {
+      for (const name of readdirSync(fixture.volume)) rmSync(join(fixture.volume, name), { recursive: true });
+      fixture.start();
+      await eventually(() => existsSync(fixture.saves), { what: "the next pod's saves" });
+      return readdirSync(fixture.saves);
+    }
+    const firstPod = async (archive: Buffer | undefined): Promise<PackerRun> => {
+      open();
+      fixture.order(archive);
+      const run = fixture.start();
+      await eventually(() => existsSync(fixture.saves), { what: "the first pod's saves" });
+      return run;
+    };
+
+    it("restores what was ordered, when the pod was killed", async () => {
+      for (const [archive, names] of [[await save(file("a", Buffer.from("ordered"))), ["a"]], [undefined, []]] as const) {
+        fixture?.remove(); // oxlint-disable-line typescript/no-unnecessary-condition
+        const run = await firstPod(archive);
+        run.process.kill("SIGKILL");
+        await run.exited;
+        expect(await nextPod()).to.deep.equal(names);
+      }
+    });
+
+    it("restores what it packed last", async () => {
+      const run = await firstPod(await save(file("a", Buffer.from("ordered"))));
+      fixture.game("echo played > b");
+      expect(await run.finish()).to.equal(0);
+      expect(await nextPod()).to.have.members(["a", "b"]);
+    });
   });
 
   it("restores nothing over saves that it did not restore", async () => {
