@@ -166,6 +166,8 @@ export const StreamerStatus = z.object({
   lastInputAt: z.iso.datetime().nullable(),
   /** `waiting` until the game's container has written its first report. */
   game: z.enum(["waiting", "running", "ended"]),
+  /** Whether the game has opened a window; absent until the streamer is ready, and from streamers of earlier versions. */
+  hasWindow: z.boolean().optional(),
   encoder: z.string(),
   codec: VideoCodec,
   /** Frames sent in the last second. */

@@ -5,7 +5,7 @@ import type { StreamQuality } from "#contracts/streamQuality.ts";
 import type { z } from "zod";
 import type { Config } from "./config.ts";
 import { soundSink, startSoundServer } from "./sound/soundServer.ts";
-import { startWindowManager } from "./display/windowManager.ts";
+import { startWindowManager, type WindowManager } from "./display/windowManager.ts";
 import { connectDisplay } from "./display/xConnection.ts";
 import { writeGameEnvironment } from "./display/gameEnvironment.ts";
 import { findRenderNode } from "./display/renderNode.ts";
@@ -54,6 +54,7 @@ export interface StreamPipeline {
   input: InputRouter;
   media: MediaSource;
   viewers: Viewers;
+  windows: WindowManager;
   close(): void;
 }
 
@@ -71,7 +72,7 @@ export async function startStreamPipeline({ config, log, now, describeStream, on
   if (encoders.size === 0) throw new PipelineStartError("no-encoder", `No encoder for ${codecs.join(" or ")} works here.`);
 
   const connection = await connectDisplay(display, () => onFailure("display-failed"));
-  await startWindowManager({ connection, log });
+  const windows = await startWindowManager({ connection, log });
   const media = createMediaSource({
     encoders, display, shape: quality, soundServer: env.PULSE_SERVER, soundSink, env, log, now, schedule,
   });
@@ -84,7 +85,7 @@ export async function startStreamPipeline({ config, log, now, describeStream, on
   });
   const { renderer, obstacle } = shown;
   return {
-    encoders, gamepad, input, media, viewers,
+    encoders, gamepad, input, media, viewers, windows,
     picture: { renderer, ...connection.size, maxFps: quality.fps, ...(obstacle === undefined ? {} : { obstacle }) },
     close() {
       viewers.close();

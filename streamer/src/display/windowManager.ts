@@ -27,11 +27,17 @@ export interface WindowManagerOptions {
   log: Logger;
 }
 
+/** A running window manager, which goes on for as long as the display does. */
+export interface WindowManager {
+  /** Whether the game has opened a window, which may be closed again. */
+  hasWindow(): boolean;
+}
+
 /**
  * Starts the smallest window manager that a streamed game needs: every top-level window fills the screen and has the focus, whatever it
  * requests, and whatever size a game gives the screen; dialogs keep their place, above it. It supports as much of EWMH as SDL, GLFW, GTK and Qt check for.
  */
-export async function startWindowManager({ connection, log }: WindowManagerOptions): Promise<void> {
+export async function startWindowManager({ connection, log }: WindowManagerOptions): Promise<WindowManager> {
   const { client, root } = connection;
   const atoms = await internAtoms(client);
   const dialogs = new Map<number, boolean>(); // managed window → whether it is a dialog, oldest first
@@ -62,7 +68,8 @@ export async function startWindowManager({ connection, log }: WindowManagerOptio
       setProperty(window, "_NET_WM_STATE", atomType, atoms._NET_WM_STATE_FULLSCREEN);
       fill(window);
     }
-    if (opened++ < maxLoggedWindows) log.info({ window, isDialog, opened }, "The game opened a window.");
+    opened += 1;
+    if (opened <= maxLoggedWindows) log.info({ window, isDialog, opened }, "The game opened a window.");
     client.MapWindow(window);
     client.RaiseWindow(window);
     focus(window);
@@ -125,6 +132,7 @@ export async function startWindowManager({ connection, log }: WindowManagerOptio
     fitScreen();
   });
   await manageExisting(connection, (window) => manage(window, false));
+  return { hasWindow: () => opened > 0 };
 }
 
 type SetProperty = (window: number, name: AtomName, type: number, ...values: number[]) => void;

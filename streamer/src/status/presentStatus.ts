@@ -32,7 +32,7 @@ export function presentStatus({ pipeline, isStopping, totals, throughput, game }
     codec,
     ...throughput,
     mediaRestarts: pipeline?.media.restarts() ?? 0,
-    ...(pipeline && { picture: pipeline.picture }),
+    ...(pipeline && { picture: pipeline.picture, hasWindow: pipeline.windows.hasWindow() }),
     ...(viewer?.isPresent() === true && { connection: describeConnection(viewer) }),
   };
 }

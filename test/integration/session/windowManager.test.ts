@@ -8,7 +8,7 @@ import { eventually } from "#test/support/clocks/eventually.ts";
 import { startXServer } from "#streamer/display/xServer.ts";
 import { createDesktopInput } from "#streamer/input/desktopInput.ts";
 import type { ServerProcess } from "#streamer/processes/serverProcess.ts";
-import { startWindowManager } from "#streamer/display/windowManager.ts";
+import { startWindowManager, type WindowManager } from "#streamer/display/windowManager.ts";
 import { connectDisplay, promised, type XConnection } from "#streamer/display/xConnection.ts";
 
 const [width, height] = [640, 480];
@@ -41,6 +41,7 @@ describe("the display under a hostile game", function () {
   const display = `:${20_000 + process.pid % 10_000}`;
   let server: ServerProcess | undefined;
   let manager: XConnection;
+  let windows: WindowManager;
   let game: GameClient;
   let lines: number;
   let isLost: boolean;
@@ -56,8 +57,9 @@ describe("the display under a hostile game", function () {
     if (!server) throw new Error("Xvfb does not start: install the Debian package xvfb.");
     manager = await connectDisplay(display, () => { isLost = true; });
     manager.size = { width: 1, height: 1 }; // As where a game has changed it before the manager listens.
-    await startWindowManager({ connection: manager, log });
+    windows = await startWindowManager({ connection: manager, log });
     expect(manager.size).to.deep.equal({ width, height });
+    expect(windows.hasWindow()).to.equal(false);
     ({ client: game } = await promised<{ client: GameClient }>((done) => load("x11").createClient({ display }, done)));
     game.on("error", () => undefined);
   });
@@ -101,6 +103,14 @@ describe("the display under a hostile game", function () {
     await eventually(async () => await listed() === 0, { what: "no window to be left" });
     await awaitService();
     expect(isLost).to.equal(false);
+  });
+
+  it("tells that the game has opened a window, also when it is closed again", async () => {
+    const window = openWindow();
+    await eventually(() => windows.hasWindow(), { what: "the window to be seen" });
+    game.DestroyWindow(window);
+    await awaitService();
+    expect(windows.hasWindow()).to.equal(true);
   });
 
   it("does not manage a window that is gone before it could be asked whose it is", async () => {

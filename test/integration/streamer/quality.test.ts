@@ -96,7 +96,7 @@ describe("the quality of a stream", function () {
 
     expect(await viewer.takeLongestGap()).to.be.below(1_000);
     expect(await viewer.stats()).to.include({ state: "connected" });
-    expect(await pair.status()).to.include({ connections: 1, mediaRestarts: 0 });
+    expect(await pair.status()).to.include({ connections: 1, mediaRestarts: 0, hasWindow: true });
   });
 
   it("keeps the game's display: what is pointed at in a smaller picture is what the game is told", async () => {

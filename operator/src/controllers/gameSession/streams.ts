@@ -12,7 +12,10 @@ import type { OperatorTickets } from "../../streamers/operatorTickets.ts";
 import { isReady, isSessionPod, isStreamerRunning } from "../../sessionPods/podState.ts";
 
 /** The first request follows at once, later ones at growing intervals: in the end the kubelet reports the pod as ready. */
-const pauses = { firstMs: 25, growth: 1.25, longestMs: 1000 };
+const pauses = { firstMs: 25, growth: 1.1, longestMs: 1000 };
+
+/** A game that runs is playable when it has opened a window, before which players would see an empty display; or after this time without one. */
+const windowPatienceMs = 1500;
 
 /** A streamer that the kubelet has reported first is asked for so much longer what its stream is like. */
 const patienceMs = 10_000;
@@ -24,13 +27,13 @@ export interface StreamsDeps {
   pods: Pick<ObjectCache<Pod>, "list" | "subscribe">;
   tickets: OperatorTickets;
   /** Returns what the streamer says of itself; rejects without a response. */
-  askStreamer: (streamer: AskedStreamer, signal: AbortSignal) => Promise<PlayableStream & Pick<StreamerStatus, "ready" | "game">>;
+  askStreamer: (streamer: AskedStreamer, signal: AbortSignal) => Promise<PlayableStream & Pick<StreamerStatus, "ready" | "game" | "hasWindow">>;
   clock: Clock;
   logger: Logger;
 }
 
 /**
- * Asks the streamers of starting sessions whether their game runs. The kubelet looks at containers once a second and would report it up to
+ * Asks the streamers of starting sessions whether their game runs and shows itself. The kubelet looks at containers once a second and would report it up to
  * a second later; where it is quicker, or the streamer does not respond, its report counts. What is known here is lost with the process,
  * and asked for again by the next.
  */
@@ -101,10 +104,14 @@ export class Streams implements Source {
   async #ask(gameSession: string, podIp: string, signal: AbortSignal): Promise<PlayableStream | undefined> {
     const { askStreamer, tickets, clock, logger } = this.#deps;
     let pauseMs = pauses.firstMs;
+    let runsSinceMs: number | undefined;
     do {
       try {
-        const { ready, game, picture, encoder, codec } = await askStreamer({ podIp, ticket: tickets.sign(gameSession) }, signal);
-        if (ready && game === "running") return { picture, encoder, codec };
+        const { ready, game, hasWindow = true, picture, encoder, codec } = await askStreamer({ podIp, ticket: tickets.sign(gameSession) }, signal);
+        if (ready && game === "running") {
+          runsSinceMs ??= clock.monotonicMs();
+          if (hasWindow || clock.monotonicMs() - runsSinceMs >= windowPatienceMs) return { picture, encoder, codec };
+        }
       } catch (error) {
         if (!signal.aborted) logger.debug({ err: error, podIp }, "A starting streamer does not answer yet.");
       }

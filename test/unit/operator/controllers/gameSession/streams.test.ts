@@ -18,7 +18,7 @@ const stream: PlayableStream = { picture: { renderer: "virgl", width: 1280, heig
 describe("Streams", () => {
   let clock: FakeClock;
   let pods: ObjectCache<Pod>;
-  let responses: (boolean | Error)[];
+  let responses: (boolean | "no window" | Error)[];
   let asked: string[];
   let told: string[];
   let streams: Streams;
@@ -34,11 +34,12 @@ describe("Streams", () => {
     clock = new FakeClock();
     pods = new ObjectCache<Pod>();
     [responses, asked, told] = [[], [], []];
-    const askStreamer = async ({ podIp, ticket }: { podIp: string; ticket: string }): Promise<PlayableStream & { ready: boolean; game: "waiting" | "running" }> => {
+    const askStreamer = async ({ podIp, ticket }: { podIp: string; ticket: string }): Promise<PlayableStream & { ready: boolean; game: "waiting" | "running"; hasWindow?: boolean }> => {
       asked.push(`${podIp} by ${ticket}`);
       const response = responses.shift() ?? false;
       if (response instanceof Error) throw response;
-      return Promise.resolve({ ready: true, game: response ? "running" : "waiting", ...stream });
+      const hasWindow = response === "no window" ? { hasWindow: false } : {};
+      return Promise.resolve({ ready: true, game: response === false ? "waiting" : "running", ...hasWindow, ...stream });
     };
     const tickets = { publicKey: "", sign: (gameSession: string) => `a ticket to ${gameSession}` };
     streams = new Streams({ pods, tickets, askStreamer, clock, logger: silentLogger });
@@ -66,7 +67,25 @@ describe("Streams", () => {
     follow();
     pods.upsert(podWith(starting));
     await clock.advance(60_000);
-    expect(asked.length).to.be.within(60, 80);
+    expect(asked.length).to.be.within(80, 100);
+  });
+
+  it("takes a game that runs for playable when it has opened a window", async () => {
+    follow();
+    responses = [false, "no window", "no window", true];
+    pods.upsert(podWith(starting));
+    await clock.advance(1000);
+    expect([asked.length, told.length]).to.deep.equal([4, 1]);
+  });
+
+  it("takes a game for playable that has run for a while without a window", async () => {
+    follow();
+    responses = Array.from({ length: 100 }, () => "no window" as const);
+    pods.upsert(podWith(starting));
+    await clock.advance(1400);
+    expect(told).to.deep.equal([]);
+    await clock.advance(400);
+    expect(told).to.have.length(1);
   });
 
   it("asks about pods that existed before it", async () => {
