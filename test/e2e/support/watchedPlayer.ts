@@ -73,7 +73,8 @@ export class PagePlayer implements WatchedPlayer {
     };
     page.on("response", note);
     try {
-      await page.reload();
+      const response = await page.reload();
+      if (response?.ok() === false) throw new Error("There is an error in the page's place.");
     } catch (cause) {
       throw new Error(`The page could not be reloaded; answered: ${answered.join(", ")}`, { cause });
     } finally {
