@@ -1,8 +1,9 @@
 import type { AppContext, HttpDeps } from "./appContext.ts";
 import { waitsForContinue } from "./body.ts";
 
-/** For how long a refused client's body is read on, and how much of it at most: what half a gigabit a second brings in that time. */
-const discardMs = 1_000;
+/** For how long a refused client's body is read on, how long a pause in it may be, and how much is read at most: what a tenth of a gigabit a second brings in that time. */
+const discardMs = 5_000;
+const pauseMs = 1_000;
 const discardBytes = 64 * 2 ** 20;
 
 /** Returns whether the request has a body that has not come to its end. */
@@ -19,11 +20,14 @@ export async function discardBody(ctx: AppContext<HttpDeps>): Promise<void> {
   if (!isBodyUnread(ctx) || req.destroyed || waitsForContinue(ctx)) return;
   const done = Promise.withResolvers<undefined>();
   const stop = (): void => done.resolve(undefined);
-  const timer = clock.setTimer(discardMs, stop);
+  const endMs = clock.monotonicMs() + discardMs;
+  let timer = clock.setTimer(pauseMs, stop);
   let bytes = 0;
   const count = (piece: Buffer): void => {
     bytes += piece.length;
-    if (bytes >= discardBytes) stop();
+    if (bytes >= discardBytes || clock.monotonicMs() >= endMs) stop();
+    timer.cancel();
+    timer = clock.setTimer(pauseMs, stop);
   };
   req.once("end", stop).once("close", stop).on("data", count).resume();
   await done.promise;
