@@ -18,16 +18,16 @@ const errnoName = /^(?!EFAULT$)E[A-Z]+$/;
 
 describe("a hostile game in its pod", () => {
   const launch = hostileSessionsOfSuite();
-  let internet: FakeInternet;
+  let internet: FakeInternet | undefined;
   let tricks: string;
 
   before(async () => {
-    internet = await FakeInternet.start();
     ({ tricks } = await publishHostile("tricks"));
+    internet = await FakeInternet.start();
   });
 
   after(async () => {
-    await internet.stop();
+    await internet?.stop();
   });
 
   it("reaches nothing by sockets that an ordinary pod reaches", async () => {

@@ -7,7 +7,8 @@ const run = promisify(execFile);
 const namespace = "joypod-internet";
 const outside = "joypod-inet0";
 const inside = "joypod-inet1";
-const gateway = "203.0.113.1";
+/** With the few addresses that are needed: others of the range may be a site's own, such as a mirror's. */
+const gateway = "203.0.113.1/28";
 
 /** Where it is: an address of the range that documents use. */
 export const internetAddress = "203.0.113.10";
@@ -32,9 +33,9 @@ export class FakeInternet {
     await removeRemains();
     await run("ip", ["netns", "add", namespace]);
     await run("ip", ["link", "add", outside, "type", "veth", "peer", "name", inside, "netns", namespace]);
-    await run("ip", ["address", "add", `${gateway}/24`, "dev", outside]);
+    await run("ip", ["address", "add", gateway, "dev", outside]);
     await run("ip", ["link", "set", outside, "up"]);
-    await run("ip", ["-n", namespace, "address", "add", `${internetAddress}/24`, "dev", inside]);
+    await run("ip", ["-n", namespace, "address", "add", `${internetAddress}/28`, "dev", inside]);
     await run("ip", ["-n", namespace, "link", "set", inside, "up"]);
     const server = spawn("ip", ["netns", "exec", namespace, process.execPath, "-e", listener], { stdio: ["ignore", "pipe", "inherit"] });
     await Promise.race([once(server.stdout, "data"), once(server, "exit").then(() => { throw new Error("The fake internet did not start."); })]);
