@@ -1,9 +1,10 @@
 import type { AppContext, HttpDeps } from "./appContext.ts";
 import { waitsForContinue } from "./body.ts";
 
-/** For how long a refused client's body is read on, how long a pause in it may be, and how much is read at most: what a tenth of a gigabit a second brings in that time. */
+/** A refused client's body is read on for as long as so much of it comes in each second, and up to these bounds. */
+const lookMs = 1_000;
+const bytesBetweenLooks = 64 * 1024;
 const discardMs = 5_000;
-const pauseMs = 1_000;
 const discardBytes = 64 * 2 ** 20;
 
 /** Returns whether the request has a body that has not come to its end. */
@@ -21,14 +22,18 @@ export async function discardBody(ctx: AppContext<HttpDeps>): Promise<void> {
   const done = Promise.withResolvers<undefined>();
   const stop = (): void => done.resolve(undefined);
   const endMs = clock.monotonicMs() + discardMs;
-  let timer = clock.setTimer(pauseMs, stop);
   let bytes = 0;
+  let bytesBefore = 0;
   const count = (piece: Buffer): void => {
     bytes += piece.length;
-    if (bytes >= discardBytes || clock.monotonicMs() >= endMs) stop();
-    timer.cancel();
-    timer = clock.setTimer(pauseMs, stop);
+    if (bytes >= discardBytes) stop();
   };
+  const look = (): void => {
+    if (bytes - bytesBefore < bytesBetweenLooks || clock.monotonicMs() >= endMs) stop();
+    bytesBefore = bytes;
+    timer = clock.setTimer(lookMs, look);
+  };
+  let timer = clock.setTimer(lookMs, look);
   req.once("end", stop).once("close", stop).on("data", count).resume();
   await done.promise;
   timer.cancel();
