@@ -132,10 +132,7 @@ describe("a player's devices and browsers", function () {
   it("show the game full screen, where it goes on", async () => {
     await game.openControl("Full screen");
     await eventually(() => page.evaluate("document.fullscreenElement !== null"), { what: "full screen" });
-    const card = new TestCard(game);
-    const presses = await eventually(() => card.presses(), { what: "the test card" });
-    await game.press("KeyF");
-    await card.showsPresses(presses + 1);
+    await new TestCard(game).showsPressOf(() => game.press("KeyF"));
     await game.openControl("Leave full screen");
     await eventually(() => page.evaluate("document.fullscreenElement === null"), { what: "the window" });
   });
@@ -315,10 +312,8 @@ describe("a player's devices and browsers", function () {
       await other.evaluate(await pageScript("probe"));
       const color = (area: PictureArea): Promise<Color> => other.evaluate(`joypodProbe.color(${JSON.stringify(area)})`) as Promise<Color>;
       const card = new TestCard({ color, colors: (areas) => Promise.all(areas.map(color)) });
-      const presses = await eventually(() => card.presses(), { what: "the test card" });
       await other.focus("[data-testid=game-surface]");
-      await other.keyboard.press("KeyB");
-      await card.showsPresses(presses + 1);
+      await card.showsPressOf(() => other.keyboard.press("KeyB"));
       await other.evaluate(sixtyFrames);
     } catch (error) {
       await other.screenshot({ path: "test-results/firefox.png" });

@@ -30,6 +30,13 @@ export class TestCard {
     }, { timeoutMs, intervalMs: 100, what: `the test card to show ${count} key presses` });
   }
 
+  /** Does what presses one key once, and waits until the card shows that press. */
+  async showsPressOf(press: () => Promise<unknown>): Promise<void> {
+    const before = await eventually(() => this.presses(), { what: "the test card" });
+    await press();
+    await this.showsPresses(before + 1);
+  }
+
   /** Key presses so far, when the counter and the big block agree; undefined while the picture shows something else. */
   async presses(): Promise<number | undefined> {
     const { counter, keyBlock, cycle } = layout;
