@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { spoolNames } from "#contracts/nodeLayout.ts";
 import { parseOrder } from "../spool/restoreOrder.ts";
 import { readSmallFile } from "../spool/spoolFiles.ts";
-import { pathExists, writeReport, restorePaths, publishDraft } from "./restorePaths.ts";
+import { isRestored, pathExists, writeReport, restorePaths, publishDraft } from "./restorePaths.ts";
 
 /** The session's save volume, spool and uid. */
 export interface NewPlaythrough {
@@ -20,7 +20,7 @@ export function beginNewPlaythrough({ saveVolume, spool, uid }: NewPlaythrough):
   try {
     const order = parseOrder(readSmallFile(`${spool}/${spoolNames.order}`) ?? "");
     if (order?.uid !== uid || order.save !== undefined) return false;
-    if ([paths.saveDirectory, paths.draft, `${spool}/${spoolNames.report}`].some(pathExists)) return false;
+    if (isRestored(paths) || pathExists(`${spool}/${spoolNames.report}`)) return false;
     mkdirSync(paths.draft, { mode: 0o700 });
     writeReport(paths, { version: 1, uid });
     publishDraft(paths);
