@@ -4,7 +4,6 @@ import { ordinaryWindow } from "#test/support/browser/browser.ts";
 import { pageScript } from "#test/support/browser/pageScripts.ts";
 import { ScaledPicture } from "#test/support/browser/scaledPicture.ts";
 import { TestCard } from "#test/support/browser/testCard.ts";
-import { eventually } from "#test/support/clocks/eventually.ts";
 import { PlayerHttp } from "#test/support/http/playerHttp.ts";
 import type { FrameGap } from "#test/support/session/frameGap.ts";
 import { StreamReceiver } from "#test/support/session/streamReceiver.ts";
@@ -18,6 +17,8 @@ const quality = { preset: "lowLatency", width: 640, height: 360, fps: 15 } as co
 const displayWidth = 1280;
 /** While the picture is watched: to draw the page takes more of the machine than to receive it. */
 const smallWindow = { width: 640, height: 400 };
+/** A browser keeps six connections to one place. */
+const maxReloads = 7;
 
 /** Somebody who plays, and knows how long the picture stood still. */
 export interface WatchedPlayer {
@@ -64,34 +65,35 @@ export class PagePlayer implements WatchedPlayer {
     await this.#card.showsPresses(presses);
   }
 
-  /** Reloads the page, which then is what the platform serves now. Tells what was answered when there is no page. */
+  /** Reloads the page, which then is what the platform serves now. When there is no picture, tells what was answered, also where the page reloaded itself. */
   async reload(): Promise<void> {
     const { page } = this.#game;
-    const answered: string[] = [];
+    const pages: Response[] = [];
     const note = (response: Response): void => {
-      if (response.request().isNavigationRequest()) answered.push(`${response.status()} ${JSON.stringify(response.headers())}`);
+      if (response.request().isNavigationRequest()) pages.push(response);
     };
     page.on("response", note);
     try {
       const response = await page.reload();
       if (response?.ok() === false) throw new Error("There is an error in the page's place.");
+      await this.#game.seesPicture();
     } catch (cause) {
-      throw new Error(`The page could not be reloaded; answered: ${answered.join(", ")}`, { cause });
+      throw new Error(`The page that was loaded anew shows no game; it was answered: ${(await Promise.all(pages.map(textOfPage))).join("; ")}`, { cause });
     } finally {
       page.off("response", note);
     }
-    await this.#game.seesPicture();
     await followFrames(this.#game);
   }
 
-  /** Reloads until the page is another release's: an API that ends still serves its own to a browser that kept a connection, once. */
+  /** Reloads until the page is another release's: an API that ends still serves its own to a browser that kept connections, once on each. */
   async reloadToOther(): Promise<void> {
     const entry = (): Promise<string> => this.#game.page.evaluate<string>("document.querySelector('script[type=module]').src");
     const before = await entry();
-    await eventually(async () => {
+    for (let count = 0; count < maxReloads; count++) {
       await this.reload();
-      return await entry() !== before;
-    }, { timeoutMs: 120_000, what: "another release's page" });
+      if (await entry() !== before) return;
+    }
+    throw new Error(`Another release's page was expected; after ${maxReloads} reloads it is ${before} still.`);
   }
 
   /** Stops, and plays the slot on; the card shows what was saved. */
@@ -141,6 +143,12 @@ export class ReceivingPlayer implements WatchedPlayer {
     await this.#receiver.close();
     await this.http.stop(this.sessionId);
   }
+}
+
+/** Who answered with what, and when. */
+async function textOfPage(page: Response): Promise<string> {
+  const server = await page.serverAddr();
+  return `${new Date(page.request().timing().startTime).toISOString()} ${server?.ipAddress}:${server?.port} ${page.status()} ${JSON.stringify(page.headers())}`;
 }
 
 /** A release before it has no such choice: its players see what the site says. */
