@@ -77,15 +77,12 @@ async function beginAttempt(deps: SignInDeps, email: string, place: string, cred
   const subject = email.slice(0, limits.auth.emailMaxLength + 1);
   const begin = async (): Promise<Attempt | undefined> => admit(deps, await lockout.begin(subject), credentials);
   // Many sign-ins at once would keep the event loop busy while they ask the stores: players must not wait for them.
-  const first = await signInQueue.run(async () => {
-    await countPlace(deps, place, credentials);
-    return begin();
-  });
-  if (first !== undefined) return first;
+  await signInQueue.run(() => countPlace(deps, place, credentials));
   try {
-    return await lockout.inTurn(subject, () => signInQueue.run(begin));
+    return await signInQueue.run(begin) ?? await lockout.inTurn(subject, () => signInQueue.run(begin));
   } catch (error) {
-    if (!(error instanceof DomainError) || error.code !== "locked") await rateLimits.giveBack("signInFailures", place);
+    // No password was checked: a locked address keeps nobody else of its network out.
+    await rateLimits.giveBack("signInFailures", place);
     throw error;
   }
 }

@@ -104,6 +104,14 @@ describe("lockout", () => {
     expectErrorResponse(await signIn(user.password), 429, "rate_limited");
   });
 
+  it("keeps nobody else of the network out by attempts at a locked address, whether these came after the lock or waited for it", async () => {
+    const other = await aUser(api.deps);
+    const responses = await Promise.all(Array.from({ length: 15 }, () => signIn("wrong")));
+    expect(responses.map(({ status }) => status).toSorted()).to.deep.equal([...Array<number>(5).fill(401), ...Array<number>(10).fill(429)]);
+    for (let attempt = 0; attempt < 15; attempt += 1) expectErrorResponse(await signIn("wrong"), 429, "locked");
+    expect((await signIn(other.password, other)).status).to.equal(200);
+  });
+
   it("lets right passwords wait for each other, ten at once, also after four failures", async () => {
     await fail(4);
     const responses = await Promise.all(Array.from({ length: 10 }, () => signIn(user.password)));
