@@ -7,7 +7,9 @@ import { OAuthTransactions } from "./auth/oauth/oauthTransactions.ts";
 import { Passwords } from "./auth/passwords.ts";
 import { StreamTickets } from "./auth/streamTickets.ts";
 import { Tokens } from "./auth/tokens.ts";
+import { SignInFailures } from "./auth/signInFailures.ts";
 import { SignInQueue } from "./auth/signInQueue.ts";
+import { SignInTurns } from "./auth/signInTurns.ts";
 import { connectCluster } from "./cluster/connectCluster.ts";
 import type { Config } from "./config.ts";
 import { TestResponders } from "./connectionTests/testResponders.ts";
@@ -28,7 +30,7 @@ import { SaveUploads } from "./saves/saveUploads.ts";
 import { connectObjectStore } from "./stores/objectStore.ts";
 import { DatabaseOutages } from "./stores/databaseOutages.ts";
 import { connectPostgres } from "./stores/postgres.ts";
-import { RateLimits } from "./http/rateLimits.ts";
+import { policiesOf, RateLimits } from "./http/rateLimits.ts";
 import { connectRedis } from "./stores/redis.ts";
 import { StreamerClient } from "./stream/streamerClient.ts";
 
@@ -81,7 +83,9 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
     oauthProviders: new Map(config.auth.providers.map((provider) => [provider.id, new OAuthProvider({ config: provider, baseUrl: config.baseUrl, clock })])),
     oauthTransactions: new OAuthTransactions(signingKeys, clock),
     lockout: new Lockout(redis, clock),
+    signInFailures: new SignInFailures(redis, clock, policiesOf(config).signInFailures),
     signInQueue: new SignInQueue({ concurrency: 2, waitingMax: 256, deadlineMs: 5_000 }),
+    signInTurns: new SignInTurns({ waitingMax: 64, deadlineMs: 10_000, pauseMs: 100 }),
     lifecycle: { isStopping: false },
   };
 }

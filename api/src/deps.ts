@@ -32,7 +32,9 @@ import type { StreamTickets } from "./auth/streamTickets.ts";
 import type { TestResponders } from "./connectionTests/testResponders.ts";
 import type { StreamerClient } from "./stream/streamerClient.ts";
 import type { Tokens } from "./auth/tokens.ts";
+import type { SignInFailures } from "./auth/signInFailures.ts";
 import type { SignInQueue } from "./auth/signInQueue.ts";
+import type { SignInTurns } from "./auth/signInTurns.ts";
 
 /** Everything that requests and background work use; made once, in main.ts, and passed in. */
 export interface Deps {
@@ -62,8 +64,11 @@ export interface Deps {
   oauthTransactions: OAuthTransactions;
   passwords: Passwords;
   lockout: Lockout;
+  signInFailures: SignInFailures;
   /** Bounds how many sign-ins ask the stores at once. */
   signInQueue: SignInQueue;
+  /** Lets sign-ins wait for others that are under way. */
+  signInTurns: SignInTurns;
   /** The Kubernetes API server; most things go through the three below. */
   kube: KubeTransport;
   cluster: ClusterView;

@@ -3,8 +3,7 @@ import { limits } from "#contracts/limits.ts";
 import type { Clock } from "#runtime/clock.ts";
 import type { Redis } from "../stores/redis.ts";
 import { LocalLockout } from "./localLockout.ts";
-import type { LockoutRules } from "./lockoutRules.ts";
-import { SignInTurns } from "./signInTurns.ts";
+import { undecidedMs, type LockoutRules } from "./lockoutRules.ts";
 
 /** The permission to check a password once; its result must be reported: others may wait for it. */
 export interface Attempt {
@@ -28,7 +27,7 @@ const rules: LockoutRules = {
   windowMs: limits.auth.failureWindowSeconds * 1000,
   lockMs: limits.auth.lockSeconds.map((seconds) => seconds * 1000),
   memoryMs: limits.auth.lockLevelMemorySeconds * 1000,
-  undecidedMs: 15_000,
+  undecidedMs,
 };
 
 /**
@@ -41,7 +40,6 @@ export class Lockout {
   readonly #redis: Redis;
   readonly #clock: Clock;
   readonly #local = new LocalLockout(rules);
-  readonly #turns = new SignInTurns({ waitingMax: 64, deadlineMs: 10_000, pauseMs: 100 });
 
   constructor(redis: Redis, clock: Clock) {
     this.#redis = redis;
@@ -49,8 +47,8 @@ export class Lockout {
   }
 
   /**
-   * Counts an attempt to sign in as `email`, which must be normalised. Returns undefined when it depends on attempts that are under way:
-   * `inTurn` asks again.
+   * Counts an attempt to sign in as `email`, which must be normalised. Returns undefined when it depends on attempts that are under way: it may be
+   * begun again.
    */
   async begin(email: string): Promise<Attempt | Locked | undefined> {
     const subject = createHash("sha256").update(email).digest("hex");
@@ -58,21 +56,15 @@ export class Lockout {
     const now = this.#clock.now().getTime();
     const locallyLockedMs = this.#local.begin(subject, attempt, now);
     const lockedMs = locallyLockedMs === 0 ? await this.#beginShared(subject, attempt, now) : locallyLockedMs;
-    if (lockedMs === 0) return this.#attempt(email, subject, attempt);
+    if (lockedMs === 0) return this.#attempt(subject, attempt);
     this.#local.takeBack(subject, attempt); // Refused by the count of all replicas: it was never made here.
     return lockedMs === undefined ? undefined : { isAllowed: false, retryAfterSeconds: Math.ceil(lockedMs / 1000) };
   }
 
-  /** Calls `begin` again and again, until it returns something. Throws unavailable when too many wait, or for too long. */
-  async inTurn<T>(email: string, begin: () => Promise<T | undefined>): Promise<T> {
-    return this.#turns.take(email, begin);
-  }
-
-  #attempt(email: string, subject: string, attempt: string): Attempt {
+  #attempt(subject: string, attempt: string): Attempt {
     const reporting = (here: () => void, shared: () => Promise<unknown>) => async (): Promise<void> => {
       here();
       await shared().catch(() => 0);
-      this.#turns.call(email);
     };
     const key = keyOf(subject);
     const succeed = (): Promise<unknown> => this.#redis.eval(succeedScript, 2, key, successKeyOf(subject), this.#clock.now().getTime(), rules.memoryMs);

@@ -4,7 +4,9 @@ import { accountHashOf } from "./accountHash.ts";
 import { isEmail, normalizeEmail } from "./email.ts";
 import type { Attempt, Locked, Lockout } from "./lockout.ts";
 import type { Passwords } from "./passwords.ts";
+import type { OverLimit, SignInFailures } from "./signInFailures.ts";
 import { tooManySignIns, type SignInQueue } from "./signInQueue.ts";
+import type { SignInTurns } from "./signInTurns.ts";
 import { DomainError, rateLimited } from "../errors.ts";
 import type { RateLimits } from "../http/rateLimits.ts";
 import type { Metrics } from "../metrics.ts";
@@ -20,8 +22,11 @@ export interface SignInDeps {
   passwords: Passwords;
   postgres: Postgres;
   rateLimits: RateLimits;
+  signInFailures: SignInFailures;
   /** Bounds how many sign-ins ask the stores at once. */
   signInQueue: SignInQueue;
+  /** Lets sign-ins wait for others that are under way. */
+  signInTurns: SignInTurns;
 }
 
 /** An attempt to sign in by password. */
@@ -49,16 +54,14 @@ const checksMax = 3;
  * `locked` after too many failures of the e-mail address, `rate_limited` after too many from one network.
  */
 export async function signIn<T extends SignedInUser>(deps: SignInDeps, credentials: Credentials, begin: Begin<T>): Promise<T> {
-  const { rateLimits, metrics, audit } = deps;
-  const { password, address } = credentials;
+  const { metrics, audit } = deps;
   const email = normalizeEmail(credentials.email);
-  const place = rateLimits.addressKey(address);
-  const attempt = await beginAttempt(deps, email, place, credentials);
+  const attempt = await beginAttempt(deps, email, credentials);
   let begun: T | undefined;
   try {
-    begun = await beginChecked(deps, email, password, begin);
+    begun = await beginChecked(deps, email, credentials.password, begin);
   } catch (error) {
-    await Promise.all([attempt.notMade(), rateLimits.giveBack("signInFailures", place)]);
+    await attempt.notMade();
     throw error;
   }
   if (begun === undefined) {
@@ -66,33 +69,51 @@ export async function signIn<T extends SignedInUser>(deps: SignInDeps, credentia
     await Promise.all([attempt.failed(), audit.record({ action: "signIn.failed", ...accountEvent(deps, credentials) })]);
     throw new DomainError("invalid_credentials", { message: "That e-mail and password do not match an account." });
   }
-  await Promise.all([attempt.succeeded(), rateLimits.giveBack("signInFailures", place)]);
+  await attempt.succeeded();
   metrics.signInDone("succeeded");
   return begun;
 }
 
 /** Counts the attempt by network and by e-mail address and returns the permission to check one password; it may have to wait for others. */
-async function beginAttempt(deps: SignInDeps, email: string, place: string, credentials: Credentials): Promise<Attempt> {
-  const { signInQueue, lockout, rateLimits } = deps;
+async function beginAttempt(deps: SignInDeps, email: string, credentials: Credentials): Promise<Attempt> {
+  const { signInQueue, signInTurns, rateLimits } = deps;
+  const place = rateLimits.addressKey(credentials.address);
   const subject = email.slice(0, limits.auth.emailMaxLength + 1);
-  const begin = async (): Promise<Attempt | undefined> => admit(deps, await lockout.begin(subject), credentials);
   // Many sign-ins at once would keep the event loop busy while they ask the stores: players must not wait for them.
-  await signInQueue.run(() => countPlace(deps, place, credentials));
-  try {
-    return await signInQueue.run(begin) ?? await lockout.inTurn(subject, () => signInQueue.run(begin));
-  } catch (error) {
-    // No password was checked: a locked address keeps nobody else of its network out.
-    await rateLimits.giveBack("signInFailures", place);
-    throw error;
-  }
+  const begin = (): Promise<Attempt[] | undefined> => signInQueue.run(() => beginAtBoth(deps, place, subject, credentials));
+  const attempts = await begin() ?? await signInTurns.take([place, subject], begin);
+  const reporting = (report: (attempt: Attempt) => Promise<void>) => async (): Promise<void> => {
+    await Promise.all(attempts.map(report));
+    signInTurns.call(place);
+    signInTurns.call(subject);
+  };
+  return {
+    isAllowed: true,
+    failed: reporting((attempt) => attempt.failed()), succeeded: reporting((attempt) => attempt.succeeded()), notMade: reporting((attempt) => attempt.notMade()),
+  };
 }
 
-async function countPlace({ rateLimits, metrics, audit }: SignInDeps, place: string, { address, requestId }: Credentials): Promise<void> {
-  const outcome = await rateLimits.consume("signInFailures", place);
-  if (outcome.isAllowed) return;
+/** Returns the attempt as its network counts it and as its e-mail address does; undefined when either depends on attempts that are under way. */
+async function beginAtBoth(deps: SignInDeps, place: string, subject: string, credentials: Credentials): Promise<Attempt[] | undefined> {
+  const ofPlace = await admitPlace(deps, await deps.signInFailures.begin(place), credentials);
+  if (ofPlace === undefined) return undefined;
+  let ofSubject: Attempt | undefined;
+  try {
+    ofSubject = await admit(deps, await deps.lockout.begin(subject), credentials);
+  } finally {
+    // No password is checked: a locked address keeps nobody else of its network out.
+    if (ofSubject === undefined) await ofPlace.notMade();
+  }
+  return ofSubject === undefined ? undefined : [ofPlace, ofSubject];
+}
+
+async function admitPlace(
+  { metrics, audit }: SignInDeps, attempt: Attempt | OverLimit | undefined, { address, requestId }: Credentials,
+): Promise<Attempt | undefined> {
+  if (attempt?.isAllowed !== false) return attempt;
   metrics.signInDone("limited");
-  if (outcome.isFirstOverLimit) await audit.record({ action: "limit.reached", actor: { kind: "anonymous" }, address, requestId, details: { limit: outcome.name } });
-  throw rateLimited(outcome.resetSeconds);
+  if (attempt.isFirst) await audit.record({ action: "limit.reached", actor: { kind: "anonymous" }, address, requestId, details: { limit: "signInFailures" } });
+  throw rateLimited(attempt.retryAfterSeconds);
 }
 
 async function admit(deps: SignInDeps, attempt: Attempt | Locked | undefined, credentials: Credentials): Promise<Attempt | undefined> {

@@ -8,8 +8,8 @@ export interface SignInTurnsOptions {
 }
 
 /**
- * Sign-ins that wait until others for the same e-mail address are decided. A result of this process wakes them at once; a result of another process
- * is found by asking.
+ * Sign-ins that wait until others of the same network, or for the same e-mail address, are decided. A result of this process wakes them at once; a
+ * result of another process is found by asking.
  */
 export class SignInTurns {
   readonly #options: SignInTurnsOptions;
@@ -20,15 +20,15 @@ export class SignInTurns {
     this.#options = options;
   }
 
-  /** Waits and asks until there is a result, which it returns. Throws unavailable when too many wait, or when it has waited too long. */
-  async take<T>(name: string, ask: () => Promise<T | undefined>): Promise<T> {
+  /** Waits for any of the names and asks until there is a result, which it returns. Throws unavailable when too many wait, or when it has waited too long. */
+  async take<T>(names: readonly string[], ask: () => Promise<T | undefined>): Promise<T> {
     const { waitingMax, deadlineMs } = this.#options;
     if (this.#waiting >= waitingMax) throw tooManySignIns();
     this.#waiting += 1;
     try {
       const endMs = performance.now() + deadlineMs;
       while (performance.now() < endMs) {
-        await this.#pause(name);
+        await this.#pause(names);
         const result = await ask();
         if (result !== undefined) return result;
       }
@@ -43,16 +43,17 @@ export class SignInTurns {
     for (const resume of this.#callbacks.get(name) ?? []) resume();
   }
 
-  async #pause(name: string): Promise<void> {
-    const callbacks = this.#callbacks.get(name) ?? new Set();
-    this.#callbacks.set(name, callbacks);
+  async #pause(names: readonly string[]): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<undefined>();
     const resume = (): void => resolve(undefined);
+    for (const name of names) this.#callbacks.set(name, (this.#callbacks.get(name) ?? new Set()).add(resume));
     const timer = setTimeout(resume, this.#options.pauseMs * (1 + Math.random()));
-    callbacks.add(resume);
     await promise;
     clearTimeout(timer);
-    callbacks.delete(resume);
-    if (callbacks.size === 0 && this.#callbacks.get(name) === callbacks) this.#callbacks.delete(name);
+    for (const name of names) {
+      const callbacks = this.#callbacks.get(name);
+      callbacks?.delete(resume);
+      if (callbacks?.size === 0) this.#callbacks.delete(name);
+    }
   }
 }

@@ -25,6 +25,7 @@ export function policiesOf(config: RateLimitConfig) {
   return {
     authReads: minute(auth.readsPerIpPerMinute),
     authPosts: minute(auth.postsPerIpPerMinute),
+    // SignInFailures counts it, failures alone.
     signInFailures: { points: auth.failuresPerIp, windowSeconds: auth.failureWindowSeconds },
     account: minute(auth.accountChangesPerMinute),
     catalog: minute(config.catalog.requestsPerMinute),

@@ -55,22 +55,22 @@ describe("limits shared by clients", function () {
     it("are free again once what they admitted is given back, whatever they refused meanwhile", async () => {
       const disconnected = one.deps.redis.duplicate({ lazyConnect: true });
       disconnected.disconnect();
-      const { points } = policiesOf(one.deps.config).signInFailures;
+      const { points } = policiesOf(one.deps.config).unknownKeys;
       for (const rateLimits of [one.deps.rateLimits, new RateLimits(disconnected, one.deps.config)]) {
         const key = randomBytes(8).toString("hex");
-        const consume = (): Promise<RateLimitOutcome> => rateLimits.consume("signInFailures", key);
+        const consume = (): Promise<RateLimitOutcome> => rateLimits.consume("unknownKeys", key);
         const burst = await Promise.all(Array.from({ length: points + 5 }, consume));
         expect(burst.filter(({ isAllowed }) => isAllowed)).to.have.lengthOf(points);
-        await Promise.all(Array.from({ length: points }, () => rateLimits.giveBack("signInFailures", key)));
-        await rateLimits.giveBack("signInFailures", key);
+        await Promise.all(Array.from({ length: points }, () => rateLimits.giveBack("unknownKeys", key)));
+        await rateLimits.giveBack("unknownKeys", key);
         expect((await consume()).remaining).to.equal(points - 1);
       }
     });
 
     it("begin with a request, not with what is given back", async () => {
       const key = randomBytes(8).toString("hex");
-      await one.deps.rateLimits.giveBack("signInFailures", key);
-      expect(await one.deps.redis.exists(`joypod:limit:signInFailures:${key}`)).to.equal(0);
+      await one.deps.rateLimits.giveBack("unknownKeys", key);
+      expect(await one.deps.redis.exists(`joypod:limit:unknownKeys:${key}`)).to.equal(0);
     });
 
     it("cost one command to Redis, together with the sign-in", async () => {

@@ -104,6 +104,20 @@ describe("lockout", () => {
     expectErrorResponse(await signIn(user.password), 429, "rate_limited");
   });
 
+  it("lets right passwords of one network wait for each other, 25 at once and over all accounts, also after sixteen failures", async () => {
+    const users = await Promise.all(Array.from({ length: 25 }, () => aUser(api.deps)));
+    for (let index = 0; index < 16; index += 1) expectErrorResponse(await signIn("wrong", { email: `spray-${index}@example.test` }), 401, "invalid_credentials");
+    const limitsReached = (): Promise<number> => api.deps.postgres.prisma.auditEvent.count({ where: { action: "limit.reached" } });
+    const before = await limitsReached();
+    const responses = await Promise.all(users.map((each) => signIn(each.password, each)));
+    expect(responses.map(({ status }) => status)).to.deep.equal(Array<number>(25).fill(200));
+    expect(await limitsReached()).to.equal(before);
+    for (let index = 16; index < 20; index += 1) expectErrorResponse(await signIn("wrong", { email: `spray-${index}@example.test` }), 401, "invalid_credentials");
+    for (let attempt = 0; attempt < 2; attempt += 1) expectErrorResponse(await signIn(user.password), 429, "rate_limited");
+    expect(await limitsReached(), "told once").to.equal(before + 1);
+    expect(await api.deps.redis.keys("joypod:signInsUnderWay:*")).to.deep.equal([]);
+  });
+
   it("keeps nobody else of the network out by attempts at a locked address, whether these came after the lock or waited for it", async () => {
     const other = await aUser(api.deps);
     const responses = await Promise.all(Array.from({ length: 15 }, () => signIn("wrong")));
@@ -176,6 +190,16 @@ describe("right passwords at two replicas", () => {
     expect(responses.map(({ status }) => status)).to.deep.equal(Array<number>(12).fill(200));
   });
 
+  it("wait for each other over all accounts of one network, whose failures are counted for both", async () => {
+    const users = await Promise.all(Array.from({ length: 25 }, () => aUser(api.deps)));
+    const at = (index: number) => api.anonymous(index % 2 === 0 ? api : replica);
+    const right = await Promise.all(users.map((each, index) => postSignIn(at(index), each)));
+    expect(right.map(({ status }) => status)).to.deep.equal(Array<number>(25).fill(200));
+    const wrong = await Promise.all(Array.from({ length: 24 }, (_, index) => postSignIn(at(index), { email: `spray-${index}@example.test`, password: "wrong" })));
+    expect(wrong.map(({ status }) => status).toSorted()).to.deep.equal([...Array<number>(20).fill(401), ...Array<number>(4).fill(429)]);
+    for (const index of [0, 1]) expectErrorResponse(await postSignIn(at(index), user), 429, "rate_limited");
+  });
+
   it("make each of them forget the failures that the other one has counted", async () => {
     await fail(4);
     expect((await postSignIn(api.anonymous(replica), user)).status).to.equal(200);
@@ -227,6 +251,20 @@ describe("lockout without Redis", () => {
       await redis.server.start();
     }
     expectErrorResponse(await postSignIn(api.anonymous(), user), 429, "locked");
+  });
+
+  it("limits the failures of a network while Redis is down, and lets right passwords wait for each other", async () => {
+    const users = await Promise.all(Array.from({ length: 25 }, () => aUser(api.deps)));
+    await redis.server.stop();
+    try {
+      const right = await Promise.all(users.map((each) => postSignIn(api.anonymous(), each)));
+      expect(right.map(({ status }) => status)).to.deep.equal(Array<number>(25).fill(200));
+      const wrong = await Promise.all(Array.from({ length: 24 }, (_, index) => postSignIn(api.anonymous(), { email: `spray-${index}@example.test`, password: "wrong" })));
+      expect(wrong.map(({ status }) => status).toSorted()).to.deep.equal([...Array<number>(20).fill(401), ...Array<number>(4).fill(429)]);
+      expectErrorResponse(await postSignIn(api.anonymous(), user), 429, "rate_limited");
+    } finally {
+      await redis.server.start();
+    }
   });
 
   it("locks and signs in while Redis hangs, without waiting for it on every attempt", async () => {

@@ -10,7 +10,7 @@ describe("SignInTurns", () => {
     const results = [undefined, "in"];
     let asked = 0;
     const first = Promise.withResolvers<undefined>();
-    const taken = turns.take("a", () => {
+    const taken = turns.take(["a"], () => {
       asked += 1;
       first.resolve(undefined);
       return Promise.resolve(results.shift());
@@ -25,28 +25,37 @@ describe("SignInTurns", () => {
     expect(asked).to.equal(2);
   });
 
+  it("asks when it is called by any of its names", async () => {
+    const turns = new SignInTurns({ waitingMax: 2, deadlineMs: patient, pauseMs: patient });
+    const taken = ["first", "second"].map((result) => turns.take(["network", result], () => Promise.resolve(result)));
+    turns.call("second");
+    expect(await taken[1]).to.equal("second");
+    turns.call("network");
+    expect(await taken[0]).to.equal("first");
+  });
+
   it("asks by itself, too", async () => {
     const turns = new SignInTurns({ waitingMax: 1, deadlineMs: patient, pauseMs: 1 });
-    expect(await turns.take("a", () => Promise.resolve("in"))).to.equal("in");
+    expect(await turns.take(["a"], () => Promise.resolve("in"))).to.equal("in");
   });
 
   it("refuses those for whom there is no room, at once", async () => {
     const turns = new SignInTurns({ waitingMax: 1, deadlineMs: patient, pauseMs: patient });
-    const inside = turns.take("a", () => Promise.resolve("in"));
-    const refused = turns.take("a", () => Promise.resolve("in, too")).catch((error: unknown) => error);
+    const inside = turns.take(["a"], () => Promise.resolve("in"));
+    const refused = turns.take(["a"], () => Promise.resolve("in, too")).catch((error: unknown) => error);
     const first = await Promise.race([refused, new Promise(setImmediate)]);
     expect(first).to.be.instanceOf(DomainError).with.property("code", "unavailable");
     turns.call("a");
     expect(await inside).to.equal("in");
-    const next = turns.take("a", () => Promise.resolve("in again"));
+    const next = turns.take(["a"], () => Promise.resolve("in again"));
     turns.call("a");
     expect(await next).to.equal("in again");
   });
 
   it("refuses those who have waited too long, and frees their place", async () => {
     const turns = new SignInTurns({ waitingMax: 1, deadlineMs: 5, pauseMs: 1 });
-    const error = await turns.take("a", () => Promise.resolve(undefined)).catch((thrown: unknown) => thrown);
+    const error = await turns.take(["a"], () => Promise.resolve(undefined)).catch((thrown: unknown) => thrown);
     expect(error).to.be.instanceOf(DomainError).with.property("code", "unavailable");
-    expect(await turns.take("a", () => Promise.resolve("in"))).to.equal("in");
+    expect(await turns.take(["a"], () => Promise.resolve("in"))).to.equal("in");
   });
 });

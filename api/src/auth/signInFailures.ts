@@ -1,0 +1,116 @@
+import { randomBytes } from "node:crypto";
+import { RateLimiterMemory } from "rate-limiter-flexible";
+import type { Clock } from "#runtime/clock.ts";
+import type { RateLimitPolicy } from "../http/rateLimits.ts";
+import { RedisScript } from "../http/redisScript.ts";
+import type { Redis } from "../stores/redis.ts";
+import type { Attempt, Locked } from "./lockout.ts";
+import { undecidedMs } from "./lockoutRules.ts";
+
+/** A refused attempt: its network has failed too often. */
+export interface OverLimit extends Locked {
+  /** The first one of the window that is refused, whichever replica it came to. */
+  isFirst: boolean;
+}
+
+/**
+ * Counts the failed sign-ins of a network, at whatever e-mail addresses, in a window that starts with the first of them. Attempts under way hold what
+ * is left of the limit, so that many at once get no more checks than one after another. An attempt that finds only undecided ones in its way waits
+ * for them. Counts in Redis for all replicas together; while Redis is unavailable each counts for itself.
+ */
+export class SignInFailures {
+  readonly #redis: Redis;
+  readonly #clock: Clock;
+  readonly #policy: RateLimitPolicy;
+  /** Stands in while Redis is unavailable. */
+  readonly #local: RateLimiterMemory;
+  /** The attempts of this process whose result is not known yet, by network. */
+  readonly #undecided = new Map<string, Set<string>>();
+
+  constructor(redis: Redis, clock: Clock, policy: RateLimitPolicy) {
+    this.#redis = redis;
+    this.#clock = clock;
+    this.#policy = policy;
+    this.#local = new RateLimiterMemory({ points: policy.points, duration: policy.windowSeconds });
+  }
+
+  /** Begins an attempt from the network `place`. Returns undefined when it depends on attempts that are under way: it may be begun again. */
+  async begin(place: string): Promise<Attempt | OverLimit | undefined> {
+    const attempt = randomBytes(9).toString("base64url");
+    return this.#beginShared(place, attempt).catch(() => this.#beginHere(place, attempt));
+  }
+
+  async #beginShared(place: string, attempt: string): Promise<Attempt | OverLimit | undefined> {
+    const values = [attempt, this.#policy.points, this.#clock.now().getTime(), undecidedMs];
+    const [result, leftMs] = await beginScript.run(this.#redis, keysOf(place), values) as ["allowed" | "waits" | "first over" | "over", number];
+    if (result === "waits") return undefined;
+    return result === "allowed" ? this.#attempt(place, attempt) : overLimit(result === "first over", leftMs);
+  }
+
+  async #beginHere(place: string, attempt: string): Promise<Attempt | OverLimit | undefined> {
+    const { points } = this.#policy;
+    const failures = (await this.#local.get(place))?.consumedPoints ?? 0;
+    if (failures >= points) {
+      const { consumedPoints, msBeforeNext } = await this.#local.penalty(place);
+      return overLimit(consumedPoints === points + 1, msBeforeNext);
+    }
+    const underWay = this.#undecided.get(place)?.size ?? 0;
+    return failures + underWay >= points ? undefined : this.#attempt(place, attempt);
+  }
+
+  #attempt(place: string, attempt: string): Attempt {
+    const undecided = this.#undecided.get(place) ?? new Set();
+    this.#undecided.set(place, undecided.add(attempt));
+    const reporting = (shared: () => Promise<unknown>, here: () => unknown) => async (): Promise<void> => {
+      await shared().catch(here);
+      // Not before the failure is counted: in between the attempt would count as neither.
+      undecided.delete(attempt);
+      if (undecided.size === 0) this.#undecided.delete(place);
+    };
+    const { points, windowSeconds } = this.#policy;
+    const notCounted = reporting(() => this.#redis.zrem(undecidedKeyOf(place), attempt), () => undefined);
+    return {
+      isAllowed: true,
+      failed: reporting(() => failScript.run(this.#redis, keysOf(place), [attempt, points, windowSeconds]), () => this.#local.penalty(place)),
+      succeeded: notCounted,
+      notMade: notCounted,
+    };
+  }
+}
+
+function overLimit(isFirst: boolean, leftMs: number): OverLimit {
+  return { isAllowed: false, isFirst, retryAfterSeconds: Math.max(0, leftMs) / 1000 };
+}
+
+function keysOf(place: string): string[] {
+  return [`joypod:limit:signInFailures:${place}`, undecidedKeyOf(place)];
+}
+
+function undecidedKeyOf(place: string): string {
+  return `joypod:signInsUnderWay:${place}`;
+}
+
+/**
+ * KEYS: the count of failures, and the set of undecided attempts by the time of their beginning. ARGV: the attempt, the limit's points, now, and
+ * how long an attempt may be undecided. What is refused is counted on, which tells the first of it. Returns the result, and the milliseconds that
+ * the window lasts after one that is over the limit.
+ */
+const beginScript = new RedisScript(`
+local points, now = tonumber(ARGV[2]), tonumber(ARGV[3])
+redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now - ARGV[4])
+local failures = tonumber(redis.call('GET', KEYS[1]) or '0')
+if failures >= points then
+  local isFirst = redis.call('INCR', KEYS[1]) == points + 1
+  return { isFirst and 'first over' or 'over', redis.call('PTTL', KEYS[1]) }
+end
+if failures + redis.call('ZCARD', KEYS[2]) >= points then return { 'waits', 0 } end
+redis.call('ZADD', KEYS[2], now, ARGV[1])
+redis.call('PEXPIRE', KEYS[2], ARGV[4])
+return { 'allowed', 0 }`);
+
+/** KEYS: as above. ARGV: the attempt, the limit's points and its window in seconds. A failure that comes too late to refuse anything by it is not counted. */
+const failScript = new RedisScript(`
+redis.call('ZREM', KEYS[2], ARGV[1])
+if tonumber(redis.call('GET', KEYS[1]) or '0') >= tonumber(ARGV[2]) then return 0 end
+if redis.call('INCR', KEYS[1]) == 1 then redis.call('EXPIRE', KEYS[1], ARGV[3]) end
+return 0`);
