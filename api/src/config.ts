@@ -10,7 +10,7 @@ import { checkObjectStore, objectStoreAccessOf, objectStoreVariables } from "#s3
 import { sessionCookieName } from "./auth/cookies.ts";
 import { streamCodecs } from "./gameSessions/streamCodecs.ts";
 import { checkSiteResources, siteResourcesOf, siteResourceVariables } from "./games/siteResources.ts";
-import { readProviders, type ProviderConfig } from "./auth/oauth/providerConfig.ts";
+import { providersFile } from "./auth/oauth/providerConfig.ts";
 import { checkDatabaseAuthority, checkRedisAuthority } from "./stores/checkAuthorities.ts";
 import { databaseAddress } from "./stores/databaseAddress.ts";
 
@@ -61,17 +61,6 @@ const testSigningKey = z.string().trim().default("").transform((text, context) =
   if (seed.length === 32) return ticketSigningKey(seed);
   context.addIssue("must be base64 of 32 random bytes: make one with 'openssl rand -base64 32'");
   return z.NEVER;
-});
-
-/** The file's content, in the place of its name. */
-const providersFile = z.string().trim().default("").transform((file, context): ProviderConfig[] => {
-  if (file === "") return [];
-  try {
-    return readProviders(file);
-  } catch (error) {
-    context.addIssue(error instanceof Error ? error.message : String(error));
-    return z.NEVER;
-  }
 });
 
 const secondsList = (fallback: readonly number[]) => z.string().default(fallback.join(","))

@@ -83,6 +83,17 @@ export function readProviders(file: string): ProviderConfig[] {
   return providers.map((provider) => withSecret(checkedAddresses(provider), dirname(file)));
 }
 
+/** The providers, in the place of the file's name that a variable has. */
+export const providersFile = z.string().trim().default("").transform((file, context): ProviderConfig[] => {
+  if (file === "") return [];
+  try {
+    return readProviders(file);
+  } catch (error) {
+    context.addIssue(error instanceof Error ? error.message : String(error));
+    return z.NEVER;
+  }
+});
+
 function checkedAddresses(provider: ProviderConfig): ProviderConfig {
   const called = provider.type === "oidc" ? [provider.issuer] : endpointsOf(provider);
   for (const text of called) {
