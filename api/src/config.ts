@@ -105,6 +105,9 @@ const Variables = z.object({
   PASSWORD_WORKERS: whole(Math.max(1, Math.min(4, availableParallelism() - 1)), 1, 32),
   TOKEN_LIFETIME_SECONDS: whole(limits.auth.tokenLifetimeSeconds, 60, 400 * 86_400),
   SESSION_MAX_SECONDS: whole(0, 0, 3650 * 86_400),
+  AUTH_READS_PER_MINUTE: whole(limits.auth.readsPerIpPerMinute, 1, 1_000_000),
+  AUTH_POSTS_PER_MINUTE: whole(limits.auth.postsPerIpPerMinute, 1, 1_000_000),
+  SIGN_IN_FAILURES_PER_ADDRESS: whole(limits.auth.failuresPerIp, 1, 100_000),
   AUTH_PROVIDERS_FILE: providersFile,
   SIGN_IN_PAGE_URL: z.union([z.literal(""), z.url({ protocol: /^https?$/, error: "must be an http or https address" })]).default(""),
   SESSIONS_NAMESPACE: words("joypod-sessions"),
@@ -218,6 +221,10 @@ export function readConfig(environment: Environment) {
       tokenLifetimeSeconds: env.TOKEN_LIFETIME_SECONDS,
       /** Of a sign-in however often it is used; undefined for no end. */
       absoluteLifetimeSeconds: env.SESSION_MAX_SECONDS === 0 ? undefined : env.SESSION_MAX_SECONDS,
+      /** These three are of one network address. */
+      readsPerMinute: env.AUTH_READS_PER_MINUTE,
+      postsPerMinute: env.AUTH_POSTS_PER_MINUTE,
+      failuresPerAddress: env.SIGN_IN_FAILURES_PER_ADDRESS,
       providers: env.AUTH_PROVIDERS_FILE,
     },
     cluster: {

@@ -12,6 +12,8 @@ export interface RateLimitPolicy {
 
 /** The limits that a site may set for itself; requests in a minute, unless the name says otherwise. */
 export interface RateLimitConfig {
+  /** Of one network address; failed sign-ins in their own window. */
+  auth: { readsPerMinute: number; postsPerMinute: number; failuresPerAddress: number };
   catalog: { requestsPerMinute: number };
   gameSession: { launchesPerMinute: number; launchesPerHour: number; pollsPerMinute: number };
   saves: { changesPerMinute: number; transfersPerHour: number };
@@ -23,10 +25,10 @@ export function policiesOf(config: RateLimitConfig) {
   const minute = (points: number): RateLimitPolicy => ({ points, windowSeconds: 60 });
   const { auth, gameSession, partner } = limits;
   return {
-    authReads: minute(auth.readsPerIpPerMinute),
-    authPosts: minute(auth.postsPerIpPerMinute),
+    authReads: minute(config.auth.readsPerMinute),
+    authPosts: minute(config.auth.postsPerMinute),
     // SignInFailures counts it, failures alone.
-    signInFailures: { points: auth.failuresPerIp, windowSeconds: auth.failureWindowSeconds },
+    signInFailures: { points: config.auth.failuresPerAddress, windowSeconds: auth.failureWindowSeconds },
     account: minute(auth.accountChangesPerMinute),
     catalog: minute(config.catalog.requestsPerMinute),
     launch: minute(config.gameSession.launchesPerMinute),

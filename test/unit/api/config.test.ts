@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pictureFor } from "#api/gameSessions/resourceProfile.ts";
 import { configWarnings, readCliConfig, readConfig } from "#api/config.ts";
+import { policiesOf } from "#api/http/rateLimits.ts";
 import { CertificateAuthority } from "#test/support/http/certificates.ts";
 
 const environment = {
@@ -19,6 +20,15 @@ describe("readConfig", () => {
     expect([...config.auth.signingKeys.keys()]).to.deep.equal(["a"]);
     expect(config.auth).to.include({ bcryptCost: 12, tokenLifetimeSeconds: 2_592_000 });
     expect(config.gameSession).to.include({ profile: "Software", idleTimeoutSeconds: 1800 });
+  });
+
+  it("takes the limits per network address from the site, which may have many players behind one", () => {
+    const limitsWith = (variables: Record<string, string>): number[] => {
+      const { authReads, authPosts, signInFailures } = policiesOf(readConfig({ ...environment, ...variables }));
+      return [authReads.points, authPosts.points, signInFailures.points];
+    };
+    expect(limitsWith({})).to.deep.equal([120, 60, 20]);
+    expect(limitsWith({ AUTH_READS_PER_MINUTE: "3000", AUTH_POSTS_PER_MINUTE: "2000", SIGN_IN_FAILURES_PER_ADDRESS: "1000" })).to.deep.equal([3000, 2000, 1000]);
   });
 
   it("reads what games get, processors in thousandths", () => {
@@ -77,6 +87,7 @@ describe("readConfig", () => {
     ["SIGNING_KEYS", `a:${Buffer.from("please-change-me-before-you-start").toString("base64")}`], ["BASE_URL", "https://play.test/path"],
     ["BASE_URL", "play.test"], ["ALLOWED_ORIGINS", "https://a.test,nonsense"], ["DATABASE_URL", "mysql://x"], ["REDIS_URL", "http://x"], ["PORT", "x"], ["PORT", "70000"],
     ["BCRYPT_COST", "3"], ["STREAM_PROFILE", "gpu"], ["GAME_MEMORY_MB", "16385"], ["GAME_CPUS", "4.5"], ["GAME_CPUS_MAX", "many"], ["GAME_MEMORY_MB_MAX", "64"], ["TRUSTED_PROXIES", "-1"],
+    ["AUTH_READS_PER_MINUTE", "0"], ["AUTH_POSTS_PER_MINUTE", "many"], ["SIGN_IN_FAILURES_PER_ADDRESS", "0"],
     ["STREAM_MAX_WIDTH", "100"], ["STREAM_MAX_FRAMES_PER_SECOND", "240"], ["STREAM_CODECS", "H264,VP9"], ["STREAM_CODECS", "H264,H264"], ["STREAM_CODECS", "AV1,H265"], ["STREAM_CODECS", ","],
   ] as const) {
     it(`refuses ${name}=${value.slice(0, 24)} and names it`, () => {

@@ -3,6 +3,7 @@ import { limits } from "#contracts/limits.ts";
 import { aUser } from "#test/factories/catalog.ts";
 import { TestApi } from "#test/support/http/api.ts";
 import type { ApiClient, ApiResponse } from "#test/support/http/apiClient.ts";
+import { postSignIn } from "#test/support/http/authForms.ts";
 import { sendTraffic } from "#test/support/http/traffic.ts";
 
 const session = { sessionId: "gs-0000000000000000000a" };
@@ -42,5 +43,17 @@ describe("limits of a player", () => {
   it("count the error reports of pages by address", async () => {
     const most = limits.auth.postsPerIpPerMinute;
     expect(await statusesOf(most + 3, () => api.anonymous().post("/api/auth/_log", { code: "x" }))).to.deep.equal({ 204: most, 429: 3 });
+  });
+
+  it("count requests to sign in, and failures, by address up to what the site sets", async () => {
+    const site = await TestApi.start({ env: { AUTH_READS_PER_MINUTE: "10", AUTH_POSTS_PER_MINUTE: "7", SIGN_IN_FAILURES_PER_ADDRESS: "3" } });
+    try {
+      const signIn = (index: number): Promise<ApiResponse> => postSignIn(site.anonymous(), { email: `nobody-${index}@example.test`, password: "wrong" });
+      expect(await statusesOf(5, signIn), "one read and one post each").to.deep.equal({ 401: 3, 429: 2 });
+      expect(await statusesOf(6, () => site.anonymous().get("/api/auth/providers"))).to.deep.equal({ 200: 5, 429: 1 });
+      expect(await statusesOf(3, () => site.anonymous().post("/api/auth/_log", { code: "x" }))).to.deep.equal({ 204: 2, 429: 1 });
+    } finally {
+      await site.stop();
+    }
   });
 });
