@@ -33,7 +33,7 @@ export function gamePreconditionOf(ctx: AppContext): GamePrecondition | undefine
 }
 
 /** Returns a 412: the client has to read the game again. */
-export function preconditionFailed(): DomainError {
+function preconditionFailed(): DomainError {
   return new DomainError("precondition_failed", { message: "The game has changed since you read it: read it again, then repeat the request with its new ETag." });
 }
 

@@ -108,28 +108,34 @@ export async function updatePartnerGame(
   return game ?? null;
 }
 
+/** Locks the partner's game until the transaction ends and returns its revision with its id; undefined when there is none, or when it is deleted. */
+export async function lockPartnerGame(transaction: Queryable, partnerId: string, slug: string): Promise<Pick<Game, "id" | "revision"> | undefined> {
+  const { rows } = await transaction.query<Pick<Game, "id" | "revision">>({
+    name: "lock-partner-game",
+    text: "SELECT id, revision FROM games WHERE partner_id = $1 AND slug = $2 AND deleted_at IS NULL FOR UPDATE",
+    values: [partnerId, slug],
+  });
+  return rows[0];
+}
+
 /**
- * Takes the partner's game out of the catalogue, abandons an upload under way, and returns the game's id; undefined when there is no
- * such game or, if `revision` is given, when the game is at another one.
+ * Takes a (locked) game out of the catalogue with its archive and its picture, and abandons an upload under way. As a statement after the one that
+ * locked it sees what became current, and which upload began, while that one waited.
  */
-export async function updateGameDeleted(db: Queryable, partnerId: string, slug: string, revision?: number): Promise<string | undefined> {
-  const { rows } = await db.query<{ id: string }>({
+export async function updateGameDeleted(transaction: Queryable, gameId: string): Promise<void> {
+  await transaction.query({
     name: "mark-game-deleted",
     text: `
-      WITH deleted AS (
-        UPDATE games SET deleted_at = now(), updated_at = now(), cache_revision = cache_revision + 1
-        WHERE partner_id = $1 AND slug = $2 AND deleted_at IS NULL AND ($3::int IS NULL OR revision = $3) RETURNING id
-      ), superseded AS (
-        UPDATE game_versions v SET superseded_at = now() FROM deleted WHERE v.game_id = deleted.id AND v.superseded_at IS NULL
+      WITH superseded AS (
+        UPDATE game_versions SET superseded_at = now() WHERE game_id = $1 AND superseded_at IS NULL
       ), hidden AS (
-        UPDATE game_pictures p SET superseded_at = now() FROM deleted WHERE p.game_id = deleted.id AND p.superseded_at IS NULL
+        UPDATE game_pictures SET superseded_at = now() WHERE game_id = $1 AND superseded_at IS NULL
       ), cut AS (
-        UPDATE game_uploads u SET abandoned_at = now() FROM deleted WHERE u.game_id = deleted.id AND u.abandoned_at IS NULL
+        UPDATE game_uploads SET abandoned_at = now() WHERE game_id = $1 AND abandoned_at IS NULL
       )
-      SELECT id FROM deleted`,
-    values: [partnerId, slug, revision ?? null],
+      UPDATE games SET deleted_at = now(), updated_at = now(), cache_revision = cache_revision + 1 WHERE id = $1`,
+    values: [gameId],
   });
-  return rows[0]?.id;
 }
 
 /** Locks the partner's deleted game until the transaction ends and returns its id; undefined when there is none that can be restored. */
