@@ -9,6 +9,7 @@ import { expectErrorResponse, type ApiClient } from "#test/support/http/apiClien
 import { postSignIn } from "#test/support/http/authForms.ts";
 import { FaultyIssuer } from "#test/support/oidc/faultyIssuer.ts";
 import { providersEnv } from "#test/support/oidc/providersFile.ts";
+import { freePort } from "#test/support/processes/childProgram.ts";
 
 const newPassword = "a quite uncommon password";
 
@@ -24,8 +25,9 @@ describe("the account page", () => {
   before(async function () {
     this.timeout(120_000);
     issuer = await FaultyIssuer.start();
+    const oidc = { type: "oidc", clientId: "joypod", allowInsecure: true };
     api = await TestApi.start({ env: { WEB_ROOT: await buildWeb(), ...providersEnv([
-      { type: "oidc", id: "example", name: "Example", issuer: issuer.url, clientId: "joypod", allowInsecure: true },
+      { ...oidc, id: "example", name: "Example", issuer: issuer.url }, { ...oidc, id: "away", name: "Away", issuer: `http://127.0.0.1:${await freePort()}` },
     ]) } });
     browser = await launchBrowser();
   });
@@ -253,6 +255,18 @@ describe("the account page", () => {
     await page.getByRole("button", { name: "Confirm" }).click();
     await page.getByRole("status").getByText("does not sign in to your account any more").waitFor();
     await page.getByRole("button", { name: "Link Example" }).waitFor();
+  });
+
+  it("says that a provider to be linked does not answer also once the password was right, which it asks for no more", async () => {
+    await openAccount();
+    await growOld();
+    await page.getByRole("button", { name: "Link Away" }).click();
+    const prompt = page.getByRole("dialog", { name: "Confirm that it is you" });
+    await prompt.getByLabel("Your password").fill(user.password);
+    await prompt.getByRole("button", { name: "Confirm" }).click();
+    await page.getByRole("alert").getByText("That provider does not answer just now").waitFor();
+    await prompt.waitFor({ state: "detached" });
+    expect(await page.getByRole("button", { name: "Link Away" }).isEnabled()).to.equal(true);
   });
 
   it("makes no account for who wants to link a provider and was signed out elsewhere", async () => {

@@ -1,6 +1,6 @@
 /** The API's calls about signing in. All of them throw ApiError and nothing else. */
 import { AuthSessionResponse, CsrfResponse, ProvidersResponse, RedirectResponse, SignInMethodsResponse } from "#contracts/http/auth.ts";
-import { isApiError, type ApiError } from "./apiError.ts";
+import { ApiError, isApiError } from "./apiError.ts";
 import { request } from "./request.ts";
 
 export type AuthSessionUser = Extract<AuthSessionResponse, { user: unknown }>["user"];
@@ -32,14 +32,18 @@ export function listSignInMethods(signal?: AbortSignal): Promise<SignInMethodsRe
 }
 
 /**
- * Returns the provider's address to go to; it leads back to `callbackUrl`. Errors: unavailable when the provider does not respond, and those of a
- * change of the account for who is signed in. With a `player` it is for them alone: unauthorized when they are signed in no more.
+ * Returns the provider's address to go to; it leads back to `callbackUrl`. Errors: provider_unavailable when the provider does not respond, and those of
+ * a change of the account for who is signed in. With a `player` it is for them alone: unauthorized when they are signed in no more.
  */
 export async function beginProviderSignIn(
   provider: string, callbackUrl: string, { currentPassword, player, signal }: { currentPassword: string | undefined; player: string | undefined; signal: AbortSignal },
 ): Promise<string> {
   const form = { ...await csrfForm(signal), callbackUrl, ...(currentPassword !== undefined && { currentPassword }) };
-  return (await request(RedirectResponse, `/api/auth/signin/${encodeURIComponent(provider)}`, { form, player, signal })).url;
+  try {
+    return (await request(RedirectResponse, `/api/auth/signin/${encodeURIComponent(provider)}`, { form, player, signal })).url;
+  } catch (error) {
+    throw isApiError(error, "unavailable") ? new ApiError("provider_unavailable", "The provider does not respond.", { cause: error }) : error;
+  }
 }
 
 /** Signs out in this browser and on the server. */

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { useQueryClient } from "@tanstack/react-query";
-import { ApiError, isApiError } from "../client/apiError.ts";
+import { isApiError } from "../client/apiError.ts";
 import { beginProviderSignIn, type SignInProvider } from "../client/auth.ts";
 import { endAuthSession } from "./useAuth.ts";
 
@@ -59,7 +59,7 @@ export function useProviderRedirect(onProblem: (problem: unknown) => void, { pla
     } catch (error) {
       if (signal.aborted) return;
       if (isApiError(error, "unauthorized")) endAuthSession(client, { isExpired: true });
-      onProblem(isApiError(error, "unavailable") ? new ApiError("provider_unavailable", "The provider does not respond.", { cause: error }) : error);
+      onProblem(error);
       setRedirectingTo(undefined);
     }
   }, [client, onProblem, player, attempt]);
