@@ -46,7 +46,7 @@ async function takeStep(deps: SessionDeps, key: string, { signal, logger }: Reco
   if (step === "resolveAbsence") return world.record && resolveAbsence({ deps, record: world.record, world, signal, logger });
   if (session === undefined) return undefined;
   // When a session is prepared anew, its record replaces that of the previous release.
-  const record = world.record !== undefined && !(step === "prepare" && world.record.version === 1) ? world.record : recordOf(session);
+  const record = world.record !== undefined && !(step === "prepare" && world.record.version === 1) ? world.record : recordOf(session, deps.node);
   return steps[step]({ deps, session, record, world, signal, logger });
 }
 
@@ -79,7 +79,7 @@ async function lookAtSpool(deps: SessionDeps, record: SessionRecord): Promise<Sp
 }
 
 /** Rebuilds a record that a fault of the disk has damaged from what the cluster knows; without a session its folder is set aside. */
-async function readRecord({ files, gameSessions, readFailures, onKept }: SessionDeps, key: string): Promise<SessionRecord | undefined> {
+async function readRecord({ files, gameSessions, readFailures, onKept, node }: SessionDeps, key: string): Promise<SessionRecord | undefined> {
   const { name, namespace } = refOf(key);
   try {
     return await files.read(name);
@@ -91,7 +91,7 @@ async function readRecord({ files, gameSessions, readFailures, onKept }: Session
       readFailures.forget(name);
       return undefined;
     }
-    const record = { ...recordOf(session), ...session.status?.save && { stored: session.status.save } };
+    const record = { ...recordOf(session, node), ...session.status?.save && { stored: session.status.save } };
     await files.write(record);
     return record;
   }

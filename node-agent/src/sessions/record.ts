@@ -23,7 +23,7 @@ export const SessionRecord = z.object({
   baseGeneration: z.int().min(0),
   /** Save that was restored. */
   baseSave: z.object({ objectKey, sha256: sha256Hex }).optional(),
-  /** Saves that were begun before the packer counted them: those of the previous release. */
+  /** What the packer's count of packs is added to: a number that the session's other nodes do not reach, or how many saves the previous release began. */
   sequence: z.int().min(0),
   /** Newest stored save. */
   stored: StoredSave.optional(),

@@ -20,6 +20,8 @@ import { retryMs, type SessionDeps, type Step, type StepContext } from "./step.t
 
 /** No launch waits for a save for so long. */
 const restoreDeadlineMs = 10 * 60_000;
+/** More packs than a session makes on one node; after all nodes that a status can name, the count still fits into the key of a save. */
+const packsPerNode = 10_000_000;
 
 /** Makes the game's files ready and orders the restore of the save; says so when the disk has no room for that, once games that nobody plays have made some. */
 export const prepare: Step = async (context) => {
@@ -63,8 +65,8 @@ const prepareFiles: Step = async (context) => {
   return isPrepared(session) ? undefined : { requeueAfterMs: shownWithinMs };
 };
 
-/** Returns what the session starts from, for the node to remember. */
-export function recordOf({ metadata, spec }: Stored<GameSession>): SessionRecord {
+/** Returns what the session starts from on this node, for the node to remember. */
+export function recordOf({ metadata, spec, status }: Stored<GameSession>, node: string): SessionRecord {
   const { slotId, generation, objectKey, sha256 } = spec.saveSlot;
   return {
     version: 2,
@@ -75,8 +77,17 @@ export function recordOf({ metadata, spec }: Stored<GameSession>): SessionRecord
     slotId,
     baseGeneration: generation,
     ...objectKey === undefined || sha256 === undefined ? {} : { baseSave: { objectKey, sha256 } },
-    sequence: 0,
+    sequence: nodesBefore(status?.placement?.triedNodes ?? [], node) * packsPerNode,
   };
+}
+
+/**
+ * Returns how many nodes were given up before the session came to this one. Each packer counts from 1, so that the saves of two nodes are told apart by this
+ * alone: a node that is given up while its agent is silent may have packed, and stores that when the agent returns.
+ */
+function nodesBefore(triedNodes: readonly string[], node: string): number {
+  const place = triedNodes.indexOf(node);
+  return place === -1 ? triedNodes.length : place;
 }
 
 function hasAwaitedContent({ status }: GameSession): boolean {
