@@ -9,7 +9,7 @@ export interface RestorePaths {
   saveDirectory: string;
   /** Is renamed to the save directory when it is complete; beside it, in memory. */
   draft: string;
-  /** An empty file beside it, which says that a save directory was there, whatever became of it. */
+  /** An empty file beside it, made before the draft is renamed: it says that the draft is complete, or that the save directory was there, whatever became of it. */
   mark: string;
   spool: string;
 }
@@ -30,9 +30,12 @@ export function publishDraft({ draft, mark, saveDirectory }: RestorePaths): void
   renameSync(draft, saveDirectory);
 }
 
-/** Whether a restore into this volume was completed; the volume of another pod is empty. */
-export function isRestored({ draft, mark, saveDirectory }: RestorePaths): boolean {
-  return [saveDirectory, draft, mark].some(pathExists);
+/**
+ * Whether a restore into this volume was completed; the volume of another pod is empty. A draft alone may be half of a save: no game has seen it, and it
+ * is made anew.
+ */
+export function isRestored({ mark, saveDirectory }: RestorePaths): boolean {
+  return [saveDirectory, mark].some(pathExists);
 }
 
 /** Whether anything has this path, links included. */

@@ -16,8 +16,8 @@ export interface Restored {
 }
 
 /**
- * Creates the save directory as ordered, or from the pack that is newer than the order. The report is written before the directory appears, and the game starts only after that: a run
- * of the packer that finds no report knows that no game ran, and one that finds the report of its volume restores nothing.
+ * Creates the save directory as ordered, or from the pack that is newer than the order. Report and mark are written before the directory appears, and the game starts only after
+ * that: a run of the packer that finds no report, or no mark in its volume, knows that no game ran there, and one that finds both restores nothing.
  */
 export async function restoreSave(paths: RestorePaths, { uid, save }: RestoreOrder, packed?: PackedSave): Promise<Restored> {
   const restored = await prepareDraft(paths, packed ?? save, packed ? `${spoolNames.packed}/${packedArchiveName(packed)}` : spoolNames.orderedArchive);
@@ -28,7 +28,7 @@ export async function restoreSave(paths: RestorePaths, { uid, save }: RestoreOrd
   return restored;
 }
 
-/** Publishes the directory that an earlier run had completed and reported, when it ended before it could do so. */
+/** Publishes the directory that an earlier run had completed, reported and marked, when it ended before it could do so. */
 export function finishRestore(paths: RestorePaths): void {
   if (pathExists(paths.saveDirectory)) return;
   try {

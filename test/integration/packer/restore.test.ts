@@ -16,6 +16,14 @@ describe("the packer restoring saves", () => {
 
   afterEach(() => fixture.remove());
 
+  /** As a packer that was killed while it unpacked leaves its volume. */
+  function leaveHalf(): void {
+    mkdirSync(fixture.saves);
+    chownSync(fixture.saves, sessionUserId, sessionUserId);
+    fixture.game("echo half > half");
+    renameSync(fixture.saves, join(fixture.volume, ".restoring"));
+  }
+
   it("creates an empty directory for a new playthrough, and tells its parent", async () => {
     open();
     const run = await fixture.play();
@@ -91,10 +99,7 @@ describe("the packer restoring saves", () => {
 
   it("restores a fresh copy after an earlier process ended halfway", async () => {
     open();
-    mkdirSync(fixture.saves);
-    chownSync(fixture.saves, sessionUserId, sessionUserId);
-    fixture.game("echo half > half");
-    renameSync(fixture.saves, join(fixture.volume, ".restoring"));
+    leaveHalf();
     fixture.order(await save(file("whole", Buffer.from("whole"))));
     fixture.start();
     await eventually(() => existsSync(fixture.saves));
@@ -109,7 +114,7 @@ describe("the packer restoring saves", () => {
     await eventually(() => existsSync(fixture.saves));
     first.process.kill("SIGKILL");
     await first.exited;
-    // As a crash between the report and the last rename leaves it.
+    // As a crash between the mark and the last rename leaves it.
     renameSync(fixture.saves, join(fixture.volume, ".restoring"));
     rmSync(fixture.spooled(spoolNames.orderedArchive));
     fixture.start();
@@ -137,9 +142,10 @@ describe("the packer restoring saves", () => {
   });
 
   describe("for a pod that comes after one which was removed while it started", () => {
-    /** The next pod has a volume of its own, and the same folder of the node. */
-    async function nextPod(): Promise<string[]> {
+    /** The next pod has a volume of its own, in which an earlier process may have begun, and the same folder of the node. */
+    async function nextPod(begin: () => void = () => undefined): Promise<string[]> {
       for (const name of readdirSync(fixture.volume)) rmSync(join(fixture.volume, name), { recursive: true });
+      begin();
       fixture.start();
       await eventually(() => existsSync(fixture.saves), { what: "the next pod's saves" });
       return readdirSync(fixture.saves);
@@ -167,6 +173,13 @@ describe("the packer restoring saves", () => {
       fixture.game("echo played > b");
       expect(await run.finish()).to.equal(0);
       expect(await nextPod()).to.have.members(["a", "b"]);
+    });
+
+    it("restores a fresh copy after an earlier process of its own ended halfway", async () => {
+      const run = await firstPod(await save(file("a", Buffer.from("ordered"))));
+      run.process.kill("SIGKILL");
+      await run.exited;
+      expect(await nextPod(leaveHalf)).to.deep.equal(["a"]);
     });
   });
 
