@@ -203,13 +203,17 @@ static void readGamepad(int pad) {
   }
 }
 
-/* Plays 440 Hz, quietly. Without a sound server there is only the picture. */
+/* Plays 440 Hz, quietly, on the right half as loud as on the left. Without a sound server there is only the picture. */
 static void *playTone(void *unused) {
   (void)unused;
   const pa_sample_spec format = {.format = PA_SAMPLE_S16LE, .rate = 48000, .channels = 2};
   pa_simple *sound = pa_simple_new(NULL, "testcard", PA_STREAM_PLAYBACK, NULL, "tone", &format, NULL, NULL, NULL);
   static short samples[4800 * 2]; /* 0.1 s: 44 whole waves */
-  for (int i = 0; i < 4800; i++) samples[2 * i] = samples[2 * i + 1] = (short)(6000 * sin(2 * M_PI * 440 * i / 48000));
+  for (int i = 0; i < 4800; i++) {
+    double wave = sin(2 * M_PI * 440 * i / 48000);
+    samples[2 * i] = (short)(6000 * wave);
+    samples[2 * i + 1] = (short)(3000 * wave);
+  }
   while (sound && pa_simple_write(sound, samples, sizeof samples, NULL) == 0) {}
   return NULL;
 }

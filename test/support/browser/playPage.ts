@@ -56,6 +56,11 @@ export class PlayPage implements Picture {
     return this.page.evaluate("joypodProbe.frames()");
   }
 
+  /** How loud either channel of the sound is, from 0 to 1; zero until something was heard after the first call. */
+  loudness(): Promise<{ left: number; right: number }> {
+    return this.page.evaluate("joypodProbe.loudness()");
+  }
+
   /** Presses a key by its `KeyboardEvent.code`, as the player does. */
   async press(code: string): Promise<void> {
     await this.page.keyboard.press(code);

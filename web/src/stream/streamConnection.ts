@@ -6,6 +6,7 @@ import type { IceServers } from "./iceServers.ts";
 import { InputSender } from "./inputSender.ts";
 import { readServiceStatus } from "../client/service.ts";
 import { receivedOf, watchSilence } from "./silenceWatch.ts";
+import { withStereo } from "./stereoOffer.ts";
 import { deleteResource, postOffer } from "./whep.ts";
 
 const connectTimeoutMs = 15_000;
@@ -140,7 +141,8 @@ export class StreamConnection extends Emitter<StreamConnectionEvents> {
     this.#listen();
     const iceServers = await this.#iceServers.current();
     if (iceServers.length > 0) this.#peer.setConfiguration({ ...peerConfiguration, iceServers });
-    await this.#peer.setLocalDescription(await this.#peer.createOffer());
+    const { type, sdp: offered = "" } = await this.#peer.createOffer();
+    await this.#peer.setLocalDescription({ type, sdp: withStereo(offered) });
     const sdp = this.#peer.localDescription?.sdp;
     if (sdp === undefined) throw new Error("The browser made no offer.");
     return sdp;

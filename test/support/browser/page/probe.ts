@@ -32,11 +32,47 @@ function probeVideo(): HTMLVideoElement {
   return video;
 }
 
+interface ProbeEars {
+  stream: MediaStream;
+  /** Referenced for as long as it is listened to. */
+  source: MediaStreamAudioSourceNode;
+  left: AnalyserNode;
+  right: AnalyserNode;
+}
+
+let probeEars: ProbeEars | undefined;
+
+/** Listens to both channels of a stream. */
+function probeListen(stream: MediaStream): ProbeEars {
+  const context = new AudioContext();
+  const source = context.createMediaStreamSource(stream);
+  const splitter = context.createChannelSplitter(2);
+  const [left, right] = [context.createAnalyser(), context.createAnalyser()];
+  source.connect(splitter);
+  splitter.connect(left, 0);
+  splitter.connect(right, 1);
+  return { stream, source, left, right };
+}
+
+/** The effective value of the last moment's samples, from 0 to 1. */
+function probeLoudness(ear: AnalyserNode): number {
+  const samples = new Float32Array(ear.fftSize);
+  ear.getFloatTimeDomainData(samples);
+  return Math.sqrt(samples.reduce((sum, sample) => sum + sample ** 2, 0) / samples.length);
+}
+
 Object.assign(globalThis, {
   joypodProbe: {
     color: (area: ProbeArea) => probeColor(probeVideo(), area),
     size: () => ({ width: probeVideo().videoWidth, height: probeVideo().videoHeight }),
     /** Frames that were decoded and shown so far. */
     frames: () => probeVideo().getVideoPlaybackQuality().totalVideoFrames,
+    /** How loud either channel is; zero until something was heard after the first call. */
+    loudness: () => {
+      const { srcObject } = probeVideo();
+      if (!(srcObject instanceof MediaStream)) throw new Error("The video plays no stream.");
+      if (probeEars?.stream !== srcObject) probeEars = probeListen(srcObject);
+      return { left: probeLoudness(probeEars.left), right: probeLoudness(probeEars.right) };
+    },
   },
 });
