@@ -42,4 +42,62 @@ describe("the game's picture and sound on the page", function () {
     }, { what: "the tone" });
     expect(left / right).to.be.within(1.5, 2.5);
   });
+
+  describe("where the browser pauses them by itself,", () => {
+    const isPaused = () => page.evaluate<boolean>("document.querySelector('video').paused");
+    const isSilent = () => page.evaluate<boolean>("document.querySelector('video').muted");
+    const shownSeconds = () => page.evaluate<number>("document.querySelector('video').currentTime");
+    /** Resolves once the page was told. */
+    const pause = () => page.evaluate(`new Promise((resolve) => {
+      const video = document.querySelector("video");
+      video.addEventListener("pause", () => resolve(), { once: true });
+      video.pause();
+    })`);
+
+    it("go on silently, and are heard after a click", async () => {
+      await page.reload();
+      await game.waitUntilPlaying();
+      const hint = page.getByText("Press any key or click to hear the game.");
+      expect(await isSilent()).to.equal(false);
+      await pause();
+      await hint.waitFor();
+      const before = await shownSeconds();
+      await eventually(async () => await shownSeconds() > before + 0.5, { what: "a picture that goes on" });
+      expect(await isSilent()).to.equal(true);
+      await page.getByTestId("game-surface").click();
+      await eventually(async () => !await isSilent(), { what: "the sound" });
+      await hint.waitFor({ state: "detached" });
+      const heard = await shownSeconds();
+      await eventually(async () => await shownSeconds() > heard + 0.5, { what: "a picture that goes on with its sound" });
+    });
+
+    it("wait while the page is hidden, and go on when it is seen again", async () => {
+      await page.evaluate("Object.defineProperty(document, 'hidden', { value: true, configurable: true })");
+      await pause();
+      expect(await isPaused()).to.equal(true);
+      await page.evaluate("delete document.hidden");
+      await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+      await eventually(async () => !await isPaused(), { what: "the picture" });
+    });
+
+    it("try again once a second at most, however often it pauses them", async () => {
+      await page.evaluate(`(() => {
+        const video = document.querySelector("video");
+        window.plays = [];
+        video.addEventListener("play", () => {
+          plays.push(performance.now());
+          video.pause();
+        });
+      })()`);
+      await pause();
+      const plays = await eventually(async () => {
+        const times = await page.evaluate<number[]>("plays");
+        return times.length >= 4 && times;
+      }, { what: "some tries" });
+      // Of the first one the browser may have told late.
+      for (const [at, time] of plays.slice(2).entries()) expect(time - (plays[at + 1] ?? 0)).to.be.at.least(500);
+      await page.reload();
+      await game.waitUntilPlaying();
+    });
+  });
 });

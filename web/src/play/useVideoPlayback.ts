@@ -1,10 +1,13 @@
 import { useEffect, useState, type RefObject } from "react";
 
+/** How often, at most, a browser that pauses the picture again and again is made to go on. */
+const resumeEveryMs = 1_000;
+
 export interface VideoPlayback {
   /** A decoded frame of the present connection is in the video element. */
   hasPicture: boolean;
   isMuted: boolean;
-  /** The browser allows sound only after the player did something on this page. */
+  /** The browser allows sound only after the player did something on this page, or has just taken the sound away. */
   isSoundBlocked: boolean;
   toggleMuted: () => void;
 }
@@ -21,12 +24,15 @@ export function useVideoPlayback(video: RefObject<HTMLVideoElement | null>, medi
     let isOver = false;
     setHasPicture(false);
     element.srcObject = media;
-    startPlaying(element, () => setIsSoundBlocked(true)).catch(() => undefined); // The picture of another connection took its place.
+    const blockSound = (): void => setIsSoundBlocked(true);
+    startPlaying(element, blockSound).catch(() => undefined); // The picture of another connection took its place.
+    const stopResuming = resumePaused(element, media, blockSound);
     whenFirstFrame(element, () => {
       if (!isOver) setHasPicture(true);
     });
     return () => {
       isOver = true;
+      stopResuming();
       element.srcObject = null;
     };
   }, [video, media]);
@@ -67,6 +73,36 @@ async function startPlaying(element: HTMLVideoElement, onSoundBlocked: () => voi
     await element.play();
     return true;
   }
+}
+
+/**
+ * Plays on where the browser pauses by itself, as for a call, another program's sound, or headphones that are taken off: silently, so that the sound goes where the
+ * browser wants it until the player does something here. Goes on until the returned function is called.
+ */
+function resumePaused(element: HTMLVideoElement, media: MediaStream, onSoundBlocked: () => void): () => void {
+  const stopped = new AbortController();
+  let triedAt = -Infinity;
+  let next: ReturnType<typeof setTimeout> | undefined;
+  const resume = (): void => {
+    clearTimeout(next);
+    // Browsers also pause what has ended, and what is taken off the page. A page that is hidden waits until it is seen again.
+    if (!element.paused || !media.active || !element.isConnected || document.hidden) return;
+    const waitMs = triedAt + resumeEveryMs - performance.now();
+    if (waitMs > 0) {
+      next = setTimeout(resume, waitMs);
+      return;
+    }
+    triedAt = performance.now();
+    if (!element.muted) onSoundBlocked();
+    element.muted = true;
+    startPlaying(element, onSoundBlocked).catch(() => undefined); // It was paused again, or the player has to do something first.
+  };
+  element.addEventListener("pause", resume, { signal: stopped.signal });
+  document.addEventListener("visibilitychange", resume, { signal: stopped.signal });
+  return () => {
+    stopped.abort();
+    clearTimeout(next);
+  };
 }
 
 function whenFirstFrame(element: HTMLVideoElement, then: () => void): void {
