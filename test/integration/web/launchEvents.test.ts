@@ -96,7 +96,10 @@ describe("a launch on the play page", function () {
     await page.getByRole("toolbar").waitFor();
     await page.route("**/api/game/keepalive", (route) => route.abort());
     await page.clock.fastForward(idleTimeoutMs - 2 * 60_000);
-    await page.getByRole("alert").filter({ hasText: /saved and stopped in (2:0\d|1:\d\d) / }).waitFor();
+    const warning = page.getByRole("alert").filter({ hasText: /saved and stopped in (2:0\d|1:\d\d) / });
+    await warning.waitFor();
+    const { x, y } = await warning.boundingBox() ?? expect.fail("The warning has no place.");
+    expect(await page.evaluate(`document.elementFromPoint(${x + 20}, ${y + 20}).closest("[role=alert]")`), "what takes a click there").to.equal(null);
     await operator.finish(id);
   });
 

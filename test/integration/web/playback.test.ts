@@ -1,10 +1,13 @@
 import { expect } from "chai";
 import type { Browser, Page } from "playwright-core";
+import { saveReasons } from "#contracts/crd/reasons.ts";
 import { aUser } from "#test/factories/catalog.ts";
+import { aCondition } from "#test/factories/gameSession.ts";
 import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import { pressPlay, signInAs } from "#test/support/browser/pages.ts";
+import { pressPlay, sessionIdOf, signInAs } from "#test/support/browser/pages.ts";
 import { PlayPage } from "#test/support/browser/playPage.ts";
+import { TestCard } from "#test/support/browser/testCard.ts";
 import { PlayFixture } from "#test/support/fixtures/playFixture.ts";
 import { imageBuildMs } from "#test/support/session/containers.ts";
 
@@ -41,6 +44,21 @@ describe("the game's picture and sound on the page", function () {
       return heard.right > 0.02 && heard;
     }, { what: "the tone" });
     expect(left / right).to.be.within(1.5, 2.5);
+  });
+
+  it("take presses also where a warning is shown, and keep the keyboard", async () => {
+    const id = sessionIdOf(page);
+    const { conditions = [] } = (await fixture.operator.session(id)).status ?? {};
+    await fixture.operator.report(id, { conditions: [...conditions, aCondition("SavePersisted", { status: "False", reason: saveReasons.saveTooLarge })] });
+    const warning = page.getByRole("alert").filter({ hasText: "Your save has grown too large to be kept" });
+    await warning.waitFor();
+    const card = new TestCard(game);
+    await page.getByTestId("game-surface").focus();
+    const wasLit = await card.isClickLit();
+    const { x, y, width, height } = await warning.boundingBox() ?? expect.fail("The warning has no place.");
+    await page.mouse.click(x + width / 2, y + height / 2);
+    await eventually(async () => await card.isClickLit() !== wasLit, { what: "the click" });
+    await card.showsPressOf(() => game.press("KeyB"));
   });
 
   describe("where the browser pauses them by itself,", () => {
