@@ -137,9 +137,7 @@ describe("a player's devices and browsers", function () {
     await eventually(() => page.evaluate("document.fullscreenElement === null"), { what: "the window" });
   });
 
-  it("play the game's gamepad with the browser's", async () => {
-    await page.evaluate("testPad(false, 0)");
-    await page.evaluate("new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))");
+  it("play the game's gamepad with the browser's, from its first press on", async () => {
     await page.evaluate("testPad(true, 1)");
     await game.waitForColor(layout.padBlock, white);
     await game.waitForColor({ x: 800, y: 600, width: 40, height: 40 }, white);

@@ -18,7 +18,10 @@ export interface PadSample {
   readonly buttons: readonly { readonly pressed: boolean; readonly value: number }[];
 }
 
-/** Sends the changes of the one gamepad that the player uses: the first that moved, until it is unplugged. */
+/**
+ * Sends the changes of the one gamepad that the player uses: the first that moved, until it is unplugged. A button that is pressed from the beginning counts,
+ * because browsers show no gamepad before its first press; a stick does not, because worn ones are never at rest.
+ */
 export class GamepadCapture {
   readonly #send: (message: StreamInput) => void;
   readonly #idle = new Map<number, string>();
@@ -52,7 +55,7 @@ export class GamepadCapture {
       const text = JSON.stringify(padMessage(pad));
       const before = this.#idle.get(pad.index);
       this.#idle.set(pad.index, text);
-      return before !== undefined && before !== text;
+      return before === undefined ? pad.buttons.some(({ pressed }) => pressed) : before !== text;
     });
     this.#active = moved?.index;
     return moved;

@@ -39,6 +39,24 @@ describe("GamepadCapture", () => {
     expect(sent.map((message) => message.t === "pad" && message.b)).to.deep.equal([1]);
   });
 
+  for (const [what, place] of [["button", 0], ["trigger", 7]] as const) {
+    it(`sends a ${what} that is pressed from the beginning, as browsers show no gamepad before its first press`, () => {
+      const { gamepad, sent } = capture();
+      gamepad.sample([null]);
+      gamepad.sample([aPad({ index: 1 }), aPad({ pressed: [place] })]);
+      gamepad.sample([aPad({ index: 1 }), aPad()]);
+      expect(sent).to.deep.equal([padMessage(aPad({ pressed: [place] })), padMessage(aPad())]);
+    });
+  }
+
+  it("does not take up a gamepad for a stick that is not at rest, though another one is played", () => {
+    const { gamepad, sent } = capture();
+    const worn = aPad({ axes: [0.1, 0, 0, 0] });
+    gamepad.sample([worn, null]);
+    gamepad.sample([worn, aPad({ index: 1, pressed: [0] })]);
+    expect(sent).to.deep.equal([padMessage(aPad({ pressed: [0] }))]);
+  });
+
   it("sends nothing of what is no gamepad to the browser, whose buttons and axes may be anything", () => {
     const { gamepad, sent } = capture();
     gamepad.sample([aPad({ mapping: "" })]);
