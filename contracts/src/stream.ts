@@ -137,6 +137,8 @@ export const QualityNotice = z.object({
   maximum: QualityMaximum,
 });
 export const PongNotice = z.object({ t: z.literal("pong"), n: z.number() });
+/** Everything held was released, because nothing came from the browser for some seconds: what is still held is to be pressed again. */
+export const ReleasedNotice = z.object({ t: z.literal("released") });
 /** Another tab or browser of the player took the session over; this connection closes. */
 export const TakenOverNotice = z.object({ t: z.literal("taken-over") });
 /** The session ends, and why: the game did by itself (`by: "game"`) or the pod is being stopped. */
@@ -149,7 +151,9 @@ export const EndedNotice = z.object({
 });
 
 /** Any message to the browser. Unknown ones are to be ignored. */
-export const StreamNotice = z.discriminatedUnion("t", [HelloNotice, RateNotice, QualityNotice, PongNotice, TakenOverNotice, EndedNotice]);
+export const StreamNotice = z.discriminatedUnion("t", [
+  HelloNotice, RateNotice, QualityNotice, PongNotice, ReleasedNotice, TakenOverNotice, EndedNotice,
+]);
 export type StreamNotice = z.infer<typeof StreamNotice>;
 
 /** Why a session that was to have a GPU renders in software, as condition Accelerated says it. */

@@ -138,7 +138,11 @@ export function createViewers(options: ViewersOptions): Viewers {
         viewer.notify(options.describeStream(codec.codec, quality.current()));
         viewer.notify(describeQuality(quality.current(), options.bounds));
       },
-      onLost: () => isCurrent() && input.releaseAll(),
+      onLost: () => {
+        if (!isCurrent()) return;
+        input.releaseAll();
+        viewer.notify({ t: "released" });
+      },
       onClosed: () => removeViewer(viewer),
     });
     return viewer;

@@ -101,6 +101,7 @@ describe("viewers of a session", function () {
       way.lose(0);
       await card.shows(layout.heldBlock, "dark");
       await card.shows(layout.padBlock, "dark");
+      await eventually(async () => (await remote.notices()).some(({ t }) => t === "released"), { what: "the notice of it" });
       await remote.send({ t: "key", c: "KeyW", d: 1 });
       await card.shows(layout.heldBlock, "white");
       expect(await pair.status()).to.include({ viewers: 1, connections: 1 });

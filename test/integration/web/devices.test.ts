@@ -6,7 +6,7 @@ import { expectAccessible } from "#test/support/browser/accessibility.ts";
 import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { launchFirefox } from "#test/support/browser/firefox.ts";
-import { olderBrowser, playedGamepad, refusedLock, rememberedPointer, unfocusedButtons, withoutH264, withoutLocks } from "#test/support/browser/otherBrowsers.ts";
+import { keptChannel, olderBrowser, playedGamepad, refusedLock, rememberedPointer, unfocusedButtons, withoutH264, withoutLocks } from "#test/support/browser/otherBrowsers.ts";
 import { pageScript } from "#test/support/browser/pageScripts.ts";
 import { pressPlay, signInAs } from "#test/support/browser/pages.ts";
 import type { Color, PictureArea } from "#test/support/browser/picture.ts";
@@ -47,6 +47,7 @@ describe("a player's devices and browsers", function () {
     ({ page } = tab);
     await page.addInitScript(playedGamepad);
     await page.addInitScript(rememberedPointer);
+    await page.addInitScript(keptChannel);
     game = await PlayPage.on(page);
     await page.goto("/games/testcard");
     await signInAs(page, user);
@@ -149,13 +150,18 @@ describe("a player's devices and browsers", function () {
     await game.waitForColor(layout.padBlock, dark);
   });
 
-  it("mute the sound and unmute it", async () => {
-    const isMuted = () => page.evaluate<boolean>("document.querySelector('video').muted");
-    expect(await isMuted()).to.equal(false);
-    await game.openControl("Mute");
-    await eventually(isMuted, { what: "silence" });
-    await game.openControl("Unmute");
-    await eventually(async () => !await isMuted(), { what: "sound" });
+  it("press again what is held when the streamer says that it released everything, as after some seconds without a network", async () => {
+    await page.getByTestId("game-surface").focus();
+    await page.evaluate("testPad(true, 0)");
+    await page.keyboard.down("KeyA");
+    for (const block of [layout.heldBlock, layout.padBlock]) await game.waitForColor(block, white);
+    await page.evaluate("inputChannel.send(JSON.stringify({ t: 'release' }))");
+    for (const block of [layout.heldBlock, layout.padBlock]) await game.waitForColor(block, dark);
+    await page.evaluate("inputChannel.dispatchEvent(new MessageEvent('message', { data: JSON.stringify({ t: 'released' }) }))");
+    for (const block of [layout.heldBlock, layout.padBlock]) await game.waitForColor(block, white);
+    await page.keyboard.up("KeyA");
+    await page.evaluate("testPad(false, 0)");
+    for (const block of [layout.heldBlock, layout.padBlock]) await game.waitForColor(block, dark);
   });
 
   it("get VP8 where the browser has no H.264", () => playIn(withoutH264, async (there) => {

@@ -46,6 +46,15 @@ describe("the game's picture and sound on the page", function () {
     expect(left / right).to.be.within(1.5, 2.5);
   });
 
+  it("are silent when the player mutes them, and heard when they unmute them", async () => {
+    const isMuted = () => page.evaluate<boolean>("document.querySelector('video').muted");
+    expect(await isMuted()).to.equal(false);
+    await game.openControl("Mute");
+    await eventually(isMuted, { what: "silence" });
+    await game.openControl("Unmute");
+    await eventually(async () => !await isMuted(), { what: "sound" });
+  });
+
   it("take presses also where a warning is shown, and keep the keyboard", async () => {
     const id = sessionIdOf(page);
     const { conditions = [] } = (await fixture.operator.session(id)).status ?? {};

@@ -9,6 +9,13 @@ export const playedGamepad = `
   window.testPads = [null];
   navigator.getGamepads = () => window.testPads;
 `;
+/** Keeps the data channel that the page made last, by which it sends what the player does. */
+export const keptChannel = `
+  const { createDataChannel } = RTCPeerConnection.prototype;
+  RTCPeerConnection.prototype.createDataChannel = function (...options) {
+    return window.inputChannel = createDataChannel.apply(this, options);
+  };
+`;
 /** Keeps where the mouse was last. */
 export const rememberedPointer = `
   addEventListener("pointermove", ({ clientX, clientY }) => { window.lastPointer = { x: clientX, y: clientY }; }, { capture: true });

@@ -46,13 +46,20 @@ export function PlayerView({ launch, session, stream: { stream, state, media, he
     if (!isPlaying || stream === undefined || surface.current === null || video.current === null) return;
     // A connection that comes back leaves the player in the controls.
     if (menu.current?.contains(document.activeElement) !== true) surface.current.focus({ preventScroll: true });
-    return captureInput({
+    const input = captureInput({
       surface: surface.current,
       video: video.current,
       send: (message) => stream.send(message),
       display: () => display.current,
       onMenu: showMenu,
     });
+    const stopListening = stream.on("notice", ({ t }) => {
+      if (t === "released") input.pressAgain();
+    });
+    return () => {
+      stopListening();
+      input.stop();
+    };
   }, [isPlaying, stream, showMenu]);
 
   return (

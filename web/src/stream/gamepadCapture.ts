@@ -44,7 +44,7 @@ export class GamepadCapture {
     this.#send(message);
   }
 
-  /** Forgets the last state, after a `release` message. */
+  /** Forgets the last state, after everything was released: the next sample is sent whatever it is. */
   reset(): void {
     this.#last = "";
   }

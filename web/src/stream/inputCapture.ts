@@ -16,11 +16,16 @@ export interface InputCaptureOptions {
   onMenu: () => void;
 }
 
-/**
- * Sends all input on `surface` until the returned function is called. Whenever the surface loses the focus, or its page is
- * hidden, everything held is released.
- */
-export function captureInput({ surface, video, send, display, onMenu }: InputCaptureOptions): () => void {
+/** The player's input while it goes to the game. */
+export interface InputCapture {
+  /** Presses again what is held, after the streamer has released it. */
+  pressAgain(): void;
+  /** Releases everything, and sends no more. */
+  stop(): void;
+}
+
+/** Sends all input on `surface` until it is stopped. Whenever the surface loses the focus, or its page is hidden, everything held is released. */
+export function captureInput({ surface, video, send, display, onMenu }: InputCaptureOptions): InputCapture {
   const stopped = new AbortController();
   const keyboard = new KeyboardCapture(send, navigator.userAgent);
   const pointer = new PointerCapture(send, () => geometryOf(video, display()));
@@ -35,9 +40,15 @@ export function captureInput({ surface, video, send, display, onMenu }: InputCap
   listenToWheel(surface, wheel, stopped.signal);
   pollGamepads(gamepad, stopped.signal);
   listenToFocusLoss(surface, releaseAll, stopped.signal);
-  return () => {
-    releaseAll();
-    stopped.abort();
+  return {
+    pressAgain() {
+      for (const device of [keyboard, pointer]) device.pressAgain();
+      gamepad.reset();
+    },
+    stop() {
+      releaseAll();
+      stopped.abort();
+    },
   };
 }
 

@@ -44,6 +44,11 @@ export class KeyboardCapture {
     if (code.startsWith("Shift") && !shiftKey) this.#releaseHeld("Shift");
   }
 
+  /** Presses again what is held, after the streamer has released it. */
+  pressAgain(): void {
+    for (const code of this.#held) this.#send({ t: "key", c: code, d: 1 });
+  }
+
   /** Forgets the held keys, after a `release` message. */
   reset(): void {
     this.#held.clear();

@@ -48,6 +48,13 @@ export class PointerCapture {
     this.#press(0);
   }
 
+  /** Presses again what is held, after the streamer has released it. */
+  pressAgain(): void {
+    const held = this.#buttons;
+    this.#buttons = 0;
+    this.#press(held);
+  }
+
   /** Forgets the held buttons and the position, after a `release` message. */
   reset(): void {
     this.#buttons = 0;

@@ -28,6 +28,16 @@ describe("KeyboardCapture", () => {
     expect(sent).to.have.length(1);
   });
 
+  it("presses again what is held, and nothing else, once the streamer has released it", () => {
+    const { keyboard, sent } = capture();
+    for (const code of ["KeyW", "ShiftLeft", "KeyA"]) keyboard.down(press(code));
+    keyboard.up(press("KeyA"));
+    sent.length = 0;
+    keyboard.pressAgain();
+    keyboard.up(press("KeyW"));
+    expect(sent).to.deep.equal([{ t: "key", c: "KeyW", d: 1 }, { t: "key", c: "ShiftLeft", d: 1 }, { t: "key", c: "KeyW", d: 0 }]);
+  });
+
   it("ignores keys without a code, which on-screen keyboards send", () => {
     const { keyboard, sent } = capture();
     keyboard.down(press(""));

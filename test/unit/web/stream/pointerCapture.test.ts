@@ -54,6 +54,16 @@ describe("PointerCapture", () => {
     expect(sent).to.deep.equal([{ t: "rel", x: 0, y: -6 }, { t: "rel", x: 1, y: 0 }]);
   });
 
+  it("presses again the buttons that are held, and no others, once the streamer has released them", () => {
+    const { pointer, sent } = capture();
+    pointer.sample(at(0, 0, 3), false);
+    pointer.sample(at(0, 0, 2), false);
+    sent.length = 0;
+    pointer.pressAgain();
+    pointer.sample(at(0, 0, 0), false);
+    expect(sent).to.deep.equal([{ t: "btn", b: 2, d: 1 }, { t: "btn", b: 2, d: 0 }]);
+  });
+
   it("sends a held button again after a reset", () => {
     const { pointer, sent } = capture();
     pointer.sample(at(0, 0, 1), false);
