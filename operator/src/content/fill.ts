@@ -5,8 +5,8 @@ import type { CacheEntry } from "#contracts/crd/gameNode.ts";
 export interface FillNode {
   nodeName: string;
   labels: Record<string, string>;
-  /** Its kubelet and its agent report in time. */
-  isHealthy: boolean;
+  /** It takes new sessions, as far as is known: its kubelet and its agent report in time, and its GameNode does not say otherwise. Games that it has yet to get change nothing about that. */
+  isSchedulable: boolean;
   entries: readonly CacheEntry[];
 }
 
@@ -44,20 +44,23 @@ function targetsOf(name: string, { placement, source }: GameCache["spec"], nodes
   return eligible.sort(byAttachment(name, source.sha256)).slice(0, placement.count ?? 1);
 }
 
-/** Prefers the nodes that hold or fetch the version, so that they stay chosen; the others are ordered by a hash of game and node, so that games spread over the nodes. */
+/**
+ * Prefers the nodes that take sessions: where only others hold the game, launches have to fetch it. Of these it prefers the ones that hold or fetch the
+ * version, so that they stay chosen; the rest are ordered by a hash of game and node, so that games spread over the nodes.
+ */
 function byAttachment(name: string, digest: string): (a: FillNode, b: FillNode) => number {
   const rank = (node: FillNode): number => {
     const state = stateOn(node, digest);
-    return (node.isHealthy ? 0 : 4) + (state === "Ready" ? 0 : state === "Downloading" ? 1 : state === "Failed" ? 3 : 2);
+    return (node.isSchedulable ? 0 : 4) + (state === "Ready" ? 0 : state === "Downloading" ? 1 : state === "Failed" ? 3 : 2);
   };
   return (a, b) => rank(a) - rank(b) || spread(name, a.nodeName) - spread(name, b.nodeName) || compareNames(a, b);
 }
 
-/** Prefers the nodes that have begun; nodes that do not report or have failed do not take the turns of the others. */
+/** Prefers the nodes that have begun; nodes that take no sessions or have failed do not take the turns of the others. */
 function byTurn(digest: string): (a: FillNode, b: FillNode) => number {
   const rank = (node: FillNode): number => {
     const state = stateOn(node, digest);
-    return (node.isHealthy ? 0 : 4) + (state === "Downloading" ? 0 : state === "Failed" ? 2 : 1);
+    return (node.isSchedulable ? 0 : 4) + (state === "Downloading" ? 0 : state === "Failed" ? 2 : 1);
   };
   return (a, b) => rank(a) - rank(b) || compareNames(a, b);
 }

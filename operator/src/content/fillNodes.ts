@@ -14,7 +14,8 @@ export function fillNodeOf({ metadata: { name }, status }: GameNode, { nodes }: 
   return {
     nodeName: name,
     labels: node?.metadata.labels ?? {},
-    isHealthy: healthOf(node, heartbeats.isFresh(name)) === "Healthy",
+    // A new GameNode says nothing of its capacity yet, and one whose node has just fallen silent still says what held before.
+    isSchedulable: status?.capacity?.schedulable !== false && healthOf(node, heartbeats.isFresh(name)) === "Healthy",
     entries: status?.cache?.entries ?? noEntries,
   };
 }

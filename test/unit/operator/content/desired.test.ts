@@ -9,7 +9,7 @@ import { desiredOn as desiredOnNode, wantedByPolicy } from "#operator/content/de
 import { fillOf, type FillNode } from "#operator/content/fill.ts";
 
 const node = (nodeName: string, state?: CacheEntry["state"], overrides: Partial<FillNode> = {}): FillNode => ({
-  nodeName, labels: {}, isHealthy: true, entries: state === undefined ? [] : [aCacheEntry({ state })], ...overrides,
+  nodeName, labels: {}, isSchedulable: true, entries: state === undefined ? [] : [aCacheEntry({ state })], ...overrides,
 });
 const older = anArchiveSource("c".repeat(64));
 
@@ -24,12 +24,15 @@ describe("fillOf", () => {
     ["fills the next node when one is done", { rollout: { maxParallelNodes: 1 } }, [node("a", "Ready"), node("b")], { a: false, b: false }],
     ["goes on with the node that has begun", { rollout: { maxParallelNodes: 1 } }, [node("a"), node("b", "Downloading")], { a: true, b: false }],
     ["fills a node that failed last", { rollout: { maxParallelNodes: 1 } }, [node("a", "Failed"), node("b")], { a: true, b: false }],
-    ["fills a node that does not report last", { rollout: { maxParallelNodes: 1 } }, [node("a", undefined, { isHealthy: false }), node("b")], { a: true, b: false }],
+    ["fills a node that takes no sessions last", { rollout: { maxParallelNodes: 1 } }, [node("a", undefined, { isSchedulable: false }), node("b")], { a: true, b: false }],
+    ["fills a node that takes no sessions last, though it has begun", { rollout: { maxParallelNodes: 1 } }, [node("a", "Downloading", { isSchedulable: false }), node("b")], { a: true, b: false }],
+    ["fills a node that takes no sessions when the others are done", { rollout: { maxParallelNodes: 1 } }, [node("a", undefined, { isSchedulable: false }), node("b", "Ready")], { a: false, b: false }],
     ["lets no node fetch while the cache is suspended", { suspend: true }, [node("a", "Ready"), node("b")], { a: false, b: true }],
     ["fills no node for policy OnDemand", { placement: { policy: "OnDemand" } }, [node("a")], {}],
     ["fills only nodes with the labels", { placement: { policy: "All", nodeSelector: { disk: "fast" } } }, [node("a"), node("b", undefined, { labels: { disk: "fast" } })], { b: false }],
     ["chooses nodes that hold the version first, for policy Count", { placement: { policy: "Count", count: 1 } }, [node("a"), node("b"), node("c", "Ready")], { c: false }],
-    ["does not choose a node that does not report, for policy Count", { placement: { policy: "Count", count: 1 } }, [node("a", "Ready", { isHealthy: false }), node("b")], { b: false }],
+    ["does not choose a node that takes no sessions, though it holds the version, for policy Count", { placement: { policy: "Count", count: 1 } }, [node("a", "Ready", { isSchedulable: false }), node("b")], { b: false }],
+    ["chooses a node that takes no sessions where too few others are, for policy Count", { placement: { policy: "Count", count: 2 } }, [node("a", undefined, { isSchedulable: false }), node("b")], { a: false, b: false }],
     ["chooses all nodes when there are fewer than policy Count asks for", { placement: { policy: "Count", count: 5 } }, [node("a")], { a: false }],
   ];
   for (const [what, spec, nodes, holds] of cases) {

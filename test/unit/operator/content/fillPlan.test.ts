@@ -76,6 +76,16 @@ describe("FillPlan", () => {
     expect(holds()).to.deep.equal([false, true]);
   });
 
+  it("takes the turn from a node while its GameNode says that it takes no sessions", () => {
+    const capacity = { slots: 2, used: 0, schedulable: true };
+    report("a", 0, { capacity });
+    expect(holds()).to.deep.equal([false, true]);
+    report("a", 0, { capacity: { ...capacity, schedulable: false } });
+    expect(holds()).to.deep.equal([true, false]);
+    report("a", 0, { capacity });
+    expect(holds()).to.deep.equal([false, true]);
+  });
+
   it("follows a kubelet's health, labels and the caches", () => {
     expect(holds()).to.deep.equal([false, true]);
     const silent = aNode("a", { isReady: false });

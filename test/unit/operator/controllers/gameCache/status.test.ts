@@ -7,7 +7,7 @@ import { after, createdAt } from "#test/factories/gameSession.ts";
 import type { FillNode } from "#operator/content/fill.ts";
 import { differenceOf, statusOf } from "#operator/controllers/gameCache/status.ts";
 
-const node = (nodeName: string, entry?: Partial<CacheEntry>): FillNode => ({ nodeName, labels: {}, isHealthy: true, entries: entry ? [aCacheEntry(entry)] : [] });
+const node = (nodeName: string, entry?: Partial<CacheEntry>): FillNode => ({ nodeName, labels: {}, isSchedulable: true, entries: entry ? [aCacheEntry(entry)] : [] });
 
 describe("statusOf a GameCache", () => {
   const cases: [string, Partial<GameCacheSpec>, FillNode[], string, string, string?][] = [

@@ -68,6 +68,13 @@ describe("statusOf a node", () => {
     expect(statusOf(world({ used: 1 }), "drain").capacity?.unschedulable?.reason).to.equal("LabelRemoved");
   });
 
+  it("counts a new node as schedulable while its pinned games are on their way: nodes that take no sessions get theirs last", () => {
+    const pinned = [{ digest: aDigest, source: anArchiveSource(), priority: 0, pinned: true, hold: true }];
+    const { capacity, conditions } = statusOf(world({ pinned }), "keep");
+    expect(conditions?.find(({ type }) => type === "Filled")).to.include({ status: "False", reason: "Filling" });
+    expect(capacity).to.deep.include({ schedulable: true });
+  });
+
   const silent = { node: aNode("node1", { isReady: false }), hasHeartbeat: false };
   const losses: [string, Partial<NodeWorld>, string][] = [
     ["silent", { ...silent, health: "Lost" }, "True Silent"],
