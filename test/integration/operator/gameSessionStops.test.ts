@@ -4,10 +4,14 @@ import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import type { StreamerStatus } from "#contracts/stream.ts";
+import type { Stored } from "#kube/object.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { FaultyApi, type SeenRequest } from "#test/support/cluster/faultyApi.ts";
 import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
+import { loopbackIp } from "#test/support/processes/loopbackIp.ts";
+import { FakeStreamer } from "#test/support/session/fakeStreamer.ts";
 
 const isRunning = (session: GameSession): boolean => publicStatusOf(session) === "running";
 
@@ -38,24 +42,47 @@ describe("GameSession controller, at a session's end", function () {
   it("gives a pod less time to end while its game has yet to begin", async () => {
     await set();
     await fixture.startOperator();
-    const graceOf = async (isPlayed: boolean): Promise<number | undefined> => {
-      fixture.components.behaviour.frozenStreamerIp = isPlayed ? undefined : "10.0.0.9";
-      const { metadata: { name, namespace } } = await fixture.launch();
-      if (isPlayed) await fixture.session(name, isRunning, "running session");
-      else await eventually(async () => (await fixture.pods.find({ name, namespace }))?.status?.podIP !== undefined, { what: "the pod to start" });
-      const [nodeName = ""] = fixture.nodeNames;
-      fixture.components.behaviour.silentNodes.add(nodeName);
-      await fixture.sessions.mergePatch({ name, namespace }, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
-      const pod = await eventually(async () => {
-        const stopping = await fixture.pods.get({ name, namespace });
-        return stopping.metadata.deletionTimestamp === undefined ? undefined : stopping;
-      }, { what: "the pod to be stopped" });
-      fixture.components.behaviour.silentNodes.delete(nodeName);
-      return pod.metadata.deletionGracePeriodSeconds;
-    };
-    expect(await graceOf(false)).to.equal(10);
-    expect(await graceOf(true)).to.equal(120);
+    fixture.components.behaviour.frozenStreamerIp = "10.0.0.9";
+    const starting = await fixture.launch();
+    await eventually(async () => (await fixture.pods.find(starting.metadata))?.status?.podIP !== undefined, { what: "the pod to start" });
+    expect(await graceAtStop(starting)).to.equal(10);
+    fixture.components.behaviour.frozenStreamerIp = undefined;
+    const played = await fixture.launch();
+    await fixture.session(played.metadata.name, isRunning, "running session");
+    expect(await graceAtStop(played)).to.equal(120);
   });
+
+  it("gives a pod all its time to end when the streamer has said that its game runs, and the kubelet has not", async () => {
+    await set();
+    const podIp = loopbackIp();
+    const streamer = await FakeStreamer.at(podIp);
+    try {
+      const said: StreamerStatus = { ready: true, viewers: 0, connections: 0, lastInputAt: null, game: "running", encoder: "x264enc", codec: "h264", fps: 0, kbps: 0, mediaRestarts: 0 };
+      streamer.response = { status: 200, headers: {}, body: JSON.stringify(said) };
+      fixture.components.behaviour.frozenStreamerIp = podIp;
+      await fixture.startOperator();
+      const session = await fixture.launch();
+      await fixture.session(session.metadata.name, isRunning, "running session");
+      expect((await fixture.pods.get(session.metadata)).status?.containerStatuses?.[0]?.state?.running, "what the kubelet says of the game").to.equal(undefined);
+      expect(await graceAtStop(session)).to.equal(120);
+    } finally {
+      streamer.stop();
+    }
+  });
+
+  /** Stops the session, and returns the time that its pod is given; its kubelet ends the pod no sooner than that is read. */
+  async function graceAtStop({ metadata: { name, namespace } }: Stored<GameSession>): Promise<number | undefined> {
+    const { silentNodes } = fixture.components.behaviour;
+    const [nodeName = ""] = fixture.nodeNames;
+    silentNodes.add(nodeName);
+    await fixture.sessions.mergePatch({ name, namespace }, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
+    const pod = await eventually(async () => {
+      const stopping = await fixture.pods.get({ name, namespace });
+      return stopping.metadata.deletionTimestamp === undefined ? undefined : stopping;
+    }, { what: "the pod to be stopped" });
+    silentNodes.delete(nodeName);
+    return pod.metadata.deletionGracePeriodSeconds;
+  }
 
   it("protects a session that was created without the API by its own finalizer", async () => {
     await set();

@@ -1,5 +1,7 @@
+import type { Pod } from "#kube/builtin.ts";
 import { isConflict, isKubeError, isNotFound } from "#kube/errors.ts";
 import { isDeleting } from "#kube/finalizers.ts";
+import type { Stored } from "#kube/object.ts";
 import { deadlinesOf, isPast, stoppingSinceOf } from "../deadlines.ts";
 import { needsStoppingNote } from "../decide.ts";
 import { clusterLaunchStepOf } from "#contracts/crd/launchStep.ts";
@@ -38,14 +40,19 @@ function stoppingTime(world: StepContext["world"]): string {
  */
 const startingGraceSeconds = 10;
 
+/** Returns how long the pod is given to end; undefined for the time that it was made with, as a game has that has begun. The streamer tells of that first, and the kubelet may be late. */
+export function graceSecondsOf(world: StepContext["world"], pod: Stored<Pod>): number | undefined {
+  return mayHavePlayed(world) || hasGameRun(pod) ? undefined : startingGraceSeconds;
+}
+
 /** Asks the kubelet to end the pod: the game first, the streamer after it. Where the API server does not take that it is tried again, and the stop goes on meanwhile. */
 export const deletePod: Step = async ({ world, draft, deps, cause, signal, logger }): Promise<StepOutcome> => {
   const pod = currentPod(world);
   // Once the stop is given up nothing waits for the answer any more: the end of the session asks for the deletion again.
   if (!pod || isDeleting(pod) || hasGivenUp(world)) return "done";
   try {
-    const grace = hasGameRun(pod) ? {} : { gracePeriodSeconds: startingGraceSeconds };
-    await deps.pods.delete(pod.metadata, { uid: pod.metadata.uid, signal, ...grace });
+    const gracePeriodSeconds = graceSecondsOf(world, pod);
+    await deps.pods.delete(pod.metadata, { uid: pod.metadata.uid, signal, gracePeriodSeconds });
     logger.info({ node: pod.spec?.nodeName, stopReason: cause?.stopReason }, "The session's pod is being stopped.");
     draft.event("Normal", readyReasons.stopping, "Stop", `The game is asked to end: ${cause?.stopReason ?? ""}.`);
   } catch (error) {
