@@ -256,6 +256,12 @@ fsGroup: 10000
 seccompProfile: { type: RuntimeDefault }
 {{- end }}
 
+{{/* The same of a bundled store: its volume is handed to the group once, and not each of its files at every start. */}}
+{{- define "joypod.storeSecurity" -}}
+{{- include "joypod.podSecurity" . }}
+fsGroupChangePolicy: OnRootMismatch
+{{- end }}
+
 {{- define "joypod.containerSecurity" -}}
 allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true

@@ -1,8 +1,11 @@
+import { execFileSync } from "node:child_process";
+import { chmodSync } from "node:fs";
 import { connect } from "node:net";
 import { expect } from "chai";
 import * as chart from "#test/support/chart/helmTemplate.ts";
 import { ChildProgram, freePort } from "#test/support/processes/childProgram.ts";
 import { temporaryFolder } from "#test/support/processes/temporaryFolder.ts";
+import { startBundledPostgres } from "#test/support/stores/postgres.ts";
 
 interface Container {
   name: string;
@@ -20,7 +23,7 @@ interface Volume {
 interface Manifest {
   kind: string;
   metadata: { name: string };
-  spec?: { template?: { spec: { containers: Container[]; initContainers?: Container[]; volumes?: Volume[] } } };
+  spec?: { template?: { spec: { securityContext?: { fsGroup?: number; fsGroupChangePolicy?: string }; containers: Container[]; initContainers?: Container[]; volumes?: Volume[] } } };
 }
 
 const argumentsOf = (values: string, settings: string[]): string[] => [...chart.values(values), ...settings.flatMap((setting) => ["--set", setting])];
@@ -116,6 +119,23 @@ describe("the chart's stores", function () {
       expect(await isListening(port, "::1"), "over IPv6").to.be.true;
     } finally {
       await program.stop();
+    }
+  });
+
+  it("have a bundled Postgres that starts again on a volume that the kubelet has opened to the pod's group", async () => {
+    const { program } = await startBundledPostgres((data) => {
+      execFileSync("chmod", ["-R", "g+rwX", data]);
+      chmodSync(data, 0o2770);
+    });
+    expect(program.hasEnded).to.equal(false);
+    await program.stop();
+  });
+
+  it("have their volumes handed to the pod's group once, and not at every start", async () => {
+    const stores = (await render("bundled")).filter(({ kind }) => kind === "StatefulSet");
+    expect(stores.map(({ metadata }) => metadata.name)).to.have.members(["joypod-postgres", "joypod-redis", "joypod-minio"]);
+    for (const { metadata, spec } of stores) {
+      expect(spec?.template?.spec.securityContext, metadata.name).to.include({ fsGroup: 10_000, fsGroupChangePolicy: "OnRootMismatch" });
     }
   });
 

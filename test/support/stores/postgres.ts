@@ -1,12 +1,13 @@
 import { spawnSync } from "node:child_process";
 import { chmodSync, chownSync, copyFileSync, cpSync, existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { migrate } from "#api/stores/migrations.ts";
 import type { KeyPair } from "../http/certificates.ts";
-import { ChildProgram, freePort } from "../processes/childProgram.ts";
+import { ChildProgram, freePort, type ChildProgramOptions } from "../processes/childProgram.ts";
+import { repositoryRoot } from "../processes/programs.ts";
 import { temporaryFolder } from "../processes/temporaryFolder.ts";
 
 /** Account that the server runs as under root, which Postgres refuses: `nobody`. */
@@ -81,7 +82,31 @@ export function startTlsPostgres(pair: KeyPair): Promise<TestServer> {
   return startServer(pair);
 }
 
-async function startServer(pair?: KeyPair): Promise<TestServer> {
+/** Starts a Postgres of the caller's own by the script of the bundled one's image, on a data folder that was changed so; stop its program after use. */
+export function startBundledPostgres(change: (data: string) => void): Promise<TestServer> {
+  const cluster = makeCluster();
+  change(cluster.data);
+  const script = join(cluster.directory, "start"); // Where its account can read it.
+  copyFileSync(join(repositoryRoot, "images/postgres/start"), script);
+  return serve(cluster, { command: "sh", args: [script], env: { PGDATA: cluster.data } });
+}
+
+function startServer(pair?: KeyPair): Promise<TestServer> {
+  const cluster = makeCluster();
+  const { binaries, data, identity } = cluster;
+  const tlsSettings = pair === undefined ? [] : keepKeyPair(pair, data, identity);
+  return serve(cluster, { command: join(binaries, "postgres"), args: ["-D", data, ...tlsSettings.flatMap((setting) => ["-c", setting])] });
+}
+
+/** A folder with the files of a server's databases, and who it belongs to. */
+interface Cluster {
+  directory: string;
+  binaries: string;
+  data: string;
+  identity: { uid?: number; gid?: number };
+}
+
+function makeCluster(): Cluster {
   const directory = temporaryFolder("postgres");
   const isRoot = process.getuid?.() === 0;
   if (isRoot) chownSync(directory, unprivilegedUid, unprivilegedUid);
@@ -92,16 +117,18 @@ async function startServer(pair?: KeyPair): Promise<TestServer> {
     ["-D", data, "-U", "joypod", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"],
     { cwd: directory, encoding: "utf8", env: { LC_ALL: "C", PATH: process.env.PATH }, ...identity });
   if (made.status !== 0) throw new Error(`initdb failed: ${made.error?.message ?? made.stderr}`);
+  return { directory, binaries, data, identity };
+}
 
-  const tlsSettings = pair === undefined ? [] : keepKeyPair(pair, data, identity);
+async function serve({ directory, binaries }: Cluster, { command, args, env = {} }: Pick<ChildProgramOptions, "command" | "args" | "env">): Promise<TestServer> {
   const port = await freePort();
   const urlOf = (database: string): string => `postgres://joypod@127.0.0.1:${port}/${database}`;
   const program = new ChildProgram({
-    command: join(binaries, "postgres"),
-    args: ["-D", data, "-p", String(port), ...[...serverSettings, ...tlsSettings].flatMap((setting) => ["-c", setting])],
+    command,
+    args: [...args, "-p", String(port), ...serverSettings.flatMap((setting) => ["-c", setting])],
     uid: unprivilegedUid,
     cwd: directory,
-    env: { LC_ALL: "C", PATH: process.env.PATH },
+    env: { LC_ALL: "C", PATH: [binaries, process.env.PATH].join(delimiter), ...env },
     isReady: async () => {
       await execute(urlOf("postgres"), "SELECT 1");
       return true;
