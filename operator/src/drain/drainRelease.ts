@@ -15,7 +15,8 @@ import type { Logger } from "#runtime/logger.ts";
 import type { DrainConfig } from "./config.ts";
 import { allowNewSessions, refuseNewSessions } from "./sessionQuota.ts";
 import { isAppliedAsText } from "./ownJob.ts";
-import { haveNoPods, scaleToZero } from "./stopDeployments.ts";
+import { ScaledUpError } from "./scaledUpError.ts";
+import { haveNoPods, scaledUp, scaleToZero } from "./stopDeployments.ts";
 
 /** What draining works with. */
 export interface DrainDeps {
@@ -37,6 +38,7 @@ const programsEndMs = 25_000;
  * Leaves nothing behind that only a running Joypod could finish, so that the release and its namespaces can be removed. New sessions are
  * refused, those that play end as if they were deleted, with their saves stored; then the programs are stopped, and what still waits for
  * them, after `drainSeconds`, is released. Each session whose last save was not stored is named in the log: it stays on its node's disk.
+ * Throws ScaledUpError where the programs were scaled up again meanwhile.
  * A Job that came with the rest of the chart's text, by a tool that knows no hooks, does nothing.
  */
 export async function drainRelease(deps: DrainDeps): Promise<void> {
@@ -62,6 +64,13 @@ async function endAll(deps: DrainDeps): Promise<void> {
   const selectors = await scaleToZero(transport, config.releaseNamespace, config.deployments);
   await waitUntil(deps, programsEndMs, () => haveNoPods(transport, config.releaseNamespace, selectors));
   await releaseObjects(deps);
+  await assertNoneScaledUp(deps);
+}
+
+/** A program that runs again takes hold of objects that nobody would release. No pods are looked for: one stays on a node that is gone, and does nothing. */
+async function assertNoneScaledUp({ transport, config }: DrainDeps): Promise<void> {
+  const names = await scaledUp(transport, config.releaseNamespace, config.deployments);
+  if (names.length > 0) throw new ScaledUpError(names);
 }
 
 async function waitUntil({ clock, signal }: DrainDeps, deadlineMs: number, isDone: () => Promise<boolean>): Promise<boolean> {

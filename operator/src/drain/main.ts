@@ -5,6 +5,7 @@ import { onStopSignal, orExit } from "#runtime/program.ts";
 import { KubeTransport } from "#kube/transport.ts";
 import { readConfig } from "./config.ts";
 import { drainRelease } from "./drainRelease.ts";
+import { ScaledUpError } from "./scaledUpError.ts";
 
 const config = orExit(() => readConfig(process.env));
 const logger = createLogger({ program: "drain", level: "info" });
@@ -15,7 +16,7 @@ try {
   await drainRelease({ transport, config, clock: systemClock, logger, signal: stopping.signal });
 } catch (error) {
   logger.error({ err: error }, "The release could not be drained.");
-  process.exitCode = 1;
+  process.exitCode = error instanceof ScaledUpError ? ScaledUpError.exitCode : 1;
 } finally {
   await transport.close();
 }

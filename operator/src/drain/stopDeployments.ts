@@ -1,21 +1,33 @@
 import { pods } from "#kube/builtin.ts";
 import { isNotFound } from "#kube/errors.ts";
+import type { KubeRequest } from "#kube/request.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import type { KubeTransport } from "#kube/transport.ts";
 
-/** Scales deployments to nothing and returns the label selectors of their pods; one that does not exist has none. */
-export async function scaleToZero(transport: KubeTransport, namespace: string, names: readonly string[]): Promise<string[]> {
-  const selectors = await Promise.all(names.map((name) => scaleOneToZero(transport, namespace, name)));
-  return selectors.filter((selector) => selector !== undefined);
+interface Scale {
+  spec?: { replicas?: number };
+  status?: { selector?: string };
 }
 
-async function scaleOneToZero(transport: KubeTransport, namespace: string, name: string): Promise<string | undefined> {
+/** Scales deployments to nothing and returns the label selectors of their pods; one that does not exist has none. */
+export async function scaleToZero(transport: KubeTransport, namespace: string, names: readonly string[]): Promise<string[]> {
+  const toZero = { method: "PATCH", contentType: "application/merge-patch+json", body: { spec: { replicas: 0 } } } as const;
+  const scales = await Promise.all(names.map((name) => requestScale(transport, namespace, name, toZero)));
+  return scales.map((scale) => scale?.status?.selector).filter((selector) => selector !== undefined);
+}
+
+/** Returns those of the deployments that want pods. */
+export async function scaledUp(transport: KubeTransport, namespace: string, names: readonly string[]): Promise<string[]> {
+  const scales = await Promise.all(names.map((name) => requestScale(transport, namespace, name, { method: "GET" })));
+  return names.filter((_, index) => (scales[index]?.spec?.replicas ?? 0) > 0);
+}
+
+async function requestScale(
+  transport: KubeTransport, namespace: string, name: string, request: Pick<KubeRequest, "method" | "contentType" | "body">,
+): Promise<Scale | undefined> {
+  const path = `/apis/apps/v1/namespaces/${encodeURIComponent(namespace)}/deployments/${encodeURIComponent(name)}/scale`;
   try {
-    const scale = await transport.request({
-      method: "PATCH", path: `/apis/apps/v1/namespaces/${encodeURIComponent(namespace)}/deployments/${encodeURIComponent(name)}/scale`,
-      contentType: "application/merge-patch+json", body: { spec: { replicas: 0 } }, resource: "deployments/scale",
-    });
-    return (scale as { status?: { selector?: string } }).status?.selector;
+    return await transport.request({ ...request, path, resource: "deployments/scale" }) as Scale;
   } catch (error) {
     if (isNotFound(error)) return undefined;
     throw error;

@@ -7,7 +7,8 @@ import { expect } from "chai";
 import { parseAllDocuments } from "yaml";
 import { namespaces } from "#kube/builtin.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
-import { chartFolder, templateOf, values as valuesOf } from "#test/support/chart/helmTemplate.ts";
+import { ScaledUpError } from "#operator/drain/scaledUpError.ts";
+import { chartFolder, render as renderChart, templateOf, values as valuesOf, type KubeObject } from "#test/support/chart/helmTemplate.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { sharedKubeApiServer, type KubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { programPath } from "#test/support/processes/programs.ts";
@@ -18,6 +19,10 @@ const maxBuffer = 64 * 2 ** 20;
 interface LiveObject {
   kind: string;
   metadata: { name: string; resourceVersion: string };
+}
+
+interface DrainJob extends KubeObject {
+  spec: { podFailurePolicy?: object; template: { spec: { restartPolicy: string } } };
 }
 
 type Job = Pick<LiveObject, "metadata">;
@@ -144,5 +149,11 @@ describe("the chart's text, applied by another tool than Helm", function () {
     expect(api?.spec?.template?.spec.initContainers?.map(({ name }) => name)).to.deep.equal(["migrate"]);
     expect(text).to.contain("makeSecrets.js").and.to.contain("giveStoreKeys.js");
     expect(await readFile(await render("joypod", "external", "--set", "helmHooks=false,uninstall.drainNow=true"), "utf8")).to.contain("drain.js");
+  });
+
+  it("tries no second time to drain a release whose programs something has started again", async () => {
+    const drain = (await renderChart<DrainJob>(...valuesOf("external"))).find(({ kind, metadata }) => kind === "Job" && metadata.name.startsWith("joypod-drain-"));
+    expect(drain?.spec.podFailurePolicy).to.deep.equal({ rules: [{ action: "FailJob", onExitCodes: { operator: "In", values: [ScaledUpError.exitCode] } }] });
+    expect(drain?.spec.template.spec.restartPolicy, "as the policy wants it").to.equal("Never");
   });
 });

@@ -31,11 +31,13 @@ describe("draining a release", function () {
   });
 
   /** Drains as the chart's job does, with its rights; the fixture's namespace is both of the release's. */
-  async function drain(drainSeconds: number, { jobName, deployments = [`${release}-api`, `${release}-operator`], signal = new AbortController().signal }: { jobName?: string; deployments?: string[]; signal?: AbortSignal } = {}): Promise<string[]> {
+  async function drain(drainSeconds: number, {
+    jobName, deployments = [`${release}-api`, `${release}-operator`], signal = new AbortController().signal, over = transport,
+  }: { jobName?: string; deployments?: string[]; signal?: AbortSignal; over?: KubeTransport } = {}): Promise<string[]> {
     const sentences: string[] = [];
     const note: LogLine = (_, sentence) => void sentences.push(sentence);
     const config = { sessionsNamespace: fixture.namespace, releaseNamespace: fixture.namespace, deployments, drainSeconds, jobName };
-    await drainRelease({ transport, config, clock: systemClock, logger: { ...silentLogger, info: note, warn: note }, signal });
+    await drainRelease({ transport: over, config, clock: systemClock, logger: { ...silentLogger, info: note, warn: note }, signal });
     return sentences;
   }
 
@@ -152,6 +154,22 @@ describe("draining a release", function () {
     }
   });
 
+  it("fails when something scales a program up again meanwhile, and says what to do", async () => {
+    const { namespace } = fixture;
+    for (const program of ["api", "operator"]) await createDeployment(namespace, `${release}-${program}`);
+    await fixture.createCache("kept");
+    await fixture.caches.mergePatch({ name: "kept", namespace }, { metadata: { finalizers: [finalizers.cache] } });
+    const api = await FaultyApi.start(await sharedKubeApiServer());
+    const { arrived, release: goOn } = api.holdOnce(({ method, path }) => method === "PATCH" && path.endsWith("/gamecaches/kept"));
+    const draining = drain(1, { over: api.transport() }).then(() => undefined, (error: unknown) => error);
+    await arrived;
+    await scale(namespace, `${release}-operator`, 1);
+    goOn();
+    expect(await draining).to.match(/Something has scaled drained-operator up again: switch off automatic sync .* run this Job again\./);
+    expect(await quotas(), "who keeps the release can go on").to.deep.equal([]);
+    await api.stop();
+  });
+
   it("has nothing to do in a namespace that is gone", async () => {
     const { admin } = await sharedKubeApiServer();
     const config = { sessionsNamespace: "never-there", releaseNamespace: fixture.namespace, deployments: [], drainSeconds: 1, jobName: undefined };
@@ -221,6 +239,12 @@ async function createDeployment(namespace: string, name: string): Promise<void> 
     method: "POST", path: `/apis/apps/v1/namespaces/${namespace}/deployments`,
     body: { apiVersion: "apps/v1", kind: "Deployment", metadata: { name }, spec: { replicas: 2, selector: { matchLabels }, template } },
   });
+}
+
+async function scale(namespace: string, name: string, replicas: number): Promise<void> {
+  const { admin } = await sharedKubeApiServer();
+  const path = `/apis/apps/v1/namespaces/${namespace}/deployments/${name}/scale`;
+  await admin.request({ method: "PATCH", path, contentType: "application/merge-patch+json", body: { spec: { replicas } } });
 }
 
 async function replicasOf(namespace: string, name: string): Promise<number | undefined> {
