@@ -28,15 +28,18 @@ type HttpsOptions = Pick<RequestOptions, "ca" | "cert" | "key" | "pfx" | "passph
 export class Authentication {
   readonly #config: KubeConfig;
   readonly #clock: Clock;
+  readonly #proxyUrl: string | undefined;
   #pool: { key: string; dispatcher: Dispatcher } | undefined;
   /** Pools of former certificates, and the timers that end them. */
   readonly #replaced = new Map<Dispatcher, Timer>();
   #isClosed = false;
   #current: { credentials: Credentials; readAtMs: number } | undefined;
 
-  constructor(config: KubeConfig, clock: Clock) {
+  /** Goes by this proxy where the kubeconfig names none. */
+  constructor(config: KubeConfig, clock: Clock, proxyUrl?: string) {
     this.#config = config;
     this.#clock = clock;
+    this.#proxyUrl = proxyUrl;
   }
 
   /** The API server's URL, without a trailing slash. */
@@ -82,7 +85,7 @@ export class Authentication {
     const poolKey = fingerprint(tls);
     if (this.#pool?.key === poolKey) return this.#pool.dispatcher;
     if (this.#pool !== undefined) this.#retire(this.#pool.dispatcher);
-    const dispatcher = createDispatcher(this.#config, tls);
+    const dispatcher = createDispatcher(this.#config.getCurrentCluster()?.proxyUrl ?? this.#proxyUrl, tls);
     this.#pool = { key: poolKey, dispatcher };
     return dispatcher;
   }
@@ -101,9 +104,8 @@ export class Authentication {
   }
 }
 
-function createDispatcher(config: KubeConfig, tls: Record<string, unknown>): Dispatcher {
-  const proxyUrl = config.getCurrentCluster()?.proxyUrl;
-  if (proxyUrl?.startsWith("socks")) throw new Error(`The kubeconfig's proxy-url ${proxyUrl} is a SOCKS proxy; use an HTTP proxy.`);
+function createDispatcher(proxyUrl: string | undefined, tls: Record<string, unknown>): Dispatcher {
+  if (proxyUrl?.startsWith("socks")) throw new Error(`The proxy ${proxyUrl} is a SOCKS proxy; name an HTTP proxy as the kubeconfig's proxy-url.`);
   const pool = {
     connections,
     pipelining: 1,

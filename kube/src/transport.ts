@@ -21,6 +21,8 @@ export interface TransportOptions {
   maxAttempts?: number | undefined;
   /** Names the program in the API server's audit log. */
   userAgent?: string | undefined;
+  /** The HTTP proxy that it goes by where the kubeconfig names none; none unless given, whatever the environment says. */
+  proxyUrl?: string | undefined;
   clock?: Clock | undefined;
   random?: (() => number) | undefined;
   metrics?: RequestMetrics | undefined;
@@ -46,7 +48,7 @@ export class KubeTransport {
     this.#maxAttempts = options.maxAttempts ?? 5;
     this.#userAgent = options.userAgent ?? "joypod-kube";
     this.#metrics = options.metrics;
-    this.#authentication = new Authentication(config, this.#clock);
+    this.#authentication = new Authentication(config, this.#clock, options.proxyUrl);
   }
 
   /** Creates a transport from a kubeconfig file, by its current context or the one given. */

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { Clock } from "#runtime/clock.ts";
+import type { Environment as Variables } from "#runtime/readEnvironment.ts";
 import type { Installation } from "./cluster/installation.ts";
 
 /** What the commands have of their process. */
@@ -11,6 +12,8 @@ export interface Environment {
   signal: AbortSignal;
   /** What KUBECONFIG says. */
   kubeconfigVariable?: string | undefined;
+  /** What HTTPS_PROXY, NO_PROXY and HTTP_PROXY say. */
+  proxyVariables?: Variables | undefined;
 }
 
 /** Runs work on the installation that the global options name, and closes the connection. */

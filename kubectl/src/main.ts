@@ -18,7 +18,8 @@ process.exitCode = await run();
 async function run(): Promise<number> {
   try {
     await createProgram({
-      clock: systemClock, print: (text) => process.stdout.write(`${text}\n`), signal: interruption.signal, kubeconfigVariable: process.env["KUBECONFIG"],
+      clock: systemClock, print: (text) => process.stdout.write(`${text}\n`), signal: interruption.signal,
+      kubeconfigVariable: process.env["KUBECONFIG"], proxyVariables: process.env,
     }).parseAsync();
     return 0;
   } catch (thrown) {

@@ -54,10 +54,10 @@ export function createProgram(environment: Environment): Command {
   return program;
 }
 
-function onInstallations({ clock, kubeconfigVariable }: Pick<Environment, "clock" | "kubeconfigVariable">): WithInstallation {
+function onInstallations({ clock, kubeconfigVariable, proxyVariables }: Pick<Environment, "clock" | "kubeconfigVariable" | "proxyVariables">): WithInstallation {
   return async (command, work) => {
     const { namespace, ...options } = command.optsWithGlobals<GlobalOptions>();
-    const connection = connect({ ...options, kubeconfigVariable }, clock);
+    const connection = connect({ ...options, kubeconfigVariable, proxyVariables }, clock);
     try {
       return await work(await findInstallation(connection, namespace));
     } finally {

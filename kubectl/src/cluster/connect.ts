@@ -1,13 +1,17 @@
 import type { KubeConfig } from "@kubernetes/client-node";
 import { KubeTransport } from "#kube/transport.ts";
 import type { Clock } from "#runtime/clock.ts";
+import type { Environment as Variables } from "#runtime/readEnvironment.ts";
 import { AdminError, exitCodes } from "../adminError.ts";
 import { readKubeconfig, type KubeconfigPlaces } from "./kubeconfig.ts";
+import { proxyOf } from "./proxyOf.ts";
 
-/** What kubectl's own options of the same names say, and the environment's KUBECONFIG. */
+/** What kubectl's own options of the same names say, and the environment's KUBECONFIG and proxies. */
 export interface ConnectionOptions {
   kubeconfig?: string | undefined;
   kubeconfigVariable?: string | undefined;
+  /** Those that name proxies; none unless given. */
+  proxyVariables?: Variables | undefined;
   context?: string | undefined;
   namespace?: string | undefined;
 }
@@ -23,7 +27,7 @@ export interface Connection {
 }
 
 /** Opens the cluster of the kubeconfig, found as kubectl finds it: --kubeconfig, KUBECONFIG, or ~/.kube/config. Throws AdminError when it names none. */
-export function connect({ kubeconfig, kubeconfigVariable, context }: ConnectionOptions, clock: Clock): Connection {
+export function connect({ kubeconfig, kubeconfigVariable, proxyVariables = {}, context }: ConnectionOptions, clock: Clock): Connection {
   const config = readOrExplain({ file: kubeconfig, variable: kubeconfigVariable });
   if (context !== undefined) {
     if (config.getContextObject(context) === null) throw new AdminError(`The kubeconfig has no context ${context}: \`kubectl config get-contexts\` lists them.`, exitCodes.usage);
@@ -31,7 +35,8 @@ export function connect({ kubeconfig, kubeconfigVariable, context }: ConnectionO
   }
   const cluster = config.getCurrentCluster();
   if (cluster === null) throw new AdminError("The kubeconfig has no current context: name one with --context, or set it with `kubectl config use-context NAME`.", exitCodes.usage);
-  const transport = new KubeTransport(config, { userAgent: "kubectl-joypod", deadlineMs: 15_000, maxAttempts: 3, clock });
+  const proxyUrl = proxyOf(cluster.server, proxyVariables);
+  const transport = new KubeTransport(config, { userAgent: "kubectl-joypod", deadlineMs: 15_000, maxAttempts: 3, clock, proxyUrl });
   return {
     transport, server: cluster.server, contextNamespace: config.getContextObject(config.getCurrentContext())?.namespace,
     now: () => new Date(clock.now().getTime() - (transport.clockOffsetMs ?? 0)),
