@@ -118,6 +118,13 @@ describe("the chart", () => {
     ]);
   });
 
+  it("replaces what is on each game node on a quarter of the nodes at a time, so that one that is gone does not hold up all others", async () => {
+    const daemonSets = (await render(...values("bundled"))).filter(({ kind }) => kind === "DaemonSet");
+    for (const name of ["joypod-node-agent", "joypod-connection-test"]) {
+      expect(daemonSets.find(({ metadata }) => metadata.name === name)?.spec?.updateStrategy?.rollingUpdate?.maxUnavailable, name).to.equal("25%");
+    }
+  });
+
   it("keeps the custom resource definitions at uninstallation unless told otherwise", async () => {
     const annotationsOf = (manifests: Manifest[]): (string | undefined)[] => manifests
       .filter(({ kind }) => kind === "CustomResourceDefinition").map(({ metadata }) => metadata.annotations?.["helm.sh/resource-policy"]);

@@ -44,7 +44,7 @@ export interface KubeObject {
 export interface Manifest extends KubeObject {
   metadata: { name: string; namespace?: string; annotations?: Record<string, string> };
   rules?: { apiGroups: string[]; resources: string[]; verbs: string[] }[];
-  spec?: { replicas?: number; maxUnavailable?: number; template?: { spec: PodSpec }; containers?: Container[]; validations?: { expression: string }[] };
+  spec?: { replicas?: number; maxUnavailable?: number; updateStrategy?: { rollingUpdate?: { maxUnavailable?: number | string } }; template?: { spec: PodSpec }; containers?: Container[]; validations?: { expression: string }[] };
 }
 
 /** As which release, in which namespace. */
