@@ -83,6 +83,8 @@ prepareEngine() {
     # shellcheck source=tools/fromSource/engine.sh
     . "$repositoryRoot/tools/fromSource/engine.sh"
     usePodman
+  else
+    answers "$containerEngine" || die "the container engine $containerEngine does not answer; start it."
   fi
 }
 

@@ -62,7 +62,7 @@ useEngineOfImages() {
 kindDo() { "$(programPath kind)" "$@" --name "$clusterName"; }
 kubectlDo() { "$(programPath kubectl)" --kubeconfig "$clusterKubeconfig" "$@"; }
 
-# Names of the cluster's node containers, running or not.
+# Names of the cluster's node containers, running or not. Fails when the engine does not say, which does not mean that there are none.
 nodeContainers() {
   "$containerEngine" ps --all --filter "label=io.x-k8s.kind.cluster=$clusterName" --format '{{.Names}}' | sort
 }

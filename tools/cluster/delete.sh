@@ -21,10 +21,11 @@ endOrphanedKind() {
 }
 
 removeContainers() {
-  local node volumes
+  local nodes node volumes
+  nodes=$(nodeContainers) || die "$containerEngine does not say which containers the cluster $clusterName has; see that it works, and try again."
   # Nothing in them is to be kept, and podman would wait ten seconds for each to end by itself.
-  nodeContainers | xargs -r "$containerEngine" kill >/dev/null 2>&1 || true
-  for node in $(nodeContainers); do
+  xargs -r "$containerEngine" kill <<<"$nodes" >/dev/null 2>&1 || true
+  for node in $nodes; do
     volumes=$("$containerEngine" inspect --format '{{range .Mounts}}{{if eq .Type "volume"}}{{.Name}} {{end}}{{end}}' "$node" 2>/dev/null || true)
     "$containerEngine" rm --force --volumes "$node" >/dev/null 2>&1 || "$containerEngine" rm --force "$node" >/dev/null
     # shellcheck disable=SC2086

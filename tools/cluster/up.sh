@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# up.sh: brings up the cluster JOYPOD_CLUSTER (default joypod), or leaves it as it is when it is healthy. A stopped one
-# starts again with its data; one that is half made or dead is removed and made anew. With JOYPOD_KUBE_CONTEXT it only checks that the context answers.
+# up.sh: brings up the cluster JOYPOD_CLUSTER (default joypod), or leaves it as it is when it is healthy. One that was complete
+# starts again with its data, or stays as it is when it cannot; one that is half made is removed and made anew. With JOYPOD_KUBE_CONTEXT it only
+# checks that the context answers.
 # The last lines on standard output are KUBECONFIG=… and, for clusters made here, WEB_PORT=….
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -25,22 +26,28 @@ useGivenContext() {
   kubectlDo --request-timeout=15s get nodes >/dev/null || die "the cluster of context $JOYPOD_KUBE_CONTEXT does not answer."
 }
 
+isRunning() { [ "$("$containerEngine" inspect --format '{{.State.Status}}' "$1")" = running ]; }
+
+# isComplete: the cluster was made to its end, and all its nodes are there, in whatever state.
+isComplete() {
+  [ "$READY" = yes ] && [ -f "$clusterKubeconfig" ] && [ "$(wc -w <<<"$nodes")" -eq $((gameNodes + 1)) ]
+}
+
 isHealthy() {
-  [ "$READY" = yes ] && [ -f "$clusterKubeconfig" ] || return 1
   local node
-  for node in $(nodeContainers); do
-    [ "$("$containerEngine" inspect --format '{{.State.Status}}' "$node")" = running ] || return 1
-  done
+  isComplete || return 1
+  for node in $nodes; do isRunning "$node" || return 1; done
   kubectlDo --request-timeout=10s get --raw /readyz >/dev/null 2>&1 || return 1
   # Nodes that a test or a sleeping machine left NotReady get a little time.
   kubectlDo wait --for=condition=Ready nodes --all --timeout=30s >/dev/null 2>&1 &&
     [ "$(kubectlDo get nodes -o name | wc -l)" -eq $((gameNodes + 1)) ]
 }
 
-# Nodes that were stopped (make down, a reboot) start again with their data; the routes and rules that we make do not survive that.
+# Nodes that were stopped (make down, a reboot) start again with their data; the routes and rules that we make do not survive that. Of what
+# runs already, nothing changes.
 resume() {
   local node
-  for node in $(nodeContainers); do "$containerEngine" start "$node"; done
+  for node in $nodes; do "$containerEngine" start "$node"; done
   awaitApi
   if [ "$fromSource" = yes ]; then connectPods; fi
   kubectlDo wait --for=condition=Ready nodes --all --timeout=90s
@@ -54,12 +61,14 @@ awaitApi() {
   done
 }
 
-isStopped() {
-  [ "$READY" = yes ] && [ -f "$clusterKubeconfig" ] && [ "$(nodeContainers | wc -l)" -eq $((gameNodes + 1)) ] || return 1
-  local node
-  for node in $(nodeContainers); do
-    [ "$("$containerEngine" inspect --format '{{.State.Status}}' "$node")" = exited ] || return 1
-  done
+# startAgain: a cluster that cannot start keeps its data.
+startAgain() {
+  isRunning "$clusterName-control-plane" || portIsFree "$WEB_PORT" ||
+    die "port $WEB_PORT, at which the cluster $clusterName is reached, is taken; free it, or remove the cluster with its data: make clean-cluster."
+  trap 'say "joypod: the cluster $clusterName is not healthy and stays as it is; try again, or remove it with its data: make clean-cluster."' EXIT
+  step "Starting the cluster $clusterName again" "resume-$clusterName" resume
+  isHealthy || exit 1
+  trap - EXIT
 }
 
 chooseWebPort() {
@@ -98,16 +107,19 @@ bringUp() {
     . "$here/../fromSource/network.sh"
   fi
   if [ "$READY" = yes ]; then ensurePrograms kubectl; fi
-  if isHealthy; then return 0; fi
-  if isStopped; then
-    # It could not start, which must not cost it its data.
-    portIsFree "$WEB_PORT" || die "port $WEB_PORT, at which the cluster $clusterName is reached, is taken; free it, or remove the cluster with its data: make clean-cluster."
-    # In a shell of its own, because step ends the shell when the command fails; then the cluster is made anew.
-    if (step "Starting the cluster $clusterName again" "resume-$clusterName" resume) && isHealthy; then return 0; fi
+  nodes=$(nodeContainers) || die "$containerEngine does not say which containers the cluster $clusterName has; see that it works, and try again."
+  if isHealthy; then
+    # Its nodes may have been started by something else, or by a run that was interrupted.
+    if [ "$fromSource" = yes ]; then connectPods; fi
+    return 0
+  fi
+  if isComplete; then
+    startAgain
+    return 0
   fi
   if [ "$fromSource" = yes ]; then image=$("$here/../fromSource/nodeImage.sh"); fi
   ensurePrograms kind kubectl
-  if [ -n "$(nodeContainers)" ]; then say "The cluster $clusterName is not healthy; making it anew."; fi
+  if [ -n "$nodes" ]; then say "The cluster $clusterName is not complete; making it anew."; fi
   "$here/delete.sh" --keep-state
   gameNodes=$wantedGameNodes GAME_NODES=$wantedGameNodes
   chooseWebPort

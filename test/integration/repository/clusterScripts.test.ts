@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -14,9 +14,10 @@ const run = promisify(execFile);
 /** An engine that has the containers of a cluster of two nodes, and writes down what it is asked. */
 const engine = `echo "$*" >>asked
 case $1 in
-  ps) printf 'joypod-control-plane\\njoypod-worker\\n' ;;
-  inspect) cat containers ;;
-  start) echo running >containers ;;
+  ps) [ ! -e broken ] && printf 'joypod-control-plane\\njoypod-worker\\n' ;;
+  inspect) cat "\${!#}" ;;
+  start) echo running >"$2" ;;
+  info) [ ! -e down ] ;;
 esac`;
 
 /** A kubectl that has the contexts work and play, and whose API server listens from the second look on. */
@@ -48,23 +49,34 @@ describe("the scripts of the cluster", function () {
   }
 
   /** A cluster of one game node that was made here. */
-  function addCluster(webPort: number, containers: "exited" | "running"): void {
-    write("containers", `${containers}\n`);
+  function addCluster(webPort: number, controlPlane: "exited" | "running", worker = controlPlane): void {
+    write("joypod-control-plane", `${controlPlane}\n`);
+    write("joypod-worker", `${worker}\n`);
     write("cache/clusters/joypod/state.env", `ENGINE=docker\nFROM_SOURCE=no\nWEB_PORT=${webPort}\nGAME_NODES=1\nREADY=yes\n`);
     write("cache/clusters/joypod/kubeconfig", "the kubeconfig of the cluster made here\n");
   }
 
-  /** Runs tools/cluster/up.sh, and returns the path of the kubeconfig that it names. */
-  async function bringUp(env: NodeJS.ProcessEnv = {}): Promise<string> {
-    const { stdout } = await run(join(repositoryRoot, "tools/cluster/up.sh"), {
+  function expectItIsKept(): void {
+    expect(read("asked")).to.not.match(/^(kill|rm|volume|network) /m);
+    expect(read("cache/clusters/joypod/kubeconfig")).to.equal("the kubeconfig of the cluster made here\n");
+  }
+
+  function expectItRuns(): void {
+    expect([read("joypod-control-plane"), read("joypod-worker")]).to.deep.equal(["running\n", "running\n"]);
+    expectItIsKept();
+  }
+
+  /** Runs tools/cluster/up.sh, or another script, and returns the path of the kubeconfig that it names. */
+  async function bringUp(env: NodeJS.ProcessEnv = {}, script = "tools/cluster/up.sh"): Promise<string> {
+    const { stdout } = await run(join(repositoryRoot, script), {
       env: { PATH: `${join(folder, "bin")}:/usr/bin:/bin`, HOME: folder, JOYPOD_CACHE: join(folder, "cache"), JOYPOD_ENGINE: "docker", JOYPOD_FROM_SOURCE: "no", ...env },
     });
     return /^KUBECONFIG=(.+)$/m.exec(stdout)?.[1] ?? "";
   }
 
   /** Returns what the script says when it fails. */
-  async function failure(env: NodeJS.ProcessEnv = {}): Promise<string> {
-    const ended: unknown = await bringUp(env).then(() => ({ stderr: "It did not fail." }), (error: unknown) => error);
+  async function failure(env: NodeJS.ProcessEnv = {}, script?: string): Promise<string> {
+    const ended: unknown = await bringUp(env, script).then(() => ({ stderr: "It did not fail." }), (error: unknown) => error);
     return (ended as { stderr: string }).stderr;
   }
 
@@ -86,8 +98,54 @@ describe("the scripts of the cluster", function () {
   it("start a stopped cluster again whose API server takes its time, and keep its data", async () => {
     addCluster(await freePort(), "exited");
     expect(await bringUp()).to.equal(join(folder, "cache/clusters/joypod/kubeconfig"));
-    expect(read("containers")).to.equal("running\n");
-    expect(read("asked")).to.not.match(/^(kill|rm) /m);
+    expectItRuns();
+  });
+
+  it("wait for the API server of a cluster whose nodes run already and hold its port, and keep its data", async () => {
+    // The cluster itself listens there.
+    const web = createServer().listen(0, "127.0.0.1");
+    await once(web, "listening");
+    addCluster((web.address() as AddressInfo).port, "running");
+    try {
+      await bringUp();
+    } finally {
+      web.close();
+    }
+    expectItRuns();
+  });
+
+  it("start the rest of a cluster of which some nodes run, and keep its data", async () => {
+    addCluster(await freePort(), "running", "exited");
+    await bringUp();
+    expectItRuns();
+  });
+
+  it("keep a cluster that does not become healthy, and say what to do", async () => {
+    addCluster(await freePort(), "running");
+    write("bin/kubectl", `#!/bin/bash\ncase $* in *'get --raw /readyz'*) exit 0 ;; esac\nexit 1\n`, 0o755);
+    expect(await failure()).to.contain("the cluster joypod is not healthy and stays as it is; try again, or remove it with its data: make clean-cluster.");
+    expectItIsKept();
+  });
+
+  for (const [what, state, sentence] of [
+    ["does not answer", "down", "the container engine docker does not answer; start it."],
+    ["does not say what runs", "broken", "docker does not say which containers the cluster joypod has"],
+  ] as const) {
+    it(`keep a cluster whose engine ${what}, whether it is to come up or to be removed`, async () => {
+      addCluster(8080, "running");
+      write(state, "");
+      expect(await failure()).to.contain(sentence);
+      expect(await failure({}, "tools/cluster/delete.sh")).to.contain(sentence);
+      expectItIsKept();
+      expect(read("cache/clusters/joypod/state.env")).to.contain("READY=yes");
+    });
+  }
+
+  it("remove a half-made cluster, which a run that was killed left", async () => {
+    addCluster(8080, "running");
+    write("cache/clusters/joypod/state.env", "ENGINE=docker\nFROM_SOURCE=no\nWEB_PORT=\nGAME_NODES=1\nREADY=no\n");
+    expect(await failure()).to.contain("The cluster joypod is not complete; making it anew.");
+    expect(read("asked")).to.match(/^rm --force --volumes joypod-worker$/m);
   });
 
   it("keep a stopped cluster, with a sentence, while its port is taken", async () => {
@@ -100,7 +158,7 @@ describe("the scripts of the cluster", function () {
     } finally {
       other.close();
     }
-    expect(read("asked")).to.not.match(/^(start|kill|rm) /m);
-    expect(existsSync(join(folder, "cache/clusters/joypod/kubeconfig"))).to.equal(true);
+    expect(read("asked")).to.not.match(/^start /m);
+    expectItIsKept();
   });
 });
