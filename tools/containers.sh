@@ -155,9 +155,10 @@ buildImage() {
   nice -n 10 "${build[@]}" "${options[@]}" "$@" "$context"
 }
 
-# removeOldTags reference: keeps the three newest tags of an image; those that a container uses stay as well.
+# removeOldTags reference: keeps the image and the two newest other tags of its name; those that a container uses stay as well. An image that
+# is built of kept layers alone is as old as it was, and so may be the oldest.
 removeOldTags() {
   local reference
-  "$containerEngine" images --format '{{.Repository}}:{{.Tag}}' --filter "reference=${1%:*}" 2>/dev/null | tail -n +4 |
+  "$containerEngine" images --format '{{.Repository}}:{{.Tag}}' --filter "reference=${1%:*}" 2>/dev/null | awk -v built="$1" '$0 != built && ++others > 2' |
     while read -r reference; do "$containerEngine" rmi "$reference" >/dev/null 2>&1 || true; done
 }
