@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, open, readFile, readdir, rename, rm, stat, utimes, writ
 import { join, relative } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
-import { createGzip } from "node:zlib";
+import { createGunzip, createGzip } from "node:zlib";
 import { z } from "zod";
 
 const run = promisify(execFile);
@@ -21,6 +21,10 @@ export type SavedImage = z.infer<typeof Kept>;
 /** ELF's numbers of processors, by Debian's words. */
 const elfMagic = 0x7f454c46;
 const machines: Readonly<Record<string, number>> = { amd64: 62, arm64: 183 };
+
+/** How compressed layers begin. */
+const gzipMagic = "1f8b";
+const zstdMagic = "28b52ffd";
 
 /** Takes images out of the container engine, and keeps what it made of them by the images' ids, so that the next release compresses only what is new. */
 export class SavedImages {
@@ -40,7 +44,8 @@ export class SavedImages {
   /** The image of this architecture. Throws when a program in it is of another one. */
   async get(reference: string, architecture: string): Promise<SavedImage> {
     const { stdout } = await run(this.#engine, ["image", "inspect", "--format", "{{.Id}}", reference]);
-    const file = join(this.#folder, `${stdout.trim().replace("sha256:", "")}-${architecture}.json`);
+    // The name says that the layers were held to the configuration: earlier releases kept, by the id alone, layers that were compressed twice.
+    const file = join(this.#folder, `${stdout.trim().replace("sha256:", "")}-${architecture}-checked.json`);
     const saved = await this.#kept(file) ?? await this.#save(reference, architecture, file);
     if (saved.strangers.length > 0) {
       throw new Error(`${reference} is meant for ${architecture}, and these files of it are not: ${saved.strangers.slice(0, 5).join(", ")}.`);
@@ -66,9 +71,15 @@ export class SavedImages {
       const [saved] = Saved.parse(JSON.parse(await readFile(join(work, "manifest.json"), "utf8")));
       const config = ImageConfig.parse(JSON.parse(await readFile(join(work, saved.Config), "utf8")));
       if (saved.Layers.length !== config.rootfs.diff_ids.length) throw new Error(`${reference} has another number of layers than its configuration says.`);
-      const files = saved.Layers.map((layer) => join(work, layer));
+      const files: string[] = [];
       const layers: { digest: string }[] = [];
-      for (const layer of files) layers.push({ digest: await this.#compress(layer, work) });
+      for (const [index, layer] of saved.Layers.entries()) {
+        const plain = await plainLayer(join(work, layer), join(work, `plain-${index}`));
+        const digest = `sha256:${await sha256Of(plain)}`;
+        if (digest !== config.rootfs.diff_ids[index]) throw new Error(`Layer ${index + 1} of ${reference} is not what its configuration says.`);
+        files.push(plain);
+        layers.push({ digest: await this.#compress(plain, digest, work) });
+      }
       const kept = { config, layers, packages: await debianPackages(files), strangers: await strangersIn(files, architecture, work) };
       await writeFile(file, JSON.stringify(kept));
       return kept;
@@ -77,10 +88,9 @@ export class SavedImages {
     }
   }
 
-  /** Compresses the layer, unless it was before; returns the digest of what came out. */
-  async #compress(layer: string, work: string): Promise<string> {
-    const plain = await sha256Of(layer);
-    const known = join(this.#folder, "layers", `of-${plain}`);
+  /** Compresses the layer that has this digest, unless it was before; returns the digest of what came out. */
+  async #compress(layer: string, plainDigest: string, work: string): Promise<string> {
+    const known = join(this.#folder, "layers", `of-${plainDigest.slice("sha256:".length)}`);
     const digest = await readFile(known, "utf8").catch(() => undefined);
     if (digest !== undefined && await stat(this.layerFile(digest)).then(() => true, () => false)) return digest;
     const target = join(work, "compressed");
@@ -95,6 +105,15 @@ export class SavedImages {
 /** By the shell's pipe: a pipe of Node's is a socket, which tar leaves at the archive's end, while the engine may still write what fills up its last record. */
 async function unpackImage(engine: string, reference: string, folder: string): Promise<void> {
   await run("bash", ["-o", "pipefail", "-c", '"$0" save "$1" | tar -x -C "$2"', engine, reference, folder]);
+}
+
+/** Returns the file of the layer's plain archive: the layer itself, or `target` where the engine saved it compressed, as Docker's containerd image store does. */
+async function plainLayer(layer: string, target: string): Promise<string> {
+  const head = (await headOf(layer, 4)).toString("hex");
+  if (head === zstdMagic) throw new Error("The engine saved a layer compressed with zstd, of which the release knows nothing; build the image with gzip.");
+  if (!head.startsWith(gzipMagic)) return layer;
+  await pipeline(createReadStream(layer), createGunzip(), createWriteStream(target));
+  return target;
 }
 
 async function sha256Of(file: string): Promise<string> {
@@ -135,11 +154,16 @@ async function strangersIn(layers: readonly string[], architecture: string, work
 
 /** The processor that an ELF file is for, by ELF's number; undefined for other files. */
 async function machineOf(file: string): Promise<number | undefined> {
-  const head = Buffer.alloc(20);
+  const head = await headOf(file, 20);
+  return head.length === 20 && head.readUInt32BE(0) === elfMagic ? head.readUInt16LE(18) : undefined;
+}
+
+/** The first bytes of a file, as many as it has of them. */
+async function headOf(file: string, bytes: number): Promise<Buffer> {
   const handle = await open(file);
   try {
-    const { bytesRead } = await handle.read(head, 0, head.length, 0);
-    return bytesRead === head.length && head.readUInt32BE(0) === elfMagic ? head.readUInt16LE(18) : undefined;
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(bytes), 0, bytes, 0);
+    return buffer.subarray(0, bytesRead);
   } finally {
     await handle.close();
   }
