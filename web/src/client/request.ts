@@ -8,9 +8,9 @@ import { randomId } from "./randomId.ts";
 
 const requestTimeoutMs = 15_000;
 const maxRetries = 2;
-const retryPauseMs = 1_000;
-/** For how long the API may work on a request whose response was lost: longer than a launch waits for its turn. */
-const workMaxMs = 60_000;
+const repeatPause = { minMs: 1_000, maxMs: 10_000 };
+/** For how long at least the API may work on a request whose response was lost: longer than a launch waits for its turn. */
+const workMinMs = 60_000;
 
 /** Without a method, a request with a body (`json` or `form`) is a POST, any other a GET. */
 export interface RequestOptions {
@@ -47,20 +47,34 @@ export async function requestOnce<Schema extends z.ZodType>(
   schema: Schema, path: string, json: unknown, { timeoutMs = requestTimeoutMs }: Pick<RequestOptions, "timeoutMs"> = {},
 ): Promise<z.infer<Schema>> {
   const options = { method: "POST", json, idempotencyKey: randomId(), timeoutMs } as const;
-  const givesUpAt = performance.now() + workMaxMs;
+  const workMs = Math.max(workMinMs, timeoutMs);
   let lost = 0;
+  let lostAt = 0;
   for (;;) {
     try {
       return await request(schema, path, options);
     } catch (error) {
       const isLost = isApiError(error, "unreachable");
-      if (isLost) lost++;
+      if (isLost) {
+        lost++;
+        lostAt = performance.now();
+      }
+      const waitedMs = performance.now() - lostAt;
       // A retry gets a `conflict` that says when to ask again while the API still works on the first request; any other one is the answer.
-      const isUndecided = isLost ? lost <= maxRetries : lost > 0 && isTransientConflict(error) && performance.now() < givesUpAt;
+      const isUndecided = isLost ? lost <= maxRetries : lost > 0 && isTransientConflict(error) && waitedMs < workMs;
       if (!isUndecided) throw error;
-      await new Promise((resolve) => setTimeout(resolve, retryPauseMs * (0.75 + Math.random() / 2)));
+      await new Promise((resolve) => setTimeout(resolve, repeatPauseMs(waitedMs)));
     }
   }
+}
+
+/**
+ * Returns the pause before a request is sent again whose response was lost so long ago: some half of that time, from 1 to 10 s. Repeats count under the
+ * limit of what they repeat, of which the player needs the rest.
+ */
+export function repeatPauseMs(waitedMs: number, random: () => number = Math.random): number {
+  const { minMs, maxMs } = repeatPause;
+  return Math.min(Math.max(waitedMs / 2, minMs), maxMs) * (0.75 + random() / 2);
 }
 
 function isTransientConflict(error: unknown): boolean {

@@ -4,8 +4,11 @@ import { SaveRequestedResponse, SaveSlotHistory, SavesResponse } from "#contract
 import { request, requestOnce } from "./request.ts";
 import { sendFile, type SendFileOptions } from "./sendFile.ts";
 
-/** The API reads the whole save before it answers. */
-const saveTimeoutMs = 60_000;
+/**
+ * The API reads the whole save before it answers: that may wait for 20 s in each of two queues and take 5 min, and the copy then 2 min more. It goes on
+ * when the page gives up, and a player who presses again then has two copies.
+ */
+const saveTimeoutMs = 10 * 60_000;
 
 /** A slot of a game. */
 export interface SlotAddress {
