@@ -70,6 +70,36 @@ describe("the catalogue's pages", () => {
     expect(await titles()).to.have.length(30);
   });
 
+  it("are not read anew when the player comes back to several pages of them", async () => {
+    await page.getByText("30 games").waitFor();
+    await page.mouse.wheel(0, 20_000);
+    await eventually(async () => (await titles()).length === 30);
+    const reads = new Array<string>();
+    page.on("request", (request) => {
+      if (request.url().includes("/api/games?")) reads.push(request.url());
+    });
+    for (const title of ["Filler 37", "Filler 36"]) {
+      await page.getByRole("link", { name: title }).click();
+      await page.getByRole("heading", { name: title, level: 1 }).waitFor();
+      await page.goBack();
+      await page.getByRole("link", { name: title }).waitFor();
+      expect(await titles()).to.have.length(30);
+    }
+    await page.getByRole("link", { name: "Your account" }).click();
+    await page.getByRole("heading", { name: "Where you are signed in" }).waitFor(); // What the list asked for was asked for before this.
+    expect(reads).to.deep.equal([]);
+  });
+
+  it("are read anew when the player comes back to a single page of them, where one may be new", async () => {
+    await page.goto("/?q=south");
+    await page.getByRole("link", { name: "Beta Run" }).click();
+    await page.getByRole("heading", { name: "Beta Run", level: 1 }).waitFor();
+    const read = page.waitForRequest("**/api/games?**");
+    await page.goBack();
+    await read;
+    await eventually(async () => (await titles()).join() === "Beta Run");
+  });
+
   it("search the catalogue, and say when nothing is found", async () => {
     await page.getByLabel("Search games").fill("south");
     await eventually(async () => (await titles()).join() === "Beta Run");

@@ -40,6 +40,8 @@ export function useCatalog(filters: CatalogFilters): Catalog {
     queryFn: ({ pageParam, signal }) => listGames({ ...filters, page: pageParam }, signal),
     initialPageParam: 1,
     getNextPageParam: ({ pagination: { page, totalPages } }) => (page < totalPages ? page + 1 : undefined),
+    // Reading a list anew is a request for each of its pages: a player who looks at one game after the other far down would soon have none left.
+    staleTime: ({ state: { data } }) => (data !== undefined && data.pages.length > 1 ? keptMs : 0),
     // The games of the last filters stay until those of the new ones are there, so that nothing flickers while the player types.
     placeholderData: keepPreviousData,
   });
