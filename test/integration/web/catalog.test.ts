@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Locator, Page } from "playwright-core";
 import { aGame, aPartner, aSaveSlot, aUser, type TestPartner } from "#test/factories/catalog.ts";
 import { aPng } from "#test/factories/pictures.ts";
 import { TestApi } from "#test/support/http/api.ts";
@@ -195,6 +195,25 @@ describe("the catalogue's pages", () => {
     await page.waitForURL("**/games/alpha-quest");
   });
 
+  it("show the top of the content below the header after the skip link, and so whatever takes the focus", async () => {
+    const header = page.locator("header.header");
+    await page.reload();
+    await page.getByRole("link", { name: "Filler 20" }).waitFor();
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter"); // The skip link.
+    await eventually(() => page.evaluate<boolean>("document.activeElement.id === 'main'"), { what: "the focus on the content" });
+    await page.evaluate("new Promise(requestAnimationFrame)");
+    expect((await edgesOf(page.getByRole("heading", { level: 1 }))).top).to.be.at.least((await edgesOf(header)).bottom);
+    const control = page.getByRole("button", { name: "Favourite: Filler 19" });
+    await page.getByRole("link", { name: "Filler 20" }).focus();
+    await page.evaluate(`scrollBy(0, ${(await edgesOf(control)).top - 10})`);
+    expect((await edgesOf(control)).bottom, "a control under the header").to.be.below((await edgesOf(header)).bottom);
+    await page.keyboard.press("Shift+Tab");
+    await control.and(page.locator(":focus")).waitFor();
+    await page.evaluate("new Promise(requestAnimationFrame)");
+    expect((await edgesOf(control)).top).to.be.at.least((await edgesOf(header)).bottom);
+  });
+
   it("show a message for a game or page that does not exist", async () => {
     await page.goto("/games/no-such-game");
     await page.getByText("This game is not here").waitFor();
@@ -223,6 +242,13 @@ describe("the catalogue's pages", () => {
     await page.getByRole("alert").getByText("All game servers are busy").waitFor();
   });
 });
+
+/** Returns where an element begins and ends, in pixels from the window's top. */
+async function edgesOf(locator: Locator): Promise<{ top: number; bottom: number }> {
+  const box = await locator.boundingBox();
+  if (box === null) throw new Error("The page does not show the element.");
+  return { top: box.y, bottom: box.y + box.height };
+}
 
 /** Pixels of a picture that was loaded; 0 before. */
 function widthOf({ naturalWidth }: { naturalWidth: number }): number {
