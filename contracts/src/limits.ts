@@ -117,6 +117,8 @@ export const limits = {
     outOfMemoryFactor: 2,
     /** Weight of the newest session in the averages. */
     newestWeight: 0.3,
+    /** A session that was played for less counts for no average. */
+    leastPlayedSeconds: 5,
   },
   partner: {
     requestsPerMinute: 100,

@@ -183,6 +183,19 @@ describe("recorder, relay and sweeper", function () {
     expect(profile.profileCpuMillicores).to.be.closeTo(700, 1e-6);
   });
 
+  it("let a session that was too short to tell count for no average of its game, and for its highest memory", async () => {
+    const long = { durationSeconds: 10, cpuSeconds: 10, peakMemoryBytes: 2 ** 20 };
+    const short = { durationSeconds: 0.1, cpuSeconds: 5, peakMemoryBytes: 2 ** 30 };
+    for (const usage of [long, short]) {
+      const id = await running();
+      await operator.finish(id, { usage });
+      await fixture.ended(id);
+      expect(await fixture.rowOf(id)).to.include({ durationSeconds: usage.durationSeconds, cpuSeconds: usage.cpuSeconds });
+    }
+    const profile = await api.deps.postgres.prisma.game.findUniqueOrThrow({ where: { id: game.id } });
+    expect(profile).to.include({ profileSessions: 1, profileCpuMillicores: 1000, profilePeakMemoryMb: 1, profileDurationSeconds: 10, profileHighestMemoryMb: 1024 });
+  });
+
   it("keep the object and the slot while the last save is still on its node", async () => {
     const id = await running();
     await operator.finish(id, { conditions: [aCondition("SavePersisted", { status: "False", reason: "StoreUnreachable" })] });

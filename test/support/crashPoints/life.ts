@@ -128,7 +128,7 @@ export class Life {
     const game = await this.#game();
     const slots = await prisma.saveSlot.findMany({ where: { userId } });
     const versions = await prisma.saveVersion.findMany({ where: { slotId: { in: slots.map(({ id }) => id) } } });
-    // A session of less than a second says nothing of what the game needs.
+    // A session of a few seconds says nothing of what the game needs.
     expect(game.profileSessions, "sessions in the game's profile").to.be.at.most(1);
     const [sessions, pods, caches] = await Promise.all([fixture.sessions.listAll({ namespace }), fixture.pods.listAll({ namespace }), fixture.caches.listAll({ namespace })]);
     return {

@@ -46,9 +46,12 @@ function endOf(gameSession: GameSession, isUserRequested: boolean): Omit<GameSes
   };
 }
 
-/** Returns what the game used on average; undefined when it did not run long enough to tell. */
+/**
+ * Returns what the game used on average; undefined when it did not run long enough to tell. Its processor time includes some before it was ready and some of
+ * its end, and the kubelet cuts the end of its play to a whole second: divided by a moment of play, that would be more processors than a node has.
+ */
 function averageUse(usage: SessionUsage | undefined): ResourceUse | undefined {
-  if (usage === undefined || usage.durationSeconds <= 0 || usage.peakMemoryBytes === 0) return undefined;
+  if (usage === undefined || usage.durationSeconds < limits.resources.leastPlayedSeconds || usage.peakMemoryBytes === 0) return undefined;
   return {
     cpuMillicores: (usage.cpuSeconds / usage.durationSeconds) * 1000,
     peakMemoryMb: usage.peakMemoryBytes / mebibyte,
