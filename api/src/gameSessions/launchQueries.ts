@@ -125,6 +125,16 @@ export async function insertGameSessions(transaction: Queryable, sessions: reado
   return rowCount === sessions.length;
 }
 
+/** Counts the session's launch no longer. Launches of the same game wait for the transaction's end from here on, so it may wait for nothing more. */
+export async function uncountLaunch(transaction: Queryable, id: string): Promise<void> {
+  await transaction.query({
+    name: "uncount-launch",
+    text: `UPDATE game_launch_days SET launches = launches - 1 FROM game_sessions s
+      WHERE s.id = $1 AND game_launch_days.game_id = s.game_id AND day = (s.started_at AT TIME ZONE 'UTC')::date AND launches > 0`,
+    values: [id],
+  });
+}
+
 /** Whether the user has a session that has not ended. */
 export async function hasActiveGameSession(transaction: Queryable, userId: string): Promise<boolean> {
   const { rowCount } = await transaction.query(

@@ -2,6 +2,7 @@ import { expect } from "chai";
 import type { GameSessionSpec } from "#contracts/crd/gameSession.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import { aGame, aGameSessionRow, aSaveSlot, aUser, type TestGame, type TestUser } from "#test/factories/catalog.ts";
+import { recordLaunchFailure } from "#api/gameSessions/recordLaunchFailure.ts";
 import { freePlayers } from "#api/gameSessions/recorder/releaseSlots.ts";
 import { insertSlotVersion, lockSlot } from "#api/saves/saveVersionQueries.ts";
 import { TestApi } from "#test/support/http/api.ts";
@@ -295,15 +296,15 @@ describe("POST /api/game/launch while the cluster is unavailable", function () {
   before(async () => {
     // A kubeconfig that leads nowhere, and a node that was seen before.
     api = await TestApi.start();
+    api.deps.cluster.gameNodes.cache.upsert({
+      apiVersion: "joypod.dev/v1alpha1", kind: "GameNode", metadata: { name: "seen", uid: "1", resourceVersion: "1", creationTimestamp: new Date().toISOString() },
+      spec: { desired: [] }, status: { capacity: { slots: 1, used: 0, schedulable: true } },
+    });
   });
   after(() => api.stop());
 
   it("answers 503 quickly and leaves neither session nor slot behind", async () => {
     const [user, game] = [await aUser(api.deps), await aGame(api.deps)];
-    api.deps.cluster.gameNodes.cache.upsert({
-      apiVersion: "joypod.dev/v1alpha1", kind: "GameNode", metadata: { name: "seen", uid: "1", resourceVersion: "1", creationTimestamp: new Date().toISOString() },
-      spec: { desired: [] }, status: { capacity: { slots: 1, used: 0, schedulable: true } },
-    });
     const startedMs = performance.now();
     const response = await api.as(user).post(path, { gameSlug: game.slug });
     expectErrorResponse(response, 503, "no_servers");
@@ -312,5 +313,20 @@ describe("POST /api/game/launch while the cluster is unavailable", function () {
     expect(row).to.include({ status: "error", slotId: null });
     expect(await api.deps.postgres.prisma.saveSlot.count({ where: { userId: user.id } })).to.equal(0);
     expectErrorResponse(await api.as(user).post(path, { gameSlug: game.slug }), 503, "no_servers");
+  });
+
+  it("leaves its game as popular as it was, and another, also when it is taken back twice", async () => {
+    const { prisma, pool } = api.deps.postgres;
+    const [user, game, other] = [await aUser(api.deps), await aGame(api.deps), await aGame(api.deps)];
+    for (const { id } of [game, other]) {
+      await pool.query("INSERT INTO game_launch_days (game_id, day, launches) SELECT $1::text, (now() AT TIME ZONE 'UTC')::date - ago, 2 FROM generate_series(0, 1) ago", [id]);
+    }
+    expectErrorResponse(await api.as(user).post(path, { gameSlug: game.slug }), 503, "no_servers");
+    const [row] = await prisma.gameSession.findMany({ where: { userId: user.id } });
+    expect(await recordLaunchFailure(api.deps, row!.id, "Told once more."), "as another process may").to.equal(true);
+    for (const { id } of [game, other]) {
+      const days = await prisma.gameLaunchDay.findMany({ where: { gameId: id, launches: { gt: 0 } } });
+      expect(days.map(({ launches }) => launches)).to.deep.equal([2, 2]);
+    }
   });
 });
