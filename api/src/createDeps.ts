@@ -11,6 +11,7 @@ import { SignInFailures } from "./auth/signInFailures.ts";
 import { SignInQueue } from "./auth/signInQueue.ts";
 import { SignInTurns } from "./auth/signInTurns.ts";
 import { connectCluster } from "./cluster/connectCluster.ts";
+import { ExpiryMoves } from "./cluster/expiryMoves.ts";
 import type { Config } from "./config.ts";
 import { TestResponders } from "./connectionTests/testResponders.ts";
 import type { Deps } from "./deps.ts";
@@ -63,6 +64,7 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
   return {
     config, logger, clock, metrics, postgres, databaseOutages, redis, rateLimits, passwords, gameSessionEvents,
     ...cluster,
+    expiryMoves: new ExpiryMoves(cluster.cluster.gameSessions.cache, clock),
     maintenance: new MaintenanceWatch({ transport: cluster.kube, releaseNamespace: config.cluster.releaseNamespace, logger }),
     gameCacheTurns: new GameCacheTurns(),
     launchTurns: new LaunchTurns(clock),

@@ -5,6 +5,7 @@ import type { CatalogCounts } from "./catalog/catalogCounts.ts";
 import type { AuthSessions } from "./auth/authSessions.ts";
 import type { ClusterView } from "./cluster/clusterView.ts";
 import type { Config } from "./config.ts";
+import type { ExpiryMoves } from "./cluster/expiryMoves.ts";
 import type { DatabaseOutages } from "./stores/databaseOutages.ts";
 import type { CsrfTokens } from "./auth/csrfTokens.ts";
 import type { GameCacheTurns } from "./games/gameCacheTurns.ts";
@@ -75,6 +76,7 @@ export interface Deps {
   gameSessionWriter: GameSessionWriter;
   gameCacheWriter: GameCacheWriter;
   gameCacheTurns: GameCacheTurns;
+  expiryMoves: ExpiryMoves;
   gameSessionEvents: GameSessionEvents;
   maintenance: MaintenanceWatch;
   /** Lets a player's launches wait for each other without a connection to the database. */

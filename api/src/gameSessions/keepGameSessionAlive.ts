@@ -3,6 +3,7 @@ import { isOngoing, publicStatusOf } from "#contracts/crd/publicStatus.ts";
 import type { Clock } from "#runtime/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
+import type { ExpiryMoves } from "../cluster/expiryMoves.ts";
 import type { GameSessionWriter } from "../cluster/gameSessionWriter.ts";
 import { notFound, unavailable, type DomainError } from "../errors.ts";
 import type { DatabaseOutages } from "../stores/databaseOutages.ts";
@@ -17,8 +18,12 @@ export interface KeepaliveDeps {
   postgres: Postgres;
   databaseOutages: DatabaseOutages;
   cluster: ClusterView;
+  expiryMoves: ExpiryMoves;
   gameSessionWriter: GameSessionWriter;
 }
+
+/** In idle timeouts: an object's expiry that has not moved for so long is moved, whatever time it says. */
+const unmovedMax = 0.5;
 
 /**
  * Moves the idle expiry of the user's session and returns the new one. While the database is unavailable the object in the cluster takes the new
@@ -58,22 +63,24 @@ async function keepAliveInCluster(deps: KeepaliveDeps, userId: string, id: strin
 }
 
 /**
- * Moves the object's expiry, when it is near: the operator must not find a session idle before the sweeper does. `isOnly`: no row has this keepalive, so
- * that the object must say until when it holds. It says a little more, so that not each of a page's keepalives is written.
+ * Moves the object's expiry, when it is near: the operator must not find a session idle before the sweeper does. The operator counts from when it saw the
+ * last move, so an expiry that a clock has put far ahead is moved, too, when that was long ago. `isOnly`: no row has this keepalive, so that the object must
+ * say until when it holds. It says a little more, so that not each of a page's keepalives is written.
  */
 async function extendInCluster(
-  { cluster, gameSessionWriter }: KeepaliveDeps, id: string, { expiresAt, idleTimeoutSeconds }: Keepalive, isOnly: boolean,
+  { cluster, expiryMoves, gameSessionWriter }: KeepaliveDeps, id: string, { expiresAt, idleTimeoutSeconds }: Keepalive, isOnly: boolean,
 ): Promise<void> {
   const gameSession = cluster.gameSession(id);
   const known = gameSession?.spec.expiresAt;
   if (known === undefined) return;
   const knownUntil = isOnly ? keptAliveUntil(gameSession) : new Date(known);
-  if (knownUntil >= expiresAt) return;
-  const marginMs = (limits.gameSession.expiryMargin - 1) * idleTimeoutSeconds * 1000;
+  const idleTimeoutMs = idleTimeoutSeconds * 1000;
+  if (knownUntil >= expiresAt && expiryMoves.unmovedMs(id) <= unmovedMax * idleTimeoutMs) return;
+  const marginMs = (limits.gameSession.expiryMargin - 1) * idleTimeoutMs;
   const expiresAtMs = expiresAt.getTime();
-  // It only moves forward: where another replica's clock is ahead, the object must still take what goes with it.
-  const objectExpiresAt = new Date(Math.max(Date.parse(known), expiresAtMs + marginMs));
-  await gameSessionWriter.extend(id, objectExpiresAt, isOnly ? new Date(expiresAtMs + marginMs / 2) : undefined);
+  // Both only move forward: where another replica's clock is ahead, the object must still take what goes with it, and the operator see a move.
+  const objectExpiresAt = new Date(Math.max(Date.parse(known) + 1, expiresAtMs + marginMs));
+  await gameSessionWriter.extend(id, objectExpiresAt, isOnly ? new Date(Math.max(knownUntil.getTime(), expiresAtMs + marginMs / 2)) : undefined);
 }
 
 function noSuchSession(): DomainError {

@@ -3,11 +3,14 @@ import { limits } from "#contracts/limits.ts";
 import { updateGameSessionRunning } from "#api/gameSessions/gameSessionLifecycleQueries.ts";
 import type { SavesResponse } from "#contracts/http/saves.ts";
 import { sweepSaves } from "#api/saves/sweepSaves.ts";
+import { keptAliveUntilAnnotation } from "#contracts/crd/names.ts";
 import { aSaveSlot } from "#test/factories/catalog.ts";
 import { sweepOverlong } from "#api/background/sweeper.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { JumpClock } from "#test/support/clocks/jumpClock.ts";
 import { LaunchFixture } from "#test/support/fixtures/launchFixture.ts";
+import type { TestApi } from "#test/support/http/api.ts";
+import { startReplica, stopReplica } from "#test/support/http/replica.ts";
 
 const { idleTimeoutSeconds, expiryMargin, maxDurationSeconds } = limits.gameSession;
 
@@ -95,5 +98,73 @@ describe("The database's clock", function () {
     await sweepOverlong(fixture.api.deps);
     expect(await fixture.rowOf(overlong)).to.include({ status: "stopping", stopReason: "MaxDuration" });
     expect(await fixture.rowOf(young)).to.include({ status: "running" });
+  });
+});
+
+describe("An object whose expiry was written by a clock an hour ahead", function () {
+  this.timeout(60_000);
+  const idleTimeoutMs = idleTimeoutSeconds * 1000;
+  const aheadMs = 3_600_000;
+  let fixture: LaunchFixture;
+  let clock: JumpClock;
+
+  before(async () => {
+    fixture = await LaunchFixture.start();
+  });
+  beforeEach(async () => {
+    await fixture.newPlayer();
+    clock = new JumpClock();
+  });
+  after(() => fixture.stop());
+
+  /** A session whose object has been moved by a replica whose clock is ahead, without the database; `replica` has seen that. */
+  async function sessionAhead(replica: TestApi): Promise<{ id: string; expiresAtMs: number; keptUntil: Date }> {
+    const id = await fixture.running();
+    const keptUntil = new Date(Date.now() + aheadMs + idleTimeoutMs);
+    const expiresAtMs = Date.now() + aheadMs + idleTimeoutMs * expiryMargin;
+    await fixture.api.deps.gameSessionWriter.extend(id, new Date(expiresAtMs), keptUntil);
+    await eventually(() => replica.deps.cluster.gameSession(id)?.metadata.annotations !== undefined, { what: "the replica to see what the other wrote" });
+    return { id, expiresAtMs, keptUntil };
+  }
+
+  it("is moved by a keepalive when it has not moved for half an idle timeout, and by none before", async () => {
+    const replica = await startReplica(fixture.api, { clock });
+    try {
+      const page = replica.as(fixture.user);
+      const { id, expiresAtMs } = await sessionAhead(replica);
+      const keepAlive = async (): Promise<void> => {
+        expect((await page.post("/api/game/keepalive", { sessionId: id })).status).to.equal(200);
+      };
+      for (const moves of [1, 2]) {
+        await keepAlive();
+        clock.jump(idleTimeoutMs / 2 + 1);
+        await keepAlive();
+        const moved = new Date(expiresAtMs + moves).toISOString();
+        await eventually(() => replica.deps.cluster.gameSession(id)?.spec.expiresAt === moved, { what: `move ${moves}` });
+      }
+    } finally {
+      await stopReplica(replica);
+    }
+  });
+
+  it("is moved so, too, by keepalives that the database cannot take, and promises no less than before", async () => {
+    const { api, operator, player } = fixture;
+    const cutOff = await startReplica(api, { clock, env: { DATABASE_URL: "postgres://joypod@127.0.0.1:1/none" } });
+    try {
+      const { id, expiresAtMs, keptUntil } = await sessionAhead(cutOff);
+      await player.get("/api/game/sessions"); // All replicas know the sign-in then.
+      const page = api.anonymous(cutOff);
+      for (const [name, value] of player.cookies) page.cookies.set(name, value);
+      for (const [passedMs, moves] of [[0, 0], [idleTimeoutMs / 2 + 1, 1]] as const) {
+        clock.jump(passedMs);
+        const kept = await page.post("/api/game/keepalive", { sessionId: id });
+        expect(kept.status, kept.text).to.equal(200);
+        const { spec, metadata } = await operator.session(id);
+        expect(Date.parse(spec.expiresAt ?? ""), `after ${passedMs} ms`).to.equal(expiresAtMs + moves);
+        expect(Date.parse(metadata.annotations?.[keptAliveUntilAnnotation] ?? "")).to.be.at.least(keptUntil.getTime());
+      }
+    } finally {
+      await stopReplica(cutOff);
+    }
   });
 });
