@@ -17,6 +17,10 @@ const inputOnly = 2;
 const mapStateViewable = 2;
 const revertToParent = 2;
 const arrowGlyph = 68;
+// States of a window (ICCCM 4.1.3.1).
+const withdrawnState = 0;
+const normalState = 1;
+const noIcon = 0;
 const sentByClient = 0x80;
 /** Windows that are managed at a time; further ones are shown as they are. Their list is one request, whose size is limited. */
 const maxWindows = 256;
@@ -62,7 +66,7 @@ export async function startWindowManager({ connection, log }: WindowManagerOptio
       return;
     }
     dialogs.set(window, isDialog);
-    setProperty(window, "WM_STATE", atoms.WM_STATE, 1, 0);
+    setProperty(window, "WM_STATE", atoms.WM_STATE, normalState, noIcon);
     setProperty(window, "_NET_FRAME_EXTENTS", cardinalType, 0, 0, 0, 0);
     if (!isDialog) {
       setProperty(window, "_NET_WM_STATE", atomType, atoms._NET_WM_STATE_FULLSCREEN);
@@ -77,6 +81,7 @@ export async function startWindowManager({ connection, log }: WindowManagerOptio
   };
   const unmanage = (window: number) => {
     if (!dialogs.delete(window)) return;
+    setProperty(window, "WM_STATE", atoms.WM_STATE, withdrawnState, noIcon); // Wine waits for it before it shows the window again.
     listWindows();
     const next = [...dialogs.keys()].pop();
     if (next !== undefined) focus(next);

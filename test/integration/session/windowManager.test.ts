@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import { Writable } from "node:stream";
 import { expect } from "chai";
 import { pino } from "pino";
-import type { Callback, Client, XTest } from "x11";
+import type { Callback, Client, WindowEvent, XTest } from "x11";
 import { pointerScale } from "#contracts/stream.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { startXServer } from "#streamer/display/xServer.ts";
@@ -14,6 +14,9 @@ import { connectDisplay, promised, type XConnection } from "#streamer/display/xC
 const [width, height] = [640, 480];
 const windowType = 33;
 const structureNotifyMask = 0x20000;
+const propertyChangeMask = 0x400000;
+const viewable = 2;
+const [withdrawn, normal] = [0, 1];
 
 /** What a game changes the display's size by. */
 interface Randr {
@@ -22,12 +25,18 @@ interface Randr {
   SetScreenSize(window: number, width: number, height: number, widthMm: number, heightMm: number): void;
 }
 
+interface GameEvent extends WindowEvent {
+  /** Of a PropertyNotify, the property that has changed. */
+  atom?: number;
+}
+
 /** Requests of a hostile client that the streamer itself has no use for. */
 interface GameClient extends Client {
   require(extension: "xtest", done: Callback<XTest>): void;
   require(extension: "randr", done: Callback<Randr>): void;
   GrabServer(): void;
   UngrabServer(): void;
+  UnmapWindow(window: number): void;
   DestroyWindow(window: number): void;
   terminate(): void;
 }
@@ -43,6 +52,7 @@ describe("the display under a hostile game", function () {
   let manager: XConnection;
   let windows: WindowManager;
   let game: GameClient;
+  let events: GameEvent[] = [];
   let lines: number;
   let isLost: boolean;
 
@@ -62,7 +72,9 @@ describe("the display under a hostile game", function () {
     expect(windows.hasWindow()).to.equal(false);
     ({ client: game } = await promised<{ client: GameClient }>((done) => load("x11").createClient({ display }, done)));
     game.on("error", () => undefined);
+    game.on("event", (event: GameEvent) => { events.push(event); });
   });
+  beforeEach(() => { events = []; });
   after(async () => {
     game.terminate();
     await server?.stop();
@@ -74,10 +86,23 @@ describe("the display under a hostile game", function () {
     game.MapWindow(window);
     return window;
   }
+  function atom(name: string): Promise<number> {
+    return promised<number>((done) => game.InternAtom(false, name, done));
+  }
   async function listed(): Promise<number> {
-    const list = await promised<number>((done) => game.InternAtom(false, "_NET_CLIENT_LIST", done));
+    const list = await atom("_NET_CLIENT_LIST");
     const { data } = await promised<{ data: Buffer }>((done) => game.GetProperty(0, manager.root, list, windowType, 0, 100_000, done));
     return data.length / 4;
+  }
+  /** What WM_STATE says: a state, and no icon's window. */
+  async function stateOf(window: number): Promise<number> {
+    const name = await atom("WM_STATE");
+    const { data } = await promised<{ data: Buffer }>((done) => game.GetProperty(0, window, name, name, 0, 2, done));
+    expect(data.readUInt32LE(4)).to.equal(0);
+    return data.readUInt32LE(0);
+  }
+  async function isViewable(window: number): Promise<boolean> {
+    return (await promised<{ mapState: number }>((done) => game.GetWindowAttributes(window, done))).mapState === viewable;
   }
   async function fills(window: number, screen = { width, height }): Promise<boolean> {
     const geometry = await promised<{ width: number; height: number }>((done) => game.GetGeometry(window, done));
@@ -124,6 +149,31 @@ describe("the display under a hostile game", function () {
     expect(await listed()).to.equal(before + 1);
     game.DestroyWindow(next);
     await eventually(async () => await listed() === before, { what: "no window to be left of these two" });
+  });
+
+  it("tells a hidden window that it is withdrawn, and that it is not once it is shown again", async () => {
+    const window = openWindow();
+    await eventually(() => isViewable(window), { what: "the window to be shown" });
+    expect(await stateOf(window)).to.equal(normal);
+    game.UnmapWindow(window);
+    await eventually(async () => await stateOf(window) === withdrawn, { what: "the window to be told that it is hidden" });
+    game.MapWindow(window);
+    await eventually(() => isViewable(window), { what: "the window to be shown again" });
+    expect(await stateOf(window)).to.equal(normal);
+    game.DestroyWindow(window);
+  });
+
+  it("tells a window that is hidden and shown at once of both, in this order", async () => {
+    const window = openWindow();
+    await eventually(() => isViewable(window), { what: "the window to be shown" });
+    const state = await atom("WM_STATE");
+    game.ChangeWindowAttributes(window, { eventMask: propertyChangeMask });
+    game.UnmapWindow(window);
+    game.MapWindow(window);
+    await eventually(() => isViewable(window), { what: "the window to be shown again" });
+    expect(await stateOf(window)).to.equal(normal);
+    expect(events.filter(({ name, wid, atom: changed }) => name === "PropertyNotify" && wid === window && changed === state)).to.have.length(2);
+    game.DestroyWindow(window);
   });
 
   it("fills the screen in the size that a game gives it, and takes no client's word for another", async () => {
