@@ -13,6 +13,8 @@ declare module "x11" {
     width: number;
     height: number;
     message_type?: number;
+    /** Of a PropertyNotify, the server's. */
+    time?: number;
     type?: number;
   }
   export interface Property { type: number; data: Buffer }
@@ -37,8 +39,10 @@ declare module "x11" {
     ChangeProperty(mode: number, window: number, property: number, type: number, format: number, data: Buffer): void;
     GetProperty(remove: number, window: number, property: number, type: number, offset: number, length: number, callback: Callback<Property>): void;
     SendEvent(window: number, propagate: boolean, mask: number, event: Buffer): void;
+    SendClientMessage(destination: number, window: number, type: number, format: number, data: number[], mask: number): void;
     ConfigureWindow(window: number, values: Record<string, number>): void;
     SetInputFocus(window: number, revertTo: number): void;
+    GetInputFocus(callback: Callback<{ focus: number }>): void;
     MapWindow(window: number): void;
     RaiseWindow(window: number): void;
     CreateWindow(window: number, parent: number, x: number, y: number, width: number, height: number,

@@ -7,7 +7,9 @@ export const supportedHints = [
   "_NET_ACTIVE_WINDOW", "_NET_FRAME_EXTENTS", "_NET_CLIENT_LIST",
 ] as const;
 
-const names = [...supportedHints, "UTF8_STRING", "_NET_WORKAREA", "WM_STATE", "WM_TRANSIENT_FOR"] as const;
+const names = [
+  ...supportedHints, "UTF8_STRING", "_NET_WORKAREA", "WM_STATE", "WM_TRANSIENT_FOR", "WM_PROTOCOLS", "WM_TAKE_FOCUS", "WM_HINTS",
+] as const;
 
 export type AtomName = (typeof names)[number];
 export type Atoms = Readonly<Record<AtomName, number>>;

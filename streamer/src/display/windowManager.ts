@@ -1,27 +1,25 @@
 import type { WindowEvent } from "x11";
 import type { Logger } from "#runtime/logger.ts";
 import { createEventBudget } from "./eventBudget.ts";
-import { internAtoms, supportedHints, type AtomName, type Atoms } from "./atoms.ts";
-import { promised, type XConnection } from "./xConnection.ts";
+import { internAtoms, supportedHints, type Atoms } from "./atoms.ts";
+import { atomType, cardinalType, createSetProperty, windowType, type SetProperty } from "./properties.ts";
+import { createWindowFocus } from "./windowFocus.ts";
+import { isFromServer, promised, type XConnection } from "./xConnection.ts";
 
 // Numbers of the X11 protocol.
 const replaceProperty = 0;
-const atomType = 4;
-const cardinalType = 6;
-const windowType = 33;
 const configureNotify = 22;
 const substructureNotifyMask = 0x80000;
 const substructureRedirectMask = 0x100000;
 const structureNotifyMask = 0x20000;
+const propertyChangeMask = 0x400000;
 const inputOnly = 2;
 const mapStateViewable = 2;
-const revertToParent = 2;
 const arrowGlyph = 68;
 // States of a window (ICCCM 4.1.3.1).
 const withdrawnState = 0;
 const normalState = 1;
 const noIcon = 0;
-const sentByClient = 0x80;
 /** Windows that are managed at a time; further ones are shown as they are. Their list is one request, whose size is limited. */
 const maxWindows = 256;
 const maxLoggedWindows = 64;
@@ -46,17 +44,14 @@ export async function startWindowManager({ connection, log }: WindowManagerOptio
   const atoms = await internAtoms(client);
   const dialogs = new Map<number, boolean>(); // managed window → whether it is a dialog, oldest first
   let opened = 0;
-  const setProperty = (window: number, name: AtomName, type: number, ...values: number[]) =>
-    client.ChangeProperty(replaceProperty, window, atoms[name], type, 32, words(values));
+  const setProperty = createSetProperty(client, atoms);
+  const check = await announceManager(connection, atoms, setProperty);
+  const focus = createWindowFocus({ connection, atoms, setProperty, check, isManaged: (window) => dialogs.has(window) });
 
   const fill = (window: number) => {
     const { width, height } = connection.size;
     client.ConfigureWindow(window, { x: 0, y: 0, width, height, borderWidth: 0 });
     client.SendEvent(window, false, structureNotifyMask, buildConfigureNotify(window, width, height));
-  };
-  const focus = (window: number) => {
-    client.SetInputFocus(window, revertToParent);
-    setProperty(root, "_NET_ACTIVE_WINDOW", windowType, window);
   };
   const listWindows = () => setProperty(root, "_NET_CLIENT_LIST", windowType, ...dialogs.keys());
 
@@ -76,7 +71,7 @@ export async function startWindowManager({ connection, log }: WindowManagerOptio
     if (opened <= maxLoggedWindows) log.info({ window, isDialog, opened }, "The game opened a window.");
     client.MapWindow(window);
     client.RaiseWindow(window);
-    focus(window);
+    focus.give(window);
     listWindows();
   };
   const unmanage = (window: number) => {
@@ -84,7 +79,7 @@ export async function startWindowManager({ connection, log }: WindowManagerOptio
     setProperty(window, "WM_STATE", atoms.WM_STATE, withdrawnState, noIcon); // Wine waits for it before it shows the window again.
     listWindows();
     const next = [...dialogs.keys()].pop();
-    if (next !== undefined) focus(next);
+    if (next !== undefined) focus.give(next);
   };
   const configure = (event: WindowEvent) => {
     if (dialogs.get(event.wid) === false) {
@@ -102,7 +97,7 @@ export async function startWindowManager({ connection, log }: WindowManagerOptio
       fill(event.wid);
     } else if (event.message_type === atoms._NET_ACTIVE_WINDOW) {
       client.RaiseWindow(event.wid);
-      focus(event.wid);
+      focus.give(event.wid);
     }
   };
 
@@ -112,8 +107,8 @@ export async function startWindowManager({ connection, log }: WindowManagerOptio
     for (const [window, isDialog] of dialogs) if (!isDialog && isWithinBudget()) fill(window);
   };
 
-  await announceManager(connection, atoms, setProperty);
   client.on("event", (event) => {
+    focus.handleEvent(event);
     const isResize = isResizeOf(root, event);
     if (isResize) connection.size = { width: event.width, height: event.height }; // Whatever the budget: the pointer is placed by it.
     const isEnd = event.name === "UnmapNotify" || event.name === "DestroyNotify"; // Of a managed window, and those are few.
@@ -140,12 +135,13 @@ export async function startWindowManager({ connection, log }: WindowManagerOptio
   return { hasWindow: () => opened > 0 };
 }
 
-type SetProperty = (window: number, name: AtomName, type: number, ...values: number[]) => void;
-
-/** Registers as the window manager: hints, redirected requests, and an arrow instead of the server's cross as pointer. */
-async function announceManager({ client, root }: XConnection, atoms: Atoms, setProperty: SetProperty): Promise<void> {
+/**
+ * Registers as the window manager: hints, redirected requests, and an arrow instead of the server's cross as pointer.
+ * Returns its own window, which shows that it is there.
+ */
+async function announceManager({ client, root }: XConnection, atoms: Atoms, setProperty: SetProperty): Promise<number> {
   const check = client.AllocID();
-  client.CreateWindow(check, root, -1, -1, 1, 1, 0, 0, inputOnly, 0, { overrideRedirect: true });
+  client.CreateWindow(check, root, -1, -1, 1, 1, 0, 0, inputOnly, 0, { overrideRedirect: true, eventMask: propertyChangeMask });
   for (const window of [root, check]) setProperty(window, "_NET_SUPPORTING_WM_CHECK", windowType, check);
   client.ChangeProperty(replaceProperty, check, atoms._NET_WM_NAME, atoms.UTF8_STRING, 8, Buffer.from("joypod"));
   setProperty(root, "_NET_SUPPORTED", atomType, ...supportedHints.map((name) => atoms[name]));
@@ -156,11 +152,12 @@ async function announceManager({ client, root }: XConnection, atoms: Atoms, setP
   client.ChangeWindowAttributes(root, { cursor });
   client.ChangeWindowAttributes(root, { eventMask: structureNotifyMask | substructureRedirectMask | substructureNotifyMask });
   await promised<number>((done) => client.InternAtom(true, "WM_STATE", done)); // Once this is answered, all of the above has happened.
+  return check;
 }
 
-/** Returns whether the server tells by this event that the window has another size; games can send such events, too. */
-function isResizeOf(window: number, { name, wid1, rawData }: WindowEvent): boolean {
-  return name === "ConfigureNotify" && wid1 === window && ((rawData[0] ?? 0) & sentByClient) === 0;
+/** Returns whether the server tells by this event that the window has another size. */
+function isResizeOf(window: number, event: WindowEvent): boolean {
+  return event.name === "ConfigureNotify" && event.wid1 === window && isFromServer(event);
 }
 
 /** Finds the window that a dialog belongs to; undefined for any other window. Calls nothing when the window is gone by then: nothing would tell of its end any more. */
@@ -178,12 +175,6 @@ async function manageExisting({ client, root }: XConnection, manage: (window: nu
       if (!error && attributes.mapState === mapStateViewable && !attributes.overrideRedirect) manage(window);
     });
   }
-}
-
-function words(values: number[]): Buffer {
-  const data = Buffer.alloc(values.length * 4);
-  values.forEach((value, index) => data.writeUInt32LE(value >>> 0, index * 4));
-  return data;
 }
 
 /** Returns a synthetic ConfigureNotify, which tells a client its real size. */

@@ -1,4 +1,4 @@
-import x11, { type Callback, type Client, type Display, type XTest } from "x11";
+import x11, { type Callback, type Client, type Display, type WindowEvent, type XTest } from "x11";
 
 /** A client's connection to the display. */
 export interface XConnection {
@@ -28,6 +28,13 @@ export async function connectDisplay(display: string, onLost: () => void): Promi
 
 /** Requests that may be queued for the display, which another client can stop for ever (XGrabServer). */
 const maxQueuedRequests = 4_096;
+
+const sentByClient = 0x80;
+
+/** Returns whether the server itself sent the event; games can send such events, too. */
+export function isFromServer({ rawData }: Pick<WindowEvent, "rawData">): boolean {
+  return ((rawData[0] ?? 0) & sentByClient) === 0;
+}
 
 /** Returns a request's reply as a promise. */
 export function promised<T>(request: (done: Callback<T>) => void): Promise<T> {

@@ -12,11 +12,12 @@ import { startWindowManager, type WindowManager } from "#streamer/display/window
 import { connectDisplay, promised, type XConnection } from "#streamer/display/xConnection.ts";
 
 const [width, height] = [640, 480];
-const windowType = 33;
+const [replaceProperty, atomType, windowType] = [0, 4, 33];
 const structureNotifyMask = 0x20000;
 const propertyChangeMask = 0x400000;
 const viewable = 2;
 const [withdrawn, normal] = [0, 1];
+const inputHint = 1;
 
 /** What a game changes the display's size by. */
 interface Randr {
@@ -28,6 +29,8 @@ interface Randr {
 interface GameEvent extends WindowEvent {
   /** Of a PropertyNotify, the property that has changed. */
   atom?: number;
+  /** Of a ClientMessage, its five numbers. */
+  data?: number[];
 }
 
 /** Requests of a hostile client that the streamer itself has no use for. */
@@ -85,6 +88,39 @@ describe("the display under a hostile game", function () {
     game.CreateWindow(window, manager.root, 0, 0, 10, 10, 0, 0, 1, 0, {});
     game.MapWindow(window);
     return window;
+  }
+  /** Opens a window that wants to be asked to take the focus; with `input` the window manager is to focus it as well. */
+  async function openFocusTaker({ input }: { input: boolean }): Promise<number> {
+    const [protocols, takeFocus, hints] = [await atom("WM_PROTOCOLS"), await atom("WM_TAKE_FOCUS"), await atom("WM_HINTS")];
+    const window = game.AllocID();
+    game.CreateWindow(window, manager.root, 0, 0, 10, 10, 0, 0, 1, 0, { eventMask: propertyChangeMask });
+    game.ChangeProperty(replaceProperty, window, protocols, atomType, 32, words(takeFocus));
+    game.ChangeProperty(replaceProperty, window, hints, hints, 32, words(inputHint, Number(input)));
+    game.MapWindow(window);
+    return window;
+  }
+  async function openDialog(owner: number): Promise<number> {
+    const transientFor = await atom("WM_TRANSIENT_FOR");
+    const window = game.AllocID();
+    game.CreateWindow(window, manager.root, 0, 0, 10, 10, 0, 0, 1, 0, {});
+    game.ChangeProperty(replaceProperty, window, transientFor, windowType, 32, words(owner));
+    game.MapWindow(window);
+    return window;
+  }
+  async function focused(): Promise<number> {
+    return (await promised<{ focus: number }>((done) => game.GetInputFocus(done))).focus;
+  }
+  /** The times of the messages by which the window was asked to take the focus, once there are so many. */
+  async function awaitFocusTimes(window: number, count: number): Promise<number[]> {
+    const [protocols, takeFocus] = [await atom("WM_PROTOCOLS"), await atom("WM_TAKE_FOCUS")];
+    return eventually(() => {
+      const messages = events.filter(({ name, wid, message_type: type }) => name === "ClientMessage" && wid === window && type === protocols);
+      expect(messages).to.have.length(count);
+      return messages.map(({ data: [message, time] = [] }) => {
+        expect(message).to.equal(takeFocus);
+        return time ?? 0;
+      });
+    }, { what: "the window to be asked to take the focus" });
   }
   function atom(name: string): Promise<number> {
     return promised<number>((done) => game.InternAtom(false, name, done));
@@ -176,6 +212,27 @@ describe("the display under a hostile game", function () {
     game.DestroyWindow(window);
   });
 
+  it("focuses a window that has WM_TAKE_FOCUS, and asks it to take the focus, at the server's time", async () => {
+    const window = await openFocusTaker({ input: true });
+    const [time] = await awaitFocusTimes(window, 1);
+    expect(await focused()).to.equal(window);
+    const openedAt = events.find(({ name, wid }) => name === "PropertyNotify" && wid === window)!.time!;
+    expect(time).to.be.at.least(openedAt);
+    game.DestroyWindow(window);
+  });
+
+  it("asks a window again when its dialog closes, and leaves it to the window where that alone sets the focus", async () => {
+    const window = await openFocusTaker({ input: false });
+    await awaitFocusTimes(window, 1);
+    expect(await focused()).not.to.equal(window);
+    const dialog = await openDialog(window);
+    await eventually(async () => await focused() === dialog, { what: "the dialog to have the focus" });
+    game.DestroyWindow(dialog);
+    await awaitFocusTimes(window, 2);
+    expect(await focused()).not.to.equal(window);
+    game.DestroyWindow(window);
+  });
+
   it("fills the screen in the size that a game gives it, and takes no client's word for another", async () => {
     const [small, claimed] = [{ width: 320, height: 240 }, { width: 5_000, height: 4_000 }];
     const window = openWindow();
@@ -215,3 +272,8 @@ describe("the display under a hostile game", function () {
     expect(isLost).to.equal(false);
   });
 });
+
+/** Numbers of 32 bits, as a property holds them. */
+function words(...values: number[]): Buffer {
+  return Buffer.from(Uint32Array.from(values).buffer);
+}
