@@ -4,6 +4,9 @@ import { atomType, parseWords, windowType, type SetProperty } from "./properties
 import { isFromServer } from "./xConnection.ts";
 
 const revertToParent = 2;
+// What has the focus when no window has it, beside the root window.
+const none = 0;
+const pointerRoot = 1;
 /** In the flags of WM_HINTS: they say about input. */
 const inputHint = 1;
 /** Protocols of a window that are read; toolkits name three or four. */
@@ -25,6 +28,8 @@ export interface WindowFocusDeps {
 export interface WindowFocus {
   /** Focuses the window, except where it wants to do so itself, and asks it to take the focus where it can be asked, as those of Java and Wine can. */
   give(window: number): void;
+  /** Gives the keyboard to the window on top if no window has it any more, as after the end of the one that had it. */
+  restore(top: () => number | undefined): void;
   /** Notes the server's time. It is to get every event, whatever the budget. */
   handleEvent(event: Pick<WindowEvent, "name" | "wid" | "time" | "rawData">): void;
 }
@@ -41,19 +46,29 @@ export function createWindowFocus({ connection: { client, root }, atoms, setProp
     });
   };
 
+  const give = (window: number) => {
+    const decision = ++decisions;
+    const isCurrent = () => decision === decisions && isManaged(window);
+    let takesFocus = false;
+    client.GetProperty(0, window, atoms.WM_PROTOCOLS, atomType, 0, maxProtocols, (error, property) => {
+      takesFocus = !error && parseWords(property.data).includes(atoms.WM_TAKE_FOCUS);
+    });
+    client.GetProperty(0, window, atoms.WM_HINTS, atoms.WM_HINTS, 0, 2, (error, hints) => {
+      if (error || !isCurrent()) return;
+      if (!takesFocus || wantsInput(hints.data)) client.SetInputFocus(window, revertToParent);
+      setProperty(root, "_NET_ACTIVE_WINDOW", windowType, window);
+      if (takesFocus) askToTakeFocus(window, isCurrent);
+    });
+  };
+
   return {
-    give: (window) => {
-      const decision = ++decisions;
-      const isCurrent = () => decision === decisions && isManaged(window);
-      let takesFocus = false;
-      client.GetProperty(0, window, atoms.WM_PROTOCOLS, atomType, 0, maxProtocols, (error, property) => {
-        takesFocus = !error && parseWords(property.data).includes(atoms.WM_TAKE_FOCUS);
-      });
-      client.GetProperty(0, window, atoms.WM_HINTS, atoms.WM_HINTS, 0, 2, (error, hints) => {
-        if (error || !isCurrent()) return;
-        if (!takesFocus || wantsInput(hints.data)) client.SetInputFocus(window, revertToParent);
-        setProperty(root, "_NET_ACTIVE_WINDOW", windowType, window);
-        if (takesFocus) askToTakeFocus(window, isCurrent);
+    give,
+    restore: (top) => {
+      const decision = decisions;
+      client.GetInputFocus((error, reply) => {
+        if (error || decision !== decisions || ![none, pointerRoot, root].includes(reply.focus)) return;
+        const window = top();
+        if (window !== undefined) give(window);
       });
     },
     handleEvent: (event) => {

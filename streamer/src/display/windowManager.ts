@@ -4,6 +4,7 @@ import { createEventBudget } from "./eventBudget.ts";
 import { internAtoms, supportedHints, type Atoms } from "./atoms.ts";
 import { atomType, cardinalType, createSetProperty, windowType, type SetProperty } from "./properties.ts";
 import { createWindowFocus } from "./windowFocus.ts";
+import { WindowStack } from "./windowStack.ts";
 import { isFromServer, promised, type XConnection } from "./xConnection.ts";
 
 // Numbers of the X11 protocol.
@@ -42,25 +43,31 @@ export interface WindowManager {
 export async function startWindowManager({ connection, log }: WindowManagerOptions): Promise<WindowManager> {
   const { client, root } = connection;
   const atoms = await internAtoms(client);
-  const dialogs = new Map<number, boolean>(); // managed window → whether it is a dialog, oldest first
+  const stack = new WindowStack();
+  const isWithinBudget = createEventBudget(() => performance.now());
   let opened = 0;
   const setProperty = createSetProperty(client, atoms);
   const check = await announceManager(connection, atoms, setProperty);
-  const focus = createWindowFocus({ connection, atoms, setProperty, check, isManaged: (window) => dialogs.has(window) });
+  const focus = createWindowFocus({ connection, atoms, setProperty, check, isManaged: (window) => stack.has(window) });
 
   const fill = (window: number) => {
     const { width, height } = connection.size;
     client.ConfigureWindow(window, { x: 0, y: 0, width, height, borderWidth: 0 });
     client.SendEvent(window, false, structureNotifyMask, buildConfigureNotify(window, width, height));
   };
-  const listWindows = () => setProperty(root, "_NET_CLIENT_LIST", windowType, ...dialogs.keys());
+  const listWindows = () => setProperty(root, "_NET_CLIENT_LIST", windowType, ...stack.windows);
+  const raise = (window: number) => {
+    client.RaiseWindow(window);
+    for (const dialog of stack.raise(window)) if (isWithinBudget()) client.RaiseWindow(dialog);
+  };
 
-  const manage = (window: number, isDialog: boolean) => {
-    if (!dialogs.has(window) && dialogs.size >= maxWindows) {
+  const manage = (window: number, owner?: number) => {
+    if (!stack.has(window) && stack.size >= maxWindows) {
       client.MapWindow(window);
       return;
     }
-    dialogs.set(window, isDialog);
+    const isDialog = owner !== undefined;
+    stack.add(window, owner);
     setProperty(window, "WM_STATE", atoms.WM_STATE, normalState, noIcon);
     setProperty(window, "_NET_FRAME_EXTENTS", cardinalType, 0, 0, 0, 0);
     if (!isDialog) {
@@ -70,19 +77,18 @@ export async function startWindowManager({ connection, log }: WindowManagerOptio
     opened += 1;
     if (opened <= maxLoggedWindows) log.info({ window, isDialog, opened }, "The game opened a window.");
     client.MapWindow(window);
-    client.RaiseWindow(window);
+    raise(window);
     focus.give(window);
     listWindows();
   };
   const unmanage = (window: number) => {
-    if (!dialogs.delete(window)) return;
+    if (!stack.remove(window)) return;
     setProperty(window, "WM_STATE", atoms.WM_STATE, withdrawnState, noIcon); // Wine waits for it before it shows the window again.
     listWindows();
-    const next = [...dialogs.keys()].pop();
-    if (next !== undefined) focus.give(next);
+    focus.restore(() => stack.top);
   };
   const configure = (event: WindowEvent) => {
-    if (dialogs.get(event.wid) === false) {
+    if (stack.has(event.wid) && !stack.isDialog(event.wid)) {
       fill(event.wid);
       return;
     }
@@ -91,20 +97,19 @@ export async function startWindowManager({ connection, log }: WindowManagerOptio
     client.ConfigureWindow(event.wid, { x, y, width: Math.min(event.width, width), height: Math.min(event.height, height), borderWidth: 0 });
   };
   const handleMessage = (event: WindowEvent) => {
-    if (!dialogs.has(event.wid)) return;
+    if (!stack.has(event.wid)) return;
     if (event.message_type === atoms._NET_WM_STATE) { // A request to enter or leave full screen: it stays on.
       setProperty(event.wid, "_NET_WM_STATE", atomType, atoms._NET_WM_STATE_FULLSCREEN);
       fill(event.wid);
     } else if (event.message_type === atoms._NET_ACTIVE_WINDOW) {
-      client.RaiseWindow(event.wid);
+      raise(event.wid);
       focus.give(event.wid);
     }
   };
 
-  const isWithinBudget = createEventBudget(() => performance.now());
   const fitScreen = () => {
     setProperty(root, "_NET_WORKAREA", cardinalType, 0, 0, connection.size.width, connection.size.height);
-    for (const [window, isDialog] of dialogs) if (!isDialog && isWithinBudget()) fill(window);
+    for (const window of stack.windows) if (!stack.isDialog(window) && isWithinBudget()) fill(window);
   };
 
   client.on("event", (event) => {
@@ -116,7 +121,7 @@ export async function startWindowManager({ connection, log }: WindowManagerOptio
     if (isResize) fitScreen();
     switch (event.name) {
       case "MapRequest": {
-        readOwner(connection, atoms, event.wid, (owner) => manage(event.wid, owner !== undefined && dialogs.has(owner)));
+        readOwner(connection, atoms, event.wid, (owner) => manage(event.wid, owner !== undefined && stack.has(owner) ? owner : undefined));
         break;
       }
       case "ConfigureRequest": configure(event); break;
@@ -131,7 +136,7 @@ export async function startWindowManager({ connection, log }: WindowManagerOptio
     connection.size = { width: geometry.width, height: geometry.height };
     fitScreen();
   });
-  await manageExisting(connection, (window) => manage(window, false));
+  await manageExisting(connection, manage);
   return { hasWindow: () => opened > 0 };
 }
 

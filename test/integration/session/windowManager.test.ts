@@ -1,10 +1,10 @@
-import { createRequire } from "node:module";
 import { Writable } from "node:stream";
 import { expect } from "chai";
 import { pino } from "pino";
-import type { Callback, Client, WindowEvent, XTest } from "x11";
+import type { Callback } from "x11";
 import { pointerScale } from "#contracts/stream.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
+import { connectGame, words, type GameClient, type GameEvent, type Randr } from "#test/support/session/gameClient.ts";
 import { startXServer } from "#streamer/display/xServer.ts";
 import { createDesktopInput } from "#streamer/input/desktopInput.ts";
 import type { ServerProcess } from "#streamer/processes/serverProcess.ts";
@@ -14,39 +14,12 @@ import { connectDisplay, promised, type XConnection } from "#streamer/display/xC
 const [width, height] = [640, 480];
 const [replaceProperty, atomType, windowType] = [0, 4, 33];
 const structureNotifyMask = 0x20000;
+const substructureMask = 0x180000; // what the window manager hears of, on the root window
 const propertyChangeMask = 0x400000;
 const viewable = 2;
+const revertToParent = 2;
 const [withdrawn, normal] = [0, 1];
 const inputHint = 1;
-
-/** What a game changes the display's size by. */
-interface Randr {
-  GetScreenResources(window: number, done: Callback<{ timestamp: number; config_timestamp: number; crtcs: [number] }>): void;
-  SetCrtcConfig(crtc: number, timestamp: number, configTimestamp: number, x: number, y: number, mode: number, rotation: number, outputs: number[], done: Callback<unknown>): void;
-  SetScreenSize(window: number, width: number, height: number, widthMm: number, heightMm: number): void;
-}
-
-interface GameEvent extends WindowEvent {
-  /** Of a PropertyNotify, the property that has changed. */
-  atom?: number;
-  /** Of a ClientMessage, its five numbers. */
-  data?: number[];
-}
-
-/** Requests of a hostile client that the streamer itself has no use for. */
-interface GameClient extends Client {
-  require(extension: "xtest", done: Callback<XTest>): void;
-  require(extension: "randr", done: Callback<Randr>): void;
-  GrabServer(): void;
-  UngrabServer(): void;
-  UnmapWindow(window: number): void;
-  DestroyWindow(window: number): void;
-  terminate(): void;
-}
-interface GameLibrary {
-  createClient(options: { display: string }, done: (error: Error | null, value: { client: GameClient }) => void): void;
-}
-const load: (name: string) => GameLibrary = createRequire(import.meta.url);
 
 describe("the display under a hostile game", function () {
   this.timeout(60_000);
@@ -73,8 +46,7 @@ describe("the display under a hostile game", function () {
     windows = await startWindowManager({ connection: manager, log });
     expect(manager.size).to.deep.equal({ width, height });
     expect(windows.hasWindow()).to.equal(false);
-    ({ client: game } = await promised<{ client: GameClient }>((done) => load("x11").createClient({ display }, done)));
-    game.on("error", () => undefined);
+    game = await connectGame(display);
     game.on("event", (event: GameEvent) => { events.push(event); });
   });
   beforeEach(() => { events = []; });
@@ -106,6 +78,23 @@ describe("the display under a hostile game", function () {
     game.ChangeProperty(replaceProperty, window, transientFor, windowType, 32, words(owner));
     game.MapWindow(window);
     return window;
+  }
+  async function activate(window: number): Promise<void> {
+    game.SendClientMessage(manager.root, window, await atom("_NET_ACTIVE_WINDOW"), 32, [1], substructureMask);
+  }
+  /** These windows as they lie over each other, the lowest first. */
+  async function stacked(...windows: number[]): Promise<number[]> {
+    const { children } = await promised<{ children: number[] }>((done) => game.QueryTree(manager.root, done));
+    return children.filter((window) => windows.includes(window));
+  }
+  /** Waits until the window manager has heard of all that the game did, and has done what follows, for which it asks the server some questions. */
+  async function settle(): Promise<void> {
+    for (const client of [game, ...Array.from({ length: 5 }, () => manager.client)]) {
+      await promised<{ width: number }>((done) => client.GetGeometry(manager.root, done));
+    }
+  }
+  async function awaitFocus(window: number, what: string): Promise<void> {
+    await eventually(async () => await focused() === window, { what: `${what} to have the focus` });
   }
   async function focused(): Promise<number> {
     return (await promised<{ focus: number }>((done) => game.GetInputFocus(done))).focus;
@@ -226,11 +215,52 @@ describe("the display under a hostile game", function () {
     await awaitFocusTimes(window, 1);
     expect(await focused()).not.to.equal(window);
     const dialog = await openDialog(window);
-    await eventually(async () => await focused() === dialog, { what: "the dialog to have the focus" });
+    await awaitFocus(dialog, "the dialog");
     game.DestroyWindow(dialog);
     await awaitFocusTimes(window, 2);
     expect(await focused()).not.to.equal(window);
     game.DestroyWindow(window);
+  });
+
+  it("gives the keyboard to the window on top when another closes, also where that was opened earlier and activated since", async () => {
+    const [older, newer] = [openWindow(), openWindow()];
+    await awaitFocus(newer, "the newer window");
+    await activate(older);
+    await awaitFocus(older, "the older window");
+    const last = openWindow();
+    await awaitFocus(last, "the last window");
+    game.DestroyWindow(last);
+    await awaitFocus(older, "the older window, which is on top,");
+    expect(await stacked(older, newer)).to.deep.equal([newer, older]);
+    for (const window of [older, newer]) game.DestroyWindow(window);
+  });
+
+  it("leaves the keyboard where the game put it when a window below closes", async () => {
+    const [below, above] = [openWindow(), openWindow()];
+    await awaitFocus(above, "the window on top");
+    const field = game.AllocID();
+    game.CreateWindow(field, above, 0, 0, 10, 10, 0, 0, 1, 0, {});
+    game.MapWindow(field);
+    game.SetInputFocus(field, revertToParent);
+    expect(await focused()).to.equal(field);
+    game.DestroyWindow(below);
+    await settle();
+    expect(await focused()).to.equal(field);
+    game.DestroyWindow(above);
+  });
+
+  it("raises a window that is activated with its dialogs over it, which keep their size", async () => {
+    const owner = openWindow();
+    await awaitFocus(owner, "the window");
+    const dialog = await openDialog(owner);
+    await awaitFocus(dialog, "the dialog");
+    const other = openWindow();
+    await awaitFocus(other, "the other window");
+    await activate(owner);
+    await awaitFocus(owner, "the activated window");
+    expect(await stacked(owner, dialog, other)).to.deep.equal([other, owner, dialog]);
+    expect(await fills(dialog)).to.equal(false);
+    for (const window of [owner, dialog, other]) game.DestroyWindow(window);
   });
 
   it("fills the screen in the size that a game gives it, and takes no client's word for another", async () => {
@@ -272,8 +302,3 @@ describe("the display under a hostile game", function () {
     expect(isLost).to.equal(false);
   });
 });
-
-/** Numbers of 32 bits, as a property holds them. */
-function words(...values: number[]): Buffer {
-  return Buffer.from(Uint32Array.from(values).buffer);
-}

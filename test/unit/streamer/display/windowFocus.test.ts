@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { Callback, Property } from "x11";
 import { createWindowFocus, type WindowFocus, type WindowFocusDeps } from "#streamer/display/windowFocus.ts";
 
-const [root, check, game, dialog] = [1, 2, 7, 8];
+const [root, check, game, dialog] = [5, 6, 7, 8];
 const atoms = { WM_PROTOCOLS: 101, WM_TAKE_FOCUS: 102, WM_HINTS: 35 };
 const propertyNotify = 28;
 const sentByClient = 0x80;
@@ -10,6 +10,7 @@ const sentByClient = 0x80;
 describe("createWindowFocus", () => {
   let properties: Map<number, Record<number, number[]>>; // of the windows that exist, by atom
   let managed: Set<number>;
+  let focused: number;
   let time: number;
   let replies: (() => void)[]; // What the server sends, in the order of the requests.
   let done: (string | number)[][];
@@ -19,6 +20,7 @@ describe("createWindowFocus", () => {
     const takesFocus = { [atoms.WM_PROTOCOLS]: [atoms.WM_TAKE_FOCUS] };
     properties = new Map([[game, takesFocus], [dialog, takesFocus]]);
     managed = new Set([game, dialog]);
+    focused = root;
     time = 1_000;
     replies = [];
     done = [];
@@ -26,7 +28,7 @@ describe("createWindowFocus", () => {
       GetProperty: (_remove, window, property, _type, _offset, _length, callback) => {
         replies.push(() => respond(callback, properties.get(window)?.[property] ?? [], properties.has(window)));
       },
-      GetInputFocus: (callback) => { replies.push(() => callback(undefined, { focus: root })); },
+      GetInputFocus: (callback) => { replies.push(() => callback(undefined, { focus: focused })); },
       SetInputFocus: (window) => { done.push(["focus", window]); },
       SendClientMessage: (_destination, window, type, _format, data, mask) => { done.push(["message", window, type, ...data, mask]); },
     };
@@ -109,5 +111,36 @@ describe("createWindowFocus", () => {
     focus.handleEvent({ name: "PropertyNotify", wid: check, time: 5, rawData: Buffer.of(propertyNotify | sentByClient) });
     reply();
     expect(done.at(-1)).to.deep.equal(message(game, 1_001));
+  });
+
+  for (const nobody of [0, 1, root]) {
+    it(`gives the keyboard to the window on top when ${nobody === root ? "the root window" : nobody} is what has it`, () => {
+      focused = nobody;
+      focus.restore(() => game);
+      reply();
+      expect(done).to.deep.equal([["focus", game], ["_NET_ACTIVE_WINDOW", game], message(game, 1_001)]);
+    });
+  }
+
+  it("takes the keyboard from no window that has it", () => {
+    focused = dialog;
+    focus.restore(() => game);
+    reply();
+    expect(done).to.deep.equal([]);
+  });
+
+  it("looks which window is on top when it has heard that none has the keyboard", () => {
+    let top: number | undefined = game;
+    focus.restore(() => top);
+    top = undefined;
+    reply();
+    expect(done).to.deep.equal([]);
+  });
+
+  it("restores nothing when a decision was made meanwhile", () => {
+    focus.restore(() => game);
+    focus.give(dialog);
+    reply();
+    expect(done.filter(([kind]) => kind === "focus")).to.deep.equal([["focus", dialog]]);
   });
 });

@@ -1,0 +1,45 @@
+import { createRequire } from "node:module";
+import type { Callback, Client, WindowEvent, XTest } from "x11";
+import { promised } from "#streamer/display/xConnection.ts";
+
+/** What a game changes the display's size by. */
+export interface Randr {
+  GetScreenResources(window: number, done: Callback<{ timestamp: number; config_timestamp: number; crtcs: [number] }>): void;
+  SetCrtcConfig(crtc: number, timestamp: number, configTimestamp: number, x: number, y: number, mode: number, rotation: number, outputs: number[], done: Callback<unknown>): void;
+  SetScreenSize(window: number, width: number, height: number, widthMm: number, heightMm: number): void;
+}
+
+/** What a game hears of its windows. */
+export interface GameEvent extends WindowEvent {
+  /** Of a PropertyNotify, the property that has changed. */
+  atom?: number;
+  /** Of a ClientMessage, its five numbers. */
+  data?: number[];
+}
+
+/** A game's connection to the display, with requests that the streamer itself has no use for. */
+export interface GameClient extends Client {
+  require(extension: "xtest", done: Callback<XTest>): void;
+  require(extension: "randr", done: Callback<Randr>): void;
+  GrabServer(): void;
+  UngrabServer(): void;
+  UnmapWindow(window: number): void;
+  DestroyWindow(window: number): void;
+  terminate(): void;
+}
+interface GameLibrary {
+  createClient(options: { display: string }, done: (error: Error | null, value: { client: GameClient }) => void): void;
+}
+const load: (name: string) => GameLibrary = createRequire(import.meta.url);
+
+/** Connects a game to the display. Errors are ordinary: others close windows, too. */
+export async function connectGame(display: string): Promise<GameClient> {
+  const { client } = await promised<{ client: GameClient }>((done) => load("x11").createClient({ display }, done));
+  client.on("error", () => undefined);
+  return client;
+}
+
+/** Numbers of 32 bits, as a property holds them. */
+export function words(...values: number[]): Buffer {
+  return Buffer.from(Uint32Array.from(values).buffer);
+}
