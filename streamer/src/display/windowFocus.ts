@@ -22,13 +22,13 @@ export interface WindowFocusDeps {
 }
 
 /**
- * Gives windows the keyboard, by ICCCM 4.1.7. The newest decision counts: what an earlier one still waits for comes to nothing,
+ * Passes the keyboard on to windows, by ICCCM 4.1.7. The newest decision counts: what an earlier one still waits for comes to nothing,
  * and so does one for a window that is closed meanwhile. It waits for nothing but the server's replies.
  */
 export interface WindowFocus {
   /** Focuses the window, except where it wants to do so itself, and asks it to take the focus where it can be asked, as those of Java and Wine can. */
   give(window: number): void;
-  /** Gives the keyboard to the window on top if no window has it any more, as after the end of the one that had it. */
+  /** Passes the keyboard to the window on top if no window has it any more, as after the end of the one that had it. */
   restore(top: () => number | undefined): void;
   /** Notes the server's time. It is to get every event, whatever the budget. */
   handleEvent(event: Pick<WindowEvent, "name" | "wid" | "time" | "rawData">): void;

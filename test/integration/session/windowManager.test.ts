@@ -4,7 +4,7 @@ import { pino } from "pino";
 import type { Callback } from "x11";
 import { pointerScale } from "#contracts/stream.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import { connectGame, words, type GameClient, type GameEvent, type Randr } from "#test/support/session/gameClient.ts";
+import { connectGame, words, type GameClient, type HeardEvent, type Randr } from "#test/support/session/gameClient.ts";
 import { startXServer } from "#streamer/display/xServer.ts";
 import { createDesktopInput } from "#streamer/input/desktopInput.ts";
 import type { ServerProcess } from "#streamer/processes/serverProcess.ts";
@@ -28,7 +28,7 @@ describe("the display under a hostile game", function () {
   let manager: XConnection;
   let windows: WindowManager;
   let game: GameClient;
-  let events: GameEvent[] = [];
+  let events: HeardEvent[] = [];
   let lines: number;
   let isLost: boolean;
 
@@ -47,7 +47,7 @@ describe("the display under a hostile game", function () {
     expect(manager.size).to.deep.equal({ width, height });
     expect(windows.hasWindow()).to.equal(false);
     game = await connectGame(display);
-    game.on("event", (event: GameEvent) => { events.push(event); });
+    game.on("event", (event: HeardEvent) => { events.push(event); });
   });
   beforeEach(() => { events = []; });
   after(async () => {

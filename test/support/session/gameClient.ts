@@ -10,7 +10,7 @@ export interface Randr {
 }
 
 /** What a game hears of its windows. */
-export interface GameEvent extends WindowEvent {
+export interface HeardEvent extends WindowEvent {
   /** Of a PropertyNotify, the property that has changed. */
   atom?: number;
   /** Of a ClientMessage, its five numbers. */
