@@ -28,7 +28,8 @@ folder=${RELEASE_FOLDER:-$repositoryRoot/dist/release}
 [ -f "$folder/SHA256SUMS" ] || die "there is no release in $folder; make one first: make release"
 (cd "$folder" && sha256sum --quiet --check SHA256SUMS) || die "the release in $folder is not what it was made as; make it again."
 command -v skopeo >/dev/null 2>&1 || "$here/../ensureDebian.sh" skopeo
-if ! tar -xzOf "$folder"/joypod-*.tgz joypod/values.yaml | grep -qF "controlPlane: $REGISTRY/control-plane:"; then
+# grep reads to the end: tar fails where nobody takes the rest.
+if ! tar -xzOf "$folder"/joypod-*.tgz joypod/values.yaml | grep -F "controlPlane: $REGISTRY/control-plane:" >/dev/null; then
   choosePath
   ensurePrograms helm
   HELM=$(programPath helm) node "$here/repackChart.ts" "$folder" "$REGISTRY"
