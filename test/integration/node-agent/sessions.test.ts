@@ -306,7 +306,7 @@ describe("Node agent: sessions", function () {
 
   it("repeats a download and a restore in the middle of which it was killed", async () => {
     const source = await fixture.createGame(3_000_000);
-    fixture.proxy.fault = ({ method }) => method === "GET" ? { bytesPerSecond: 400_000 } : undefined;
+    fixture.proxy.fault = ({ method }) => method === "GET" ? { bytesPerSecond: 150_000 } : undefined;
     fixture.startProcess();
     const name = await fixture.launch(source);
     const temporary = join(fixture.root, "v1/tmp");
