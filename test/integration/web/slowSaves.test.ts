@@ -29,6 +29,7 @@ describe("a copy of a save that takes minutes", function () {
     await page.clock.install();
     await page.goto("/games/kept");
     await signInAs(page, fixture.user);
+    await page.getByRole("list", { name: "Save slots" }).locator("summary").first().click();
     await copyButton().waitFor();
   });
   afterEach(async function () {
