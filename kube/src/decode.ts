@@ -2,6 +2,7 @@ import { KubeError } from "./errors.ts";
 import type { KubeObject, Stored } from "./object.ts";
 import { apiVersionOf, type ResourceType } from "./resourceType.ts";
 import { SharedStrings } from "./sharedStrings.ts";
+import { messageOf } from "#runtime/toError.ts";
 
 const strings = new SharedStrings();
 
@@ -28,7 +29,7 @@ export function decodeObject<T extends KubeObject>(type: ResourceType<T>, value:
     // The server is the authority on its own objects; a type that wants more certainty brings `parse`.
     return (type.parse ? type.parse(whole) : whole) as Stored<T>;
   } catch (cause) {
-    const detail = cause instanceof Error ? cause.message : String(cause);
+    const detail = messageOf(cause);
     throw new KubeError({ reason: "MalformedResponse", message: `${type.kind} ${value.metadata.name} is not understood: ${detail}`, cause });
   }
 }

@@ -8,6 +8,7 @@ import { parseLabelSelector } from "#kube/labelSelector.ts";
 import { parseQuantity } from "#kube/quantity.ts";
 import { listed, readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
 import { AddedAnnotations, AddedLabels, NodeLabels } from "./addedMetadata.ts";
+import { messageOf } from "#runtime/toError.ts";
 
 const whole = (fallback: number, min: number, max: number) => z.coerce.number().int().min(min).max(max).default(fallback);
 const words = (fallback: string) => z.string().trim().min(1).default(fallback);
@@ -29,7 +30,7 @@ const labelSelector = z.string().default("nvidia.com/gpu.present=true").transfor
   try {
     return parseLabelSelector(text);
   } catch (error) {
-    context.addIssue(error instanceof Error ? error.message : String(error));
+    context.addIssue(messageOf(error));
     return z.NEVER;
   }
 });

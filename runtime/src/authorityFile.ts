@@ -1,6 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { z } from "zod";
+import { messageOf } from "./toError.ts";
 
 /** Certificates of the authorities that sign a server's, and the file that they were read from. */
 export interface AuthorityFile {
@@ -15,7 +16,7 @@ export const authorityFile = z.string().trim().default("").transform((file, cont
   try {
     return { file, certificates: readCertificates(file) };
   } catch (error) {
-    context.addIssue(error instanceof Error ? error.message : String(error));
+    context.addIssue(messageOf(error));
     return z.NEVER;
   }
 });

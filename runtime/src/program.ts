@@ -1,4 +1,5 @@
 import type { Logger } from "./logger.ts";
+import { messageOf } from "./toError.ts";
 
 /** What a program does from its start to its end. */
 export interface ProgramOptions {
@@ -16,7 +17,7 @@ export function orExit<T>(read: () => T): T {
   try {
     return read();
   } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.stderr.write(`${messageOf(error)}\n`);
     process.exit(1);
   }
 }

@@ -1,11 +1,12 @@
 // setVersion.ts VERSION: writes the version into package.json and everything that says the same: the lock, the chart, its images' tags.
 import { join } from "node:path";
 import { setVersion } from "./version.ts";
+import { messageOf } from "#runtime/toError.ts";
 
 const [version] = process.argv.slice(2);
 try {
   setVersion(join(import.meta.dirname, "../.."), version ?? "");
 } catch (error) {
-  console.error(`joypod: ${error instanceof Error ? error.message : String(error)}`);
+  console.error(`joypod: ${messageOf(error)}`);
   process.exitCode = 1;
 }

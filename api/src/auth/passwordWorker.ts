@@ -1,6 +1,7 @@
 import { constants, setPriority } from "node:os";
 import { parentPort } from "node:worker_threads";
 import bcrypt from "bcryptjs";
+import { messageOf } from "#runtime/toError.ts";
 
 /** A task for a password thread. With `hash`, whose cost is `cost`, it is a comparison that takes as long as one with a hash of `likeCost`; without `hash` the thread makes a new one. */
 export type PasswordTask = { id: number; secret: string; cost: number } | (Comparison & { id: number });
@@ -29,7 +30,7 @@ function run(task: PasswordTask): PasswordResult {
       ? { id: task.id, isEqual: compare(task) }
       : { id: task.id, hash: bcrypt.hashSync(task.secret, task.cost) };
   } catch (error) {
-    return { id: task.id, error: error instanceof Error ? error.message : String(error) };
+    return { id: task.id, error: messageOf(error) };
   }
 }
 

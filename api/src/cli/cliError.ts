@@ -2,6 +2,7 @@ import type { ErrorCode } from "#contracts/http/errors.ts";
 import { objectStoreSentence } from "#s3/objectStoreFailure.ts";
 import { DomainError } from "../errors.ts";
 import { databaseSentence } from "../stores/databaseFailure.ts";
+import { messageOf } from "#runtime/toError.ts";
 
 /** Exit codes by the words that `--json` tells: 2 is used for wrong options, too. */
 export const exitCodes = { invalid: 2, exists: 3, not_found: 4, in_use: 5, failed: 1 } as const;
@@ -21,7 +22,7 @@ const words: Partial<Record<ErrorCode, CliError["error"]>> = {
 
 /** Returns what the command line tells of an error; one that nobody foresaw has failed. */
 export function toCliError(error: unknown): CliError {
-  const said = error instanceof Error ? error.message : String(error);
+  const said = messageOf(error);
   // What the object store says is the cause of an error of ours; what the database says comes as it is.
   const sentence = error instanceof DomainError ? objectStoreSentence(error) : databaseSentence(error);
   const message = sentence === undefined ? said : `${sentence} (${said})`;

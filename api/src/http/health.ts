@@ -13,6 +13,7 @@ import type { Postgres } from "../stores/postgres.ts";
 import { pingDatabase } from "../stores/queryable.ts";
 import { pingRedis, type RedisConnection } from "../stores/redis.ts";
 import { redisSentence } from "../stores/redisFailure.ts";
+import { messageOf } from "#runtime/toError.ts";
 
 /** The stores without which requests cannot be served. */
 export interface Readiness {
@@ -69,7 +70,7 @@ export const healthRoutes = [
 
 /** Returns what does not work and hinders no request. */
 async function warningsOf({ redis }: Readiness): Promise<string[]> {
-  return redis.check().then(() => [], (error: unknown) => [error instanceof Error ? error.message : String(error)]);
+  return redis.check().then(() => [], (error: unknown) => [messageOf(error)]);
 }
 
 /** Returns the looks that tell whether requests can be served, and with what. */

@@ -6,6 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import { isDatabaseOutOfReach } from "./databaseFailure.ts";
 import { isDatabaseUnavailable } from "./databaseUnavailable.ts";
+import { messageOf } from "#runtime/toError.ts";
 
 const migrationsDirectory = fileURLToPath(new URL("../../prisma/migrations", import.meta.url));
 /** Any constant: all copies of this program agree on it. */
@@ -78,7 +79,7 @@ async function readHistory(client: pg.Client): Promise<Map<string, string>> {
 async function apply(client: pg.Client, { name, script, checksum }: Migration): Promise<void> {
   await client.query("BEGIN");
   await client.query(script).catch((error: unknown) => {
-    throw new Error(`the migration ${name} failed and changed nothing: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    throw new Error(`the migration ${name} failed and changed nothing: ${messageOf(error)}`, { cause: error });
   });
   // Releases before this one left a record of a failed attempt, which Prisma's tool would want to be told of.
   await client.query("UPDATE _prisma_migrations SET rolled_back_at = now() WHERE migration_name = $1 AND finished_at IS NULL AND rolled_back_at IS NULL", [name]);

@@ -5,6 +5,7 @@ import type { Environment as Variables } from "#runtime/readEnvironment.ts";
 import { AdminError, exitCodes } from "../adminError.ts";
 import { readKubeconfig, type KubeconfigPlaces } from "./kubeconfig.ts";
 import { proxyOf } from "./proxyOf.ts";
+import { messageOf } from "#runtime/toError.ts";
 
 /** What kubectl's own options of the same names say, and the environment's KUBECONFIG and proxies. */
 export interface ConnectionOptions {
@@ -47,6 +48,6 @@ function readOrExplain(places: KubeconfigPlaces): KubeConfig {
   try {
     return readKubeconfig(places);
   } catch (cause) {
-    throw new AdminError(`The kubeconfig cannot be read (${cause instanceof Error ? cause.message : String(cause)}): look at --kubeconfig and KUBECONFIG.`, exitCodes.usage, { cause });
+    throw new AdminError(`The kubeconfig cannot be read (${messageOf(cause)}): look at --kubeconfig and KUBECONFIG.`, exitCodes.usage, { cause });
   }
 }

@@ -16,6 +16,7 @@ import { chooseDownloads, type Wanted } from "./schedule.ts";
 import { neededBytes, type DiskSpace } from "./space.ts";
 import { UnpackedVersions } from "./unpackedVersions.ts";
 import { WantedVersions, type WantedOrHeld } from "./wantedVersions.ts";
+import { messageOf } from "#runtime/toError.ts";
 
 /** Counts what the cache does. */
 export interface CacheMetrics {
@@ -346,5 +347,5 @@ export class ContentCache {
 }
 
 function unexpectedFailure(error: unknown): Failure {
-  return { reason: contentReasons.downloadFailed, message: error instanceof Error ? error.message : String(error), etag: undefined, isFinal: false };
+  return { reason: contentReasons.downloadFailed, message: messageOf(error), etag: undefined, isFinal: false };
 }

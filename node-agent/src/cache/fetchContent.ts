@@ -13,6 +13,7 @@ import type { Throttle } from "./throttle.ts";
 import type { Failure } from "./attempts.ts";
 import type { Manifest } from "./manifest.ts";
 import type { Draft, ObjectFiles } from "./objectFiles.ts";
+import { messageOf } from "#runtime/toError.ts";
 
 /** What one attempt works with. */
 export interface FetchOptions {
@@ -89,7 +90,7 @@ function rulesFor({ unpackedSizeBytes }: ArchiveSource): ArchiveRules {
 }
 
 function describeFailure(error: unknown, etag: string | undefined): Failure {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   const failure = { message, etag, isFinal: false };
   if (error instanceof ChecksumMismatch) return { ...failure, reason: contentReasons.checksumMismatch };
   if (error instanceof ArchiveRefused) return { ...failure, reason: contentReasons.archiveRefused, isFinal: true };

@@ -3,6 +3,7 @@ import { withDeadline } from "#runtime/deadline.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { objectStoreSentence } from "#s3/objectStoreFailure.ts";
 import type { ObjectStore } from "./objectStore.ts";
+import { messageOf } from "#runtime/toError.ts";
 
 /** What the object store's probe is given. */
 export interface ObjectStoreProbeOptions {
@@ -59,7 +60,7 @@ export class ObjectStoreProbe {
       this.#state = { isReachable: true, message: "The object store answers." };
     } catch (error) {
       if (this.#stopping.signal.aborted) return;
-      const message = objectStoreSentence(error) ?? (error instanceof Error ? error.message : String(error));
+      const message = objectStoreSentence(error) ?? messageOf(error);
       this.#state = { isReachable: false, message };
       if (message !== before.message) logger.warn({ err: error, reason: message }, "The object store cannot be used.");
     }

@@ -9,6 +9,7 @@ import { ChecksumMismatch } from "../objectStore/errors.ts";
 import { createChunksInUse } from "./chunksInUse.ts";
 import { inPieces, ringOfPieces } from "./pieces.ts";
 import { createTreeWriter, type TreeStyle, type TreeWriter } from "./treeWriter.ts";
+import { messageOf } from "#runtime/toError.ts";
 
 /** What is unpacked, and where to. */
 export interface UnpackOptions {
@@ -31,7 +32,7 @@ const piecesAhead = 4;
 /** The archive breaks the rules, and is too long for the agent to learn whether it has the right digest. */
 export class UnverifiedArchive extends Error {
   constructor(cause: unknown) {
-    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    super(messageOf(cause), { cause });
     this.name = "UnverifiedArchive";
   }
 }

@@ -8,6 +8,7 @@ import { unschedulable } from "../sessionPods/podState.ts";
 import { removePod } from "../sessionPods/removePods.ts";
 import type { NodeResult } from "./nodeReport.ts";
 import { buildNodeTestPod } from "./nodeTestPod.ts";
+import { messageOf } from "#runtime/toError.ts";
 
 export interface NodeTestDeps {
   pods: ResourceClient<Pod>;
@@ -27,7 +28,7 @@ export async function testNode(nodeName: string, deps: NodeTestDeps): Promise<No
   try {
     return await runPod(nodeName, deps);
   } catch (error) {
-    return { failure: error instanceof Error ? error.message : String(error) };
+    return { failure: messageOf(error) };
   }
 }
 

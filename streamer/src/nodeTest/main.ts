@@ -4,6 +4,7 @@ import { createLogger } from "#runtime/createLogger.ts";
 import { orExit } from "#runtime/program.ts";
 import { readPictureConfig } from "../config.ts";
 import { findPicture } from "./findPicture.ts";
+import { messageOf } from "#runtime/toError.ts";
 
 const config = orExit(() => readPictureConfig(process.env));
 const log = createLogger({ program: "node-test", level: config.logLevel });
@@ -11,6 +12,6 @@ try {
   writeFileSync(config.terminationLog, JSON.stringify(await findPicture(config, log)));
 } catch (error) {
   log.error({ err: error }, "What makes the picture could not be found out.");
-  writeFileSync(config.terminationLog, error instanceof Error ? error.message : String(error));
+  writeFileSync(config.terminationLog, messageOf(error));
   process.exitCode = 1;
 }

@@ -14,6 +14,7 @@ import type { WaitingUpload } from "../transferTurns.ts";
 import { isStored, storePack } from "./storeSave.ts";
 import { lookAgain } from "./lookAgain.ts";
 import { retryMs, type RecordContext, type Step, type StepContext } from "./step.ts";
+import { messageOf } from "#runtime/toError.ts";
 
 /** A report that the API server has not taken by then keeps nothing waiting any longer. */
 const reportMs = 5_000;
@@ -156,7 +157,7 @@ async function reportStored({ deps, session, world: { spool: { manifest } }, sig
 /** Reports why a save could not be stored; it is tried again. */
 export async function reportSaveFailure({ deps, session, signal }: StepContext, error: unknown): Promise<void> {
   deps.onSaveStored("failed");
-  await deps.reporter.report(session, [notFinal(reasonOf(error), error instanceof Error ? error.message : String(error))], undefined, signal);
+  await deps.reporter.report(session, [notFinal(reasonOf(error), messageOf(error))], undefined, signal);
 }
 
 /** Returns the finding that the last save is not stored yet. */
