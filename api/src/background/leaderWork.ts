@@ -3,22 +3,27 @@ import { LeaderElector } from "#kube/leaderElector.ts";
 import { jittered } from "#kube/retry.ts";
 import type { KubeTransport } from "#kube/transport.ts";
 import type { BackgroundJob } from "#runtime/backgroundJob.ts";
+import { sweepAuthSessions, type SweepAuthSessionsDeps } from "../auth/sweepAuthSessions.ts";
 import { listUnrecordedGameSessions } from "../gameSessions/gameSessionLifecycleQueries.ts";
-import { LostGameCaches, type LostGameCachesDeps } from "../games/lostGameCaches.ts";
-import { syncGameCaches, type SyncGameCachesDeps } from "../games/syncGameCaches.ts";
 import { Recorder } from "../gameSessions/recorder/recorder.ts";
 import type { RecorderDeps } from "../gameSessions/recorder/recorderDeps.ts";
 import { freePlayers, refusedSlotMaxMs, releaseSlots, type ReleaseSlotsDeps } from "../gameSessions/recorder/releaseSlots.ts";
 import { relayGameSessions, type RelayDeps } from "../gameSessions/recorder/relay.ts";
-import { sweepPictures } from "../games/pictures/sweepPictures.ts";
-import { scrubSaves, tellUnreadableSaves, type ScrubSavesDeps } from "../saves/scrubSaves.ts";
-import { RefusedRows } from "../stores/refusedRows.ts";
-import { sweepSaves, type SweepSavesDeps } from "../saves/sweepSaves.ts";
-import { sweepAuthSessions, sweepIdempotencyKeys, sweepOverlong, sweepUploads, sweepVersions, type SweeperDeps } from "./sweeper.ts";
 import { sweepIdle, type SweepIdleDeps } from "../gameSessions/sweepIdle.ts";
+import { sweepOverlong, type SweepOverlongDeps } from "../gameSessions/sweepOverlong.ts";
+import { LostGameCaches, type LostGameCachesDeps } from "../games/lostGameCaches.ts";
+import { sweepPictures, type SweepPicturesDeps } from "../games/pictures/sweepPictures.ts";
+import { sweepVersions, type SweepVersionsDeps } from "../games/sweepVersions.ts";
+import { syncGameCaches, type SyncGameCachesDeps } from "../games/syncGameCaches.ts";
+import { sweepUploads, type SweepUploadsDeps } from "../games/upload/sweepUploads.ts";
+import { sweepIdempotencyKeys, type SweepIdempotencyKeysDeps } from "../http/sweepIdempotencyKeys.ts";
+import { scrubSaves, tellUnreadableSaves, type ScrubSavesDeps } from "../saves/scrubSaves.ts";
+import { sweepSaves, type SweepSavesDeps } from "../saves/sweepSaves.ts";
+import { RefusedRows } from "../stores/refusedRows.ts";
 
 /** What the work needs, all of it together. */
-export type LeaderWorkDeps = RecorderDeps & ReleaseSlotsDeps & RelayDeps & SyncGameCachesDeps & LostGameCachesDeps & SweeperDeps & SweepIdleDeps & SweepSavesDeps & ScrubSavesDeps & {
+export type LeaderWorkDeps = RecorderDeps & ReleaseSlotsDeps & RelayDeps & SweepIdleDeps & SweepOverlongDeps & SyncGameCachesDeps & LostGameCachesDeps
+& SweepUploadsDeps & SweepVersionsDeps & SweepPicturesDeps & SweepSavesDeps & ScrubSavesDeps & SweepIdempotencyKeysDeps & SweepAuthSessionsDeps & {
   config: { cluster: { sessionsNamespace: string; releaseNamespace: string; identity: string } };
   kube: KubeTransport;
 };

@@ -5,7 +5,7 @@ import type { SavesResponse } from "#contracts/http/saves.ts";
 import { sweepSaves } from "#api/saves/sweepSaves.ts";
 import { keptAliveUntilAnnotation } from "#contracts/crd/names.ts";
 import { aSaveSlot } from "#test/factories/catalog.ts";
-import { sweepOverlong } from "#api/background/sweeper.ts";
+import { sweepOverlong } from "#api/gameSessions/sweepOverlong.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { JumpClock } from "#test/support/clocks/jumpClock.ts";
 import { LaunchFixture } from "#test/support/fixtures/launchFixture.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
-import { sweepIdempotencyKeys } from "#api/background/sweeper.ts";
+import { sweepIdempotencyKeys } from "#api/http/sweepIdempotencyKeys.ts";
 import { aGame, aGameSessionRow, aPartner, aSaveSlot, aUser, type TestGame, type TestUser } from "#test/factories/catalog.ts";
 import type { TestApi } from "#test/support/http/api.ts";
 import { expectErrorResponse, type ApiClient, type ApiResponse } from "#test/support/http/apiClient.ts";

@@ -1,5 +1,6 @@
 import { expect } from "chai";
-import { sweepUploads, sweepVersions } from "#api/background/sweeper.ts";
+import { sweepVersions } from "#api/games/sweepVersions.ts";
+import { sweepUploads } from "#api/games/upload/sweepUploads.ts";
 import { releaseSlots } from "#api/gameSessions/recorder/releaseSlots.ts";
 import { sweepPictures } from "#api/games/pictures/sweepPictures.ts";
 import { sweepSaves } from "#api/saves/sweepSaves.ts";

@@ -1,7 +1,8 @@
 import { expect } from "chai";
 import { createHash, randomBytes } from "node:crypto";
 import { createPartnerKey } from "#api/partners/keyFormat.ts";
-import { sweepUploads, sweepVersions } from "#api/background/sweeper.ts";
+import { sweepVersions } from "#api/games/sweepVersions.ts";
+import { sweepUploads } from "#api/games/upload/sweepUploads.ts";
 import { aGame, aUser } from "#test/factories/catalog.ts";
 import { expectErrorResponse } from "#test/support/http/apiClient.ts";
 import { ApiProcess } from "#test/support/http/apiProcess.ts";

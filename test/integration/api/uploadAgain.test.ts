@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { sweepVersions } from "#api/background/sweeper.ts";
+import { sweepVersions } from "#api/games/sweepVersions.ts";
 import { anArchive, sha256Of } from "#test/support/fixtures/archives.ts";
 import { UploadFixture } from "#test/support/fixtures/uploadFixture.ts";
 

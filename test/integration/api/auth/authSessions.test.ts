@@ -2,7 +2,7 @@ import { expect } from "chai";
 import jsonwebtoken from "jsonwebtoken";
 import { updateAuthSessionsRevoked } from "#api/auth/authSessionQueries.ts";
 import { authSessionCacheKey } from "#api/auth/revocations.ts";
-import { sweepAuthSessions } from "#api/background/sweeper.ts";
+import { sweepAuthSessions } from "#api/auth/sweepAuthSessions.ts";
 import { aUser, type TestUser } from "#test/factories/catalog.ts";
 import { TestApi } from "#test/support/http/api.ts";
 import { expectErrorResponse, type ApiClient } from "#test/support/http/apiClient.ts";

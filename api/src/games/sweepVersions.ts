@@ -1,0 +1,32 @@
+import type { Clock } from "#runtime/clock.ts";
+import type { Logger } from "#runtime/logger.ts";
+import type { ObjectStore } from "../stores/objectStore.ts";
+import type { Postgres } from "../stores/postgres.ts";
+import { RefusedRows } from "../stores/refusedRows.ts";
+import { sweepRows } from "../stores/sweepRows.ts";
+import { lockUnusedVersion, updateVersionRemoved } from "./gameVersionQueries.ts";
+import { deletedGameKeptDays } from "./partnerGameQueries.ts";
+import { ArchiveObjectStore } from "./upload/archiveObjectStore.ts";
+
+/** What sweeping versions needs. */
+export interface SweepVersionsDeps {
+  logger: Logger;
+  clock: Clock;
+  postgres: Postgres;
+  objectStore: ObjectStore;
+}
+
+/** After so long, a launch that read the version just before it was superseded has committed. */
+const graceSeconds = 60;
+
+/** Removes archives that are neither current nor played, nor those of a deleted game that its partner may restore. */
+export async function sweepVersions({ postgres, objectStore, logger, clock }: SweepVersionsDeps, refused = new RefusedRows(clock)): Promise<void> {
+  const archives = new ArchiveObjectStore(objectStore);
+  await sweepRows({ postgres, refused }, {
+    lock: (transaction, except) => lockUnusedVersion(transaction, { graceSeconds, deletedDays: deletedGameKeptDays, except }),
+    remove: ({ objectKey }) => archives.remove(objectKey),
+    note: updateVersionRemoved,
+    logRemoved: ({ id }) => logger.info({ version: id }, "The sweeper removed a superseded archive."),
+    logRefused: ({ id }, error) => logger.error({ err: error, version: id }, "The sweeper could not remove a superseded archive; it tries again."),
+  });
+}
