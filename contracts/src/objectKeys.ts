@@ -37,6 +37,19 @@ export function parseSaveKey(key: string): SaveName | undefined {
   return { generation: Number(generation), gameSession, sequence: Number(sequence), attempt: Number(attempt) };
 }
 
+/** Returns the run of the packer that packed the save under this key; 0 for a key that does not say it. */
+export function attemptOf(key: string): number {
+  return parseSaveKey(key)?.attempt ?? 0;
+}
+
+/** Which pack of its session a save is. */
+export type SavePosition = Pick<SaveName, "sequence" | "attempt">;
+
+/** Whether one of two saves of a session is the earlier. Sequences count through all runs of its packer, and two runs may have reached the same one. */
+export function isEarlier(save: SavePosition, other: SavePosition): boolean {
+  return save.sequence < other.sequence || (save.sequence === other.sequence && save.attempt < other.attempt);
+}
+
 /** Returns whether `saveKey` makes this key for a save of that slot: no other may be read or stored as one of its saves. */
 export function isSaveKeyOf(slotId: string, key: string): boolean {
   const name = parseSaveKey(key);

@@ -1,5 +1,5 @@
 import type { StoredSave } from "#contracts/crd/gameSession.ts";
-import { parseSaveKey } from "#contracts/objectKeys.ts";
+import { attemptOf } from "#contracts/objectKeys.ts";
 import type { Queryable } from "../stores/queryable.ts";
 
 /** What became of a session's save: the slot's own now, recorded before, or not the slot's because the session does not own that. */
@@ -41,7 +41,7 @@ export async function updateSlotSave(db: Queryable, slotId: string, gameSession:
       )
       SELECT EXISTS (SELECT FROM owner) AS "isOwner", EXISTS (SELECT FROM moved) AS "hasMoved"`,
     values: [
-      slotId, gameSession, save.objectKey, save.sha256, save.bytes, save.sequence, parseSaveKey(save.objectKey)?.attempt ?? 0,
+      slotId, gameSession, save.objectKey, save.sha256, save.bytes, save.sequence, attemptOf(save.objectKey),
       save.unpackedBytes ?? null, save.persistedAt,
     ],
   });

@@ -1,4 +1,4 @@
-import { parseSaveKey, type SaveName } from "#contracts/objectKeys.ts";
+import { isEarlier, parseSaveKey, type SaveName } from "#contracts/objectKeys.ts";
 
 /** A save in the object store. */
 export interface StoredSaveObject {
@@ -8,14 +8,6 @@ export interface StoredSaveObject {
 
 /** One that a node agent named. */
 export type NamedSaveObject = StoredSaveObject & SaveName;
-
-/** Which pack of its session a save is. */
-export type SavePosition = Pick<SaveName, "sequence" | "attempt">;
-
-/** Whether one of two saves of a session is the earlier. Sequences count through all runs of its packer, and two runs may have reached the same one. */
-export function isEarlier(save: SavePosition, other: SavePosition): boolean {
-  return save.sequence < other.sequence || (save.sequence === other.sequence && save.attempt < other.attempt);
-}
 
 /** Returns the objects with what their keys say; others have a key that no node agent makes. */
 export function namedSaves(objects: readonly StoredSaveObject[]): NamedSaveObject[] {

@@ -1,6 +1,6 @@
-import { parseSaveKey } from "#contracts/objectKeys.ts";
+import { isEarlier, parseSaveKey, type SavePosition } from "#contracts/objectKeys.ts";
 import { graceMs } from "./keptVersions.ts";
-import { isEarlier, namedSaves, newestSaveOf, type NamedSaveObject, type SavePosition, type StoredSaveObject } from "./newestSave.ts";
+import { namedSaves, newestSaveOf, type NamedSaveObject, type StoredSaveObject } from "./newestSave.ts";
 import type { SaveVersion } from "./saveVersionQueries.ts";
 
 /** What is recorded of a slot. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { StoredSave } from "#contracts/crd/gameSession.ts";
 import { message, objectKey, objectName, reasonName, sha256Hex } from "#contracts/crd/schema.ts";
-import { parseSaveKey } from "#contracts/objectKeys.ts";
+import { attemptOf, isEarlier, type SavePosition } from "#contracts/objectKeys.ts";
 
 /** How the storing of a session's last save ended: a reason of condition SavePersisted, with its message. */
 export const SaveOutcome = z.object({ reason: reasonName, message });
@@ -38,13 +38,9 @@ export type SessionRecord = z.infer<typeof SessionRecord>;
  */
 export function withReported(record: SessionRecord, reported: StoredSave | undefined): SessionRecord {
   if (reported?.generation !== record.baseGeneration + 1) return record;
-  return record.stored === undefined || isLater(reported, record.stored) ? { ...record, stored: reported } : record;
+  return record.stored === undefined || isEarlier(positionOf(record.stored), positionOf(reported)) ? { ...record, stored: reported } : record;
 }
 
-function isLater(left: StoredSave, right: StoredSave): boolean {
-  return left.sequence === right.sequence ? attemptOf(left) > attemptOf(right) : left.sequence > right.sequence;
-}
-
-function attemptOf({ objectKey: key }: StoredSave): number {
-  return parseSaveKey(key)?.attempt ?? 0;
+function positionOf({ objectKey: key, sequence }: StoredSave): SavePosition {
+  return { sequence, attempt: attemptOf(key) };
 }

@@ -1,6 +1,7 @@
 import { limits } from "#contracts/limits.ts";
+import { isEarlier } from "#contracts/objectKeys.ts";
 import type { Logger } from "#runtime/logger.ts";
-import { isEarlier, newestSaveOf } from "../../saves/newestSave.ts";
+import { newestSaveOf } from "../../saves/newestSave.ts";
 import { SaveObjectStore } from "../../saves/saveObjectStore.ts";
 import type { ObjectStore } from "../../stores/objectStore.ts";
 import type { Postgres } from "../../stores/postgres.ts";

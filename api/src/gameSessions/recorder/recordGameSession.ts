@@ -3,7 +3,7 @@ import { finalizers } from "#contracts/crd/names.ts";
 import { isOngoing, publicStatusOf } from "#contracts/crd/publicStatus.ts";
 import { stopReasons } from "#contracts/crd/reasons.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
-import { isSaveKeyOf, parseSaveKey } from "#contracts/objectKeys.ts";
+import { attemptOf, isSaveKeyOf } from "#contracts/objectKeys.ts";
 import { hasFinalizer } from "#kube/finalizers.ts";
 import type { Stored } from "#kube/object.ts";
 import { updateGameSessionCreated } from "../gameSessionLifecycleQueries.ts";
@@ -83,7 +83,7 @@ async function recordSave({ postgres, logger, metrics }: RecorderDeps, row: Reco
   const { objectKey, sha256, bytes, generation, sequence } = save;
   const late = {
     slotId: row.slotId, gameSession: row.id, objectKey, sha256, bytes, unpackedBytes: save.unpackedBytes ?? null, generation, sequence,
-    attempt: parseSaveKey(objectKey)?.attempt ?? 0,
+    attempt: attemptOf(objectKey),
   };
   if (!await insertLateSave(postgres.pool, late, { kind: "conflict" })) return;
   metrics.saveConflictStored();

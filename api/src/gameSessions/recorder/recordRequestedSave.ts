@@ -1,5 +1,5 @@
 import type { StoredSave } from "#contracts/crd/gameSession.ts";
-import { parseSaveKey } from "#contracts/objectKeys.ts";
+import { attemptOf } from "#contracts/objectKeys.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { hasRequestedVersion, insertRequestedVersion } from "../../saves/requestedVersionQueries.ts";
 import { lockSlot } from "../../saves/saveVersionQueries.ts";
@@ -18,8 +18,7 @@ export async function recordRequestedSave(
   const isRecorded = await postgres.transaction(async (transaction) => {
     const slot = await lockSlot(transaction, slotId);
     if (slot?.owner !== id || await hasRequestedVersion(transaction, slotId, id, requestedAt)) return false;
-    const attempt = parseSaveKey(save.objectKey)?.attempt ?? 0;
-    await insertRequestedVersion(transaction, slotId, id, { ...save, requestedAt, attempt });
+    await insertRequestedVersion(transaction, slotId, id, { ...save, requestedAt, attempt: attemptOf(save.objectKey) });
     return true;
   });
   if (isRecorded) logger.info({ gameSession: id, slot: slotId, sequence: save.sequence }, "The recorder kept a save that its player asked for.");

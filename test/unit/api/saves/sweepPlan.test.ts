@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { isEarlier, type StoredSaveObject } from "#api/saves/newestSave.ts";
+import type { StoredSaveObject } from "#api/saves/newestSave.ts";
 import { planSweep, type SlotRecord } from "#api/saves/sweepPlan.ts";
-import { parseSaveKey, saveKey } from "#contracts/objectKeys.ts";
+import { isEarlier, parseSaveKey, saveKey } from "#contracts/objectKeys.ts";
 
 const hourMs = 3600_000;
 const now = new Date("2030-01-31T00:00:00Z");
