@@ -1,5 +1,5 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { isOngoing, publicStatusOf, type PublicStatus } from "#contracts/crd/publicStatus.ts";
+import { hasEnded, isOngoing, publicStatusOf, type PublicStatus } from "#contracts/crd/publicStatus.ts";
 import type { GameSessionsResponse, GameSessionStatusResponse, KeepaliveResponse, LaunchResponse, StopPendingResponse, StopResponse } from "#contracts/http/gameSessions.ts";
 import { publicEndOf } from "./stopCause.ts";
 import { presentQuality } from "./streamSpec.ts";
@@ -21,7 +21,7 @@ export function presentGameSession(row: GameSessionRow, cluster: ClusterView, ba
   const gameSession = cluster.gameSession(row.id);
   const status = currentStatus(row, gameSession);
   const serverUrl = `${baseUrl}${streamPath}`;
-  const hasEnded = !isOngoing(status);
+  const isGoingOn = isOngoing(status);
   const stopReason = row.stopReason ?? gameSession?.status?.stopReason ?? gameSession?.spec.stopReason ?? null;
   return {
     sessionId: row.id,
@@ -32,9 +32,9 @@ export function presentGameSession(row: GameSessionRow, cluster: ClusterView, ba
     startedAt: row.startedAt.toISOString(),
     ...(status === "starting" ? presentLaunchProgress(launchProgressOf(gameSession, (name) => cluster.gameNode(name))) : {}),
     ...(status === "running" && row.expiresAt !== null ? { expiresAt: row.expiresAt.toISOString() } : {}),
-    ...(hasEnded ? publicEndOf(stopReason, wasReady(row, gameSession), row.failureReason ?? gameSession?.status?.failure?.reason) : {}),
-    ...(hasEnded ? {} : { quality: presentQuality(row.stream) }),
-    ...presentSaveNotice(row, gameSession, hasEnded),
+    ...(isGoingOn ? {} : publicEndOf(stopReason, wasReady(row, gameSession), row.failureReason ?? gameSession?.status?.failure?.reason)),
+    ...(isGoingOn ? { quality: presentQuality(row.stream) } : {}),
+    ...presentSaveNotice(row, gameSession, isGoingOn),
   };
 }
 
@@ -44,8 +44,8 @@ function presentLaunchProgress({ step, ...progress }: LaunchProgress): Pick<Game
 }
 
 /** Returns the notice by the session's object while there is one: a save may still be on its way when the row is written. */
-function presentSaveNotice(row: GameSessionRow, gameSession: GameSession | undefined, hasEnded: boolean): Pick<GameSessionStatusResponse, "saveNotice"> {
-  const notice = gameSession === undefined ? row.saveNotice : saveNoticeOf(gameSession, !hasEnded);
+function presentSaveNotice(row: GameSessionRow, gameSession: GameSession | undefined, isGoingOn: boolean): Pick<GameSessionStatusResponse, "saveNotice"> {
+  const notice = gameSession === undefined ? row.saveNotice : saveNoticeOf(gameSession, isGoingOn);
   return notice === undefined || notice === null ? {} : { saveNotice: notice };
 }
 
@@ -82,7 +82,7 @@ export function presentStop(row: GameSessionRow | undefined): StopResponse | Sto
 export function currentStatus(row: Pick<GameSessionRow, "status">, gameSession: GameSession | undefined): PublicStatus {
   if (gameSession === undefined || !isOngoing(row.status)) return row.status;
   const observed = publicStatusOf(gameSession);
-  if (observed === "stopped" || observed === "error") return "stopping"; // Its result can only be read once it is stored.
+  if (hasEnded(observed)) return "stopping"; // Its result can only be read once it is stored.
   return observed === "starting" ? row.status : observed;
 }
 

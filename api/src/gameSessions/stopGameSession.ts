@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { finalizers } from "#contracts/crd/names.ts";
+import { hasEnded } from "#contracts/crd/publicStatus.ts";
 import { stopReasons } from "#contracts/crd/reasons.ts";
 import { hasFinalizer } from "#kube/finalizers.ts";
 import type { Logger } from "#runtime/logger.ts";
@@ -32,7 +33,7 @@ export async function stopGameSession(deps: StopDeps, userId: string, id: string
   await updateGameSessionStopRequested(pool, id, userId, stopReasons.userRequested);
   const row = await findGameSession(pool, id, userId);
   if (row === undefined) throw notFound("There is no such session.");
-  if (hasEnded(row)) return row;
+  if (hasEnded(row.status)) return row;
   if (!await requestStopInCluster(deps, id)) return undefined;
   return waitForEnd(deps, id, userId);
 }
@@ -55,7 +56,7 @@ async function waitForEnd({ config, cluster, postgres }: StopDeps, id: string, u
   await cluster.waitForGameSession(id, isReleased, deadlineMs - performance.now());
   for (;;) {
     const row = await findGameSession(postgres.pool, id, userId);
-    if (row === undefined || hasEnded(row)) return row;
+    if (row === undefined || hasEnded(row.status)) return row;
     if (performance.now() >= deadlineMs) return undefined;
     await delay(recheckMs);
   }
@@ -64,8 +65,4 @@ async function waitForEnd({ config, cluster, postgres }: StopDeps, id: string, u
 /** Whether the recorder has removed its finalizer, which it does when the result is in the database. */
 function isReleased(gameSession: GameSession | undefined): boolean {
   return gameSession === undefined || !hasFinalizer(gameSession, finalizers.recorder);
-}
-
-function hasEnded({ status }: GameSessionRow): boolean {
-  return status === "stopped" || status === "error";
 }

@@ -10,6 +10,11 @@ export function isOngoing(status: PublicStatus): boolean {
   return status === "starting" || status === "running";
 }
 
+/** Returns whether a session of that status has ended for good: one that is stopping has not, and is not ongoing any more either. */
+export function hasEnded(status: PublicStatus): boolean {
+  return status === "stopped" || status === "error";
+}
+
 /** Returns what players are told of a session; `error` is a session that failed before it was ever ready. */
 export function publicStatusOf(gameSession: GameSession): PublicStatus {
   const { status, spec, metadata } = gameSession;

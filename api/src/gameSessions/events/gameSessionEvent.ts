@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { hasEnded } from "#contracts/crd/publicStatus.ts";
 import { gameSessionEvents, type GameSessionEventName, type GameSessionExpiring } from "#contracts/http/gameSessionEvents.ts";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
 
@@ -57,17 +58,12 @@ export function encodeEvent({ id, name, data }: GameSessionEvent): string {
   return `id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-/** Whether this state is the last one. */
-export function isEnd({ status }: GameSessionStatusResponse): boolean {
-  return status === "stopped" || status === "error";
-}
-
 function idOf({ state, warning }: EventPosition): string {
   return `${state}.${warning}`;
 }
 
 function nameOf(data: GameSessionStatusResponse): GameSessionEventName {
-  if (isEnd(data)) return gameSessionEvents.end;
+  if (hasEnded(data.status)) return gameSessionEvents.end;
   if (data.status === "starting") return gameSessionEvents.stage;
   return data.status === "running" ? gameSessionEvents.running : gameSessionEvents.stopping;
 }

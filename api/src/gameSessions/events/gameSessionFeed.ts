@@ -1,7 +1,8 @@
+import { hasEnded } from "#contracts/crd/publicStatus.ts";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
 import type { Clock, Timer } from "#runtime/clock.ts";
 import type { GameSessionRow } from "../gameSessionQueries.ts";
-import { expiringEvent, isEnd, isPutOff, parsePosition, stateEvent, stateOf, warningOf, type GameSessionEvent } from "./gameSessionEvent.ts";
+import { expiringEvent, isPutOff, parsePosition, stateEvent, stateOf, warningOf, type GameSessionEvent } from "./gameSessionEvent.ts";
 
 /** One reader of a session's events. */
 export interface Follower {
@@ -51,7 +52,7 @@ export class GameSessionFeed {
   }
 
   get hasEnded(): boolean {
-    return isEnd(this.#sent);
+    return hasEnded(this.#sent.status);
   }
 
   /** Adds a follower and sends the current state, unless the follower's last event had it, and the idle end that it was warned of was not put off since. */

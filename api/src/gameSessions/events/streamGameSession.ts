@@ -1,3 +1,4 @@
+import { hasEnded } from "#contracts/crd/publicStatus.ts";
 import { limits } from "#contracts/limits.ts";
 import { slept } from "#runtime/clock.ts";
 import { presentGameSession } from "../present.ts";
@@ -6,7 +7,7 @@ import type { ClusterView } from "../../cluster/clusterView.ts";
 import type { AppContext } from "../../http/appContext.ts";
 import type { GameSessionRow } from "../gameSessionQueries.ts";
 import { EventBody } from "./eventBody.ts";
-import { encodeEvent, isEnd, parsePosition, stateOf } from "./gameSessionEvent.ts";
+import { encodeEvent, parsePosition, stateOf } from "./gameSessionEvent.ts";
 import type { GameSessionEvents } from "./gameSessionEvents.ts";
 
 /** What following a session needs. */
@@ -28,7 +29,7 @@ export function streamGameSession(ctx: AppContext<GameSessionStreamDeps>, user: 
   const lastEventId = ctx.get("last-event-id");
   const now = presentGameSession(row, cluster, config.baseUrl);
   ctx.set("Cache-Control", "no-store, no-transform");
-  if (isEnd(now) && parsePosition(lastEventId)?.state === stateOf(now)) {
+  if (hasEnded(now.status) && parsePosition(lastEventId)?.state === stateOf(now)) {
     ctx.status = 204;
     return;
   }

@@ -1,6 +1,6 @@
 import type { GameSession, StoredSave } from "#contracts/crd/gameSession.ts";
 import { finalizers } from "#contracts/crd/names.ts";
-import { isOngoing, publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import { hasEnded, isOngoing, publicStatusOf } from "#contracts/crd/publicStatus.ts";
 import { stopReasons } from "#contracts/crd/reasons.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import { attemptOf, isSaveKeyOf } from "#contracts/objectKeys.ts";
@@ -102,7 +102,7 @@ async function recordResult(deps: RecorderDeps, row: RecordedGameSession, gameSe
 }
 
 async function recordProgress({ postgres, logger }: RecorderDeps, row: RecordedGameSession, gameSession: GameSession): Promise<void> {
-  if (!isActive(row)) return;
+  if (hasEnded(row.status)) return;
   const { status } = gameSession;
   const publicStatus = publicStatusOf(gameSession);
   if (publicStatus === "running" && status?.readyAt !== undefined) {
@@ -119,8 +119,4 @@ async function repeatStop({ gameSessionWriter }: RecorderDeps, row: RecordedGame
   // The operator stops it already, with a reason of its own.
   if (gameSession.status?.stoppingAt !== undefined) return;
   await gameSessionWriter.requestStop(row.id, row.stopReason ?? stopReasons.userRequested);
-}
-
-function isActive({ status }: RecordedGameSession): boolean {
-  return isOngoing(status) || status === "stopping";
 }
