@@ -5,7 +5,7 @@ import { limits } from "#contracts/limits.ts";
 import { pictureRanges, type SiteBounds } from "#contracts/streamQuality.ts";
 import { ticketSigningKey } from "#contracts/streamTicket.ts";
 import { authorityFile } from "#runtime/authorityFile.ts";
-import { listed, readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
+import { listed, readEnvironment, whole, within, words, type Environment } from "#runtime/readEnvironment.ts";
 import { checkObjectStore, objectStoreAccessOf, objectStoreVariables } from "#s3/objectStoreVariables.ts";
 import { sessionCookieName } from "./auth/cookies.ts";
 import { streamCodecs } from "./gameSessions/streamCodecs.ts";
@@ -14,12 +14,9 @@ import { providersFile } from "./auth/oauth/providerConfig.ts";
 import { checkDatabaseAuthority, checkRedisAuthority } from "./stores/checkAuthorities.ts";
 import { databaseAddress } from "./stores/databaseAddress.ts";
 
-const whole = (fallback: number, min: number, max: number) => z.coerce.number().int().min(min).max(max).default(fallback);
-const within = (fallback: number, { min, max }: { min: number; max: number }) => whole(fallback, min, max);
 /** 0 leaves it to the service. */
 const orUnset = ({ min, max }: { min: number; max: number }) => z.coerce.number().int().default(0)
   .refine((value) => value === 0 || (value >= min && value <= max), `must be 0, or ${min} to ${max}`);
-const words = (fallback: string) => z.string().trim().min(1).default(fallback);
 const isOn = z.enum(["on", "off"]).default("on").transform((word) => word === "on");
 const origin = z.url({ protocol: /^https?$/, error: "must be an http or https address", abort: true })
   .refine((text) => new URL(text).pathname === "/" && !/[?#]/.test(text), "must be an origin: scheme, host and port only")
@@ -111,7 +108,7 @@ const Variables = z.object({
   AUTH_PROVIDERS_FILE: providersFile,
   SIGN_IN_PAGE_URL: z.union([z.literal(""), z.url({ protocol: /^https?$/, error: "must be an http or https address" })]).default(""),
   SESSIONS_NAMESPACE: words("joypod-sessions"),
-  INSTALLATION: z.string().trim().regex(installationName, "must be a short name of lower-case letters, digits and hyphens, and not true").default(""),
+  INSTALLATION: installationName,
   POD_NAMESPACE: words("joypod"),
   POD_NAME: words("api"),
   KUBECONFIG: z.string().trim().default(""),

@@ -9,7 +9,7 @@ const Variables = z.object({
   NODE_NAME: z.string().min(1),
   SESSIONS_NAMESPACE: objectName.default("joypod-sessions"),
   NODE_AGENT_NAMESPACE: objectName.default("joypod-nodes"),
-  INSTALLATION: z.string().regex(installationName, "must be a short name of lower-case letters, digits and hyphens, and not true").default(""),
+  INSTALLATION: installationName,
   NODE_ROOT: z.string().regex(/^\/[^\0]*[^/\0]$/, "must be an absolute path without a trailing slash").default("/var/lib/joypod"),
   CACHE_BUDGET_BYTES: z.coerce.number().int().min(0).default(0),
   FILL_BYTES_PER_SECOND: z.coerce.number().int().min(0).default(limits.node.fillBytesPerSecond),

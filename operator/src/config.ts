@@ -6,12 +6,10 @@ import { limits } from "#contracts/limits.ts";
 import { gpuConfigOf, gpuMistakes, gpuTolerations, Toleration } from "./gpu/gpuConfig.ts";
 import { parseLabelSelector } from "#kube/labelSelector.ts";
 import { parseQuantity } from "#kube/quantity.ts";
-import { listed, readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
+import { listed, readEnvironment, whole, words, type Environment } from "#runtime/readEnvironment.ts";
 import { AddedAnnotations, AddedLabels, NodeLabels } from "./addedMetadata.ts";
 import { messageOf } from "#runtime/toError.ts";
 
-const whole = (fallback: number, min: number, max: number) => z.coerce.number().int().min(min).max(max).default(fallback);
-const words = (fallback: string) => z.string().trim().min(1).default(fallback);
 /** Kubernetes quantities, as the pod's containers take them. */
 const quantity = (fallback: string) => z.string().regex(/^[0-9]+(\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$/).default(fallback);
 const units: Readonly<Record<string, number>> = { k: 1e3, M: 1e6, G: 1e9, T: 1e12, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40 };
@@ -62,7 +60,7 @@ const tolerationList = z.string().default("[]").transform((text, context): unkno
 const Variables = z.object({
   SESSIONS_NAMESPACE: words("joypod-sessions"),
   NODE_AGENT_NAMESPACE: words("joypod-nodes"),
-  INSTALLATION: z.string().trim().regex(installationName, "must be a short name of lower-case letters, digits and hyphens, and not true").default(""),
+  INSTALLATION: installationName,
   GAME_NODE_SELECTOR: labelSelector,
   GPU_RESOURCE_NAME: z.string().trim().default("nvidia.com/gpu"),
   GPU_GAME_RESOURCE_NAME: z.string().trim().default(""),

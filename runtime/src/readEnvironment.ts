@@ -10,6 +10,21 @@ export function readEnvironment<Output>(schema: z.ZodType<Output>, environment: 
   return parsed.data;
 }
 
+/** A variable that is a whole number from `min` to `max`. */
+export function whole(fallback: number, min: number, max: number) {
+  return z.coerce.number().int().min(min).max(max).default(fallback);
+}
+
+/** The same where the range is one value. */
+export function within(fallback: number, { min, max }: { min: number; max: number }) {
+  return whole(fallback, min, max);
+}
+
+/** A variable that is any text but an empty one. */
+export function words(fallback: string) {
+  return z.string().trim().min(1).default(fallback);
+}
+
 /** Returns the parts of a variable's list, which commas separate; blanks around a part, and empty parts, do not count. */
 export function listed(text: string): string[] {
   return text.split(",").map((part) => part.trim()).filter((part) => part !== "");

@@ -1,5 +1,5 @@
+import { isUnreadableSaveReason } from "#contracts/crd/conditionReasons.ts";
 import { StopReason } from "#contracts/crd/gameSession.ts";
-import { restoreReasons } from "#contracts/crd/reasons.ts";
 import type { GameSessionEndReason } from "#contracts/http/gameSessions.ts";
 
 /** How a stop reason of the cluster appears to the player. */
@@ -43,7 +43,6 @@ const stopCauses: Record<StopReason, StopCause> = {
   },
 };
 
-const unreadableReasons: readonly string[] = [restoreReasons.checksumMismatch, restoreReasons.saveMissing];
 const unreadableMessage = "The save of this slot is missing or damaged: restore the version before it on the game's page.";
 
 /** An end as the player sees it. */
@@ -57,7 +56,7 @@ export function publicEndOf(stopReason: string | null, wasReady: boolean, failur
   const reason = StopReason.safeParse(stopReason).data;
   if (reason === undefined) return undefined;
   const { endReason, messages } = stopCauses[reason];
-  const isSaveBad = !wasReady && failureReason !== null && unreadableReasons.includes(failureReason);
+  const isSaveBad = !wasReady && failureReason !== null && isUnreadableSaveReason(failureReason);
   const message = isSaveBad ? unreadableMessage : wasReady ? messages.running : messages.starting;
   return { endReason, ...(message === undefined ? {} : { message }) };
 }

@@ -1,23 +1,23 @@
 import { z } from "zod";
 import { limits } from "#contracts/limits.ts";
+import { within } from "#runtime/readEnvironment.ts";
 
 const { resources } = limits;
 const { declarable } = resources;
 
-const whole = (fallback: number, { min, max }: { min: number; max: number }) => z.coerce.number().int().min(min).max(max).default(fallback);
 /** Processors in thousandths. */
 const processors = (fallback: number, { min, max }: { min: number; max: number }) =>
   z.coerce.number().min(min / 1000).max(max / 1000).default(fallback / 1000).transform((cpus) => Math.round(cpus * 1000));
 
 /** Variables of the environment that say what games may take here. */
 export const siteResourceVariables = {
-  GAME_MEMORY_MB: whole(resources.memoryMb.default, declarable.memoryMb),
-  GAME_MEMORY_MB_MAX: whole(resources.memoryMb.max, declarable.memoryMb),
+  GAME_MEMORY_MB: within(resources.memoryMb.default, declarable.memoryMb),
+  GAME_MEMORY_MB_MAX: within(resources.memoryMb.max, declarable.memoryMb),
   GAME_CPUS: processors(resources.cpuMillicores.default, declarable.cpuMillicores),
   GAME_CPUS_MAX: processors(resources.cpuMillicores.max, declarable.cpuMillicores),
-  GAME_GPU_SHARE_MAX: whole(resources.gpuShare.max, declarable.gpuShare),
-  GAME_WIDTH_MAX: whole(resources.width.max, declarable.width),
-  GAME_HEIGHT_MAX: whole(resources.height.max, declarable.height),
+  GAME_GPU_SHARE_MAX: within(resources.gpuShare.max, declarable.gpuShare),
+  GAME_WIDTH_MAX: within(resources.width.max, declarable.width),
+  GAME_HEIGHT_MAX: within(resources.height.max, declarable.height),
 };
 type Variables = z.infer<z.ZodObject<typeof siteResourceVariables>>;
 

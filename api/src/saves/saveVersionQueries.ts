@@ -1,7 +1,5 @@
+import type { SaveVersionKind } from "#contracts/http/saves.ts";
 import type { Queryable } from "../stores/queryable.ts";
-
-/** Why a version is kept; decision 17 says what each is. */
-export type SaveVersionKind = "played" | "conflict" | "requested" | "restored" | "imported";
 
 /** A stored save, as its slot or a version names it. */
 export interface NamedSave {

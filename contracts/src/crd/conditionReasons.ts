@@ -17,6 +17,13 @@ export function isTerminalReason(reason: string | undefined): reason is Terminal
   return terminalReasons.some((terminal) => terminal === reason);
 }
 
+const unreadableSaveReasons: readonly string[] = [restoreReasons.checksumMismatch, restoreReasons.saveMissing];
+
+/** Returns whether a reason of SaveRestored, or of the failure that came of it, is that the object store has the save damaged or not at all. */
+export function isUnreadableSaveReason(reason: string): boolean {
+  return unreadableSaveReasons.includes(reason);
+}
+
 /** Reasons of `status.failure`. */
 export type FailureReason = OwnFailureReason | ScheduledReason | TerminalReason | typeof restoreReasons.checksumMismatch;
 

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { GameNode } from "./gameNode.ts";
 import { group, type ObjectMeta } from "./kind.ts";
 import { heartbeatLabel, nodeAgentLabel } from "./names.ts";
@@ -15,8 +16,9 @@ export interface Installation {
   sessionsNamespace: string;
 }
 
-/** The form of an installation's name: it is a label's value, and `true` is what the label of agents' nodes has for the one without a name. */
-export const installationName = /^(?!true$)([a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?)?$/;
+/** An installation's name, empty where it has none: it is a label's value, and `true` is what the label of agents' nodes has for the one without a name. */
+export const installationName = z.string().trim()
+  .regex(/^(?!true$)([a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?)?$/, "must be a short name of lower-case letters, digits and hyphens, and not true").default("");
 
 /** Returns the label selector of the installation's GameNodes. */
 export function gameNodeSelectorOf({ name }: Pick<Installation, "name">): string {

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { limits } from "../limits.ts";
 import { isoMoment, line, opaqueId, slug } from "./text.ts";
 
-/** Why a version of a save is kept; as the database names it. */
+/** Why a version of a save is kept, as the database names it; decision 17 says what each is. */
 export const saveVersionKinds = ["played", "conflict", "requested", "restored", "imported"] as const;
 export const SaveVersionKind = z.enum(saveVersionKinds).meta({
   id: "SaveVersionKind",
