@@ -1,9 +1,9 @@
+import { mebibyte } from "#contracts/limits.ts";
 import { KubeMetrics } from "#kube/metrics.ts";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 
 const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-const mebibyte = 2 ** 20;
 /** From the smallest saves to the largest games. */
 const uploadBytes = [0.01, 0.1, 1, 10, 50, 100, 500, 1024, 5 * 1024, 20 * 1024].map((size) => size * mebibyte);
 

@@ -1,3 +1,6 @@
+/** A mebibyte in bytes. Interfaces that say MB mean it, too. */
+export const mebibyte = 2 ** 20;
+
 /** Every number that more than one program, or the interface itself, promises. Defaults; configuration may override where noted. */
 export const limits = {
   auth: {

@@ -1,5 +1,5 @@
 import type { SessionResources } from "#contracts/crd/gameSession.ts";
-import { limits } from "#contracts/limits.ts";
+import { limits, mebibyte } from "#contracts/limits.ts";
 import type { DeclaredResources } from "../games/declaredResources.ts";
 import type { SiteResources } from "../games/siteResources.ts";
 
@@ -21,7 +21,6 @@ export interface GameNeeds {
 }
 
 const { resources, resources: { declarable } } = limits;
-const mebibyte = 2 ** 20;
 
 /**
  * Returns what a session of the game asks for, never more than the site gives. What the partner declares is reserved, and the limit. Otherwise

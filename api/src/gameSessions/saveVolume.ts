@@ -1,15 +1,14 @@
-import { limits } from "#contracts/limits.ts";
+import { limits, mebibyte } from "#contracts/limits.ts";
+import { saveBytesMaxOf } from "../saves/saveLimit.ts";
 import type { Slot } from "./slotChoice.ts";
 
-const mebibyte = 2 ** 20;
 const { volumeBytes, unpackedBytes: mostUnpackedBytes } = limits.save;
 /** The limits of archives for a save whose unpacked size is not known: any ratio up to so many bytes, and this one beyond. */
 const { ratio, ratioFreeBytes } = limits.archive;
 
 /** Returns the size of a session's save volume in bytes: what the game may keep, or the default, and never less than what the slot's save takes. */
 export function saveVolumeBytesFor(saveLimitMb: number | null, slot: Pick<Slot, "objectKey" | "bytes" | "unpackedBytes">): number {
-  const wanted = saveLimitMb === null ? volumeBytes.default : saveLimitMb * mebibyte;
-  return Math.min(Math.max(wanted, wholeMebibytes(storedBytes(slot))), 2 * volumeBytes.max);
+  return Math.min(Math.max(saveBytesMaxOf(saveLimitMb), wholeMebibytes(storedBytes(slot))), 2 * volumeBytes.max);
 }
 
 /** Returns what a slot's save takes unpacked; the most that it can take, where that is not known. */

@@ -1,17 +1,11 @@
 import { isOngoing } from "#contracts/crd/publicStatus.ts";
 import { limits } from "#contracts/limits.ts";
 import type { SaveSlotHistory, SaveSlotState, SavesResponse, SaveVersion as PublicVersion } from "#contracts/http/saves.ts";
-import type { PlayerSlot, SavesGame } from "./playerSlotQueries.ts";
+import type { PlayerSlot } from "./playerSlotQueries.ts";
+import { saveBytesMaxOf } from "./saveLimit.ts";
 import { isCurrentVersion } from "./saveVersion.ts";
 import type { SaveVersion } from "./saveVersionQueries.ts";
 import type { GameSaves, SlotHistory } from "./slotHistory.ts";
-
-const mebibyte = 2 ** 20;
-
-/** Returns what the files of a game's save may take, in bytes. */
-export function saveBytesMaxOf({ saveLimitMb }: Pick<SavesGame, "saveLimitMb">): number {
-  return saveLimitMb === null ? limits.save.volumeBytes.default : saveLimitMb * mebibyte;
-}
 
 /** Returns a player's saves of a game, always with three slots. */
 export function presentSaves({ game, slots }: GameSaves): SavesResponse {
@@ -20,7 +14,7 @@ export function presentSaves({ game, slots }: GameSaves): SavesResponse {
       const slot = slots.find(({ number }) => number === index + 1);
       return slot === undefined ? presentEmptySlot(index + 1) : presentSlot(slot);
     }),
-    saveBytesMax: saveBytesMaxOf(game),
+    saveBytesMax: saveBytesMaxOf(game.saveLimitMb),
   };
 }
 

@@ -1,5 +1,5 @@
 import { saveArchiveRules } from "#archive/archiveRules.ts";
-import { limits } from "#contracts/limits.ts";
+import { limits, mebibyte } from "#contracts/limits.ts";
 import type { ArchiveBody } from "../archives/archiveBody.ts";
 import type { Pace } from "../archives/bodyReader.ts";
 import { receiveArchive } from "../archives/receiveArchive.ts";
@@ -7,7 +7,7 @@ import { toReceptionError } from "../archives/receptionError.ts";
 import { DomainError } from "../errors.ts";
 import { importIntoNewSlot, importIntoSlot, type ImportDeps, type StoreSave } from "./importedSave.ts";
 import type { SavesGame, SlotsOf } from "./playerSlotQueries.ts";
-import { saveBytesMaxOf } from "./present.ts";
+import { saveBytesMaxOf } from "./saveLimit.ts";
 import { SaveObjectStore } from "./saveObjectStore.ts";
 import type { SaveUploads } from "./saveUploads.ts";
 import { emptySlotNumber, requireFree, requireListed } from "./slotErrors.ts";
@@ -24,7 +24,6 @@ export interface UploadTarget extends SlotsOf {
   slotId?: string | undefined;
 }
 
-const mebibyte = 2 ** 20;
 const pageBytes = 4096;
 /** What an archive may have on top of its files' bytes, for its own headers and for files that do not compress. */
 const packingBytes = limits.save.packedBytes - limits.save.unpackedBytes;
@@ -37,7 +36,7 @@ interface UploadLimits {
 
 /** Returns the largest archive that a save of this game can be, in bytes. */
 export function packedBytesMaxOf(game: Pick<SavesGame, "saveLimitMb">): number {
-  return Math.min(limits.save.packedBytes, saveBytesMaxOf(game) + packingBytes);
+  return Math.min(limits.save.packedBytes, saveBytesMaxOf(game.saveLimitMb) + packingBytes);
 }
 
 /**
@@ -55,7 +54,7 @@ export async function uploadSave(
   else requireFree(slot);
   const body = bodyFor(game);
   return deps.saveUploads.run(slotsOf.userId, () => {
-    const store = storeOf(deps, body, { packedBytesMax: packedBytesMaxOf(game), unpackedBytesMax: saveBytesMaxOf(game) }, signal);
+    const store = storeOf(deps, body, { packedBytesMax: packedBytesMaxOf(game), unpackedBytesMax: saveBytesMaxOf(game.saveLimitMb) }, signal);
     // The client may go while the archive's end is checked and stored, when no read of the body notices.
     const stillWanted = (): void => signal.throwIfAborted();
     return slot === undefined ? importIntoNewSlot(deps, slotsOf, null, store, stillWanted) : importIntoSlot(deps, slotsOf, slot, store, stillWanted);

@@ -1,11 +1,10 @@
 import { z } from "zod";
 import { rootEntryName } from "../crd/schema.ts";
-import { limits } from "../limits.ts";
+import { limits, mebibyte } from "../limits.ts";
 import { httpsUrl, isoMoment, line, opaqueId, paragraphs, requiredName, slug } from "./text.ts";
 
 const { partner, save } = limits;
 const { declarable } = limits.resources;
-const mebibyte = 2 ** 20;
 
 const id = z.string().meta({ examples: ["cm3qk1x2v0001"] });
 const slugText = z.string().meta({ examples: ["moonlight-drift"] });

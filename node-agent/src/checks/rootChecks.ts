@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { rootExecutableReasons, rootWritableReasons, spaceLeftReasons } from "#contracts/crd/reasons.ts";
-import { limits } from "#contracts/limits.ts";
+import { limits, mebibyte } from "#contracts/limits.ts";
 import type { ConditionUpdate } from "#kube/conditions.ts";
 import { systemErrorCode } from "#runtime/systemError.ts";
 import { readDiskSpace, shortageOf } from "../cache/space.ts";
@@ -13,7 +13,6 @@ import { messageOf } from "#runtime/toError.ts";
 const probeName = ".check";
 const script = "#!/bin/sh\nexit 0\n";
 const runDeadlineMs = 10_000;
-const mebibyte = 2 ** 20;
 
 /** Returns what was found about the folder of games and saves: whether it can be written to, whether programs start there, and whether there is space. */
 export async function checkRoot(root: string, hadSpace: boolean): Promise<ConditionUpdate[]> {

@@ -1,14 +1,12 @@
 import { memoryLimitOf, type GameSession, type SessionUsage } from "#contracts/crd/gameSession.ts";
 import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
 import { failureReasons, stopReasons } from "#contracts/crd/reasons.ts";
-import { limits } from "#contracts/limits.ts";
+import { limits, mebibyte } from "#contracts/limits.ts";
 import { raiseGameMemory, updateResourceProfile, type ResourceUse } from "../resourceProfileQueries.ts";
 import { deleteUnusedSlot, updateSlotPlayed } from "../saveSlotQueries.ts";
 import { updateGameSessionEnded, type GameSessionEnd, type RecordedGameSession } from "../gameSessionLifecycleQueries.ts";
 import { isSaveUnreported, stopReasonOf } from "./stopReason.ts";
 import type { RecorderDeps } from "./recorderDeps.ts";
-
-const mebibyte = 2 ** 20;
 
 /** Stores a finished session's result, its slot's state and its share of the game's profile, in one transaction and once only. */
 export async function recordFinished(
