@@ -1,16 +1,9 @@
-import { KeptQuality, type LaunchQuality } from "#contracts/http/streamQuality.ts";
+import { KeptQuality } from "#contracts/http/streamQuality.ts";
 import type { Queryable } from "../stores/queryable.ts";
 
 /** Returns a player's kept choice as the database has it; the site's own when they made none, or one that this release does not know. */
-function readKeptQuality(stored: unknown): KeptQuality {
+export function readKeptQuality(stored: unknown): KeptQuality {
   return KeptQuality.safeParse(stored).data ?? {};
-}
-
-/** Returns the quality of a launch: what it asks for, or the player's kept choice where it names nothing but a bitrate to start with. */
-export function launchedQuality(asked: LaunchQuality | undefined, stored: unknown): LaunchQuality {
-  const { startKbps, ...choice } = asked ?? {};
-  if (Object.keys(choice).length > 0) return { ...asked };
-  return { ...readKeptQuality(stored), ...(startKbps === undefined ? {} : { startKbps }) };
 }
 
 /** Returns the player's kept choice. */

@@ -1,7 +1,7 @@
 import { EndedSignInsResponse, SetPasswordRequest, SignInParams, SignInsResponse, UnlinkRequest } from "#contracts/http/account.ts";
 import { ProviderParams } from "#contracts/http/auth.ts";
 import type { AuthDeps } from "../auth/authDeps.ts";
-import { giveAuthSession } from "../auth/authSession.ts";
+import { giveAuthSession } from "../auth/browserSignIn.ts";
 import { clearCookie, sessionCookieName } from "../auth/cookies.ts";
 import { requireReauthentication } from "../auth/reauthentication.ts";
 import type { UserPrincipal } from "../auth/requireUser.ts";

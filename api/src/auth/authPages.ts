@@ -6,7 +6,7 @@ import type { AuthContext, AuthDeps } from "./authDeps.ts";
 import type { AppContext } from "../http/appContext.ts";
 import { publicRouteFor } from "../http/route.ts";
 import { respondWithUrl } from "./authResponse.ts";
-import { csrfTokenFor } from "./authSession.ts";
+import { csrfTokenFor } from "./browserSignIn.ts";
 
 const route = publicRouteFor<AuthDeps>();
 const page = media(["text/html"], "A page without scripts, where no other sign-in page is configured.", { optionalHeaders: ["Set-Cookie"] });

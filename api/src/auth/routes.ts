@@ -13,7 +13,7 @@ import { empty, json, redirect } from "../http/responses.ts";
 import { publicRouteFor } from "../http/route.ts";
 import { findUserById } from "./userQueries.ts";
 import { respondToForm, respondWithUrl, formRoute, jsonInstead, requireCsrf } from "./authResponse.ts";
-import { csrfTokenFor, endAuthSession, signInByPassword } from "./authSession.ts";
+import { csrfTokenFor, endAuthSession, signInByPassword } from "./browserSignIn.ts";
 
 const route = publicRouteFor<AuthDeps>();
 

@@ -1,7 +1,7 @@
 import { FavoriteRequest, FavoriteResponse, GameDetail, GameParams, GamesQuery, GamesResponse } from "#contracts/http/catalog.ts";
 import { notFound } from "../errors.ts";
 import { presentGame, presentGames } from "./present.ts";
-import { respondCacheable, respondCacheableText } from "../http/response.ts";
+import { respondCacheable, respondCacheableText } from "../http/respondCacheable.ts";
 import { remembering } from "../http/idempotency.ts";
 import { cacheable } from "../http/responses.ts";
 import type { Route } from "../http/route.ts";

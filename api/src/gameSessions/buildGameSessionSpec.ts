@@ -1,12 +1,13 @@
 import { GameSessionSpec } from "#contracts/crd/gameSession.ts";
 import { limits } from "#contracts/limits.ts";
+import type { LaunchQuality } from "#contracts/http/streamQuality.ts";
 import type { SiteBounds } from "#contracts/streamQuality.ts";
 import type { LaunchContext } from "./launchQueries.ts";
 import type { SiteResources } from "../games/siteResources.ts";
 import { pictureFor, resourcesFor } from "./resourceProfile.ts";
 import { saveVolumeBytesFor } from "./saveVolume.ts";
 import type { Slot } from "./slotChoice.ts";
-import { buildStreamSpec, siteBoundsFor, type LaunchedQuality } from "./streamSpec.ts";
+import { buildStreamSpec, siteBoundsFor } from "./streamSpec.ts";
 
 /** The part of a spec that is the same for all sessions of a site. */
 export interface GameSessionSettings {
@@ -30,7 +31,7 @@ export interface SpecSource {
   settings: GameSessionSettings;
   siteResources: SiteResources;
   /** What the player asked for. */
-  quality: LaunchedQuality;
+  quality: LaunchQuality;
   ticketPublicKey: string;
 }
 

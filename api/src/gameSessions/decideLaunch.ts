@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
+import type { LaunchQuality } from "#contracts/http/streamQuality.ts";
 import type { StreamTickets } from "../auth/streamTickets.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
 import { DomainError, notFound } from "../errors.ts";
-import { launchedQuality } from "../accounts/keptQualityQueries.ts";
+import { readKeptQuality } from "../accounts/keptQualityQueries.ts";
 import type { SiteResources } from "../games/siteResources.ts";
 import { unreadableSave } from "../saves/saveVersion.ts";
 import { listSaveVersions } from "../saves/saveVersionQueries.ts";
@@ -12,7 +13,7 @@ import { newGameSessionId } from "./id.ts";
 import type { LaunchContext, NewGameSession } from "./launchQueries.ts";
 import { chooseSlot, type Slot, type SlotChoice, type SlotWish } from "./slotChoice.ts";
 import { specWithRoom } from "./specWithRoom.ts";
-import type { LaunchedQuality } from "./streamSpec.ts";
+import { launchedQuality } from "./streamSpec.ts";
 
 /** What a decision needs beside the database. */
 export interface DecideLaunchDeps {
@@ -25,7 +26,7 @@ export interface DecideLaunchDeps {
 export interface Launch extends SlotWish {
   gameSlug: string;
   /** Absent: what the player's account keeps. */
-  quality?: LaunchedQuality | undefined;
+  quality?: LaunchQuality | undefined;
 }
 
 /** A player's launch. */
@@ -47,7 +48,7 @@ export async function decideLaunch(
   if (context.network === "internet" && !deps.config.isInternetAllowed) throw new DomainError("conflict", { message: noInternetMessage });
   const source = {
     userId, slug: launch.gameSlug, context, slot, settings: deps.config.gameSession, siteResources: deps.config.siteResources,
-    quality: launchedQuality(launch.quality, context.keptQuality), ticketPublicKey: deps.streamTickets.publicKey,
+    quality: launchedQuality(launch.quality, readKeptQuality(context.keptQuality)), ticketPublicKey: deps.streamTickets.publicKey,
   };
   const unadvised = { ...context, profile: { ...context.profile, cpuMillicores: null, peakMemoryMb: null } };
   const spec = specWithRoom(deps.cluster, context, buildGameSessionSpec(source), () => buildGameSessionSpec({ ...source, context: unadvised }));

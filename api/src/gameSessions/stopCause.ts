@@ -3,13 +3,13 @@ import { StopReason } from "#contracts/crd/gameSession.ts";
 import type { GameSessionEndReason } from "#contracts/http/gameSessions.ts";
 
 /** How a stop reason of the cluster appears to the player. */
-interface StopCause {
+interface PublicStopText {
   endReason: GameSessionEndReason;
   /** Sentences for an end before the game could be played, and for one while it was; none when the player wished to end what they played. */
   messages: { starting?: string; running?: string };
 }
 
-const stopCauses: Record<StopReason, StopCause> = {
+const publicStopTexts: Record<StopReason, PublicStopText> = {
   UserRequested: { endReason: "user_requested", messages: { starting: "The launch was cancelled; your saves are as they were." } },
   IdleTimeout: {
     endReason: "idle_timeout",
@@ -55,7 +55,7 @@ export interface PublicEnd {
 export function publicEndOf(stopReason: string | null, wasReady: boolean, failureReason: string | null = null): PublicEnd | undefined {
   const reason = StopReason.safeParse(stopReason).data;
   if (reason === undefined) return undefined;
-  const { endReason, messages } = stopCauses[reason];
+  const { endReason, messages } = publicStopTexts[reason];
   const isSaveBad = !wasReady && failureReason !== null && isUnreadableSaveReason(failureReason);
   const message = isSaveBad ? unreadableMessage : wasReady ? messages.running : messages.starting;
   return { endReason, ...(message === undefined ? {} : { message }) };

@@ -1,11 +1,15 @@
 import { clusterPresetOf, presetOfCluster, type GameSessionSpec } from "#contracts/crd/gameSession.ts";
-import type { LaunchQuality } from "#contracts/http/streamQuality.ts";
+import type { KeptQuality, LaunchQuality } from "#contracts/http/streamQuality.ts";
 import { qualityWithin, sessionBounds, type SiteBounds, type StreamQuality } from "#contracts/streamQuality.ts";
 
-/** What a player asks for with a launch, or keeps for all of them. */
-export type LaunchedQuality = LaunchQuality;
-
 type StreamSpec = GameSessionSpec["stream"];
+
+/** Returns the quality of a launch: what it asks for, or the player's kept choice where it names nothing but a bitrate to start with. */
+export function launchedQuality(asked: LaunchQuality | undefined, kept: KeptQuality): LaunchQuality {
+  const { startKbps, ...choice } = asked ?? {};
+  if (Object.keys(choice).length > 0) return { ...asked };
+  return { ...kept, ...(startKbps === undefined ? {} : { startKbps }) };
+}
 
 /** Returns the bounds of a session's stream: the site's or, for a game that declares a picture, with that as its normal and largest one. */
 export function siteBoundsFor(site: SiteBounds, picture: { width: number; height: number } | undefined): SiteBounds {
@@ -13,7 +17,7 @@ export function siteBoundsFor(site: SiteBounds, picture: { width: number; height
 }
 
 /** Returns the stream of a session that is launched with this wish, within the site's bounds, in the first of its codecs that node and browser both have. */
-export function buildStreamSpec(wish: LaunchedQuality, site: SiteBounds, codecs: StreamSpec["codecs"]): StreamSpec {
+export function buildStreamSpec(wish: LaunchQuality, site: SiteBounds, codecs: StreamSpec["codecs"]): StreamSpec {
   const bounds = sessionBounds(wish, site);
   const { preset, width, height, fps, maxKbps } = qualityWithin(wish, bounds);
   return {

@@ -17,7 +17,7 @@ import { partnerRouteFor } from "../partners/partnerRoute.ts";
 import type { PartnerDeps, PartnerPrincipal } from "../partners/requirePartner.ts";
 import { applyRateLimits, giveBackRateLimit } from "../http/applyRateLimits.ts";
 import { remembering } from "../http/idempotency.ts";
-import { respondCacheable, respondTagged } from "../http/response.ts";
+import { respondCacheable, respondTagged } from "../http/respondCacheable.ts";
 import { cacheable, empty, json } from "../http/responses.ts";
 import type { Route } from "../http/route.ts";
 import { findPartnerGame, listPartnerGames, type PartnerGame } from "./partnerGameQueries.ts";

@@ -1,7 +1,7 @@
 import { readFile, readdir } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import type { Next } from "koa";
-import { respondUnchanged, etagOf } from "./response.ts";
+import { respondUnchanged, etagOf } from "./respondCacheable.ts";
 import type { AppContext } from "./appContext.ts";
 
 interface WebFile {

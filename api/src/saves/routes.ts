@@ -12,7 +12,7 @@ import type { AppContext } from "../http/appContext.ts";
 import { applyRateLimits } from "../http/applyRateLimits.ts";
 import { clientGoneSignal } from "../http/clientGone.ts";
 import { remembering } from "../http/idempotency.ts";
-import { respondCacheable } from "../http/response.ts";
+import { respondCacheable } from "../http/respondCacheable.ts";
 import { cacheable, empty, json, media } from "../http/responses.ts";
 import type { Route } from "../http/route.ts";
 import { deleteSlot, renameSlot, restoreSave, type RestoreDeps } from "./changeSlot.ts";

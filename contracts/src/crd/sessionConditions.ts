@@ -14,8 +14,8 @@ export function isFinished(gameSession: GameSession): boolean {
 /** Returns whether the session has ended and its last save may still lie on its node alone: its agent has not said otherwise. */
 export function isSavePending(gameSession: GameSession): boolean {
   const persisted = conditionStatus(gameSession, "SavePersisted");
-  const wasReady = gameSession.status?.podRef !== undefined;
-  return isFinished(gameSession) && (persisted === "False" || (persisted !== "True" && wasReady));
+  const hadPod = gameSession.status?.podRef !== undefined;
+  return isFinished(gameSession) && (persisted === "False" || (persisted !== "True" && hadPod));
 }
 
 /** Returns whether the session's files and save are ready on its node, as the node agent says: its game may start. */

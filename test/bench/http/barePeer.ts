@@ -2,7 +2,7 @@ import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from "no
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { deriveKey } from "#api/auth/tokens.ts";
 import type { Config } from "#api/config.ts";
-import { etagOf } from "#api/http/response.ts";
+import { etagOf } from "#api/http/respondCacheable.ts";
 import { RateLimits } from "#api/http/rateLimits.ts";
 import { securityHeaders, type PeerStores } from "./peerStores.ts";
 

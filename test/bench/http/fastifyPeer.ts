@@ -6,7 +6,7 @@ import { GamesResponse } from "#contracts/http/catalog.ts";
 import { KeepaliveResponse, type GameSessionRequest } from "#contracts/http/gameSessions.ts";
 import { deriveKey } from "#api/auth/tokens.ts";
 import type { Config } from "#api/config.ts";
-import { etagOf } from "#api/http/response.ts";
+import { etagOf } from "#api/http/respondCacheable.ts";
 import { securityHeaders, type PeerStores } from "./peerStores.ts";
 
 interface Claims {

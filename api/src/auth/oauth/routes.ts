@@ -17,7 +17,7 @@ import { HttpError } from "../../http/httpError.ts";
 import { publicRouteFor } from "../../http/route.ts";
 import type { AuthContext, AuthDeps } from "../authDeps.ts";
 import { respondToForm, respondWithUrl, formRoute, jsonInstead } from "../authResponse.ts";
-import { signInByProvider } from "../authSession.ts";
+import { signInByProvider } from "../browserSignIn.ts";
 
 const route = publicRouteFor<AuthDeps>();
 const credentials = "credentials";

@@ -5,7 +5,8 @@ import { limits, mebibyte } from "#contracts/limits.ts";
 import { raiseGameMemory, updateResourceProfile, type ResourceUse } from "../resourceProfileQueries.ts";
 import { deleteUnusedSlot, updateSlotPlayed } from "../saveSlotQueries.ts";
 import { updateGameSessionEnded, type GameSessionEnd, type RecordedGameSession } from "../gameSessionLifecycleQueries.ts";
-import { isSaveUnreported, stopReasonOf } from "./stopReason.ts";
+import { stopReasonOf } from "./stopReason.ts";
+import { isSaveUnreported } from "./unreportedSave.ts";
 import type { RecorderDeps } from "./recorderDeps.ts";
 
 /** Stores a finished session's result, its slot's state and its share of the game's profile, in one transaction and once only. */

@@ -6,12 +6,14 @@ import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import { attemptOf, isSaveKeyOf } from "#contracts/objectKeys.ts";
 import { hasFinalizer } from "#kube/finalizers.ts";
 import type { Stored } from "#kube/object.ts";
-import { updateGameSessionCreated } from "../gameSessionLifecycleQueries.ts";
 import { insertLateSave } from "../../saves/lateSaveQueries.ts";
 import { saveNoticeOf } from "../saveNotice.ts";
 import { releaseSlot, updateSlotSave } from "../saveSlotQueries.ts";
-import { findRecordedGameSession, updateGameSessionRunning, updateGameSessionStopping, updateSaveNotice, type RecordedGameSession } from "../gameSessionLifecycleQueries.ts";
-import { isSaveUnreported, stopReasonOf } from "./stopReason.ts";
+import {
+  findRecordedGameSession, updateGameSessionCreated, updateGameSessionRunning, updateGameSessionStopping, updateSaveNotice, type RecordedGameSession,
+} from "../gameSessionLifecycleQueries.ts";
+import { stopReasonOf } from "./stopReason.ts";
+import { isSaveUnreported } from "./unreportedSave.ts";
 import type { RecorderDeps } from "./recorderDeps.ts";
 import { recordFinished } from "./recordFinished.ts";
 import { recordRequestedSave } from "./recordRequestedSave.ts";

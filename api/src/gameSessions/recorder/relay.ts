@@ -5,8 +5,7 @@ import type { GameSessionWriter } from "../../cluster/gameSessionWriter.ts";
 import type { Postgres } from "../../stores/postgres.ts";
 import type { Queryable } from "../../stores/queryable.ts";
 import { recordLaunchFailure } from "../recordLaunchFailure.ts";
-import { lockUncreatedGameSession, type UncreatedGameSession } from "../gameSessionLifecycleQueries.ts";
-import { updateGameSessionCreated } from "../gameSessionLifecycleQueries.ts";
+import { lockUncreatedGameSession, updateGameSessionCreated, type UncreatedGameSession } from "../gameSessionLifecycleQueries.ts";
 
 /** What creating missing objects needs. */
 export interface RelayDeps {

@@ -9,7 +9,7 @@ import { releaseSlot } from "../saveSlotQueries.ts";
 import { listUnreleasedGameSessions, updateOverdueSlotsReleased, updateSlowStopsEnded, type UnreleasedGameSession } from "../slotReleaseQueries.ts";
 import { adoptNewestSave } from "./adoptNewestSave.ts";
 import type { RecorderDeps } from "./recorderDeps.ts";
-import { isSaveAwaited } from "./stopReason.ts";
+import { isSaveAwaited } from "./unreportedSave.ts";
 
 /** What releasing slots needs. */
 export type ReleaseSlotsDeps = RecorderDeps & { clock: Clock; objectStore: ObjectStore };

@@ -4,7 +4,7 @@ import { pictureKey } from "#contracts/objectKeys.ts";
 import { notFound } from "../../errors.ts";
 import { applyRateLimits } from "../../http/applyRateLimits.ts";
 import { readBinary } from "../../http/body.ts";
-import { respondUnchanged } from "../../http/response.ts";
+import { respondUnchanged } from "../../http/respondCacheable.ts";
 import { empty, json, media } from "../../http/responses.ts";
 import { publicRouteFor, type Route } from "../../http/route.ts";
 import { partnerRouteFor } from "../../partners/partnerRoute.ts";

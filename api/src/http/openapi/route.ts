@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { HttpDeps } from "../appContext.ts";
 import { buildDocument, type DocumentConfig } from "./document.ts";
-import { respondUnchanged, etagOf } from "../response.ts";
+import { respondUnchanged, etagOf } from "../respondCacheable.ts";
 import { cacheable } from "../responses.ts";
 import { NoQuery } from "../input.ts";
 import { publicRouteFor, type Route } from "../route.ts";
