@@ -68,21 +68,19 @@ const secondsList = (fallback: readonly number[]) => z.string().default(fallback
 const relayUrls = z.string().default("").transform(listed)
   .pipe(z.array(z.string().regex(/^turns?:[A-Za-z0-9._:[\]-]+(\?transport=(udp|tcp))?$/, "must be turn: or turns: addresses, such as turn:turn.example.com:3478?transport=udp")).max(8));
 
-const stores = {
+/** Variables of the database. */
+export const databaseVariables = {
   DATABASE_URL: databaseUrl,
   DATABASE_CA_FILE: authorityFile,
   DATABASE_POOL_SIZE: whole(10, 1, 200),
   DATABASE_TIMEOUT_MS: whole(10_000, 100, 600_000),
 };
 
-const redis = {
+/** All variables of the API; the command line reads some of them, too. */
+export const Variables = z.object({
+  ...databaseVariables,
   REDIS_URL: redisUrl,
   REDIS_CA_FILE: authorityFile,
-};
-
-const Variables = z.object({
-  ...stores,
-  ...redis,
   REDIS_TIMEOUT_MS: whole(200, 10, 10_000),
   ...objectStoreVariables,
   S3_TIMEOUT_MS: whole(10_000, 100, 120_000),
@@ -307,40 +305,4 @@ export function configWarnings({ isSecure, trustedProxies, auth: { bcryptCost } 
     warnings.push(`BCRYPT_COST is ${bcryptCost}: passwords from a stolen database would be guessed too fast. Set it to ${limits.auth.bcryptCost} or more.`);
   }
   return warnings;
-}
-
-/** Returns what the command line needs for players' saves besides. Throws one error that names every wrong variable. */
-export function readCliSavesConfig(environment: Environment) {
-  const { S3_TIMEOUT_MS, SAVE_RETENTION_DAYS, SAVE_VERSIONS_KEPT, SAVE_DAILY_VERSIONS_DAYS } = Variables.shape;
-  const env = readEnvironment(z.object({
-    ...objectStoreVariables, S3_TIMEOUT_MS, SAVE_RETENTION_DAYS, SAVE_VERSIONS_KEPT, SAVE_DAILY_VERSIONS_DAYS,
-  }).superRefine(checkObjectStore), environment, "command line");
-  return {
-    objectStore: { ...objectStoreAccessOf(env), timeoutMs: env.S3_TIMEOUT_MS },
-    saves: { versionsKept: env.SAVE_VERSIONS_KEPT, dailyVersionsDays: env.SAVE_DAILY_VERSIONS_DAYS, retentionMs: env.SAVE_RETENTION_DAYS * 86_400_000 },
-    /** An admin's file may come from a slow line. */
-    partner: { uploadPace: { idleMs: 600_000, windowMs: 600_000, minBytesPerWindow: 1 } },
-  };
-}
-
-/**
- * Returns what the command line needs of the same environment: the database, the pepper for new passwords, and Redis to tell of ended
- * sign-ins. Throws one error that names every wrong variable.
- */
-export function readCliConfig(environment: Environment) {
-  const env = readEnvironment(z.object({
-    ...stores,
-    PASSWORD_PEPPER: Variables.shape.PASSWORD_PEPPER.optional(),
-    BCRYPT_COST: Variables.shape.BCRYPT_COST,
-    REDIS_URL: redisUrl.optional(),
-    REDIS_CA_FILE: redis.REDIS_CA_FILE,
-    TOKEN_LIFETIME_SECONDS: Variables.shape.TOKEN_LIFETIME_SECONDS,
-  }).superRefine(checkDatabaseAuthority).superRefine(checkRedisAuthority), environment, "command line");
-  return {
-    postgres: { url: databaseAddress(env.DATABASE_URL, env.DATABASE_CA_FILE), poolSize: 2, timeoutMs: env.DATABASE_TIMEOUT_MS },
-    pepper: env.PASSWORD_PEPPER,
-    bcryptCost: env.BCRYPT_COST,
-    redis: env.REDIS_URL === undefined ? undefined : { url: env.REDIS_URL, authorities: env.REDIS_CA_FILE?.certificates },
-    tokenLifetimeSeconds: env.TOKEN_LIFETIME_SECONDS,
-  };
 }

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { readCliConfig, readConfig as readApiConfig } from "#api/config.ts";
+import { readCliConfig } from "#api/cli/config.ts";
+import { readConfig as readApiConfig } from "#api/config.ts";
 import { readConfig as readSecretsConfig } from "#api/installation/secrets/config.ts";
 import { readConfig as readStoreKeysConfig } from "#api/installation/storeKeys/config.ts";
 import { readConfig as readNodeAgentConfig } from "#node-agent/config.ts";

@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pictureFor } from "#api/gameSessions/resourceProfile.ts";
-import { configWarnings, readCliConfig, readConfig } from "#api/config.ts";
+import { readCliConfig } from "#api/cli/config.ts";
+import { configWarnings, readConfig } from "#api/config.ts";
 import { policiesOf } from "#api/http/rateLimits.ts";
 import { CertificateAuthority } from "#test/support/http/certificates.ts";
 
@@ -176,14 +177,5 @@ describe("keys of the object store", () => {
       [{ ...environment, SIGNING_KEYS: undefined }, /signingKeys of the secret that api\.existingSecret names[^]*SIGNING_KEYS/],
     ];
     for (const [variables, message] of wrong) expect(() => readConfig(variables)).to.throw(message);
-  });
-});
-
-describe("readCliConfig", () => {
-  it("needs only the database", () => {
-    expect(readCliConfig({ DATABASE_URL: environment.DATABASE_URL })).to.deep.equal({
-      postgres: { url: environment.DATABASE_URL, poolSize: 2, timeoutMs: 10_000 }, pepper: undefined, bcryptCost: 12, redis: undefined, tokenLifetimeSeconds: 2_592_000,
-    });
-    expect(() => readCliConfig({})).to.throw("DATABASE_URL");
   });
 });
