@@ -2,6 +2,7 @@ import { isIP } from "node:net";
 import { announceAddressAnnotation } from "#contracts/crd/names.ts";
 import { limits } from "#contracts/limits.ts";
 import type { Node } from "#kube/builtin.ts";
+import type { Cluster } from "../cluster/cluster.ts";
 
 /** What a node says about the addresses that it can be reached on; of each kind there may be one of IPv4 and one of IPv6, or more. */
 export interface NodeAddresses {
@@ -24,4 +25,12 @@ export function addressesOf(node: Node): NodeAddresses {
  */
 export function announcedAddresses(configured: readonly string[], { annotated, external, internal }: NodeAddresses): string[] {
   return [...new Set([...configured, ...annotated, ...external, ...internal])].slice(0, limits.announcedAddresses);
+}
+
+/** Returns the addresses that a stream on the node of this name is announced on; none where the cluster has no such node. */
+export function addressesOn(
+  nodeName: string, { cluster, config }: { cluster: Pick<Cluster, "nodes">; config: { announceAddresses: readonly string[] } },
+): string[] {
+  const node = cluster.nodes.get(nodeName);
+  return node ? announcedAddresses(config.announceAddresses, addressesOf(node)) : [];
 }

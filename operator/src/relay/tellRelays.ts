@@ -3,7 +3,7 @@ import { isIPv6 } from "node:net";
 import { systemClock, type Clock } from "#runtime/clock.ts";
 import { withDeadline } from "#runtime/deadline.ts";
 import type { Cluster } from "../cluster/cluster.ts";
-import { addressesOf, announcedAddresses } from "../nodes/addresses.ts";
+import { addressesOn } from "../nodes/addresses.ts";
 import { gameNodesNotice } from "./gameNodesNotice.ts";
 
 /** A relay that runs responds at once, and it is told again soon. */
@@ -21,8 +21,7 @@ export interface TellRelaysDeps {
 
 /** Tells each relay which addresses it may reach: those of the game nodes. Throws one error that names every relay that was not told. */
 export async function tellRelays({ cluster, clock, announceAddresses, relay, metrics }: TellRelaysDeps, signal: AbortSignal): Promise<void> {
-  const nodes = cluster.gameNodes.list().flatMap(({ metadata }) => cluster.nodes.get(metadata.name) ?? []);
-  const addresses = nodes.flatMap((node) => announcedAddresses(announceAddresses, addressesOf(node)));
+  const addresses = cluster.gameNodes.list().flatMap(({ metadata: { name } }) => addressesOn(name, { cluster, config: { announceAddresses } }));
   const notice = gameNodesNotice(addresses, relay.secret, clock.now());
   const relays = await lookup(relay.host, { all: true }).catch((error: unknown) => {
     metrics.relaysTold({ told: 0, untold: 0 }); // The name resolves only to relays that run: without any there is none to count.

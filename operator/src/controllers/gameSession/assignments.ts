@@ -8,7 +8,7 @@ import type { Cluster } from "../../cluster/cluster.ts";
 import type { Config } from "../../config.ts";
 import type { Heartbeats } from "../../nodes/nodeHealth.ts";
 import type { Moments } from "./moments.ts";
-import { addressesOf, announcedAddresses } from "../../nodes/addresses.ts";
+import { addressesOn } from "../../nodes/addresses.ts";
 import { failedCheck } from "../../nodes/nodeChecks.ts";
 import { isFilling } from "../../nodes/nodeFill.ts";
 import { isGameNode, slotsOf, unschedulableBecause } from "../../nodes/slots.ts";
@@ -117,11 +117,10 @@ export class Assignments {
   }
 
   #assignOn(session: Stored<GameSession>, nodeName: string): Assignment | NoPlace {
-    const { config, cluster } = this.#deps;
+    const { config } = this.#deps;
     const mediaPort = choosePort(config.mediaPorts, this.#takenPorts(nodeName));
     if (mediaPort === undefined) return { reason: scheduledReasons.noFreePort, message: `All media ports of node ${nodeName} are taken.` };
-    const node = cluster.nodes.get(nodeName);
-    const [address] = node ? announcedAddresses(config.announceAddresses, addressesOf(node)) : [];
+    const [address] = addressesOn(nodeName, this.#deps);
     const assignment = { nodeName, mediaPort, address };
     const { uid, resourceVersion: version } = session.metadata;
     this.#recent.set(keyOf(session), { ...assignment, uid, version, share: sessionShare(session.spec, config.podOverhead) });

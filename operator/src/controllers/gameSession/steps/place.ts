@@ -1,15 +1,16 @@
+import type { GameSessionEventReason } from "#contracts/crd/conditionReasons.ts";
 import { failureReasons, gameSessionEventReasons, scheduledReasons } from "#contracts/crd/reasons.ts";
 import { limits } from "#contracts/limits.ts";
 import { addFinalizer as putFinalizer, hasFinalizer } from "#kube/finalizers.ts";
 import { finalizers } from "#contracts/crd/names.ts";
-import { addressesOf, announcedAddresses } from "../../../nodes/addresses.ts";
+import { addressesOn } from "../../../nodes/addresses.ts";
 import { gameStartedAt, hostPortsOf, missingImage, nodeOfPod } from "../../../sessionPods/podState.ts";
 import type { Assignment, NoPlace } from "../assignments.ts";
 import { contentFailed, failed, nodeLost, podRejection, type StopCause } from "../stopCauses.ts";
 import { strayPod, type SessionWorld } from "../world.ts";
 import type { StatusDraft } from "../statusDraft.ts";
 import { noteStopping } from "./stop.ts";
-import type { Step, StepOutcome } from "./step.ts";
+import type { Step, StepContext, StepOutcome } from "./step.ts";
 
 /** Makes sure that the session stays until its stop is complete; a session of the API has the API's finalizer for that. */
 export const addFinalizer: Step = async ({ world, deps, signal }): Promise<StepOutcome> => {
@@ -34,19 +35,11 @@ export const assignNode: Step = ({ world, draft, deps }) => {
 
 /** Moves the session to another node. Where there is none it is stopped, unless it is only late because its agent is silent: that may be back before the start deadline. */
 export const moveToAnotherNode: Step = (context) => {
-  const { world, draft, deps } = context;
-  const { status } = world.session;
-  const nodeName = status?.nodeName ?? "";
-  const triedNodes = [...new Set([...status?.placement?.triedNodes ?? [], nodeName])];
-  const cause = causeOfMove(world, nodeName);
-  const place = deps.assignments.assign(world.session, triedNodes);
-  if (isNoPlace(place)) {
-    if (!world.isAgentSilent || cause.failure?.reason !== failureReasons.downloadTimedOut) noteStopping(context, withoutAlternative(cause, place));
-    return "wait";
-  }
-  takePlace(draft, place, { attempt: nextAttempt(world), assignedAt: world.now.toISOString(), triedNodes });
-  draft.resetAgentConditions();
-  draft.event("Warning", cause.failure?.reason ?? gameSessionEventReasons.moved, "Schedule", `${cause.failure?.message ?? ""} Trying node ${place.nodeName}.`.trim());
+  const { world } = context;
+  const cause = causeOfMove(world);
+  const { reason = gameSessionEventReasons.moved, message = "" } = cause.failure ?? {};
+  const noPlace = moveOn(context, { reason, message });
+  if (noPlace && (!world.isAgentSilent || reason !== failureReasons.downloadTimedOut)) noteStopping(context, withoutAlternative(cause, noPlace));
   return "wait";
 };
 
@@ -54,17 +47,11 @@ export const moveToAnotherNode: Step = (context) => {
  * Moves the session to a node that may have the image which this one cannot get. Where there is none the session stays: its kubelet goes on
  * trying until the start deadline.
  */
-export const leaveForImage: Step = ({ world, draft, deps }) => {
-  const { status } = world.session;
-  const nodeName = status?.nodeName ?? "";
-  const triedNodes = [...new Set([...status?.placement?.triedNodes ?? [], nodeName])];
-  const place = deps.assignments.assign(world.session, triedNodes);
-  if (isNoPlace(place)) return "done";
+export const leaveForImage: Step = (context) => {
+  const { world } = context;
   const why = (world.pod && missingImage(world.pod)) ?? "";
-  takePlace(draft, place, { attempt: nextAttempt(world), assignedAt: world.now.toISOString(), triedNodes });
-  draft.resetAgentConditions();
-  draft.event("Warning", gameSessionEventReasons.moved, "Schedule", `Node ${nodeName} does not get an image: ${why} Trying node ${place.nodeName}.`.slice(0, 1024));
-  return "wait";
+  const noPlace = moveOn(context, { reason: gameSessionEventReasons.moved, message: `Node ${nodeNameOf(world)} does not get an image: ${why}` });
+  return noPlace ? "done" : "wait";
 };
 
 /** Writes the place of the session's own pod into a status that lost it, and that there is progress which must not be given up. */
@@ -73,8 +60,7 @@ export const adoptPod: Step = ({ world, draft, deps, logger }) => {
   const nodeName = pod && nodeOfPod(pod);
   const [mediaPort] = pod ? hostPortsOf(pod) : [];
   if (pod === undefined || nodeName === undefined || mediaPort === undefined) return "wait";
-  const node = deps.cluster.nodes.get(nodeName);
-  const [address] = node ? announcedAddresses(deps.config.announceAddresses, addressesOf(node)) : [];
+  const [address] = addressesOn(nodeName, deps);
   takePlace(draft, { nodeName, mediaPort, address }, draft.status.placement ?? firstPlacement(world));
   draft.status.podRef = { name: pod.metadata.name, uid: pod.metadata.uid };
   draft.status.readyAt ??= gameStartedAt(pod) ?? world.now.toISOString();
@@ -116,12 +102,28 @@ function takePlace(draft: StatusDraft, place: Assignment, placement: Placement):
   draft.set("Scheduled", "True", scheduledReasons.nodeAssigned, `Node ${place.nodeName} was chosen.`);
 }
 
+/** Moves the session to a node that it was not on yet, and tells why; returns why there is none. */
+function moveOn({ world, draft, deps }: StepContext, { reason, message }: { reason: GameSessionEventReason; message: string }): NoPlace | undefined {
+  const triedNodes = [...new Set([...world.session.status?.placement?.triedNodes ?? [], nodeNameOf(world)])];
+  const place = deps.assignments.assign(world.session, triedNodes);
+  if (isNoPlace(place)) return place;
+  takePlace(draft, place, { attempt: nextAttempt(world), assignedAt: world.now.toISOString(), triedNodes });
+  draft.resetAgentConditions();
+  draft.event("Warning", reason, "Schedule", `${message} Trying node ${place.nodeName}.`.trim());
+  return undefined;
+}
+
+function nodeNameOf({ session }: SessionWorld): string {
+  return session.status?.nodeName ?? "";
+}
+
 function nextAttempt({ session }: SessionWorld): number {
   return Math.min(limits.gameSession.placementAttempts, (session.status?.placement?.attempt ?? 1) + 1);
 }
 
 /** Returns the most certain cause: that the pod was refused, that the node is lost, or that time has passed. */
-function causeOfMove(world: SessionWorld, nodeName: string): StopCause {
+function causeOfMove(world: SessionWorld): StopCause {
+  const nodeName = nodeNameOf(world);
   const rejected = podRejection(world);
   if (rejected) return failed(failureReasons.podRefused, `Node ${nodeName} has no room for the pod: ${rejected.message}`);
   return world.nodeHealth === "Lost" ? nodeLost(nodeName) : contentFailed(world);

@@ -5,7 +5,7 @@ import { finalizers } from "#contracts/crd/names.ts";
 import { isFinished, isPrepared } from "#contracts/crd/sessionConditions.ts";
 import { isConditionTrue } from "#kube/conditions.ts";
 import { gameSessionEventReasons, podReadyReasons, readyReasons, streamReadyReasons, unsetReasons } from "#contracts/crd/reasons.ts";
-import { addressesOf, announcedAddresses } from "../../../nodes/addresses.ts";
+import { addressesOn } from "../../../nodes/addresses.ts";
 import { buildPod } from "../pod.ts";
 import { isInterrupted, isReady, isSessionPod, isStreamerReady, isStreamerRunning, waitingFor } from "../../../sessionPods/podState.ts";
 import { reportStream } from "./reportStream.ts";
@@ -28,9 +28,8 @@ export const createPod: Step = async (context): Promise<StepOutcome> => {
   const { status } = world.session;
   if (status?.nodeName === undefined || status.ports === undefined) return "wait";
   if (!await isStillWanted(context)) return "wait";
-  const node = deps.cluster.nodes.get(status.nodeName);
-  const addresses = node ? announcedAddresses(deps.config.announceAddresses, addressesOf(node)) : [];
-  const place = { nodeName: status.nodeName, mediaPort: status.ports.media, addresses, operatorPublicKey: deps.tickets.publicKey };
+  const { nodeName, ports: { media: mediaPort } } = status;
+  const place = { nodeName, mediaPort, addresses: addressesOn(nodeName, deps), operatorPublicKey: deps.tickets.publicKey };
   try {
     const pod = await deps.pods.create(buildPod(world.session, place, deps.config.sessionPod), { signal });
     deps.cluster.pods.upsert(pod);
