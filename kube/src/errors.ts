@@ -44,6 +44,11 @@ export function isConflict(error: unknown): error is KubeError {
   return hasStatus(error, 409) && error.reason !== "AlreadyExists";
 }
 
+/** Ignores that an object is gone, or that another one has its name, where its deletion by uid fails; throws any other error. */
+export function ignoreDeleted(error: unknown): void {
+  if (!isNotFound(error) && !isConflict(error)) throw error;
+}
+
 /** Returns whether the resourceVersion or continue token is too old, so that the caller must list again. */
 export function isGone(error: unknown): error is KubeError {
   return hasStatus(error, 410) || (error instanceof KubeError && (error.reason === "Expired" || error.reason === "Gone"));

@@ -1,13 +1,11 @@
 import type { Pod } from "#kube/builtin.ts";
-import { isConflict, isNotFound } from "#kube/errors.ts";
+import { ignoreDeleted } from "#kube/errors.ts";
 import type { Stored } from "#kube/object.ts";
 import type { ResourceClient } from "#kube/resourceClient.ts";
 
 /** Asks for the deletion of this very pod. Resolves also when the pod is gone, or another one has taken its name. Throws KubeError. */
 export async function removePod(pods: ResourceClient<Pod>, { metadata }: Pick<Stored<Pod>, "metadata">): Promise<void> {
-  await pods.delete(metadata, { uid: metadata.uid }).catch((error: unknown) => {
-    if (!isNotFound(error) && !isConflict(error)) throw error;
-  });
+  await pods.delete(metadata, { uid: metadata.uid }).catch(ignoreDeleted);
 }
 
 /** Asks for the deletion of all pods of the namespace that the labels select. Throws KubeError. */

@@ -2,7 +2,7 @@ import type { GameNode } from "#contracts/crd/gameNode.ts";
 import { heartbeatLabelsOf, type Installation } from "#contracts/crd/installation.ts";
 import { fieldManagers } from "#contracts/crd/names.ts";
 import type { Lease } from "#kube/builtin.ts";
-import { isAlreadyExists, isConflict, isNotFound } from "#kube/errors.ts";
+import { ignoreDeleted, isAlreadyExists } from "#kube/errors.ts";
 import { isDeleting } from "#kube/finalizers.ts";
 import { isOwnedBy, keyOfRef, ownedBy, type Stored } from "#kube/object.ts";
 import type { ResourceClient } from "#kube/resourceClient.ts";
@@ -49,7 +49,5 @@ function leaseOf(name: string, { cluster, nodeAgentNamespace }: LeaseDeps): Stor
 
 async function deleteLease(lease: Stored<Lease>, { leases }: LeaseDeps, signal: AbortSignal): Promise<void> {
   if (isDeleting(lease)) return;
-  await leases.delete(lease.metadata, { uid: lease.metadata.uid, signal }).catch((error: unknown) => {
-    if (!isNotFound(error) && !isConflict(error)) throw error;
-  });
+  await leases.delete(lease.metadata, { uid: lease.metadata.uid, signal }).catch(ignoreDeleted);
 }

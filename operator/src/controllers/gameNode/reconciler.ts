@@ -9,7 +9,7 @@ import type { Node } from "#kube/builtin.ts";
 import type { Clock } from "#runtime/clock.ts";
 import type { ReconcileContext, ReconcileResult } from "#kube/controller.ts";
 import { isConditionTrue } from "#kube/conditions.ts";
-import { isAlreadyExists, isConflict, isNotFound } from "#kube/errors.ts";
+import { ignoreDeleted, isAlreadyExists, isNotFound } from "#kube/errors.ts";
 import type { EventSink } from "#kube/eventRecorder.ts";
 import { isDeleting } from "#kube/finalizers.ts";
 import { ownedBy, type Draft, type Stored } from "#kube/object.ts";
@@ -120,9 +120,7 @@ function observe(name: string, node: Node | undefined, { cluster, heartbeats, no
 async function removeGameNode(gameNode: Stored<GameNode>, { gameNodes, heartbeats, throttle }: NodeDeps, signal: AbortSignal): Promise<void> {
   heartbeats.forget(gameNode.metadata.name);
   throttle.forget(gameNode.metadata.name);
-  await gameNodes.delete(gameNode.metadata, { uid: gameNode.metadata.uid, signal }).catch((error: unknown) => {
-    if (!isNotFound(error) && !isConflict(error)) throw error;
-  });
+  await gameNodes.delete(gameNode.metadata, { uid: gameNode.metadata.uid, signal }).catch(ignoreDeleted);
 }
 
 /**

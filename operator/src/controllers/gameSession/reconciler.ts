@@ -1,7 +1,7 @@
 import { fieldManagers, finalizers } from "#contracts/crd/names.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import type { ReconcileContext, ReconcileResult } from "#kube/controller.ts";
-import { isConflict, isNotFound } from "#kube/errors.ts";
+import { ignoreDeleted, isConflict, isNotFound } from "#kube/errors.ts";
 import { isDeleting, removeFinalizer } from "#kube/finalizers.ts";
 import { keyOf, refOf } from "#kube/object.ts";
 import { stateOn } from "../../content/fill.ts";
@@ -114,13 +114,9 @@ async function removeOrphan(key: string, deps: SessionDeps, signal: AbortSignal)
     deps.cluster.gameSessions.upsert(live);
     return undefined;
   }
-  if (!isDeleting(pod)) await deps.pods.delete(pod.metadata, { uid: pod.metadata.uid, signal }).catch(ignoreGone);
+  if (!isDeleting(pod)) await deps.pods.delete(pod.metadata, { uid: pod.metadata.uid, signal }).catch(ignoreDeleted);
   await removeFinalizer(deps.pods, pod, finalizers.usage, { signal });
   return undefined;
-}
-
-function ignoreGone(error: unknown): void {
-  if (!isNotFound(error) && !isConflict(error)) throw error;
 }
 
 function requeueAfterMs(world: SessionWorld, { heartbeats }: SessionDeps): number | undefined {

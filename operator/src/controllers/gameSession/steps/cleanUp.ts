@@ -1,4 +1,4 @@
-import { isConflict, isNotFound } from "#kube/errors.ts";
+import { ignoreDeleted } from "#kube/errors.ts";
 import { hasFinalizer, isDeleting, removeFinalizer as dropFinalizer } from "#kube/finalizers.ts";
 import { isOwnedBy } from "#kube/object.ts";
 import { finalizers } from "#contracts/crd/names.ts";
@@ -11,11 +11,7 @@ import type { Step, StepOutcome } from "./step.ts";
  */
 export const releasePod: Step = async ({ world: { pod, session }, deps, signal }): Promise<StepOutcome> => {
   if (!pod || !isOwnedBy(pod, session.metadata.uid)) return "done";
-  if (!isDeleting(pod)) {
-    await deps.pods.delete(pod.metadata, { uid: pod.metadata.uid, signal }).catch((error: unknown) => {
-      if (!isNotFound(error) && !isConflict(error)) throw error;
-    });
-  }
+  if (!isDeleting(pod)) await deps.pods.delete(pod.metadata, { uid: pod.metadata.uid, signal }).catch(ignoreDeleted);
   if (hasFinalizer(pod, finalizers.usage)) await dropFinalizer(deps.pods, pod, finalizers.usage, { signal });
   return "done";
 };
@@ -31,9 +27,7 @@ export const removeFinalizer: Step = async ({ world: { session }, deps, signal }
 export const deleteExpired: Step = async ({ world, deps, signal, logger }): Promise<StepOutcome> => {
   const { session } = world;
   if (isDeleting(session) || !isPast(deadlinesOf(world).expiry, world)) return "wait";
-  await deps.sessions.delete(session.metadata, { uid: session.metadata.uid, signal }).catch((error: unknown) => {
-    if (!isNotFound(error) && !isConflict(error)) throw error;
-  });
+  await deps.sessions.delete(session.metadata, { uid: session.metadata.uid, signal }).catch(ignoreDeleted);
   logger.info({}, "A finished session is deleted.");
   return "wait";
 };
