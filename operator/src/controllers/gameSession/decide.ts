@@ -6,10 +6,10 @@ import { currentPod, internetObstacle, isContentUnpacked, isSavePersisted, mayHa
 
 /** The steps that bring a session nearer to what is wanted. Each may run twice, and each starts from what it observes. */
 export type StepName =
-  | "addFinalizer" | "assignNode" | "awaitContent" | "awaitNetwork" | "createPod" | "reportReadiness"
+  | "holdSession" | "assignNode" | "awaitContent" | "awaitNetwork" | "createPod" | "reportReadiness"
   | "adoptPod" | "moveToAnotherNode" | "leaveForImage" | "changePort" | "removeObsoletePod"
   | "recordStopping" | "deletePod" | "awaitGameEnd" | "awaitSave" | "finish"
-  | "releasePod" | "removeFinalizer" | "deleteExpired";
+  | "releasePod" | "releaseSession" | "deleteExpired";
 
 /** The steps to take, in order; a step that has to wait ends the pass. */
 export interface Plan {
@@ -20,7 +20,7 @@ export interface Plan {
 
 /** Returns the steps that come next. It decides from what was observed and nothing else. */
 export function planFor(world: SessionWorld): Plan {
-  if (isFinished(world.session)) return { steps: ["releasePod", "removeFinalizer", "deleteExpired"] };
+  if (isFinished(world.session)) return { steps: ["releasePod", "releaseSession", "deleteExpired"] };
   // All further steps, those of a stop too, look for the pod at the place that the status names.
   if (strayPod(world) !== undefined) return { steps: ["adoptPod"] };
   const cause = stopCauseOf(world);
@@ -36,7 +36,7 @@ export function restsOnAbsentPod({ steps }: Plan): boolean {
 }
 
 function runningSteps(world: SessionWorld): StepName[] {
-  if (world.session.status?.nodeName === undefined) return ["addFinalizer", "assignNode"];
+  if (world.session.status?.nodeName === undefined) return ["holdSession", "assignNode"];
   if (obsoletePod(world) !== undefined) return ["removeObsoletePod"];
   const rejected = podRejection(world);
   if (rejected && canHaveAnotherPod(world, rejected)) return [rejected.isPortConflict ? "changePort" : "moveToAnotherNode"];

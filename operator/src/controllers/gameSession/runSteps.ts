@@ -1,15 +1,15 @@
-import { deleteExpired, releasePod, removeFinalizer } from "./steps/cleanUp.ts";
+import { deleteExpired, releasePod, releaseSession } from "./steps/cleanUp.ts";
 import type { StepName } from "./decide.ts";
-import { addFinalizer, adoptPod, assignNode, changePort, leaveForImage, moveToAnotherNode } from "./steps/place.ts";
+import { adoptPod, assignNode, changePort, holdSession, leaveForImage, moveToAnotherNode } from "./steps/place.ts";
 import { awaitContent, awaitNetwork, createPod, removeObsoletePod, reportReadiness } from "./steps/start.ts";
 import type { Step, StepContext } from "./steps/step.ts";
 import { awaitGameEnd, awaitSave, deletePod, finish, recordStopping } from "./steps/stop.ts";
 
 const steps: Record<StepName, Step> = {
-  addFinalizer, assignNode, adoptPod, moveToAnotherNode, leaveForImage, changePort,
+  holdSession, assignNode, adoptPod, moveToAnotherNode, leaveForImage, changePort,
   awaitContent, awaitNetwork, createPod, reportReadiness, removeObsoletePod,
   recordStopping, deletePod, awaitGameEnd, awaitSave, finish,
-  releasePod, removeFinalizer, deleteExpired,
+  releasePod, releaseSession, deleteExpired,
 };
 
 /** Runs the steps in order until one has to wait. */

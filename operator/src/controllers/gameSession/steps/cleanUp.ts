@@ -1,5 +1,5 @@
 import { ignoreDeleted } from "#kube/errors.ts";
-import { hasFinalizer, isDeleting, removeFinalizer as dropFinalizer } from "#kube/finalizers.ts";
+import { hasFinalizer, isDeleting, removeFinalizer } from "#kube/finalizers.ts";
 import { isOwnedBy } from "#kube/object.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import { deadlinesOf, isPast } from "../deadlines.ts";
@@ -12,14 +12,14 @@ import type { Step, StepOutcome } from "./step.ts";
 export const releasePod: Step = async ({ world: { pod, session }, deps, signal }): Promise<StepOutcome> => {
   if (!pod || !isOwnedBy(pod, session.metadata.uid)) return "done";
   if (!isDeleting(pod)) await deps.pods.delete(pod.metadata, { uid: pod.metadata.uid, signal }).catch(ignoreDeleted);
-  if (hasFinalizer(pod, finalizers.usage)) await dropFinalizer(deps.pods, pod, finalizers.usage, { signal });
+  if (hasFinalizer(pod, finalizers.usage)) await removeFinalizer(deps.pods, pod, finalizers.usage, { signal });
   return "done";
 };
 
 /** Removes the operator's finalizer from a deleted session. */
-export const removeFinalizer: Step = async ({ world: { session }, deps, signal }): Promise<StepOutcome> => {
+export const releaseSession: Step = async ({ world: { session }, deps, signal }): Promise<StepOutcome> => {
   if (!isDeleting(session) || !hasFinalizer(session, finalizers.operator)) return "done";
-  await dropFinalizer(deps.sessions, session, finalizers.operator, { signal });
+  await removeFinalizer(deps.sessions, session, finalizers.operator, { signal });
   return "wait";
 };
 

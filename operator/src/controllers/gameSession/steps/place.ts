@@ -1,7 +1,7 @@
 import type { GameSessionEventReason } from "#contracts/crd/conditionReasons.ts";
 import { failureReasons, gameSessionEventReasons, scheduledReasons } from "#contracts/crd/reasons.ts";
 import { limits } from "#contracts/limits.ts";
-import { addFinalizer as putFinalizer, hasFinalizer } from "#kube/finalizers.ts";
+import { addFinalizer, hasFinalizer } from "#kube/finalizers.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import { addressesOn } from "../../../nodes/addresses.ts";
 import { gameStartedAt, hostPortsOf, missingImage, nodeOfPod } from "../../../sessionPods/podState.ts";
@@ -13,9 +13,9 @@ import { noteStopping } from "./stop.ts";
 import type { Step, StepContext, StepOutcome } from "./step.ts";
 
 /** Makes sure that the session stays until its stop is complete; a session of the API has the API's finalizer for that. */
-export const addFinalizer: Step = async ({ world, deps, signal }): Promise<StepOutcome> => {
+export const holdSession: Step = async ({ world, deps, signal }): Promise<StepOutcome> => {
   if (hasFinalizer(world.session, finalizers.recorder)) return "done";
-  world.session = await putFinalizer(deps.sessions, world.session, finalizers.operator, { signal });
+  world.session = await addFinalizer(deps.sessions, world.session, finalizers.operator, { signal });
   deps.cluster.gameSessions.upsert(world.session);
   return "done";
 };

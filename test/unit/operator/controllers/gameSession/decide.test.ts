@@ -67,7 +67,7 @@ const toEnd = ["recordStopping", "deletePod", "awaitGameEnd", "awaitSave", "fini
 
 describe("planFor", () => {
   const cases: [string, Given, string[], string?][] = [
-    ["places a new session", {}, ["addFinalizer", "assignNode"]],
+    ["places a new session", {}, ["holdSession", "assignNode"]],
     ["waits for the files of a session that is placed", { status: aPlacedStatus() }, ["awaitContent"]],
     ["creates the pod when the files are ready: the pod restores the save", { status: aPlacedStatus({ conditions: [aCondition("ContentReady")] }) }, ["createPod", "reportReadiness"]],
     ["creates the pod before the save is ready where the files are unpacked already", { status: aPlacedStatus(), isContentCached: true }, ["createPod", "reportReadiness"]],
@@ -105,7 +105,7 @@ describe("planFor", () => {
     ["stops a session with a waiting pod when its node is lost", { status: aPlacedStatus(), pod: {}, nodeHealth: "Lost" }, ["finish"], "NodeLost"],
     ["waits for an object store that is unavailable", { status: aPlacedStatus({ conditions: [aCondition("ContentReady", { status: "False", reason: "StoreUnreachable" })] }) }, ["awaitContent"]],
     ["stops a session that gets no node in time", { status: { startedAt: createdAt }, now: after(120) }, ["finish"], "NoCapacity"],
-    ["does not count the time before an operator saw the session", { now: after(1000) }, ["addFinalizer", "assignNode"]],
+    ["does not count the time before an operator saw the session", { now: after(1000) }, ["holdSession", "assignNode"]],
     ["stops a session whose pod is not ready in time",
       { status: aPlacedStatus({ conditions: contentReady }), pod: { status: { phase: "Pending", containerStatuses: [containerStatus("game", { waiting: { reason: "ErrImagePull" } })] } }, now: after(120) },
       toEnd, "StartTimedOut"],
@@ -142,7 +142,7 @@ describe("planFor", () => {
     ["stops a session at once whose game needs an internet that is not allowed", { spec: internet }, ["finish"], "NetworkNotAllowed"],
     ["stops a session whose game needs the internet where policies are not enforced", { spec: internet, status: aPlacedStatus({ conditions: contentReady }), internet: "NotEnforced" }, ["finish"], "NetworkNotEnforced"],
     ["waits for the network probe before it creates a pod with internet", { spec: internet, status: aPlacedStatus({ conditions: contentReady }), internet: "Awaited" }, ["awaitNetwork"]],
-    ["places a session with internet while the network probe is awaited", { spec: internet, internet: "Awaited" }, ["addFinalizer", "assignNode"]],
+    ["places a session with internet while the network probe is awaited", { spec: internet, internet: "Awaited" }, ["holdSession", "assignNode"]],
     ["creates a pod with internet where that is allowed", { spec: internet, status: aPlacedStatus({ conditions: contentReady }), internet: "Allowed" }, ["createPod", "reportReadiness"]],
     ["keeps a game that has the internet when the network probe finds out otherwise", { spec: internet, status: aRunningStatus(), pod: {}, internet: "NotEnforced" }, ["createPod", "reportReadiness"]],
     ["takes a requested stop before it refuses the internet", { spec: { ...internet, ...stopped } }, ["finish"]],
@@ -181,8 +181,8 @@ describe("planFor", () => {
     ["finishes a session without failure when its node is lost after the last save", { spec: stopped, status: aRunningStatus({ conditions: [aCondition("SavePersisted")] }), pod: { status: ended(0) }, nodeHealth: "Lost" }, ["finish"]],
     ["moves a session that has no pod when its node is lost", { status: aPlacedStatus(), nodeHealth: "Lost" }, ["moveToAnotherNode"]],
 
-    ["cleans up a finished session", { status: aRunningStatus({ conditions: [aCondition("Finished")] }), pod: { status: ended(0) } }, ["releasePod", "removeFinalizer", "deleteExpired"]],
-    ["cleans up a finished session whose node is lost", { status: aRunningStatus({ conditions: [aCondition("Finished")] }), nodeHealth: "Lost" }, ["releasePod", "removeFinalizer", "deleteExpired"]],
+    ["cleans up a finished session", { status: aRunningStatus({ conditions: [aCondition("Finished")] }), pod: { status: ended(0) } }, ["releasePod", "releaseSession", "deleteExpired"]],
+    ["cleans up a finished session whose node is lost", { status: aRunningStatus({ conditions: [aCondition("Finished")] }), nodeHealth: "Lost" }, ["releasePod", "releaseSession", "deleteExpired"]],
   ];
 
   for (const [what, given, steps, failure] of cases) {
