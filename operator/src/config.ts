@@ -12,10 +12,9 @@ import { messageOf } from "#runtime/toError.ts";
 
 /** Kubernetes quantities, as the pod's containers take them. */
 const quantity = (fallback: string) => z.string().regex(/^[0-9]+(\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$/).default(fallback);
-const units: Readonly<Record<string, number>> = { k: 1e3, M: 1e6, G: 1e9, T: 1e12, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40 };
 /** The same of memory, in bytes. */
 const byteQuantity = (fallback: string) => z.string().regex(/^[0-9]+(\.[0-9]+)?(k|M|G|T|Ki|Mi|Gi|Ti)?$/).default(fallback)
-  .transform((text) => Math.ceil(Number.parseFloat(text) * (units[text.replace(/^[0-9.]+/, "")] ?? 1)));
+  .transform((text) => Math.ceil(parseQuantity(text) ?? 0));
 /** Empty: each process makes its own. */
 const base64Secret = z.string().trim().default("").transform((text, context) => {
   if (text === "") return undefined;

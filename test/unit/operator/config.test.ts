@@ -59,6 +59,12 @@ describe("readConfig of the operator", () => {
     expect(readConfig({ ...required, STREAMER_CPU: "1.5", STREAMER_MEMORY: "512Mi" }).podOverhead).to.deep.equal({ cpuMillicores: 1500, memoryBytes: 2 ** 29 });
   });
 
+  it("reads the streamer's memory limit in whole bytes", () => {
+    for (const [limit, bytes] of [["1.5Gi", 1.5 * 2 ** 30], ["700M", 7e8], ["100000.5", 100_001]] as const) {
+      expect(readConfig({ ...required, STREAMER_MEMORY_LIMIT: limit }).sessionPod.streamer.memoryLimitBytes).to.equal(bytes);
+    }
+  });
+
   it("reads every form of a requirement that game nodes may be selected by", () => {
     const selector = "gpu, !spare , a=1,b.c/d==x,zone!=far, kind in (a,b ),kind notin ( c ),empty=";
     expect(readConfig({ ...required, GAME_NODE_SELECTOR: selector }).gameNodeSelector).to.deep.equal([

@@ -1,6 +1,7 @@
 import { memoryLimitOf, type GameSession, type SessionUsage } from "#contracts/crd/gameSession.ts";
 import type { Node, Pod } from "#kube/builtin.ts";
 import type { Stored } from "#kube/object.ts";
+import { parseQuantity } from "#kube/quantity.ts";
 import { containerNames } from "#contracts/nodeLayout.ts";
 import { gameTerminationReport, gameTerminated } from "../../sessionPods/podState.ts";
 
@@ -52,11 +53,5 @@ function playedMs(status: GameSession["status"], end: string, ended: ReturnType<
 /** Returns the processors that the game's container can have kept busy: those of its limit, else all of the node's. */
 function processorsOf({ spec }: Pod, node: Node | undefined): number {
   const limit = spec?.containers.find(({ name }) => name === containerNames.game)?.resources?.limits?.cpu;
-  return readProcessors(limit) ?? readProcessors(node?.status?.capacity?.cpu) ?? mostProcessors;
-}
-
-/** Returns the processors of a quantity such as 4 or 3500m; undefined for none. */
-function readProcessors(quantity: string | undefined): number | undefined {
-  const [, number, milli] = /^(\d+(?:\.\d+)?)(m?)$/.exec(quantity ?? "") ?? [];
-  return number === undefined ? undefined : Number(number) / (milli === "m" ? 1_000 : 1);
+  return parseQuantity(limit) ?? parseQuantity(node?.status?.capacity?.cpu) ?? mostProcessors;
 }
