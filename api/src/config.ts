@@ -5,7 +5,7 @@ import { limits } from "#contracts/limits.ts";
 import { pictureRanges, type SiteBounds } from "#contracts/streamQuality.ts";
 import { ticketSigningKey } from "#contracts/streamTicket.ts";
 import { authorityFile } from "#runtime/authorityFile.ts";
-import { listed, readEnvironment, whole, within, words, type Environment } from "#runtime/readEnvironment.ts";
+import { listed, nonEmpty, readEnvironment, whole, within, type Environment } from "#runtime/readEnvironment.ts";
 import { checkObjectStore, objectStoreAccessOf, objectStoreVariables } from "#s3/objectStoreVariables.ts";
 import { sessionCookieName } from "./auth/cookies.ts";
 import { streamCodecs } from "./gameSessions/streamCodecs.ts";
@@ -105,10 +105,10 @@ export const Variables = z.object({
   SIGN_IN_FAILURES_PER_ADDRESS: whole(limits.auth.failuresPerIp, 1, 100_000),
   AUTH_PROVIDERS_FILE: providersFile,
   SIGN_IN_PAGE_URL: z.union([z.literal(""), z.url({ protocol: /^https?$/, error: "must be an http or https address" })]).default(""),
-  SESSIONS_NAMESPACE: words("joypod-sessions"),
+  SESSIONS_NAMESPACE: nonEmpty("joypod-sessions"),
   INSTALLATION: installationName,
-  POD_NAMESPACE: words("joypod"),
-  POD_NAME: words("api"),
+  POD_NAMESPACE: nonEmpty("joypod"),
+  POD_NAME: nonEmpty("api"),
   KUBECONFIG: z.string().trim().default(""),
   GAME_NETWORK: z.enum(["none", "internet"]).default("none"),
   ...siteResourceVariables,

@@ -7,7 +7,7 @@ const ownLabels = /^(app\.kubernetes\.io\/(name|instance|component|part-of|manag
 const ownAnnotations = new RegExp("^(joypod\\.dev/|cluster-autoscaler\\.kubernetes\\.io/safe-to-evict$"
   + "|(container\\.apparmor\\.security\\.beta|container\\.seccomp\\.security\\.alpha|seccomp\\.security\\.alpha)\\.kubernetes\\.io/)");
 
-const words = (value: z.ZodString) => z.string().default("{}").transform((text, context): unknown => {
+const namedValues = (value: z.ZodString) => z.string().default("{}").transform((text, context): unknown => {
   try {
     return JSON.parse(text);
   } catch {
@@ -23,8 +23,8 @@ const without = (own: RegExp) => (added: Record<string, string>, context: z.Refi
 const label = z.string().regex(labelValue, "is no label's value: write up to 63 letters, digits, '-', '_' and '.'");
 
 /** Labels, as JSON, that session pods get beside Joypod's own. The setting must not name any of Joypod's. */
-export const AddedLabels = words(label).superRefine(without(ownLabels));
+export const AddedLabels = namedValues(label).superRefine(without(ownLabels));
 /** Annotations, as JSON, that session pods get beside Joypod's own. The setting must not name any of Joypod's. */
-export const AddedAnnotations = words(z.string()).superRefine(without(ownAnnotations));
+export const AddedAnnotations = namedValues(z.string()).superRefine(without(ownAnnotations));
 /** Labels, as JSON, of the game nodes that session pods may be placed on. */
-export const NodeLabels = words(label);
+export const NodeLabels = namedValues(label);

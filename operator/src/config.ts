@@ -6,7 +6,7 @@ import { limits } from "#contracts/limits.ts";
 import { gpuConfigOf, gpuMistakes, gpuTolerations, Toleration } from "./gpu/gpuConfig.ts";
 import { parseLabelSelector } from "#kube/labelSelector.ts";
 import { parseQuantity } from "#kube/quantity.ts";
-import { listed, readEnvironment, whole, words, type Environment } from "#runtime/readEnvironment.ts";
+import { listed, nonEmpty, readEnvironment, whole, type Environment } from "#runtime/readEnvironment.ts";
 import { AddedAnnotations, AddedLabels, NodeLabels } from "./addedMetadata.ts";
 import { messageOf } from "#runtime/toError.ts";
 
@@ -57,8 +57,8 @@ const tolerationList = z.string().default("[]").transform((text, context): unkno
 }).pipe(z.array(Toleration).max(64));
 
 const Variables = z.object({
-  SESSIONS_NAMESPACE: words("joypod-sessions"),
-  NODE_AGENT_NAMESPACE: words("joypod-nodes"),
+  SESSIONS_NAMESPACE: nonEmpty("joypod-sessions"),
+  NODE_AGENT_NAMESPACE: nonEmpty("joypod-nodes"),
   INSTALLATION: installationName,
   GAME_NODE_SELECTOR: labelSelector,
   GPU_RESOURCE_NAME: z.string().trim().default("nvidia.com/gpu"),
@@ -111,8 +111,8 @@ const Variables = z.object({
   HTTP_PORT: whole(8081, 0, 65_535),
   LEADER_LEASE_NAMESPACE: z.string().trim().min(1).optional(),
   LEASE_SECONDS: whole(6, 4, 120),
-  POD_NAMESPACE: words("joypod"),
-  POD_NAME: words("operator"),
+  POD_NAMESPACE: nonEmpty("joypod"),
+  POD_NAME: nonEmpty("operator"),
   POD_IP: z.union([z.ipv4(), z.ipv6(), z.literal("")]).default(""),
   LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "fatal"]).default("info"),
 }).refine((env) => env.MEDIA_PORT_FIRST <= env.MEDIA_PORT_LAST, "MEDIA_PORT_FIRST is above MEDIA_PORT_LAST")

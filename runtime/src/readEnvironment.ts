@@ -21,7 +21,7 @@ export function within(fallback: number, { min, max }: { min: number; max: numbe
 }
 
 /** A variable that is any text but an empty one. */
-export function words(fallback: string) {
+export function nonEmpty(fallback: string) {
   return z.string().trim().min(1).default(fallback);
 }
 

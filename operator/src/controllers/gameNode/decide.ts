@@ -127,9 +127,9 @@ export function differenceOf(gameNode: GameNode | undefined, after: OperatorNode
     return { conditions: conditions.map((condition) => [condition?.status, condition?.reason]), capacity: { ...status?.capacity, used: 0, offered: undefined }, addresses: status?.addresses };
   };
   if (!isDeepStrictEqual(essence(before), essence(after))) return "major";
-  const words = (status: GameNodeStatus | undefined) => gameNodeConditions.operator.map((type) => findCondition(status?.conditions, type)?.message);
+  const messagesOf = (status: GameNodeStatus | undefined) => gameNodeConditions.operator.map((type) => findCondition(status?.conditions, type)?.message);
   const isSame = isDeepStrictEqual(before?.capacity?.offered, after.capacity?.offered)
-    && isDeepStrictEqual(words(before), words(after)) && before?.observedGeneration === after.observedGeneration;
+    && isDeepStrictEqual(messagesOf(before), messagesOf(after)) && before?.observedGeneration === after.observedGeneration;
   if (!isSame) return "minor";
   return before?.capacity?.used === after.capacity?.used ? "none" : "used";
 }
