@@ -1,11 +1,11 @@
 import { type Lease, leases } from "./builtin.ts";
+import { jittered } from "#runtime/backOff.ts";
 import { type Clock, slept, systemClock } from "#runtime/clock.ts";
 import { toApiMicroTime } from "./time.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "./errors.ts";
 import { type Logger, silentLogger } from "#runtime/logger.ts";
 import type { Stored } from "./object.ts";
 import { ResourceClient } from "./resourceClient.ts";
-import { jittered } from "./retry.ts";
 import type { KubeTransport } from "./transport.ts";
 
 export interface LeaderElectorOptions {

@@ -1,4 +1,4 @@
-import { type BackOff, backOffMs } from "#runtime/backOff.ts";
+import { type BackOff, backOffMs, jittered } from "#runtime/backOff.ts";
 import { type Clock, slept, systemClock } from "#runtime/clock.ts";
 import { DeadlineExceeded, withDeadline } from "#runtime/deadline.ts";
 import { isMalformedResponse, isGone, isTransient, isVersionTooLarge, KubeError } from "./errors.ts";
@@ -163,7 +163,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     this.#listDue = undefined;
     this.#isVersionUnknown = false;
     this.#tooLarge = 0;
-    this.#nextRelistMs = this.#clock.monotonicMs() + this.#relistIntervalMs * (0.9 + 0.2 * this.#random());
+    this.#nextRelistMs = this.#clock.monotonicMs() + jittered(this.#relistIntervalMs, this.#random, 0.1);
     this.#hearing.noteList();
     this.#metrics?.listed(items.length);
     this.#hasSynced = true;
@@ -236,7 +236,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
 
   /** Lists at the very version the watch has come to, so that any difference is something the watch has missed. */
   async #relist(signal: AbortSignal, version: string): Promise<void> {
-    this.#nextRelistMs = this.#clock.monotonicMs() + this.#relistIntervalMs * (0.9 + 0.2 * this.#random());
+    this.#nextRelistMs = this.#clock.monotonicMs() + jittered(this.#relistIntervalMs, this.#random, 0.1);
     const { items } = await this.#client.listAll({
       ...this.#selection, resourceVersion: version, resourceVersionMatch: "Exact", signal,
       onRejected: (error) => this.#reject(error),

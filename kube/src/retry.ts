@@ -1,3 +1,4 @@
+import { jittered } from "#runtime/backOff.ts";
 import { KubeError } from "./errors.ts";
 import type { HttpMethod, KubeRequest } from "./request.ts";
 
@@ -13,11 +14,6 @@ export function retryDelayMs(request: KubeRequest, error: unknown, attempt: numb
   const backOffMs = jittered(Math.min(firstDelayMs * 2 ** (attempt - 1), maxDelayMs), random);
   // A request before Retry-After would be refused; the jitter comes on top so that clients spread out.
   return error.retryAfterSeconds === undefined ? backOffMs : error.retryAfterSeconds * 1000 + backOffMs;
-}
-
-/** Returns `ms`, more or less by up to half of it at random. */
-export function jittered(ms: number, random: () => number): number {
-  return ms * (0.5 + random());
 }
 
 /** Whether carrying the request out twice leaves the same state as carrying it out once. */

@@ -93,7 +93,7 @@ export class Operator {
     });
     const tickets = createOperatorTickets(config.ticketSecret, clock);
     const figures = new StreamFigures({ pods: cluster.pods, tickets, askStreamer, registry });
-    this.#streamFigures = new RepeatedJob({ name: "streamFigures", periodMs: streamFiguresPeriodMs, clock, logger, work: (signal) => figures.refresh(signal) });
+    this.#streamFigures = new RepeatedJob({ name: "stream figures", periodMs: streamFiguresPeriodMs, clock, logger, work: (signal) => figures.refresh(signal) });
     const loads = new NodeLoads(cluster, config.podOverhead);
     const launchSteps = new LaunchSteps({
       gameSessions: cluster.gameSessions, clock, onStep: (step, seconds) => { if (this.#isLeading) operatorMetrics.launchStepDone(step, seconds); },

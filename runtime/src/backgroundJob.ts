@@ -1,3 +1,4 @@
+import { jittered } from "./backOff.ts";
 import { slept, type Clock } from "./clock.ts";
 import type { Logger } from "./logger.ts";
 
@@ -10,14 +11,28 @@ export interface BackgroundJob {
 
 /** What is repeated, and how often. */
 export interface RepeatedJobOptions {
+  /** A few words, for the log. */
   name: string;
   periodMs: number;
+  /** By which share of the period the pauses differ at random; a tenth unless given. */
+  jitter?: number;
   clock: Clock;
   logger: Logger;
   work: (signal: AbortSignal) => Promise<unknown>;
 }
 
-/** Does `work` over and over, a period apart with a little jitter; a failure is logged and tried again next time. */
+/** Does `work` over and over, a period apart with jitter, until the signal is aborted; a failure is logged and tried again next time. */
+export async function repeat({ name, periodMs, jitter = 0.1, clock, logger, work }: RepeatedJobOptions, signal: AbortSignal): Promise<void> {
+  do {
+    try {
+      await work(signal);
+    } catch (error) {
+      if (!signal.aborted) logger.warn({ err: error, job: name }, "A background job failed; it is tried again.");
+    }
+  } while (await slept(clock, jittered(periodMs, Math.random, jitter), signal));
+}
+
+/** Repeats its work from start to stop. */
 export class RepeatedJob implements BackgroundJob {
   readonly #options: RepeatedJobOptions;
   readonly #stopping = new AbortController();
@@ -28,23 +43,11 @@ export class RepeatedJob implements BackgroundJob {
   }
 
   start(): void {
-    this.#running ??= this.#run();
+    this.#running ??= repeat(this.#options, this.#stopping.signal);
   }
 
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
-  }
-
-  async #run(): Promise<void> {
-    const { name, periodMs, clock, logger, work } = this.#options;
-    const { signal } = this.#stopping;
-    do {
-      try {
-        await work(signal);
-      } catch (error) {
-        if (!signal.aborted) logger.warn({ err: error, job: name }, "A background job failed; it is tried again.");
-      }
-    } while (await slept(clock, periodMs * (0.9 + Math.random() * 0.2), signal));
   }
 }

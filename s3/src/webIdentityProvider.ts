@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { IamAwsProvider } from "minio";
 import { Credentials } from "minio/dist/esm/Credentials.mjs";
+import { jittered } from "#runtime/backOff.ts";
 import { systemClock, type Clock } from "#runtime/clock.ts";
 import { postForm } from "./postForm.ts";
 import { WebIdentityError } from "./webIdentityError.ts";
@@ -58,7 +59,7 @@ export class WebIdentityProvider extends IamAwsProvider {
     if (areUsable && nowMs < keys.renewAtMs) return keys.credentials;
     const renewal = this.#renewal ??= this.#renew().finally(() => this.#renewal = undefined);
     if (!areUsable) return (await renewal).credentials;
-    renewal.catch(() => keys.renewAtMs = this.#clock.now().getTime() + retryMs * (0.75 + Math.random() / 2));
+    renewal.catch(() => keys.renewAtMs = this.#clock.now().getTime() + jittered(retryMs, Math.random, 0.25));
     return keys.credentials;
   }
 

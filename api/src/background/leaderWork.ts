@@ -1,8 +1,7 @@
 import { leaderLeases } from "#contracts/crd/names.ts";
 import { LeaderElector } from "#kube/leaderElector.ts";
-import { jittered } from "#kube/retry.ts";
 import type { KubeTransport } from "#kube/transport.ts";
-import type { BackgroundJob } from "#runtime/backgroundJob.ts";
+import { repeat, type BackgroundJob } from "#runtime/backgroundJob.ts";
 import { sweepAuthSessions, type SweepAuthSessionsDeps } from "../auth/sweepAuthSessions.ts";
 import { listUnrecordedGameSessions } from "../gameSessions/gameSessionLifecycleQueries.ts";
 import { Recorder } from "../gameSessions/recorder/recorder.ts";
@@ -98,23 +97,25 @@ export class LeaderWork implements BackgroundJob {
     try {
       await recorder.start(signal);
       const { relay, idle, active, remains } = this.#intervals;
+      const { clock, logger } = deps;
+      const repeated = (name: string, periodMs: number, work: () => Promise<void>): Promise<void> => repeat({ name, periodMs, jitter: 0.5, clock, logger, work }, signal);
       await Promise.all([
-        this.#repeat("relay", relay, signal, () => relayGameSessions(deps)),
-        this.#repeat("lost caches", relay, signal, () => lostGameCaches.pass()),
-        this.#repeat("caches", relay, signal, () => syncGameCaches(deps)),
-        this.#repeat("idle", idle, signal, async () => recorder.enqueue(await sweepIdle(deps))),
-        this.#repeat("overlong", remains, signal, async () => recorder.enqueue(await sweepOverlong(deps))),
-        this.#repeat("slow stops", idle, signal, () => freePlayers(deps)),
-        this.#repeat("slots", idle, signal, async () => recorder.enqueue(await releaseSlots(deps, refusedSlots))),
-        this.#repeat("active", active, signal, async () => recorder.enqueueUnsettled(await listUnrecordedGameSessions(deps.postgres.pool))),
-        this.#repeat("uploads", remains, signal, () => sweepUploads(deps, refused)),
-        this.#repeat("versions", remains, signal, () => sweepVersions(deps, refused)),
-        this.#repeat("pictures", remains, signal, () => sweepPictures(deps, refused)),
-        this.#repeat("saves", remains, signal, () => sweepSaves(deps, undefined, refused)),
-        this.#repeat("save checks", remains, signal, () => scrubSaves(deps, signal)),
-        this.#repeat("unreadable saves", remains, signal, () => tellUnreadableSaves(deps)),
-        this.#repeat("idempotency keys", remains, signal, () => sweepIdempotencyKeys(deps)),
-        this.#repeat("sign-ins", remains, signal, () => sweepAuthSessions(deps)),
+        repeated("relay", relay, () => relayGameSessions(deps)),
+        repeated("lost caches", relay, () => lostGameCaches.pass()),
+        repeated("caches", relay, () => syncGameCaches(deps)),
+        repeated("idle", idle, async () => recorder.enqueue(await sweepIdle(deps))),
+        repeated("overlong", remains, async () => recorder.enqueue(await sweepOverlong(deps))),
+        repeated("slow stops", idle, () => freePlayers(deps)),
+        repeated("slots", idle, async () => recorder.enqueue(await releaseSlots(deps, refusedSlots))),
+        repeated("active", active, async () => recorder.enqueueUnsettled(await listUnrecordedGameSessions(deps.postgres.pool))),
+        repeated("uploads", remains, () => sweepUploads(deps, refused)),
+        repeated("versions", remains, () => sweepVersions(deps, refused)),
+        repeated("pictures", remains, () => sweepPictures(deps, refused)),
+        repeated("saves", remains, () => sweepSaves(deps, undefined, refused)),
+        repeated("save checks", remains, () => scrubSaves(deps, signal)),
+        repeated("unreadable saves", remains, () => tellUnreadableSaves(deps)),
+        repeated("idempotency keys", remains, () => sweepIdempotencyKeys(deps)),
+        repeated("sign-ins", remains, () => sweepAuthSessions(deps)),
       ]);
     } catch (error) {
       if (!signal.aborted) throw error;
@@ -123,19 +124,6 @@ export class LeaderWork implements BackgroundJob {
       // The next leader tells it.
       deps.metrics.setUnreadableSaves(0);
       await recorder.stop();
-    }
-  }
-
-  /** Runs one pass after another until the term ends; a failed pass is repeated after the interval. */
-  async #repeat(task: string, intervalMs: number, signal: AbortSignal, pass: () => Promise<void>): Promise<void> {
-    const { clock, logger } = this.#deps;
-    while (!signal.aborted) {
-      try {
-        await pass();
-      } catch (error) {
-        logger.warn({ err: error, task }, "A background task failed; it is tried again.");
-      }
-      await clock.sleep(jittered(intervalMs, Math.random), signal).catch(() => undefined);
     }
   }
 

@@ -6,6 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import { isDatabaseOutOfReach } from "./databaseFailure.ts";
 import { isDatabaseUnavailable } from "./databaseUnavailable.ts";
+import { jittered } from "#runtime/backOff.ts";
 import { messageOf } from "#runtime/toError.ts";
 
 const migrationsDirectory = fileURLToPath(new URL("../../prisma/migrations", import.meta.url));
@@ -32,7 +33,7 @@ export async function waitForDatabase(databaseUrl: string, seconds: number): Pro
     } catch (error) {
       if (performance.now() >= deadline || !isDatabaseUnavailable(error) || isDatabaseOutOfReach(error)) throw error;
     }
-    await delay(retryMs * (0.75 + Math.random() / 2));
+    await delay(jittered(retryMs, Math.random, 0.25));
   }
 }
 

@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import { Redis as Client } from "ioredis";
+import { jittered } from "#runtime/backOff.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { ClosedAtOnce, redisSentence } from "./redisFailure.ts";
 
@@ -67,7 +68,7 @@ export function connectRedis({ url, authorities, commandTimeoutMs }: RedisAddres
     connectTimeout: 2_000,
     // A server that froze keeps its connection; a ping that goes unanswered for this long ends it.
     socketTimeout: 10_000,
-    retryStrategy: (attempt) => Math.min(reconnectMs.first * 2 ** Math.min(attempt, 10), reconnectMs.most) * (0.75 + Math.random() / 2),
+    retryStrategy: (attempt) => jittered(Math.min(reconnectMs.first * 2 ** Math.min(attempt, 10), reconnectMs.most), Math.random, 0.25),
     ...tlsOf(url, authorities),
   });
   return { redis: client, failure: followFailures(client, url, logger) };

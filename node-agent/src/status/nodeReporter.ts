@@ -3,6 +3,7 @@ import { gameNodeConditions, type GameNode } from "#contracts/crd/gameNode.ts";
 import { fieldManagers } from "#contracts/crd/names.ts";
 import { diskPressureReasons, sessionsSetAsideReasons, storeReachableReasons } from "#contracts/crd/reasons.ts";
 import { limits } from "#contracts/limits.ts";
+import { jittered } from "#runtime/backOff.ts";
 import type { Clock, Timer } from "#runtime/clock.ts";
 import { toApiTime } from "#kube/time.ts";
 import { setCondition, type ConditionUpdate } from "#kube/conditions.ts";
@@ -111,7 +112,7 @@ export class NodeReporter {
       if (isNotFound(error)) logger.info({}, "There is no GameNode for this node yet.");
       else logger.warn({ err: error }, "The node's status could not be written; it is tried again.");
     }
-    this.#planWithin(limits.node.heartbeatSeconds * 1000 * (0.9 + 0.2 * random()));
+    this.#planWithin(jittered(limits.node.heartbeatSeconds * 1000, random, 0.1));
   }
 
   async #write(): Promise<void> {
