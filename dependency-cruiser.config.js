@@ -54,7 +54,7 @@ const rooms = {
     // The stream, from the viewer down to the display.
     "transport", "input", "media", "display", "sound",
     // What knows no part of the stream.
-    "rtp", "processes", "config.ts", "errors.ts", "gstreamer-superficial.d.ts", "x11.d.ts",
+    "rtp", "processes", "schedule.ts", "config.ts", "errors.ts", "gstreamer-superficial.d.ts", "x11.d.ts",
   ],
   packer: [
     // Two programs: one for the life of a session, one for a single pack.

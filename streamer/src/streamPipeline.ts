@@ -20,6 +20,7 @@ import type { Encoder } from "./media/encoders.ts";
 import { createMediaSource, type MediaSource } from "./media/mediaSource.ts";
 import { probeEncoders } from "./media/probe.ts";
 import { removeStale } from "./processes/staleSocket.ts";
+import { schedule } from "./schedule.ts";
 import { createViewers, type Viewers } from "./transport/viewers.ts";
 
 /** Why a pipeline could not start, or ended. */
@@ -64,7 +65,7 @@ export async function startStreamPipeline({ config, log, now, describeStream, on
   const { display, width, height, quality, childEnvironment: env, codecs, profile } = config;
   const [shown, soundServer, gamepad, encoders] = await Promise.all([
     ...startDisplayAndSound(config, log, onFailure),
-    openGamepad({ socketPath: config.gamepadSocket, log, now: Date.now }),
+    openGamepad({ socketPath: config.gamepadSocket, log, wallMs: Date.now }),
     probeEncoders({ codecs, profile, picture: { width, height, fps: quality.fps }, env, log, clock: systemClock }),
   ]);
   if (!shown) throw new PipelineStartError("display-failed", "The display did not start in time.");
@@ -76,7 +77,7 @@ export async function startStreamPipeline({ config, log, now, describeStream, on
   const media = createMediaSource({
     encoders, display, shape: quality, soundServer: env.PULSE_SERVER, soundSink, env, log, now, schedule,
   });
-  const input = createInputRouter({ desktop: createDesktopInput(connection, () => media.shape()), gamepad, now: Date.now, pacing: { now, schedule } });
+  const input = createInputRouter({ desktop: createDesktopInput(connection, () => media.shape()), gamepad, wallMs: Date.now, pacing: { now, schedule } });
   const viewers = createViewers({
     media, input, log, now, describeStream,
     codecs: codecs.filter((codec) => encoders.has(codec)),
@@ -115,9 +116,4 @@ function startDisplayAndSound(config: Config, log: Logger, onFailure: StreamPipe
     return started;
   });
   return [shown, shown.then(startSound)] as const;
-}
-
-function schedule(ms: number, callback: () => void): () => void {
-  const timer = setTimeout(callback, ms);
-  return () => clearTimeout(timer);
 }

@@ -20,18 +20,19 @@ export interface Gamepad {
 export interface GamepadOptions {
   socketPath: string;
   log: Logger;
-  now: () => number;
+  /** Wall clock, in milliseconds. */
+  wallMs: () => number;
 }
 
 /** Listens where the shim connects. Each reader gets the changes from the last state that it was sent to the present one. */
-export async function openGamepad({ socketPath, log, now }: GamepadOptions): Promise<Gamepad> {
+export async function openGamepad({ socketPath, log, wallMs }: GamepadOptions): Promise<Gamepad> {
   const readers = new Map<Socket, GamepadState>(); // The state that each was sent last.
   let present = restingGamepad;
   let openings = 0;
 
   const sendChanges = (socket: Socket) => {
     if (socket.writableNeedDrain) return; // It gets the changes on its drain event. A length of our own choice below the mark would promise none.
-    const changes = encodeChanges(readers.get(socket) ?? restingGamepad, present, now());
+    const changes = encodeChanges(readers.get(socket) ?? restingGamepad, present, wallMs());
     readers.set(socket, present);
     if (changes.length > 0) socket.write(changes);
   };

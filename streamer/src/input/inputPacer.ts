@@ -1,5 +1,6 @@
 import { gamepadButtons, type StreamInput } from "#contracts/stream.ts";
 import { keyCodeOf } from "./keyCodes.ts";
+import type { Schedule } from "../schedule.ts";
 
 /**
  * The least time for which a key or button keeps its state. Many games poll them once a picture, slow ones 20 times a second: they would miss a tap
@@ -16,8 +17,7 @@ export interface InputPacerOptions {
   apply: (input: GameInput) => void;
   /** Monotonic, in milliseconds. */
   now: () => number;
-  /** Calls back after this many milliseconds, unless the returned function is called before. */
-  schedule: (ms: number, callback: () => void) => () => void;
+  schedule: Schedule;
 }
 
 /** Applies input in its order, each press for long enough that a game sees it. */

@@ -9,7 +9,7 @@ export interface InputRouterOptions {
   desktop: DesktopInput;
   gamepad: Pick<Gamepad, "set">;
   /** Wall clock, in milliseconds. */
-  now: () => number;
+  wallMs: () => number;
   pacing: Pick<InputPacerOptions, "now" | "schedule">;
 }
 
@@ -32,7 +32,7 @@ export interface InputRouter {
   state(): { accepted: number; rejected: number; lastInputAt: number | null };
 }
 
-export function createInputRouter({ desktop, gamepad, now, pacing }: InputRouterOptions): InputRouter {
+export function createInputRouter({ desktop, gamepad, wallMs, pacing }: InputRouterOptions): InputRouter {
   let accepted = 0;
   let rejected = 0;
   let lastInputAt: number | null = null;
@@ -61,7 +61,7 @@ export function createInputRouter({ desktop, gamepad, now, pacing }: InputRouter
         return;
       }
       accepted++;
-      if (input.t !== "ping" && input.t !== "release" && input.t !== "quality") lastInputAt = now();
+      if (input.t !== "ping" && input.t !== "release" && input.t !== "quality") lastInputAt = wallMs();
       switch (input.t) {
         case "ping": control.pong(input.n); break;
         case "quality": control.quality(input); break;

@@ -1,3 +1,5 @@
+import type { Schedule } from "../schedule.ts";
+
 /** How long a higher bitrate waits after the last one: one that is higher by this share for less long. */
 const largeRise = 1.2;
 const afterRiseMs = { large: 2_000, small: 10_000 };
@@ -7,8 +9,7 @@ export interface BitratePacingOptions {
   set: (kbps: number) => void;
   /** Milliseconds, monotonic. */
   now: () => number;
-  /** Calls back after so many milliseconds; returns how to cancel that. */
-  schedule: (ms: number, callback: () => void) => () => void;
+  schedule: Schedule;
 }
 
 /** The bitrates of an encoder that begins again at each of them, with a key frame. */

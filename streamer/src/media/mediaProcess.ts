@@ -7,6 +7,7 @@ import type { Encoder } from "./encoders.ts";
 import type { MediaCommand, MediaReport } from "./messages.ts";
 import type { PictureShape } from "./pictureShape.ts";
 import { buildAudioPipeline, buildVideoPipeline } from "./pipelines.ts";
+import type { Schedule } from "../schedule.ts";
 
 /** What all media children of a session capture, and run with. */
 export interface MediaProcessSettings {
@@ -18,8 +19,7 @@ export interface MediaProcessSettings {
   log: Logger;
   /** Milliseconds, monotonic. */
   now: () => number;
-  /** Calls back after so many milliseconds; returns how to cancel that. */
-  schedule: (ms: number, callback: () => void) => () => void;
+  schedule: Schedule;
 }
 
 export interface MediaProcessOptions extends MediaProcessSettings {

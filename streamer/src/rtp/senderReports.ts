@@ -14,7 +14,7 @@ export interface SenderReportsOptions {
   /** The same for all tracks whose times belong together; ASCII, of up to 255 bytes. */
   canonicalName: string;
   /** Milliseconds since 1970, by a clock that is never set; the same one for all these tracks. */
-  now: () => number;
+  wallMs: () => number;
 }
 
 /** The sender reports of one track (RFC 3550), by which browsers synchronize sound and picture. */
@@ -29,7 +29,7 @@ export interface SenderReports {
  * Returns the reports of a track, one a second, of packets without header extensions and contributing sources. A report says which timestamp media has at
  * the time of the report. The packet that it leaves with says that badly: it may have waited, or be sent again.
  */
-export function createSenderReports({ ssrc, clockRate, canonicalName, now }: SenderReportsOptions): SenderReports {
+export function createSenderReports({ ssrc, clockRate, canonicalName, wallMs }: SenderReportsOptions): SenderReports {
   const description = describeSource(ssrc, canonicalName);
   let last: { timestamp: number; at: number } | undefined;
   let reportedAt = -Infinity;
@@ -37,7 +37,7 @@ export function createSenderReports({ ssrc, clockRate, canonicalName, now }: Sen
   let octets = 0;
 
   const report = (): Buffer | undefined => {
-    const at = now();
+    const at = wallMs();
     if (!last || at - reportedAt < reportEveryMs) return undefined;
     reportedAt = at;
     const buffer = Buffer.alloc(senderReportBytes);
@@ -53,7 +53,7 @@ export function createSenderReports({ ssrc, clockRate, canonicalName, now }: Sen
   return {
     came(packet) {
       const timestamp = packet.readUInt32BE(4);
-      if (timestamp !== last?.timestamp) last = { timestamp, at: now() }; // The packets of a picture share its timestamp.
+      if (timestamp !== last?.timestamp) last = { timestamp, at: wallMs() }; // The packets of a picture share its timestamp.
     },
     sent(packet) {
       const due = report();

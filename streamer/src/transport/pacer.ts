@@ -1,3 +1,5 @@
+import type { Schedule } from "../schedule.ts";
+
 /** Sending faster than the rate lets a picture arrive early; several times as fast would fill the path's queue. */
 const pacingFactor = 2.5;
 /** An ordinary picture passes at once: so much time of the rate, and a few packets at the least. */
@@ -12,8 +14,7 @@ const minWaitingBytes = 250_000;
 export interface PacerOptions {
   /** Milliseconds, monotonic. */
   now: () => number;
-  /** Calls back after so many milliseconds; returns how to cancel that. */
-  schedule: (ms: number, callback: () => void) => () => void;
+  schedule: Schedule;
   rateKbps: () => number;
   send: (packet: Buffer) => void;
   /** Called when what waited was discarded. */

@@ -55,7 +55,7 @@ export async function openPeer(
   connection.onDataChannel(onDataChannel);
   try {
     const reportsOf = ({ ssrc }: TrackHeader, clockRate: number) =>
-      createSenderReports({ ssrc, clockRate, canonicalName: streamName, now: () => performance.timeOrigin + now() });
+      createSenderReports({ ssrc, clockRate, canonicalName: streamName, wallMs: () => performance.timeOrigin + now() });
     const video = addVideo(connection, offer, codec, reportsOf);
     const audio = addAudio(connection, offer, reportsOf);
     const sdpAnswer = announceAddresses(await gatherSdpAnswer(connection, offer.sdp), addresses, udpPort);

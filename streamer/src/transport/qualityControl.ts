@@ -1,4 +1,5 @@
 import { qualityWithin, type QualityBounds, type QualityWish, type StreamQuality } from "#contracts/streamQuality.ts";
+import type { Schedule } from "../schedule.ts";
 
 /** Between two changes: a new encoder costs a key frame and half a second of a processor. */
 const minGapMs = 1_000;
@@ -13,8 +14,7 @@ export interface QualityControlOptions {
   onSettled: (quality: StreamQuality) => void;
   /** Milliseconds, monotonic. */
   now: () => number;
-  /** Calls back after so many milliseconds, unless the returned function is called before. */
-  schedule: (ms: number, callback: () => void) => () => void;
+  schedule: Schedule;
 }
 
 /** The quality of a session's picture, as the player changes it: one change a second, and of the wishes in between the last one. */

@@ -1,6 +1,7 @@
-import { createPacer, type PacerOptions } from "./pacer.ts";
+import { createPacer } from "./pacer.ts";
 import type { RateController } from "./rateController.ts";
 import { createRetransmitter } from "./retransmitter.ts";
+import type { Schedule } from "../schedule.ts";
 
 /** IP, UDP and SRTP around each packet, roughly. */
 const overheadBytes = 40;
@@ -9,7 +10,7 @@ export interface VideoSenderOptions {
   /** Milliseconds, monotonic. */
   now: () => number;
   rate: RateController;
-  schedule: PacerOptions["schedule"];
+  schedule: Schedule;
   /** Sends a packet under this number of the transport's own, by which the browser reports of it. */
   send: (packet: Buffer, transportSequence: number) => void;
   /** Returns false when one was asked for a moment ago. */

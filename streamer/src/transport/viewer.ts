@@ -11,9 +11,10 @@ import { sendNotice } from "./notices.ts";
 import { openPeer, type OutgoingTrack, type Peer, type PeerOptions } from "./peer.ts";
 import { createRateController, type RateController } from "./rateController.ts";
 import { createSilenceDetector } from "./silenceDetector.ts";
-import { createVideoSender, type VideoSenderOptions } from "./videoSender.ts";
+import { createVideoSender } from "./videoSender.ts";
 import { readRtcp, type RtcpEvent } from "../rtp/rtcp.ts";
 import { rewritePacket } from "../rtp/rtpPacket.ts";
+import type { Schedule } from "../schedule.ts";
 
 const minKbps = 300;
 const keyFrameGapMs = 200;
@@ -33,7 +34,7 @@ export interface ViewerOptions extends PeerOptions {
   startKbps: number;
   quality: StreamQuality;
   log: Logger;
-  schedule: VideoSenderOptions["schedule"];
+  schedule: Schedule;
   onInput: (message: string | Buffer | ArrayBuffer, reply: (notice: StreamNotice) => void) => void;
   onRtcp: (event: RtcpEvent) => void;
   /** Called when video can be sent. */

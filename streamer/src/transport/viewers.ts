@@ -8,12 +8,13 @@ import { Forbidden, InvalidOffer, ViewerActive, WhepRequestError } from "../erro
 import type { InputRouter } from "../input/inputRouter.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { MediaSource } from "../media/mediaSource.ts";
-import { createQualityControl, type QualityControlOptions } from "./qualityControl.ts";
+import { createQualityControl } from "./qualityControl.ts";
 import { parseOffer, type Offer, type OfferedCodec } from "./offer.ts";
 import { reservePort } from "./sharedPort.ts";
 import type { RtcpEvent } from "../rtp/rtcp.ts";
 import { createViewer, type TicketHolder, type Viewer } from "./viewer.ts";
 import { messageOf } from "#runtime/toError.ts";
+import type { Schedule } from "../schedule.ts";
 
 /** Capture goes on for this long without a viewer, so that a reload finds it running. */
 const idleAfterMs = 5_000;
@@ -33,7 +34,7 @@ export interface ViewersOptions {
   quality: StreamQuality;
   log: Logger;
   now: () => number;
-  schedule: QualityControlOptions["schedule"];
+  schedule: Schedule;
   /** The first notice a viewer gets. */
   describeStream: (codec: VideoCodec, quality: StreamQuality) => z.infer<typeof HelloNotice>;
 }

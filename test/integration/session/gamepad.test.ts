@@ -39,7 +39,7 @@ describe("the gamepad of a hostile game", () => {
       lines++;
       done();
     } }));
-    gamepad = await openGamepad({ socketPath: path, log, now: Date.now });
+    gamepad = await openGamepad({ socketPath: path, log, wallMs: Date.now });
   });
   afterEach(() => {
     for (const socket of sockets) socket.destroy();

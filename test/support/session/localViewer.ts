@@ -1,5 +1,6 @@
 import { silentLogger } from "#runtime/logger.ts";
 import { parseOffer } from "#streamer/transport/offer.ts";
+import { schedule } from "#streamer/schedule.ts";
 import type { ViewerOptions } from "#streamer/transport/viewer.ts";
 import { offeredH264 } from "./localPage.ts";
 
@@ -9,11 +10,7 @@ const nothing = () => undefined;
 export function localViewer({ id, sdp, udpPort, onClosed = nothing }: { id: string; sdp: string; udpPort: number; onClosed?: () => void }): ViewerOptions {
   return {
     id, offer: parseOffer(sdp), codec: offeredH264, addresses: ["127.0.0.1"], udpPort, client: undefined, holder: { viewer: "player", role: "play" },
-    startKbps: 4_000, quality: { preset: "auto", width: 1_280, height: 720, fps: 60, maxKbps: 8_000 }, log: silentLogger, now: () => performance.now(),
-    schedule(ms, callback) {
-      const timer = setTimeout(callback, ms);
-      return () => clearTimeout(timer);
-    },
+    startKbps: 4_000, quality: { preset: "auto", width: 1_280, height: 720, fps: 60, maxKbps: 8_000 }, log: silentLogger, now: () => performance.now(), schedule,
     onInput: nothing, onRtcp: nothing, onMediaOpen: nothing, onKeyFrameNeeded: nothing, onRate: nothing, onChannelOpen: nothing, onClosed,
     onLost: () => void onClosed, // As a session's refers to the viewer.
   };

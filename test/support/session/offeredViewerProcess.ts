@@ -28,7 +28,7 @@ const xtest = { KeyPress: 2, KeyRelease: 3, ButtonPress: 4, ButtonRelease: 5, Mo
 const media = createMediaSource({
   encoders, display: ":99", shape: quality, soundServer: "unix:/nowhere", soundSink: "game", env: insteadOfChild(""), log: silentLogger, now, schedule,
 });
-const input = createInputRouter({ desktop: createDesktopInput({ xtest, root: 1, size: picture, isBehind: () => false }, () => picture), gamepad: { set: nothing }, now, pacing: { now, schedule } });
+const input = createInputRouter({ desktop: createDesktopInput({ xtest, root: 1, size: picture, isBehind: () => false }, () => picture), gamepad: { set: nothing }, wallMs: now, pacing: { now, schedule } });
 const viewers = createViewers({
   media, input, codecs: ["h264"], addresses: ["127.0.0.1"], udpPort: Number(process.argv[2]), startKbps: offeredKbps.start,
   bounds: { ...picture, maxFps: picture.fps, maxKbps: offeredKbps.wide }, quality, log: silentLogger, now, schedule,

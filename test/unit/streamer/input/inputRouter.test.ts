@@ -26,7 +26,7 @@ describe("createInputRouter", () => {
     router = createInputRouter({
       desktop: createDesktopInput({ xtest, root: 1, size: { width: 1_280, height: 720 }, isBehind: () => false }, () => ({ width: 1_280, height: 720 })),
       gamepad: { set: (state) => { pad = state; } },
-      now: () => now,
+      wallMs: () => now,
       pacing: { now: () => now, schedule: () => () => undefined },
     });
   });

@@ -15,7 +15,7 @@ describe("createSenderReports", () => {
   beforeEach(() => {
     now = startedAt;
   });
-  const create = (canonicalName = "game") => createSenderReports({ ssrc: 0x0a0b0c0d, clockRate: 90_000, canonicalName, now: () => now });
+  const create = (canonicalName = "game") => createSenderReports({ ssrc: 0x0a0b0c0d, clockRate: 90_000, canonicalName, wallMs: () => now });
   const timestampOf = (report: Buffer | undefined) => report?.readUInt32BE(16);
 
   it("makes a report and a source description of RFC 3550 of what has been sent before, packets that were sent again included", () => {
