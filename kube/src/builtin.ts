@@ -1,6 +1,5 @@
 import type {
   EventsV1Event, V1ConfigMap, V1CustomResourceDefinition, V1Lease, V1Namespace, V1Node, V1Pod, V1Secret,
-  V1ServiceAccount,
 } from "@kubernetes/client-node";
 import type { KubeObject } from "./object.ts";
 import type { ResourceType } from "./resourceType.ts";
@@ -19,7 +18,6 @@ export type Node = BuiltIn<V1Node>;
 export type Namespace = BuiltIn<V1Namespace>;
 export type ConfigMap = BuiltIn<V1ConfigMap>;
 export type Secret = BuiltIn<V1Secret>;
-export type ServiceAccount = BuiltIn<V1ServiceAccount>;
 export type Lease = BuiltIn<V1Lease>;
 export type Event = BuiltIn<EventsV1Event>;
 export type CustomResourceDefinition = BuiltIn<V1CustomResourceDefinition>;
@@ -29,7 +27,6 @@ export const nodes: ResourceType<Node> = core("nodes", "Node", false);
 export const namespaces: ResourceType<Namespace> = core("namespaces", "Namespace", false);
 export const configMaps: ResourceType<ConfigMap> = core("configmaps", "ConfigMap", true);
 export const secrets: ResourceType<Secret> = core("secrets", "Secret", true);
-export const serviceAccounts: ResourceType<ServiceAccount> = core("serviceaccounts", "ServiceAccount", true);
 
 /** Leader election and heartbeats. */
 export const leases: ResourceType<Lease> = {

@@ -79,11 +79,6 @@ export function isUnauthorized(error: unknown): error is KubeError {
   return hasStatus(error, 401);
 }
 
-/** Returns whether the server asks for fewer requests. */
-export function isTooManyRequests(error: unknown): error is KubeError {
-  return hasStatus(error, 429);
-}
-
 /** Returns whether no response arrived: connection refused, cut, or past the deadline. The request may have been carried out. */
 export function isUnreachable(error: unknown): error is KubeError {
   return error instanceof KubeError && error.status === undefined && !isMalformedResponse(error);

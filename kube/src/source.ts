@@ -1,4 +1,4 @@
-import { controllerOf, type KubeObject, keyOf, keyOfRef, type Stored } from "./object.ts";
+import { type KubeObject, keyOf, type Stored } from "./object.ts";
 import { type Clock, systemClock, type Timer } from "#runtime/clock.ts";
 import type { Change, ObjectCache } from "./cache.ts";
 
@@ -81,13 +81,5 @@ export function fromWideChanges<T extends KubeObject>(
       };
     },
     keys: () => [],
-  };
-}
-
-/** Returns a function that maps an object to its controller, when that is of the given kind: for `keys` of a source of owned objects. */
-export function toOwner(kind: string): (object: KubeObject) => string[] {
-  return (object) => {
-    const owner = controllerOf(object);
-    return owner?.kind === kind ? [keyOfRef({ namespace: object.metadata.namespace, name: owner.name })] : [];
   };
 }

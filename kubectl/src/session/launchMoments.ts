@@ -56,7 +56,7 @@ export function launchSteps(evidence: SessionEvidence): LaunchStep[] {
 }
 
 /** Returns the moment that a time of Kubernetes stands for; one without a fraction is of a whole second. */
-export function momentOf(time: string | undefined): Moment | undefined {
+function momentOf(time: string | undefined): Moment | undefined {
   if (time === undefined) return undefined;
   const atMs = Date.parse(time);
   return Number.isNaN(atMs) ? undefined : { atMs, isWholeSecond: !time.includes(".") };

@@ -7,11 +7,12 @@ import { silentLogger } from "#runtime/logger.ts";
 import { ownedBy, refOf } from "#kube/object.ts";
 import { Reflector } from "#kube/reflector.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
-import { fromCache, toOwner } from "#kube/source.ts";
+import { fromCache } from "#kube/source.ts";
 import { ObjectCache } from "#kube/cache.ts";
 import type { KubeTransport } from "#kube/transport.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { type KubeApiServer, sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
+import { toOwner } from "#test/support/cluster/toOwner.ts";
 import { type Widget, widgetDefinition, widgets } from "#test/support/session/widgets.ts";
 
 const finalizer = "kube.test/tidy";

@@ -2,10 +2,11 @@ import { expect } from "chai";
 import { Controller, type ControllerOptions } from "#kube/controller.ts";
 import { silentLogger } from "#runtime/logger.ts";
 import { type KubeObject, ownedBy } from "#kube/object.ts";
-import { type WatchedCache, fromCache, toOwner } from "#kube/source.ts";
+import { type WatchedCache, fromCache } from "#kube/source.ts";
 import { ObjectCache } from "#kube/cache.ts";
 import { aStored } from "#test/factories/stored.ts";
 import { FakeClock, settle } from "#test/support/clocks/fakeClock.ts";
+import { toOwner } from "#test/support/cluster/toOwner.ts";
 
 describe("Controller", () => {
   let clock: FakeClock;
