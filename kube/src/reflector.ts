@@ -1,6 +1,6 @@
 import { type BackOff, backOffMs, jittered } from "#runtime/backOff.ts";
 import { type Clock, slept, systemClock } from "#runtime/clock.ts";
-import { DeadlineExceeded, withDeadline } from "#runtime/deadline.ts";
+import { DeadlineExceeded, orAborted, withDeadline } from "#runtime/deadline.ts";
 import { isMalformedResponse, isGone, isTransient, isVersionTooLarge, KubeError } from "./errors.ts";
 import { type Logger, silentLogger } from "#runtime/logger.ts";
 import { type KubeObject, isOlderVersion } from "./object.ts";
@@ -103,14 +103,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
   /** Resolves once the cache has held a complete list; rejects when the signal is aborted first. */
   async waitForSync(signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
-    const aborted = Promise.withResolvers<undefined>();
-    const onAbort = (): void => aborted.reject(signal?.reason);
-    signal?.addEventListener("abort", onAbort, { once: true });
-    try {
-      await Promise.race([this.#synced.promise, aborted.promise]);
-    } finally {
-      signal?.removeEventListener("abort", onAbort);
-    }
+    await (signal ? orAborted(this.#synced.promise, signal) : this.#synced.promise);
   }
 
   /** Begins to list and watch; starting twice is starting once. */
