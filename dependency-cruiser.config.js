@@ -77,10 +77,10 @@ const rooms = {
     // One controller per kind.
     "controllers/gameSession/controller.ts", "controllers/gameSession/reconciler.ts", "controllers/gameSession/runSteps.ts",
     "controllers/gameSession/steps", "controllers/gameSession", "controllers/gameCache", "controllers/gameNode",
-    // What several controllers ask: may games have the internet, what shall a node hold, what does a node have, what is in the cluster; and
-    // how streams are.
     // What is shown to Prometheus of all that.
     "figures",
+    // What several controllers ask: may games have the internet, what shall a node hold, what does a node have, what is in the cluster; and
+    // how streams are.
     "networkProbe", "content", "relay", "nodes", "cluster", "streamers", "sessionPods",
     "throttle.ts", "metrics.ts", "config.ts",
     // What sessions take of GPUs, what nodes offer, and what the site adds to session pods.
