@@ -1,5 +1,6 @@
 import { errors } from "#contracts/http/errors.ts";
 import type { TicketErrorCode, WhepErrorCode } from "#contracts/stream.ts";
+import { messageOf } from "#runtime/toError.ts";
 
 /** A WHEP request fails: the response is `{error, message}` with the code's status. */
 export class WhepRequestError extends Error {
@@ -21,6 +22,11 @@ export class InvalidOffer extends WhepRequestError {
   constructor(message: string) {
     super("invalid_offer", message);
     this.name = "InvalidOffer";
+  }
+
+  /** Returns one that says what went wrong where the offer was about to be answered. */
+  static because(cause: unknown): InvalidOffer {
+    return new InvalidOffer(`The offer cannot be answered: ${messageOf(cause)}.`);
   }
 }
 

@@ -6,7 +6,6 @@ import { linesWithoutCandidates } from "../transport/sdpAnswer.ts";
 import { connectionOn, gatherSdpAnswer } from "../transport/sharedPort.ts";
 import { startBurst } from "./burst.ts";
 import { handleRequest } from "./requests.ts";
-import { messageOf } from "#runtime/toError.ts";
 
 export interface TestConnectionOptions {
   id: string;
@@ -94,7 +93,7 @@ export function createTestConnection({ id, sdp, udpPort, maxKbps, log, now, onCl
         return linesWithoutCandidates(await gatherSdpAnswer(connection, sdp)).join("\r\n") + "\r\n";
       } catch (error) {
         close();
-        throw new InvalidOffer(`The offer cannot be answered: ${messageOf(error)}.`);
+        throw InvalidOffer.because(error);
       }
     },
     close,

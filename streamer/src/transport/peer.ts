@@ -9,7 +9,6 @@ import { audioClockRate, videoClockRate } from "../rtp/clockRates.ts";
 import { createRedundancy, type Redundancy } from "../rtp/redundancy.ts";
 import type { TrackHeader } from "../rtp/rtpPacket.ts";
 import { createSenderReports, type SenderReports } from "../rtp/senderReports.ts";
-import { messageOf } from "#runtime/toError.ts";
 
 const opusParameters = "minptime=10;stereo=1;sprop-stereo=1";
 const streamName = "game";
@@ -70,7 +69,7 @@ export async function openPeer(
     };
   } catch (error) {
     connection.close();
-    throw new InvalidOffer(`The offer cannot be answered: ${messageOf(error)}.`);
+    throw InvalidOffer.because(error);
   }
 }
 

@@ -13,7 +13,6 @@ import { parseOffer, type Offer, type OfferedCodec } from "./offer.ts";
 import { reservePort } from "./sharedPort.ts";
 import type { RtcpEvent } from "../rtp/rtcp.ts";
 import { createViewer, type TicketHolder, type Viewer } from "./viewer.ts";
-import { messageOf } from "#runtime/toError.ts";
 import type { Schedule } from "../schedule.ts";
 
 /** Capture goes on for this long without a viewer, so that a reload finds it running. */
@@ -166,7 +165,7 @@ export function createViewers(options: ViewersOptions): Viewers {
         return { id: viewer.id, sdpAnswer };
       } catch (error) {
         viewer.close();
-        throw error instanceof WhepRequestError ? error : new InvalidOffer(`The offer cannot be answered: ${messageOf(error)}.`);
+        throw error instanceof WhepRequestError ? error : InvalidOffer.because(error);
       }
     },
     disconnect(id, holder) {
