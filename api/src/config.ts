@@ -5,7 +5,7 @@ import { limits } from "#contracts/limits.ts";
 import { pictureRanges, type SiteBounds } from "#contracts/streamQuality.ts";
 import { ticketSigningKey } from "#contracts/streamTicket.ts";
 import { authorityFile } from "#runtime/authorityFile.ts";
-import { listed, nonEmpty, readEnvironment, whole, within, type Environment } from "#runtime/readEnvironment.ts";
+import { listed, logLevel, nonEmpty, readEnvironment, whole, within, type Environment } from "#runtime/readEnvironment.ts";
 import { checkObjectStore, objectStoreAccessOf, objectStoreVariables } from "#s3/objectStoreVariables.ts";
 import { sessionCookieName } from "./auth/cookies.ts";
 import { streamCodecs } from "./gameSessions/streamCodecs.ts";
@@ -159,7 +159,7 @@ export const Variables = z.object({
   READY_KEPT_MS: whole(1_000, 0, 60_000),
   SHUTDOWN_DELAY_SECONDS: whole(5, 0, 120),
   SHUTDOWN_SECONDS: whole(20, 1, 600),
-  LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info"),
+  LOG_LEVEL: logLevel,
 }).superRefine(({ TURN_URLS: urls, TURN_SECRET: secret }, context) => {
   if (urls.length > 0 && (secret.length < relaySecretMin || isPlaceholder(secret))) {
     context.addIssue({ code: "custom", path: ["TURN_SECRET"], message: `must be what the relay of TURN_URLS knows, at least ${relaySecretMin} characters of random text: make one with 'openssl rand -base64 48'` });

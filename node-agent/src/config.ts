@@ -3,7 +3,7 @@ import { installationName } from "#contracts/crd/installation.ts";
 import { objectName } from "#contracts/crd/schema.ts";
 import { limits } from "#contracts/limits.ts";
 import { checkObjectStore, objectStoreAccessOf, objectStoreVariables } from "#s3/objectStoreVariables.ts";
-import { readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
+import { logLevel, readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
 
 const Variables = z.object({
   NODE_NAME: z.string().min(1),
@@ -17,7 +17,7 @@ const Variables = z.object({
   SAVE_INTERVAL_SECONDS: z.coerce.number().min(0.1).max(3600).default(limits.save.intervalSeconds),
   ...objectStoreVariables,
   HTTP_PORT: z.coerce.number().int().min(0).max(65_535).default(8082),
-  LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error"]).default("info"),
+  LOG_LEVEL: logLevel,
   AGENT_VERSION: z.string().min(1).max(64).default("dev"),
 }).superRefine(checkObjectStore);
 

@@ -6,7 +6,7 @@ import { limits } from "#contracts/limits.ts";
 import { gpuConfigOf, gpuMistakes, gpuTolerations, Toleration } from "./gpu/gpuConfig.ts";
 import { parseLabelSelector } from "#kube/labelSelector.ts";
 import { parseQuantity } from "#kube/quantity.ts";
-import { listed, nonEmpty, readEnvironment, whole, type Environment } from "#runtime/readEnvironment.ts";
+import { listed, logLevel, nonEmpty, readEnvironment, whole, type Environment } from "#runtime/readEnvironment.ts";
 import { AddedAnnotations, AddedLabels, NodeLabels } from "./addedMetadata.ts";
 import { messageOf } from "#runtime/toError.ts";
 
@@ -114,7 +114,7 @@ const Variables = z.object({
   POD_NAMESPACE: nonEmpty("joypod"),
   POD_NAME: nonEmpty("operator"),
   POD_IP: z.union([z.ipv4(), z.ipv6(), z.literal("")]).default(""),
-  LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "fatal"]).default("info"),
+  LOG_LEVEL: logLevel,
 }).refine((env) => env.MEDIA_PORT_FIRST <= env.MEDIA_PORT_LAST, "MEDIA_PORT_FIRST is above MEDIA_PORT_LAST")
   .refine((env) => env.RELAY_CONTROL === undefined || env.TURN_SECRET.length >= 16, "TURN_SECRET must be what the relay of RELAY_CONTROL knows")
   .superRefine((env, context) => {

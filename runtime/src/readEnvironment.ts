@@ -1,5 +1,8 @@
 import { z } from "zod";
 
+/** The least severe lines that a program logs, by the levels of its logger. */
+export const logLevel = z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info");
+
 /** The variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 

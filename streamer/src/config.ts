@@ -6,7 +6,7 @@ import { VideoCodec } from "#contracts/videoCodec.ts";
 import { QualityPreset, qualityWithin, type QualityBounds, type StreamQuality } from "#contracts/streamQuality.ts";
 import { TicketPublicKey } from "#contracts/streamTicket.ts";
 import { gameReportFile } from "#contracts/termination.ts";
-import { listed, readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
+import { listed, logLevel, readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
 
 const port = z.coerce.number().int().min(1).max(65_535);
 /** A variable that the pod sets to an empty text counts as absent. */
@@ -35,7 +35,7 @@ const PictureVariables = z.object({
   DISPLAY_SERVER: z.enum(["auto", "xvfb", "xwayland"]).default("auto"),
   RUN_DIR: z.string().startsWith("/").default("/run/session"),
   TERMINATION_LOG: z.string().startsWith("/").default("/dev/termination-log"),
-  LOG_LEVEL: z.enum(["debug", "info", "warn", "error"]).default("info"),
+  LOG_LEVEL: logLevel,
   PATH: z.string().default("/usr/local/bin:/usr/bin:/bin"),
   GST_PLUGIN_PATH: z.string().default(""),
   SOFTWARE_GST_REGISTRY: z.string().startsWith("/").optional(),

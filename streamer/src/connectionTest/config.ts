@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { signalPort } from "#contracts/stream.ts";
 import { TicketPublicKey } from "#contracts/streamTicket.ts";
-import { listed, readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
+import { listed, logLevel, readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
 
 const port = z.coerce.number().int().min(1).max(65_535);
 const address = z.union([z.ipv4(), z.ipv6()]);
@@ -19,7 +19,7 @@ const Variables = z.object({
   HOST_IPS: addresses,
   MAX_TESTS: z.coerce.number().int().min(1).max(64).default(4),
   MAX_KBPS: z.coerce.number().int().min(500).max(100_000).default(12_000),
-  LOG_LEVEL: z.enum(["debug", "info", "warn", "error"]).default("info"),
+  LOG_LEVEL: logLevel,
 });
 
 /** What a responder is told at its start. */
