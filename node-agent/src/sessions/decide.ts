@@ -18,6 +18,8 @@ export type StepName =
   | "refuseSpool"
   /** Say that there is no save, as nothing was ever prepared. */
   | "reportNothing"
+  /** The game was played, and its folder is not here: whoever has the folder stores the save. */
+  | "leaveAlone"
   /** All is stored and reported: give the folder up when the session is finished. */
   | "settle"
   /** The session left this node or the cluster: see which, with a fresh look. */
@@ -28,6 +30,8 @@ export type StepName =
 export function stepFor(world: SessionWorld): StepName {
   const { session, record, unreadable } = world;
   if (session === undefined) return record === undefined ? "nothing" : "resolveAbsence";
+  // It had a folder when it became ready. Where that is missing the root has changed, or somebody has edited the status: what was saved is unknown here, and no pod would mount a new folder.
+  if (record === undefined && wasReady(session)) return isFinished(session) ? "nothing" : "leaveAlone";
   const isOver = isFinished(session) || isEnding(session) || hasGameEnded(world);
   if (unreadable !== undefined && record !== undefined && record.outcome === undefined) return "refuseSpool";
   return isOver ? endingStep(session, world) : playingStep(session, world);
@@ -52,9 +56,13 @@ function endingStep(session: GameSession, world: SessionWorld): StepName {
   return mayHavePlayed(world) ? "storeLast" : "reportNothing";
 }
 
-/** A game starts when its save directory is there, which the packer reports. */
-function mayHavePlayed({ spool }: SessionWorld): boolean {
-  return spool.report !== undefined && spool.report.refused === undefined;
+/** A game starts when its save directory is there, which the packer reports. A session that was ready has been played, though the report is lost. */
+function mayHavePlayed({ session, spool: { report } }: SessionWorld): boolean {
+  return report === undefined ? session !== undefined && wasReady(session) : report.refused === undefined;
+}
+
+function wasReady({ status }: GameSession): boolean {
+  return status?.podRef !== undefined;
 }
 
 /**
@@ -62,6 +70,6 @@ function mayHavePlayed({ spool }: SessionWorld): boolean {
  * follow, or the operator ends the session.
  */
 function hasGameEnded({ session, pod }: SessionWorld): boolean {
-  if (pod === undefined) return session?.status?.podRef !== undefined;
+  if (pod === undefined) return session !== undefined && wasReady(session);
   return isGameTerminated(pod) || (hasGameStarted(pod) && !mayStillPack(pod));
 }

@@ -15,15 +15,16 @@ import { NoTurnYet } from "./transferTurns.ts";
 import { LaunchCancelled } from "./whileLaunching.ts";
 import type { SessionWorld } from "./world.ts";
 
-const steps: Record<Exclude<StepName, "wait" | "nothing" | "resolveAbsence">, Step> = {
+const steps: Record<Exclude<StepName, "wait" | "nothing" | "leaveAlone" | "resolveAbsence">, Step> = {
   prepare, keepStored, packFormerSaves, storeLast, refuseSpool, reportNothing, settle,
 };
 
 /** Returns the function that brings what this node holds of a session nearer to what the session needs: it observes, decides, and takes one step. */
 export function createSessionReconciler(deps: SessionDeps): (key: string, context: ReconcileContext) => Promise<ReconcileResult | undefined> {
+  const leftAlone = new Set<string>();
   return async (key, context) => {
     try {
-      return await takeStep(deps, key, context);
+      return await takeStep(deps, { key, leftAlone }, context);
     } catch (error) {
       if (error instanceof NoTurnYet || error instanceof LaunchCancelled) return { requeueAfterMs: 0 };
       throw error;
@@ -31,13 +32,19 @@ export function createSessionReconciler(deps: SessionDeps): (key: string, contex
   };
 }
 
-async function takeStep(deps: SessionDeps, key: string, { signal, logger }: ReconcileContext): Promise<ReconcileResult | undefined> {
+/** `leftAlone`: keys of the sessions of which the log says so. */
+async function takeStep(deps: SessionDeps, { key, leftAlone }: { key: string; leftAlone: Set<string> }, { signal, logger }: ReconcileContext): Promise<ReconcileResult | undefined> {
   const world = await observe(deps, key);
   const step = stepFor(world);
   const { session } = world;
+  if (step !== "leaveAlone") leftAlone.delete(key);
+  else if (!leftAlone.has(key)) {
+    leftAlone.add(key);
+    logger.warn({ gameSession: refOf(key).name, root: deps.root }, "A session was played whose folder is not below this agent's root; its save is left to the agent that has it.");
+  }
   // Also after a restart of the agent, when the packer has long been at work.
   if (world.record !== undefined) deps.watcher.follow(key, deps.files.packedFolder(world.record.gameSession));
-  if (step === "nothing") {
+  if (step === "nothing" || step === "leaveAlone") {
     // Of a launch that was stopped before there was a record, this is all that is kept.
     if (session !== undefined) deps.reporter.forget(session.metadata.uid);
     return undefined;

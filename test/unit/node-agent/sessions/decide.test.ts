@@ -18,6 +18,7 @@ const stopping = aGameSession({ status: aRunningStatus(), spec: { desiredState: 
 const cancelled = aGameSession({ status: aPlacedStatus(), spec: { desiredState: "Stopped" } });
 const deleted = aGameSession({ status: aRunningStatus(), metadata: { deletionTimestamp: createdAt } });
 const finished = aGameSession({ status: aRunningStatus({ conditions: [aCondition("Finished")] }) });
+const neverReady = aGameSession({ status: aPlacedStatus({ conditions: [aCondition("Finished")] }) });
 const streamerFailed = { initContainerStatuses: [containerStatus(containerNames.streamer, { terminated: { exitCode: 1, reason: "Error" } })] };
 const streamerRuns = { initContainerStatuses: [containerStatus(containerNames.streamer, { running: { startedAt: createdAt } })] };
 const runningPod = aSessionPod(playing);
@@ -73,6 +74,11 @@ const cases: [title: string, world: SessionWorld, step: StepName][] = [
   ["a session cancelled before its pod", { ...ordered, session: cancelled }, "reportNothing"],
   ["a session cancelled before anything", { ...fresh, session: cancelled }, "reportNothing"],
   ["a session cancelled while it is prepared", { ...fresh, session: cancelled, record }, "reportNothing"],
+  ["a played session without its folder", { ...nothing, session: playing, pod: runningPod }, "leaveAlone"],
+  ["a played session whose pod this node does not have either", { ...nothing, session: playing }, "leaveAlone"],
+  ["a stop of a played session without its folder", { ...nothing, session: stopping, pod: endedPod }, "leaveAlone"],
+  ["a deleted session that was played without its folder", { ...nothing, session: deleted }, "leaveAlone"],
+  ["a played session of whose packer no word is left", { ...ordered, session: playing, pod: endedPod }, "storeLast"],
   ["garbage in the packer's folder", { ...played, session: playing, pod: runningPod, spool: {}, unreadable }, "refuseSpool"],
   ["garbage after the end", { ...played, session: stopping, pod: endedPod, spool: {}, unreadable }, "refuseSpool"],
   ["a stored save", { ...played, session: stopping, pod: endedPod, record: settled }, "settle"],
@@ -80,6 +86,7 @@ const cases: [title: string, world: SessionWorld, step: StepName][] = [
   ["a finished session whose save is stored", { ...played, session: finished, record: settled }, "settle"],
   ["a finished session whose save is not stored yet", { ...played, session: finished }, "storeLast"],
   ["a finished session with nothing here", { ...nothing, session: finished }, "nothing"],
+  ["a finished session that was never ready, with nothing here", { ...nothing, session: neverReady }, "nothing"],
   ["a game of the previous release", { ...nothing, session: playing, pod: formerPod, record: former, formerSaves: "/save" }, "wait"],
   ["a stop of the previous release's pod", { ...nothing, session: stopping, pod: formerPod, record: former, formerSaves: "/save" }, "wait"],
   ["the end of a game of the previous release", { ...nothing, session: stopping, pod: formerEnded, record: former, formerSaves: "/save" }, "packFormerSaves"],

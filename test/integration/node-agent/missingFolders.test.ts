@@ -1,0 +1,87 @@
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "chai";
+import { sessionDirectory, spoolNames } from "#contracts/nodeLayout.ts";
+import { findCondition } from "#kube/conditions.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { beforeEachWithNodeAgent, NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
+
+describe("Node agent: a played session whose folder it does not have", function () {
+  this.timeout(90_000);
+  let fixture: NodeAgentFixture;
+
+  beforeEachWithNodeAgent(async (fresh) => {
+    fixture = fresh;
+    await fixture.createGameNode();
+  });
+
+  /** A session that is played, and has stored a save. */
+  async function aPlayedSession(): Promise<string> {
+    await fixture.startAgent();
+    const name = await fixture.aRunningSession();
+    writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
+    await fixture.storedSave(name, 1);
+    return name;
+  }
+
+  /** The agent of that root has done what it does for sessions that it heard of before this one. */
+  async function hasServedAnother(root: string, on: NodeAgentFixture): Promise<void> {
+    const another = await on.launch(await on.createGame());
+    await eventually(() => existsSync(`${sessionDirectory(root, another)}/${spoolNames.order}`), { timeoutMs: 20_000, what: "another session to be prepared" });
+  }
+
+  async function expectLeftAlone(name: string, root: string): Promise<void> {
+    expect(existsSync(sessionDirectory(root, name)), "a second folder").to.equal(false);
+    const persisted = findCondition((await fixture.session(name)).status?.conditions, "SavePersisted");
+    expect(persisted, "word of the save").to.include({ status: "False", reason: "Playing" });
+  }
+
+  async function expectStored(name: string, progress: string): Promise<void> {
+    await fixture.condition(name, "SavePersisted", "True", "Stored");
+    expect(await fixture.readSaved((await fixture.session(name)).status!.save!.objectKey, "progress")).to.equal(progress);
+  }
+
+  it("because its root is another one waits for the agent that has the former root, also after its end", async () => {
+    const root = join(fixture.root, "..", "another-root");
+    mkdirSync(root);
+    const name = await aPlayedSession();
+    await fixture.stopAgent();
+    await fixture.startAgent({ NODE_ROOT: root });
+    await hasServedAnother(root, fixture);
+    await expectLeftAlone(name, root);
+
+    writeFileSync(`${fixture.saves(name)}/progress`, "level 2");
+    await fixture.endGame(name);
+    const podRef = (await fixture.session(name)).status!.podRef!;
+    await fixture.operate(name, { podRef, stoppingAt: "2030-01-01T00:00:00Z" });
+    await hasServedAnother(root, fixture);
+    await expectLeftAlone(name, root);
+
+    const finished = { type: "Finished", status: "True" as const, reason: "SaveNotStored", message: "", lastTransitionTime: "2030-01-01T00:00:00Z" };
+    await fixture.operate(name, { podRef, stoppingAt: "2030-01-01T00:00:00Z", conditions: [finished] });
+    await fixture.stopAgent();
+    await fixture.startAgent();
+    await expectStored(name, "level 2");
+    await eventually(() => !existsSync(fixture.folder(name)), { what: "the session's folder to be removed" });
+  });
+
+  it("because somebody wrote its node into the status is left to the node that has it", async () => {
+    const other = await NodeAgentFixture.set(fixture.minio, fixture);
+    try {
+      await other.createGameNode();
+      await other.startAgent();
+      const name = await aPlayedSession();
+      const podRef = (await fixture.session(name)).status!.podRef!;
+      await other.operate(name, { podRef });
+      await hasServedAnother(other.root, other);
+      await expectLeftAlone(name, other.root);
+
+      await fixture.operate(name, { podRef });
+      writeFileSync(`${fixture.saves(name)}/progress`, "level 2");
+      await fixture.endGame(name);
+      await expectStored(name, "level 2");
+    } finally {
+      await other.clear();
+    }
+  });
+});
