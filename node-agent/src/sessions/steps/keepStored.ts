@@ -93,9 +93,10 @@ function isFirstOfRequest({ record }: StepContext, { files }: PackedSave, answer
   return answered !== undefined && record.stored === undefined && files > 0;
 }
 
-/** Returns whether the session shows that its saves could not be kept. */
-function isTroubled({ status }: GameSession): boolean {
+/** Returns whether the session shows that its saves could not be kept, or, which somebody else has written, that nothing more is to be stored. */
+function isTroubled({ status }: GameSession, { outcome }: SessionRecord): boolean {
   const persisted = findCondition(status?.conditions, "SavePersisted");
+  if (persisted?.status === "True") return outcome === undefined;
   return persisted?.status === "False" && persisted.reason !== saveReasons.playing;
 }
 
@@ -129,7 +130,7 @@ async function reportKept(context: StepContext, { refused }: SpoolManifest, answ
   const { record, session } = context;
   if (answered !== undefined && record.stored === undefined) return hasReported(context, reportNothing);
   const stored = answered !== undefined && record.stored !== undefined ? await markRequested(context, record.stored, answered) : record.stored;
-  const isNews = stored !== record.stored || (refused === undefined && isTroubled(session));
+  const isNews = stored !== record.stored || (refused === undefined && isTroubled(session, record));
   return !isNews || hasReported(context, (until) => reportStored(until, stored));
 }
 
