@@ -25,8 +25,23 @@ export interface Encoder {
   bitrateProperty: string;
   /** Value of the property for one kbit/s. */
   bitrateUnit: 1 | 1000;
+  /** The size of its rate-control buffer, in kbit, where that does not follow the bitrate by itself. */
+  bufferProperty?: string;
   /** Whether it begins again when its bitrate is set, with a key frame. */
   restartsForBitrate?: true;
+}
+
+/** A property of an encoder's element, and what it is set to. */
+export type Setting = readonly [property: string, value: number];
+
+/**
+ * Returns what is set of an encoder for this bitrate, in this order. VA-API's keep the buffer of their first bitrate, which is GStreamer's own and several times
+ * as high as any that is sent: pictures could take seconds of the path. Half a second is the least that they take; of less, as of a buffer that is set before a
+ * higher bitrate is, they make two seconds.
+ */
+export function settingsFor({ bitrateProperty, bitrateUnit, bufferProperty }: Encoder, kbps: number): Setting[] {
+  const bitrate: Setting = [bitrateProperty, kbps * bitrateUnit];
+  return bufferProperty === undefined ? [bitrate] : [bitrate, [bufferProperty, Math.ceil(kbps / 2)]];
 }
 
 const h264 = "video/x-h264,profile=constrained-baseline,stream-format=byte-stream";
@@ -41,7 +56,7 @@ const toNv12 = "videoconvert n-threads=2 ! video/x-raw,format=NV12";
  */
 function byVaapi(codec: VideoCodec, element: string, settings: string, format: string): Encoder[] {
   return [`va${element}enc`, `va${element}lpenc`].map((name) => ({
-    name, codec, driver: "vaapi", captured: "BGRx", bitrateProperty: "bitrate", bitrateUnit: 1, restartsForBitrate: true,
+    name, codec, driver: "vaapi", captured: "BGRx", bitrateProperty: "bitrate", bitrateUnit: 1, bufferProperty: "cpb-size", restartsForBitrate: true,
     chain: `${toNv12} ! ${name} name=${encoderName} rate-control=cbr key-int-max=1024 ${settings} ref-frames=1 target-usage=7 ! ${format}`,
   }));
 }

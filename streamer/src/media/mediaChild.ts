@@ -3,7 +3,7 @@
  * encoder may crash it without taking the session down.
  */
 import gstreamer, { type Element, type Pipeline } from "gstreamer-superficial";
-import { encoderName } from "./encoders.ts";
+import { encoderName, type Setting } from "./encoders.ts";
 import type { MediaCommand, MediaReport } from "./messages.ts";
 import { audioSink, captureName, videoSink } from "./pipelines.ts";
 
@@ -12,7 +12,6 @@ interface Loaded {
   audio: Pipeline;
   capture: Element;
   encoder: Element;
-  bitrateProperty: string;
 }
 
 type Load = Extract<MediaCommand, { type: "load" }>;
@@ -33,7 +32,7 @@ function load(command: Load): Loaded {
   run(video, videoSink, (picture) => {
     if (isPlaying) report({ type: "video", picture });
   });
-  return { video, audio, capture, encoder, bitrateProperty: command.bitrateProperty };
+  return { video, audio, capture, encoder };
 }
 
 function buildPipelines({ video, audio }: Load): { video: Pipeline; audio: Pipeline } {
@@ -44,23 +43,27 @@ function buildPipelines({ video, audio }: Load): { video: Pipeline; audio: Pipel
   }
 }
 
-function execute({ video, audio, capture, encoder, bitrateProperty }: Loaded, command: Exclude<MediaCommand, Load>): void {
+function execute({ video, audio, capture, encoder }: Loaded, command: Exclude<MediaCommand, Load>): void {
   switch (command.type) {
     case "play":
-      encoder[bitrateProperty] = command.bitrate;
+      set(encoder, command.settings);
       video.forceKeyUnit(videoSink, 0);
       capture["rate"] = command.fps; // Captures the picture for the key frame.
       if (!isPlaying) run(audio, audioSink, (packet) => report({ type: "audio", packet }));
       isPlaying = true;
       break;
     case "bitrate":
-      encoder[bitrateProperty] = command.bitrate;
+      set(encoder, command.settings);
       break;
     case "keyFrame":
       video.forceKeyUnit(videoSink, 0);
       capture["rate"] = capture["rate"]; // Captures the picture to be encoded that way at once.
       break;
   }
+}
+
+function set(element: Element, settings: readonly Setting[]): void {
+  for (const [property, value] of settings) element[property] = value;
 }
 
 function childOf(pipeline: Pipeline, name: string): Element {

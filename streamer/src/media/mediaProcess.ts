@@ -3,7 +3,7 @@ import type { VideoCodec } from "#contracts/videoCodec.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { childFlags } from "../processes/childFlags.ts";
 import { createBitratePacing } from "./bitratePacing.ts";
-import type { Encoder } from "./encoders.ts";
+import { settingsFor, type Encoder } from "./encoders.ts";
 import type { MediaCommand, MediaReport } from "./messages.ts";
 import type { PictureShape } from "./pictureShape.ts";
 import { buildAudioPipeline, buildVideoPipeline } from "./pipelines.ts";
@@ -70,9 +70,8 @@ export function startMediaProcess(options: MediaProcessOptions): MediaProcess {
     type: "load",
     video: buildVideoPipeline(encoder, display, shape),
     audio: buildAudioPipeline(options.soundServer, options.soundSink),
-    bitrateProperty: encoder.bitrateProperty,
   });
-  const sendBitrate = (kbps: number) => send({ type: "bitrate", bitrate: kbps * encoder.bitrateUnit });
+  const sendBitrate = (kbps: number) => send({ type: "bitrate", settings: settingsFor(encoder, kbps) });
   const pacing = encoder.restartsForBitrate ? createBitratePacing({ set: sendBitrate, now, schedule }) : undefined;
   const started: MediaProcess = {
     codec: encoder.codec, shape, startedAt: options.startedAt, isPlaying: false,
@@ -82,7 +81,7 @@ export function startMediaProcess(options: MediaProcessOptions): MediaProcess {
     play(kbps) {
       started.isPlaying = true;
       pacing?.begin(kbps);
-      send({ type: "play", bitrate: kbps * encoder.bitrateUnit, fps: shape.fps });
+      send({ type: "play", settings: settingsFor(encoder, kbps), fps: shape.fps });
     },
     setBitrate: (kbps) => pacing ? pacing.want(kbps) : sendBitrate(kbps),
     requestKeyFrame: () => send({ type: "keyFrame" }),

@@ -1,10 +1,12 @@
+import type { Setting } from "./encoders.ts";
+
 /** Messages from the streamer to its media child. */
 export type MediaCommand =
   /** Builds both pipelines and captures at the idle rate, so that playing starts at once. */
-  | { type: "load"; video: string; audio: string; bitrateProperty: string }
-  /** Captures at this rate, from a key frame on, and reports the packets. */
-  | { type: "play"; bitrate: number; fps: number }
-  | { type: "bitrate"; bitrate: number }
+  | { type: "load"; video: string; audio: string }
+  /** Captures at this rate, from a key frame on, with these settings of the encoder, and reports the packets. */
+  | { type: "play"; settings: Setting[]; fps: number }
+  | { type: "bitrate"; settings: Setting[] }
   | { type: "keyFrame" };
 
 /** Messages from the media child to the streamer. */

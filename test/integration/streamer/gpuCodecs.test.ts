@@ -81,6 +81,7 @@ describe("the codecs of GPUs, by encoders in software under VA-API's names", () 
     for (const kbps of [1_050, 1_100, 1_150, 1_190]) await capTo(kbps);
     // A busy machine may lower the rate by itself meanwhile, which is a key frame, too.
     expect(await keyFrames(), "key frames, of which four bitrates would be four").to.be.below(lowered + 4);
+    expect((await pair.status()).mediaRestarts, "encoders that ended because their buffer did not follow the bitrate").to.equal(0);
   });
 
   it("leave a browser that takes none of them H.264", async () => {

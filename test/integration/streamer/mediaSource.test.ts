@@ -16,8 +16,8 @@ const showsOnce = insteadOfChild(`let hasShown = false; process.on("message", ({
   process.send({ type: "video", picture: Uint8Array.from([0, 12, 128, ...Array(11).fill(0)]) });
 })`);
 /** Shows nothing, and says what it is told to. */
-const tellsCommands = insteadOfChild(`process.on("message", ({ type, bitrate }) => {
-  if (type !== "load") process.send({ type: "failed", message: type + " " + bitrate });
+const tellsCommands = insteadOfChild(`process.on("message", ({ type, settings }) => {
+  if (type !== "load") process.send({ type: "failed", message: [type, ...settings.map(([property, value]) => property + "=" + value)].join(" ") });
 })`);
 
 describe("a media source, by real children that stand for GStreamer's", function () {
@@ -108,7 +108,7 @@ describe("a media source, by real children that stand for GStreamer's", function
     void source.reshape({ preset: "dataSaver", width: 854, height: 480, fps: 30 });
     play(1_000);
     await eventually(() => lines.length === 2, { what: "what the next child is told" });
-    expect(lines.map(({ reason }) => reason)).to.deep.equal(["play 3000000", "bitrate 1000000"]);
+    expect(lines.map(({ reason }) => reason)).to.deep.equal(["play target-bitrate=3000000", "bitrate target-bitrate=1000000"]);
   });
 
   it("tells an encoder that begins again for each bitrate few that are higher, and the last of them in the end", async () => {
@@ -117,7 +117,9 @@ describe("a media source, by real children that stand for GStreamer's", function
     for (const kbps of [2_000, 2_500, 3_500]) source.setBitrate(kbps);
     await clock.advance(2_000);
     await eventually(() => lines.length === 3, { what: "what the child is told" });
-    expect(lines.map(({ reason }) => reason)).to.deep.equal(["play 3000", "bitrate 2000", "bitrate 3500"]);
+    expect(lines.map(({ reason }) => reason)).to.deep.equal([
+      "play bitrate=3000 cpb-size=1500", "bitrate bitrate=2000 cpb-size=1000", "bitrate bitrate=3500 cpb-size=1750",
+    ]);
   });
 
   it("starts no child any more once it is closed", async () => {

@@ -1,12 +1,15 @@
 /*
- * vaav1enc and vah265enc: encoders in software under the names of a GPU's, with the properties that a streamer sets. All but the bitrate are
- * accepted, and have no effect. A bitrate that is set brings a key frame, even when it is the same: VA-API's encoders begin again with it.
+ * vaav1enc and vah265enc: encoders in software under the names of a GPU's, with the properties that a streamer sets. All but the bitrate and the
+ * buffer's size are accepted, and have no effect. A bitrate that is set brings a key frame, even when it is the same: VA-API's encoders begin again with it. The
+ * buffer's size has no effect either, but VA-API's encoders would keep the one of another bitrate: where it does not follow the bitrate, this process ends.
  */
 #include <gst/gst.h>
 
 typedef struct {
   GstBin parent;
   GstElement *encoder;
+  guint bitrate; /* 0 before the first one */
+  gboolean hasBuffer; /* of this bitrate */
 } StandIn;
 
 typedef struct {
@@ -15,7 +18,7 @@ typedef struct {
   const gchar *bitrate; /* the encoder's property, in kbit/s */
 } StandInClass;
 
-enum { PROPERTY_BITRATE = 1, PROPERTY_WORD, PROPERTY_NUMBER };
+enum { PROPERTY_BITRATE = 1, PROPERTY_BUFFER, PROPERTY_WORD, PROPERTY_NUMBER };
 
 static GType standIn_get_type(void);
 G_DEFINE_TYPE(StandIn, standIn, GST_TYPE_BIN)
@@ -28,13 +31,24 @@ static void forceKeyFrame(GstElement *encoder) {
   gst_object_unref(pad);
 }
 
+static void setBitrate(StandIn *self, guint bitrate) {
+  if (self->bitrate != 0 && !self->hasBuffer) g_error("The buffer's size is not that of the last bitrate.");
+  self->bitrate = bitrate;
+  self->hasBuffer = FALSE;
+  StandInClass *class = G_TYPE_INSTANCE_GET_CLASS(self, standIn_get_type(), StandInClass);
+  g_object_set(self->encoder, class->bitrate, bitrate, NULL);
+  forceKeyFrame(self->encoder);
+}
+
+static void setBuffer(StandIn *self, guint size) {
+  if (size < self->bitrate / 2 || size > self->bitrate) g_error("A buffer of %u kbit is not for %u kbit/s.", size, self->bitrate);
+  self->hasBuffer = TRUE;
+}
+
 static void setProperty(GObject *object, guint id, const GValue *value, GParamSpec *spec) {
   (void)spec;
-  StandInClass *class = G_TYPE_INSTANCE_GET_CLASS(object, standIn_get_type(), StandInClass);
-  if (id != PROPERTY_BITRATE) return;
-  GstElement *encoder = ((StandIn *)object)->encoder;
-  g_object_set(encoder, class->bitrate, g_value_get_uint(value), NULL);
-  forceKeyFrame(encoder);
+  if (id == PROPERTY_BITRATE) setBitrate((StandIn *)object, g_value_get_uint(value));
+  if (id == PROPERTY_BUFFER) setBuffer((StandIn *)object, g_value_get_uint(value));
 }
 
 static void addGhostPad(GstElement *self, GstElement *chain, const gchar *name) {
@@ -71,6 +85,7 @@ static void standIn_class_init(StandInClass *class) {
   object->set_property = setProperty;
   GParamFlags flags = G_PARAM_WRITABLE | G_PARAM_STATIC_STRINGS;
   g_object_class_install_property(object, PROPERTY_BITRATE, g_param_spec_uint("bitrate", "Bitrate", "In kbit/s", 1, 100000, 2000, flags));
+  g_object_class_install_property(object, PROPERTY_BUFFER, g_param_spec_uint("cpb-size", "Size of the buffer", "In kbit", 0, 100000, 0, flags));
   g_object_class_install_property(object, PROPERTY_WORD, g_param_spec_string("rate-control", "Rate control", "No effect", NULL, flags));
   for (guint i = 0; i < G_N_ELEMENTS(numbers); i++) {
     g_object_class_install_property(object, PROPERTY_NUMBER + i, g_param_spec_uint(numbers[i], numbers[i], "No effect", 0, 1024, 0, flags));

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { buildProbePipeline, candidateEncoders, encoders } from "#streamer/media/encoders.ts";
+import { buildProbePipeline, candidateEncoders, encoders, settingsFor } from "#streamer/media/encoders.ts";
 import type { VideoCodec } from "#contracts/videoCodec.ts";
 import { qualityPresets } from "#contracts/streamQuality.ts";
 import { buildVideoPipeline } from "#streamer/media/pipelines.ts";
@@ -32,6 +32,15 @@ describe("candidateEncoders and the encoder table", () => {
       expect(encoder.chain).to.contain(`${encoder.name} name=encoder`);
       expect(buildVideoPipeline(encoder, display, whole)).to.contain(` ! ${encoder.chain} ! ${payloaders[encoder.codec]} `);
     }
+  });
+
+  it("sets the bitrate in the encoder's unit, and after it VA-API's rate-control buffer to half a second of it", () => {
+    const settings = (kbps: number) => Object.fromEntries(encoders.map((encoder) => [encoder.name, settingsFor(encoder, kbps)]));
+    expect(settings(4_000)).to.deep.include({
+      nvh264enc: [["bitrate", 4_000]], vp8enc: [["target-bitrate", 4_000_000]],
+      ...Object.fromEntries(["h264", "h265", "av1"].flatMap((codec) => [`va${codec}enc`, `va${codec}lpenc`]).map((name) => [name, [["bitrate", 4_000], ["cpb-size", 2_000]]])),
+    });
+    expect(settings(1_001)["vah264enc"]).to.deep.equal([["bitrate", 1_001], ["cpb-size", 501]]);
   });
 
   it("gives every picture its size between capture and encoder, whatever the display's is, and distorts none", () => {
