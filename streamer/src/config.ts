@@ -104,8 +104,31 @@ function qualityOf(env: z.infer<typeof Variables>): { bounds: QualityBounds; qua
   return { bounds, quality: qualityWithin(wish, bounds) };
 }
 
+/**
+ * The image's registry of plugins was made without a GPU's driver and would hide a GPU's encoders: for those each pod makes its own. In software the image's is
+ * taken as it is: GStreamer would otherwise look again at the plugins whose devices have changed since, which initialises the drivers.
+ */
+function encoderEnvironmentsOf(env: z.infer<typeof PictureVariables>, shared: Record<string, string>) {
+  const own = { ...shared, GST_PLUGIN_PATH: env.GST_PLUGIN_PATH, GST_REGISTRY: `${workDir}/gstreamer-registry.bin` };
+  const image = env.SOFTWARE_GST_REGISTRY === undefined ? {} : { GST_REGISTRY: env.SOFTWARE_GST_REGISTRY, GST_REGISTRY_UPDATE: "no" };
+  return { gpu: own, software: { ...own, ...image } };
+}
+
 function pictureOf(env: z.infer<typeof PictureVariables>) {
   const soundSocket = `${env.RUN_DIR}/${socketNames.sound}`;
+  const childEnvironment = {
+    PATH: env.PATH,
+    DISPLAY: env.DISPLAY,
+    HOME: workDir,
+    XDG_RUNTIME_DIR: workDir,
+    XDG_CACHE_HOME: workDir,
+    XDG_CONFIG_HOME: workDir,
+    DBUS_SESSION_BUS_ADDRESS: "disabled:",
+    PULSE_SERVER: `unix:${soundSocket}`,
+    NODE_COMPILE_CACHE: env.NODE_COMPILE_CACHE,
+    UV_THREADPOOL_SIZE: "8",
+    LANG: "C.UTF-8",
+  };
   return {
     display: env.DISPLAY,
     /** The size that the display begins with, which is the largest size of the picture. */
@@ -119,23 +142,10 @@ function pictureOf(env: z.infer<typeof PictureVariables>) {
     terminationLog: env.TERMINATION_LOG,
     logLevel: env.LOG_LEVEL,
     workDir,
-    /** The environment of the X server, the sound server and the media child, which get no other variable of the pod. */
-    childEnvironment: {
-      PATH: env.PATH,
-      DISPLAY: env.DISPLAY,
-      HOME: workDir,
-      XDG_RUNTIME_DIR: workDir,
-      XDG_CACHE_HOME: workDir,
-      XDG_CONFIG_HOME: workDir,
-      DBUS_SESSION_BUS_ADDRESS: "disabled:",
-      PULSE_SERVER: `unix:${soundSocket}`,
-      // The image's registry was made without a GPU driver and would hide the GPU encoders: with a GPU each pod makes its own.
-      GST_REGISTRY: (env.PROFILE === "software" ? env.SOFTWARE_GST_REGISTRY : undefined) ?? `${workDir}/gstreamer-registry.bin`,
-      GST_PLUGIN_PATH: env.GST_PLUGIN_PATH,
-      NODE_COMPILE_CACHE: env.NODE_COMPILE_CACHE,
-      UV_THREADPOOL_SIZE: "8",
-      LANG: "C.UTF-8",
-    },
+    /** The environment of the X server, the sound server and whatever captures and encodes, which get no other variable of the pod. */
+    childEnvironment,
+    /** The same for what encodes, and what GStreamer needs. */
+    encoderEnvironments: encoderEnvironmentsOf(env, childEnvironment),
   };
 }
 

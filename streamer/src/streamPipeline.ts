@@ -62,7 +62,7 @@ export interface StreamPipeline {
 /** Starts all parts, those that do not depend on each other at the same time. Throws PipelineStartError. */
 export async function startStreamPipeline({ config, log, now, describeStream, onFailure }: StreamPipelineOptions): Promise<StreamPipeline> {
   mkdirSync(config.workDir, { recursive: true, mode: 0o700 });
-  const { display, width, height, quality, childEnvironment: env, codecs, profile } = config;
+  const { display, width, height, quality, childEnvironment, encoderEnvironments: env, codecs, profile } = config;
   const [shown, soundServer, gamepad, encoders] = await Promise.all([
     ...startDisplayAndSound(config, log, onFailure),
     openGamepad({ socketPath: config.gamepadSocket, log, wallMs: Date.now }),
@@ -75,7 +75,7 @@ export async function startStreamPipeline({ config, log, now, describeStream, on
   const connection = await connectDisplay(display, () => onFailure("display-failed"));
   const windows = await startWindowManager({ connection, log });
   const media = createMediaSource({
-    encoders, display, shape: quality, soundServer: env.PULSE_SERVER, soundSink, env, log, now, schedule,
+    encoders, display, shape: quality, soundServer: childEnvironment.PULSE_SERVER, soundSink, env, log, now, schedule,
   });
   const input = createInputRouter({ desktop: createDesktopInput(connection, () => media.shape()), gamepad, wallMs: Date.now, pacing: { now, schedule } });
   const viewers = createViewers({

@@ -31,6 +31,14 @@ export interface Encoder {
   restartsForBitrate?: true;
 }
 
+/** The environments of processes that encode: with the first, GStreamer has the GPU's encoders, and initialises its drivers. */
+export type EncoderEnvironments = Record<"gpu" | "software", Record<string, string>>;
+
+/** Returns what makes the encoder's pictures. */
+export function kindOf({ driver }: Encoder): keyof EncoderEnvironments {
+  return driver === null ? "software" : "gpu";
+}
+
 /** A property of an encoder's element, and what it is set to. */
 export type Setting = readonly [property: string, value: number];
 
@@ -105,6 +113,9 @@ const probeFrames = 3;
 
 /** The sink in which a working encoder's frames arrive. */
 export const probeSink = "probe";
+
+/** A pipeline of no encoder, for which a process starts and GStreamer finds out what plugins there are. */
+export const emptyProbePipeline = `videotestsrc num-buffers=1 ! appsink name=${probeSink} sync=false`;
 
 /** Returns a pipeline that sends a few test pictures through the encoder. */
 export function buildProbePipeline(encoder: Encoder, { width, height, fps }: Picture): string {

@@ -1,6 +1,6 @@
 /** A child that plays sends twenty pictures a second, also of what stands still; one that sends none for so many seconds hangs in its driver. */
 const hungSeconds = 5;
-/** Before its first picture a child starts: Node, GStreamer and the driver, which take their time on a busy machine. The probe waits for as long. */
+/** Before its first picture a child starts: Node, GStreamer and the driver, which take their time on a busy machine. The probe waits for as long for those in software. */
 const startSeconds = 20;
 
 /** Notices that a child hangs from which pictures are to come. */

@@ -3,7 +3,7 @@ import type { VideoCodec } from "#contracts/videoCodec.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { childFlags } from "../processes/childFlags.ts";
 import { createBitratePacing } from "./bitratePacing.ts";
-import { settingsFor, type Encoder } from "./encoders.ts";
+import { kindOf, settingsFor, type Encoder, type EncoderEnvironments } from "./encoders.ts";
 import type { MediaCommand, MediaReport } from "./messages.ts";
 import type { PictureShape } from "./pictureShape.ts";
 import { buildAudioPipeline, buildVideoPipeline } from "./pipelines.ts";
@@ -15,7 +15,7 @@ export interface MediaProcessSettings {
   display: string;
   soundServer: string;
   soundSink: string;
-  env: Record<string, string>;
+  env: EncoderEnvironments;
   log: Logger;
   /** Milliseconds, monotonic. */
   now: () => number;
@@ -50,7 +50,7 @@ export interface MediaProcess {
 /** Starts a child, which captures at the idle rate until it plays. */
 export function startMediaProcess(options: MediaProcessOptions): MediaProcess {
   const { encoder, shape, display, log, now, schedule } = options;
-  const process = fork(new URL("./mediaChild.ts", import.meta.url), { env: options.env, serialization: "advanced", execArgv: childFlags });
+  const process = fork(new URL("./mediaChild.ts", import.meta.url), { env: options.env[kindOf(encoder)], serialization: "advanced", execArgv: childFlags });
   process.on("message", (report: MediaReport) => options.onReport(report));
   let hasExited = false;
   const exit = (reason: number | NodeJS.Signals | null) => {

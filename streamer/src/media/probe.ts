@@ -3,7 +3,7 @@ import type { VideoCodec } from "#contracts/videoCodec.ts";
 import type { Clock } from "#runtime/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { childFlags } from "../processes/childFlags.ts";
-import { buildProbePipeline, candidateEncoders, type Encoder, type Picture } from "./encoders.ts";
+import { buildProbePipeline, candidateEncoders, emptyProbePipeline, kindOf, type Encoder, type EncoderEnvironments, type Picture } from "./encoders.ts";
 import type { ProbeCommand, ProbeReport } from "./messages.ts";
 
 /**
@@ -11,42 +11,66 @@ import type { ProbeCommand, ProbeReport } from "./messages.ts";
  * encoder does not hang, but may start on a machine that is very busy; if it were given up, the session would have a worse encoder, or none, for good.
  */
 const probeDeadlineMs = { gpu: 3_000, software: 20_000 };
+/**
+ * GStreamer finds out what encoders there are by initialising each driver with every GPU that it sees, which takes seconds where nothing else keeps a GPU
+ * ready. It waits for one that hangs, and remembers nothing until all are done. The API makes an offer again for twenty seconds: this and the trials of
+ * two drivers that hang are over by then.
+ */
+const registryDeadlineMs = 10_000;
 
 export interface ProbeOptions {
   codecs: readonly VideoCodec[];
   profile: "gpu" | "software";
   picture: Picture;
-  env: Record<string, string>;
+  env: EncoderEnvironments;
   log: Logger;
   clock: Pick<Clock, "setTimer">;
 }
 
-/** How an encoder did. */
+/** How a pipeline did. */
 type Trial = ProbeReport & { hasHung?: true };
 
-/** Returns for each codec the first encoder that works here, found by encoding with it; codecs without one are omitted. */
+/**
+ * Returns for each codec the first encoder that works here, found by encoding with it; codecs without one are omitted. Where the drivers cannot even be
+ * initialised, only encoders in software are tried, by a process that loads no driver.
+ */
 export async function probeEncoders({ codecs, profile, picture, env, log, clock }: ProbeOptions): Promise<Map<VideoCodec, Encoder>> {
   const found = new Map<VideoCodec, Encoder>();
   const hung = new Set<Encoder["driver"]>();
-  let child: ChildProcess | undefined;
-  for (const encoder of candidateEncoders(codecs, profile)) {
+  const children = new Map<keyof EncoderEnvironments, ChildProcess>();
+  const run = (kind: keyof EncoderEnvironments, pipeline: string, deadlineMs: number): Promise<Trial> => {
+    const running = children.get(kind);
+    // One that crashed or hung is replaced.
+    const child = running && isAlive(running) ? running : fork(new URL("./probeChild.ts", import.meta.url), { env: env[kind], execArgv: childFlags });
+    children.set(kind, child);
+    return tryPipeline(child, { pipeline }, deadlineMs, clock);
+  };
+  let candidates = candidateEncoders(codecs, profile);
+  if (profile === "gpu") {
+    const { works, message, hasHung } = await run("gpu", emptyProbePipeline, registryDeadlineMs);
+    log.info({ works, reason: message || undefined }, "GStreamer looked for the encoders of GPUs.");
+    if (hasHung) candidates = candidateEncoders(codecs, "software");
+  }
+  for (const encoder of candidates) {
     const { name, codec, driver } = encoder;
     if (found.has(codec) || hung.has(driver)) continue;
-    child ??= fork(new URL("./probeChild.ts", import.meta.url), { env, execArgv: childFlags });
-    const { works, message, hasHung } = await tryEncoder(child, { pipeline: buildProbePipeline(encoder, picture) }, probeDeadlineMs[driver ? "gpu" : "software"], clock);
+    const kind = kindOf(encoder);
+    const { works, message, hasHung } = await run(kind, buildProbePipeline(encoder, picture), probeDeadlineMs[kind]);
     log.info({ encoder: name, works, reason: message || undefined }, "An encoder was tried.");
     if (hasHung && driver) hung.add(driver);
-    if (works) {
-      found.set(codec, encoder);
-    } else if (!child.connected) {
-      child = undefined; // The encoder crashed or hung: the next one gets a new process.
-    }
+    if (works) found.set(codec, encoder);
   }
-  child?.disconnect();
+  for (const child of children.values()) {
+    if (child.connected) child.disconnect();
+  }
   return found;
 }
 
-function tryEncoder(child: ChildProcess, command: ProbeCommand, deadlineMs: number, clock: ProbeOptions["clock"]): Promise<Trial> {
+function isAlive({ connected, exitCode, signalCode }: ChildProcess): boolean {
+  return connected && exitCode === null && signalCode === null;
+}
+
+function tryPipeline(child: ChildProcess, command: ProbeCommand, deadlineMs: number, clock: ProbeOptions["clock"]): Promise<Trial> {
   return new Promise((resolve) => {
     const settle = (trial: Trial) => {
       deadline.cancel();
@@ -56,7 +80,7 @@ function tryEncoder(child: ChildProcess, command: ProbeCommand, deadlineMs: numb
     const deadline = clock.setTimer(deadlineMs, () => {
       child.kill("SIGKILL");
       if (child.connected) child.disconnect();
-      settle({ works: false, message: `did not encode within ${deadlineMs} ms`, hasHung: true });
+      settle({ works: false, message: `did not work within ${deadlineMs} ms`, hasHung: true });
     });
     child.once("message", (report: ProbeReport) => settle(report));
     child.once("exit", (code, signal) => settle({ works: false, message: `the probe ended with ${code ?? signal ?? "nothing"}` }));

@@ -13,7 +13,7 @@ const timedFrames = "60";
 
 /** Returns what a session's picture would be made with here, as the probes of a session's start find it. Throws when no display starts. */
 export async function findPicture(config: PictureConfig, log: Logger): Promise<NodeFindings> {
-  const { display, width, height, framesPerSecond: fps, codecs, profile, displayServer: choice, childEnvironment: env, workDir } = config;
+  const { display, width, height, framesPerSecond: fps, codecs, profile, displayServer: choice, childEnvironment: env, encoderEnvironments, workDir } = config;
   mkdirSync(workDir, { recursive: true, mode: 0o700 });
   const renderNode = findRenderNode();
   const shown = await startDisplay({ choice, profile, display, width, height, env, log, clock: systemClock, renderNode, onExit: () => undefined });
@@ -23,7 +23,7 @@ export async function findPicture(config: PictureConfig, log: Logger): Promise<N
     const gl = await probeDisplay(["gl", timedFrames], ofGame);
     const vulkan = await probeDisplay(["vulkan", timedFrames], ofGame);
     const { values: extensions } = await probeDisplay(["extensions"], { env, clock: systemClock });
-    const encoders = await probeEncoders({ codecs, profile, picture: { width, height, fps }, env, log, clock: systemClock });
+    const encoders = await probeEncoders({ codecs, profile, picture: { width, height, fps }, env: encoderEnvironments, log, clock: systemClock });
     return {
       renderer: gl.values.get("renderer") ?? shown.renderer,
       ...(shown.obstacle === undefined ? {} : { obstacle: shown.obstacle }),

@@ -29,12 +29,13 @@ describe("a media source, by real children that stand for GStreamer's", function
   let env: { NODE_OPTIONS: string };
   let source: MediaSource;
 
-  function open(child: typeof env, encoder = candidateEncoders(["vp8"], "software")[0]!): void {
+  /** An encoder in software by this child, or one of a GPU by another. */
+  function open(child: typeof env, encoder = candidateEncoders(["vp8"], "software")[0]!, gpuEnv = neverStarts): void {
     env = { ...child };
     const log: Logger = { ...silentLogger, warn: (fields, sentence) => void lines.push({ ...fields, sentence }) };
     source = createMediaSource({
       encoders: new Map([[encoder.codec, encoder]]), display: ":99", shape: { preset: "auto", width: 1_280, height: 720, fps: 60 },
-      soundServer: "unix:/nowhere", soundSink: "game", env, log, now: () => clock.monotonicMs(),
+      soundServer: "unix:/nowhere", soundSink: "game", env: { software: env, gpu: gpuEnv }, log, now: () => clock.monotonicMs(),
       schedule(ms, callback) {
         const timer = clock.setTimer(ms, callback);
         return () => timer.cancel();
@@ -112,7 +113,7 @@ describe("a media source, by real children that stand for GStreamer's", function
   });
 
   it("tells an encoder that begins again for each bitrate few that are higher, and the last of them in the end", async () => {
-    open(tellsCommands, encoders.find(({ name }) => name === "vah264enc"));
+    open(neverStarts, encoders.find(({ name }) => name === "vah264enc"), tellsCommands);
     play(3_000, "h264");
     for (const kbps of [2_000, 2_500, 3_500]) source.setBitrate(kbps);
     await clock.advance(2_000);

@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect } from "chai";
 import type { VideoCodec } from "#contracts/videoCodec.ts";
 import { silentLogger, type Logger } from "#runtime/logger.ts";
@@ -5,9 +7,15 @@ import { probeEncoders } from "#streamer/media/probe.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 import { insteadOfChild } from "#test/support/processes/insteadOfChild.ts";
+import { temporaryFolder } from "#test/support/processes/temporaryFolder.ts";
 
 /** What is true of the names of a GPU's encoders, and of no other words of a pipeline. */
 const isOnGpu = "/! (nv|va)[a-z0-9]+enc /.test(pipeline)";
+/** Finds that everything works. */
+const works = `process.on("message", () => process.send({ works: true, message: "" }));
+  process.once("disconnect", () => process.exit())`;
+/** What stands first among what was tried. */
+const drivers = "drivers";
 
 describe("the probe of encoders, by real children that stand for GStreamer's", function () {
   this.timeout(30_000);
@@ -27,10 +35,10 @@ describe("the probe of encoders, by real children that stand for GStreamer's", f
     return isOver;
   }, { what: "the end of the trials" }));
 
-  function probe(codecs: readonly VideoCodec[], child: string): void {
-    const log: Logger = { ...silentLogger, info: ({ encoder }) => void tried.push(encoder) };
-    probing = probeEncoders({ codecs, profile: "gpu", picture: { width: 1_280, height: 720, fps: 60 }, env: insteadOfChild(child), log, clock })
-      .finally(() => isOver = true);
+  function probe(codecs: readonly VideoCodec[], child: string, inSoftware = child): void {
+    const log: Logger = { ...silentLogger, info: ({ encoder = drivers }) => void tried.push(encoder) };
+    const env = { gpu: insteadOfChild(child), software: insteadOfChild(inSoftware) };
+    probing = probeEncoders({ codecs, profile: "gpu", picture: { width: 1_280, height: 720, fps: 60 }, env, log, clock }).finally(() => isOver = true);
   }
   const found = async () => Object.fromEntries([...await probing].map(([codec, { name }]) => [codec, name]));
 
@@ -40,13 +48,14 @@ describe("the probe of encoders, by real children that stand for GStreamer's", f
       process.send({ works: true, message: "" });
       process.once("disconnect", () => process.exit());
     })`);
+    await eventually(() => tried.length === 1, { what: "the start of the drivers" });
     for (const [index, name] of ["nvav1enc", "vaav1enc"].entries()) {
       await eventually(() => clock.pendingTimers === 1, { what: `the trial of ${name}` });
       await clock.advance(3_000);
-      await eventually(() => tried.length === index + 1, { what: `the end of the trial of ${name}` });
+      await eventually(() => tried.length === index + 2, { what: `the end of the trial of ${name}` });
     }
-    await eventually(() => tried.length === 4, { what: "an end of the trials without any other wait" });
-    expect(tried).to.deep.equal(["nvav1enc", "vaav1enc", "x264enc", "vp8enc"]);
+    await eventually(() => tried.length === 5, { what: "an end of the trials without any other wait" });
+    expect(tried).to.deep.equal([drivers, "nvav1enc", "vaav1enc", "x264enc", "vp8enc"]);
     expect(await found()).to.deep.equal({ h264: "x264enc", vp8: "vp8enc" });
     expect(clock.monotonicMs()).to.equal(6_000);
   });
@@ -55,6 +64,35 @@ describe("the probe of encoders, by real children that stand for GStreamer's", f
     probe(["h264"], `process.on("message", ({ pipeline }) => process.send({ works: pipeline.includes("vah264lpenc"), message: "no such element" }));
       process.once("disconnect", () => process.exit())`);
     expect(await found()).to.deep.equal({ h264: "vah264lpenc" });
-    expect(tried).to.deep.equal(["nvh264enc", "vah264enc", "vah264lpenc"]);
+    expect(tried).to.deep.equal([drivers, "nvh264enc", "vah264enc", "vah264lpenc"]);
+  });
+
+  it("tries encoders in software alone, by a process without drivers, where one hangs at its initialisation", async () => {
+    probe(["av1", "h264", "vp8"], "for (;;);", works);
+    await eventually(() => clock.pendingTimers === 1, { what: "the start of the drivers" });
+    await clock.advance(10_000);
+    await eventually(() => tried.length === 3, { what: "an end of the trials without any other wait" });
+    expect(tried).to.deep.equal([drivers, "x264enc", "vp8enc"]);
+    expect(await found()).to.deep.equal({ h264: "x264enc", vp8: "vp8enc" });
+    expect(clock.monotonicMs()).to.equal(10_000);
+  });
+
+  it("waits for drivers that take nine seconds to initialise, and takes the GPU's encoder", async () => {
+    const initialised = join(temporaryFolder("drivers"), "initialised");
+    probe(["h264"], `const { existsSync } = process.getBuiltinModule("node:fs");
+      while (!existsSync(${JSON.stringify(initialised)}));
+      ${works}`);
+    await eventually(() => clock.pendingTimers === 1, { what: "the start of the drivers" });
+    await clock.advance(9_000);
+    writeFileSync(initialised, "");
+    expect(await found()).to.deep.equal({ h264: "nvh264enc" });
+    expect(tried).to.deep.equal([drivers, "nvh264enc"]);
+  });
+
+  it("tries encoders in software by a process without drivers also where the GPU's are tried", async () => {
+    const isWithoutDrivers = (is: boolean) => `process.on("message", ({ pipeline }) => process.send({ works: ${is} !== ${isOnGpu}, message: "" }));
+      process.once("disconnect", () => process.exit())`;
+    probe(["h264", "vp8"], isWithoutDrivers(false), isWithoutDrivers(true));
+    expect(await found()).to.deep.equal({ h264: "nvh264enc", vp8: "vp8enc" });
   });
 });

@@ -23,10 +23,11 @@ const schedule = (ms: number, callback: () => void) => {
 const picture = { width: 1_280, height: 720, fps: 60 };
 const quality: StreamQuality = { ...picture, preset: "dataSaver", maxKbps: offeredKbps.narrow };
 const encoders = new Map(candidateEncoders(["h264"], "software").slice(0, 1).map((encoder) => [encoder.codec, encoder]));
+const neverStarts = insteadOfChild("");
 const xtest = { KeyPress: 2, KeyRelease: 3, ButtonPress: 4, ButtonRelease: 5, MotionNotify: 6, FakeInput: nothing } as const;
 
 const media = createMediaSource({
-  encoders, display: ":99", shape: quality, soundServer: "unix:/nowhere", soundSink: "game", env: insteadOfChild(""), log: silentLogger, now, schedule,
+  encoders, display: ":99", shape: quality, soundServer: "unix:/nowhere", soundSink: "game", env: { gpu: neverStarts, software: neverStarts }, log: silentLogger, now, schedule,
 });
 const input = createInputRouter({ desktop: createDesktopInput({ xtest, root: 1, size: picture, isBehind: () => false }, () => picture), gamepad: { set: nothing }, wallMs: now, pacing: { now, schedule } });
 const viewers = createViewers({

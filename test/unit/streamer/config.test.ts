@@ -49,14 +49,22 @@ describe("the streamer's readConfig", () => {
     expect(() => readConfig({ ...enough, OPERATOR_PUBLIC_KEY: "none" })).to.throw("OPERATOR_PUBLIC_KEY");
   });
 
-  it("uses the image's plugin registry only for the software profile", () => {
-    const registryFor = (PROFILE: string) => readConfig({ ...enough, PROFILE, SOFTWARE_GST_REGISTRY: "/app/registry" }).childEnvironment.GST_REGISTRY;
-    expect(registryFor("software")).to.equal("/app/registry");
-    expect(registryFor("gpu")).to.equal("/tmp/joypod-streamer/gstreamer-registry.bin");
+  it("gives encoders in software the image's plugin registry as it is, and those of a GPU one of the pod", () => {
+    for (const PROFILE of ["gpu", "software"]) {
+      const { gpu, software } = readConfig({ ...enough, PROFILE, SOFTWARE_GST_REGISTRY: "/app/registry" }).encoderEnvironments;
+      expect(software).to.include({ GST_REGISTRY: "/app/registry", GST_REGISTRY_UPDATE: "no" });
+      expect(gpu).to.include({ GST_REGISTRY: "/tmp/joypod-streamer/gstreamer-registry.bin" }).and.not.have.property("GST_REGISTRY_UPDATE");
+    }
+  });
+
+  it("has encoders in software make a registry where the image has none", () => {
+    expect(readConfig(enough).encoderEnvironments.software)
+      .to.include({ GST_REGISTRY: "/tmp/joypod-streamer/gstreamer-registry.bin" }).and.not.have.property("GST_REGISTRY_UPDATE");
   });
 
   it("passes no other variable of the pod to child processes", () => {
-    expect(Object.values(readConfig({ ...enough, SECRET: "hidden" }).childEnvironment)).not.to.include("hidden");
+    const { childEnvironment, encoderEnvironments } = readConfig({ ...enough, SECRET: "hidden" });
+    for (const environment of [childEnvironment, ...Object.values(encoderEnvironments)]) expect(Object.values(environment)).not.to.include("hidden");
   });
 
   it("configures saves when all of their variables are set, and throws when only some are", () => {
