@@ -28,6 +28,8 @@ export const NodeFindings = z.object({
   extensions: z.array(word).max(40),
   /** For each codec the encoder that a session would take, best codec first. */
   encoders: z.array(z.object({ codec: VideoCodec, name: word })).max(10),
+  /** Whether none of them is the GPU's although sessions are to have one. */
+  encodesInSoftware: z.literal(true).optional(),
 });
 export type NodeFindings = z.infer<typeof NodeFindings>;
 export type Drawing = z.infer<typeof Drawing>;

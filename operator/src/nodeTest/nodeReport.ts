@@ -13,7 +13,9 @@ const obstacles: Record<RenderingObstacle, string> = {
 
 /** Returns whether sessions have on the node what the chart's values promise them. */
 export function isRight(result: NodeResult): boolean {
-  return "findings" in result && result.findings.obstacle === undefined && result.findings.encoders.length > 0;
+  if (!("findings" in result)) return false;
+  const { obstacle, encoders, encodesInSoftware } = result.findings;
+  return obstacle === undefined && encoders.length > 0 && encodesInSoftware === undefined;
 }
 
 /** Returns what `helm test` prints of a node: a sentence, and below it what was found. */
@@ -30,9 +32,11 @@ export function nodeReport(node: string, result: NodeResult): string {
   return `${node}: ${sentenceOf(result.findings)}\n${Object.entries(lines).map(([name, text]) => `  ${name.padEnd(12)}${text}\n`).join("")}`;
 }
 
-function sentenceOf({ obstacle, encoders, renderer }: NodeFindings): string {
+function sentenceOf({ obstacle, encoders, encodesInSoftware, renderer }: NodeFindings): string {
   if (encoders.length === 0) return "no encoder works here, so that no session starts.";
-  return obstacle === undefined ? `sessions render with ${renderer}.` : `sessions are to have a GPU and render in software, because ${obstacles[obstacle]}.`;
+  if (obstacle !== undefined) return `sessions are to have a GPU and render in software, because ${obstacles[obstacle]}.`;
+  if (encodesInSoftware === undefined) return `sessions render with ${renderer}.`;
+  return `sessions render with ${renderer} and encode in software, because no encoder of a GPU works: see gpu.driverCapabilities, and for Intel's GPUs enable_guc, in docs/gpu.md.`;
 }
 
 function drawingText({ name, frameMs, failure }: Drawing): string {

@@ -1,11 +1,13 @@
 import { mkdirSync } from "node:fs";
 import type { Drawing, NodeFindings } from "#contracts/nodeTest.ts";
+import type { VideoCodec } from "#contracts/videoCodec.ts";
 import { systemClock } from "#runtime/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { PictureConfig } from "../config.ts";
 import { probeDisplay } from "../display/displayProbe.ts";
 import { findRenderNode } from "../display/renderNode.ts";
 import { inSoftware, startDisplay } from "../display/startDisplay.ts";
+import { kindOf, type Encoder } from "../media/encoders.ts";
 import { probeEncoders } from "../media/probe.ts";
 
 /** So many pictures are enough for a driver that compiles at the first one, and few enough for software. */
@@ -30,14 +32,18 @@ export async function findPicture(config: PictureConfig, log: Logger): Promise<N
       openGl: drawingOf(gl.values.get("glVersion"), gl.values.get("glFrameMs"), gl.failure),
       vulkan: drawingOf(vulkan.values.get("vulkanDevice"), vulkan.values.get("vulkanFrameMs"), vulkan.failure),
       extensions: [...extensions.values()].sort(),
-      encoders: codecs.flatMap((codec) => {
-        const found = encoders.get(codec);
-        return found ? [{ codec, name: found.name }] : [];
-      }),
+      ...encodingOf(profile, encoders),
     };
   } finally {
     await shown.server.stop();
   }
+}
+
+/** Returns what is reported of the encoders that work, best codec first. */
+export function encodingOf(profile: PictureConfig["profile"], encoders: ReadonlyMap<VideoCodec, Encoder>): Pick<NodeFindings, "encoders" | "encodesInSoftware"> {
+  const found = [...encoders.values()];
+  const isMissed = profile === "gpu" && found.every((encoder) => kindOf(encoder) === "software");
+  return { encoders: found.map(({ codec, name }) => ({ codec, name })), ...(isMissed ? { encodesInSoftware: true as const } : {}) };
 }
 
 function drawingOf(name = "", frameMs: string | undefined, failure: string | undefined): Drawing {

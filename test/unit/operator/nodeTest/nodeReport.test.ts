@@ -25,6 +25,14 @@ describe("what helm test prints of a game node", () => {
     });
   }
 
+  it("is a failure where a GPU was promised that renders and does not encode", () => {
+    const inSoftware: NodeFindings = { ...findings, encoders: [{ codec: "h264", name: "x264enc" }], encodesInSoftware: true };
+    expect(isRight({ findings: inSoftware })).to.equal(false);
+    expect(nodeReport("node1", { findings: inSoftware }))
+      .to.match(/^node1: sessions render with AMD Radeon 780M and encode in software, because .*gpu\.driverCapabilities.*enable_guc.* in docs\/gpu\.md\.\n/);
+    expect(nodeReport("node1", { findings: { ...inSoftware, obstacle: "NoRenderNode" } })).to.contain("render in software, because");
+  });
+
   it("is a failure where no encoder works, and where nothing could be found out", () => {
     expect(isRight({ findings: { ...findings, encoders: [] } })).to.equal(false);
     expect(nodeReport("node1", { findings: { ...findings, encoders: [] } })).to.contain("no session starts").and.contain("Encoders    none");
