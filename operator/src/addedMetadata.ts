@@ -3,8 +3,8 @@ import { labelKey, labelValue } from "#kube/labelSelector.ts";
 
 /** Labels by which services, network and admission policies tell pods apart. */
 const ownLabels = /^(app\.kubernetes\.io\/(name|instance|component|part-of|managed-by|version)$|helm\.sh\/|joypod\.dev\/)/;
-/** Joypod's annotations, and those that change what a container may do. */
-const ownAnnotations = new RegExp("^(joypod\\.dev/|cluster-autoscaler\\.kubernetes\\.io/safe-to-evict$"
+/** Joypod's annotations, those by which autoscalers leave sessions alone, and those that change what a container may do. */
+const ownAnnotations = new RegExp("^(joypod\\.dev/|cluster-autoscaler\\.kubernetes\\.io/safe-to-evict$|karpenter\\.sh/do-not-disrupt$"
   + "|(container\\.apparmor\\.security\\.beta|container\\.seccomp\\.security\\.alpha|seccomp\\.security\\.alpha)\\.kubernetes\\.io/)");
 
 const namedValues = (value: z.ZodString) => z.string().default("{}").transform((text, context): unknown => {

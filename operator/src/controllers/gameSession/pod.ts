@@ -23,6 +23,9 @@ const display = ":99";
 const endSeconds = 10;
 const gamepad = `${podPaths.run}/${socketNames.gamepad}`;
 
+/** Asks the autoscalers of nodes, the Cluster Autoscaler and Karpenter, to take no node away under a session. Each heeds its own annotation alone. */
+const leftAlone = { "cluster-autoscaler.kubernetes.io/safe-to-evict": "false", "karpenter.sh/do-not-disrupt": "true" } as const;
+
 /** Where the session's pod goes. It is decided, and in the session's status, before the pod is created. */
 export interface PodPlace {
   nodeName: string;
@@ -43,7 +46,7 @@ export function buildPod(session: Stored<GameSession>, place: PodPlace, config: 
       labels: { ...config.labels, ...podLabels(session) },
       finalizers: [finalizers.usage],
       ownerReferences: [ownedBy(session)],
-      annotations: { ...config.annotations, "cluster-autoscaler.kubernetes.io/safe-to-evict": "false" },
+      annotations: { ...config.annotations, ...leftAlone },
     },
     spec: {
       restartPolicy: "Never",

@@ -90,10 +90,14 @@ describe("buildPod", () => {
       SESSION_POD_LABELS: '{"team":"games"}', SESSION_POD_ANNOTATIONS: '{"example.com/cost":"play"}', SESSION_POD_NODE_SELECTOR: '{"pool":"new"}', GPU_TOLERATIONS: '[{"key":"games","operator":"Exists"}]',
     });
     expect(pod.metadata.labels).to.include({ team: "games", "app.kubernetes.io/component": "game-session", "joypod.dev/game": "the-question" });
-    expect(pod.metadata.annotations).to.deep.equal({ "example.com/cost": "play", "cluster-autoscaler.kubernetes.io/safe-to-evict": "false" });
+    expect(pod.metadata.annotations).to.include({ "example.com/cost": "play", "karpenter.sh/do-not-disrupt": "true" });
     expect(spec.nodeSelector).to.deep.equal({ pool: "new" });
     expect(spec.tolerations).to.deep.include({ key: "games", operator: "Exists" });
     expect(podOf().spec, "of a site that says nothing").to.not.have.property("nodeSelector");
+  });
+
+  it("asks the autoscalers of nodes to leave the session alone, each by its own annotation", () => {
+    expect(podOf().pod.metadata.annotations).to.deep.equal({ "cluster-autoscaler.kubernetes.io/safe-to-evict": "false", "karpenter.sh/do-not-disrupt": "true" });
   });
 
   it("opens the network only to a session that is to have it, with nameservers of its own", () => {
