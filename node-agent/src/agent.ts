@@ -8,6 +8,7 @@ import { fromCache } from "#kube/source.ts";
 import type { KubeTransport } from "#kube/transport.ts";
 import type { Clock } from "#runtime/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
+import { systemErrorCode } from "#runtime/systemError.ts";
 import { ContentCache } from "./cache/contentCache.ts";
 import { createObjectFiles } from "./cache/objectFiles.ts";
 import { readDiskSpace } from "./cache/space.ts";
@@ -17,6 +18,7 @@ import { createKeptFolders, type KeptFolders } from "./disk/keptFolders.ts";
 import { nodePaths, type NodePaths } from "./disk/nodePaths.ts";
 import { holdRootLock, type RootLock } from "./disk/rootLock.ts";
 import { TreeRemover } from "./disk/treeRemover.ts";
+import { unwritableRoot } from "./disk/unwritableRoot.ts";
 import type { Metrics } from "./metrics.ts";
 import { NodeChecks } from "./checks/nodeChecks.ts";
 import { createObjectStore, type ObjectStore } from "./objectStore/objectStore.ts";
@@ -186,11 +188,16 @@ export class Agent {
     return gameNode && foreignBecause(gameNode, installation);
   }
 
-  #holdRoot(signal: AbortSignal): Promise<RootLock> {
-    const { onLockLost, logger } = this.#deps;
+  async #holdRoot(signal: AbortSignal): Promise<RootLock> {
+    const { config: { root }, onLockLost, logger } = this.#deps;
     const { lock } = this.#paths;
     const onWait = (): void => logger.warn({ lock }, "Another agent serves this node's folder: this one waits for its end.");
-    return holdRootLock({ path: lock, onLost: onLockLost, signal, onWait });
+    try {
+      return await holdRootLock({ path: lock, onLost: onLockLost, signal, onWait });
+    } catch (error) {
+      // The folder is what the system call was about. Without it the agent ends here, before a check could say so.
+      throw systemErrorCode(error) === undefined ? error : new Error(unwritableRoot(root, error), { cause: error });
+    }
   }
 
   #onGameNodeChange(): void {

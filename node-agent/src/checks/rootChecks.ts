@@ -7,7 +7,7 @@ import { limits, mebibyte } from "#contracts/limits.ts";
 import type { ConditionUpdate } from "#kube/conditions.ts";
 import { systemErrorCode } from "#runtime/systemError.ts";
 import { readDiskSpace, shortageOf } from "../cache/space.ts";
-import { messageOf } from "#runtime/toError.ts";
+import { unwritableRoot } from "../disk/unwritableRoot.ts";
 
 /** The file by which the root is tried. One agent at a time holds the root, so it may have one name. */
 const probeName = ".check";
@@ -38,8 +38,7 @@ async function checkWritable(root: string, path: string): Promise<ConditionUpdat
     if (await readFile(path, "utf8") !== script) throw new Error("what was read is not what was written");
     return { type: "RootWritable", status: "True", reason: rootWritableReasons.writable, message: `${root} can be written to.` };
   } catch (error) {
-    const message = `${root} cannot be written to: ${messageOf(error)}. Repair the disk, or name a folder of another one in gameNodes.root.`;
-    return { type: "RootWritable", status: "False", reason: rootWritableReasons.notWritable, message: message.slice(0, 1024) };
+    return { type: "RootWritable", status: "False", reason: rootWritableReasons.notWritable, message: unwritableRoot(root, error).slice(0, 1024) };
   }
 }
 

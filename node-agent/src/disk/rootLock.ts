@@ -46,7 +46,7 @@ export async function holdRootLock({ path, onWait, onLost, signal }: RootLockOpt
       if (said.endsWith("waiting\n")) onWait();
       if (said.endsWith("held\n")) resolve();
     });
-    ended.then(() => reject(new Error(`The lock ${path} cannot be taken: sh and flock of util-linux are needed for it.`)), reject);
+    ended.then(() => reject(new Error(`The lock ${path} cannot be taken: that takes sh and flock of util-linux, and the right to write there.`)), reject);
     signal.addEventListener("abort", () => reject(signal.reason instanceof Error ? signal.reason : new Error("The lock is no longer wanted.")), { once: true });
   });
   try {

@@ -13,8 +13,8 @@ const run = promisify(execFile);
 
 interface Manifest { kind: string; metadata: { name: string }; spec?: { type?: string; tls?: { secretName: string }[]; rules?: { host: string }[]; ports?: { port: number }[] } }
 
-/** What the blocks are for that a shell runs; test/e2e/install.test.ts runs them all. */
-const purposes = ["settings", "images", "namespace", "install", "nat", "certificate", "exposure ingress", "exposure loadbalancer", "exposure nodeport", "helm", "check", "policies"];
+/** What the blocks are for that a shell runs; test/e2e/install.test.ts runs them all, but for what nodes with SELinux need. */
+const purposes = ["settings", "images", "namespace", "install", "nat", "selinux", "certificate", "exposure ingress", "exposure loadbalancer", "exposure nodeport", "helm", "check", "policies"];
 
 describe("docs/install.md", function () {
   this.timeout(60_000);

@@ -3,7 +3,7 @@ import { environmentOf, render, renderingError, values, type Manifest, type PodS
 import { podsOf } from "#test/support/chart/programEnvironments.ts";
 
 describe("the chart's values of workloads and exposure", () => {
-  const pods = (manifests: Manifest[]): [string, PodSpec & { priorityClassName?: string }][] =>
+  const pods = (manifests: Manifest[]): [string, PodSpec & { priorityClassName?: string; securityContext?: { seLinuxOptions?: object } }][] =>
     manifests.flatMap(({ kind, metadata, spec }) => (spec?.template ? [[`${kind} ${metadata.name.replace(/-[0-9a-f]{8}$/, "")}`, spec.template.spec]] : []));
 
   it("gives no pod a priority class of the system's, and each the one that it is told", async () => {
@@ -18,9 +18,16 @@ describe("the chart's values of workloads and exposure", () => {
     });
   });
 
+  it("gives node agents the SELinux label that they are told, and nobody one by itself", async () => {
+    const labelled = async (...args: string[]) =>
+      pods(await render(...values("bundled"), ...args)).flatMap(([name, { securityContext }]) => (securityContext?.seLinuxOptions ? [[name, securityContext.seLinuxOptions]] : []));
+    expect(await labelled()).to.deep.equal([]);
+    expect(await labelled("--set", "nodeAgent.seLinuxOptions.level=s0-s0:c0.c1023")).to.deep.equal([["DaemonSet joypod-node-agent", { level: "s0-s0:c0.c1023" }]]);
+  });
+
   it("makes the same of values of an earlier release, which lack what has come since", async () => {
     const unknown = ["jobs", "sessions.pods", "api.httpRoute", "api.ingress.controller", "api.serviceAccount", "api.service.annotations", "stores.postgres", "stores.redis", "stores.minio", "commonLabels",
-      "connectionTest.service", "nodeAgent.priorityClassName", "operator.podLabels", "operator.tolerations", "turn"].map((name) => `${name}=null`).join(",");
+      "connectionTest.service", "nodeAgent.priorityClassName", "nodeAgent.seLinuxOptions", "operator.podLabels", "operator.tolerations", "turn"].map((name) => `${name}=null`).join(",");
     // A job is another one by other values.
     const rendered = async (...args: string[]): Promise<string> => JSON.stringify(await render(...values("bundled"), ...args)).replaceAll(/(?<=joypod-(?:drain|make-secrets|store-keys)-)[0-9a-f]{8}/g, "");
     expect(await rendered("--set", unknown)).to.equal(await rendered());

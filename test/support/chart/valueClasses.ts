@@ -66,6 +66,7 @@ const samples: Record<string, unknown[]> = {
   resources: [{}, { requests: { cpu: 0.5, memory: "1Gi" }, limits: { memory: "2Gi", "a.example/device": 1 } }],
   priorityClassName: ["", "joypod-sample"],
   runtimeClassName: ["", "joypod-sample"],
+  seLinuxOptions: [{}, { level: "s0-s0:c0.c1023" }, { level: "s0:c1,c2", type: "container_t", role: "system_r", user: "system_u" }],
   "gameNodes.selector": ["gpu", "a=b", "gpu, !spare, zone in (a,b), kind notin (c), x!=y, e=", "joypod.dev/pool==games"],
   "media.portFirst": [1024, 20_000],
   "media.portLast": [65_535, 20_999],
