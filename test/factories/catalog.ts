@@ -100,7 +100,7 @@ export async function aGameSessionRow(
   { postgres }: Pick<Deps, "postgres">, { user, game }: { user: { id: string }; game: Pick<TestGame, "id" | "versionId"> },
   overrides: Partial<Prisma.GameSessionUncheckedCreateInput> = {},
 ): Promise<{ id: string }> {
-  const id = overrides.id ?? newGameSessionId();
+  const id = overrides.id ?? newGameSessionId("none");
   const slotId = overrides.slotId === undefined ? (await aSaveSlot({ postgres }, { user, game })).id : overrides.slotId;
   const isOver = overrides.status === "stopped" || overrides.status === "error";
   return postgres.prisma.gameSession.create({

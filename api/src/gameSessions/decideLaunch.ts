@@ -54,7 +54,7 @@ export async function decideLaunch(
   const spec = specWithRoom(deps.cluster, context, buildGameSessionSpec(source), () => buildGameSessionSpec({ ...source, context: unadvised }));
   const { gameId, versionId } = context;
   const newSlotNumber = slot.isNew ? slot.number : undefined;
-  return { id: newGameSessionId(), userId, gameId, versionId, slotId: slot.id, newSlotNumber, spec };
+  return { id: newGameSessionId(context.network), userId, gameId, versionId, slotId: slot.id, newSlotNumber, spec };
 }
 
 /** The player has a session, whose id is told where it is known. */

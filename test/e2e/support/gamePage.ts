@@ -59,7 +59,7 @@ export class GamePage extends PlayPage {
 
   /** The session's id, from the address of the play page. */
   sessionId(): string {
-    const id = /gs-[a-z0-9]+/.exec(this.page.url())?.[0];
+    const id = /gs-[a-z0-9-]+/.exec(this.page.url())?.[0];
     if (id === undefined) throw new Error(`${this.page.url()} is not the page of a session`);
     return id;
   }

@@ -53,9 +53,12 @@ describe("network and save limit of a game", function () {
   it("are copied to the session, with no network and the default save limit unless registered", async () => {
     const net = await aGame(api.deps);
     await api.deps.postgres.prisma.game.update({ where: { id: net.id }, data: { network: "internet", saveLimitMb: 64 } });
-    expect(await specOf(await fixture.launched({ gameSlug: net.slug }))).to.include({ network: "Internet", saveVolumeBytes: 64 * mebibyte });
+    const open = await fixture.launched({ gameSlug: net.slug });
+    expect(await specOf(open)).to.include({ network: "Internet", saveVolumeBytes: 64 * mebibyte });
     await fixture.newPlayer();
-    expect(await specOf(await fixture.launched())).to.include({ network: "None", saveVolumeBytes: limits.save.volumeBytes.default });
+    const closed = await fixture.launched();
+    expect(await specOf(closed)).to.include({ network: "None", saveVolumeBytes: limits.save.volumeBytes.default });
+    expect([open, closed].map((id) => id.replace(/[^-]+$/, "")), "told apart before the last part of their names").to.deep.equal(["gs-net-", "gs-"]);
   });
 
   it("never leave less room than the slot's save needs", async () => {

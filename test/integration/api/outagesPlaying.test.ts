@@ -39,7 +39,7 @@ describe("a session that is played", function () {
   /** An object of the player's that expires now, as an admin can make one: it has no row. */
   async function expiring(): Promise<string> {
     const { operator, user, api } = fixture;
-    const id = newGameSessionId();
+    const id = newGameSessionId("none");
     const spec = aGameSessionSpec({ userId: user.id, idleTimeoutSeconds: idleTimeoutMs / 1000, expiresAt: new Date().toISOString() });
     await operator.sessions.create({ metadata: { name: id, namespace: api.kube?.sessionsNamespace ?? "" }, spec });
     await operator.makeReady(id, { podIp });
@@ -85,7 +85,7 @@ describe("a session that is played", function () {
         events.close();
         expect((await player.post(`/api/stream/${near}`, "v=0 offer", { "content-type": "application/sdp" })).status).to.equal(201);
         // What the cluster knows as somebody else's, or does not know, the database alone could tell.
-        for (const [browser, sessionId] of [[other, id], [player, newGameSessionId()]] as const) {
+        for (const [browser, sessionId] of [[other, id], [player, newGameSessionId("none")]] as const) {
           expectErrorResponse(await browser.post("/api/game/keepalive", { sessionId }), 503, "unavailable");
           expectErrorResponse(await browser.get(`/api/game/session-status?sessionId=${sessionId}`), 503, "unavailable");
         }

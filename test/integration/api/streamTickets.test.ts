@@ -113,7 +113,7 @@ describe("tickets to streams", function () {
     for (const { headers } of [await api.anonymous().post(`/api/stream/${id}`, "v=0 offer", { ...sdp, authorization }), await optionsOf(id)]) {
       expect(headers.get("link")).to.match(new RegExp(`username="\\d+:${owner.id}\\.watch"`)).and.not.contain(`:${owner.id}"`);
     }
-    expect((await optionsOf(newGameSessionId())).headers.get("link")).to.equal(null);
+    expect((await optionsOf(newGameSessionId("none"))).headers.get("link")).to.equal(null);
   });
 
   it("are put on the offers and hang-ups of signed-in players on their way to the pod", async () => {
@@ -138,7 +138,7 @@ describe("tickets to streams", function () {
 
   it("are left out where the session's streamer asks for none", async () => {
     const [player, game] = [await aUser(api.deps), await aGame(api.deps)];
-    const older = newGameSessionId();
+    const older = newGameSessionId("none");
     await operator.sessions.create({ metadata: { name: older, namespace: api.kube!.sessionsNamespace }, spec: aGameSessionSpec({ userId: player.id }) });
     await operator.makeReady(older, { podIp });
     await aGameSessionRow(api.deps, { user: player, game }, { id: older });

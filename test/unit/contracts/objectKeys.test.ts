@@ -4,7 +4,7 @@ import { parseSaveKey, saveKey } from "#contracts/objectKeys.ts";
 
 describe("saveKey", () => {
   const name = fc.record({
-    generation: fc.integer({ min: 1, max: 999_999_999 }), gameSession: fc.stringMatching(/^gs-[0-9a-z]{20}$/),
+    generation: fc.integer({ min: 1, max: 999_999_999 }), gameSession: fc.stringMatching(/^gs-(net-)?[0-9a-z]{20}$/),
     sequence: fc.integer({ min: 1, max: 999_999_999 }), attempt: fc.integer({ min: 0, max: 999_999_999 }),
   });
 
