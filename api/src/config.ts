@@ -39,7 +39,7 @@ const signingKeys = z.string("must be set; in the chart it is key signingKeys of
     const key = Buffer.from(encoded ?? "", "base64");
     const isWeak = key.length < keyBytesMin || isPlaceholder(key.toString("latin1"));
     if (kid === undefined || keys.has(kid) || isWeak) {
-      context.addIssue(`must be kid:base64 pairs, newest first, each of at least ${keyBytesMin} random bytes: make one with 'openssl rand -base64 32'`);
+      context.addIssue(`must be kid:base64 pairs, of which the first signs, each of at least ${keyBytesMin} random bytes: make one with 'openssl rand -base64 32'`);
       return z.NEVER;
     }
     keys.set(kid, key);

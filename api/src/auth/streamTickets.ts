@@ -19,7 +19,7 @@ export interface IssuedTicket {
 
 /**
  * Signs and checks tickets to sessions' streams. A session knows the public key that was the newest at its launch; its tickets are signed by
- * that one for as long as it is among the signing keys, so that a new key in front of it cuts no session.
+ * that one for as long as it is among the signing keys, so that a new key in front of it, which all replicas know already, cuts no session.
  */
 export class StreamTickets {
   /** The public key of sessions that are launched now. */

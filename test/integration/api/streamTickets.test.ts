@@ -50,9 +50,9 @@ describe("tickets to streams", function () {
     await api.stop();
   });
 
-  async function launched(user: TestUser): Promise<string> {
+  async function launched(user: TestUser, at = api): Promise<string> {
     const { slug } = await aGame(api.deps);
-    const { sessionId } = (await api.as(user).post("/api/game/launch", { gameSlug: slug })).json<{ sessionId: string }>();
+    const { sessionId } = (await at.as(user).post("/api/game/launch", { gameSlug: slug })).json<{ sessionId: string }>();
     await operator.makeReady(sessionId, { podIp });
     await eventually(async () => (await api.deps.postgres.prisma.gameSession.findUniqueOrThrow({ where: { id: sessionId } })).status === "running");
     return sessionId;
@@ -221,6 +221,30 @@ describe("tickets to streams", function () {
         expect((await offerWith(ticket)).status, "at a process that does not have the new key yet").to.equal(201);
       } finally {
         await stopReplica(rotated);
+      }
+    });
+
+    it("opens at each replica what another has launched, while one of them signs with a new key that both know", async () => {
+      const key = `new:${randomBytes(32).toString("base64")}`;
+      const before = await startReplica(api, { env: { SIGNING_KEYS: `${keysOf(api)},${key}` } });
+      const after = await startReplica(api, { env: { SIGNING_KEYS: `${key},${keysOf(api)}` } });
+      try {
+        for (const [launching, other] of [[before, after], [after, before]] as const) {
+          const player = await aUser(api.deps);
+          const sessionId = await launched(player, launching);
+          const { ticketPublicKey } = (await operator.session(sessionId)).spec;
+          expect(ticketPublicKey).to.equal(launching.deps.streamTickets.publicKey).and.not.equal(other.deps.streamTickets.publicKey);
+          const path = `/api/stream/${sessionId}`;
+          for (const replica of [launching, other]) {
+            await eventually(async () => (await replica.as(player).post(path, "v=0 offer", sdp)).status === 201, { what: "the replica to know the session's pod" });
+            expect(await ticketOf(streamer.seen.at(-1), sessionId)).to.include({ aud: sessionId, role: "play" });
+          }
+          const { ticket } = (await other.as(player).post("/api/game/stream-ticket", { sessionId })).json<StreamTicketResponse>();
+          expect((await launching.anonymous().post(path, "v=0 offer", { ...sdp, ...bearing(ticket) })).status).to.equal(201);
+        }
+      } finally {
+        await stopReplica(after);
+        await stopReplica(before);
       }
     });
   });

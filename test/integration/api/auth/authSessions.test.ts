@@ -6,13 +6,14 @@ import { sweepAuthSessions } from "#api/auth/sweepAuthSessions.ts";
 import { aUser, type TestUser } from "#test/factories/catalog.ts";
 import { TestApi } from "#test/support/http/api.ts";
 import { expectErrorResponse, type ApiClient } from "#test/support/http/apiClient.ts";
-import { postSignIn, postSignOut } from "#test/support/http/authForms.ts";
+import { csrfToken, postSignIn, postSignOut } from "#test/support/http/authForms.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 import { startRedis, type TestRedis } from "#test/support/stores/redis.ts";
 import { createTestDatabase, freezeDatabase, type TestDatabase } from "#test/support/stores/postgres.ts";
 
 const cookieName = "auth.session-token";
 const dayMs = 24 * 3600 * 1000;
+const kidOf = (token: string): string | undefined => jsonwebtoken.decode(token, { complete: true })?.header.kid;
 const key = (byte: number): string => Buffer.from(Array.from({ length: 32 }, (_, index) => (byte + index * 7) % 256)).toString("base64");
 
 describe("auth sessions", () => {
@@ -225,7 +226,7 @@ describe("auth sessions", () => {
       const browser = browserWith(token, rotated);
       expect((await browser.get("/api/games")).status).to.equal(200);
       const renewed = browser.cookies.get(cookieName)!;
-      expect(jsonwebtoken.decode(renewed, { complete: true })?.header.kid).to.equal("two");
+      expect(kidOf(renewed)).to.equal("two");
       expectErrorResponse(await browserWith(renewed).get("/api/games"), 401, "unauthorized");
       const drained = await TestApi.start({ clock, database, redisUrl: redis.url, env: { SIGNING_KEYS: `two:${key(2)}` } });
       try {
@@ -236,6 +237,33 @@ describe("auth sessions", () => {
       }
     } finally {
       await rotated.stop();
+    }
+  });
+
+  it("go on, as forms do, from replica to replica while some sign with a new key that all know", async () => {
+    const startWith = (keys: string): Promise<TestApi> => TestApi.start({ clock, database, redisUrl: redis.url, env: { SIGNING_KEYS: keys } });
+    const before = await startWith(`one:${key(1)},two:${key(2)}`);
+    const after = await startWith(`two:${key(2)},one:${key(1)}`);
+    try {
+      let browser = await signedIn();
+      const goTo = (replica: TestApi): void => {
+        const { cookies } = browser;
+        browser = replica.anonymous();
+        for (const [name, value] of cookies) browser.cookies.set(name, value);
+      };
+      for (const [replica, kid] of [[before, "one"], [after, "two"], [before, "one"], [after, "two"]] as const) {
+        await clock.advance(1000);
+        goTo(replica);
+        expect((await browser.get("/api/games")).status).to.equal(200);
+        expect(kidOf(browser.cookies.get(cookieName)!)).to.equal(kid);
+      }
+      browser.cookies.delete("auth.csrf-token");
+      const form = new URLSearchParams({ csrfToken: await csrfToken(browser), json: "true" });
+      goTo(before);
+      expect((await browser.post("/api/auth/signout", form)).status).to.equal(200);
+    } finally {
+      await before.stop();
+      await after.stop();
     }
   });
 
