@@ -145,7 +145,9 @@ function filterOf(search: string | undefined, tag: string | undefined): Filter |
   };
 }
 
-function searchFilter(term: string, n: number): Filter {
+function searchFilter(search: string, n: number): Filter {
+  // Lower case has another sigma at a word's end, and a term may end where the name's word goes on: `search_text` has names with this one throughout.
+  const term = search.replace(/[Σς]/g, "σ");
   const pattern = `%${escapeLike(term)}%`;
   if (Array.from(term).length < trigramLength) {
     // Faster than strpos for so little; in a collation of its own, because the trigram index would be read whole for it.

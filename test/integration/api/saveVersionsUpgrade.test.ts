@@ -2,6 +2,8 @@ import { readdir, readFile } from "node:fs/promises";
 import { expect } from "chai";
 import pg from "pg";
 import { fileURLToPath } from "node:url";
+import { GamesQuery } from "#contracts/http/catalog.ts";
+import { listCatalogGames } from "#api/catalog/catalogQueries.ts";
 import { releaseSlots } from "#api/gameSessions/recorder/releaseSlots.ts";
 import { listSaveVersions } from "#api/saves/saveVersionQueries.ts";
 import { aGameSessionSpec } from "#test/factories/gameSession.ts";
@@ -19,7 +21,7 @@ const formerRows = `
   INSERT INTO users (id, email, name) VALUES ('player', 'player@example.test', 'Player');
   INSERT INTO partners (id, name) VALUES ('partner', 'Partner');
   INSERT INTO games (id, partner_id, slug, title, developer, tags, launcher, engine_dir)
-    VALUES ('game', 'partner', 'the-game', 'Game', 'Cafe\u0301 Games', ARRAY['racing', 're\u0301tro'], 'run.sh', 'engine');
+    VALUES ('game', 'partner', 'the-game', 'Game', 'Cafe\u0301 ΝΟΤΟΣ', ARRAY['racing', 're\u0301tro'], 'run.sh', 'engine');
   INSERT INTO game_versions (id, game_id, object_key, sha256, size_bytes, unpacked_size_bytes) VALUES ('v1', 'game', 'archives/game/v1.tar.gz', repeat('a', 64), 1, 1);
   UPDATE games SET status = 'active', current_version_id = 'v1';
   INSERT INTO save_slots (id, user_id, game_id, number, label, object_key, sha256, bytes, generation, saved_by_session, sequence, attempt, pending_session) VALUES
@@ -77,7 +79,14 @@ describe("a database of the release before versions", function () {
 
   it("has the names of games with composed letters, as they are searched for", async () => {
     const { developer, tags } = await api.deps.postgres.prisma.game.findUniqueOrThrow({ where: { id: "game" } });
-    expect({ developer, tags }).to.deep.equal({ developer: "Caf\u00e9 Games", tags: ["racing", "r\u00e9tro"] });
+    expect({ developer, tags }).to.deep.equal({ developer: "Caf\u00e9 ΝΟΤΟΣ", tags: ["racing", "r\u00e9tro"] });
+  });
+
+  it("has a name that ends in a sigma found, by an earlier release as well", async () => {
+    const found = await listCatalogGames(api.deps.postgres.pool, "player", GamesQuery.parse({ search: "ΝΟΤΟΣ" }));
+    expect(found.total).to.equal(1);
+    const { rows } = await client.query<{ id: string }>(`SELECT id FROM games WHERE search_text LIKE lower('%ΝΟΤΟΣ%' COLLATE "und-x-icu")`);
+    expect(rows).to.deep.equal([{ id: "game" }]);
   });
 
   it("knows the most memory that a game's sessions have used", async () => {
