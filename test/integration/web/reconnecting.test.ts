@@ -3,6 +3,7 @@ import type { Browser, Page, Route } from "playwright-core";
 import { aUser } from "#test/factories/catalog.ts";
 import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
+import { keptChannel } from "#test/support/browser/otherBrowsers.ts";
 import { pressPlay, signInAs } from "#test/support/browser/pages.ts";
 import type { FakeOperator } from "#test/support/cluster/fakeOperator.ts";
 import { PlayPage } from "#test/support/browser/playPage.ts";
@@ -10,6 +11,8 @@ import { PlayFixture } from "#test/support/fixtures/playFixture.ts";
 import { imageBuildMs } from "#test/support/session/containers.ts";
 
 const offers = "**/api/stream/gs-*";
+/** The page takes the end of its channel for the end of its connection, and makes another one. */
+const loseConnection = "inputChannel.dispatchEvent(new Event('close'))";
 
 describe("a page that connects to the game again", function () {
   this.timeout(90_000);
@@ -74,6 +77,39 @@ describe("a page that connects to the game again", function () {
     await page.clock.fastForward(600_000);
     await asked[0]?.abort("internetdisconnected");
     await eventually(() => asked.length === 2, { what: "another offer" });
+  });
+
+  it("takes the game from another tab once for each click, though no media comes of it", async () => {
+    await fixture.letRun(await pressPlay(page));
+    await game.waitUntilPlaying();
+    const takeovers: boolean[] = [];
+    const other = await openWindow(browser, { baseUrl: fixture.api.url, name: "a tab without media" });
+    try {
+      await other.context.addCookies(await tab.context.cookies());
+      await other.page.addInitScript(keptChannel);
+      await other.page.route(offers, async (route) => {
+        takeovers.push(new URL(route.request().url()).searchParams.has("takeover"));
+        const response = await route.fetch();
+        const { location = "" } = response.headers();
+        const withoutAddresses = (await response.text()).replaceAll(/^a=candidate:.*\r?\n/gm, "");
+        await route.fulfill({ status: response.status(), headers: { location }, body: withoutAddresses });
+      });
+      await other.page.goto(new URL(page.url()).pathname);
+      const prompt = other.page.getByText("Playing in another tab");
+      await prompt.waitFor();
+      const answered = other.page.waitForResponse(offers);
+      await other.page.getByRole("button", { name: "Play here" }).click();
+      await (await answered).finished();
+      await page.getByRole("button", { name: "Take it back" }).click();
+      await game.waitUntilPlaying();
+      await other.page.evaluate(loseConnection);
+      await eventually(() => takeovers.length > 2, { what: "another offer" });
+      expect(takeovers.slice(0, 3)).to.deep.equal([false, true, false]);
+      await prompt.waitFor();
+      await game.waitUntilPlaying();
+    } finally {
+      await other.close({ failed: false });
+    }
   });
 
   it("leaves the quality as it was chosen on another device meanwhile", async () => {

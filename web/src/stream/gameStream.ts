@@ -110,11 +110,15 @@ export class GameStream extends Emitter<GameStreamEvents> {
     let wasUp = false;
     for (let attempt = 0; ; attempt += 1) {
       this.#setState({ phase: "connecting", isReconnect: wasUp });
-      // Only the first connection may take the stream over: two tabs that reconnect must not take it from each other in turns.
-      const outcome = await this.#connectOnce({ containerUrl, clientId: this.#clientId, takeover, signal }, () => {
-        attempt = 0;
-        takeover = false;
-        wasUp = true;
+      const outcome = await this.#connectOnce({ containerUrl, clientId: this.#clientId, takeover, signal }, {
+        // A stream is taken over once, whether or not anything comes of it then: two tabs must not take it from each other in turns.
+        onAnswered: () => {
+          takeover = false;
+        },
+        onUp: () => {
+          attempt = 0;
+          wasUp = true;
+        },
       });
       if (signal.aborted) return;
       if (outcome.kind === "lost") downtime.restart();
@@ -133,11 +137,12 @@ export class GameStream extends Emitter<GameStreamEvents> {
   }
 
   /** Connects once; resolves when the connection has ended. */
-  async #connectOnce(options: StreamConnectionOptions, onUp: () => void): Promise<ConnectionOutcome> {
+  async #connectOnce(options: StreamConnectionOptions, { onAnswered, onUp }: { onAnswered: () => void; onUp: () => void }): Promise<ConnectionOutcome> {
     const connection = this.#prepared ?? new StreamConnection(this.#iceServers);
     this.#prepared = undefined;
     this.#connection = connection;
     const ended = this.#endOf(connection);
+    connection.on("answered", onAnswered);
     // The first media is emitted early, so that the browser prepares its decoders; later ones when pictures may come, so that the last picture stays until then.
     if (!this.#hasMedia) this.emit("media", connection.media);
     else connection.on("answered", () => this.emit("media", connection.media));
