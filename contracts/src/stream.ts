@@ -90,7 +90,7 @@ export const PadInput = z.object({
   r: trigger,
   b: z.int().min(0).max(2 ** gamepadButtons.length - 1),
 });
-/** Everything held is released: the page lost the focus or the gamepad was unplugged. */
+/** Everything held is released, as when the page has lost the focus. */
 export const ReleaseInput = z.object({ t: z.literal("release") });
 /** Answered at once by `pong` with the same number. */
 export const PingInput = z.object({ t: z.literal("ping"), n: z.number() });

@@ -36,12 +36,7 @@ export class GamepadCapture {
   sample(pads: readonly (PadSample | null)[]): void {
     const connected = pads.filter((pad) => pad !== null).filter(({ mapping }) => mapping === "standard");
     const pad = connected.find(({ index }) => index === this.#active) ?? this.#findMoved(connected);
-    if (pad === undefined) return;
-    const message = padMessage(pad);
-    const text = JSON.stringify(message);
-    if (text === this.#last) return;
-    this.#last = text;
-    this.#send(message);
+    if (pad !== undefined) this.#sendChange(padMessage(pad));
   }
 
   /** Forgets the last state, after everything was released: the next sample is sent whatever it is. */
@@ -61,13 +56,22 @@ export class GamepadCapture {
     return moved;
   }
 
+  /** The player may go on with keyboard and mouse: nothing of these is released. */
   #loseActive(): void {
     this.#active = undefined;
-    this.#last = "";
     this.#idle.clear();
-    this.#send({ t: "release" });
+    this.#sendChange(atRest);
+  }
+
+  #sendChange(message: PadMessage): void {
+    const text = JSON.stringify(message);
+    if (text === this.#last) return;
+    this.#last = text;
+    this.#send(message);
   }
 }
+
+const atRest = padMessage({ axes: [], buttons: [] });
 
 /** Returns the whole state of a gamepad as one message. */
 export function padMessage({ axes, buttons }: Pick<PadSample, "axes" | "buttons">): PadMessage {

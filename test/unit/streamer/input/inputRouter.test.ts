@@ -89,6 +89,15 @@ describe("createInputRouter", () => {
     expect(pad.size).to.equal(0);
   });
 
+  it("puts the gamepad at rest by a message of such a state, while keys stay held", () => {
+    handle({ t: "key", c: "KeyW", d: 1 });
+    handle({ t: "pad", s: [1, -2, 3, -4], l: 9, r: 255, b: 2 ** 15 - 1 });
+    now += 50;
+    handle({ t: "pad", s: [0, 0, 0, 0], l: 0, r: 0, b: 0 });
+    expect([...pad.values()].filter((value) => value !== 0)).to.deep.equal([]);
+    expect(injected).to.deep.equal([[2, 25]]);
+  });
+
   it("discards a queued tap when everything is released", () => {
     handle({ t: "key", c: "KeyW", d: 1 });
     handle({ t: "key", c: "KeyW", d: 0 });

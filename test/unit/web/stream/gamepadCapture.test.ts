@@ -64,13 +64,23 @@ describe("GamepadCapture", () => {
     expect(sent).to.deep.equal([]);
   });
 
-  it("releases everything when the gamepad is unplugged", () => {
+  it("is at rest once it is unplugged, and releases neither keyboard nor mouse", () => {
     const { gamepad, sent } = capture();
     gamepad.sample([aPad()]);
+    gamepad.sample([aPad({ axes: [1, 0, 0, 0], pressed: [0, 7] })]);
+    gamepad.sample([null]);
+    gamepad.sample([null]);
+    expect(sent.slice(1)).to.deep.equal([{ t: "pad", s: [0, 0, 0, 0], l: 0, r: 0, b: 0 }]);
+  });
+
+  it("sends nothing when a gamepad at rest switches itself off, and takes up the next one that moves", () => {
+    const { gamepad, sent } = capture();
     gamepad.sample([aPad({ pressed: [0] })]);
+    gamepad.sample([aPad()]);
+    sent.length = 0;
     gamepad.sample([null]);
-    gamepad.sample([null]);
-    expect(sent.slice(1)).to.deep.equal([{ t: "release" }]);
+    gamepad.sample([null, aPad({ index: 1, pressed: [0] })]);
+    expect(sent).to.deep.equal([padMessage(aPad({ pressed: [0] }))]);
   });
 
   it("sends the state again after a reset", () => {
