@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import type { Browser, Page, Route } from "playwright-core";
+import layout from "../../../games/testcard/layout.json" with { type: "json" };
 import { aUser } from "#test/factories/catalog.ts";
 import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
@@ -7,6 +8,7 @@ import { keptChannel } from "#test/support/browser/otherBrowsers.ts";
 import { pressPlay, signInAs } from "#test/support/browser/pages.ts";
 import type { FakeOperator } from "#test/support/cluster/fakeOperator.ts";
 import { PlayPage } from "#test/support/browser/playPage.ts";
+import { TestCard } from "#test/support/browser/testCard.ts";
 import { PlayFixture } from "#test/support/fixtures/playFixture.ts";
 import { imageBuildMs } from "#test/support/session/containers.ts";
 
@@ -38,6 +40,7 @@ describe("a page that connects to the game again", function () {
     tab = await openWindow(browser, { baseUrl: fixture.api.url, name: this.currentTest?.fullTitle() ?? "reconnecting" });
     ({ page } = tab);
     game = await PlayPage.on(page);
+    await page.addInitScript(keptChannel);
     await page.goto("/games/testcard");
     await signInAs(page, await aUser(fixture.api.deps));
   });
@@ -77,6 +80,31 @@ describe("a page that connects to the game again", function () {
     await page.clock.fastForward(600_000);
     await asked[0]?.abort("internetdisconnected");
     await eventually(() => asked.length === 2, { what: "another offer" });
+  });
+
+  it("presses again what the player holds once it is connected, and keeps the keyboard from the page until then", async () => {
+    await fixture.letRun(await pressPlay(page));
+    await game.waitUntilPlaying();
+    const card = new TestCard(game);
+    const presses = await eventually(() => card.presses(), { what: "the test card" });
+    await page.keyboard.down("KeyW");
+    await card.showsPresses(presses + 1);
+    const goOn = Promise.withResolvers<undefined>();
+    await page.route(offers, async (route) => {
+      await goOn.promise;
+      await route.continue();
+    });
+    const offered = page.waitForRequest(offers);
+    await page.evaluate(loseConnection);
+    await offered;
+    await page.keyboard.press("Tab");
+    expect(await page.getByTestId("game-surface").and(page.locator(":focus")).count()).to.equal(1);
+    goOn.resolve(undefined);
+    await game.waitUntilPlaying();
+    await card.showsPresses(presses + 2);
+    await card.shows(layout.heldBlock, "white");
+    await page.keyboard.up("KeyW");
+    await card.shows(layout.heldBlock, "dark");
   });
 
   it("takes the game from another tab once for each click, though no media comes of it", async () => {

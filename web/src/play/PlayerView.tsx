@@ -1,10 +1,10 @@
 import { useCallback, useEffect, useRef, useState, type ReactNode, type RefObject } from "react";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
 import { sentenceFor } from "../client/apiError.ts";
-import { captureInput } from "../stream/inputCapture.ts";
 import type { Size } from "../stream/pictureArea.ts";
 import { menuChord } from "../stream/keyboardCapture.ts";
 import { isPointerLocked, unlockPointer } from "../stream/pointerLock.ts";
+import { isInPlay } from "../stream/streamState.ts";
 import { ExpiryWarning } from "./ExpiryWarning.tsx";
 import { PlayControls } from "./PlayControls.tsx";
 import { PlayBrand } from "./PlayFrame.tsx";
@@ -15,6 +15,7 @@ import { useIsPointerLocked } from "./useDocumentFlag.ts";
 import type { GameSessionView } from "./useGameSession.ts";
 import { useSaveNow, type SaveNow } from "./useSaveNow.ts";
 import type { GameStreamView } from "./useGameStream.ts";
+import { useInputCapture } from "./useInputCapture.ts";
 import { useVideoPlayback } from "./useVideoPlayback.ts";
 
 interface PlayerViewProps {
@@ -43,24 +44,10 @@ export function PlayerView({ launch, session, stream: { stream, state, media, he
   const isPlaying = state.phase === "connected" && !isLaunching;
 
   useEffect(() => {
-    if (!isPlaying || stream === undefined || surface.current === null || video.current === null) return;
     // A connection that comes back leaves the player in the controls.
-    if (menu.current?.contains(document.activeElement) !== true) surface.current.focus({ preventScroll: true });
-    const input = captureInput({
-      surface: surface.current,
-      video: video.current,
-      send: (message) => stream.send(message),
-      display: () => display.current,
-      onMenu: showMenu,
-    });
-    const stopListening = stream.on("notice", ({ t }) => {
-      if (t === "released") input.pressAgain();
-    });
-    return () => {
-      stopListening();
-      input.stop();
-    };
-  }, [isPlaying, stream, showMenu]);
+    if (isPlaying && menu.current?.contains(document.activeElement) !== true) surface.current?.focus({ preventScroll: true });
+  }, [isPlaying]);
+  useInputCapture(isInPlay(state) && !isLaunching, { surface, video, stream, display, onMenu: showMenu });
 
   return (
     <main ref={root} className="player" id="main" data-phase={isLaunching ? "launching" : isPlaying && playback.hasPicture ? "playing" : state.phase}>

@@ -13,6 +13,12 @@ export interface PointerSample {
   buttons: number;
 }
 
+/** A place of the picture, as messages have it. */
+interface Position {
+  x: number;
+  y: number;
+}
+
 /** The picture's present area on the page, and the size of the display that it shows, in pixels of the game. */
 export interface PictureGeometry {
   area: Area;
@@ -29,7 +35,8 @@ export class PointerCapture {
   #buttons = 0;
   #restX = 0;
   #restY = 0;
-  #last = { x: -1, y: -1 };
+  /** What was sent last; undefined where the game's pointer may be elsewhere. */
+  #position: Position | undefined;
 
   constructor(send: (message: StreamInput) => void, geometry: () => PictureGeometry) {
     this.#send = send;
@@ -48,10 +55,13 @@ export class PointerCapture {
     this.#press(0);
   }
 
-  /** Presses again what is held, after the streamer has released it. */
+  /** Presses again what is held, where the pointer is, after the streamer has released it. It may not have heard of the last movements, either. */
   pressAgain(): void {
-    const held = this.#buttons;
+    const [held, position] = [this.#buttons, this.#position];
     this.#buttons = 0;
+    this.#position = undefined;
+    if (held === 0) return;
+    if (position !== undefined) this.#sendPosition(position);
     this.#press(held);
   }
 
@@ -60,18 +70,22 @@ export class PointerCapture {
     this.#buttons = 0;
     this.#restX = 0;
     this.#restY = 0;
-    this.#last = { x: -1, y: -1 };
+    this.#position = undefined;
   }
 
   #moveTo({ clientX, clientY }: PointerSample): void {
-    const { x, y } = toPointerCoordinates({ x: clientX, y: clientY }, this.#geometry().area);
-    if (x === this.#last.x && y === this.#last.y) return;
-    this.#last = { x, y };
-    this.#send({ t: "move", x, y });
+    const position = toPointerCoordinates({ x: clientX, y: clientY }, this.#geometry().area);
+    if (position.x !== this.#position?.x || position.y !== this.#position.y) this.#sendPosition(position);
+  }
+
+  #sendPosition(position: Position): void {
+    this.#position = position;
+    this.#send({ t: "move", ...position });
   }
 
   /** Distances are in whole pixels of the game; the remaining fraction is added to the next movement. */
   #moveBy({ movementX, movementY }: PointerSample): void {
+    this.#position = undefined;
     const { area, display } = this.#geometry();
     const scale = area.width > 0 && display.width > 0 ? display.width / area.width : 1;
     const x = movementX * scale + this.#restX;

@@ -51,6 +51,11 @@ export function stateAfter(outcome: ConnectionOutcome, downForMs: number): Strea
   return { phase: "failed", code: "gave_up", message: "The stream could not be reached for two minutes." };
 }
 
+/** Returns whether the game is in play: over a connection, or between one that was lost and the next, which follows by itself. */
+export function isInPlay(state: StreamState): boolean {
+  return state.phase === "connected" || ((state.phase === "connecting" || state.phase === "waiting") && state.isReconnect);
+}
+
 /** Returns whether the session has no stream yet because it is still starting. */
 export function isStillStarting(outcome: ConnectionOutcome): boolean {
   return outcome.kind === "connectFailed" && outcome.code === "not_ready";

@@ -54,14 +54,32 @@ describe("PointerCapture", () => {
     expect(sent).to.deep.equal([{ t: "rel", x: 0, y: -6 }, { t: "rel", x: 1, y: 0 }]);
   });
 
-  it("presses again the buttons that are held, and no others, once the streamer has released them", () => {
+  it("presses again the buttons that are held, and no others, where the pointer is, once the streamer has released them", () => {
     const { pointer, sent } = capture();
     pointer.sample(at(0, 0, 3), false);
-    pointer.sample(at(0, 0, 2), false);
+    pointer.sample(at(640, 0, 2), false);
     sent.length = 0;
     pointer.pressAgain();
-    pointer.sample(at(0, 0, 0), false);
-    expect(sent).to.deep.equal([{ t: "btn", b: 2, d: 1 }, { t: "btn", b: 2, d: 0 }]);
+    pointer.sample(at(640, 0, 0), false);
+    expect(sent).to.deep.equal([{ t: "move", x: 65_535, y: 0 }, { t: "btn", b: 2, d: 1 }, { t: "btn", b: 2, d: 0 }]);
+  });
+
+  it("sends the position with the next event again once the streamer has released everything, as it may not have heard of it", () => {
+    const { pointer, sent } = capture();
+    pointer.sample(at(640, 0), false);
+    pointer.pressAgain();
+    expect(sent).to.have.length(1);
+    pointer.sample(at(640, 0, 1), false);
+    expect(sent.slice(1)).to.deep.equal([{ t: "move", x: 65_535, y: 0 }, { t: "btn", b: 0, d: 1 }]);
+  });
+
+  it("presses again the buttons of a locked pointer without a position, which would turn the view", () => {
+    const { pointer, sent } = capture();
+    pointer.sample(at(640, 0), false);
+    pointer.sample({ ...by(3, 0), buttons: 1 }, true);
+    sent.length = 0;
+    pointer.pressAgain();
+    expect(sent).to.deep.equal([{ t: "btn", b: 0, d: 1 }]);
   });
 
   it("sends a held button again after a reset", () => {

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { isStillStarting, outcomeOf, stateAfter } from "#web/stream/streamState.ts";
+import { isInPlay, isStillStarting, outcomeOf, stateAfter, type StreamState } from "#web/stream/streamState.ts";
 
 describe("stateAfter", () => {
   it("returns no state after a loss, so that it is tried again, until two minutes have passed", () => {
@@ -25,6 +25,15 @@ describe("stateAfter", () => {
 
   it("fails at once when another try would have the same result", () => {
     expect(stateAfter({ kind: "connectFailed", code: "not_found", message: "Gone." }, 0)).to.deep.equal({ phase: "failed", code: "not_found", message: "Gone." });
+  });
+
+  it("isInPlay is true from the first connection on, also while it is made again, until the player has to do something or the game ends", () => {
+    const during: StreamState[] = [{ phase: "connected" }, { phase: "connecting", isReconnect: true }, { phase: "waiting", retryInMs: 500, isReconnect: true }];
+    const outside: StreamState[] = [
+      { phase: "idle" }, { phase: "connecting", isReconnect: false }, { phase: "waiting", retryInMs: 500, isReconnect: false }, { phase: "occupied" }, { phase: "takenOver" },
+      { phase: "ended", notice: { t: "ended", by: "game", reason: "exited", exitCode: 0 } }, { phase: "failed", code: "gave_up", message: "" },
+    ];
+    expect([during.every(isInPlay), outside.some(isInPlay)]).to.deep.equal([true, false]);
   });
 
   it("isStillStarting is true only for a session that is not ready yet", () => {
