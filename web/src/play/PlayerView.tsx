@@ -43,10 +43,7 @@ export function PlayerView({ launch, session, stream: { stream, state, media, he
   const showMenu = useMenu(menu, isLocked);
   const isPlaying = state.phase === "connected" && !isLaunching;
 
-  useEffect(() => {
-    // A connection that comes back leaves the player in the controls.
-    if (isPlaying && menu.current?.contains(document.activeElement) !== true) surface.current?.focus({ preventScroll: true });
-  }, [isPlaying]);
+  useFocusOf(surface, menu, isPlaying);
   useInputCapture(isInPlay(state) && !isLaunching, { surface, video, stream, display, onMenu: showMenu });
 
   return (
@@ -130,6 +127,13 @@ function useMenu(menu: RefObject<HTMLElement | null>, isLocked: boolean): () => 
     unlockPointer();
     focusWanted();
   }, [focusWanted]);
+}
+
+/** Focuses the game once it plays. A connection that comes back leaves a player in the controls who is there. */
+function useFocusOf(surface: RefObject<HTMLElement | null>, menu: RefObject<HTMLElement | null>, isPlaying: boolean): void {
+  useEffect(() => {
+    if (isPlaying && menu.current?.contains(document.activeElement) !== true) surface.current?.focus({ preventScroll: true });
+  }, [isPlaying, surface, menu]);
 }
 
 /** Returns whether the pointer is locked. It is given back where no game takes it any more, and the page asks something that is to be clicked. */
