@@ -16,10 +16,11 @@ const accepted = ["application/gzip", "application/x-gzip"];
 
 /** Checks the headers of an upload. Throws 400, 413 and 415 before the client has sent a byte. */
 export function archiveBodyOf(ctx: AppContext, maxBytes: number): ArchiveBody {
-  const { "content-type": type = "", "content-encoding": encoding, "content-length": length } = ctx.req.headers;
+  const { "content-type": type = "", "content-encoding": encoding, "content-length": length, "content-range": range } = ctx.req.headers;
   const [mediaType = ""] = type.split(";", 1);
   if (!accepted.includes(mediaType.trim().toLowerCase())) throw unsupportedMediaType([accepted[0] ?? ""]);
   if (encoding !== undefined) throw unsupportedMediaType(["application/gzip without Content-Encoding"]);
+  if (range !== undefined && !isWhole(range)) throw invalidRequest("An upload cannot be continued: send the whole archive, without Content-Range.");
   if (Number(length ?? 0) > maxBytes) throw archiveTooLarge(maxBytes);
   return {
     expectedDigests: expectedDigestsOf(ctx),
@@ -35,6 +36,12 @@ export function archiveTooLarge(maxBytes: number): HttpError {
   return new HttpError("payload_too_large", {
     message: `An archive may have at most ${maxBytes} bytes.`, headers: { "Upload-Limit": `max-size=${maxBytes}` },
   });
+}
+
+/** Whether a Content-Range is that of a whole body. A part that was taken for the whole would be called damaged. */
+function isWhole(range: string): boolean {
+  const [, last, bytes] = /^bytes 0-([0-9]+)\/([0-9]+)$/i.exec(range) ?? [];
+  return bytes !== undefined && Number(last) + 1 === Number(bytes);
 }
 
 function expectedDigestsOf(ctx: AppContext): ExpectedDigests {

@@ -81,6 +81,7 @@ const update = route({
 const upload = route({
   method: "PUT", path: `${gamePath}/upload`, name: "uploadArchive", summary: "Upload a game's archive", limits, params,
   description: "The new archive replaces the old one at once; running sessions keep theirs. "
+    + "An archive is sent whole: an upload that was cut cannot be continued. "
     + "A failed upload changes nothing, and counts, except while another one of the game is under way.",
   innerLimits: ["upload"], headers: ["Content-Digest", "Repr-Digest", "If-Match"],
   rawBody: { types: ["application/gzip", "application/x-gzip"], description: "The tar.gz archive.", maxBytes: archiveLimits.packedBytes },

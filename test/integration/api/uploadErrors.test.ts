@@ -185,6 +185,9 @@ describe("refused uploads", function () {
       }],
       ["another state of the game", 412, "precondition_failed", () => headOf({ "If-Match": '"none"' })],
       ["a digest that is none", 400, "invalid_request", () => headOf({ "Content-Digest": "sha-256=abc" })],
+      ["the rest of an archive", 400, "invalid_request", () => headOf({ "Content-Range": `bytes 100-${99 + body.length}/${100 + body.length}` })],
+      ["the beginning of an archive", 400, "invalid_request", () => headOf({ "Content-Range": `bytes 0-${body.length - 1}/${body.length + 100}` })],
+      ["a part of an archive of unknown size", 400, "invalid_request", () => headOf({ "Content-Range": `bytes 0-${body.length - 1}/*` })],
       ["a size above the limit", 413, "payload_too_large", () => headOf({ "Content-Length": String(2 ** 40) })],
       ["another type", 415, "unsupported_media_type", () => headOf({ "Content-Type": "application/zip" })],
       ["an encoding", 415, "unsupported_media_type", () => headOf({ "Content-Encoding": "gzip" })],
@@ -206,7 +209,8 @@ describe("refused uploads", function () {
     it("only an acceptable body is requested", async () => {
       const archive = await anArchive();
       const client = await RawClient.connect(fixture.api.url);
-      client.write(headOf({ "Content-Length": String(archive.length), "Connection": "close" }));
+      const range = `bytes 0-${archive.length - 1}/${archive.length}`;
+      client.write(headOf({ "Content-Length": String(archive.length), "Content-Range": range, "Connection": "close" }));
       await eventually(() => client.received.startsWith("HTTP/1.1 100 Continue\r\n\r\n"), { what: "the leave to send" });
       client.write(archive);
       expect(responsesIn(await client.untilClosed(), [])[0]).to.include({ status: 200 });
