@@ -4,9 +4,11 @@ import { foldName } from "./entryName.ts";
 
 /** One name of the archive's tree. */
 interface TreeNode {
+  /** As `keptOf` returns it. */
   name: string;
-  /** Undefined for a file. */
-  children: Map<string, TreeNode> | undefined;
+  isDirectory: boolean;
+  /** Made with the first of them: many directories have none. */
+  children?: Map<string, TreeNode>;
   /** Whether the archive has an entry for it; false for a directory that so far is only part of paths. */
   isListed: boolean;
 }
@@ -20,8 +22,8 @@ export interface EntryTree {
 }
 
 export function createEntryTree(names: ArchiveRules["names"]): EntryTree {
-  const root: TreeNode = { name: "", children: new Map(), isListed: true };
-  const keyOf = names === "portable" ? foldName : (name: string): string => name;
+  const root: TreeNode = { name: "", isDirectory: true, isListed: true };
+  const foldOf = names === "portable" ? foldName : (name: string): string => name;
 
   function add(components: readonly string[], isDirectory: boolean): number {
     const entry = components.join("/");
@@ -38,34 +40,44 @@ export function createEntryTree(names: ArchiveRules["names"]): EntryTree {
   }
 
   function childOf(parent: TreeNode, name: string, isDirectory: boolean, entry: string): { node: TreeNode; isNew: boolean } {
-    if (parent.children === undefined) throw new ArchiveRefused("lies under a file", { entry });
-    const key = keyOf(name);
-    const known = parent.children.get(key);
+    if (!parent.isDirectory) throw new ArchiveRefused("lies under a file", { entry });
+    const kept = keptOf(name);
+    const folded = foldOf(name);
+    // Where a name is its own fold, which it mostly is, one string is both.
+    const key = folded === name ? kept : keptOf(folded);
+    const known = parent.children?.get(key);
     if (known !== undefined) {
-      if (known.name !== name) throw new ArchiveRefused(`differs only by case from ${JSON.stringify(known.name)}`, { entry });
+      if (known.name !== kept) throw new ArchiveRefused(`differs only by case from ${JSON.stringify(nameOf(known.name))}`, { entry });
       return { node: known, isNew: false };
     }
-    const kept = copyOf(name);
-    const node: TreeNode = { name: kept, children: isDirectory ? new Map() : undefined, isListed: false };
-    parent.children.set(keyOf(kept), node);
+    const node: TreeNode = { name: kept, isDirectory, isListed: false };
+    parent.children ??= new Map();
+    parent.children.set(key, node);
     return { node, isNew: true };
   }
 
   function list(node: TreeNode, isNew: boolean, isDirectory: boolean, entry: string): void {
-    const isSameKind = (node.children !== undefined) === isDirectory;
+    const isSameKind = node.isDirectory === isDirectory;
     if (!isNew && (node.isListed || !isSameKind)) throw new ArchiveRefused("is there twice", { entry });
     node.isListed = true;
   }
 
   function hasDirectory(name: string): boolean {
-    const node = root.children?.get(keyOf(name));
-    return node?.name === name && node.children !== undefined;
+    const node = root.children?.get(keptOf(foldOf(name)));
+    return node?.name === keptOf(name) && node.isDirectory;
   }
 
   return { add, hasDirectory };
 }
 
-/** A part of a string may keep all of that string in memory: a name its whole path. */
-function copyOf(name: string): string {
-  return Buffer.from(name).toString();
+/**
+ * Returns a name as it is kept: a copy, as a part of a string may keep all of that string in memory, and one character for each byte of its UTF-8, as a
+ * single character beyond Latin-1 doubles what a name takes.
+ */
+function keptOf(name: string): string {
+  return Buffer.from(name).toString("latin1");
+}
+
+function nameOf(kept: string): string {
+  return Buffer.from(kept, "latin1").toString();
 }

@@ -207,6 +207,19 @@ describe("createArchiveReader", () => {
     reader.finish();
   });
 
+  it("keeps a name of small letters in one byte for each of its UTF-8, also where one of them is beyond Latin-1", () => {
+    const reader = createArchiveReader(rules);
+    const before = heapInUse();
+    for (let at = 0; at < 20_000; at += 1) {
+      const path = `${String(at).padStart(20, "0")}${"n".repeat(200)}字`;
+      reader.write(Buffer.concat([tarEntry(paxHeader({ path })), tarEntry(file("cut", ""))]), Number.MAX_SAFE_INTEGER);
+    }
+    // The names alone take 4.3 MiB; two bytes for each character, or a second copy as the fold, would take as much again.
+    expect((heapInUse() - before) / 2 ** 20).to.be.within(4, 7.5);
+    reader.write(aTar([]), Number.MAX_SAFE_INTEGER);
+    reader.finish();
+  });
+
   const withoutEntry: [title: string, header: TarEntrySpec][] = [
     ["global headers", paxHeader({ comment: "0123abcd" }, "g")], ["empty global headers", { name: "pax", type: "g" }], ["./", { name: "./" }], [".", { name: ".", type: "5" }],
   ];
