@@ -17,6 +17,7 @@ import { TestResponders } from "./connectionTests/testResponders.ts";
 import type { Deps } from "./deps.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { GameCacheTurns } from "./games/gameCacheTurns.ts";
+import { GameUploads } from "./games/upload/gameUploads.ts";
 import { GameSessionEvents } from "./gameSessions/events/gameSessionEvents.ts";
 import { createReadiness } from "./http/health.ts";
 import { MaintenanceWatch } from "./maintenance/maintenanceWatch.ts";
@@ -76,6 +77,7 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
     readiness,
     knownPartnerKeys: new KnownPartnerKeys(),
     catalogCounts: new CatalogCounts(),
+    gameUploads: new GameUploads(),
     saveUploads: new SaveUploads(8),
     saveReads: new SaveReads(),
     audit: new Audit(postgres, logger),

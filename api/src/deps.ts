@@ -9,6 +9,7 @@ import type { ExpiryMoves } from "./cluster/expiryMoves.ts";
 import type { DatabaseOutages } from "./stores/databaseOutages.ts";
 import type { CsrfTokens } from "./auth/csrfTokens.ts";
 import type { GameCacheTurns } from "./games/gameCacheTurns.ts";
+import type { GameUploads } from "./games/upload/gameUploads.ts";
 import type { GameCacheWriter } from "./cluster/gameCacheWriter.ts";
 import type { GameSessionEvents } from "./gameSessions/events/gameSessionEvents.ts";
 import type { GameSessionWriter } from "./cluster/gameSessionWriter.ts";
@@ -55,6 +56,8 @@ export interface Deps {
   tokens: Tokens;
   csrfTokens: CsrfTokens;
   catalogCounts: CatalogCounts;
+  /** Bounds how many archives of games take memory at once. */
+  gameUploads: GameUploads;
   /** Bounds how many uploads of saves take memory at once. */
   saveUploads: SaveUploads;
   /** Bounds how many saves are read at once. */

@@ -12,19 +12,29 @@ export interface ArchiveBody {
   expectedDigests: ExpectedDigests;
 }
 
+/** The same, which tells whether the client has been asked by now. */
+interface OpenableBody extends ArchiveBody {
+  readonly isOpen: boolean;
+}
+
 const accepted = ["application/gzip", "application/x-gzip"];
 
 /** Checks the headers of an upload. Throws 400, 413 and 415 before the client has sent a byte. */
-export function archiveBodyOf(ctx: AppContext, maxBytes: number): ArchiveBody {
+export function archiveBodyOf(ctx: AppContext, maxBytes: number): OpenableBody {
   const { "content-type": type = "", "content-encoding": encoding, "content-length": length, "content-range": range } = ctx.req.headers;
   const [mediaType = ""] = type.split(";", 1);
   if (!accepted.includes(mediaType.trim().toLowerCase())) throw unsupportedMediaType([accepted[0] ?? ""]);
   if (encoding !== undefined) throw unsupportedMediaType(["application/gzip without Content-Encoding"]);
   if (range !== undefined && !isWhole(range)) throw invalidRequest("An upload cannot be continued: send the whole archive, without Content-Range.");
   if (Number(length ?? 0) > maxBytes) throw archiveTooLarge(maxBytes);
+  let isOpen = false;
   return {
     expectedDigests: expectedDigestsOf(ctx),
+    get isOpen() {
+      return isOpen;
+    },
     open: () => {
+      isOpen = true;
       continueBody(ctx);
       return ctx.req;
     },

@@ -82,7 +82,8 @@ const upload = route({
   method: "PUT", path: `${gamePath}/upload`, name: "uploadArchive", summary: "Upload a game's archive", limits, params,
   description: "The new archive replaces the old one at once; running sessions keep theirs. "
     + "An archive is sent whole: an upload that was cut cannot be continued. "
-    + "A failed upload changes nothing, and counts, except while another one of the game is under way.",
+    + "A partner can have two archives, of different games, under way at a time. "
+    + "A failed upload changes nothing, and counts, except one that is refused with `Retry-After` before it begins.",
   innerLimits: ["upload"], headers: ["Content-Digest", "Repr-Digest", "If-Match"],
   rawBody: { types: ["application/gzip", "application/x-gzip"], description: "The tar.gz archive.", maxBytes: archiveLimits.packedBytes },
   announce: ({ config }) => ({ "Upload-Limit": `max-size=${config.partner.uploadMaxBytes}` }),
@@ -96,8 +97,8 @@ const upload = route({
     const archive = await countUpload(
       deps.metrics, "game", () => uploadArchive(deps, partner, game, body, gamePreconditionOf(ctx)), ({ sizeBytes }) => sizeBytes,
     ).catch(async (error: unknown) => {
-      // Nothing of it was read, and who asks again when told to must not be out of uploads once the other one has ended.
-      if (error instanceof DomainError && error.code === "upload_in_progress") await giveBackRateLimit(ctx, "upload");
+      // Nothing of it was read, and who asks again when told to must not be out of uploads once there is a place.
+      if (!body.isOpen && error instanceof DomainError && error.retryAfterSeconds !== undefined) await giveBackRateLimit(ctx, "upload");
       throw error instanceof DomainError && error.code === "payload_too_large" ? archiveTooLarge(uploadMaxBytes) : error;
     });
     ctx.set("Repr-Digest", formatSha256Digest(archive.sha256));

@@ -10,6 +10,7 @@ import { syncGameCache, type SyncGameCachesDeps } from "./syncGameCaches.ts";
 import { isGameThere, type PartnerGame } from "./partnerGameQueries.ts";
 import type { Queryable } from "../stores/queryable.ts";
 import { findCurrentVersion, insertCurrentVersion, lockCheckedGame } from "./gameVersionQueries.ts";
+import type { GameUploads } from "./upload/gameUploads.ts";
 import { deleteUploadLease, type UploadLease } from "./upload/uploadQueries.ts";
 import type { ArchiveBody } from "../archives/archiveBody.ts";
 import { ArchiveObjectStore } from "./upload/archiveObjectStore.ts";
@@ -24,6 +25,7 @@ import { noSuchGame } from "./updateGame.ts";
 export interface UploadDeps extends SyncGameCachesDeps {
   config: { partner: { uploadMaxBytes: number; uploadPace: Pace } };
   audit: Audit;
+  gameUploads: GameUploads;
 }
 
 /** The size and digest of an accepted archive. */
@@ -52,9 +54,9 @@ export async function uploadArchive(
   const id = randomUUID();
   const lease = { id, gameId: game.id, objectKey: archiveKey(game.id, id) };
   const target = { partner, game, precondition };
-  const received = await holdUploadLease(deps, {
+  const received = await deps.gameUploads.run(partner.id, () => holdUploadLease(deps, {
     lease, recheck: () => recheckPartner(deps.postgres.pool, partner), work: (signal) => storeArchive(deps, lease, target, body, signal),
-  });
+  }));
   const details = { sizeBytes: received.sizeBytes, sha256: received.sha256.toString("hex") };
   await deps.audit.record(gameAuditEvent("game.uploaded", partner, game.id, details));
   // When this fails, the leader's next pass does it.
