@@ -30,7 +30,7 @@ export interface ArchiveInspector {
   record(): void;
   /** Returns undefined for the root directory itself, which needs no work. */
   entry(header: TarEntry): ArchiveEntry | undefined;
-  /** Checks the ratio; call at intervals with the bytes read of the packed archive and the bytes unpacked from it. */
+  /** Checks the ratio as far as it is known; call at intervals with the bytes read of the packed archive and the bytes unpacked from it. */
   progress(packedBytes: number, unpackedBytes: number): void;
   finish(): ArchiveSummary;
 }
@@ -44,7 +44,8 @@ const refusedTypes: Readonly<Record<string, string>> = {
   S: "is a sparse file",
 };
 
-export function createArchiveInspector(rules: ArchiveRules): ArchiveInspector {
+/** `packedTotal` is the size of the whole packed archive, where it is known. */
+export function createArchiveInspector(rules: ArchiveRules, packedTotal: number | undefined): ArchiveInspector {
   const { limits, names, launcher, engineDir } = rules;
   const tree = createEntryTree(names);
   const headers = createHeaderBounds(rules);
@@ -52,6 +53,7 @@ export function createArchiveInspector(rules: ArchiveRules): ArchiveInspector {
   let pathsBytes = 0;
   let unpackedBytes = 0;
   let hasLauncher = false;
+  let read = { packed: 0, unpacked: 0 };
 
   function entry({ name, type, size, mode, mtimeSeconds }: TarEntry): ArchiveEntry | undefined {
     const isDirectory = type === "5";
@@ -78,12 +80,23 @@ export function createArchiveInspector(rules: ArchiveRules): ArchiveInspector {
   }
 
   function progress(packed: number, unpacked: number): void {
-    if (unpacked > limits.ratioFreeBytes && unpacked > packed * limits.ratio) {
+    read = { packed, unpacked };
+    if (packedTotal !== undefined) checkRatio();
+    else if (unpacked - packed * limits.ratio > limits.ratioAheadBytes) {
+      throw new ArchiveRefused(`begins with what unpacks to far more than ${limits.ratio} times its size: send it with its Content-Length`);
+    }
+  }
+
+  /** Before the end only with the size of the whole: what comes first may well be packed better than the rest. */
+  function checkRatio(): void {
+    const { packed, unpacked } = read;
+    if (unpacked > limits.ratioFreeBytes && unpacked > Math.max(packed, packedTotal ?? 0) * limits.ratio) {
       throw new ArchiveRefused(`unpacks to more than ${limits.ratio} times its size`);
     }
   }
 
   function finish(): ArchiveSummary {
+    checkRatio();
     if (launcher !== undefined && !hasLauncher) throw new ArchiveRefused(`has no file ${JSON.stringify(launcher)} with content at its root (the launcher)`);
     if (engineDir !== undefined && !tree.hasDirectory(engineDir)) {
       throw new ArchiveRefused(`has no directory ${JSON.stringify(engineDir)} at its root (the engine's directory)`);

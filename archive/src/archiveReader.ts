@@ -17,9 +17,12 @@ export interface ArchiveReader {
   finish(): ArchiveSummary;
 }
 
-/** Returns a reader that is synchronous and keeps only the names in memory. Every method throws ArchiveRefused; after that the reader cannot be used. */
-export function createArchiveReader(rules: ArchiveRules, sink: ArchiveSink = {}): ArchiveReader {
-  const inspector = createArchiveInspector(rules);
+/**
+ * Returns a reader that is synchronous and keeps only the names in memory. `packedTotal` is the size of the whole packed archive, where it is known
+ * before its end. Every method throws ArchiveRefused; after that the reader cannot be used.
+ */
+export function createArchiveReader(rules: ArchiveRules, sink: ArchiveSink = {}, packedTotal?: number): ArchiveReader {
+  const inspector = createArchiveInspector(rules, packedTotal);
   let isPassed = false;
   let written = 0;
   const tar = createTarReader({

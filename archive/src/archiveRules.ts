@@ -8,9 +8,11 @@ export interface ArchiveLimits {
   entries: number;
   /** Bytes of all entries' paths together. */
   pathsBytes: number;
-  /** Unpacked to packed bytes, checked once more than `ratioFreeBytes` are unpacked. */
+  /** Unpacked to packed bytes of the whole archive, checked once more than `ratioFreeBytes` are unpacked. */
   ratio: number;
   ratioFreeBytes: number;
+  /** How many bytes beyond `ratio` times those read may be unpacked before an end that is not known. */
+  ratioAheadBytes: number;
 }
 
 /** The rules for an archive. */
@@ -45,7 +47,10 @@ export const acceptedArchiveRules: ArchiveRules = { limits: { ...limits.archive,
  * files' bytes, by two blocks for each entry, by `createHeaderBounds` for all other headers, and by what may follow its end marker.
  */
 export const saveArchiveRules: ArchiveRules = {
-  limits: { ...limits.save, pathsBytes: pathsBytesOf(limits.save), ratio: Number.POSITIVE_INFINITY, ratioFreeBytes: limits.save.unpackedBytes },
+  limits: {
+    ...limits.save, pathsBytes: pathsBytesOf(limits.save),
+    ratio: Number.POSITIVE_INFINITY, ratioFreeBytes: limits.save.unpackedBytes, ratioAheadBytes: limits.save.unpackedBytes,
+  },
   names: "posix",
   headers: "bounded",
 };

@@ -156,6 +156,11 @@ export const limits = {
     /** Unpacked to packed bytes, checked once more than `ratioFreeBytes` are unpacked. */
     ratio: 200,
     ratioFreeBytes: 64 * 2 ** 20,
+    /**
+     * How far an archive may be ahead of that ratio while its size is not known: one can begin with a file of zeros. A bomb is unpacked so far, within
+     * seconds.
+     */
+    ratioAheadBytes: 2 ** 30,
   },
   save: {
     /** Between two uploads of a save that goes on changing. */

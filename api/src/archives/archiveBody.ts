@@ -10,6 +10,8 @@ export interface ArchiveBody {
   /** Asks the client to send, where it waits for 100-continue. The request has to stay open whatever happens: it still needs a response. */
   open(): Readable;
   expectedDigests: ExpectedDigests;
+  /** Its length, where the client says it. */
+  bytes?: number | undefined;
 }
 
 /** The same, which tells whether the client has been asked by now. */
@@ -26,10 +28,12 @@ export function archiveBodyOf(ctx: AppContext, maxBytes: number): OpenableBody {
   if (!accepted.includes(mediaType.trim().toLowerCase())) throw unsupportedMediaType([accepted[0] ?? ""]);
   if (encoding !== undefined) throw unsupportedMediaType(["application/gzip without Content-Encoding"]);
   if (range !== undefined && !isWhole(range)) throw invalidRequest("An upload cannot be continued: send the whole archive, without Content-Range.");
-  if (Number(length ?? 0) > maxBytes) throw archiveTooLarge(maxBytes);
+  const bytes = length === undefined ? undefined : Number(length);
+  if (bytes !== undefined && bytes > maxBytes) throw archiveTooLarge(maxBytes);
   let isOpen = false;
   return {
     expectedDigests: expectedDigestsOf(ctx),
+    bytes,
     get isOpen() {
       return isOpen;
     },

@@ -14,6 +14,14 @@ export interface InspectedArchive extends ArchiveSummary {
   rootDirectories: string[];
 }
 
+/** What may be told to an inspection, and told of it. */
+export interface InspectionOptions {
+  /** Called with each entry that passes the rules. An error that it throws refuses the archive. */
+  onEntry?: ((entry: ArchiveEntry) => void) | undefined;
+  /** Size of the whole packed archive, where it is known before its end. */
+  packedTotal?: number | undefined;
+}
+
 /** Inspects a packed archive as it streams through; only names of it are kept. Throws ArchiveRefused. */
 export class ArchiveInspection {
   readonly #gunzip: Gunzip = createStrictGunzip();
@@ -26,15 +34,14 @@ export class ArchiveInspection {
   /** The memory that the gunzip fills piece by piece before it takes another. */
   #unpacked: ArrayBufferLike | undefined;
 
-  /** `onEntry` is called with each entry that passes the rules. An error that it throws refuses the archive. */
-  constructor(rules: ArchiveRules, onEntry?: (entry: ArchiveEntry) => void) {
+  constructor(rules: ArchiveRules, { onEntry, packedTotal }: InspectionOptions = {}) {
     this.#rules = rules;
     this.#reader = createArchiveReader(rules, {
       entry: (entry) => {
         this.#remember(entry);
         onEntry?.(entry);
       },
-    });
+    }, packedTotal);
     this.#failed.promise.catch(() => undefined); // The next write or finish throws it.
     this.#gunzip.on("data", (bytes: Buffer) => this.#read(bytes));
     this.#gunzip.once("end", () => this.#ended.resolve(undefined));

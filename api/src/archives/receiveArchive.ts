@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Readable } from "node:stream";
-import type { ArchiveEntry } from "#archive/archiveInspector.ts";
 import type { ArchiveRules } from "#archive/archiveRules.ts";
-import { ArchiveInspection, type InspectedArchive } from "./archiveInspection.ts";
+import { ArchiveInspection, type InspectedArchive, type InspectionOptions } from "./archiveInspection.ts";
 import type { ArchiveUpload } from "./archiveUpload.ts";
 import { BodyReader, type Pace } from "./bodyReader.ts";
 import { DigestCheck, type ExpectedDigests } from "./contentDigest.ts";
@@ -27,11 +26,9 @@ export class DigestMismatch extends Error {
 }
 
 /** What an archive is received with. */
-export interface ReceiveOptions {
+export interface ReceiveOptions extends InspectionOptions {
   body: Readable;
   rules: ArchiveRules;
-  /** Called with each entry that passes the rules. An error that it throws ends the reception. */
-  onEntry?: ((entry: ArchiveEntry) => void) | undefined;
   /** The upload that the bytes are read into; the caller completes or aborts it. */
   upload: Pick<ArchiveUpload, "nextPiece" | "add">;
   expectedDigests: ExpectedDigests;
@@ -46,9 +43,9 @@ export interface ReceiveOptions {
  * sends no faster than the object store takes. Throws ArchiveRefused, ArchiveTooLarge, DigestMismatch, CutOff, TooSlow.
  */
 export async function receiveArchive({
-  body, rules, onEntry, upload, expectedDigests, maxBytes, pace, signal,
+  body, rules, onEntry, packedTotal, upload, expectedDigests, maxBytes, pace, signal,
 }: ReceiveOptions): Promise<ReceivedArchive> {
-  const inspection = new ArchiveInspection(rules, onEntry);
+  const inspection = new ArchiveInspection(rules, { onEntry, packedTotal });
   const sha256 = createHash("sha256");
   const digests = new DigestCheck(expectedDigests);
   const reader = new BodyReader(body, pace, signal);

@@ -105,7 +105,8 @@ async function releaseLease(db: Queryable, lease: UploadLease, { id, slug }: Par
 
 async function receive({ config }: UploadDeps, upload: ArchiveUpload, game: PartnerGame, body: ArchiveBody, signal: AbortSignal): Promise<ReceivedArchive> {
   const { uploadMaxBytes: maxBytes, uploadPace: pace } = config.partner;
-  return receiveArchive({ body: body.open(), rules: gameArchiveRules({ launcher: game.launcher, engineDir: game.engineDir }), upload, expectedDigests: body.expectedDigests, maxBytes, pace, signal });
+  const rules = gameArchiveRules({ launcher: game.launcher, engineDir: game.engineDir });
+  return receiveArchive({ body: body.open(), rules, packedTotal: body.bytes, upload, expectedDigests: body.expectedDigests, maxBytes, pace, signal });
 }
 
 /** Makes the archive current. The lease is the fence: an upload that has lost it must not become current, however late it continues. */

@@ -56,6 +56,7 @@ export async function fetchContent(options: FetchOptions): Promise<Manifest> {
       source: throttled(options, (opened) => {
         etag = opened;
       }),
+      packedTotal: source.sizeBytes,
       sha256: source.sha256,
       directory: draft.contentDirectory,
       rules: rulesFor(source),

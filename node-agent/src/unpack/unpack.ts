@@ -15,6 +15,8 @@ import { messageOf } from "#runtime/toError.ts";
 export interface UnpackOptions {
   /** The packed bytes. */
   source: AsyncIterable<Buffer>;
+  /** How many these are, where that is known. */
+  packedTotal?: number | undefined;
   sha256: string;
   /** Exists, is empty, and belongs to this call alone. */
   directory: string;
@@ -49,7 +51,7 @@ export async function unpackArchive(options: UnpackOptions): Promise<ArchiveSumm
   const hash = createHash("sha256");
   const gunzip = createStrictGunzip();
   const writer = createTreeWriter(options.directory, options.style, options.onWritten);
-  const unpacked = unpackStream(gunzip, options.rules, writer);
+  const unpacked = unpackStream(gunzip, options, writer);
   let packedBytes = 0;
   try {
     const failures: { error: unknown; atBytes: number }[] = [];
@@ -77,8 +79,8 @@ export async function unpackArchive(options: UnpackOptions): Promise<ArchiveSumm
   }
 }
 
-async function unpackStream(gunzip: Gunzip, rules: ArchiveRules, writer: TreeWriter): Promise<ArchiveSummary> {
-  const reader = createArchiveReader(rules, writer);
+async function unpackStream(gunzip: Gunzip, { rules, packedTotal }: UnpackOptions, writer: TreeWriter): Promise<ArchiveSummary> {
+  const reader = createArchiveReader(rules, writer, packedTotal);
   const chunks = createChunksInUse();
   try {
     for await (const chunk of gunzip as AsyncIterable<Buffer>) {

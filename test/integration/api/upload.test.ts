@@ -1,5 +1,8 @@
 import { expect } from "chai";
 import { createHash, randomBytes } from "node:crypto";
+import { Readable } from "node:stream";
+import { gzipSync } from "node:zlib";
+import { packTar } from "modern-tar";
 import { gameUploadsMax } from "#api/games/upload/gameUploads.ts";
 import { createPartnerKey } from "#api/partners/keyFormat.ts";
 import { sweepVersions } from "#api/games/sweepVersions.ts";
@@ -61,6 +64,19 @@ describe("PUT /api/partners/games/:slug/upload", function () {
     expect(version).to.deep.include({ rootFiles: ["play.sh"], rootDirectories: ["engine"] });
     const sync = await fixture.client.get(`/api/partners/games/${fixture.game.slug}/sync`);
     expect(sync.json()).to.include({ cachedOn: 0 });
+  });
+
+  it("accepts an archive that begins with a large file of zeros and has enough else, whether its size is announced or not", async () => {
+    const noise = randomBytes(2 ** 20);
+    const zeros = Buffer.alloc(2 ** 27);
+    const tar = await packTar([
+      { header: { name: "engine/zeros", size: zeros.length }, body: zeros }, { header: { name: "engine/noise", size: noise.length }, body: noise },
+      { header: { name: "play.sh", size: 9 }, body: "#!/bin/sh" },
+    ]);
+    const archive = gzipSync(tar);
+    await fixture.uploaded(archive);
+    const unannounced = await fixture.upload(Readable.toWeb(Readable.from([archive], { objectMode: false })));
+    expect(unannounced.status, unannounced.text).to.equal(200);
   });
 
   it("accepts the same archive again without changing anything", async () => {

@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -73,6 +74,14 @@ describe("ContentCache", function () {
   it("unpacks a game that was accepted by a release that did not bound its headers", async () => {
     const source = await storeArchive(fixture.minio, aTarGz([{ name: "pax", type: "x", body: "5 a=\n".repeat(129) }, ...aGameTar()]));
     const cache = await aCache();
+    cache.demand("gs-1", source);
+    await isReady(cache, source);
+  });
+
+  it("unpacks a game that begins with a large file of zeros and has enough else", async () => {
+    const packed = aTarGz([{ name: "zeros", body: Buffer.alloc(2 ** 27) }, { name: "noise", body: randomBytes(2 ** 20) }, ...aGameTar()]);
+    const source = await storeArchive(fixture.minio, packed, { unpackedSizeBytes: 2 ** 28 });
+    const cache = await aCache({ budgetBytes: 2 ** 40 });
     cache.demand("gs-1", source);
     await isReady(cache, source);
   });

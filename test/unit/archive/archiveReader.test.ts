@@ -10,7 +10,7 @@ import { aGameTar, aTar, paxHeader, tarEntry, type TarEntrySpec } from "#test/fa
 const rules = gameArchiveRules({});
 
 /** What the reader lets through, as `path` for a directory and `path=content` for a file. */
-function read(tar: Buffer, { by = tar.length, withRules = rules, packedBytes = tar.length }: { by?: number; withRules?: ArchiveRules; packedBytes?: number } = {}): string[] {
+function read(tar: Buffer, { by = tar.length, withRules = rules }: { by?: number; withRules?: ArchiveRules } = {}): string[] {
   const seen: string[] = [];
   let content: string | undefined;
   const reader = createArchiveReader(withRules, {
@@ -26,7 +26,7 @@ function read(tar: Buffer, { by = tar.length, withRules = rules, packedBytes = t
       if (content !== undefined) seen.push(`${seen.pop() ?? ""}=${content}`);
     },
   });
-  for (let start = 0; start < tar.length; start += by) reader.write(tar.subarray(start, start + by), packedBytes);
+  for (let start = 0; start < tar.length; start += by) reader.write(tar.subarray(start, start + by), tar.length);
   reader.finish();
   return seen;
 }
@@ -180,7 +180,7 @@ describe("createArchiveReader", () => {
     expect(rejectionOf(header).message).to.match(/not UTF-8/);
   });
 
-  it("enforces the limits of bytes, entries, paths and ratio while it reads", () => {
+  it("enforces the limits of bytes, entries and paths while it reads", () => {
     const small = (overrides: Partial<ArchiveRules["limits"]>): ArchiveRules => ({ ...rules, limits: { ...limits.archive, ...overrides } });
     expect(rejectionOf(aTar([file("a", "xx"), { name: "b", size: 10 ** 9 }]), { withRules: small({ unpackedBytes: 10 ** 9 }) }).entry).to.equal("b");
     expect(read(aTar([file("a", "xx"), file("b", "xx")]), { withRules: small({ unpackedBytes: 4 }) })).to.have.length(2);
@@ -188,9 +188,6 @@ describe("createArchiveReader", () => {
     const paths = aTar([{ name: "./folder/" }, file("folder/ä")]);
     expect(read(paths, { withRules: small({ pathsBytes: 15 }) })).to.have.length(2);
     expect(rejectionOf(paths, { withRules: small({ pathsBytes: 14 }) }).message).to.match(/has paths of more than 14 bytes together/);
-    const zeros = aTar([{ name: "zeros", body: Buffer.alloc(10_000) }]);
-    expect(rejectionOf(zeros, { withRules: small({ ratio: 10, ratioFreeBytes: 100 }), packedBytes: 500 }).message).to.match(/more than 10 times/);
-    expect(read(zeros, { withRules: small({ ratio: 10, ratioFreeBytes: 100_000 }), packedBytes: 500 })).to.have.length(1);
   });
 
   it("keeps each name once in memory, however long the paths are that it is the end of", () => {

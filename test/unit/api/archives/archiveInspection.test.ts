@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { randomBytes } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { packTar, type TarEntry } from "modern-tar";
 import { ArchiveRefused } from "#archive/archiveRefused.ts";
@@ -17,8 +18,8 @@ async function anArchive(...extra: TarEntry[]): Promise<Buffer> {
   return gzipSync(tar);
 }
 
-async function inspect(archive: Buffer, chunkBytes = 1000): Promise<InspectedArchive> {
-  const inspection = new ArchiveInspection(gameArchiveRules(game));
+async function inspect(archive: Buffer, chunkBytes = 1000, packedTotal?: number): Promise<InspectedArchive> {
+  const inspection = new ArchiveInspection(gameArchiveRules(game), { packedTotal });
   try {
     for (let at = 0; at < archive.length; at += chunkBytes) await inspection.write(archive.subarray(at, at + chunkBytes));
     return await inspection.finish();
@@ -27,9 +28,9 @@ async function inspect(archive: Buffer, chunkBytes = 1000): Promise<InspectedArc
   }
 }
 
-async function errorMessageOf(archive: Buffer, chunkBytes?: number): Promise<string> {
+async function errorMessageOf(archive: Buffer, chunkBytes?: number, packedTotal?: number): Promise<string> {
   try {
-    await inspect(archive, chunkBytes);
+    await inspect(archive, chunkBytes, packedTotal);
   } catch (error) {
     if (error instanceof ArchiveRefused) return error.message;
     throw error;
@@ -87,6 +88,15 @@ describe("ArchiveInspection", () => {
 
   it("refuses a bomb long before it is unpacked", async () => {
     const bomb = gzipSync(await packTar([{ header: { name: "zeros", size: 2 ** 27 }, body: Buffer.alloc(2 ** 27) }]));
-    expect(await errorMessageOf(bomb, 64 * 1024)).to.contain("times its size");
+    expect(await errorMessageOf(bomb.subarray(0, -1000), 64 * 1024, bomb.length)).to.contain("unpacks to more than 200 times its size");
+    expect(await errorMessageOf(bomb, 64 * 1024), "whose size is not known before its end").to.contain("unpacks to more than 200 times its size");
+  });
+
+  it("accepts an archive that begins with a large file of zeros and has enough else", async () => {
+    const noise = randomBytes(2 ** 20);
+    const archive = await anArchive({ header: { name: "engine/zeros", size: 2 ** 27 }, body: Buffer.alloc(2 ** 27) }, { header: { name: "engine/noise", size: noise.length }, body: noise });
+    for (const packedTotal of [archive.length, undefined]) {
+      expect(await inspect(archive, 64 * 1024, packedTotal)).to.include({ entries: 5, unpackedBytes: 70_009 + 2 ** 27 + noise.length });
+    }
   });
 });

@@ -1,0 +1,59 @@
+import { expect } from "chai";
+import { ArchiveRefused } from "#archive/archiveRefused.ts";
+import { createArchiveReader } from "#archive/archiveReader.ts";
+import { gameArchiveRules, type ArchiveLimits } from "#archive/archiveRules.ts";
+import { limits } from "#contracts/limits.ts";
+import { aTar } from "#test/factories/tarArchive.ts";
+
+const zerosBytes = 10_000;
+const tar = aTar([{ name: "zeros", body: Buffer.alloc(zerosBytes) }, { name: "noise", body: Buffer.alloc(1000) }]);
+/** What the rest has to be packed into, when ten times the packed size are allowed. */
+const enough = tar.length / 10;
+
+interface Packing {
+  /** What all but the zeros, which take ten bytes, are packed into. */
+  rest: number;
+  packedTotal?: number;
+  /** How much is written of the archive; all of it unless given. */
+  upTo?: number;
+  changes?: Partial<ArchiveLimits>;
+}
+
+/** Reads the archive a block at a time; returns how many entries it has, or the rule that it breaks. */
+function read({ rest, packedTotal, upTo = tar.length, changes }: Packing): number | string {
+  const rules = { ...gameArchiveRules({}), limits: { ...limits.archive, ratio: 10, ratioFreeBytes: 100, ratioAheadBytes: 20_000, ...changes } };
+  const reader = createArchiveReader(rules, {}, packedTotal);
+  try {
+    for (let start = 0; start < upTo; start += 512) reader.write(tar.subarray(start, start + 512), start < zerosBytes ? 10 : 10 + rest);
+    return upTo < tar.length ? 0 : reader.finish().entries;
+  } catch (error) {
+    if (error instanceof ArchiveRefused) return error.rule;
+    throw error;
+  }
+}
+
+describe("the ratio of an archive that begins with what packs to nothing", () => {
+  const tooMuch = "unpacks to more than 10 times its size";
+
+  it("is that of its whole size, where this is known", () => {
+    expect(read({ rest: enough, packedTotal: 10 + enough })).to.equal(2);
+    expect(read({ rest: 1000, packedTotal: 1010 })).to.equal(tooMuch);
+  });
+
+  it("is found to be too large long before the end, where its size is known", () => {
+    expect(read({ rest: 0, packedTotal: 100, upTo: 2048 })).to.equal(tooMuch);
+  });
+
+  it("is looked at when it has come, where its size is not known", () => {
+    expect(read({ rest: enough })).to.equal(2);
+    expect(read({ rest: 1000 })).to.equal(tooMuch);
+  });
+
+  it("is bounded before the end too, where its size is not known", () => {
+    expect(read({ rest: enough, upTo: 6144, changes: { ratioAheadBytes: 5000 } })).to.match(/^begins with what unpacks to far more than 10 times its size: .*Content-Length/);
+  });
+
+  it("does not matter to a small archive", () => {
+    expect(read({ rest: 0, packedTotal: 10, changes: { ratioFreeBytes: tar.length } })).to.equal(2);
+  });
+});
