@@ -65,7 +65,7 @@ const rooms = {
     // A program from its start to its end, and what it shows of itself.
     "program.ts", "healthServer.ts", "readEnvironment.ts", "createLogger.ts", "logConsole.ts", "compactHeap.ts", "helperThreads.ts",
     // What its parts share.
-    "backgroundJob.ts", "boundedQueue.ts", "repeatUpTo.ts", "deadline.ts", "backOff.ts", "base32.ts", "releaseMemory.ts", "logger.ts", "clock.ts",
+    "backgroundJob.ts", "sharedQueue.ts", "boundedQueue.ts", "repeatUpTo.ts", "deadline.ts", "backOff.ts", "base32.ts", "releaseMemory.ts", "logger.ts", "clock.ts",
     // What programs ask of servers: whom they trust, and why they were not reached.
     "authorityFile.ts", "connectionFailure.ts",
     // What is caught: an error of the system by its code, and anything as an error.

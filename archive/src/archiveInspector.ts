@@ -24,6 +24,8 @@ export interface ArchiveSummary {
 
 /** Checks an archive's entries as they are read; throws ArchiveRefused. */
 export interface ArchiveInspector {
+  /** How many names are kept so far. */
+  readonly names: number;
   /** Counts an extended header: its type flag, and the bytes of the archive that it takes. */
   extended(type: string, bytes: number): void;
   /** Counts a record of an extended header. */
@@ -104,5 +106,10 @@ export function createArchiveInspector(rules: ArchiveRules, packedTotal: number 
     return { entries, unpackedBytes };
   }
 
-  return { extended: (type, bytes) => headers.addExtended(type, bytes), record: () => headers.addRecord(), entry, progress, finish };
+  return {
+    get names() {
+      return entries;
+    },
+    extended: (type, bytes) => headers.addExtended(type, bytes), record: () => headers.addRecord(), entry, progress, finish,
+  };
 }

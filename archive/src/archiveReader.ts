@@ -11,6 +11,8 @@ export interface ArchiveSink {
 
 /** A tar reader that enforces Joypod's rules; uploads are checked and archives are unpacked with it alone. */
 export interface ArchiveReader {
+  /** How many names are in memory: of entries, and of directories that only their paths name. */
+  readonly names: number;
   /** Reads the next uncompressed bytes; `packedBytes` counts those read of the packed archive so far. */
   write(bytes: Buffer, packedBytes: number): void;
   /** Returns the summary; call after the last byte. */
@@ -39,6 +41,9 @@ export function createArchiveReader(rules: ArchiveRules, sink: ArchiveSink = {},
     },
   });
   return {
+    get names() {
+      return inspector.names;
+    },
     write(bytes, packedBytes) {
       written += bytes.length;
       inspector.progress(packedBytes, written);

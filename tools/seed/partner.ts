@@ -11,8 +11,6 @@ type Body = NonNullable<RequestInit["body"]>;
 export class PartnerClient {
   readonly #base: string;
   readonly #key: string;
-  /** The end of the uploads so far. */
-  #uploaded: Promise<unknown> = Promise.resolve();
 
   constructor(baseUrl: string, key: string) {
     this.#base = `${baseUrl}/api/partners`;
@@ -41,11 +39,12 @@ export class PartnerClient {
     await this.#json(response, 201);
   }
 
-  /** Streams the archive, after those before it: only so many of a partner are received at a time. Resolves once it is validated and stored. */
+  /** Streams the archive; resolves once it is validated and stored. */
   async upload(slug: string, archive: string): Promise<UploadResponse> {
-    const upload = this.#uploaded.then(() => this.#upload(slug, archive));
-    this.#uploaded = upload.catch(() => undefined);
-    return upload;
+    const headers = { "content-type": "application/gzip", "content-length": String(statSync(archive).size) };
+    const body = Readable.toWeb(createReadStream(archive));
+    const response = await this.#send("PUT", `/games/${slug}/upload`, headers, body as Body, 600_000);
+    return UploadResponse.parse(await this.#json(response, 200));
   }
 
   /** Uploads a JPEG as the game's picture; the same one again changes nothing. */
@@ -56,13 +55,6 @@ export class PartnerClient {
 
   async sync(slug: string): Promise<SyncResponse> {
     return SyncResponse.parse(await this.#json(await this.#send("GET", `/games/${slug}/sync`), 200));
-  }
-
-  async #upload(slug: string, archive: string): Promise<UploadResponse> {
-    const headers = { "content-type": "application/gzip", "content-length": String(statSync(archive).size) };
-    const body = Readable.toWeb(createReadStream(archive));
-    const response = await this.#send("PUT", `/games/${slug}/upload`, headers, body as Body, 600_000);
-    return UploadResponse.parse(await this.#json(response, 200));
   }
 
   #send(method: string, path: string, headers: Record<string, string> = {}, body?: Body, timeoutMs = 30_000): Promise<Response> {

@@ -18,6 +18,8 @@ export interface InspectedArchive extends ArchiveSummary {
 export interface InspectionOptions {
   /** Called with each entry that passes the rules. An error that it throws refuses the archive. */
   onEntry?: ((entry: ArchiveEntry) => void) | undefined;
+  /** Called with the number of names that are in memory, as it grows. An error that it throws ends the inspection. */
+  keepNames?: ((names: number) => void) | undefined;
   /** Size of the whole packed archive, where it is known before its end. */
   packedTotal?: number | undefined;
 }
@@ -29,13 +31,15 @@ export class ArchiveInspection {
   readonly #ended = Promise.withResolvers<undefined>();
   readonly #failed = Promise.withResolvers<never>();
   readonly #rules: ArchiveRules;
+  readonly #keepNames: InspectionOptions["keepNames"];
   readonly #rootFiles = new Set<string>();
   readonly #rootDirectories = new Set<string>();
   /** The memory that the gunzip fills piece by piece before it takes another. */
   #unpacked: ArrayBufferLike | undefined;
 
-  constructor(rules: ArchiveRules, { onEntry, packedTotal }: InspectionOptions = {}) {
+  constructor(rules: ArchiveRules, { onEntry, keepNames, packedTotal }: InspectionOptions = {}) {
     this.#rules = rules;
+    this.#keepNames = keepNames;
     this.#reader = createArchiveReader(rules, {
       entry: (entry) => {
         this.#remember(entry);
@@ -74,6 +78,7 @@ export class ArchiveInspection {
       if (this.#unpacked !== undefined && this.#unpacked !== bytes.buffer) releaseMemory(this.#unpacked);
       this.#unpacked = bytes.buffer;
       this.#reader.write(bytes, this.#gunzip.bytesWritten);
+      this.#keepNames?.(this.#reader.names);
     } catch (error) {
       this.#failed.reject(error);
       this.#gunzip.destroy();

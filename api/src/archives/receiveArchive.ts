@@ -43,9 +43,9 @@ export interface ReceiveOptions extends InspectionOptions {
  * sends no faster than the object store takes. Throws ArchiveRefused, ArchiveTooLarge, DigestMismatch, CutOff, TooSlow.
  */
 export async function receiveArchive({
-  body, rules, onEntry, packedTotal, upload, expectedDigests, maxBytes, pace, signal,
+  body, rules, onEntry, keepNames, packedTotal, upload, expectedDigests, maxBytes, pace, signal,
 }: ReceiveOptions): Promise<ReceivedArchive> {
-  const inspection = new ArchiveInspection(rules, { onEntry, packedTotal });
+  const inspection = new ArchiveInspection(rules, { onEntry, keepNames, packedTotal });
   const sha256 = createHash("sha256");
   const digests = new DigestCheck(expectedDigests);
   const reader = new BodyReader(body, pace, signal);

@@ -82,7 +82,7 @@ const upload = route({
   method: "PUT", path: `${gamePath}/upload`, name: "uploadArchive", summary: "Upload a game's archive", limits, params,
   description: "The new archive replaces the old one at once; running sessions keep theirs. "
     + "An archive is sent whole: an upload that was cut cannot be continued. "
-    + "A partner can have two archives, of different games, under way at a time. "
+    + "Of a partner's archives, four are received at a time by a replica; further ones wait some seconds for their turn. "
     + "A failed upload changes nothing, and counts, except one that is refused with `Retry-After` before it begins.",
   innerLimits: ["upload"], headers: ["Content-Digest", "Repr-Digest", "If-Match"],
   rawBody: { types: ["application/gzip", "application/x-gzip"], description: "The tar.gz archive.", maxBytes: archiveLimits.packedBytes },

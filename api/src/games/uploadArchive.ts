@@ -41,6 +41,12 @@ interface UploadTarget {
   precondition: GamePrecondition | undefined;
 }
 
+/** The archive's bytes, and who is told how many names of it are in memory. */
+interface IncomingArchive {
+  body: ArchiveBody;
+  keepNames: (names: number) => void;
+}
+
 /**
  * Stores an archive and makes it the game's current version, or changes nothing at all: it becomes visible in the object store only when
  * it is complete and valid, and current only with the database's commit after that. Throws upload_in_progress,
@@ -54,8 +60,8 @@ export async function uploadArchive(
   const id = randomUUID();
   const lease = { id, gameId: game.id, objectKey: archiveKey(game.id, id) };
   const target = { partner, game, precondition };
-  const received = await deps.gameUploads.run(partner.id, () => holdUploadLease(deps, {
-    lease, recheck: () => recheckPartner(deps.postgres.pool, partner), work: (signal) => storeArchive(deps, lease, target, body, signal),
+  const received = await deps.gameUploads.run(partner.id, (keepNames) => holdUploadLease(deps, {
+    lease, recheck: () => recheckPartner(deps.postgres.pool, partner), work: (signal) => storeArchive(deps, lease, target, { body, keepNames }, signal),
   }));
   const details = { sizeBytes: received.sizeBytes, sha256: received.sha256.toString("hex") };
   await deps.audit.record(gameAuditEvent("game.uploaded", partner, game.id, details));
@@ -66,11 +72,11 @@ export async function uploadArchive(
   return received;
 }
 
-async function storeArchive(deps: UploadDeps, lease: UploadLease, target: UploadTarget, body: ArchiveBody, signal: AbortSignal): Promise<ReceivedArchive> {
+async function storeArchive(deps: UploadDeps, lease: UploadLease, target: UploadTarget, incoming: IncomingArchive, signal: AbortSignal): Promise<ReceivedArchive> {
   const { partner, game } = target;
   const archives = new ArchiveObjectStore(deps.objectStore);
   const upload = await archives.openUpload(lease.objectKey);
-  const received = await receive(deps, upload, game, body, signal).catch(async (error: unknown) => {
+  const received = await receive(deps, upload, game, incoming, signal).catch(async (error: unknown) => {
     // The lease stays behind, so the sweeper finds what an abort that fails leaves.
     await upload.abort().catch((cause: unknown) => deps.logger.warn({ err: cause, upload: lease.id }, "The API could not abort a refused upload."));
     throw toReceptionError(error, deps.config.partner.uploadMaxBytes);
@@ -103,10 +109,10 @@ async function releaseLease(db: Queryable, lease: UploadLease, { id, slug }: Par
   throw await isGameThere(db, id) ? lostUploadLease() : noSuchGame(slug);
 }
 
-async function receive({ config }: UploadDeps, upload: ArchiveUpload, game: PartnerGame, body: ArchiveBody, signal: AbortSignal): Promise<ReceivedArchive> {
+async function receive({ config }: UploadDeps, upload: ArchiveUpload, game: PartnerGame, { body, keepNames }: IncomingArchive, signal: AbortSignal): Promise<ReceivedArchive> {
   const { uploadMaxBytes: maxBytes, uploadPace: pace } = config.partner;
   const rules = gameArchiveRules({ launcher: game.launcher, engineDir: game.engineDir });
-  return receiveArchive({ body: body.open(), rules, packedTotal: body.bytes, upload, expectedDigests: body.expectedDigests, maxBytes, pace, signal });
+  return receiveArchive({ body: body.open(), rules, keepNames, packedTotal: body.bytes, upload, expectedDigests: body.expectedDigests, maxBytes, pace, signal });
 }
 
 /** Makes the archive current. The lease is the fence: an upload that has lost it must not become current, however late it continues. */

@@ -21,7 +21,7 @@ export const errors = {
   slot_in_use: { status: 409, meaning: "A session plays the save slot, its last save is still on its way, or old saves of it are being removed: stop it, or wait." },
   viewer_active: { status: 409, meaning: "Another page shows this session: ask with `takeover=true` to replace it." },
   not_running: { status: 409, meaning: "The session is not running (yet, or any more)." },
-  upload_in_progress: { status: 409, meaning: "Another upload of this game is under way, or two of the partner's other games: wait for the end of one." },
+  upload_in_progress: { status: 409, meaning: "Another upload of this game is under way, or many of the partner's other games: wait for the end of one." },
   precondition_failed: { status: 412, meaning: "The thing changed since it was read: `If-Match` names an old version." },
   payload_too_large: { status: 413, meaning: "The body is larger than the route takes." },
   offer_too_large: { status: 413, meaning: "The offer is larger than the stream takes." },
