@@ -9,7 +9,7 @@ import { listSaveVersions } from "#api/saves/saveVersionQueries.ts";
 import { aGameSessionSpec } from "#test/factories/gameSession.ts";
 import { TestApi } from "#test/support/http/api.ts";
 import { expectErrorResponse } from "#test/support/http/apiClient.ts";
-import { operatorOf } from "#test/support/cluster/fakeOperator.ts";
+import { operatorOf, type FakeOperator } from "#test/support/cluster/fakeOperator.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { createEmptyDatabase, type TestDatabase } from "#test/support/stores/postgres.ts";
 
@@ -50,6 +50,7 @@ describe("a database of the release before versions", function () {
   let database: TestDatabase;
   let client: pg.Client;
   let api: TestApi;
+  let operator: FakeOperator;
 
   before(async () => {
     database = await createEmptyDatabase();
@@ -60,9 +61,10 @@ describe("a database of the release before versions", function () {
     await client.query(formerRows);
     for (const name of names.filter((each) => each >= versionsMigration)) await apply(name);
     api = await TestApi.start({ kube: true, isLed: true, minio: true, database });
+    operator = operatorOf(api);
   });
   after(async () => {
-    await operatorOf(api).removeNodes();
+    await operator.removeNodes();
     await api.stop();
     await client.end();
     await database.drop();
@@ -106,7 +108,6 @@ describe("a database of the release before versions", function () {
 
   it("goes on beside processes of that release: what they launch owns its slot, and what they end gives it back", async () => {
     const [user, spec] = [{ id: "player", name: "Player", email: "player@example.test" }, JSON.stringify(aGameSessionSpec())];
-    const operator = operatorOf(api);
     const node = await operator.addNode(10);
     await eventually(() => api.deps.cluster.gameNodes.cache.list().some(({ metadata, status }) => metadata.name === node && status?.capacity !== undefined));
     await client.query(former.end, ["gs-played"]);
