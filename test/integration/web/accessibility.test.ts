@@ -1,8 +1,8 @@
 import type { Browser, Page } from "playwright-core";
 import { aGame, aSaveSlot } from "#test/factories/catalog.ts";
 import { expectAccessible } from "#test/support/browser/accessibility.ts";
-import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
-import { pressPlay, sessionIdOf, signInAs } from "#test/support/browser/pages.ts";
+import { launchBrowserShell, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
+import { openSignedIn, pressPlay, sessionIdOf, signInAs } from "#test/support/browser/pages.ts";
 import { buildWeb } from "#test/support/browser/web.ts";
 import { SavesFixture } from "#test/support/fixtures/savesFixture.ts";
 
@@ -18,7 +18,7 @@ describe("everybody can use", function () {
     this.timeout(120_000);
     fixture = await SavesFixture.start({ env: { WEB_ROOT: await buildWeb() }, game: { slug: "kept", title: "Kept", description: "A game with saves.", tags: ["calm"] } });
     await aGame(fixture.api.deps, { slug: "other", title: "Other", tags: ["fast"], popularity: 3 });
-    browser = await launchBrowser();
+    browser = await launchBrowserShell();
   });
   after(async () => {
     await browser.close();
@@ -35,8 +35,7 @@ describe("everybody can use", function () {
   });
 
   async function signInAt(path: string): Promise<void> {
-    await page.goto(path);
-    await signInAs(page, fixture.user);
+    await openSignedIn(page, fixture.api, fixture.user, path);
   }
 
   it("the sign-in page, also after a wrong password", async () => {

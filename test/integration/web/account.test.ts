@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import type { Browser, Locator, Page } from "playwright-core";
 import { aUser, type TestUser } from "#test/factories/catalog.ts";
-import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
-import { signInAs, signInBeside } from "#test/support/browser/pages.ts";
+import { launchBrowserShell, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
+import { openSignedIn, signInAs, signInBeside } from "#test/support/browser/pages.ts";
 import { buildWeb } from "#test/support/browser/web.ts";
 import { TestApi } from "#test/support/http/api.ts";
 import { expectErrorResponse, type ApiClient } from "#test/support/http/apiClient.ts";
@@ -29,7 +29,7 @@ describe("the account page", () => {
     api = await TestApi.start({ env: { WEB_ROOT: await buildWeb(), ...providersEnv([
       { ...oidc, id: "example", name: "Example", issuer: issuer.url }, { ...oidc, id: "away", name: "Away", issuer: `http://127.0.0.1:${await freePort()}` },
     ]) } });
-    browser = await launchBrowser();
+    browser = await launchBrowserShell();
   });
   after(async () => {
     await browser.close();
@@ -50,8 +50,11 @@ describe("the account page", () => {
   });
 
   async function openAccount(): Promise<void> {
-    await page.goto("/");
-    await signInAs(page, user);
+    await openSignedIn(page, api, user, "/");
+    await goToAccount();
+  }
+
+  async function goToAccount(): Promise<void> {
     await page.getByRole("link", { name: "Your account" }).click();
     await page.getByRole("heading", { name: "Where you are signed in" }).waitFor();
   }
@@ -210,7 +213,7 @@ describe("the account page", () => {
 
   it("shows nothing of a player to the next one who has signed in in another tab, not even until the next one's own is there", async () => {
     await openAccount();
-    await page.getByRole("radio", { name: "Sharp" }).check();
+    await page.getByRole("radio", { name: "Sharp" }).click();
     await page.getByRole("status").getByText("Kept for your next game.").waitFor();
     const next = await aUser(api.deps);
     await signInBeside(tab, next);
@@ -231,7 +234,7 @@ describe("the account page", () => {
     await tab.context.setOffline(false);
     await page.getByRole("button", { name: "Try again" }).click();
     await quality.getByRole("radio", { name: "Auto", checked: true }).waitFor();
-    await quality.getByRole("radio", { name: "Sharp" }).check();
+    await quality.getByRole("radio", { name: "Sharp" }).click();
     await page.getByRole("status").getByText("Kept for your next game.").waitFor();
   });
 
@@ -300,7 +303,9 @@ describe("the account page", () => {
     const [phone, laptop, tablet] = [
       await elsewhere("Version/18.5 (iPhone) Safari/604.1"), await elsewhere("(Windows) Firefox/140.0"), await elsewhere("(Android) Firefox/140.0"),
     ];
-    await openAccount();
+    await page.goto("/");
+    await signInAs(page, user);
+    await goToAccount();
     await signIns().nth(3).waitFor();
     const own = signIns().filter({ hasText: "This device" });
     await own.getByText("Chrome on Linux").waitFor();

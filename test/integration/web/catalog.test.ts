@@ -3,10 +3,10 @@ import type { Browser, Locator, Page } from "playwright-core";
 import { aGame, aPartner, aSaveSlot, aUser, type TestPartner } from "#test/factories/catalog.ts";
 import { aPng } from "#test/factories/pictures.ts";
 import { TestApi } from "#test/support/http/api.ts";
-import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
+import { launchBrowserShell, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { olderBrowser } from "#test/support/browser/otherBrowsers.ts";
-import { signInAs } from "#test/support/browser/pages.ts";
+import { openSignedIn, signInAs } from "#test/support/browser/pages.ts";
 import { buildWeb } from "#test/support/browser/web.ts";
 
 describe("the catalogue's pages", () => {
@@ -25,7 +25,7 @@ describe("the catalogue's pages", () => {
     await aGame(api.deps, { slug: "beta-run", title: "Beta Run", developer: "South", tags: ["racing"], popularity: 7, partnerId });
     const numbers = Array.from({ length: 28 }, (_game, place) => String(place + 10));
     for (const number of numbers) await aGame(api.deps, { slug: `filler-${number}`, title: `Filler ${number}`, tags: ["filler"], partnerId });
-    browser = await launchBrowser();
+    browser = await launchBrowserShell();
   });
   after(async () => {
     await browser.close();
@@ -35,8 +35,7 @@ describe("the catalogue's pages", () => {
   beforeEach(async function () {
     tab = await openWindow(browser, { baseUrl: api.url, name: this.currentTest?.fullTitle() ?? "catalogue" });
     ({ page } = tab);
-    await page.goto("/");
-    await signInAs(page, await aUser(api.deps));
+    await openSignedIn(page, api, await aUser(api.deps), "/");
     await page.getByRole("link", { name: "Alpha Quest" }).waitFor();
   });
   afterEach(async function () {

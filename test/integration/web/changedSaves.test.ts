@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import type { Browser, Locator, Page } from "playwright-core";
 import { expectAccessible } from "#test/support/browser/accessibility.ts";
-import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
-import { signInAs } from "#test/support/browser/pages.ts";
+import { launchBrowserShell, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
+import { openSignedIn, signInAs } from "#test/support/browser/pages.ts";
 import { buildWeb } from "#test/support/browser/web.ts";
 import { aSave, SavesFixture } from "#test/support/fixtures/savesFixture.ts";
 
@@ -16,7 +16,7 @@ describe("the saves on a game's page, which change meanwhile,", function () {
   before(async function () {
     this.timeout(120_000);
     fixture = await SavesFixture.start({ env: { WEB_ROOT: await buildWeb() }, game: { slug: "kept", title: "Kept" } });
-    browser = await launchBrowser();
+    browser = await launchBrowserShell();
   });
   beforeEach(async function () {
     await fixture.launches.newPlayer();
@@ -32,8 +32,7 @@ describe("the saves on a game's page, which change meanwhile,", function () {
   });
 
   async function open(): Promise<void> {
-    await page.goto("/games/kept");
-    await signInAs(page, fixture.user);
+    await openSignedIn(page, fixture.api, fixture.user, "/games/kept");
     await card(1).waitFor();
   }
 
@@ -150,8 +149,7 @@ describe("the saves on a game's page, which change meanwhile,", function () {
     it("are there for who opens its page, and nobody else", async () => {
       await fixture.aVersion(await fixture.aSlot(2), "two");
       await setDeletedAt(new Date());
-      await page.goto("/games/kept");
-      await signInAs(page, fixture.user);
+      await openSignedIn(page, fixture.api, fixture.user, "/games/kept");
       await card(2).getByText("Slot 2", { exact: true }).waitFor();
       await fixture.launches.newPlayer();
       await page.getByRole("button", { name: "Sign out" }).click();

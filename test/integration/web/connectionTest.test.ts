@@ -3,7 +3,7 @@ import type { Browser, Locator, Page } from "playwright-core";
 import { aGame, aUser } from "#test/factories/catalog.ts";
 import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
 import { olderBrowser } from "#test/support/browser/otherBrowsers.ts";
-import { signInAs } from "#test/support/browser/pages.ts";
+import { openSignedIn } from "#test/support/browser/pages.ts";
 import { buildWeb } from "#test/support/browser/web.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { TestApi } from "#test/support/http/api.ts";
@@ -58,8 +58,7 @@ describe("the test of a player's connection", function () {
     responder.way.lose(0);
     tab = await openWindow(browser, { baseUrl: api.url, name: this.currentTest?.fullTitle() ?? "connection" });
     ({ page } = tab);
-    await page.goto("/games/alpha");
-    await signInAs(page, await aUser(api.deps));
+    await openSignedIn(page, api, await aUser(api.deps), "/games/alpha");
   });
   afterEach(async function () {
     await tab.close({ failed: this.currentTest?.state === "failed" });

@@ -8,7 +8,7 @@ import { eventually } from "#test/support/clocks/eventually.ts";
 import { launchFirefox } from "#test/support/browser/firefox.ts";
 import { keptChannel, olderBrowser, playedGamepad, refusedLock, rememberedPointer, unfocusedButtons, withoutH264, withoutLocks } from "#test/support/browser/otherBrowsers.ts";
 import { pageScript } from "#test/support/browser/pageScripts.ts";
-import { pressPlay, signInAs } from "#test/support/browser/pages.ts";
+import { openSignedIn, pressPlay } from "#test/support/browser/pages.ts";
 import type { Color, PictureArea } from "#test/support/browser/picture.ts";
 import { PlayPage } from "#test/support/browser/playPage.ts";
 import { TestCard } from "#test/support/browser/testCard.ts";
@@ -49,8 +49,7 @@ describe("a player's devices and browsers", function () {
     await page.addInitScript(rememberedPointer);
     await page.addInitScript(keptChannel);
     game = await PlayPage.on(page);
-    await page.goto("/games/testcard");
-    await signInAs(page, user);
+    await openSignedIn(page, fixture.api, user, "/games/testcard");
     pair = await fixture.letRun(await pressPlay(page));
     await game.waitUntilPlaying();
   });

@@ -2,8 +2,8 @@ import { expect } from "chai";
 import type { Browser, Locator, Page } from "playwright-core";
 import { aUser, type TestUser } from "#test/factories/catalog.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
-import { signInAs } from "#test/support/browser/pages.ts";
+import { launchBrowserShell, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
+import { openSignedIn } from "#test/support/browser/pages.ts";
 import { buildWeb } from "#test/support/browser/web.ts";
 import { TestApi } from "#test/support/http/api.ts";
 
@@ -17,7 +17,7 @@ describe("the quality of the picture on the account page", () => {
   before(async function () {
     this.timeout(120_000);
     api = await TestApi.start({ env: { WEB_ROOT: await buildWeb() } });
-    browser = await launchBrowser();
+    browser = await launchBrowserShell();
   });
   after(async () => {
     await browser.close();
@@ -28,8 +28,7 @@ describe("the quality of the picture on the account page", () => {
     user = await aUser(api.deps);
     tab = await openWindow(browser, { baseUrl: api.url, name: this.currentTest?.fullTitle() ?? "quality" });
     page = tab.page;
-    await page.goto("/account");
-    await signInAs(page, user);
+    await openSignedIn(page, api, user, "/account");
     await quality().getByRole("radio", { name: "Auto", checked: true }).waitFor();
   });
   afterEach(async function () {

@@ -5,10 +5,10 @@ import { limits } from "#contracts/limits.ts";
 import { aGame, aSaveSlot, aUser } from "#test/factories/catalog.ts";
 import { aCondition } from "#test/factories/gameSession.ts";
 import type { TestApi } from "#test/support/http/api.ts";
-import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
+import { launchBrowserShell, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { LaunchFixture } from "#test/support/fixtures/launchFixture.ts";
-import { pressPlay, sessionIdOf, signInAs, signInBeside } from "#test/support/browser/pages.ts";
+import { openSignedIn, pressPlay, sessionIdOf, signInBeside } from "#test/support/browser/pages.ts";
 import type { FakeOperator } from "#test/support/cluster/fakeOperator.ts";
 import { buildWeb } from "#test/support/browser/web.ts";
 
@@ -29,7 +29,7 @@ describe("a launch on the play page", function () {
   before(async () => {
     fixture = await LaunchFixture.start({ env: { WEB_ROOT: await buildWeb() }, game: { slug: "followed", title: "Followed" } });
     ({ api, operator } = fixture);
-    browser = await launchBrowser();
+    browser = await launchBrowserShell();
   });
   beforeEach(async function () {
     tab = await openWindow(browser, { baseUrl: api.url, name: this.currentTest?.fullTitle() ?? "launch" });
@@ -46,8 +46,7 @@ describe("a launch on the play page", function () {
   });
 
   async function play(): Promise<string> {
-    await page.goto("/games/followed");
-    await signInAs(page, await aUser(api.deps));
+    await openSignedIn(page, api, await aUser(api.deps), "/games/followed");
     return pressPlay(page);
   }
 
@@ -157,8 +156,7 @@ describe("a launch on the play page", function () {
   it("says in the API's words why the game cannot be launched", async () => {
     const { title } = await aGame(api.deps, { slug: "online", title: "Online" });
     await api.deps.postgres.prisma.game.update({ where: { slug: "online" }, data: { network: "internet" } });
-    await page.goto("/games/online");
-    await signInAs(page, await aUser(api.deps));
+    await openSignedIn(page, api, await aUser(api.deps), "/games/online");
     await page.getByRole("heading", { name: title, level: 1 }).waitFor();
     await page.getByRole("button", { name: "Play", exact: true }).click();
     await page.getByRole("alert").filter({ hasText: "This game needs the internet" }).waitFor();
@@ -168,8 +166,7 @@ describe("a launch on the play page", function () {
     const user = await aUser(api.deps);
     const slots = [];
     for (const number of [2, 1]) slots.push(await aSaveSlot(api.deps, { user, game: fixture.game, number }));
-    await page.goto("/games/followed");
-    await signInAs(page, user);
+    await openSignedIn(page, api, user, "/games/followed");
     for (const [choice, slotId] of [["Continue slot 2", slots[0]?.id], ["New game in slot 3", undefined]] as const) {
       await page.goto("/games/followed");
       await page.getByRole("button", { name: choice }).click();

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import type { Browser, Page } from "playwright-core";
 import { aUser } from "#test/factories/catalog.ts";
-import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
-import { pressPlay, sessionIdOf, signInAs } from "#test/support/browser/pages.ts";
+import { launchBrowserShell, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
+import { openSignedIn, pressPlay, sessionIdOf } from "#test/support/browser/pages.ts";
 import { buildWeb } from "#test/support/browser/web.ts";
 import type { FakeOperator } from "#test/support/cluster/fakeOperator.ts";
 import { LaunchFixture } from "#test/support/fixtures/launchFixture.ts";
@@ -18,13 +18,12 @@ describe("a launch whose response is late or lost", function () {
   before(async () => {
     fixture = await LaunchFixture.start({ env: { WEB_ROOT: await buildWeb() }, game: { slug: "followed", title: "Followed" } });
     ({ operator } = fixture);
-    browser = await launchBrowser();
+    browser = await launchBrowserShell();
   });
   beforeEach(async function () {
     tab = await openWindow(browser, { baseUrl: fixture.api.url, name: this.currentTest?.fullTitle() ?? "launch" });
     ({ page } = tab);
-    await page.goto("/games/followed");
-    await signInAs(page, await aUser(fixture.api.deps));
+    await openSignedIn(page, fixture.api, await aUser(fixture.api.deps), "/games/followed");
   });
   afterEach(async function () {
     await tab.close({ failed: this.currentTest?.state === "failed" });

@@ -3,7 +3,7 @@ import type { Browser } from "playwright-core";
 import { maintenanceConfigMap } from "#contracts/maintenance.ts";
 import { configMaps } from "#kube/builtin.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
-import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
+import { launchBrowserShell, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
 import { signInAs } from "#test/support/browser/pages.ts";
 import { buildWeb } from "#test/support/browser/web.ts";
 import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
@@ -19,7 +19,7 @@ describe("the pages in maintenance", function () {
   before(async () => {
     fixture = await LaunchFixture.start({ env: { WEB_ROOT: await buildWeb() } });
     await fixture.newPlayer();
-    browser = await launchBrowser();
+    browser = await launchBrowserShell();
     tab = await openWindow(browser, { baseUrl: fixture.api.url, name: "the pages in maintenance" });
   });
   afterEach(async function () {

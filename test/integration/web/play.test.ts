@@ -4,7 +4,7 @@ import layout from "../../../games/testcard/layout.json" with { type: "json" };
 import { aGame, aUser } from "#test/factories/catalog.ts";
 import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import { pressPlay, sessionIdOf, signInAs } from "#test/support/browser/pages.ts";
+import { openSignedIn, pressPlay, sessionIdOf } from "#test/support/browser/pages.ts";
 import { WhepPlayer } from "#test/support/browser/whepPlayer.ts";
 import { PlayerHttp } from "#test/support/http/playerHttp.ts";
 import type { FakeOperator } from "#test/support/cluster/fakeOperator.ts";
@@ -40,8 +40,7 @@ describe("playing on the page", function () {
     tab = await openWindow(browser, { baseUrl: fixture.api.url, name: this.currentTest?.fullTitle() ?? "play" });
     ({ page } = tab);
     game = await PlayPage.on(page);
-    await page.goto("/games/testcard");
-    await signInAs(page, await aUser(fixture.api.deps));
+    await openSignedIn(page, fixture.api, await aUser(fixture.api.deps), "/games/testcard");
   });
   afterEach(async function () {
     await Promise.all([tab.close({ failed: this.currentTest?.state === "failed" }), fixture.leavePod()]);

@@ -5,7 +5,7 @@ import { aUser } from "#test/factories/catalog.ts";
 import { aCondition } from "#test/factories/gameSession.ts";
 import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import { pressPlay, sessionIdOf, signInAs } from "#test/support/browser/pages.ts";
+import { openSignedIn, pressPlay, sessionIdOf } from "#test/support/browser/pages.ts";
 import { PlayPage } from "#test/support/browser/playPage.ts";
 import { TestCard } from "#test/support/browser/testCard.ts";
 import { PlayFixture } from "#test/support/fixtures/playFixture.ts";
@@ -27,8 +27,7 @@ describe("the game's picture and sound on the page", function () {
     tab = await openWindow(browser, { baseUrl: fixture.api.url, name: "playback" });
     ({ page } = tab);
     game = await PlayPage.on(page);
-    await page.goto("/games/testcard");
-    await signInAs(page, await aUser(fixture.api.deps));
+    await openSignedIn(page, fixture.api, await aUser(fixture.api.deps), "/games/testcard");
     await fixture.letRun(await pressPlay(page));
     await game.waitUntilPlaying();
   });

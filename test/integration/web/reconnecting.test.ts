@@ -5,7 +5,7 @@ import { aUser } from "#test/factories/catalog.ts";
 import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { keptChannel } from "#test/support/browser/otherBrowsers.ts";
-import { pressPlay, signInAs } from "#test/support/browser/pages.ts";
+import { openSignedIn, pressPlay } from "#test/support/browser/pages.ts";
 import type { FakeOperator } from "#test/support/cluster/fakeOperator.ts";
 import { PlayPage } from "#test/support/browser/playPage.ts";
 import { TestCard } from "#test/support/browser/testCard.ts";
@@ -41,8 +41,7 @@ describe("a page that connects to the game again", function () {
     ({ page } = tab);
     game = await PlayPage.on(page);
     await page.addInitScript(keptChannel);
-    await page.goto("/games/testcard");
-    await signInAs(page, await aUser(fixture.api.deps));
+    await openSignedIn(page, fixture.api, await aUser(fixture.api.deps), "/games/testcard");
   });
   afterEach(async function () {
     await Promise.all([tab.close({ failed: this.currentTest?.state === "failed" }), fixture.leavePod()]);

@@ -2,9 +2,9 @@ import { expect } from "chai";
 import type { Browser, Locator, Page } from "playwright-core";
 import { aCondition } from "#test/factories/gameSession.ts";
 import { aTarGz } from "#test/factories/tarArchive.ts";
-import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
+import { launchBrowserShell, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
 import { olderBrowser } from "#test/support/browser/otherBrowsers.ts";
-import { pressPlay, signInAs } from "#test/support/browser/pages.ts";
+import { openSignedIn, pressPlay } from "#test/support/browser/pages.ts";
 import { buildWeb } from "#test/support/browser/web.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { aSave, SavesFixture } from "#test/support/fixtures/savesFixture.ts";
@@ -24,7 +24,7 @@ describe("the saves on a game's page", function () {
     this.timeout(120_000);
     fixture = await SavesFixture.start({ env: { WEB_ROOT: await buildWeb() }, game: { slug: "kept", title: "Kept" } });
     await fixture.api.deps.postgres.prisma.game.update({ where: { id: fixture.game.id }, data: { saveLimitMb: 16 } });
-    browser = await launchBrowser();
+    browser = await launchBrowserShell();
   });
   beforeEach(async function () {
     await fixture.launches.newPlayer();
@@ -40,8 +40,7 @@ describe("the saves on a game's page", function () {
   });
 
   async function open(): Promise<void> {
-    await page.goto("/games/kept");
-    await signInAs(page, fixture.user);
+    await openSignedIn(page, fixture.api, fixture.user, "/games/kept");
     await page.getByRole("list", { name: "Save slots" }).waitFor();
   }
 
@@ -307,8 +306,7 @@ describe("the saves on a game's page", function () {
     await fixture.aVersion(slotId, "elsewhere", { kind: "conflict" });
     let isFailing = true;
     await page.route("**/api/games/kept/saves", (route) => (isFailing ? route.fulfill({ status: 502, contentType: "text/html", body: "" }) : route.continue()));
-    await page.goto("/games/kept");
-    await signInAs(page, fixture.user);
+    await openSignedIn(page, fixture.api, fixture.user, "/games/kept");
     await page.getByRole("alert").getByText("Your saves could not be loaded").waitFor();
     isFailing = false;
     await button("Try again").click();

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { Browser, Request } from "playwright-core";
 import { aGame, aUser, type TestUser } from "#test/factories/catalog.ts";
 import { TestApi } from "#test/support/http/api.ts";
-import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
+import { launchBrowserShell, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
 import { freePort } from "#test/support/processes/childProgram.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { providersEnv } from "#test/support/oidc/providersFile.ts";
@@ -26,7 +26,7 @@ describe("signing in on the page", () => {
       { ...oidc, id: "faulty", name: "Faulty", issuer: issuer.url }, { ...oidc, id: "away", name: "Away", issuer: `http://127.0.0.1:${await freePort()}` },
     ]) } });
     await aGame(api.deps, { slug: "alpha-quest", title: "Alpha Quest", website: "https://studio.example/" });
-    browser = await launchBrowser();
+    browser = await launchBrowserShell();
   });
   after(async () => {
     await browser.close();

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { Browser, Locator, Page } from "playwright-core";
-import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
-import { signInAs } from "#test/support/browser/pages.ts";
+import { launchBrowserShell, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
+import { openSignedIn } from "#test/support/browser/pages.ts";
 import { buildWeb } from "#test/support/browser/web.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { SavesFixture } from "#test/support/fixtures/savesFixture.ts";
@@ -19,7 +19,7 @@ describe("a copy of a save that takes minutes", function () {
   before(async function () {
     this.timeout(120_000);
     fixture = await SavesFixture.start({ env: { WEB_ROOT: await buildWeb() }, game: { slug: "kept", title: "Kept" } });
-    browser = await launchBrowser();
+    browser = await launchBrowserShell();
   });
   beforeEach(async function () {
     await fixture.launches.newPlayer();
@@ -27,8 +27,7 @@ describe("a copy of a save that takes minutes", function () {
     ({ page } = tab);
     await fixture.aVersion(await fixture.aSlot(1), "one");
     await page.clock.install();
-    await page.goto("/games/kept");
-    await signInAs(page, fixture.user);
+    await openSignedIn(page, fixture.api, fixture.user, "/games/kept");
     await page.getByRole("list", { name: "Save slots" }).locator("summary").first().click();
     await copyButton().waitFor();
   });

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { chromium, type Browser, type BrowserContext, type Page } from "playwright-core";
 
 const resultsFolder = "test-results";
-const defaultExecutable = "/usr/bin/chromium";
+const chromiumPath = "/usr/bin/chromium";
+const chromiumShellPath = "/usr/bin/chromium-headless-shell";
 /** Nothing but the pages under test: no updates, no accounts, no first-run pages. */
 const quietFlags = [
   "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run", "--disable-quic",
@@ -45,10 +46,23 @@ export interface BrowserPlace {
 }
 
 /** Starts the machine's own Chromium, without a display. Close it when done. */
-export async function launchBrowser({ executablePath: starter, flags = [] }: BrowserPlace = {}): Promise<Browser> {
-  const executablePath = process.env["CHROMIUM"] ?? defaultExecutable;
+export function launchBrowser({ executablePath, flags = [] }: BrowserPlace = {}): Promise<Browser> {
+  return launch(process.env["CHROMIUM"] ?? chromiumPath, "chromium", { executablePath, flags });
+}
+
+/**
+ * Starts the same engine without the windows and menus around it, for half the processor time, for pages: what is played, and what has to do with
+ * windows, is tested in launchBrowser's. Close it when done.
+ */
+export function launchBrowserShell(): Promise<Browser> {
+  return launch(process.env["CHROMIUM"] ?? chromiumShellPath, "chromium-headless-shell", { flags: [] });
+}
+
+async function launch(
+  executablePath: string, debianPackage: string, { executablePath: starter, flags }: { executablePath?: string | undefined; flags: readonly string[] },
+): Promise<Browser> {
   if (!existsSync(executablePath)) {
-    throw new Error(`No browser at ${executablePath}: install the Debian package chromium, or name another Chromium in CHROMIUM.`);
+    throw new Error(`No browser at ${executablePath}: install the Debian package ${debianPackage}, or name another Chromium in CHROMIUM.`);
   }
   // Chromium's own sandbox refuses to work for root.
   const sandbox = process.getuid?.() === 0 ? ["--no-sandbox"] : [];

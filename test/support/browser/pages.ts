@@ -1,5 +1,13 @@
 import type { Page } from "playwright-core";
+import type { TestUser } from "#test/factories/catalog.ts";
+import type { TestApi } from "../http/api.ts";
 import { openWindow, type TestWindow } from "./browser.ts";
+
+/** Opens a page for somebody who has signed in before: what is tested begins there, and not with the page for that. */
+export async function openSignedIn(page: Page, api: Pick<TestApi, "url" | "signedInCookie">, user: TestUser, path: string): Promise<void> {
+  await page.context().addCookies([{ ...await api.signedInCookie(user), url: api.url }]);
+  await page.goto(path);
+}
 
 /** Fills in the sign-in page and sends it off. */
 export async function signInAs(page: Page, { email, password }: { email: string; password: string }): Promise<void> {

@@ -6,7 +6,6 @@ import { join } from "node:path";
 import { createApp } from "#api/app.ts";
 import { createBackground } from "#api/background/background.ts";
 import type { BackgroundJob } from "#runtime/backgroundJob.ts";
-import { authSessionIdOf } from "#api/auth/tokens.ts";
 import { sessionCookieName } from "#api/auth/cookies.ts";
 import { readConfig, secretLogKeys } from "#api/config.ts";
 import { closeDeps, createDeps } from "#api/createDeps.ts";
@@ -101,7 +100,7 @@ export class TestApi {
 
   /** A browser in which `user` is signed in; `at` is another process on the same stores. */
   as(user: { id: string; name: string; email: string }, at: { url: string } = this): ApiClient {
-    return new ApiClient(at.url, this.#signIn(user).then(({ cookie }) => ({ cookie })), checkAgainstDocument);
+    return new ApiClient(at.url, this.signedInCookie(user).then(({ name, value }) => ({ cookie: `${name}=${value}` })), checkAgainstDocument);
   }
 
   /** A program that has a partner's key. */
@@ -123,10 +122,11 @@ export class TestApi {
     for (const cleanUp of this.#cleanUps) await cleanUp();
   }
 
-  async #signIn({ id, name, email }: { id: string; name: string; email: string }): Promise<{ cookie: string; authSessionId: string }> {
+  /** Returns the cookie of a new sign-in of `user`. */
+  async signedInCookie({ id, name, email }: { id: string; name: string; email: string }): Promise<{ name: string; value: string }> {
     const { sid, endsAt } = await this.deps.authSessions.create(id);
     const { token } = this.deps.tokens.issue({ sub: id, name, email, sid }, endsAt);
-    return { cookie: `${sessionCookieName(this.deps.config)}=${token}`, authSessionId: authSessionIdOf(sid) };
+    return { name: sessionCookieName(this.deps.config), value: token };
   }
 }
 

@@ -4,7 +4,7 @@ import type { Browser } from "playwright-core";
 import { aUser } from "#test/factories/catalog.ts";
 import { TestApi } from "#test/support/http/api.ts";
 import { expectErrorResponse } from "#test/support/http/apiClient.ts";
-import { launchBrowser, openWindow } from "#test/support/browser/browser.ts";
+import { launchBrowserShell, openWindow } from "#test/support/browser/browser.ts";
 import { providersEnv } from "#test/support/oidc/providersFile.ts";
 import { FaultyIssuer } from "#test/support/oidc/faultyIssuer.ts";
 
@@ -19,7 +19,7 @@ describe("the plain sign-in page", () => {
     api = await TestApi.start({ env: providersEnv([
       { id: "faulty", name: "<Faulty> & Co", type: "oidc", issuer: issuer.url, clientId: "joypod", allowInsecure: true },
     ]) });
-    browser = await launchBrowser();
+    browser = await launchBrowserShell();
   });
   after(async () => {
     await browser.close();

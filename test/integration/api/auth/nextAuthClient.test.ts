@@ -6,7 +6,7 @@ import type { Browser, Page } from "playwright-core";
 import { build } from "vite";
 import { aUser, type TestUser } from "#test/factories/catalog.ts";
 import { TestApi } from "#test/support/http/api.ts";
-import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
+import { launchBrowserShell, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
 import { freePort } from "#test/support/processes/childProgram.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { clientId, clientSecret, IdentityProvider } from "#test/support/oidc/identityProvider.ts";
@@ -44,7 +44,7 @@ describe("the unmodified next-auth client", function () {
     provider = await IdentityProvider.start({
       port, redirectUris: [`${api.url}/api/auth/callback/example`], accounts: { ada: { email: "ada@example.test", email_verified: true, name: "Ada" } },
     });
-    browser = await launchBrowser();
+    browser = await launchBrowserShell();
   });
   after(async () => {
     await browser.close();
