@@ -6,7 +6,7 @@
 //   1. programs and images      beside: lint, and beside both: types, the short checks, unit tests
 //   2. integration, three lanes that share nothing
 //   3. streams whose rates and times are measured
-//   4. players' pages that play      beside: their devices and tests of their connections, and the rest of the streamer
+//   4. players' pages that play, and tests of their connections      beside: the rest of the streamer
 //   5. the install guide on a cluster of its own      beside: the platform on another one (JOYPOD_CLUSTER, default joypod-test)
 //   6. sessions on the platform, also of a game that is hostile
 //
@@ -16,7 +16,7 @@ import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { endRunningChecks, runCheck, runTests, type CheckOptions, type CheckResult, type Failure, type TestsOptions } from "./check.ts";
 
-type Tier = "unit" | `integration:${"api" | "cluster" | "others" | "measured" | "players" | "devices" | "streamer"}` | "e2e:sessions" | "e2e:install";
+type Tier = "unit" | `integration:${"api" | "cluster" | "others" | "measured" | "players" | "streamer"}` | "e2e:sessions" | "e2e:install";
 
 const root = join(import.meta.dirname, "../..");
 const results = join(root, "test-results");
@@ -54,9 +54,9 @@ const besideIt = (["integration:cluster", "integration:others"] as const).map((t
 await tests("integration:api", 40);
 for (const tier of besideIt) await tier.end();
 await tests("integration:measured", 20);
-const besidePlayers = (["integration:devices", "integration:streamer"] as const).map((tier) => inBackground(mochaCheck(tier, { timeoutMinutes: 20 })));
+const streamer = inBackground(mochaCheck("integration:streamer", { timeoutMinutes: 20 }));
 await tests("integration:players", 20);
-for (const tier of besidePlayers) await tier.end();
+await streamer.end();
 
 const install = inBackground(mochaCheck("e2e:install", { timeoutMinutes: 30, env: cluster }));
 await check("platform", ["tools/platform/up.sh"], 30, { ...cluster, JOYPOD_HELM_VALUES: join(root, "test/e2e/values.yaml"), JOYPOD_DEMO_GAMES: "thequestion" });
