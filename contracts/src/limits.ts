@@ -158,7 +158,7 @@ export const limits = {
     ratioFreeBytes: 64 * 2 ** 20,
     /**
      * How far an archive may be ahead of that ratio while its size is not known: one can begin with a file of zeros. A bomb is unpacked so far, within
-     * seconds.
+     * seconds. One that is announced to be large, and is not, is unpacked up to `unpackedBytes`, as an archive that keeps the ratio is.
      */
     ratioAheadBytes: 2 ** 30,
   },

@@ -26,7 +26,7 @@ export const NodeFindings = z.object({
   vulkan: Drawing,
   /** Of the display's protocol. */
   extensions: z.array(word).max(40),
-  /** For each codec the encoder that a session would take, best codec first. */
+  /** For each codec, whichever sessions are sent in, the encoder that one would take, best codec first. */
   encoders: z.array(z.object({ codec: VideoCodec, name: word })).max(10),
   /** Whether none of them is the GPU's although sessions are to have one. */
   encodesInSoftware: z.literal(true).optional(),

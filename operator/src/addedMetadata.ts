@@ -3,8 +3,8 @@ import { labelKey, labelValue } from "#kube/labelSelector.ts";
 
 /** Labels by which services, network and admission policies tell pods apart. */
 const ownLabels = /^(app\.kubernetes\.io\/(name|instance|component|part-of|managed-by|version)$|helm\.sh\/|joypod\.dev\/)/;
-/** Joypod's annotations, those by which autoscalers leave sessions alone, and those that change what a container may do. */
-const ownAnnotations = new RegExp("^(joypod\\.dev/|cluster-autoscaler\\.kubernetes\\.io/safe-to-evict$|karpenter\\.sh/do-not-disrupt$"
+/** Joypod's annotations, that by which the Cluster Autoscaler leaves sessions alone, and those that change what a container may do. */
+const ownAnnotations = new RegExp("^(joypod\\.dev/|cluster-autoscaler\\.kubernetes\\.io/safe-to-evict$"
   + "|(container\\.apparmor\\.security\\.beta|container\\.seccomp\\.security\\.alpha|seccomp\\.security\\.alpha)\\.kubernetes\\.io/)");
 
 const namedValues = (value: z.ZodString) => z.string().default("{}").transform((text, context): unknown => {
@@ -25,6 +25,9 @@ const label = z.string().regex(labelValue, "is no label's value: write up to 63 
 /** Labels, as JSON, that session pods get beside Joypod's own. The setting must not name any of Joypod's. */
 export const AddedLabels = namedValues(label).superRefine(without(ownLabels));
 /** Annotations, as JSON, that session pods get beside Joypod's own. The setting must not name any of Joypod's. */
-export const AddedAnnotations = namedValues(z.string()).superRefine(without(ownAnnotations));
+export const AddedAnnotations = namedValues(z.string()).superRefine(without(ownAnnotations)).refine(
+  // Joypod says the same, and did not always.
+  ({ "karpenter.sh/do-not-disrupt": word }) => word === undefined || word === "true", "karpenter.sh/do-not-disrupt is \"true\" of sessions: leave it out",
+);
 /** Labels, as JSON, of the game nodes that session pods may be placed on. */
 export const NodeLabels = namedValues(label);

@@ -18,7 +18,7 @@ export function whole(fallback: number, min: number, max: number) {
   return z.coerce.number().int().min(min).max(max).default(fallback);
 }
 
-/** The same where the range is one value. */
+/** The same, with the range as one object. */
 export function within(fallback: number, { min, max }: { min: number; max: number }) {
   return whole(fallback, min, max);
 }

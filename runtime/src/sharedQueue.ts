@@ -14,13 +14,17 @@ export class SharedQueue {
     this.#each = each;
   }
 
-  /** Runs `work` in its turn and returns its result. Throws `each`'s tooMany when too much of the owner's waits, or for too long, and `all`'s when of everybody's. */
-  async run<T>(ownerId: string, work: () => Promise<T>): Promise<T> {
+  /**
+   * Runs `work` in its turn and returns its result. Throws `each`'s tooMany when too much of the owner's waits, or for too long, `all`'s when of
+   * everybody's, and the signal's reason when that ends the wait.
+   */
+  async run<T>(ownerId: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const owner = this.#owners.get(ownerId) ?? { queue: new BoundedQueue(this.#each), runs: 0 };
     this.#owners.set(ownerId, owner);
     owner.runs += 1;
     try {
-      return await owner.queue.run(() => this.#all.run(work));
+      const whileWaiting = signal === undefined ? {} : { signal };
+      return await owner.queue.run(() => this.#all.run(work, whileWaiting), whileWaiting);
     } finally {
       owner.runs -= 1;
       if (owner.runs === 0) this.#owners.delete(ownerId);

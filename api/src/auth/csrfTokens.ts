@@ -5,7 +5,7 @@ import { deriveKey } from "./tokens.ts";
 export class CsrfTokens {
   readonly #keys: Buffer[];
 
-  /** `signingKeys` newest first, as for the session tokens. */
+  /** Of `signingKeys` the first signs, and all verify, as for the session tokens. */
   constructor(signingKeys: ReadonlyMap<string, Buffer>) {
     this.#keys = [...signingKeys.values()].map((key) => deriveKey(key, "csrf"));
   }

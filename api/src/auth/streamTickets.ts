@@ -18,17 +18,17 @@ export interface IssuedTicket {
 }
 
 /**
- * Signs and checks tickets to sessions' streams. A session knows the public key that was the newest at its launch; its tickets are signed by
+ * Signs and checks tickets to sessions' streams. A session knows the public key that was the first at its launch; its tickets are signed by
  * that one for as long as it is among the signing keys, so that a new key in front of it, which all replicas know already, cuts no session.
  */
 export class StreamTickets {
   /** The public key of sessions that are launched now. */
   readonly publicKey: string;
-  /** By public key, newest first. */
+  /** By public key; the first one is of sessions that are launched now. */
   readonly #keys: ReadonlyMap<string, { signing: KeyObject; verifying: KeyObject }>;
   readonly #clock: Clock;
 
-  /** `signingKeys` newest first, as for the session tokens. */
+  /** Of `signingKeys` the first signs, and all verify, as for the session tokens. */
   constructor(signingKeys: ReadonlyMap<string, Buffer>, clock: Clock) {
     this.#keys = new Map([...signingKeys.values()].map((secret) => {
       const signing = ticketSigningKey(deriveKey(secret, "stream"));

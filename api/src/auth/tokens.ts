@@ -33,7 +33,7 @@ export interface IssuedToken {
 
 /** What tokens are signed with. */
 export interface TokensOptions {
-  /** By key id, newest first: the first signs, all verify. */
+  /** By key id: the first signs, all verify. */
   signingKeys: ReadonlyMap<string, Buffer>;
   lifetimeSeconds: number;
   cookie: string;
@@ -46,7 +46,7 @@ export type TokenContext = ParameterizedContext<{ claims?: unknown }>;
 /** Makes and checks session tokens: HS256, nothing else. */
 export class Tokens {
   readonly #keys: ReadonlyMap<string, KeyObject>;
-  readonly #newestKid: string;
+  readonly #signingKid: string;
   readonly #lifetimeSeconds: number;
   readonly #clock: Clock;
   readonly #cookie: string;
@@ -63,9 +63,9 @@ export class Tokens {
   readonly #verifyCookie: (ctx: TokenContext, next: () => Promise<void>) => Promise<void>;
 
   constructor({ signingKeys, lifetimeSeconds, cookie, clock }: TokensOptions) {
-    const [newestKid] = signingKeys.keys();
-    if (newestKid === undefined) throw new Error("There is no signing key.");
-    this.#newestKid = newestKid;
+    const [signingKid] = signingKeys.keys();
+    if (signingKid === undefined) throw new Error("There is no signing key.");
+    this.#signingKid = signingKid;
     // KeyObjects: with raw bytes every signature would prepare the key again, at a hundred times the cost.
     this.#keys = new Map([...signingKeys].map(([kid, key]) => [kid, createSecretKey(deriveKey(key, "session"))]));
     this.#lifetimeSeconds = lifetimeSeconds;
@@ -121,9 +121,9 @@ export class Tokens {
   }
 
   #sign(claims: TokenClaims): string {
-    const key = this.#keys.get(this.#newestKid);
-    if (key === undefined) throw new Error("The newest signing key is gone.");
-    return jsonwebtoken.sign(claims, key, { algorithm: "HS256", keyid: this.#newestKid });
+    const key = this.#keys.get(this.#signingKid);
+    if (key === undefined) throw new Error("The signing key is gone.");
+    return jsonwebtoken.sign(claims, key, { algorithm: "HS256", keyid: this.#signingKid });
   }
 
   /**

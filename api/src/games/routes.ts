@@ -21,6 +21,7 @@ import { respondCacheable, respondTagged } from "../http/respondCacheable.ts";
 import { cacheable, empty, json } from "../http/responses.ts";
 import type { Route } from "../http/route.ts";
 import { findPartnerGame, listPartnerGames, type PartnerGame } from "./partnerGameQueries.ts";
+import { clientGoneSignal } from "../http/clientGone.ts";
 import { archiveBodyOf, archiveTooLarge } from "../archives/archiveBody.ts";
 import { formatSha256Digest } from "../archives/contentDigest.ts";
 import { countUpload } from "../archives/countUpload.ts";
@@ -95,7 +96,7 @@ const upload = route({
     const { uploadMaxBytes } = deps.config.partner;
     const body = archiveBodyOf(ctx, uploadMaxBytes);
     const archive = await countUpload(
-      deps.metrics, "game", () => uploadArchive(deps, partner, game, body, gamePreconditionOf(ctx)), ({ sizeBytes }) => sizeBytes,
+      deps.metrics, "game", () => uploadArchive(deps, partner, game, body, { precondition: gamePreconditionOf(ctx), signal: clientGoneSignal(ctx) }), ({ sizeBytes }) => sizeBytes,
     ).catch(async (error: unknown) => {
       // Nothing of it was read, and who asks again when told to must not be out of uploads once there is a place.
       if (!body.isOpen && error instanceof DomainError && error.retryAfterSeconds !== undefined) await giveBackRateLimit(ctx, "upload");

@@ -54,15 +54,15 @@ interface IncomingArchive {
  * partner suspended before the commit.
  */
 export async function uploadArchive(
-  deps: UploadDeps, partner: PartnerPrincipal, game: PartnerGame, body: ArchiveBody, precondition?: GamePrecondition,
+  deps: UploadDeps, partner: PartnerPrincipal, game: PartnerGame, body: ArchiveBody, { precondition, signal }: { precondition?: GamePrecondition | undefined; signal?: AbortSignal } = {},
 ): Promise<UploadedArchive> {
   precondition?.(game);
   const id = randomUUID();
   const lease = { id, gameId: game.id, objectKey: archiveKey(game.id, id) };
   const target = { partner, game, precondition };
   const received = await deps.gameUploads.run(partner.id, (keepNames) => holdUploadLease(deps, {
-    lease, recheck: () => recheckPartner(deps.postgres.pool, partner), work: (signal) => storeArchive(deps, lease, target, { body, keepNames }, signal),
-  }));
+    lease, recheck: () => recheckPartner(deps.postgres.pool, partner), work: (leased) => storeArchive(deps, lease, target, { body, keepNames }, leased),
+  }), signal);
   const details = { sizeBytes: received.sizeBytes, sha256: received.sha256.toString("hex") };
   await deps.audit.record(gameAuditEvent("game.uploaded", partner, game.id, details));
   // When this fails, the leader's next pass does it.

@@ -66,7 +66,7 @@ const uploadNew = route({
 
 const upload = route({
   method: "POST", path: `${slotPath}/archive`, name: "uploadSave", summary: "Upload a save into a slot", limits, innerLimits: ["saveTransfers"], params: SaveSlotParams,
-  description: "It becomes the slot's save; what the slot held before stays among its versions. A failed upload changes nothing, and counts.",
+  description: "It becomes the slot's save; what the slot held before stays among its versions. An archive is sent whole: an upload that was cut cannot be continued. A failed upload changes nothing, and counts.",
   headers: ["Content-Digest", "Repr-Digest"], rawBody,
   responses: { 200: json(SaveSlotHistory, "The slot.") }, errors: [...uploadErrors, "slot_in_use"],
   handle: async ({ ctx, deps, user, params: { slug, slotId } }) => {

@@ -11,11 +11,15 @@ export function isFinished(gameSession: GameSession): boolean {
   return conditionStatus(gameSession, "Finished") === "True";
 }
 
+/** Returns whether the session's game has been playable: its pod was ready, on the node and in the folder that it had then. */
+export function wasReady(gameSession: GameSession): boolean {
+  return gameSession.status?.podRef !== undefined;
+}
+
 /** Returns whether the session has ended and its last save may still lie on its node alone: its agent has not said otherwise. */
 export function isSavePending(gameSession: GameSession): boolean {
   const persisted = conditionStatus(gameSession, "SavePersisted");
-  const hadPod = gameSession.status?.podRef !== undefined;
-  return isFinished(gameSession) && (persisted === "False" || (persisted !== "True" && hadPod));
+  return isFinished(gameSession) && (persisted === "False" || (persisted !== "True" && wasReady(gameSession)));
 }
 
 /** Returns whether the session's files and save are ready on its node, as the node agent says: its game may start. */

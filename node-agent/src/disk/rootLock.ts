@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdir } from "node:fs/promises";
+import { mkdir, open } from "node:fs/promises";
 import { dirname } from "node:path";
 
 /** The right to work in the agent's root, alone. */
@@ -23,10 +23,13 @@ const holder = 'flock --nonblock 9 || { echo waiting; flock 9; }; echo held; exe
 /**
  * Waits until this process is the only one that works below the root; returns the lock. An agent that was deleted by force may still run beside its
  * successor. Node cannot lock files, so util-linux' `flock` does, in a child whose input ends with this process, however that dies;
- * while this process is only frozen, the lock stays its own. Throws the signal's reason.
+ * while this process is only frozen, the lock stays its own. Throws the signal's reason, and the system's error
+ * where the folder cannot be written to.
  */
 export async function holdRootLock({ path, onWait, onLost, signal }: RootLockOptions): Promise<RootLock> {
   await mkdir(dirname(path), { recursive: true, mode: 0o755 });
+  // Says by a system's code what is wrong with the folder, which the child cannot.
+  await (await open(path, "a")).close();
   const child = spawn("sh", ["-c", `exec 9>>"$0"; ${holder}`, path], { stdio: ["pipe", "pipe", "inherit"] });
   let isReleased = false;
   const ended = new Promise<void>((resolve) => {
@@ -46,7 +49,7 @@ export async function holdRootLock({ path, onWait, onLost, signal }: RootLockOpt
       if (said.endsWith("waiting\n")) onWait();
       if (said.endsWith("held\n")) resolve();
     });
-    ended.then(() => reject(new Error(`The lock ${path} cannot be taken: that takes sh and flock of util-linux, and the right to write there.`)), reject);
+    ended.then(() => reject(new Error(`The lock ${path} cannot be taken: that takes sh and flock of util-linux.`)), reject);
     signal.addEventListener("abort", () => reject(signal.reason instanceof Error ? signal.reason : new Error("The lock is no longer wanted.")), { once: true });
   });
   try {

@@ -3,10 +3,9 @@ import { messageOf } from "#runtime/toError.ts";
 
 /** Returns in a sentence or two that the folder of games and saves cannot be written to, what the error says of it, and what mends that. */
 export function unwritableRoot(root: string, error: unknown): string {
-  const repair = "repair the disk, or name a folder of another one in gameNodes.root.";
   // The agent is root, whom no file mode keeps out.
   const remedy = systemErrorCode(error) === "EACCES"
-    ? `Where the node enforces SELinux, label the folder and set nodeAgent.seLinuxOptions, as docs/install.md says; otherwise ${repair}`
-    : `R${repair.slice(1)}`;
+    ? "Where the node enforces SELinux, label the folder and set nodeAgent.seLinuxOptions, as docs/install.md says; otherwise repair the disk, or name a folder of another one in gameNodes.root."
+    : "Repair the disk, or name a folder of another one in gameNodes.root.";
   return `${root} cannot be written to: ${messageOf(error)}. ${remedy}`;
 }

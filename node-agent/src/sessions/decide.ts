@@ -1,5 +1,5 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { isFinished, isPrepared } from "#contracts/crd/sessionConditions.ts";
+import { isFinished, isPrepared, wasReady } from "#contracts/crd/sessionConditions.ts";
 import { hasGameStarted, isEnding, isGameRunning, isGameTerminated, isOfPreviousRelease, mayStillPack, type SessionWorld } from "./world.ts";
 
 /** What a session needs of its node next. */
@@ -30,8 +30,10 @@ export type StepName =
 export function stepFor(world: SessionWorld): StepName {
   const { session, record, unreadable } = world;
   if (session === undefined) return record === undefined ? "nothing" : "resolveAbsence";
-  // It had a folder when it became ready. Where that is missing the root has changed, or somebody has edited the status: what was saved is unknown here, and no pod would mount a new folder.
-  if (record === undefined && wasReady(session)) return isFinished(session) ? "nothing" : "leaveAlone";
+  if (record === undefined && isFinished(session)) return "nothing";
+  // It had a folder when it became ready. Where that is missing the root has changed, or somebody has edited the status: what was saved is unknown
+  // here. Its pod has the former folder, and would not see a new one.
+  if (record === undefined && wasReady(session)) return "leaveAlone";
   const isOver = isFinished(session) || isEnding(session) || hasGameEnded(world);
   if (unreadable !== undefined && record !== undefined && record.outcome === undefined) return "refuseSpool";
   return isOver ? endingStep(session, world) : playingStep(session, world);
@@ -50,7 +52,7 @@ function endingStep(session: GameSession, world: SessionWorld): StepName {
   // The packer's word that it is done comes before the kubelet's that the pod is.
   if (pod !== undefined && mayStillPack(pod) && spool.manifest?.final !== true) return spool.manifest !== undefined && isGameRunning(pod) ? "keepStored" : "wait";
   if (record?.outcome !== undefined) return "settle";
-  if (record === undefined) return isFinished(session) ? "nothing" : "reportNothing";
+  if (record === undefined) return "reportNothing";
   if (spool.manifest !== undefined) return "storeLast";
   if (record.version === 1 && world.formerSaves !== undefined) return "packFormerSaves";
   return mayHavePlayed(world) ? "storeLast" : "reportNothing";
@@ -59,10 +61,6 @@ function endingStep(session: GameSession, world: SessionWorld): StepName {
 /** A game starts when its save directory is there, which the packer reports. A session that was ready has been played, though the report is lost. */
 function mayHavePlayed({ session, spool: { report } }: SessionWorld): boolean {
   return report === undefined ? session !== undefined && wasReady(session) : report.refused === undefined;
-}
-
-function wasReady({ status }: GameSession): boolean {
-  return status?.podRef !== undefined;
 }
 
 /**

@@ -44,8 +44,8 @@ export type Setting = readonly [property: string, value: number];
 
 /**
  * Returns what is set of an encoder for this bitrate, in this order. VA-API's keep the buffer of their first bitrate, which is GStreamer's own and several times
- * as high as any that is sent: pictures could take seconds of the path. Half a second is the least that they take; of less, as of a buffer that is set before a
- * higher bitrate is, they make two seconds.
+ * as high as any that is sent: pictures could take seconds of the path. A buffer of less than half a second of
+ * the bitrate they make one of two seconds, so that the bitrate is set first.
  */
 export function settingsFor({ bitrateProperty, bitrateUnit, bufferProperty }: Encoder, kbps: number): Setting[] {
   const bitrate: Setting = [bitrateProperty, kbps * bitrateUnit];

@@ -47,9 +47,9 @@ export async function probeEncoders({ codecs, profile, picture, env, log, clock 
   };
   let candidates = candidateEncoders(codecs, profile);
   if (profile === "gpu") {
-    const { works, message, hasHung } = await run("gpu", emptyProbePipeline, registryDeadlineMs);
+    const { works, message } = await run("gpu", emptyProbePipeline, registryDeadlineMs);
     log.info({ works, reason: message || undefined }, "GStreamer looked for the encoders of GPUs.");
-    if (hasHung) candidates = candidateEncoders(codecs, "software");
+    if (!works) candidates = candidateEncoders(codecs, "software");
   }
   for (const encoder of candidates) {
     const { name, codec, driver } = encoder;

@@ -205,7 +205,10 @@ describe("while the Kubernetes API server refuses the GameCache of one game, as 
     });
     await syncGameCaches(api.deps);
     expect(await areApplied()).to.deep.equal([false, true]);
-    await syncGameCaches(api.deps);
-    expect(await areApplied()).to.deep.equal([true, true]);
+    // A pass leaves out a game that another one is at: this process may lead, and have its own.
+    await eventually(async () => {
+      await syncGameCaches(api.deps);
+      return (await areApplied()).every(Boolean);
+    }, { what: "the refused GameCache to be written" });
   });
 });

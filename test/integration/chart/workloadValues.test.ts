@@ -91,7 +91,7 @@ describe("the chart's values of workloads and exposure", () => {
     ["a label that opens the network to sessions", "sessions.pods.labels.joypod\\.dev/network=internet", "sessions.pods.labels: joypod.dev/network is Joypod's"],
     ["a label that changes a namespace's profile", "commonLabels.pod-security\\.kubernetes\\.io/enforce=privileged", "commonLabels: pod-security.kubernetes.io/enforce is"],
     ["an annotation that loosens a session's container", "sessions.pods.annotations.container\\.apparmor\\.security\\.beta\\.kubernetes\\.io/game=unconfined", "leave it out"],
-    ["an annotation that lets Karpenter end sessions", "sessions.pods.annotations.karpenter\\.sh/do-not-disrupt=no", "sessions.pods.annotations: karpenter.sh/do-not-disrupt is Joypod's"],
+    ["an annotation that lets Karpenter end sessions", "sessions.pods.annotations.karpenter\\.sh/do-not-disrupt=no", "sessions.pods.annotations: karpenter.sh/do-not-disrupt is"],
     ["the system's priority for sessions", "sessions.pods.priorityClassName=system-node-critical", "/sessions/pods/priorityClassName"],
     ["two runtime classes of session pods", "gpu.runtimeClassName=nvidia,sessions.pods.runtimeClassName=gvisor", "a pod has one"],
     ["a priority of sessions said twice", "sessions.pods.priorityClassName=a,operator.env.SESSION_POD_PRIORITY_CLASS=b", "say the same"],

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import type { VideoCodec } from "#contracts/videoCodec.ts";
 import { silentLogger, type Logger } from "#runtime/logger.ts";
+import { emptyProbePipeline } from "#streamer/media/encoders.ts";
 import { probeEncoders } from "#streamer/media/probe.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";
@@ -14,6 +15,8 @@ const isOnGpu = "/! (nv|va)[a-z0-9]+enc /.test(pipeline)";
 /** Finds that everything works. */
 const works = `process.on("message", () => process.send({ works: true, message: "" }));
   process.once("disconnect", () => process.exit())`;
+/** Whether a child is to start the drivers, before any encoder is tried. */
+const isOfDrivers = `pipeline === ${JSON.stringify(emptyProbePipeline)}`;
 /** What stands first among what was tried. */
 const drivers = "drivers";
 
@@ -61,7 +64,7 @@ describe("the probe of encoders, by real children that stand for GStreamer's", f
   });
 
   it("tries the other encoders of a driver that says at once that it has not this one", async () => {
-    probe(["h264"], `process.on("message", ({ pipeline }) => process.send({ works: pipeline.includes("vah264lpenc"), message: "no such element" }));
+    probe(["h264"], `process.on("message", ({ pipeline }) => process.send({ works: ${isOfDrivers} || pipeline.includes("vah264lpenc"), message: "no such element" }));
       process.once("disconnect", () => process.exit())`);
     expect(await found()).to.deep.equal({ h264: "vah264lpenc" });
     expect(tried).to.deep.equal([drivers, "nvh264enc", "vah264enc", "vah264lpenc"]);
@@ -77,6 +80,12 @@ describe("the probe of encoders, by real children that stand for GStreamer's", f
     expect(clock.monotonicMs()).to.equal(10_000);
   });
 
+  it("tries encoders in software alone, by a process without drivers, where one ends its process at its initialisation", async () => {
+    probe(["av1", "h264", "vp8"], "process.exit(1);", works);
+    expect(await found()).to.deep.equal({ h264: "x264enc", vp8: "vp8enc" });
+    expect(tried).to.deep.equal([drivers, "x264enc", "vp8enc"]);
+  });
+
   it("waits for drivers that take nine seconds to initialise, and takes the GPU's encoder", async () => {
     const initialised = join(temporaryFolder("drivers"), "initialised");
     probe(["h264"], `const { existsSync } = process.getBuiltinModule("node:fs");
@@ -90,7 +99,7 @@ describe("the probe of encoders, by real children that stand for GStreamer's", f
   });
 
   it("tries encoders in software by a process without drivers also where the GPU's are tried", async () => {
-    const isWithoutDrivers = (is: boolean) => `process.on("message", ({ pipeline }) => process.send({ works: ${is} !== ${isOnGpu}, message: "" }));
+    const isWithoutDrivers = (is: boolean) => `process.on("message", ({ pipeline }) => process.send({ works: ${isOfDrivers} || ${is} !== ${isOnGpu}, message: "" }));
       process.once("disconnect", () => process.exit())`;
     probe(["h264", "vp8"], isWithoutDrivers(false), isWithoutDrivers(true));
     expect(await found()).to.deep.equal({ h264: "nvh264enc", vp8: "vp8enc" });

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { Browser, Locator, Page } from "playwright-core";
 import { aGame, aUser } from "#test/factories/catalog.ts";
-import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
+import { launchBrowserShell, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
 import { olderBrowser } from "#test/support/browser/otherBrowsers.ts";
 import { openSignedIn } from "#test/support/browser/pages.ts";
 import { buildWeb } from "#test/support/browser/web.ts";
@@ -45,7 +45,7 @@ describe("the test of a player's connection", function () {
     responder = await TestResponder.start({ env: { MAX_KBPS: String(limitKbps) } });
     api = await TestApi.start({ env: { WEB_ROOT: await buildWeb(), ...responder.apiEnv } });
     await aGame(api.deps, { slug: "alpha", title: "Alpha" });
-    browser = await launchBrowser();
+    browser = await launchBrowserShell();
   });
   after(async () => {
     await browser.close();

@@ -51,7 +51,7 @@ describe("readConfig", () => {
     expect(sentIn({})).to.deep.equal({ width: 1920, height: 1080 });
   });
 
-  it("keeps the order of the signing keys, the newest first", () => {
+  it("keeps the order of the signing keys, of which the first signs", () => {
     const second = "b:bBcDeFgHiJkLmNoPqRsTuVwXyZ0123456789+/AbCdE=";
     expect([...readConfig({ ...environment, SIGNING_KEYS: ` ${second} , ${environment.SIGNING_KEYS}` }).auth.signingKeys.keys()]).to.deep.equal(["b", "a"]);
   });

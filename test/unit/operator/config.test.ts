@@ -86,6 +86,8 @@ describe("readConfig of the operator", () => {
     });
     expect(sessionPod).to.deep.include({ labels: { team: "games" }, annotations: { "example.com/cost": "play" }, nodeSelector: { pool: "new" } });
     expect(sessionNodeSelector).to.deep.equal({ pool: "new" });
+    const known = { "karpenter.sh/do-not-disrupt": "true" };
+    expect(readConfig({ ...required, SESSION_POD_ANNOTATIONS: JSON.stringify(known) }).sessionPod.annotations, "what Joypod says as well").to.deep.equal(known);
     expect(readConfig(required).sessionPod).to.deep.include({ labels: {}, annotations: {}, nodeSelector: {} });
   });
 
@@ -121,7 +123,7 @@ describe("readConfig of the operator", () => {
     ["labels that say what a pod is", { ...required, SESSION_POD_LABELS: '{"app.kubernetes.io/component": "api"}' }, /SESSION_POD_LABELS/],
     ["an annotation that loosens a container", { ...required, SESSION_POD_ANNOTATIONS: '{"container.apparmor.security.beta.kubernetes.io/game": "unconfined"}' }, /SESSION_POD_ANNOTATIONS/],
     ["an annotation that lets a session be evicted", { ...required, SESSION_POD_ANNOTATIONS: '{"cluster-autoscaler.kubernetes.io/safe-to-evict": "true"}' }, /SESSION_POD_ANNOTATIONS/],
-    ["an annotation that lets Karpenter end a session", { ...required, SESSION_POD_ANNOTATIONS: '{"karpenter.sh/do-not-disrupt": "false"}' }, /SESSION_POD_ANNOTATIONS/],
+    ["an annotation by which Karpenter may end a session", { ...required, SESSION_POD_ANNOTATIONS: '{"karpenter.sh/do-not-disrupt": "false"}' }, /SESSION_POD_ANNOTATIONS/],
     ["labels that are no JSON", { ...required, SESSION_POD_LABELS: "team=games" }, /SESSION_POD_LABELS/],
     ["a label that is no label", { ...required, SESSION_POD_LABELS: '{"team": "two words"}' }, /SESSION_POD_LABELS/],
     ["ports the wrong way round", { ...required, MEDIA_PORT_FIRST: "3000", MEDIA_PORT_LAST: "2000" }, /MEDIA_PORT_FIRST is above/],

@@ -31,7 +31,7 @@ export class OAuthTransactions {
   readonly #keys: Buffer[];
   readonly #clock: Clock;
 
-  /** `signingKeys` newest first, as for the session tokens. */
+  /** Of `signingKeys` the first signs, and all verify, as for the session tokens. */
   constructor(signingKeys: ReadonlyMap<string, Buffer>, clock: Clock) {
     this.#keys = [...signingKeys.values()].map((key) => deriveKey(key, "oauth"));
     this.#clock = clock;

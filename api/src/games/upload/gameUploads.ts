@@ -28,9 +28,9 @@ export class GameUploads {
   /**
    * Runs `work`, which receives an archive of this partner, in its turn, and returns its result. `work` tells how many names it keeps by now; that throws
    * unavailable when it has more than its own, and all together have more than are shared. Throws upload_in_progress when too many of the partner's
-   * wait, or for too long, and unavailable when too many of all do.
+   * wait, or for too long, unavailable when too many of all do, and the signal's reason when that ends the wait.
    */
-  run<T>(partnerId: string, work: (keepNames: (names: number) => void) => Promise<T>): Promise<T> {
+  run<T>(partnerId: string, work: (keepNames: (names: number) => void) => Promise<T>, signal?: AbortSignal): Promise<T> {
     return this.#queue.run(partnerId, async () => {
       let shared = 0;
       const keepNames = (names: number): void => {
@@ -44,11 +44,11 @@ export class GameUploads {
       } finally {
         this.#sharedNames -= shared;
       }
-    });
+    }, signal);
   }
 }
 
 function tooManyOfPartner(): DomainError {
-  const message = `${gameUploadsOfPartnerMax} archives of yours are being uploaded, and others wait: upload the next one when they are done.`;
+  const message = `${gameUploadsOfPartnerMax} archives of yours are being uploaded, or about to be, and others wait: upload the next one when they are done.`;
   return new DomainError("upload_in_progress", { message, retryAfterSeconds: 10 });
 }

@@ -219,7 +219,7 @@ describe("auth sessions", () => {
     expect(rows.map(({ id }) => id.split(" ")[0])).to.deep.equal(["late", "used"]);
   });
 
-  it("are renewed under the newest key, and refused under a removed one", async () => {
+  it("are renewed under the first key, and refused under a removed one", async () => {
     const token = (await signedIn()).cookies.get(cookieName)!;
     const rotated = await TestApi.start({ clock, database, redisUrl: redis.url, env: { SIGNING_KEYS: `two:${key(2)},one:${key(1)}` } });
     try {

@@ -89,7 +89,11 @@ describe("ArchiveInspection", () => {
   it("refuses a bomb long before it is unpacked", async () => {
     const bomb = gzipSync(await packTar([{ header: { name: "zeros", size: 2 ** 27 }, body: Buffer.alloc(2 ** 27) }]));
     expect(await errorMessageOf(bomb.subarray(0, -1000), 64 * 1024, bomb.length)).to.contain("unpacks to more than 200 times its size");
-    expect(await errorMessageOf(bomb, 64 * 1024), "whose size is not known before its end").to.contain("unpacks to more than 200 times its size");
+  });
+
+  it("refuses a small bomb at its end whose size is not known before", async () => {
+    const bomb = gzipSync(await packTar([{ header: { name: "zeros", size: 2 ** 27 }, body: Buffer.alloc(2 ** 27) }]));
+    expect(await errorMessageOf(bomb, 64 * 1024)).to.contain("unpacks to more than 200 times its size");
   });
 
   it("accepts an archive that begins with a large file of zeros and has enough else", async () => {

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { DomainError } from "#api/errors.ts";
-import { GameUploads, ownNames, sharedNamesMax } from "#api/games/upload/gameUploads.ts";
+import { GameUploads, gameUploadsOfPartnerMax, ownNames, sharedNamesMax } from "#api/games/upload/gameUploads.ts";
 
 describe("GameUploads", () => {
   let ended: PromiseWithResolvers<undefined>;
@@ -36,6 +36,21 @@ describe("GameUploads", () => {
     expect(error).to.be.an.instanceOf(DomainError);
     expect((error as DomainError).code).to.equal("unavailable");
     await receive(ownNames);
+  });
+
+  it("keeps no place for an upload that waits once its client has gone", async () => {
+    for (let place = 0; place < gameUploadsOfPartnerMax; place += 1) keep("first", 1);
+    const gone = new AbortController();
+    let hasBegun = false;
+    const waiting = uploads.run("first", () => {
+      hasBegun = true;
+      return Promise.resolve();
+    }, gone.signal).catch((error: unknown) => error);
+    gone.abort(new Error("gone"));
+    expect(await waiting).to.have.property("message", "gone");
+    ended.resolve(undefined);
+    await uploads.run("first", () => Promise.resolve());
+    expect(hasBegun).to.equal(false);
   });
 
   it("has the names of an upload again that has ended, or failed", async () => {
