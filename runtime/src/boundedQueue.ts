@@ -19,20 +19,30 @@ export class BoundedQueue {
     this.#queue = new PQueue({ concurrency: options.concurrency });
   }
 
-  /** Runs `work` in its turn and returns its result. Throws when too much waits, when `work` has waited too long, or the signal's reason when that ends the wait. */
-  async run<T>(work: () => Promise<T>, { priority = 0, signal }: { priority?: number; signal?: AbortSignal } = {}): Promise<T> {
+  /**
+   * Runs `work` in its turn and returns its result. Throws when too much waits, when `work` has waited too long, or the signal's reason when that ends the
+   * wait; work that has begun goes on.
+   */
+  async run<T>(work: () => Promise<T>, { priority = 0, signal }: { priority?: number; signal?: AbortSignal | undefined } = {}): Promise<T> {
     const { waitingMax, deadlineMs, tooMany } = this.#options;
+    signal?.throwIfAborted();
     if (this.#queue.size >= waitingMax) throw tooMany();
     const waiting = new AbortController();
     const timer = setTimeout(() => waiting.abort(tooMany()), deadlineMs);
-    const begin = (): Promise<T> => {
+    const onAbort = (): void => waiting.abort(signal?.reason);
+    signal?.addEventListener("abort", onAbort, { once: true });
+    const endWait = (): void => {
       clearTimeout(timer);
+      signal?.removeEventListener("abort", onAbort);
+    };
+    const begin = (): Promise<T> => {
+      endWait();
       return work();
     };
     try {
-      return await this.#queue.add(begin, { signal: signal === undefined ? waiting.signal : AbortSignal.any([waiting.signal, signal]), priority });
+      return await this.#queue.add(begin, { signal: waiting.signal, priority });
     } finally {
-      clearTimeout(timer);
+      endWait();
     }
   }
 }

@@ -23,8 +23,7 @@ export class SharedQueue {
     this.#owners.set(ownerId, owner);
     owner.runs += 1;
     try {
-      const whileWaiting = signal === undefined ? {} : { signal };
-      return await owner.queue.run(() => this.#all.run(work, whileWaiting), whileWaiting);
+      return await owner.queue.run(() => this.#all.run(work, { signal }), { signal });
     } finally {
       owner.runs -= 1;
       if (owner.runs === 0) this.#owners.delete(ownerId);

@@ -66,4 +66,18 @@ describe("BoundedQueue", () => {
     await queue.run(enter("next"));
     expect(entered).to.deep.equal(["next"]);
   });
+
+  it("goes on with work that has begun, and keeps its place, whatever the signal says then", async () => {
+    const queue = new BoundedQueue({ concurrency: 1, waitingMax: 1, deadlineMs: 10_000, tooMany: () => new Error("too many") });
+    const gone = new AbortController();
+    const ended = Promise.withResolvers<string>();
+    const begun = queue.run(() => ended.promise, { signal: gone.signal });
+    const next = queue.run(enter("next"));
+    gone.abort(new Error("gone"));
+    await new Promise(setImmediate);
+    expect(entered).to.deep.equal([]);
+    ended.resolve("done");
+    expect(await begun).to.equal("done");
+    await next;
+  });
 });
