@@ -62,7 +62,7 @@ soak: ready built prerequisites ## what takes many minutes by its nature: the lo
 	@npm run --silent soak
 
 .PHONY: test-long
-test-long: ready built prerequisites ## what `make test` leaves out: hundreds of histories of saves; a fault at each write of each program; many combinations of the chart's values; the longest uploads; Schemathesis and openapi-ts, installed in the cache, on all of /openapi.json; disks that lose their power; on a cluster, more hostile games, shared GPUs, the accelerated display, faults
+test-long: ready built prerequisites ## what `make test` leaves out: faults, floods and variations; hundreds of histories of saves; a fault at each write of each program; many combinations of the chart's values; the longest uploads; Schemathesis and openapi-ts, installed in the cache, on all of /openapi.json; disks that lose their power; on a cluster, the install guide, an upgrade, more hostile games, shared GPUs, the accelerated display, faults
 	@tools/ensureDebian.sh coturn
 	@tools/fromSource/programs/build.sh etcd kube-apiserver helm minio turn
 	@tools/test/long.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# long.sh: what `make test` leaves out. First what needs no cluster, then, on a cluster of its own (JOYPOD_CLUSTER, default joypod-test), which is removed
+# long.sh: what `make test` leaves out: faults, floods and variations, and what takes many minutes by its nature. First what needs no cluster, then, on a cluster of its own (JOYPOD_CLUSTER, default joypod-test), which is removed
 # at the end unless JOYPOD_KEEP is set, the end-to-end tests of test/long. A part that fails hides no other.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -22,8 +22,9 @@ wait "$soak" || code=1
 cat "$soakLog"
 if JOYPOD_HELM_VALUES=$repositoryRoot/test/e2e/values.yaml "$here/../platform/up.sh"; then
   part 'npm run --silent e2e:long'
-  # It has a cluster of its own, and the pictures of four games have no room beside another one.
+  # These have clusters of their own, and the pictures of four games have no room beside another one.
   part 'tools/cluster/stop.sh && npm run --silent e2e:upgrade'
+  part 'npm run --silent e2e:install'
 else
   code=1
 fi

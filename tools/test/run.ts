@@ -6,17 +6,16 @@
 //   1. programs and images      beside: lint, and beside both: types, the short checks, unit tests
 //   2. integration, three lanes that share nothing
 //   3. streams whose rates and times are measured
-//   4. players' pages that play, and tests of their connections      beside: the rest of the streamer
-//   5. the install guide on a cluster of its own      beside: the platform on another one (JOYPOD_CLUSTER, default joypod-test)
-//   6. sessions on the platform, also of a game that is hostile
+//   4. pages that play, and tests of players' connections      beside: the rest of the streamer, players' devices, connections that are lost
+//   5. the platform on a cluster (JOYPOD_CLUSTER, default joypod-test), and sessions on it, also of a game that is hostile
 //
-// The cluster is made when it is needed, for an idle one takes a tenth of the machine, and removed at the end unless JOYPOD_KEEP is set. What takes
-// many minutes by its nature is in tools/test/long.sh.
+// The cluster is made when it is needed, for an idle one takes a tenth of the machine, and removed at the end unless JOYPOD_KEEP is set. Faults, floods
+// and variations, and what takes many minutes by its nature, are in tools/test/long.sh.
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { endRunningChecks, runCheck, runTests, type CheckOptions, type CheckResult, type Failure, type TestsOptions } from "./check.ts";
 
-type Tier = "unit" | `integration:${"api" | "cluster" | "others" | "measured" | "players" | "streamer"}` | "e2e:sessions" | "e2e:install";
+type Tier = "unit" | `integration:${"api" | "cluster" | "others" | "measured" | "players" | "streamer"}` | "e2e";
 
 const root = join(import.meta.dirname, "../..");
 const results = join(root, "test-results");
@@ -58,10 +57,8 @@ const streamer = inBackground(mochaCheck("integration:streamer", { timeoutMinute
 await tests("integration:players", 20);
 await streamer.end();
 
-const install = inBackground(mochaCheck("e2e:install", { timeoutMinutes: 30, env: cluster }));
 await check("platform", ["tools/platform/up.sh"], 30, { ...cluster, JOYPOD_HELM_VALUES: join(root, "test/e2e/values.yaml"), JOYPOD_DEMO_GAMES: "thequestion" });
-await install.end();
-await tests("e2e:sessions", 60, cluster);
+await tests("e2e", 60, cluster);
 if (!keep) await runCheck({ name: "clean-up", command: ["tools/cluster/delete.sh"], timeoutMinutes: 5, env: cluster });
 
 console.log("");

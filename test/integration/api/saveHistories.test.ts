@@ -14,6 +14,6 @@ describe("saves, while nodes, agents and stores fail and return", function () {
   after(() => fixture.stop());
 
   it("are never lost, never go back and never anybody else's, and lock nobody out", async () => {
-    await checkHistories(fixture, { seed, histories: 30, stepsMax: 40 });
+    await checkHistories(fixture, { seed, histories: 12, stepsMax: 40 });
   });
 });

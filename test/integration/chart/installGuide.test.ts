@@ -13,7 +13,7 @@ const run = promisify(execFile);
 
 interface Manifest { kind: string; metadata: { name: string }; spec?: { type?: string; tls?: { secretName: string }[]; rules?: { host: string }[]; ports?: { port: number }[] } }
 
-/** What the blocks are for that a shell runs; test/e2e/install.test.ts runs them all, but for what nodes with SELinux need. */
+/** What the blocks are for that a shell runs; test/long/e2e/install.test.ts runs them all, but for what nodes with SELinux need. */
 const purposes = ["settings", "images", "namespace", "install", "nat", "selinux", "certificate", "exposure ingress", "exposure loadbalancer", "exposure nodeport", "helm", "check", "policies"];
 
 describe("docs/install.md", function () {

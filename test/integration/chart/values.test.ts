@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { chartFolder, isInWords, renderChart } from "#test/support/chart/helmTemplate.ts";
 import { ServerValidation } from "#test/support/chart/serverValidation.ts";
-import { trySettings, valuesOf, type Setting, type SweepResult } from "#test/support/chart/valueSweep.ts";
+import { tryEachClass, trySettings, valuesOf, type Setting, type SweepResult } from "#test/support/chart/valueSweep.ts";
 import { valueClasses } from "#test/support/chart/valueClasses.ts";
 
 /** The values' forms are drawn by it; a fault that another one finds is named by the whole of its settings. */
@@ -48,15 +48,9 @@ describe("the chart's values", function () {
     }
   });
 
-  for (const base of ["bundled", "full"]) {
-    it(`of every class over ${base} reach the programs and the API server as they take them, or are refused in words`, async () => {
-      const result: SweepResult = { rendered: 0, refused: [], faults: [] };
-      const rounds = Math.max(...classes.map(({ valid }) => valid.length));
-      for (let round = 0; round < rounds; round++) {
-        await trySettings(validation, base, classes.flatMap(({ path, valid }): Setting[] => (valid.length === 0 ? [] : [{ path, value: valid[round % valid.length] }])), result);
-      }
-      expect(result.faults.join("\n")).to.equal("");
-      expect(result.refused.map(({ setting, error }) => `${setting.path.join(".")}=${JSON.stringify(setting.value)} ${error}`).join("\n")).to.equal("");
-    });
-  }
+  it("of every class over full reach the programs and the API server as they take them, or are refused in words", async () => {
+    const { faults, refused } = await tryEachClass(validation, "full", classes);
+    expect(faults.join("\n")).to.equal("");
+    expect(refused.map(({ setting, error }) => `${setting.path.join(".")}=${JSON.stringify(setting.value)} ${error}`).join("\n")).to.equal("");
+  });
 });

@@ -6,7 +6,7 @@ import { expectAccessible } from "#test/support/browser/accessibility.ts";
 import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { launchFirefox } from "#test/support/browser/firefox.ts";
-import { keptChannel, olderBrowser, playedGamepad, refusedLock, rememberedPointer, unfocusedButtons, withoutH264, withoutLocks } from "#test/support/browser/otherBrowsers.ts";
+import { keptChannel, playedGamepad, refusedLock, rememberedPointer, unfocusedButtons } from "#test/support/browser/otherBrowsers.ts";
 import { pageScript } from "#test/support/browser/pageScripts.ts";
 import { openSignedIn, pressPlay } from "#test/support/browser/pages.ts";
 import type { Color, PictureArea } from "#test/support/browser/picture.ts";
@@ -14,7 +14,6 @@ import { PlayPage } from "#test/support/browser/playPage.ts";
 import { TestCard } from "#test/support/browser/testCard.ts";
 import { PlayFixture } from "#test/support/fixtures/playFixture.ts";
 import { imageBuildMs } from "#test/support/session/containers.ts";
-import type { SessionPair } from "#test/support/session/sessionPair.ts";
 
 const white = "#ffffff";
 const dark = "#202020";
@@ -36,7 +35,6 @@ describe("a player's devices and browsers", function () {
   let tab: TestWindow;
   let page: Page;
   let game: PlayPage;
-  let pair: SessionPair;
 
   before(async function () {
     this.timeout(imageBuildMs);
@@ -50,7 +48,7 @@ describe("a player's devices and browsers", function () {
     await page.addInitScript(keptChannel);
     game = await PlayPage.on(page);
     await openSignedIn(page, fixture.api, user, "/games/testcard");
-    pair = await fixture.letRun(await pressPlay(page));
+    await fixture.letRun(await pressPlay(page));
     await game.waitUntilPlaying();
   });
   after(async function () {
@@ -60,24 +58,6 @@ describe("a player's devices and browsers", function () {
   });
 
   const pointerAt = (x: number, y: number) => game.waitForColor({ x: x - 8, y: y - 8, width: 16, height: 16 }, layout.pointer.color, { tolerance: 70 });
-
-  /** Plays in another window, whose browser is as the script makes it, and then here again. */
-  async function playIn(script: string, look: (there: PlayPage) => Promise<void>): Promise<void> {
-    const other = await openWindow(browser, { baseUrl: fixture.api.url, name: "another browser" });
-    try {
-      await other.page.addInitScript(script);
-      await other.context.addCookies(await tab.context.cookies());
-      const there = await PlayPage.on(other.page);
-      await other.page.goto(new URL(page.url()).pathname);
-      await other.page.getByRole("button", { name: "Play here" }).click();
-      await there.waitUntilPlaying();
-      await look(there);
-    } finally {
-      await other.close({ failed: false });
-    }
-    await page.getByRole("button", { name: "Take it back" }).click();
-    await game.waitUntilPlaying();
-  }
 
   it("turn the wheel by notches, up and down", async () => {
     await game.moveTo(640, 560);
@@ -163,37 +143,6 @@ describe("a player's devices and browsers", function () {
     for (const block of [layout.heldBlock, layout.padBlock]) await game.waitForColor(block, dark);
   });
 
-  it("get VP8 where the browser has no H.264", () => playIn(withoutH264, async (there) => {
-    await there.openControl("Statistics");
-    await there.page.getByTestId("stream-codec").getByText("VP8").waitFor();
-    expect(await there.page.getByTestId("stream-encoder").innerText()).to.equal("vp8enc");
-    await eventually(async () => await there.frames() > 60, { what: "frames that go on" });
-  }));
-
-  it("get the streamer's first codec where the browser lets no page order those that it offers", () => playIn(olderBrowser, async (there) => {
-    await there.openControl("Statistics");
-    await there.page.getByTestId("stream-codec").getByText("H264").waitFor();
-  }));
-
-  it("show the controls, and that the game is played elsewhere, in a browser that knows neither pointer lock nor full screen", async () => {
-    const other = await openWindow(browser, { baseUrl: fixture.api.url, name: "without locks" });
-    try {
-      await other.page.addInitScript(withoutLocks);
-      await other.context.addCookies(await tab.context.cookies());
-      await other.page.goto(new URL(page.url()).pathname);
-      await other.page.getByRole("button", { name: "Play here" }).click();
-      await other.page.locator('[data-phase="playing"]').waitFor();
-      await other.page.keyboard.press("Control+Alt+KeyM");
-      await other.page.getByRole("toolbar").getByRole("button", { name: "Mute" }).and(other.page.locator(":focus")).waitFor();
-      for (const name of ["Lock pointer", "Full screen"]) expect(await other.page.getByRole("button", { name }).count(), name).to.equal(0);
-      await page.getByRole("button", { name: "Take it back" }).click();
-      await other.page.getByText("You moved to another tab").waitFor();
-      await game.waitUntilPlaying();
-    } finally {
-      await other.close({ failed: false });
-    }
-  });
-
   it("find controls that everybody can use, in the bar, its menus and the dialog before the end", async () => {
     await game.openControl("Statistics");
     await page.getByTestId("stream-statistics").waitFor();
@@ -219,87 +168,6 @@ describe("a player's devices and browsers", function () {
     await choice.waitFor({ state: "detached" });
     await page.reload();
     await game.waitUntilPlaying();
-  });
-
-  describe("in a browser that plays no sound before the player has done something,", () => {
-    const isSilent = (): Promise<unknown> => quietly("document.querySelector('video').muted");
-    let strict: Browser;
-    let other: TestWindow;
-    let there: PlayPage;
-
-    before(async () => {
-      strict = await launchBrowser({ flags: ["--autoplay-policy=document-user-activation-required"] });
-    });
-    after(() => strict.close());
-    beforeEach(async () => {
-      // Another test may have taken the game elsewhere.
-      await page.reload();
-      await game.waitUntilPlaying();
-      other = await openWindow(strict, { baseUrl: fixture.api.url, name: "without sound" });
-      await other.context.addCookies(await tab.context.cookies());
-      there = await PlayPage.on(other.page);
-    });
-    afterEach(async function () {
-      await other.close({ failed: this.currentTest?.state === "failed" });
-    });
-
-    /** Asks the page by the debugger alone: whatever Playwright asks it counts as something that the player did. */
-    async function quietly(expression: string): Promise<unknown> {
-      const devtools = await other.context.newCDPSession(other.page);
-      const { result } = await devtools.send("Runtime.evaluate", { expression, returnByValue: true });
-      await devtools.detach();
-      return result.value;
-    }
-
-    /** Opens the game there without a click, which plays without sound then. */
-    async function playSilently(pathname: string): Promise<void> {
-      await page.goto("/"); // Hangs up, so that nobody has to click to take the game over.
-      await other.page.goto(pathname);
-      await eventually(() => quietly("document.querySelector('[data-phase=playing]') !== null"), { timeoutMs: 30_000, what: "the picture" });
-      expect(await quietly("document.body.textContent")).to.contain("Press any key or click to hear the game.");
-      expect(await isSilent()).to.equal(true);
-    }
-
-    it("are heard once a click has brought the game there", async () => {
-      await other.page.goto(new URL(page.url()).pathname);
-      await other.page.getByRole("button", { name: "Play here" }).click();
-      await there.waitUntilPlaying();
-      expect(await isSilent()).to.equal(false);
-    });
-
-    it("play silently and say so, also after a lost connection", async () => {
-      const { pathname } = new URL(page.url());
-      await playSilently(pathname);
-      const hint = other.page.getByText("Press any key or click to hear the game.");
-      await pair.freezeStreamer(true);
-      await other.page.getByText("Connection lost. Reconnecting…").waitFor({ timeout: 40_000 });
-      await pair.freezeStreamer(false);
-      await there.waitUntilPlaying();
-      const seen = await there.frames();
-      await eventually(async () => await there.frames() > seen + 5, { timeoutMs: 15_000, what: "more frames" });
-      expect(await isSilent()).to.equal(true);
-      await eventually(async () => ((await hint.boundingBox())?.y ?? -1) >= 0, { what: "the hint to be in view, as long as it holds" });
-      await other.page.getByTestId("game-surface").click();
-      await eventually(async () => !await isSilent(), { what: "the sound" });
-      await other.page.goto("/");
-      await page.goto(pathname);
-      await game.waitUntilPlaying();
-    });
-
-    it("go on after Escape, which is no wish for sound to browsers, and are heard after a click", async () => {
-      const { pathname } = new URL(page.url());
-      await playSilently(pathname);
-      await other.page.keyboard.press("Escape");
-      const frames = (): Promise<unknown> => quietly("document.querySelector('video').getVideoPlaybackQuality().totalVideoFrames");
-      const seen = Number(await frames());
-      await eventually(async () => Number(await frames()) > seen + 30, { what: "more frames" });
-      expect(await isSilent()).to.equal(true);
-      await other.page.mouse.click(640, 360);
-      await eventually(async () => !await isSilent(), { what: "the sound" });
-      await other.page.goto("/");
-      await page.goto(pathname);
-      await game.waitUntilPlaying();
-    });
   });
 
   it("play in Firefox", async () => {

@@ -1,6 +1,7 @@
 import { isInWords, renderChart, type Manifest } from "./helmTemplate.ts";
 import { operatorPods, readEnvironments } from "./programEnvironments.ts";
 import type { ServerValidation } from "./serverValidation.ts";
+import type { ValueClasses } from "./valueClasses.ts";
 
 /** A value at its path, to be set over a values file. */
 export interface Setting {
@@ -33,6 +34,17 @@ export async function trySettings(validation: ServerValidation, base: string, se
   }
   const middle = Math.ceil(settings.length / 2);
   for (const half of [settings.slice(0, middle), settings.slice(middle)]) await trySettings(validation, base, half, result);
+}
+
+/** Tries every class of every value over a values file, one of each value at a time, as often as the value with the most classes has some. */
+export async function tryEachClass(validation: ServerValidation, base: string, classes: readonly ValueClasses[]): Promise<SweepResult> {
+  const result: SweepResult = { rendered: 0, refused: [], faults: [] };
+  const rounds = Math.max(...classes.map(({ valid }) => valid.length));
+  for (let round = 0; round < rounds; round++) {
+    const settings = classes.flatMap(({ path, valid }): Setting[] => (valid.length === 0 ? [] : [{ path, value: valid[round % valid.length] }]));
+    await trySettings(validation, base, settings, result);
+  }
+  return result;
 }
 
 /** Returns the values that have the settings. */

@@ -9,12 +9,12 @@ const collectFiles = createRequire(import.meta.url)("mocha/lib/cli/collect-files
   spec: readonly string[]; ignore: readonly string[]; extension: readonly string[]; file: readonly string[]; recursive: boolean; sort: boolean; allowEmpty: boolean;
 }) => { files: string[] };
 
-/** Scripts that run all of several others at once, for a person. */
-const together = ["integration", "e2e"];
+/** The script that runs all of several others at once, for a person. */
+const together = "integration";
 
 describe("the scripts that run tests", () => {
   const { scripts } = JSON.parse(readFileSync(join(repositoryRoot, "package.json"), "utf8")) as { scripts: Record<string, string> };
-  const commands = Object.entries(scripts).filter(([name, command]) => command.includes("mocha ") && !together.includes(name)).map(([, command]) => command);
+  const commands = Object.entries(scripts).filter(([name, command]) => command.includes("mocha ") && name !== together).map(([, command]) => command);
 
   /** The files that mocha runs by such a command: of its options all have a value. */
   function filesOf(command: string): string[] {

@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import { sharedKubeApiServer } from "../support/cluster/kubeApiServer.ts";
-import { ServerValidation } from "../support/chart/serverValidation.ts";
-import { trySettings, type Setting, type SweepResult } from "../support/chart/valueSweep.ts";
-import { valueClasses } from "../support/chart/valueClasses.ts";
+import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
+import { ServerValidation } from "#test/support/chart/serverValidation.ts";
+import { tryEachClass, trySettings, type Setting, type SweepResult } from "#test/support/chart/valueSweep.ts";
+import { valueClasses } from "#test/support/chart/valueClasses.ts";
 
 /** `SEED` is that of a failed run, which is then made again; without it each run draws other values. */
 const given = process.env["SEED"];
@@ -12,9 +12,20 @@ const draws = 15;
 
 describe("the chart's values, in very many combinations", function () {
   this.timeout(1_200_000);
+  let validation: ServerValidation;
+
+  before(async () => {
+    validation = await ServerValidation.start(await sharedKubeApiServer());
+  });
+
+  // Over full in the shorter tests.
+  it(`of every class over bundled reach the programs and the API server as they take them, or are refused in words (seed ${seed})`, async () => {
+    const { faults, refused } = await tryEachClass(validation, "bundled", valueClasses(seed));
+    expect(faults.join("\n")).to.equal("");
+    expect(refused.map(({ setting, error }) => `${setting.path.join(".")}=${JSON.stringify(setting.value)} ${error}`).join("\n")).to.equal("");
+  });
 
   it(`reach the programs and the API server as they take them, or are refused in words (seed ${seed})`, async () => {
-    const validation = await ServerValidation.start(await sharedKubeApiServer());
     const result: SweepResult = { rendered: 0, refused: [], faults: [] };
     for (let draw = 0; draw < draws; draw++) {
       for (const base of ["bundled", "external", "full"]) await trySettings(validation, base, drawn(seed + draw), result);

@@ -3,8 +3,8 @@ import { type ConfigMap, configMaps } from "#kube/builtin.ts";
 import { ObjectCache } from "#kube/cache.ts";
 import { Reflector } from "#kube/reflector.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
-import { eventually } from "../support/clocks/eventually.ts";
-import { type KubeApiServer, startKubeApiServer } from "../support/cluster/kubeApiServer.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { type KubeApiServer, startKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 
 describe("A cluster whose storage was restored from a backup", function () {
   this.timeout(180_000);

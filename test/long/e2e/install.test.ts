@@ -14,12 +14,12 @@ import { guideSettings } from "#test/support/fixtures/guides.ts";
 import { freePort } from "#test/support/processes/childProgram.ts";
 import { repositoryRoot } from "#test/support/processes/programs.ts";
 import { startRegistry, type TestRegistry } from "#test/support/registry/registry.ts";
-import { projectVersion } from "../../tools/release/version.ts";
-import { FreshCluster } from "./support/freshCluster.ts";
-import { GamePage } from "./support/gamePage.ts";
-import { gameArchive, publishGame } from "./support/games.ts";
-import { GuidedAdmin } from "./support/guidedAdmin.ts";
-import { startOwnStores } from "./support/ownStores.ts";
+import { projectVersion } from "../../../tools/release/version.ts";
+import { FreshCluster } from "#test/e2e/support/freshCluster.ts";
+import { GamePage } from "#test/e2e/support/gamePage.ts";
+import { gameArchive, publishGame } from "#test/e2e/support/games.ts";
+import { GuidedAdmin } from "#test/e2e/support/guidedAdmin.ts";
+import { startOwnStores } from "#test/e2e/support/ownStores.ts";
 
 const run = promisify(execFile);
 const version = projectVersion(repositoryRoot);

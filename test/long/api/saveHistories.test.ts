@@ -1,5 +1,5 @@
-import { SavesFixture } from "../support/model/savesFixture.ts";
-import { checkHistories } from "../support/model/savesHistories.ts";
+import { SavesFixture } from "#test/support/model/savesFixture.ts";
+import { checkHistories } from "#test/support/model/savesHistories.ts";
 
 /** `SEED` is that of a failed test, which is then all that runs; without it each run makes other histories. */
 const given = process.env["SEED"];

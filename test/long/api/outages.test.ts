@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { setTimeout as delay } from "node:timers/promises";
-import { eventually } from "../support/clocks/eventually.ts";
-import { ServedPlatform } from "../support/fixtures/servedPlatform.ts";
-import { PlayTraffic, type Asked, type PlayedSession } from "../support/http/playTraffic.ts";
-import { freezeDatabase } from "../support/stores/postgres.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { ServedPlatform } from "#test/support/fixtures/servedPlatform.ts";
+import { PlayTraffic, type Asked, type PlayedSession } from "#test/support/http/playTraffic.ts";
+import { freezeDatabase } from "#test/support/stores/postgres.ts";
 
 const outageMs = 60_000;
 /** An outage lasts three times as long: without its mechanisms every session would end as idle. */
