@@ -3,11 +3,12 @@ import { ProviderParams } from "#contracts/http/auth.ts";
 import type { AuthDeps } from "../auth/authDeps.ts";
 import { giveAuthSession } from "../auth/browserSignIn.ts";
 import { clearCookie, sessionCookieName } from "../auth/cookies.ts";
+import { withIssuers } from "../auth/issuer.ts";
 import { requireReauthentication } from "../auth/reauthentication.ts";
 import type { UserPrincipal } from "../auth/requireUser.ts";
 import { signInPlaceOf } from "../auth/signInPlace.ts";
 import { userRouteFor } from "../auth/userRoute.ts";
-import { notFound } from "../errors.ts";
+import { notFound, unavailable } from "../errors.ts";
 import type { AppContext } from "../http/appContext.ts";
 import { empty } from "../http/responses.ts";
 import { changeOwnPassword, endOtherSignIns, type Player } from "./changeOwnPassword.ts";
@@ -41,7 +42,10 @@ const unlink = route({
     const provider = deps.oauthProviders.get(params.provider);
     if (provider === undefined) throw notFound("There is no such way to sign in.");
     await requireReauthentication(ctx, user, currentPassword);
-    await unlinkProvider(deps, { userId: user.id, provider, providers: deps.oauthProviders.values(), address: ctx.ip, requestId: ctx.state.requestId });
+    const [issuer, providers] = await Promise.all([provider.issuer(), withIssuers(deps.oauthProviders.values())]);
+    if (issuer === undefined) throw unavailable("The provider does not answer just now: try again in a moment.");
+    const { id } = provider;
+    await unlinkProvider(deps, { userId: user.id, provider: { id, issuer }, providers, address: ctx.ip, requestId: ctx.state.requestId });
     ctx.status = 204;
   },
 });

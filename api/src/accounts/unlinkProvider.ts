@@ -1,33 +1,27 @@
-import { isSameIssuer } from "../auth/issuer.ts";
+import { isIssuer, type ProviderIssuer } from "../auth/issuer.ts";
 import { DomainError } from "../errors.ts";
 import type { Audit } from "../audit/audit.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import { deleteIdentities, lockSignInMethods } from "./accountQueries.ts";
 
-/** A provider as its identities are stored. */
-interface Issuer {
-  id: string;
-  issuer: string;
-}
-
 /** Who wants which provider to sign in to their account no more. */
 export interface Unlinking {
   userId: string;
-  provider: Issuer;
+  provider: { id: string; issuer: string };
   /** Every provider that can sign players in. */
-  providers: Iterable<Issuer>;
+  providers: readonly Pick<ProviderIssuer, "issuer">[];
   address: string;
   requestId: string;
 }
 
 /** Takes the provider's accounts from the player; it succeeds also when the player has none. Throws conflict when nothing would be left to sign in with. */
 export async function unlinkProvider({ postgres, audit }: { postgres: Postgres; audit: Audit }, { userId, provider, providers, address, requestId }: Unlinking): Promise<void> {
-  const usable = [...providers].filter(({ issuer }) => !isSameIssuer(issuer, provider.issuer));
+  const canSignIn = (stored: string): boolean => providers.some(({ issuer }) => issuer !== undefined && isIssuer(issuer, stored));
   const unlinked = await postgres.transaction(async (transaction) => {
     // Locked: two of these at once must not leave a player without any way in.
     const { hasPassword, issuers } = await lockSignInMethods(transaction, userId);
-    const leaving = issuers.filter((issuer) => isSameIssuer(issuer, provider.issuer));
-    const isLast = !hasPassword && !issuers.some((issuer) => usable.some((other) => isSameIssuer(other.issuer, issuer)));
+    const leaving = issuers.filter((stored) => isIssuer(provider.issuer, stored));
+    const isLast = !hasPassword && !issuers.some((stored) => !leaving.includes(stored) && canSignIn(stored));
     if (leaving.length > 0 && isLast) {
       throw new DomainError("conflict", { message: "Nothing else signs in to this account: set a password, or link another provider first." });
     }

@@ -3,6 +3,7 @@ import { presentSignInMethods } from "./presentProviders.ts";
 import type { AuthDeps } from "./authDeps.ts";
 import { userRouteFor } from "./userRoute.ts";
 import { findSignInMethods } from "./identityQueries.ts";
+import { withIssuers } from "./issuer.ts";
 
 const methods = userRouteFor<AuthDeps>()({
   method: "GET",
@@ -14,7 +15,7 @@ const methods = userRouteFor<AuthDeps>()({
   responses: { 200: SignInMethodsResponse },
   errors: [],
   handle: async ({ ctx, deps: { postgres, oauthProviders }, user }) => {
-    ctx.body = presentSignInMethods(await findSignInMethods(postgres.pool, user.id), oauthProviders.values());
+    ctx.body = presentSignInMethods(await findSignInMethods(postgres.pool, user.id), await withIssuers(oauthProviders.values()));
   },
 });
 

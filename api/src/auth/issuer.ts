@@ -1,6 +1,28 @@
-/** Whether two addresses name one issuer: it may write a trailing slash where the configuration has none. */
-export function isSameIssuer(one: string, other: string): boolean {
-  return normalized(one) === normalized(other);
+/** In the place of the tenant's id, in the issuer of a provider of many (Microsoft Entra). */
+const tenantMark = "{tenantid}";
+const tenantId = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
+
+/** A provider, and the issuer of its identities; undefined when it cannot be known just now. */
+export interface ProviderIssuer {
+  id: string;
+  name: string;
+  issuer: string | undefined;
+}
+
+/** Returns the providers with their issuers. */
+export function withIssuers(providers: Iterable<{ id: string; name: string; issuer(): Promise<string | undefined> }>): Promise<ProviderIssuer[]> {
+  return Promise.all([...providers].map(async (provider) => ({ id: provider.id, name: provider.name, issuer: await provider.issuer() })));
+}
+
+/** Whether the name in a token is the issuer's: it may have a trailing slash where the other has none, and a tenant where the issuer is of all. */
+export function isIssuer(issuer: string, claimed: string): boolean {
+  return normalized(issuer) === normalized(claimed) || isOfTenant(issuer, claimed);
+}
+
+function isOfTenant(issuer: string, claimed: string): boolean {
+  const [before, after] = issuer.split(tenantMark);
+  if (before === undefined || after === undefined || !claimed.startsWith(before) || !claimed.endsWith(after)) return false;
+  return tenantId.test(claimed.slice(before.length, claimed.length - after.length));
 }
 
 function normalized(issuer: string): string {

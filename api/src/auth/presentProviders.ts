@@ -1,5 +1,5 @@
 import type { AuthProvider, ProvidersResponse, SignInMethodsResponse } from "#contracts/http/auth.ts";
-import { isSameIssuer } from "./issuer.ts";
+import { isIssuer, type ProviderIssuer } from "./issuer.ts";
 
 /** Returns the ways to sign in as the Auth.js client reads them, in their order. */
 export function presentAuthProviders(providers: Iterable<Pick<AuthProvider, "id" | "name" | "type">>, baseUrl: string): ProvidersResponse {
@@ -12,7 +12,10 @@ export function presentAuthProviders(providers: Iterable<Pick<AuthProvider, "id"
 /** Returns how a user with identities of these issuers can sign in. */
 export function presentSignInMethods(
   { hasPassword, issuers }: { hasPassword: boolean; issuers: readonly string[] },
-  providers: Iterable<{ id: string; name: string; issuer: string }>,
+  providers: readonly ProviderIssuer[],
 ): SignInMethodsResponse {
-  return { hasPassword, providers: [...providers].map(({ id, name, issuer }) => ({ id, name, isLinked: issuers.some((linked) => isSameIssuer(linked, issuer)) })) };
+  return {
+    hasPassword,
+    providers: providers.map(({ id, name, issuer }) => ({ id, name, isLinked: issuer !== undefined && issuers.some((linked) => isIssuer(issuer, linked)) })),
+  };
 }

@@ -52,11 +52,6 @@ export class OAuthProvider {
     return this.#config.type;
   }
 
-  /** The issuer that its identities are stored under, except for how the address is written. */
-  get issuer(): string {
-    return this.#config.issuer;
-  }
-
   get trustsEmail(): boolean {
     return this.#config.trustsEmail;
   }
@@ -64,6 +59,16 @@ export class OAuthProvider {
   /** Whether it is reached by plain http, on the loopback. */
   get allowsInsecure(): boolean {
     return this.#config.allowInsecure;
+  }
+
+  /**
+   * Returns the issuer of its identities, as `isIssuer` compares it. Where that is not the address that it is configured by, its metadata tell:
+   * undefined when these were never read and cannot be read now. Why so, a sign-in says.
+   */
+  async issuer(): Promise<string | undefined> {
+    if (!mayCallItselfOtherwise(this.#config)) return this.#config.issuer;
+    const configuration = await this.#client().catch(() => undefined);
+    return configuration?.serverMetadata().issuer;
   }
 
   createProof(): Proof {
@@ -165,6 +170,16 @@ export class OAuthProvider {
     for (const extension of execute) extension(configuration);
     return Promise.resolve(configuration);
   }
+}
+
+/**
+ * Whether openid-client takes tokens of another issuer than the configured address: it compares neither for the address of the metadata
+ * themselves, nor for Microsoft's two services, which put a tenant's id in the place of its name.
+ */
+function mayCallItselfOtherwise({ type, issuer }: ProviderConfig): boolean {
+  if (type !== "oidc") return false;
+  const { href, origin, hostname } = new URL(issuer);
+  return href.includes("/.well-known/") || origin === "https://login.microsoftonline.com" || hostname.endsWith(".b2clogin.com");
 }
 
 async function readResource(configuration: client.Configuration, token: string, address: string, what: string): Promise<unknown> {

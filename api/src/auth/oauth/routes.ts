@@ -8,7 +8,7 @@ import { transactionIdOf, type OAuthTransaction } from "./oauthTransactions.ts";
 import { signInWithIdentity } from "../signInWithIdentity.ts";
 import { notFound, unauthorized, unavailable } from "../../errors.ts";
 import { findSignInMethods } from "../identityQueries.ts";
-import { isSameIssuer } from "../issuer.ts";
+import { isIssuer } from "../issuer.ts";
 import { isRecentSignIn, requireReauthentication } from "../reauthentication.ts";
 import { isForPlayer } from "../requestedPlayer.ts";
 import { findUser, renewingWhileValid, type UserPrincipal } from "../requireUser.ts";
@@ -109,12 +109,13 @@ async function begin(
 }
 
 /** Whether a signed-in player may link an account of the provider. Throws reauthentication_required where nothing else can be meant. */
-async function isLinkAllowed(ctx: AuthContext, user: UserPrincipal, { issuer }: OAuthProvider, currentPassword: string | undefined): Promise<boolean> {
+async function isLinkAllowed(ctx: AuthContext, user: UserPrincipal, provider: OAuthProvider, currentPassword: string | undefined): Promise<boolean> {
   const { clock, postgres } = ctx.deps;
   if (currentPassword === undefined && !isRecentSignIn(clock, user)) {
     const { issuers } = await findSignInMethods(postgres.pool, user.id);
-    // Signing in anew at a provider that is linked is how players without a password show who they are.
-    if (issuers.some((linked) => isSameIssuer(linked, issuer))) return false;
+    const issuer = await provider.issuer();
+    // Signing in anew at a provider that is linked is how players without a password show who they are. One that cannot be asked who it is can sign nobody in.
+    if (issuer === undefined || issuers.some((linked) => isIssuer(issuer, linked))) return false;
   }
   await requireReauthentication(ctx, user, currentPassword);
   return true;

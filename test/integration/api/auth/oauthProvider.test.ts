@@ -22,8 +22,8 @@ describe("OAuthProvider", () => {
   });
   afterEach(() => issuer.stop());
 
-  function newProvider(): OAuthProvider {
-    const { AUTH_PROVIDERS_FILE } = providersEnv([{ id: "faulty", name: "Faulty", type: "oidc", issuer: issuer.url, clientId: "joypod", allowInsecure: true }]);
+  function newProvider(path = ""): OAuthProvider {
+    const { AUTH_PROVIDERS_FILE } = providersEnv([{ id: "faulty", name: "Faulty", type: "oidc", issuer: issuer.url + path, clientId: "joypod", allowInsecure: true }]);
     const [config] = readProviders(AUTH_PROVIDERS_FILE);
     if (config === undefined) throw new Error("The provider's configuration was not read.");
     return new OAuthProvider({ config, baseUrl: "https://play.test", clock });
@@ -56,6 +56,25 @@ describe("OAuthProvider", () => {
     await issuer.stop();
     await clock.advance(hourMs);
     expect(await ask()).to.contain("/authorize?");
+  });
+
+  it("has the issuer that it is configured by, without asking the provider", async () => {
+    expect(await provider.issuer()).to.equal(issuer.url);
+    expect(issuer.requests).to.be.empty;
+  });
+
+  it("has the issuer that its metadata name when it is configured by their address, none before they are read, and keeps it", async () => {
+    const port = Number(new URL(issuer.url).port);
+    provider = newProvider(metadata);
+    await issuer.stop();
+    expect(await provider.issuer()).to.equal(undefined);
+    issuer = await FaultyIssuer.start(port);
+    const names = "https://id.test/named";
+    issuer.misbehaviour = { metadata: { issuer: names } };
+    expect(await provider.issuer()).to.equal(names);
+    await issuer.stop();
+    await clock.advance(hourMs);
+    expect(await provider.issuer()).to.equal(names);
   });
 
   describe("uses the provider's endpoints by https alone, but for the loopback:", () => {
