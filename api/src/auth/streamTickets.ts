@@ -11,6 +11,11 @@ export interface StreamGrant {
   role: ViewerRole;
 }
 
+/** Returns the name by which a viewer is counted. Who watches has one apart from the player's: a watcher is to use up nothing of theirs. */
+export function viewerNameOf({ userId, role }: Pick<StreamGrant, "userId" | "role">): string {
+  return role === "watch" ? `${userId}.watch` : userId;
+}
+
 /** A signed ticket, and when it ends. */
 export interface IssuedTicket {
   ticket: string;

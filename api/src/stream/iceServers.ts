@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import type { Clock } from "#runtime/clock.ts";
 import type { IceServer, IceServersResponse } from "#contracts/http/iceServers.ts";
-import type { StreamGrant } from "../auth/streamTickets.ts";
+import { viewerNameOf, type StreamGrant } from "../auth/streamTickets.ts";
 
 /** Relays, and the secret that they share with the API; undefined where there are none. */
 interface RelayConfig {
@@ -24,9 +24,9 @@ export function iceServersFor({ config: { turn }, clock }: IceServersDeps, name:
   return { iceServers: [{ urls: [...urls], username, credential }], expiresInSeconds: turn.lifetimeSeconds };
 }
 
-/** The same for a viewer. Who watches has a name apart from the player's: relays count by names, and a watcher is to use up nothing of the player's. */
-export function iceServersOfViewer(deps: IceServersDeps, { userId, role }: Pick<StreamGrant, "userId" | "role">): IceServersResponse {
-  return iceServersFor(deps, role === "watch" ? `${userId}.watch` : userId);
+/** The same for a viewer: relays count by names. */
+export function iceServersOfViewer(deps: IceServersDeps, viewer: Pick<StreamGrant, "userId" | "role">): IceServersResponse {
+  return iceServersFor(deps, viewerNameOf(viewer));
 }
 
 /** Returns the relays as WHEP tells them: one value of the header `Link` for each address; undefined without any. */

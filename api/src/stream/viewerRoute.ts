@@ -1,5 +1,5 @@
 import { bearerTicket } from "#contracts/streamTicket.ts";
-import type { StreamGrant, StreamTickets } from "../auth/streamTickets.ts";
+import { viewerNameOf, type StreamGrant, type StreamTickets } from "../auth/streamTickets.ts";
 import type { UserDeps } from "../auth/requireUser.ts";
 import { userAccess, withValidRenewal } from "../auth/userRoute.ts";
 import { forbidden } from "../errors.ts";
@@ -19,7 +19,7 @@ interface ViewerCaller {
   viewer: Pick<StreamGrant, "userId" | "role">;
 }
 
-/** Signed-in players may call, and who has a ticket to the session in the path; both are counted by the player's id. */
+/** Signed-in players may call, and who has a ticket to the session in the path; who plays is counted by the player's id, and who watches apart. */
 const viewerAccess: Access<ViewerDeps, ViewerCaller> = {
   name: "viewer",
   refusesStrayQuery: true,
@@ -37,7 +37,7 @@ async function requireTicket(ctx: AppContext<ViewerDeps>, ticket: string, limits
   if (grant === undefined) throw new HttpError("unauthorized", { headers: { "WWW-Authenticate": 'Bearer realm="joypod streams"' } });
   ctx.state.principal = { kind: "user", id: grant.userId };
   if (ctx.params.sessionId !== grant.sessionId) throw forbidden("This ticket is for another session.");
-  await applyRateLimits(ctx, limits, grant.userId);
+  await applyRateLimits(ctx, limits, viewerNameOf(grant));
   return grant;
 }
 

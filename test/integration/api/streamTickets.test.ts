@@ -177,6 +177,15 @@ describe("tickets to streams", function () {
       for (const request of streamer.seen) expect(await ticketOf(request, id)).to.include({ role: "watch" });
     });
 
+    it("to watch uses up its own limit, and none of the player's", async () => {
+      const { ticket } = await ticketFor(owner, { sessionId: id, role: "watch" });
+      const { statuses } = await sendTraffic(limits.gameSession.pollsPerMinute + 1, () => offerWith(ticket));
+      expect(statuses[429], JSON.stringify(statuses)).to.be.above(0);
+      const response = await offer(owner);
+      expect(response.status, response.text).to.equal(201);
+      expect((await api.as(owner).get("/api/stream/ice-servers")).status).to.equal(200);
+    });
+
     it("may come from a page of any site, because browsers add no ticket by themselves", async () => {
       const { ticket } = await ticketFor(owner, { sessionId: id });
       const elsewhere = { ...sdp, "origin": "https://player.test", "sec-fetch-site": "cross-site" };

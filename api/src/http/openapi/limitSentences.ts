@@ -1,7 +1,7 @@
 import type { Route } from "../route.ts";
 import { policiesOf, type RateLimitConfig, type RateLimitName } from "../rateLimits.ts";
 
-const callers: Record<Route["access"], string> = { public: "address", user: "player", viewer: "player", partner: "API key" };
+const callers: Record<Route["access"], string> = { public: "address", user: "player", viewer: "player, and as many for who watches", partner: "API key" };
 /** Limits that are counted by somebody else than the route's caller. */
 const ownCallers: Partial<Record<RateLimitName, string>> = { upload: "partner", pictureUpload: "partner", signInFailures: "address, of failed sign-ins", authPosts: "address" };
 
