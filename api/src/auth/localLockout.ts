@@ -49,13 +49,16 @@ export class LocalLockout {
     this.#subjects.get(name)?.undecided.delete(attempt);
   }
 
-  /** Takes back an attempt that was not made. */
+  /** Takes back an attempt that was not made, and the lock that it led to when too few others did. */
   takeBack(name: string, attempt: string): void {
     const subject = this.#subjects.get(name);
     if (subject === undefined) return;
+    const at = subject.failures.get(attempt);
     subject.failures.delete(attempt);
     subject.undecided.delete(attempt);
-    if (subject.lockedBy !== attempt) return;
+    // What led to a lock is kept until the first attempt after it, and nothing is added meanwhile.
+    const hasLedToLock = at !== undefined && at <= subject.lockedAt;
+    if (!hasLedToLock || subject.failures.size >= this.#rules.failures) return;
     subject.level -= 1;
     subject.lockedAt = -1;
     subject.lockedUntil = 0;

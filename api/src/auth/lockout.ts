@@ -72,7 +72,7 @@ export class Lockout {
       isAllowed: true,
       failed: reporting(() => this.#local.fail(subject, attempt), () => this.#redis.hdel(key, `u:${attempt}`)),
       succeeded: reporting(() => this.#local.forget(subject), succeed),
-      notMade: reporting(() => this.#local.takeBack(subject, attempt), () => this.#redis.eval(takeBackScript, 1, key, attempt)),
+      notMade: reporting(() => this.#local.takeBack(subject, attempt), () => this.#redis.eval(takeBackScript, 1, key, attempt, rules.failures)),
     };
   }
 
@@ -140,11 +140,20 @@ redis.call('DEL', KEYS[1])
 redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
 return 0`;
 
+/** `lockedBy` is for the release before, which lifts a lock by it alone: it must find none that is lifted already. */
 const takeBackScript = `
-redis.call('HDEL', KEYS[1], 'f:' .. ARGV[1], 'u:' .. ARGV[1])
-if redis.call('HGET', KEYS[1], 'lockedBy') == ARGV[1] then
-  redis.call('HINCRBY', KEYS[1], 'level', -1)
-  redis.call('HSET', KEYS[1], 'lockedAt', -1, 'lockedUntil', 0)
-  redis.call('HDEL', KEYS[1], 'lockedBy')
+local key, attempt, failures = KEYS[1], ARGV[1], tonumber(ARGV[2])
+local at = tonumber(redis.call('HGET', key, 'f:' .. attempt) or '')
+local lockedAt = tonumber(redis.call('HGET', key, 'lockedAt') or '-1')
+redis.call('HDEL', key, 'f:' .. attempt, 'u:' .. attempt)
+if not at or at > lockedAt then return 0 end
+local count = 0
+for _, field in ipairs(redis.call('HKEYS', key)) do
+  if string.sub(field, 1, 2) == 'f:' then count = count + 1 end
+end
+if count < failures then
+  redis.call('HINCRBY', key, 'level', -1)
+  redis.call('HSET', key, 'lockedAt', -1, 'lockedUntil', 0)
+  redis.call('HDEL', key, 'lockedBy')
 end
 return 0`;

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { Lockout, type Attempt } from "#api/auth/lockout.ts";
 import { aUser, type TestUser } from "#test/factories/catalog.ts";
 import { TestApi } from "#test/support/http/api.ts";
 import { expectErrorResponse, type ApiResponse } from "#test/support/http/apiClient.ts";
@@ -131,6 +132,57 @@ describe("lockout", () => {
     const responses = await Promise.all(Array.from({ length: 10 }, () => signIn(user.password)));
     expect(responses.map(({ status }) => status)).to.deep.equal(Array<number>(10).fill(200));
     expect(await api.deps.redis.keys("joypod:lockout:*")).to.deep.equal([]);
+  });
+
+  describe("of attempts at once, by the counts of this process and of all", () => {
+    const email = "at.once@example.test";
+    let lockout: Lockout;
+    beforeEach(() => {
+      lockout = new Lockout(api.deps.redis, clock);
+    });
+
+    async function begin(at = lockout): Promise<Attempt> {
+      const attempt = await at.begin(email);
+      if (attempt?.isAllowed !== true) throw new Error(`The attempt was refused: ${JSON.stringify(attempt)}.`);
+      return attempt;
+    }
+
+    async function beginFive(): Promise<Attempt[]> {
+      const attempts: Attempt[] = [];
+      while (attempts.length < 5) attempts.push(await begin());
+      return attempts;
+    }
+
+    /** What a process that has counted nothing yet says of the next attempt. */
+    function elsewhere(): ReturnType<Lockout["begin"]> {
+      return new Lockout(api.deps.redis, clock).begin(email);
+    }
+
+    it("is taken back when the attempts before the one that locked were not made", async () => {
+      const attempts = await beginFive();
+      for (const attempt of attempts.slice(0, 4)) await attempt.notMade();
+      await attempts[4]?.failed();
+      await (await begin(new Lockout(api.deps.redis, clock))).failed();
+      for (let failures = 2; failures < 5; failures += 1) await (await begin()).failed();
+      expect(await elsewhere(), "five failures lock, for as long as at first").to.deep.equal({ isAllowed: false, retryAfterSeconds: 60 });
+    });
+
+    it("is taken back once, however many attempts were not made", async () => {
+      for (const attempt of await beginFive()) await attempt.failed();
+      await clock.advance(minuteMs);
+      for (const attempt of await beginFive()) await attempt.notMade();
+      for (const attempt of await beginFive()) await attempt.failed();
+      for (const locked of [await lockout.begin(email), await elsewhere()]) expect(locked).to.deep.equal({ isAllowed: false, retryAfterSeconds: 300 });
+    });
+
+    it("keeps its level when it is over and an attempt from before it turns out not to have been made", async () => {
+      const attempts = await beginFive();
+      await clock.advance(minuteMs);
+      await (await begin()).failed();
+      await attempts[0]?.notMade();
+      for (let failures = 1; failures < 5; failures += 1) await (await begin()).failed();
+      for (const locked of [await lockout.begin(email), await elsewhere()]) expect(locked).to.deep.equal({ isAllowed: false, retryAfterSeconds: 300 });
+    });
   });
 
   it("outlives a flush of Redis", async () => {

@@ -53,6 +53,22 @@ describe("LocalLockout", () => {
     lockout.takeBack("unknown", "x");
   });
 
+  it("is no longer locked when attempts that led to the lock are taken back, whichever they are, nor locks longer the next time", () => {
+    for (const attempt of ["one", "two", "three"]) expect(lockout.begin("a", attempt, 0)).to.equal(0);
+    for (const attempt of ["one", "two"]) lockout.takeBack("a", attempt);
+    lockout.fail("a", "three");
+    expect([begin(1), begin(1)], "two more lock").to.deep.equal([0, 0]);
+    expect(begin(1), "for as long as at first").to.equal(100);
+  });
+
+  it("keeps the level of a lock that is over when attempts from before it, or since, are taken back", () => {
+    for (const attempt of ["one", "two", "three"]) expect(lockout.begin("a", attempt, 0)).to.equal(0);
+    expect(lockout.begin("a", "since", 100)).to.equal(0);
+    for (const attempt of ["one", "since"]) lockout.takeBack("a", attempt);
+    for (const now of [100, 100, 100]) begin(now);
+    expect(begin(100), "the second lock").to.equal(500);
+  });
+
   it("does not say before the attempts that count are decided, or too old to be, whether it is locked", () => {
     for (const attempt of ["one", "two", "three"]) expect(lockout.begin("a", attempt, 0)).to.equal(0);
     for (const attempt of ["one", "two", "three"]) {
