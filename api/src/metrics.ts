@@ -33,7 +33,7 @@ export class Metrics {
     const registers = [this.registry];
     collectDefaultMetrics({ register: this.registry });
     this.#requests = new Histogram({
-      name: "joypod_http_request_duration_seconds", help: "Time from a request's headers to the end of its response.",
+      name: "joypod_http_request_duration_seconds", help: "Time from a request's headers to the end of its response; status 499 where the client left before it began.",
       labelNames: ["method", "route", "status"], buckets: seconds, registers,
     });
     this.#signIns = new Counter({ name: "joypod_sign_ins_total", help: "Sign-in attempts by outcome.", labelNames: ["outcome"], registers });

@@ -6,6 +6,9 @@ import { isBodyUnread } from "./unreadBody.ts";
 /** A caller's own id is taken over if it can be nothing but an id: it goes into the log and the audit trail. */
 const idPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$/;
 
+/** What is measured of a request whose client left before any response, as by others: nobody saw the 404 that Koa begins with. */
+const clientLeft = 499;
+
 /** Assigns an id to every request, and writes one log line and one measurement when its response has ended. */
 export async function observeRequests(ctx: AppContext<HttpDeps>, next: Next): Promise<void> {
   const { clock, lifecycle } = ctx.deps;
@@ -22,10 +25,11 @@ export async function observeRequests(ctx: AppContext<HttpDeps>, next: Next): Pr
 
 function observe({ deps: { logger, metrics }, method, res, state }: AppContext<HttpDeps>, seconds: number): void {
   const { requestId, route = "none", principal } = state;
-  metrics.requestDone({ method, route, status: res.statusCode, seconds });
+  const status = res.headersSent ? res.statusCode : clientLeft;
+  metrics.requestDone({ method, route, status, seconds });
   if (!logger.isLevelEnabled("debug")) return;
   logger.debug({
-    requestId, method, route, status: res.statusCode, milliseconds: Math.round(seconds * 1000),
+    requestId, method, route, status, milliseconds: Math.round(seconds * 1000),
     ...(principal && { [principal.kind]: principal.id }), ...(!res.writableFinished && { isCut: true }),
   }, "A request has ended.");
 }

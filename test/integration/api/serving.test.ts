@@ -128,6 +128,21 @@ describe("serving", () => {
     });
   });
 
+  it("measures a request whose client went before any response as 499, not as a 404 of its route", async () => {
+    const player = api.as(await aUser(api.deps));
+    await player.get("/api/games");
+    const client = await RawClient.connect(api.url);
+    const head = `POST /api/favorites HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 10\r\nExpect: 100-continue\r\n`;
+    client.write(`${head}Cookie: auth.session-token=${player.cookies.get("auth.session-token")}\r\n\r\n`);
+    await eventually(() => client.received.startsWith("HTTP/1.1 100 Continue"), { what: "the API to wait for the body" });
+    client.destroy();
+    const counted = await eventually(async () => {
+      const text = await api.deps.metrics.registry.metrics();
+      return text.split("\n").find((line) => line.startsWith("joypod_http_request_duration_seconds_count") && /status="(404|499)"/.test(line) && line.includes('route="/api/favorites"'));
+    }, { what: "the request to be measured" });
+    expect(counted).to.contain('status="499"');
+  });
+
   describe("health", () => {
     it("is ready only while the database answers and the process is not ending", async () => {
       expect((await api.anonymous().get("/healthz")).json()).to.deep.equal({ status: "ok" });
