@@ -4,7 +4,8 @@ import type { GameSessionStatus, StoredSave } from "#contracts/crd/gameSession.t
 import { saveKey } from "#contracts/objectKeys.ts";
 import { recordGameSession } from "#api/gameSessions/recorder/recordGameSession.ts";
 import { releaseSlots } from "#api/gameSessions/recorder/releaseSlots.ts";
-import { listSaveVersions } from "#api/saves/saveVersionQueries.ts";
+import { deleteSaveVersions } from "#api/saves/saveSweepQueries.ts";
+import { insertSlotVersion, listSaveVersions, lockSlot } from "#api/saves/saveVersionQueries.ts";
 import { aCondition } from "#test/factories/gameSession.ts";
 import type { TestApi } from "#test/support/http/api.ts";
 import { expectErrorResponse } from "#test/support/http/apiClient.ts";
@@ -257,6 +258,37 @@ describe("a slot's owner", function () {
     expect(others).to.be.empty;
     expect(copy).to.include({ kind: "conflict", objectKey: latest.objectKey, supersededAt: null });
     expect(await slotOf(lost)).to.include({ objectKey: null, generation: 0 });
+  });
+
+  it("brings back no save that was superseded and removed, nor one that the slot has under another name, for as long as its session is reported", async () => {
+    const { pool } = api.deps.postgres;
+    const past = await fixture.running();
+    const removed = await save(past, 1);
+    await operator.finish(past, { save: removed, conditions: [aCondition("SavePersisted")] });
+    await released(past);
+    const next = await fixture.running();
+    const kept = await save(next, 1);
+    await operator.finish(next, { save: kept, conditions: [aCondition("SavePersisted")] });
+    await released(next);
+    const slotId = await slotIdOf(past);
+    /** As the sweeper does with versions that are not kept. */
+    const sweep = async (kind: string): Promise<void> => {
+      const swept = (await versionsOf(past)).filter((version) => version.kind === kind && version.objectKey === removed.objectKey);
+      await deleteSaveVersions(pool, slotId, swept.map(({ id }) => id));
+    };
+    const reported = async () => {
+      await recordGameSession(api.deps, past);
+      return (await versionsOf(past)).map(({ kind, objectKey }) => [kind, objectKey]);
+    };
+    await api.deps.postgres.transaction(async (transaction) => {
+      await lockSlot(transaction, slotId);
+      await insertSlotVersion(transaction, slotId, { ...removed, unpackedBytes: null, kind: "restored" });
+    });
+    await sweep("played");
+    expect(await reported()).to.have.deep.members([["played", kept.objectKey], ["restored", removed.objectKey]]);
+    await sweep("restored");
+    await api.minio!.client.removeObject(api.minio!.bucket, removed.objectKey);
+    expect(await reported()).to.deep.equal([["played", kept.objectKey]]);
   });
 
   it("names the slot as its player does", async () => {

@@ -3,10 +3,9 @@ import { finalizers } from "#contracts/crd/names.ts";
 import { hasEnded, isOngoing, publicStatusOf } from "#contracts/crd/publicStatus.ts";
 import { stopReasons } from "#contracts/crd/reasons.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
-import { attemptOf, isSaveKeyOf } from "#contracts/objectKeys.ts";
+import { isSaveKeyOf } from "#contracts/objectKeys.ts";
 import { hasFinalizer } from "#kube/finalizers.ts";
 import type { Stored } from "#kube/object.ts";
-import { insertLateSave } from "../../saves/lateSaveQueries.ts";
 import { saveNoticeOf } from "../saveNotice.ts";
 import { releaseSlot, updateSlotSave } from "../saveSlotQueries.ts";
 import {
@@ -16,6 +15,7 @@ import { stopReasonOf } from "./stopReason.ts";
 import { isSaveUnreported } from "./unreportedSave.ts";
 import type { RecorderDeps } from "./recorderDeps.ts";
 import { recordFinished } from "./recordFinished.ts";
+import { recordLateSave } from "./recordLateSave.ts";
 import { recordRequestedSave } from "./recordRequestedSave.ts";
 import { recordUnreadableSave } from "./recordUnreadableSave.ts";
 import { recordVanished } from "../recordVanished.ts";
@@ -76,20 +76,12 @@ function credibleSave({ logger, metrics }: RecorderDeps, row: RecordedGameSessio
 }
 
 /** Every stored save counts, also one of a session that is still played, and one that comes after the end or when the slot is another's. */
-async function recordSave({ postgres, logger, metrics }: RecorderDeps, row: RecordedGameSession, save: StoredSave): Promise<void> {
+async function recordSave(deps: RecorderDeps, row: RecordedGameSession, save: StoredSave): Promise<void> {
   if (row.slotId === null) return;
-  const keys = { gameSession: row.id, slot: row.slotId, sequence: save.sequence };
+  const { postgres, logger } = deps;
   const move = row.slotReleasedAt === null ? await updateSlotSave(postgres.pool, row.slotId, row.id, save) : "not_owner";
-  if (move === "moved") logger.info(keys, "The recorder stored a save in its slot.");
-  if (move !== "not_owner") return;
-  const { objectKey, sha256, bytes, generation, sequence } = save;
-  const late = {
-    slotId: row.slotId, gameSession: row.id, objectKey, sha256, bytes, unpackedBytes: save.unpackedBytes ?? null, generation, sequence,
-    attempt: attemptOf(objectKey),
-  };
-  if (!await insertLateSave(postgres.pool, late, { kind: "conflict" })) return;
-  metrics.saveConflictStored();
-  logger.warn(keys, "The recorder kept a save as a conflict copy: its session does not own the slot any longer.");
+  if (move === "moved") logger.info({ gameSession: row.id, slot: row.slotId, sequence: save.sequence }, "The recorder stored a save in its slot.");
+  if (move === "not_owner") await recordLateSave(deps, row.slotId, row.id, save);
 }
 
 async function recordResult(deps: RecorderDeps, row: RecordedGameSession, gameSession: Stored<GameSession>): Promise<void> {

@@ -2,7 +2,6 @@ import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import { isConditionTrue } from "#kube/conditions.ts";
 import type { Clock } from "#runtime/clock.ts";
 import type { ClusterView } from "../../cluster/clusterView.ts";
-import type { ObjectStore } from "../../stores/objectStore.ts";
 import { refusedPerPassMax, RefusedRows } from "../../stores/refusedRows.ts";
 import { savePatienceMs } from "../../saves/savePatience.ts";
 import { releaseSlot } from "../saveSlotQueries.ts";
@@ -12,7 +11,7 @@ import type { RecorderDeps } from "./recorderDeps.ts";
 import { isSaveAwaited } from "./unreportedSave.ts";
 
 /** What releasing slots needs. */
-export type ReleaseSlotsDeps = RecorderDeps & { clock: Clock; objectStore: ObjectStore };
+export type ReleaseSlotsDeps = RecorderDeps & { clock: Clock };
 
 /** After an outage of the object store a player waits no longer than this for their slot. */
 export const refusedSlotMaxMs = 60_000;
