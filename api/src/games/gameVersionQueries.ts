@@ -83,31 +83,31 @@ export interface UnusedVersion {
 export interface VersionReprieve {
   /** After it was superseded. */
   graceSeconds: number;
-  /** After its game was deleted. */
+  /** After its game was deleted, and an hour more: a restoration that began before may still be under way. */
   deletedDays: number;
   except: readonly string[];
 }
 
 /**
- * Locks a version that was superseded more than `graceSeconds` ago, or that is a game's that was deleted more than `deletedDays` ago, and that
+ * Returns a version that was superseded more than `graceSeconds` ago, or that is a game's that was deleted more than `deletedDays` ago, and that
  * no session plays, and none of these; undefined when there is none.
  */
-export async function lockUnusedVersion(transaction: Queryable, { graceSeconds, deletedDays, except }: VersionReprieve): Promise<UnusedVersion | undefined> {
-  const { rows } = await transaction.query<UnusedVersion>({
-    name: "claim-unused-version",
+export async function findUnusedVersion(db: Queryable, { graceSeconds, deletedDays, except }: VersionReprieve): Promise<UnusedVersion | undefined> {
+  const { rows } = await db.query<UnusedVersion>({
+    name: "find-unused-version",
     text: `SELECT v.id, v.game_id AS "gameId", v.object_key AS "objectKey" FROM game_versions v
       WHERE v.superseded_at < now() - make_interval(secs => $1) AND v.removed_at IS NULL AND NOT ${isVersionPlayed}
-        AND NOT EXISTS (SELECT FROM games g WHERE g.current_version_id = v.id AND g.deleted_at > now() - make_interval(days => $2::int))
+        AND NOT EXISTS (SELECT FROM games g WHERE g.current_version_id = v.id AND g.deleted_at > now() - make_interval(days => $2::int, hours => 1))
         AND v.id <> ALL ($3::text[])
-      LIMIT 1 FOR UPDATE OF v SKIP LOCKED`,
+      LIMIT 1`,
     values: [graceSeconds, deletedDays, except],
   });
   return rows[0];
 }
 
 /** Notes that the version's archive is removed, and that its game's GameCache must not name it any longer. */
-export async function updateVersionRemoved(transaction: Queryable, { id, gameId }: UnusedVersion): Promise<void> {
-  await transaction.query({
+export async function updateVersionRemoved(db: Queryable, { id, gameId }: UnusedVersion): Promise<void> {
+  await db.query({
     name: "mark-version-removed",
     text: `WITH removed AS (UPDATE game_versions SET removed_at = now() WHERE id = $1)
       UPDATE games SET cache_revision = cache_revision + 1 WHERE id = $2 AND deleted_at IS NULL`,

@@ -4,7 +4,7 @@ import type { ObjectStore } from "../stores/objectStore.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import { RefusedRows } from "../stores/refusedRows.ts";
 import { sweepRows } from "../stores/sweepRows.ts";
-import { lockUnusedVersion, updateVersionRemoved } from "./gameVersionQueries.ts";
+import { findUnusedVersion, updateVersionRemoved } from "./gameVersionQueries.ts";
 import { deletedGameKeptDays } from "./partnerGameQueries.ts";
 import { ArchiveObjectStore } from "./upload/archiveObjectStore.ts";
 
@@ -23,7 +23,7 @@ const graceSeconds = 60;
 export async function sweepVersions({ postgres, objectStore, logger, clock }: SweepVersionsDeps, refused = new RefusedRows(clock)): Promise<void> {
   const archives = new ArchiveObjectStore(objectStore);
   await sweepRows({ postgres, refused }, {
-    lock: (transaction, except) => lockUnusedVersion(transaction, { graceSeconds, deletedDays: deletedGameKeptDays, except }),
+    claim: (db, except) => findUnusedVersion(db, { graceSeconds, deletedDays: deletedGameKeptDays, except }),
     remove: ({ objectKey }) => archives.remove(objectKey),
     note: updateVersionRemoved,
     logRemoved: ({ id }) => logger.info({ version: id }, "The sweeper removed a superseded archive."),

@@ -43,11 +43,11 @@ export class SaveObjectStore {
     }
   }
 
-  /** Removes the saves of these keys; missing ones do not matter. Throws unavailable also when the object store keeps some. */
-  async remove(keys: readonly string[]): Promise<void> {
+  /** Removes the saves of these keys; missing ones do not matter. Throws unavailable also when the object store keeps some, or has not removed them within `ms`. */
+  async remove(keys: readonly string[], ms = Infinity): Promise<void> {
     if (keys.length === 0) return;
     const { client, bucket, timeoutMs } = this.#objectStore;
-    const results = await callObjectStore(client.removeObjects(bucket, [...keys]), timeoutMs, "Removing saves");
+    const results = await callObjectStore(client.removeObjects(bucket, [...keys]), Math.min(timeoutMs, ms), "Removing saves");
     const refused = results.flatMap((result) => result?.Error ?? []);
     if (refused.length === 0) return;
     const cause = new Error(`The object store keeps ${refused.length} saves that it was to remove: ${refused[0]?.Code ?? "no reason given"}.`);

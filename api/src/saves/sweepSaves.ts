@@ -2,7 +2,7 @@ import type { Clock } from "#runtime/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { Metrics } from "../metrics.ts";
 import type { ObjectStore } from "../stores/objectStore.ts";
-import type { Postgres } from "../stores/postgres.ts";
+import { idleTransactionMs, type Postgres } from "../stores/postgres.ts";
 import { findDatabaseNow, type Queryable } from "../stores/queryable.ts";
 import { refusedPerPassMax, RefusedRows } from "../stores/refusedRows.ts";
 import { adoptUnrecordedSaves } from "./adoptUnrecordedSaves.ts";
@@ -25,6 +25,8 @@ export interface SweepSavesDeps {
 
 const slotsPerPassMax = 200;
 const dayMs = 24 * 3600_000;
+/** The slot stays locked for as long as the object store takes to remove versions: with a margin, less than Postgres lets a transaction wait. */
+const removalMs = idleTransactionMs - 3_000;
 /** After this long no node delivers a save to a removed slot any more: an hour more than nodes try, because clocks differ. */
 const lateSaveMs = savePatienceMs + 3600_000;
 /** A node that was unavailable for no longer than this may still store saves. It cannot report them, because their session's object has gone. */
@@ -115,7 +117,7 @@ async function removeUnkeptVersions(
     const [kept, unkept] = [versions.filter(isKept), versions.filter((version) => !isKept(version))];
     if (slot === undefined || unkept.length === 0) return { kept: versions.length, removed: 0 };
     const names = new Set([slot.objectKey, ...kept.map(({ objectKey }) => objectKey)]);
-    await saveObjects.remove([...new Set(unkept.map(({ objectKey }) => objectKey))].filter((key) => !names.has(key)));
+    await saveObjects.remove([...new Set(unkept.map(({ objectKey }) => objectKey))].filter((key) => !names.has(key)), removalMs);
     await deleteSaveVersions(transaction, slotId, unkept.map(({ id }) => id));
     return { kept: kept.length, removed: unkept.length };
   });

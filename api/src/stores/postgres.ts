@@ -19,6 +19,9 @@ export interface Postgres {
   close(): Promise<void>;
 }
 
+/** The server ends a transaction, and its locks with it, in which nothing is asked of it for so long, in milliseconds. */
+export const idleTransactionMs = 15_000;
+
 /** Where the database is, and how it is used. */
 export interface PostgresOptions {
   url: string;
@@ -38,7 +41,7 @@ export function connectPostgres({ url, poolSize, timeoutMs, logger }: PostgresOp
     // The server ends what takes too long; the client gives up a little later, on a server that hangs.
     statement_timeout: timeoutMs,
     query_timeout: 1.2 * timeoutMs,
-    idle_in_transaction_session_timeout: 15_000,
+    idle_in_transaction_session_timeout: idleTransactionMs,
     keepAlive: true,
     application_name: "joypod",
   });

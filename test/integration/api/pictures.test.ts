@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { updateCurrentPicture } from "#api/games/pictures/pictureQueries.ts";
 import { sweepPictures } from "#api/games/pictures/sweepPictures.ts";
 import { limits } from "#contracts/limits.ts";
 import { aGame, aPartner, aUser, type TestGame } from "#test/factories/catalog.ts";
@@ -170,5 +171,16 @@ describe("a game's picture", function () {
     await sweepPictures(api.deps);
     expect(await objectKeys()).to.deep.equal([`pictures/${game.id}/lives`]);
     expect(await api.deps.postgres.prisma.gamePicture.count({ where: { gameId: game.id } })).to.equal(1);
+  });
+
+  it("does not become current any more when the sweeper may be about to remove it", async () => {
+    const { postgres } = api.deps;
+    const row = { gameId: game.id, sha256: "a".repeat(64), type: "image/png", sizeBytes: 3, width: 64, height: 64 };
+    const isCurrentAfter = async (seconds: number): Promise<boolean> => {
+      const { id } = await postgres.prisma.gamePicture.create({ data: { id: `${game.id}-${seconds}`, ...row, supersededAt: new Date(Date.now() - 1000 * seconds) } });
+      return postgres.transaction((transaction) => updateCurrentPicture(transaction, game.id, id));
+    };
+    expect([await isCurrentAfter(300), await isCurrentAfter(599)]).to.deep.equal([true, false]);
+    expect(await postgres.prisma.game.findUniqueOrThrow({ where: { id: game.id } })).to.include({ pictureId: `${game.id}-300` });
   });
 });

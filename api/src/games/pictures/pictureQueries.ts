@@ -1,6 +1,11 @@
 import type { PictureType } from "#contracts/http/partners.ts";
 import type { Queryable } from "../../stores/queryable.ts";
 
+/** A picture that is no game's stays so long: longer than it takes to store one, and than a page that shows the former picture goes on loading. */
+export const pictureGraceSeconds = 600;
+/** The sweeper may remove it after that, so that none becomes current which is nearly as old: for a transaction the time is that of its beginning. */
+const storingSecondsMax = pictureGraceSeconds - 60;
+
 /** A picture as it is stored. */
 export interface StoredPicture {
   id: string;
@@ -53,11 +58,12 @@ export async function lockPicturedGame(transaction: Queryable, gameId: string): 
   return rows[0]?.revision;
 }
 
-/** Makes a picture the current one of its (locked) game, or none; false when the sweeper has removed that picture. */
+/** Makes a picture the current one of its (locked) game, or none; false when that picture is so old that the sweeper removes it. */
 export async function updateCurrentPicture(transaction: Queryable, gameId: string, pictureId: string | null): Promise<boolean> {
   const { rowCount } = await transaction.query({
     name: "keep-picture",
-    text: "UPDATE game_pictures SET superseded_at = NULL WHERE id = $1",
+    text: `UPDATE game_pictures SET superseded_at = NULL
+      WHERE id = $1 AND (superseded_at IS NULL OR superseded_at > now() - make_interval(secs => ${storingSecondsMax}))`,
     values: [pictureId],
   });
   if (pictureId !== null && rowCount !== 1) return false;
@@ -75,29 +81,29 @@ export async function updateCurrentPicture(transaction: Queryable, gameId: strin
 export interface PictureReprieve {
   /** After it was no game's any more. */
   graceSeconds: number;
-  /** After its game was deleted. */
+  /** After its game was deleted, and an hour more: a restoration that began before may still be under way. */
   deletedDays: number;
   except: readonly string[];
 }
 
 /**
- * Locks a picture that has been no game's for `graceSeconds`, or whose game was deleted more than `deletedDays` ago, and none of these; undefined
+ * Returns a picture that has been no game's for `graceSeconds`, or whose game was deleted more than `deletedDays` ago, and none of these; undefined
  * when there is none.
  */
-export async function lockUnusedPicture(transaction: Queryable, { graceSeconds, deletedDays, except }: PictureReprieve): Promise<StoredPicture | undefined> {
-  const { rows } = await transaction.query<StoredPicture>({
-    name: "claim-unused-picture",
+export async function findUnusedPicture(db: Queryable, { graceSeconds, deletedDays, except }: PictureReprieve): Promise<StoredPicture | undefined> {
+  const { rows } = await db.query<StoredPicture>({
+    name: "find-unused-picture",
     text: `SELECT ${columns} FROM game_pictures p
       WHERE p.superseded_at < now() - make_interval(secs => $1)
-        AND NOT EXISTS (SELECT FROM games g WHERE g.picture_id = p.id AND g.deleted_at > now() - make_interval(days => $2::int))
+        AND NOT EXISTS (SELECT FROM games g WHERE g.picture_id = p.id AND g.deleted_at > now() - make_interval(days => $2::int, hours => 1))
         AND p.id <> ALL ($3::text[])
-      ORDER BY p.superseded_at LIMIT 1 FOR UPDATE OF p SKIP LOCKED`,
+      ORDER BY p.superseded_at LIMIT 1`,
     values: [graceSeconds, deletedDays, except],
   });
   return rows[0];
 }
 
 /** Deletes the row of a picture. */
-export async function deletePicture(transaction: Queryable, { id }: Pick<StoredPicture, "id">): Promise<void> {
-  await transaction.query({ name: "delete-picture", text: "DELETE FROM game_pictures WHERE id = $1", values: [id] });
+export async function deletePicture(db: Queryable, { id }: Pick<StoredPicture, "id">): Promise<void> {
+  await db.query({ name: "delete-picture", text: "DELETE FROM game_pictures WHERE id = $1", values: [id] });
 }

@@ -7,7 +7,7 @@ import { RefusedRows } from "../../stores/refusedRows.ts";
 import { sweepRows } from "../../stores/sweepRows.ts";
 import { deletedGameKeptDays } from "../partnerGameQueries.ts";
 import { PictureObjectStore } from "./pictureObjectStore.ts";
-import { deletePicture, lockUnusedPicture, type StoredPicture } from "./pictureQueries.ts";
+import { deletePicture, findUnusedPicture, pictureGraceSeconds, type StoredPicture } from "./pictureQueries.ts";
 
 /** What sweeping pictures needs. */
 export interface SweepPicturesDeps {
@@ -17,14 +17,11 @@ export interface SweepPicturesDeps {
   objectStore: ObjectStore;
 }
 
-/** Longer than it takes to store a picture, and than a page that shows the former picture goes on loading. */
-const graceSeconds = 600;
-
 /** Removes pictures that were replaced or never became current, and those of games that can no longer be restored. */
 export async function sweepPictures({ postgres, objectStore, logger, clock }: SweepPicturesDeps, refused = new RefusedRows(clock)): Promise<void> {
   const pictures = new PictureObjectStore(objectStore);
   await sweepRows<StoredPicture>({ postgres, refused }, {
-    lock: (transaction, except) => lockUnusedPicture(transaction, { graceSeconds, deletedDays: deletedGameKeptDays, except }),
+    claim: (db, except) => findUnusedPicture(db, { graceSeconds: pictureGraceSeconds, deletedDays: deletedGameKeptDays, except }),
     remove: ({ gameId, id }) => pictures.remove(pictureKey(gameId, id)),
     note: deletePicture,
     logRemoved: ({ id }) => logger.info({ picture: id }, "The sweeper removed a picture that no game shows."),

@@ -5,7 +5,7 @@ import type { Postgres } from "../../stores/postgres.ts";
 import { RefusedRows } from "../../stores/refusedRows.ts";
 import { sweepRows } from "../../stores/sweepRows.ts";
 import { ArchiveObjectStore } from "./archiveObjectStore.ts";
-import { deleteUpload, lockDeadUpload } from "./uploadQueries.ts";
+import { claimDeadUpload, deleteUpload } from "./uploadQueries.ts";
 
 /** What sweeping uploads needs. */
 export interface SweepUploadsDeps {
@@ -19,7 +19,7 @@ export interface SweepUploadsDeps {
 export async function sweepUploads({ postgres, objectStore, logger, clock }: SweepUploadsDeps, refused = new RefusedRows(clock)): Promise<void> {
   const archives = new ArchiveObjectStore(objectStore);
   await sweepRows({ postgres, refused }, {
-    lock: lockDeadUpload,
+    claim: claimDeadUpload,
     remove: ({ objectKey }) => archives.remove(objectKey),
     note: deleteUpload,
     logRemoved: ({ id }) => logger.info({ upload: id }, "The sweeper removed the remains of an interrupted upload."),

@@ -58,18 +58,23 @@ export async function updateUploadAbandoned(db: Queryable, { id }: UploadLease):
   });
 }
 
-/** Locks an upload whose lease has expired, and none of these; undefined when there is none. The caller removes what it stored, then its row. */
-export async function lockDeadUpload(transaction: Queryable, except: readonly string[]): Promise<UploadLease | undefined> {
-  const { rows } = await transaction.query<UploadLease>({
+/**
+ * Abandons an upload whose lease has expired, and none of these, and returns it; undefined when there is none. It can neither renew its lease nor
+ * become current from then on, so that the caller may remove what it stored, and then its row.
+ */
+export async function claimDeadUpload(db: Queryable, except: readonly string[]): Promise<UploadLease | undefined> {
+  const { rows } = await db.query<UploadLease>({
     name: "claim-dead-upload",
-    text: `SELECT id, game_id AS "gameId", object_key AS "objectKey" FROM game_uploads
-      WHERE renewed_at < now() - make_interval(secs => ${leaseSeconds}) AND id <> ALL ($1::text[]) ORDER BY renewed_at LIMIT 1 FOR UPDATE SKIP LOCKED`,
+    text: `UPDATE game_uploads SET abandoned_at = COALESCE(abandoned_at, now())
+      WHERE id = (SELECT id FROM game_uploads
+        WHERE renewed_at < now() - make_interval(secs => ${leaseSeconds}) AND id <> ALL ($1::text[]) ORDER BY renewed_at LIMIT 1 FOR UPDATE SKIP LOCKED)
+      RETURNING id, game_id AS "gameId", object_key AS "objectKey"`,
     values: [except],
   });
   return rows[0];
 }
 
 /** Deletes the row of an upload. */
-export async function deleteUpload(transaction: Queryable, { id }: UploadLease): Promise<void> {
-  await transaction.query({ name: "delete-upload", text: "DELETE FROM game_uploads WHERE id = $1", values: [id] });
+export async function deleteUpload(db: Queryable, { id }: UploadLease): Promise<void> {
+  await db.query({ name: "delete-upload", text: "DELETE FROM game_uploads WHERE id = $1", values: [id] });
 }
