@@ -24,14 +24,14 @@ export async function adoptUnrecordedSaves(
   for (const save of saves) {
     const keys = { slot: slotId, gameSession: save.gameSession, objectKey: save.key };
     try {
-      const digest = await new SaveObjectStore(objectStore).digest(save.key, limits.save.packedBytes);
+      const inspected = await new SaveObjectStore(objectStore).inspect(save.key, limits.save.packedBytes);
       const { gameSession, generation, sequence, attempt } = save;
-      const late = { slotId, gameSession, objectKey: save.key, ...digest, unpackedBytes: null, generation, sequence, attempt };
+      const late = { slotId, gameSession, objectKey: save.key, ...inspected, generation, sequence, attempt };
       const kind = kindOf(save, record);
       if (!await insertLateSave(postgres.pool, late, kind)) continue;
       adopted++;
       if (kind.kind === "conflict") metrics.saveConflictStored();
-      logger.warn({ ...keys, kind: kind.kind }, "The sweeper found a save that nobody had recorded, and keeps it as a version.");
+      logger.warn({ ...keys, kind: kind.kind, unpackedBytes: inspected.unpackedBytes }, "The sweeper found a save that nobody had recorded, and keeps it as a version.");
     } catch (error) {
       logger.error({ err: error, ...keys }, "The sweeper cannot read a save that nobody has recorded.");
     }

@@ -5,8 +5,8 @@ import { ArchiveUpload } from "../archives/archiveUpload.ts";
 import { unavailable } from "../errors.ts";
 import type { ObjectStore } from "../stores/objectStore.ts";
 import { callObjectStore } from "../stores/callObjectStore.ts";
+import { inspectSave, type InspectedSave } from "./inspectSave.ts";
 import type { StoredSaveObject } from "./newestSave.ts";
-import { readDigest, type SaveDigest } from "./readDigest.ts";
 
 /** The largest save at 2 MB a second. */
 const readTimeoutMs = 600_000;
@@ -30,12 +30,12 @@ export class SaveObjectStore {
     return items.map(({ name, lastModified }) => ({ key: name, storedAt: lastModified }));
   }
 
-  /** Reads a save and returns its digest and size. Throws also when it is larger than `bytesMax`. */
-  async digest(key: string, bytesMax: number): Promise<SaveDigest> {
+  /** Reads a save and returns what it is. Throws also when it is larger than `bytesMax`. */
+  async inspect(key: string, bytesMax: number): Promise<InspectedSave> {
     const { client, bucket, timeoutMs } = this.#objectStore;
     const body = await callObjectStore(client.getObject(bucket, key), timeoutMs, "Opening a save");
     try {
-      const read = await withTimeout(readDigest(body, bytesMax), readTimeoutMs, "Reading a save");
+      const read = await withTimeout(inspectSave(body, bytesMax), readTimeoutMs, "Reading a save");
       if (read === undefined) throw new Error(`The save ${key} is larger than ${bytesMax} bytes.`);
       return read;
     } finally {

@@ -69,7 +69,7 @@ export function createDigestGate({ sha256, bytes }: SavedObject): Transform {
 }
 
 async function isWhole(stream: Readable, { sha256, bytes }: SavedObject, pace?: (bytes: number) => Promise<void>): Promise<boolean> {
-  const read = await readDigest(stream, bytes, pace);
+  const read = await readDigest(stream, bytes, pace && ((piece) => pace(piece.length)));
   return read?.bytes === bytes && read.sha256 === sha256;
 }
 

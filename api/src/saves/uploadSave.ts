@@ -5,6 +5,7 @@ import type { Pace } from "../archives/bodyReader.ts";
 import { receiveArchive } from "../archives/receiveArchive.ts";
 import { toReceptionError } from "../archives/receptionError.ts";
 import { DomainError } from "../errors.ts";
+import { fileMemory } from "./fileMemory.ts";
 import { importIntoNewSlot, importIntoSlot, type ImportDeps, type StoreSave } from "./importedSave.ts";
 import type { SavesGame, SlotsOf } from "./playerSlotQueries.ts";
 import { saveBytesMaxOf } from "./saveLimit.ts";
@@ -24,7 +25,6 @@ export interface UploadTarget extends SlotsOf {
   slotId?: string | undefined;
 }
 
-const pageBytes = 4096;
 /** What an archive may have on top of its files' bytes, for its own headers and for files that do not compress. */
 const packingBytes = limits.save.packedBytes - limits.save.unpackedBytes;
 
@@ -84,12 +84,12 @@ function storeOf({ objectStore, logger, config }: UploadSaveDeps, body: ArchiveB
   };
 }
 
-/** Counts the memory that a save's files take on the node, in whole pages, as the packer does. */
+/** Counts the memory that a save's files take on the node. */
 function memoryCounter(bytesMax: number): { add: (entry: { size: number }) => void; bytes: () => number } {
   let bytes = 0;
   return {
-    add: ({ size }) => {
-      bytes += Math.ceil(size / pageBytes) * pageBytes;
+    add: (entry) => {
+      bytes += fileMemory(entry);
       if (bytes > bytesMax) {
         throw new DomainError("payload_too_large", { message: `The files of this save take more than ${Math.floor(bytesMax / mebibyte)} MiB, the most that this game may keep.` });
       }

@@ -1,12 +1,14 @@
-import { createHash } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { expect } from "chai";
 import type { GameSessionStatus, StoredSave } from "#contracts/crd/gameSession.ts";
+import { limits } from "#contracts/limits.ts";
 import { saveKey } from "#contracts/objectKeys.ts";
 import { recordGameSession } from "#api/gameSessions/recorder/recordGameSession.ts";
 import { releaseSlots } from "#api/gameSessions/recorder/releaseSlots.ts";
 import { deleteSaveVersions } from "#api/saves/saveSweepQueries.ts";
 import { insertSlotVersion, listSaveVersions, lockSlot } from "#api/saves/saveVersionQueries.ts";
 import { aCondition } from "#test/factories/gameSession.ts";
+import { aTarGz } from "#test/factories/tarArchive.ts";
 import type { TestApi } from "#test/support/http/api.ts";
 import { expectErrorResponse } from "#test/support/http/apiClient.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
@@ -32,10 +34,9 @@ describe("a slot's owner", function () {
   after(() => fixture.stop());
 
   /** As the node agent, stores a save of the session, and tells nobody. */
-  async function store(id: string, sequence: number, attempt = 1): Promise<StoredSave> {
+  async function store(id: string, sequence: number, attempt = 1, content: Buffer = Buffer.from(`save ${sequence}.${attempt} of ${id}`)): Promise<StoredSave> {
     const { saveSlot: { slotId, generation: base } } = (await operator.session(id)).spec;
     const generation = base + 1;
-    const content = Buffer.from(`save ${sequence}.${attempt} of ${id}`);
     const objectKey = saveKey(slotId, { generation, gameSession: id, sequence, attempt });
     await api.minio!.client.putObject(api.minio!.bucket, objectKey, content);
     const sha256 = createHash("sha256").update(content).digest("hex");
@@ -164,12 +165,17 @@ describe("a slot's owner", function () {
   for (const [what, befall] of losses) {
     it(`whose node is ${what} after its end gives the slot back with the newest save that the object store has, and what it brings then is a conflict copy`, async () => {
       const { id, node } = await endedUnsaved();
-      const [saveSlotId, unreported] = [await slotIdOf(id), await store(id, 2)];
+      const noise = randomBytes(6_000_000);
+      const [saveSlotId, unreported] = [await slotIdOf(id), await store(id, 2, 1, aTarGz([{ name: "world.dat", body: noise }, { name: "slot.dat", body: "1" }]))];
       expectErrorResponse(await fixture.player.post("/api/game/launch", { gameSlug: fixture.game.slug, saveSlotId }), 409, "conflict");
       await befall(node);
       await released(id);
       const next = await fixture.launched({ saveSlotId });
-      expect((await operator.session(next)).spec.saveSlot).to.include({ objectKey: unreported.objectKey, sha256: unreported.sha256 });
+      const { spec } = await operator.session(next);
+      expect(spec.saveSlot).to.include({ objectKey: unreported.objectKey, sha256: unreported.sha256 });
+      // In whole pages. So it needs no more room than any other session.
+      expect(await slotOf(id)).to.include({ unpackedBytes: BigInt((Math.ceil(noise.length / 4096) + 1) * 4096) });
+      expect(spec.saveVolumeBytes).to.equal(limits.save.volumeBytes.default);
 
       const late = await save(id, 3);
       expect((await versionsOf(next)).map(({ kind, objectKey }) => [kind, objectKey])).to.have.deep.members([

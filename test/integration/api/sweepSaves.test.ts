@@ -53,10 +53,10 @@ describe("sweepSaves", function () {
   }
 
   /** What a node agent does with a save, and the recorder, the slot pointing to it afterwards; returns its name in the slot. */
-  async function save(generation: number, session: string, sequence: number, { isRecorded = true, attempt = 1 } = {}): Promise<string> {
+  async function save(generation: number, session: string, sequence: number, { isRecorded = true, attempt = 1, content }: { isRecorded?: boolean; attempt?: number; content?: Buffer } = {}): Promise<string> {
     const name = { generation, gameSession: sessionId(session), sequence, attempt };
     const objectKey = saveKey(slotId, name);
-    await minio.client.putObject(minio.bucket, objectKey, Buffer.from(objectKey));
+    await minio.client.putObject(minio.bucket, objectKey, content ?? Buffer.from(objectKey));
     const stored = { objectKey, sha256: "a".repeat(64), bytes: 10, generation, sequence, persistedAt: new Date().toISOString(), final: false };
     if (isRecorded) {
       await own(session);
@@ -191,6 +191,19 @@ describe("sweepSaves", function () {
     await sweep(4 * hourMs);
     expect((await versions()).map(({ kind, name }) => [kind, name])).to.have.deep.members([["played", own1], ["conflict", lost], ["conflict", awaited]]);
     expect(await saves()).to.have.members([lost, own1, awaited]);
+  });
+
+  it("counts what a save unpacks to that nobody recorded, and keeps one that is no archive all the same", async () => {
+    await save(1, "a", 1);
+    await own();
+    const whole = aTarGz([{ name: "world/", mode: 0o755 }, { name: "world/map.dat", body: Buffer.alloc(100_000) }, { name: "slot.dat", body: "1" }]);
+    const names = [];
+    for (const [session, content] of [["whole", whole], ["cut", whole.subarray(0, -10)], ["other", aTarGz([{ name: "../outside", body: "1" }])], ["empty", Buffer.alloc(0)]] as const) {
+      names.push(await save(1, session, 1, { isRecorded: false, content }));
+    }
+    await sweep(2 * hourMs);
+    const found = (await versions()).filter(({ kind }) => kind === "conflict").map(({ name, unpackedBytes }) => [name, unpackedBytes]);
+    expect(found).to.have.deep.members(names.map((name, index) => [name, index === 0 ? 26 * 4096 : null]));
   });
 
   it("keeps an upload that the database lost, restored from an older backup, as a conflict copy", async () => {

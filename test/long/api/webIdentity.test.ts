@@ -83,7 +83,7 @@ describe("the object store by web identity", function () {
       await agent.put({ bucket, key: "saves/b/c" }, { sizeBytes: save.length, md5: createHash("md5").update(save).digest("base64"), read: () => Readable.from([save]) }, signal);
       const saves = new SaveObjectStore(api.deps.objectStore);
       expect((await saves.list("b")).map(({ key }) => key)).to.deep.equal(["saves/b/c"]);
-      expect(await saves.digest("saves/b/c", 100)).to.include({ bytes: save.length });
+      expect(await saves.inspect("saves/b/c", 100)).to.include({ bytes: save.length });
       expect(tokenService.requests).to.deep.equal([{ method: "POST", path: "/", range: undefined }, { method: "POST", path: "/", range: undefined }]);
       expect(api.logLines.join("\n")).to.not.contain("eyJ");
     } finally {

@@ -25,11 +25,13 @@ export async function adoptNewestSave({ logger, postgres, objectStore }: AdoptSa
   const known = await findLastKnownSave(postgres.pool, slotId, gameSession);
   if (newest === undefined || !isEarlier(known, newest)) return true;
   try {
-    const { sha256, bytes } = await saveObjects.digest(newest.key, limits.save.packedBytes);
+    const { unpackedBytes, ...digest } = await saveObjects.inspect(newest.key, limits.save.packedBytes);
     const { generation, sequence, storedAt } = newest;
-    const save = { objectKey: newest.key, sha256, bytes, generation, sequence, persistedAt: storedAt.toISOString(), final: true };
+    const save = {
+      objectKey: newest.key, ...digest, ...(unpackedBytes !== null && { unpackedBytes }), generation, sequence, persistedAt: storedAt.toISOString(), final: true,
+    };
     const move = await updateSlotSave(postgres.pool, slotId, gameSession, save);
-    if (move === "moved") logger.warn({ gameSession, slot: slotId, sequence }, "The recorder adopted a stored save that nobody had reported.");
+    if (move === "moved") logger.warn({ gameSession, slot: slotId, sequence, unpackedBytes }, "The recorder adopted a stored save that nobody had reported.");
     return true;
   } catch (error) {
     logger.error({ err: error, gameSession, slot: slotId, objectKey: newest.key }, "A session's newest save cannot be read; its slot waits for it.");

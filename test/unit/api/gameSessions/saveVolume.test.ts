@@ -19,7 +19,7 @@ describe("saveVolumeBytesFor", () => {
     expect(saveVolumeBytesFor(64, saved(1000, 1))).to.equal(64 * mebibyte);
   });
 
-  it("has room for the largest content of a save whose size is unknown", () => {
+  it("has much room for a save whose unpacked size is unknown", () => {
     expect(saveVolumeBytesFor(16, saved(10))).to.equal(64 * mebibyte);
     expect(saveVolumeBytesFor(16, saved(mebibyte))).to.equal(200 * mebibyte);
     expect(saveVolumeBytesFor(16, saved(200 * mebibyte))).to.equal(1024 * mebibyte);
