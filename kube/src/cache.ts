@@ -39,8 +39,10 @@ const maxTombstones = 1000;
 /** The last known version of each object, by key and by index; never goes back to an older version, unless a list from after both has it. */
 export class ObjectCache<T extends KubeObject, I extends string = never> implements CacheReader<T, I> {
   readonly #objects = new Map<string, Stored<T>>();
-  /** The version each key was deleted at. */
+  /** The version each key was deleted at, since the last list. */
   readonly #tombstones = new Map<string, string>();
+  /** The version of the last list: what that did not have, and is no newer, was deleted or is not selected. */
+  #listedAt: string | undefined;
   readonly #indexes: { name: I; values: IndexFunction<T>; keys: Map<string, Set<string>> }[];
   readonly #handlers = new Set<(change: Change<T>) => void>();
   readonly #logger: Logger;
@@ -83,10 +85,7 @@ export class ObjectCache<T extends KubeObject, I extends string = never> impleme
       const isOlder = isOlderVersion(object.metadata.resourceVersion, previous.metadata.resourceVersion);
       return isOlder ? undefined : this.#exchange(key, previous, object);
     }
-    if (this.#isDeletedSince(key, object)) return undefined;
-    this.#put(key, object);
-    this.#notify({ type: "added", object });
-    return "added";
+    return this.#isGone(key, object) || isUpTo(object, this.#listedAt) ? undefined : this.#add(key, object);
   }
 
   /** Takes a deletion, given the object's last version; ignored when a newer object has the name already. */
@@ -108,13 +107,13 @@ export class ObjectCache<T extends KubeObject, I extends string = never> impleme
    */
   replace(objects: readonly Stored<T>[], resourceVersion: string): Drift {
     const drift: Drift = { added: 0, updated: 0, deleted: 0 };
+    this.#listedAt = resourceVersion;
     for (const [key, deletedAt] of this.#tombstones) {
       if (!isOlderVersion(resourceVersion, deletedAt)) this.#tombstones.delete(key);
     }
     const listed = new Set(objects.map(keyOf));
     for (const [key, object] of this.#objects) {
       if (listed.has(key) || isOlderVersion(resourceVersion, object.metadata.resourceVersion)) continue;
-      this.#rememberDeletion(key, object);
       this.#drop(key, object);
       this.#notify({ type: "deleted", object });
       drift.deleted++;
@@ -126,21 +125,28 @@ export class ObjectCache<T extends KubeObject, I extends string = never> impleme
     return drift;
   }
 
-  /** Forgets everything, deletions included, as when the cluster's storage went back in time. */
+  /** Forgets everything, deletions and the last list included, as when the cluster's storage went back in time. */
   clear(): void {
     for (const [key, object] of [...this.#objects]) {
       this.#drop(key, object);
       this.#notify({ type: "deleted", object });
     }
     this.#tombstones.clear();
+    this.#listedAt = undefined;
   }
 
   /** Takes an object as a list has it, which is newer than whatever was known before the list was made. */
   #takeListed(object: Stored<T>, listVersion: string): Change<T>["type"] | undefined {
     const key = keyOf(object);
     const known = this.#objects.get(key);
-    if (known === undefined || isOlderVersion(listVersion, known.metadata.resourceVersion)) return this.upsert(object);
-    return this.#exchange(key, known, object);
+    if (known === undefined) return this.#isGone(key, object) ? undefined : this.#add(key, object);
+    return isOlderVersion(listVersion, known.metadata.resourceVersion) ? this.upsert(object) : this.#exchange(key, known, object);
+  }
+
+  #add(key: string, object: Stored<T>): "added" {
+    this.#put(key, object);
+    this.#notify({ type: "added", object });
+    return "added";
   }
 
   /** Puts an object in the place of the known one of its name. */
@@ -148,9 +154,7 @@ export class ObjectCache<T extends KubeObject, I extends string = never> impleme
     if (object.metadata.uid !== previous.metadata.uid) {
       this.#drop(key, previous);
       this.#notify({ type: "deleted", object: previous });
-      this.#put(key, object);
-      this.#notify({ type: "added", object });
-      return "added";
+      return this.#add(key, object);
     }
     if (object.metadata.resourceVersion === previous.metadata.resourceVersion) return undefined;
     this.#drop(key, previous);
@@ -190,9 +194,8 @@ export class ObjectCache<T extends KubeObject, I extends string = never> impleme
   }
 
   /** The same object may come back: with a selector, "deleted" also means that the object left the selection. */
-  #isDeletedSince(key: string, { metadata: { resourceVersion } }: Stored<T>): boolean {
-    const deletedAt = this.#tombstones.get(key);
-    return deletedAt !== undefined && (deletedAt === resourceVersion || isOlderVersion(resourceVersion, deletedAt));
+  #isGone(key: string, object: Stored<T>): boolean {
+    return isUpTo(object, this.#tombstones.get(key));
   }
 
   #notify(change: Change<T>): void {
@@ -208,4 +211,9 @@ export class ObjectCache<T extends KubeObject, I extends string = never> impleme
 
 function indexEntries<I extends string, F>(indexes: Record<I, F> | undefined): [I, F][] {
   return indexes === undefined ? [] : Object.entries(indexes) as [I, F][];
+}
+
+/** Returns whether the object is of this version or an older one; versions that are no numbers have no order. */
+function isUpTo({ metadata: { resourceVersion } }: { metadata: { resourceVersion: string } }, version: string | undefined): boolean {
+  return version !== undefined && (version === resourceVersion || isOlderVersion(resourceVersion, version));
 }

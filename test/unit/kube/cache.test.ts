@@ -59,6 +59,25 @@ describe("ObjectCache", () => {
     expect(cache.upsert(aStored({ uid: "two", resourceVersion: "9" }))).to.equal("added");
   });
 
+  for (const [by, forget] of [
+    ["a list no longer has it", () => undefined],
+    ["the watch told of it, before a list", () => cache.remove(aStored({ resourceVersion: "101" }))],
+  ] as const) {
+    it(`does not bring an object back by a late response to a write when it was deleted and ${by}`, () => {
+      cache.upsert(aStored({ resourceVersion: "99" }));
+      forget();
+      cache.replace([], "105");
+      expect(cache.upsert(aStored({ resourceVersion: "100" }))).to.equal(undefined);
+      expect(cache.upsert(aStored({ resourceVersion: "105" })), "the response to the write that made it leave the selection").to.equal(undefined);
+      expect(cache.upsert(aStored({ resourceVersion: "106" })), "created anew, or back in the selection").to.equal("added");
+    });
+  }
+
+  it("takes an object that it does not know at the version of no list, where versions are no numbers", () => {
+    cache.replace([], "x9");
+    expect(cache.upsert(aStored({ resourceVersion: "x1" }))).to.equal("added");
+  });
+
   it("takes an object again that left the selection and came back", () => {
     cache.upsert(aStored({ resourceVersion: "5" }));
     cache.remove(aStored({ resourceVersion: "8" }));
@@ -119,6 +138,7 @@ describe("ObjectCache", () => {
 
   it("takes older versions again once it was cleared", () => {
     cache.upsert(aStored({ resourceVersion: "500" }));
+    cache.replace([aStored({ resourceVersion: "500" })], "600");
     cache.clear();
     expect(cache.upsert(aStored({ resourceVersion: "3" }))).to.equal("added");
     expect(types()).to.deep.equal(["added 500", "deleted 500", "added 3"]);
