@@ -82,9 +82,10 @@ export async function startWindowManager({ connection, log }: WindowManagerOptio
     listWindows();
   };
   const unmanage = (window: number) => {
-    if (!stack.remove(window)) return;
-    setProperty(window, "WM_STATE", atoms.WM_STATE, withdrawnState, noIcon); // Wine waits for it before it shows the window again.
-    listWindows();
+    if (stack.remove(window)) {
+      setProperty(window, "WM_STATE", atoms.WM_STATE, withdrawnState, noIcon); // Wine waits for it before it shows the window again.
+      listWindows();
+    } else if (connection.isBehind() || !isWithinBudget()) return;
     focus.restore(() => stack.top);
   };
   const configure = (event: WindowEvent) => {
@@ -116,7 +117,7 @@ export async function startWindowManager({ connection, log }: WindowManagerOptio
     focus.handleEvent(event);
     const isResize = isResizeOf(root, event);
     if (isResize) connection.size = { width: event.width, height: event.height }; // Whatever the budget: the pointer is placed by it.
-    const isEnd = event.name === "UnmapNotify" || event.name === "DestroyNotify"; // Of a managed window, and those are few.
+    const isEnd = event.name === "UnmapNotify" || event.name === "DestroyNotify"; // Managed windows are few; for others the budget is asked later.
     if (!isEnd && (connection.isBehind() || !isWithinBudget())) return;
     if (isResize) fitScreen();
     switch (event.name) {

@@ -17,7 +17,7 @@ const structureNotifyMask = 0x20000;
 const substructureMask = 0x180000; // what the window manager hears of, on the root window
 const propertyChangeMask = 0x400000;
 const viewable = 2;
-const revertToParent = 2;
+const [none, revertToParent] = [0, 2];
 const [withdrawn, normal] = [0, 1];
 const inputHint = 1;
 
@@ -234,6 +234,21 @@ describe("the display under a hostile game", function () {
     expect(await stacked(older, newer)).to.deep.equal([newer, older]);
     for (const window of [older, newer]) game.DestroyWindow(window);
   });
+
+  for (const [focusThen, revertTo] of [["no window", none], ["its parent", revertToParent]] as const) {
+    it(`gives the keyboard to the window on top when a popup that had it closes, which left it to ${focusThen}`, async () => {
+      const window = openWindow();
+      await awaitFocus(window, "the window");
+      const popup = game.AllocID();
+      game.CreateWindow(popup, manager.root, 0, 0, 10, 10, 0, 0, 1, 0, { overrideRedirect: true });
+      game.MapWindow(popup);
+      game.SetInputFocus(popup, revertTo);
+      expect(await focused()).to.equal(popup);
+      game.DestroyWindow(popup);
+      await awaitFocus(window, "the window on top");
+      game.DestroyWindow(window);
+    });
+  }
 
   it("leaves the keyboard where the game put it when a window below closes", async () => {
     const [below, above] = [openWindow(), openWindow()];
