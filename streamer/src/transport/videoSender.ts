@@ -6,6 +6,9 @@ import type { Schedule } from "../schedule.ts";
 /** IP, UDP and SRTP around each packet, roughly. */
 const overheadBytes = 40;
 
+/** Key frames are asked for no more often than this. */
+export const keyFrameGapMs = 200;
+
 export interface VideoSenderOptions {
   /** Milliseconds, monotonic. */
   now: () => number;
@@ -31,7 +34,13 @@ export interface VideoSender {
 export function createVideoSender({ now, rate, schedule, send, requestKeyFrame }: VideoSenderOptions): VideoSender {
   let transportSequence = 0;
   let endHold: (() => void) | undefined;
+  let endRetry: (() => void) | undefined;
   const rateKbps = () => rate.state().targetKbps;
+  /** What was discarded may have been the key frame that was asked for a moment ago, and which this request is refused for: it is made once more then. */
+  const goOnWithKeyFrame = () => {
+    endRetry?.();
+    endRetry = requestKeyFrame() ? undefined : schedule(keyFrameGapMs, requestKeyFrame);
+  };
   const transmit = (packet: Buffer) => {
     const sequence = transportSequence;
     transportSequence = (transportSequence + 1) & 0xffff;
@@ -44,7 +53,7 @@ export function createVideoSender({ now, rate, schedule, send, requestKeyFrame }
       retransmitter.sent(packet);
       transmit(packet);
     },
-    onOverflow: requestKeyFrame,
+    onOverflow: goOnWithKeyFrame,
   });
   const retransmitter = createRetransmitter({
     now, rateKbps, requestKeyFrame,
@@ -62,16 +71,18 @@ export function createVideoSender({ now, rate, schedule, send, requestKeyFrame }
     },
     hold(ms) {
       endHold?.();
+      endRetry?.();
       pacer.clear();
       endHold = schedule(ms, () => {
         endHold = undefined;
         retransmitter.forget();
-        requestKeyFrame();
+        goOnWithKeyFrame();
       });
     },
     isHeld: () => endHold !== undefined,
     close() {
       endHold?.();
+      endRetry?.();
       pacer.close();
     },
   };

@@ -11,13 +11,12 @@ import { sendNotice } from "./notices.ts";
 import { openPeer, type OutgoingTrack, type Peer, type PeerOptions } from "./peer.ts";
 import { createRateController, type RateController } from "./rateController.ts";
 import { createSilenceDetector } from "./silenceDetector.ts";
-import { createVideoSender } from "./videoSender.ts";
+import { createVideoSender, keyFrameGapMs } from "./videoSender.ts";
 import { readRtcp, type RtcpEvent } from "../rtp/rtcp.ts";
 import { rewritePacket } from "../rtp/rtpPacket.ts";
 import type { Schedule } from "../schedule.ts";
 
 const minKbps = 300;
-const keyFrameGapMs = 200;
 /** A browser reports about fifteen times a second. A browser that sends nothing for this long has left, whatever the transport's state is. */
 const silenceMs = 4_000;
 /** The same for one that does not report of packets: other RTCP may be seven and a half seconds apart (RFC 3550, section 6.2). */

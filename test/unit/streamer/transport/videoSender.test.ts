@@ -3,15 +3,15 @@ import { createRateController } from "#streamer/transport/rateController.ts";
 import { createVideoSender } from "#streamer/transport/videoSender.ts";
 import { sequenceOf } from "#streamer/rtp/rtpPacket.ts";
 
-/** A sender whose time goes on by `run`. */
-function aSender() {
+/** A sender whose time goes on by `run`; so many of its requests for a key frame are refused. */
+function aSender({ startKbps = 4_000, refused = 0 } = {}) {
   let now = 0;
   let timers: { at: number; callback: () => void }[] = [];
   const sent: number[] = [];
   const keyFramesAt: number[] = [];
   const sender = createVideoSender({
     now: () => now,
-    rate: createRateController({ startKbps: 4_000, minKbps: 300, maxKbps: 4_000, now: () => now, onRate: () => undefined, onOverrun: () => undefined }),
+    rate: createRateController({ startKbps, minKbps: 300, maxKbps: 4_000, now: () => now, onRate: () => undefined, onOverrun: () => undefined }),
     schedule: (ms, callback) => {
       const timer = { at: now + ms, callback };
       timers.push(timer);
@@ -20,7 +20,7 @@ function aSender() {
     send: (packet) => sent.push(sequenceOf(packet)),
     requestKeyFrame: () => {
       keyFramesAt.push(now);
-      return true;
+      return keyFramesAt.length > refused;
     },
   });
   return {
@@ -75,5 +75,34 @@ describe("createVideoSender", () => {
     sender.close();
     run(600);
     expect(keyFramesAt).to.deep.equal([350]);
+  });
+
+  it("asks once more for a key frame when that was refused as it discarded what waited", () => {
+    for (const [refused, askedAt] of [[0, [0]], [1, [0, 200]], [2, [0, 200]]] as const) {
+      const { keyFramesAt, push, run } = aSender({ startKbps: 1_000, refused });
+      push(0, 300);
+      run(1_000);
+      expect(keyFramesAt, `${refused} requests refused`).to.deep.equal(askedAt);
+    }
+  });
+
+  it("asks once more for a key frame when that was refused as it went on", () => {
+    const { sender, keyFramesAt, run } = aSender({ refused: 1 });
+    sender.hold(50);
+    run(1_000);
+    expect(keyFramesAt).to.deep.equal([50, 250]);
+  });
+
+  it("does not ask once more after it was closed, nor while it is held, whose end asks", () => {
+    const closed = aSender({ startKbps: 1_000, refused: 1 });
+    closed.push(0, 300);
+    closed.sender.close();
+    closed.run(1_000);
+    expect(closed.keyFramesAt).to.deep.equal([0]);
+    const held = aSender({ startKbps: 1_000, refused: 1 });
+    held.push(0, 300);
+    held.sender.hold(250);
+    held.run(1_000);
+    expect(held.keyFramesAt).to.deep.equal([0, 250]);
   });
 });
