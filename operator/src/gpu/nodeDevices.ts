@@ -1,5 +1,6 @@
 import { gpuNotSharedReasons } from "#contracts/crd/reasons.ts";
 import type { Node } from "#kube/builtin.ts";
+import { parseQuantity } from "#kube/quantity.ts";
 import type { GpuConfig } from "./gpuConfig.ts";
 
 /** The slots of a node whose claim names no number: with one, a node with an unshared GPU can be played on. */
@@ -22,7 +23,7 @@ function sessionTakes({ game, streamer }: GpuConfig): Map<string, number> {
 }
 
 function offered(node: Node, resourceName: string): number {
-  const count = Number(node.status?.allocatable?.[resourceName] ?? "0");
+  const count = parseQuantity(node.status?.allocatable?.[resourceName]) ?? 0; // A thousand is written "1k".
   return Number.isInteger(count) && count > 0 ? count : 0;
 }
 

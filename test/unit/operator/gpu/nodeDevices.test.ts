@@ -19,6 +19,7 @@ describe("the GPU of a node", () => {
     ["one device where both containers take one", { game: one, streamer: one }, { "nvidia.com/gpu": "1" }, 0, "True TooFewDevices"],
     ["several slices for the game", { game: { ...one, count: 3 }, streamer: one }, { "nvidia.com/gpu": "9" }, 2, "False Shared"],
     ["two resources, of which one is scarce", { game: one, streamer: { resourceName: "b.example/gpu", count: 2 } }, { "nvidia.com/gpu": "8", "b.example/gpu": "5" }, 2, "False Shared"],
+    ["a thousand shares, as Kubernetes writes them", { game: one, runtimeClass: "nvidia" }, { "nvidia.com/gpu": "1k" }, 1_000, "False Shared"],
     ["no device plugin", { game: one }, {}, 0, "True NoDevices"],
     ["a count that is none", { game: one }, { "nvidia.com/gpu": "many" }, 0, "True NoDevices"],
     ["a claim whose slots are told", { claim: { templateName: "gpu", slotsPerNode: 3 } }, {}, 3, "False Shared"],
