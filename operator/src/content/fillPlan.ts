@@ -74,7 +74,8 @@ export class FillPlan {
   }
 }
 
-function changesEligibility(change: Change<Node>): boolean {
+/** Returns whether the change may put the node among those that fills choose from, or take it from them; and so another in its place. */
+export function changesEligibility(change: Change<Node>): boolean {
   return change.type !== "updated"
     || isNodeReady(change.object) !== isNodeReady(change.previous)
     || !isDeepStrictEqual(change.object.metadata.labels, change.previous.metadata.labels);

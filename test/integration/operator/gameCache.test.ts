@@ -125,6 +125,16 @@ describe("GameCache controller", function () {
     await cache(({ status }) => status?.totalNodes === 1, "one node");
   });
 
+  it("fills another node in place of one that lost its label", async () => {
+    await set(2);
+    for (const name of fixture.nodeNames) await fixture.nodes.mergePatch({ name }, { metadata: { labels: { disk: "fast" } } });
+    await fixture.createCache(slug, { placement: { policy: "Count", count: 1, nodeSelector: { disk: "fast" } } });
+    const all = await desired((lists) => lists.flat().length === 1, "one of the nodes");
+    const chosen = all.findIndex((list) => list.length === 1);
+    await fixture.nodes.mergePatch({ name: fixture.nodeNames[chosen] ?? "" }, { metadata: { labels: { disk: null } } });
+    await desired((lists) => lists[chosen]?.length === 0 && lists[1 - chosen]?.length === 1, "the other node");
+  });
+
   it("fills an on-demand game first where a session waits for it", async () => {
     await set(1);
     const [node = ""] = fixture.nodeNames;

@@ -9,6 +9,7 @@ import { keyOf } from "#kube/object.ts";
 import { fromCache, fromWideChanges, type WatchedCache } from "#kube/source.ts";
 import type { Change } from "#kube/cache.ts";
 import { changesFill, changesPolicy } from "../../content/changesContent.ts";
+import { changesEligibility } from "../../content/fillPlan.ts";
 import type { Cluster } from "../../cluster/cluster.ts";
 import type { OtherPod } from "../../cluster/otherPods.ts";
 import { nodeOfPod } from "../../sessionPods/podState.ts";
@@ -26,7 +27,7 @@ export interface NodeCaches {
   otherPods?: WatchedCache<OtherPod>;
 }
 
-/** Creates the controller that runs one reconcile per changed node; a cache, or one node's content, can change what all nodes shall hold. */
+/** Creates the controller that runs one reconcile per changed node; a cache, or one node's content, readiness or labels, can change what all nodes shall hold. */
 export function createNodeController(
   deps: NodeDeps, caches: NodeCaches, options: Pick<ControllerOptions, "logger" | "workers" | "metrics" | "clock" | "backOff">,
 ): Controller {
@@ -37,6 +38,7 @@ export function createNodeController(
     ...options,
     sources: [
       fromCache(caches.nodes),
+      fromWideChanges(caches.nodes, { when: changesEligibility, keys: allKeys, clock }),
       fromCache(caches.gameNodes),
       fromWideChanges(caches.gameNodes, { when: changesFill, keys: allKeys, clock }),
       fromWideChanges(caches.gameCaches, { when: changesPolicy, keys: allKeys, clock }),
