@@ -1,7 +1,7 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { closeSync, constants, existsSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { getPriority } from "node:os";
 import { join } from "node:path";
-import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
 import { pino } from "pino";
 import { restorePaths } from "#packer/restore/restorePaths.ts";
@@ -46,20 +46,19 @@ describe("the streamer's packer", () => {
     }
   }
 
-  it("restores at normal priority, then lowers the priority of all its threads", async () => {
-    fixture.order(aTarGz(Array.from({ length: 10_000 }, (_, index) => ({ name: `file${index}`, body: "x" }))));
+  it("restores at the streamer's priority, then lowers the priority of all its threads", async () => {
+    fixture.order(aTarGz([{ name: "a", body: "level 1" }]));
+    const { mark } = restorePaths({ saveVolume: fixture.volume, spool: fixture.spool });
+    execFileSync("mkfifo", [mark]); // The packer writes it before the saves appear, and waits there until somebody reads.
     start();
     const child = await eventually(pid);
     const priorities = () => readdirSync(`/proc/${child}/task`).map((thread) => getPriority(Number(thread)));
-    await eventually(() => existsSync(restorePaths({ saveVolume: fixture.volume, spool: fixture.spool }).draft), { what: "a restore under way", intervalMs: 1 });
-    process.kill(child, "SIGSTOP");
-    await eventually(() => /^State:\tT/m.test(readFileSync(`/proc/${child}/status`, "utf8")), { what: "a packer that is held" });
-    await setImmediate(); // What it has told the streamer by now is heard.
+    await eventually(() => fixture.report(), { what: "a restore that is all but complete" });
     expect(existsSync(fixture.saves), "restored already").to.equal(false);
-    for (const priority of priorities()) expect(priority, "while it restores").to.equal(0);
-    process.kill(child, "SIGCONT");
+    for (const priority of priorities()) expect(priority, "while it restores").to.equal(getPriority());
+    closeSync(openSync(mark, constants.O_RDONLY | constants.O_NONBLOCK));
     await eventually(() => existsSync(fixture.saves));
-    await eventually(() => priorities().every((priority) => priority > 0));
+    await eventually(() => priorities().every((priority) => priority === 5));
   });
 
   it("of a new playthrough starts after the launch, or at the session's end", async () => {
