@@ -8,10 +8,10 @@ export type ConnectionKind = "viewer" | "test";
 export type WhoEnds = "streamer" | "browser" | "hasty browser";
 
 /** What the process tells. */
-export interface ConnectionsKept { kept: number }
+export interface ConnectionsKept { kept: number[] }
 
-/** Opens and ends so many of the streamer's connections, one after the other; returns how many of them are still in memory some seconds after. */
-export async function countKeptConnections(kind: ConnectionKind, whoEnds: WhoEnds, count: number): Promise<number> {
+/** Opens and ends so many of the streamer's connections, one after the other; returns which of them, from 0 on, are still in memory long after. */
+export async function keptConnections(kind: ConnectionKind, whoEnds: WhoEnds, count: number): Promise<number[]> {
   const program = new URL("./endedConnectionsProcess.ts", import.meta.url);
   const { kept } = await toldByProcess<ConnectionsKept>(program, kind, whoEnds, String(count), String(await freeUdpPort()));
   return kept;

@@ -36,6 +36,11 @@ function standStill(): void {
   Atomics.wait(cell, 0, 0, 100);
 }
 
+function standStillUntil(isOpen: () => boolean): void {
+  for (let moments = 0; moments < 100 && !isOpen(); moments++) standStill();
+  if (!isOpen()) throw new Error("The connection did not open while the program stood still.");
+}
+
 /** Opens a connection and ends it. Returns what tells whether it is still in memory. */
 async function openAndEnd(id: number): Promise<WeakRef<() => void>> {
   const { offer, take, isOpen, leave } = openLocalPage(page);
@@ -43,7 +48,7 @@ async function openAndEnd(id: number): Promise<WeakRef<() => void>> {
   const onClosed = () => ended.resolve(undefined);
   const connection = createConnection(`connection-${id}`, offer, onClosed);
   take(await connection.open());
-  if (whoEnds === "hasty browser") for (let moments = 0; moments < 100 && !isOpen(); moments++) standStill();
+  if (whoEnds === "hasty browser") standStillUntil(isOpen);
   else await eventually(isOpen, { what: "an open connection" });
   if (whoEnds === "streamer") connection.close();
   else leave();
@@ -56,12 +61,13 @@ async function openAndEnd(id: number): Promise<WeakRef<() => void>> {
 reservePort(udpPort);
 const connections: WeakRef<() => void>[] = [];
 for (let id = 0; id < Number(count); id++) connections.push(await openAndEnd(id)); // At once they would all be slow, and end by themselves on a busy machine.
-let kept = connections.length;
+let kept = [...connections.keys()];
 const collect = (): boolean => {
   compactHeap();
-  kept = connections.filter((connection) => connection.deref() !== undefined).length;
-  return kept === 0;
+  kept = kept.filter((id) => connections[id]?.deref() !== undefined);
+  return kept.length === 0;
 };
-await eventually(collect, { timeoutMs: 5_000 }).catch(() => undefined); // What is left is told.
+// Where the last packet of a shutdown (SCTP) is lost, the one before is repeated at doubling intervals, for up to 35 s. Collections stop the transport's threads as well.
+await eventually(collect, { timeoutMs: 45_000, intervalMs: 500 }).catch(() => undefined); // What is left is told.
 process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
 process.send?.({ kept } satisfies ConnectionsKept);
