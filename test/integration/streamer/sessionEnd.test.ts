@@ -54,15 +54,19 @@ describe("the end of a session", () => {
   }
 
   it("comes at once when it is asked for while the streamer still starts", async () => {
-    for (let round = 0; round < 3; round++) {
+    let endedBefore = 0;
+    // On a busy machine some streamers are ready before the engine has signalled them; one that puts its end off until it is ready always is.
+    for (let round = 0; round < 10 && endedBefore < 3; round++) {
       const streamer = await startStreamer(images);
       try {
         await streamer.signal("TERM");
         await eventually(() => streamer.hasExited(), { what: `the streamer's end in round ${round}`, timeoutMs: 20_000 });
+        if (!(await streamer.log()).includes("The streamer is ready.")) endedBefore++;
       } finally {
         await streamer.remove();
       }
     }
+    expect(endedBefore, "streamers that ended before they were ready").to.equal(3);
   });
 
   it("stops the game first, tells the player, and leaves both termination reports", async () => {

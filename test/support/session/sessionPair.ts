@@ -134,6 +134,7 @@ export interface StreamerContainer {
   /** Sends a signal to the container's PID 1. */
   signal(signal: string): Promise<void>;
   hasExited(): Promise<boolean>;
+  log(): Promise<string>;
   remove(): Promise<void>;
 }
 
@@ -147,6 +148,7 @@ export async function startStreamer(images: SessionImages): Promise<StreamerCont
   return {
     signal: async (signal) => { await engine("kill", "--signal", signal, name); },
     hasExited: async () => await engine("inspect", "--format", "{{.State.Status}}", name) === "exited",
+    log: () => engine("logs", name),
     remove: () => removeContainer(images, name),
   };
 }
