@@ -142,6 +142,17 @@ describe("the chart", () => {
     expect(api?.spec?.template?.spec.initContainers?.map(({ name }) => name)).to.deep.equal(["migrate"]);
   });
 
+  it("migrates nothing where no API is to run, as while a backup is restored", async () => {
+    for (const args of [[...values("external")], [...values("external"), "--set", "helmHooks=false"], [...values("bundled")]]) {
+      const manifests = await render(...args, "--set", "api.replicas=0");
+      expect(manifests.filter(({ kind }) => kind === "Job").map(({ metadata }) => metadata.name).filter((name) => name.includes("migrate")), args.join(" ")).to.deep.equal([]);
+      expect(manifests.find(({ kind, metadata }) => kind === "Deployment" && metadata.name === "joypod-api")?.spec?.replicas, args.join(" ")).to.equal(0);
+    }
+    // Without a number the Deployment has one pod, or as many as an autoscaler wants.
+    const unset = await render(...values("external"), "--set", "api.replicas=null");
+    expect(unset.some(({ kind, metadata }) => kind === "Job" && metadata.name.startsWith("joypod-migrate-")), "without a number").to.equal(true);
+  });
+
   it("gives the API its sign-in providers, as files that nobody else can read, where they are named", async () => {
     const deploymentOf = async (name: string): Promise<string> => JSON.stringify((await render(...values(name)))
       .find(({ kind, metadata }) => kind === "Deployment" && metadata.name === "joypod-api"));
