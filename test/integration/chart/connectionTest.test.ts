@@ -66,4 +66,11 @@ describe("the chart's connection test", function () {
       expect(await renderingError(...values("bundled"), "--set", `media.connectionTestPort=${port}`), port).to.contain("media.connectionTestPort is one of media.portFirst to media.portLast");
     }
   });
+
+  it("takes no port below 1024, to which the relay sends nothing", async () => {
+    for (const port of ["1", "443", "1023"]) {
+      expect(await renderingError(...values("bundled"), "--set", `media.connectionTestPort=${port}`), port).to.match(/media[./]connectionTestPort/);
+    }
+    expect(await templateOf({}, ...values("bundled"), "--set", "media.connectionTestPort=1024")).to.contain("containerPort: 1024");
+  });
 });

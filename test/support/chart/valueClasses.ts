@@ -68,9 +68,12 @@ const samples: Record<string, unknown[]> = {
   runtimeClassName: ["", "joypod-sample"],
   seLinuxOptions: [{}, { level: "s0-s0:c0.c1023" }, { level: "s0:c1,c2", type: "container_t", role: "system_r", user: "system_u" }],
   "gameNodes.selector": ["gpu", "a=b", "gpu, !spare, zone in (a,b), kind notin (c), x!=y, e=", "joypod.dev/pool==games"],
-  "media.portFirst": [1024, 20_000],
-  "media.portLast": [65_535, 20_999],
-  "media.connectionTestPort": [0, 1023],
+  // The port of the tests is none of the sessions'.
+  media: [
+    { portFirst: 1024, portLast: 65_535, announceAddress: "", connectionTestPort: 0 },
+    { portFirst: 1025, portLast: 20_999, announceAddress: "192.0.2.1, 2001:db8::1", connectionTestPort: 1024 },
+    { portFirst: 20_000, portLast: 20_000, announceAddress: "203.0.113.7", connectionTestPort: 65_535 },
+  ],
   "httpRoute.timeouts": [{}, { request: "0s", backendRequest: "10s" }, { request: "1m30s", backendRequest: "500ms" }, { request: "1h" }],
   "httpRoute.parentRefs": [[{ name: "public" }], [{ group: "gateway.networking.k8s.io", kind: "Gateway", namespace: "gateways", name: "public", sectionName: "https", port: 443 }]],
   metricsFrom: [[], [{ podSelector: { matchLabels: { app: "prometheus" } } }]],
@@ -156,6 +159,8 @@ function invalidOf(schema: Schema): unknown[] {
   return [
     ...wrongTypes(schema), ...texts,
     ...schema.enum ? ["no-such-word"] : [],
+    // One of some numbers, or in a range.
+    ...(schema.anyOf ?? []).flatMap(({ minimum: least, maximum: most }) => [...least === undefined ? [] : [least - 1], ...most === undefined ? [] : [most + 1]]),
     ...typesOf(schema).includes("integer") ? [...minimum === undefined ? [] : [minimum - 1], ...maximum === undefined ? [] : [maximum + 1], 1.5] : [],
   ];
 }
