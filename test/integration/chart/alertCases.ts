@@ -40,6 +40,8 @@ const slots = (free: number, schedulable: number): Series => ({
   'joypod_game_node_schedulable{namespace="joypod",node="n1"}': `${schedulable}${always}`,
 });
 const operatorLeads: Series = { 'joypod_leader{namespace="joypod",program="operator",pod="a"}': `1${always}` };
+/** Of another installation that the same Prometheus reads. */
+const othersLead: Series = { 'joypod_leader{namespace="other",program="operator"}': `1${always}`, 'joypod_leader{namespace="other",program="api"}': `1${always}` };
 
 /** One for each alert of the chart. */
 export const alertCases: readonly AlertCase[] = [
@@ -50,7 +52,7 @@ export const alertCases: readonly AlertCase[] = [
   },
   {
     alert: "JoypodMetricsAbsent", forMinutes: 10,
-    fires: operatorLeads,
+    fires: { ...operatorLeads, ...othersLead },
     isQuiet: { ...operatorLeads, 'joypod_leader{namespace="joypod",program="api"}': `0${always}` },
   },
   { alert: "JoypodStoreUnready", forMinutes: 2, ...gauge("joypod_store_ready", 0, 1, 'store="database"') },
