@@ -1,3 +1,4 @@
+import { unescape } from "node:querystring";
 import { containerNames } from "#contracts/nodeLayout.ts";
 import { events, nodes, secrets, type Event, type Node, type Pod } from "#kube/builtin.ts";
 import { isForbidden, isKubeError } from "#kube/errors.ts";
@@ -83,10 +84,13 @@ async function redactorOf({ transport, release }: Installation, { workloads, ses
 /** Entries of Secrets that say where something is, or who one is: everybody may read them, and their words turn up everywhere. */
 const openEntry = /^(bucket|region|endpoint|host|port|database|namespace|user|user-?name|.*\.crt)$/i;
 
-/** Returns the value, and of an address with a password the password too, which is also found where the address is written otherwise. */
+/**
+ * Returns the value, and of an address with a password the password too, which is also found where the address is written otherwise: as it stands,
+ * and with what is decoded of it that can be. A percent sign may stand there by itself.
+ */
 function secretsOf(value: string): string[] {
-  const password = URL.canParse(value) ? decodeURIComponent(new URL(value).password) : "";
-  return password === "" ? [value] : [value, password];
+  const password = URL.canParse(value) ? new URL(value).password : "";
+  return password === "" ? [value] : [value, password, unescape(password)];
 }
 
 /** Returns the objects; none where they may not be read, as what is left is worth sending too. */

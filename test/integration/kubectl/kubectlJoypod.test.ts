@@ -29,7 +29,7 @@ const bin = join(repositoryRoot, "kubectl/bin/kubectl-joypod");
 const planted = {
   ofSecret: "pL4nted-secret-of-the-store", ofVariable: "pL4nted-variable", ofHelm: "pL4nted-helm-password", email: "planted.player@example.org",
   ticket: "eyJwbGFudGVkIjoxfQ.eyJhdWQiOiJncyJ9.c2lnbmF0dXJlMTIz", partnerKey: `joypod_live_${"p".repeat(16)}_${"q".repeat(46)}`,
-  playersAddress: "203.0.113.77", player: "planted-player-0001", annotation: "pL4nted-annotation-token",
+  playersAddress: "203.0.113.77", player: "planted-player-0001", annotation: "pL4nted-annotation-token", ofAddress: "50%off-planted",
 } as const;
 
 describe("kubectl joypod", function () {
@@ -232,8 +232,10 @@ describe("kubectl joypod", function () {
     await addSession("gs-bundled", aRunningStatus({ nodeName, failure: { reason: "Failed", message: `${planted.email} from ${planted.playersAddress} with ${planted.ticket}` } }));
     await create(events, {
       metadata: { name: "gs-bundled.1", namespace: sessionsNamespace, annotations: { token: planted.annotation } }, eventTime: "2030-01-01T10:00:01.500000Z", type: "Warning", reason: "Failed",
-      action: "Ask", reportingController: "joypod.dev/operator", reportingInstance: "test", note: `${planted.partnerKey} and ${planted.ofSecret}`, regarding: { kind: "GameSession", name: "gs-bundled", namespace: sessionsNamespace },
+      action: "Ask", reportingController: "joypod.dev/operator", reportingInstance: "test", note: `${planted.partnerKey}, ${planted.ofAddress} and ${planted.ofSecret}`, regarding: { kind: "GameSession", name: "gs-bundled", namespace: sessionsNamespace },
     });
+    // A percent sign of a password that is not encoded.
+    await create(secrets, { metadata: { name: "joypod-postgres", namespace }, type: "Opaque", data: { url: base64(`postgres://joypod:${planted.ofAddress}@db/joypod`) } });
     await create(pods, {
       metadata: { name: "joypod-api-1", namespace, labels: labelsOf(namespace, "api") },
       spec: { containers: [{ name: "api", image: "joypod/control-plane:1", env: [{ name: "SIGNING_KEYS", value: planted.ofVariable }, { name: "DATABASE", value: `postgres://joypod:${planted.ofVariable}@db/joypod` }] }] },
