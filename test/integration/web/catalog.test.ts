@@ -106,6 +106,9 @@ describe("the catalogue's pages", () => {
     await eventually(async () => (await titles()).join() === "Beta Run", { what: "the same after a reload" });
     await page.getByLabel("Search games").fill("nothing like this");
     await page.getByText("Nothing found").waitFor();
+    await page.getByLabel("Search games").fill("W".repeat(100));
+    await page.getByText("W".repeat(100)).waitFor();
+    expect(await page.evaluate("(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.notice'))"), "what stands beyond the notice's edge").to.equal(0);
     await page.getByRole("button", { name: "Show all games" }).click();
     await page.getByText("30 games").waitFor();
   });

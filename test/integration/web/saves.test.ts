@@ -302,6 +302,7 @@ describe("the saves on a game's page", function () {
   it("fit a narrow window, and can be read again after a failure", async () => {
     await page.setViewportSize({ width: 375, height: 800 });
     const slotId = await fixture.aSlot();
+    await fixture.api.deps.postgres.prisma.saveSlot.update({ where: { id: slotId }, data: { label: "W".repeat(40) } });
     await fixture.aVersion(slotId, "one");
     await fixture.aVersion(slotId, "elsewhere", { kind: "conflict" });
     let isFailing = true;
@@ -313,5 +314,8 @@ describe("the saves on a game's page", function () {
     await openSaves(1);
     await versions(1).first().waitFor();
     expect(await page.evaluate("document.documentElement.scrollWidth")).to.equal(375);
+    await button("Delete slot 1").click();
+    await page.getByRole("dialog").getByText("W".repeat(40)).waitFor();
+    expect(await page.evaluate("(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('dialog'))"), "what the question has beyond its edge").to.equal(0);
   });
 });

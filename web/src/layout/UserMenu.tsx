@@ -19,7 +19,7 @@ export function UserMenu() {
       <NavLink className="account-link" to="/account">
         <span className="visually-hidden">Your account</span>{" "}
         <span className="avatar" aria-hidden="true">
-          {image === "" ? (name === "" ? email : name).slice(0, 1).toUpperCase() : <img src={image} alt="" />}
+          {image === "" ? firstLetterOf(name === "" ? email : name) : <img src={image} alt="" />}
         </span>
         <span className="user-name" title={email}>{name === "" ? email : name}</span>
       </NavLink>
@@ -28,4 +28,9 @@ export function UserMenu() {
       </ActionButton>
     </div>
   );
+}
+
+/** Returns the first character, whole: half of an emoji shows as nothing. */
+function firstLetterOf(text: string): string {
+  return (Array.from(text)[0] ?? "").toUpperCase();
 }
