@@ -24,8 +24,8 @@ export function SlotNameForm({ slug, slot: { id: slotId, slotNumber, label }, an
     rename.mutate({ work: () => renameSlot({ slug, slotId }, name), done: `Slot ${slotNumber} has its new name.` }, { onSuccess: onEnd });
   };
   return (
-    <form className="slot-name" onSubmit={submit} onKeyDown={({ key }) => {
-      if (key === "Escape") onEnd();
+    <form className="slot-name" onSubmit={submit} onKeyDown={({ key, nativeEvent }) => {
+      if (key === "Escape" && !isOfInputMethod(nativeEvent)) onEnd();
     }}>
       <input
         ref={input} aria-label={`Name of slot ${slotNumber}`} aria-invalid={problem !== undefined} value={name} placeholder={`Playthrough ${slotNumber}`} autoComplete="off"
@@ -38,4 +38,9 @@ export function SlotNameForm({ slug, slot: { id: slotId, slotNumber, label }, an
       {problem !== undefined && <p className="message message-problem" role="alert">{problem}</p>}
     </form>
   );
+}
+
+/** Returns whether a key is for an input method, such as Escape that cancels its candidates; of the last one Safari says so by the code alone. */
+function isOfInputMethod(event: KeyboardEvent): boolean {
+  return event.isComposing || event.keyCode === 229; // oxlint-disable-line typescript/no-deprecated -- Nothing else says it.
 }
