@@ -2,8 +2,9 @@ import { expect } from "chai";
 import type { Browser, Locator, Page } from "playwright-core";
 import { expectAccessible } from "#test/support/browser/accessibility.ts";
 import { launchBrowserShell, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
-import { openSignedIn, signInAs } from "#test/support/browser/pages.ts";
+import { openSignedIn, pressPlay, signInAs } from "#test/support/browser/pages.ts";
 import { buildWeb } from "#test/support/browser/web.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
 import { aSave, SavesFixture } from "#test/support/fixtures/savesFixture.ts";
 
 describe("the saves on a game's page, which change meanwhile,", function () {
@@ -160,5 +161,26 @@ describe("the saves on a game's page, which change meanwhile,", function () {
       await page.getByText("This game is not here").waitFor();
       expect(await page.getByRole("heading", { name: "Your saves" }).count()).to.equal(0);
     });
+  });
+
+  it("are made while playing when the player asks, who hears when it is done", async () => {
+    await open();
+    const id = await pressPlay(page);
+    const { operator } = fixture.launches;
+    await fixture.launches.makeReady(id);
+    await button("Save now").press("Enter");
+    await page.getByRole("status").getByText("Saving…").waitFor();
+    expect(await button("Save now").isDisabled()).to.equal(true);
+    await eventually(async () => (await operator.session(id)).spec.saveRequestedAt !== undefined, { what: "the wish to reach the node" });
+    const { saveRequestedAt } = (await operator.session(id)).spec;
+    const { slotId } = await fixture.launches.rowOf(id);
+    await operator.report(id, {
+      save: {
+        objectKey: `saves/${slotId}/1-${id}-1.1.tar.gz`, sha256: "a".repeat(64), bytes: 10, unpackedBytes: 4096, generation: 1, sequence: 1, final: false,
+        persistedAt: new Date().toISOString(), ...(saveRequestedAt !== undefined && { requestedAt: saveRequestedAt }),
+      },
+    });
+    await page.getByRole("status").getByText("Saved", { exact: true }).waitFor();
+    await operator.finish(id);
   });
 });
