@@ -52,3 +52,14 @@ export const olderBrowser = `
   delete URL.canParse;
   delete URL.parse;
 `;
+/** As behind a proxy that lets a response begin, and keeps its body until it is whole. */
+export const heldEvents = `
+  EventSource = class extends EventTarget {
+    readyState = 1;
+    constructor() {
+      super();
+      setTimeout(() => this.dispatchEvent(new Event("open")));
+    }
+    close() {}
+  };
+`;

@@ -9,7 +9,7 @@ const { expiring, ...statusEvents } = gameSessionEvents;
 export interface GameSessionEventHandlers {
   onStatus: (session: GameSessionStatusResponse) => void;
   onExpiring: (expiresAt: string) => void;
-  /** Called with true when the event stream opens, and with false when an open one breaks off. */
+  /** Called with true when events are known to come by the stream that has opened, and with false when such a one breaks off. */
   onOpen: (isOpen: boolean) => void;
 }
 
@@ -18,14 +18,19 @@ export function subscribeToGameSession(sessionId: string, handlers: GameSessionE
   let source: EventSource | undefined;
   let retryTimer: ReturnType<typeof setTimeout> | undefined;
   let isOpen = false;
+  let hasHeard = false;
   const setOpen = (next: boolean): void => {
     if (next === isOpen) return;
     isOpen = next;
     handlers.onOpen(isOpen);
   };
   const open = (): void => {
-    source = openSource(sessionId, handlers);
-    source.addEventListener("open", () => setOpen(true));
+    source = openSource(sessionId, handlers, () => {
+      hasHeard = true;
+      setOpen(true);
+    });
+    // A proxy may let a stream open and hold back all that it says. The first event comes at once; a stream that is opened again may have nothing new.
+    source.addEventListener("open", () => setOpen(hasHeard));
     source.addEventListener("error", () => {
       setOpen(false);
       // The browser closes the source after an error response and does not reconnect then.
@@ -39,16 +44,18 @@ export function subscribeToGameSession(sessionId: string, handlers: GameSessionE
   };
 }
 
-function openSource(sessionId: string, { onStatus, onExpiring }: GameSessionEventHandlers): EventSource {
+function openSource(sessionId: string, { onStatus, onExpiring }: GameSessionEventHandlers, onEvent: () => void): EventSource {
   const source = new EventSource(`/api/game/events?${new URLSearchParams({ sessionId })}`);
   for (const name of Object.values(statusEvents)) {
     source.addEventListener(name, (event) => {
+      onEvent();
       const session = GameSessionEventStatus.safeParse(dataOf(event)).data;
       if (session !== undefined) onStatus(session);
       if (name === gameSessionEvents.end) source.close();
     });
   }
   source.addEventListener(expiring, (event) => {
+    onEvent();
     const warning = GameSessionExpiring.safeParse(dataOf(event)).data;
     if (warning !== undefined) onExpiring(warning.expiresAt);
   });

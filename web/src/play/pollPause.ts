@@ -5,21 +5,24 @@ import { isApiError } from "../client/apiError.ts";
 const startingPauseMs = limits.gameSession.pollIntervalSeconds * 1_000;
 /** While the game runs the end of its stream tells of most ends; polling finds the others. */
 const runningPauseMs = 10_000;
-/** Events tell everything while they are open; polling is there in case one is lost. */
+/** Events tell everything while they come; polling is there in case one is lost. */
 const subscribedPauseMs = 60_000;
+/** The same while a player waits for the session: a connection that is only half open says nothing, not even that it is. */
+const awaitedPauseMs = 10_000;
 
 interface PollState {
   session: Pick<GameSessionStatusResponse, "status"> | undefined;
   /** The last request's failure. */
   error: Error | null;
-  /** Whether the session's events are open. */
+  /** Whether the session's events come. */
   isSubscribed: boolean;
 }
 
 /** Returns the pause before the session's status is read again, not shorter than a Retry-After; false when no request could tell more. */
 export function pollPauseMs({ session, error, isSubscribed }: PollState): number | false {
   if (isFinal(session, error)) return false;
-  const pauseMs = isSubscribed ? subscribedPauseMs : session?.status === "running" ? runningPauseMs : startingPauseMs;
+  const isRunning = session?.status === "running";
+  const pauseMs = isSubscribed ? (isRunning ? subscribedPauseMs : awaitedPauseMs) : isRunning ? runningPauseMs : startingPauseMs;
   const retryAfterMs = isApiError(error) ? (error.retryAfterSeconds ?? 0) * 1_000 : 0;
   // A mistaken header must not stop the polling for good.
   return Math.max(pauseMs, Math.min(retryAfterMs, subscribedPauseMs));

@@ -4,7 +4,7 @@ import { subscribeToGameSession } from "../client/gameSessionEvents.ts";
 import { gameSessionQuery } from "./gameSessionQuery.ts";
 import { newerOf } from "./newerOf.ts";
 
-/** Writes the session's events to its query for as long as `isWanted`, and reports whether the event stream is open. */
+/** Writes the session's events to its query for as long as `isWanted`, and reports whether they come. */
 export function useGameSessionEvents(sessionId: string, isWanted: boolean, setIsSubscribed: (isSubscribed: boolean) => void): void {
   const client = useQueryClient();
   useEffect(() => {

@@ -10,9 +10,13 @@ describe("pollPauseMs", () => {
     expect(pollPauseMs({ session: { status: "starting" }, error: unreachable, isSubscribed: false })).to.equal(2_000);
   });
 
-  it("is longer while the game runs, and longest while events are open", () => {
+  it("is longer while the game runs, and longest while events come as well", () => {
     expect(pollPauseMs({ session: { status: "running" }, error: null, isSubscribed: false })).to.equal(10_000);
-    expect(pollPauseMs({ session: { status: "starting" }, error: null, isSubscribed: true })).to.equal(60_000);
+    expect(pollPauseMs({ session: { status: "running" }, error: null, isSubscribed: true })).to.equal(60_000);
+  });
+
+  it("is no longer than ten seconds while a player waits, even where events come: their connection may break without a word", () => {
+    for (const status of ["starting", "stopping"] as const) expect(pollPauseMs({ session: { status }, error: null, isSubscribed: true })).to.equal(10_000);
   });
 
   it("is not shorter than a Retry-After, up to a minute", () => {
