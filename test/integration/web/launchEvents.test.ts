@@ -15,6 +15,7 @@ import { buildWeb } from "#test/support/browser/web.ts";
 
 const statusPath = "/api/game/session-status";
 const eventsPath = "/api/game/events";
+const keepalivePath = "/api/game/keepalive";
 const idleTimeoutMs = limits.gameSession.idleTimeoutSeconds * 1_000;
 
 describe("a launch on the play page", function () {
@@ -108,6 +109,21 @@ describe("a launch on the play page", function () {
     await warning.waitFor();
     const { x, y } = await warning.boundingBox() ?? expect.fail("The warning has no place.");
     expect(await page.evaluate(`document.elementFromPoint(${x + 20}, ${y + 20}).closest("[role=alert]")`), "what takes a click there").to.equal(null);
+    await operator.finish(id);
+  });
+
+  it("is kept alive at once when the player comes back to it, and when the network does", async () => {
+    const keepalives = (): number => asked.filter((path) => path === keepalivePath).length;
+    const id = await play();
+    await operator.makeReady(id);
+    await eventually(() => keepalives() > 0, { what: "the first keepalive" });
+    for (const news of [["focus"], ["offline", "online"]]) {
+      const before = keepalives();
+      await eventually(async () => {
+        for (const name of news) await page.evaluate(`dispatchEvent(new Event("${name}"))`);
+        return keepalives() > before;
+      }, { intervalMs: 500, what: `a keepalive at ${news.join()}` });
+    }
     await operator.finish(id);
   });
 

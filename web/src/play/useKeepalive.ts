@@ -24,6 +24,9 @@ export function useKeepalive(sessionId: string, session: GameSessionStatusRespon
     refetchInterval: ({ state: { data, error } }) => (data === undefined || error !== null ? failedKeepalivePauseMs : keepalivePauseMs(data.leftMs)),
     // The game goes on while its tab is hidden.
     refetchIntervalInBackground: true,
+    // The timer stands still while a machine sleeps, and what was sent without a network is lost: the session may be about to stop.
+    refetchOnWindowFocus: "always",
+    refetchOnReconnect: "always",
   });
   if (!isRunning) return undefined;
   const expiresAt = laterOf(session.expiresAt, kept?.expiresAt);
