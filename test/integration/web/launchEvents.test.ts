@@ -261,6 +261,20 @@ describe("a launch on the play page", function () {
     await page.getByRole("heading", { name: "See you soon" }).waitFor();
   });
 
+  it("says that Joypod does not answer while it saves, and where to go meanwhile", async () => {
+    await page.route(`**${eventsPath}*`, (route) => route.abort());
+    const id = await play();
+    await operator.makeReady(id);
+    await operator.report(id, { phase: "Stopping", stoppingAt: new Date().toISOString() });
+    await page.getByText("Saving your progress…").waitFor();
+    await page.route(`**${statusPath}*`, (route) => route.abort());
+    await page.getByRole("alert").filter({ hasText: "Joypod did not answer" }).waitFor();
+    for (const name of ["Back to the game", "All games"]) expect(await page.getByRole("link", { name, exact: true }).isVisible(), name).to.equal(true);
+    await page.unroute(`**${statusPath}*`);
+    await operator.finish(id);
+    await page.getByRole("heading", { name: "See you soon" }).waitFor();
+  });
+
   it("is no longer shown once somebody else has signed in in another tab", async () => {
     const id = await play();
     await operator.makeReady(id);

@@ -43,13 +43,13 @@ function Play({ sessionId }: { sessionId: string }) {
     case "starting":
     case "running": {
       const isStarting = session.status === "starting";
-      if (view.isStopping && !isStarting) return <PlayFrame><Saving title={session.gameTitle} /></PlayFrame>;
+      if (view.isStopping && !isStarting) return <PlayFrame><Saving title={session.gameTitle} error={view.error} gameSlug={gameSlug} /></PlayFrame>;
       // The player's view is there while the session starts, under the launch progress: the picture shows as soon as the session runs.
       const launch = isStarting && <LaunchProgress session={session} isCancelling={view.isStopping} error={view.error ?? view.stopError} onCancel={view.stop} />;
       return <PlayerView launch={launch} session={session} stream={stream} view={view} gameSlug={gameSlug} />;
     }
     case "stopping":
-      return <PlayFrame><Saving title={session.gameTitle} /></PlayFrame>;
+      return <PlayFrame><Saving title={session.gameTitle} error={view.error} gameSlug={gameSlug} /></PlayFrame>;
     case "stopped":
     case "error":
       return <PlayFrame><SessionEnded session={session} statistics={view.statistics} gameSlug={gameSlug} choice={slotChoiceOf(query)} /></PlayFrame>;
@@ -78,11 +78,18 @@ function useStreamOfLaterPod({ stream, state: { phase } }: GameStreamView, statu
   }, [stream, status]);
 }
 
-function Saving({ title }: { title: string }) {
+/** Says that the session is ending, and why that cannot be followed just now: it ends all the same, wherever the player goes. */
+function Saving({ title, error, gameSlug }: { title: string; error: Error | null; gameSlug: string | undefined }) {
   return (
     <section className="play-message">
       <h1>{title}</h1>
       <Spinner label="Saving your progress…" />
+      {error !== null && (
+        <>
+          <p className="message message-problem" role="alert">{sentenceFor(error)}</p>
+          <div className="actions"><ExitLinks gameSlug={gameSlug} /></div>
+        </>
+      )}
     </section>
   );
 }
