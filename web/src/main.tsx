@@ -12,6 +12,7 @@ import "./styles/base.css";
 import "./styles/controls.css";
 import "./styles/pages.css";
 import "./styles/play.css";
+import "./styles/forcedColors.css";
 
 // The page's content security policy allows no code from text, which zod would otherwise try to make.
 z.config({ jitless: true });

@@ -1,9 +1,11 @@
-import type { Browser, Page } from "playwright-core";
+import { expect } from "chai";
+import type { Browser, Locator, Page } from "playwright-core";
 import { aGame, aSaveSlot } from "#test/factories/catalog.ts";
 import { expectAccessible } from "#test/support/browser/accessibility.ts";
 import { launchBrowserShell, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
 import { openSignedIn, pressPlay, sessionIdOf, signInAs } from "#test/support/browser/pages.ts";
 import { buildWeb } from "#test/support/browser/web.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
 import { SavesFixture } from "#test/support/fixtures/savesFixture.ts";
 
 /** As axe-core sees them; what it cannot see, such as focus and keyboard, the other tests of the pages have. */
@@ -58,6 +60,7 @@ describe("everybody can use", function () {
     await signInAt("/");
     await page.getByRole("link", { name: "Kept" }).waitFor();
     await expectAccessible(page);
+    await expectSeenPressed(page.getByRole("button", { name: "calm", exact: true }));
     await page.getByRole("searchbox").fill("nothing is called like this");
     await page.getByRole("link", { name: "Kept" }).waitFor({ state: "detached" });
     await expectAccessible(page);
@@ -97,6 +100,23 @@ describe("everybody can use", function () {
     await expectAccessible(page);
   });
 
+  it("the controls of a game, which a finger finds at the edge", async () => {
+    const devtools = await page.context().newCDPSession(page);
+    await devtools.send("Emulation.setTouchEmulationEnabled", { enabled: true });
+    await signInAt("/games/kept");
+    const id = await pressPlay(page);
+    await fixture.launches.makeReady(id);
+    const controls = page.getByRole("toolbar", { name: "Game controls" });
+    await expectSeenPressed(controls.getByRole("button", { name: "Statistics" }));
+    await page.mouse.move(640, 600);
+    await page.locator(".controls-open").waitFor({ state: "detached" });
+    await page.evaluate("Promise.all(document.querySelector('[role=toolbar]').getAnimations().map(({ finished }) => finished))");
+    const { y, height } = await controls.boundingBox() ?? expect.fail("The controls have no place.");
+    expect(y).to.be.below(0);
+    expect(y + height, "the pixels in view").to.be.at.least(24);
+    await fixture.launches.operator.finish(id);
+  });
+
   it("a launch that waits, and how it ended", async () => {
     await signInAt("/games/kept");
     await pressPlay(page);
@@ -107,4 +127,24 @@ describe("everybody can use", function () {
     await page.getByRole("heading", { name: "See you soon" }).waitFor();
     await expectAccessible(page);
   });
+
+  /** Presses a button, and expects it to look otherwise then in the colours of a system that allows only its own. */
+  async function expectSeenPressed(button: Locator): Promise<void> {
+    await page.emulateMedia({ forcedColors: "active", reducedMotion: "reduce" });
+    const before = await button.evaluate(colorOf);
+    await button.click();
+    await button.and(page.locator("[aria-pressed=true]")).waitFor();
+    await eventually(async () => await button.evaluate(colorOf) !== before, { what: "another colour of what is pressed" });
+    await page.emulateMedia({ forcedColors: "none" });
+  }
 });
+
+/** What an element's window has for it. */
+interface Styled {
+  ownerDocument: { defaultView: { getComputedStyle: (element: Styled) => { color: string } } };
+}
+
+/** Returns the colour in which an element is shown. */
+function colorOf(element: Styled): string {
+  return element.ownerDocument.defaultView.getComputedStyle(element).color;
+}
