@@ -33,7 +33,7 @@ export const GameCacheSpec = z.strictObject({
     maxParallelNodes: z.int().min(1).max(1000).default(2).describe("Nodes that fetch a version at the same time."),
     bytesPerSecond: z.int().min(1024).max(Number.MAX_SAFE_INTEGER).optional().describe("Rate limit of a background fill on one node."),
   }).default({ maxParallelNodes: 2 }),
-  suspend: z.boolean().default(false).describe("Stop filling nodes."),
+  suspend: z.boolean().default(false).describe("Begin no further fills; those under way end by themselves."),
 }).describe("Which archive, and where it shall be held ready.");
 export type GameCacheSpec = z.infer<typeof GameCacheSpec>;
 

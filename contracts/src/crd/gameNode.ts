@@ -11,7 +11,7 @@ export const DesiredContent = z.strictObject({
   priority: z.int().min(-1000).max(1000).default(0).describe("Higher is fetched first and evicted last."),
   pinned: z.boolean().default(false),
   bytesPerSecond: z.int().min(1024).max(Number.MAX_SAFE_INTEGER).optional(),
-  hold: z.boolean().default(false).describe("Keep it when it is there, but do not fetch it yet: another node's turn."),
+  hold: z.boolean().default(false).describe("Keep it when it is there, but do not begin to fetch it yet: another node's turn, or the fill is suspended."),
 });
 export type DesiredContent = z.infer<typeof DesiredContent>;
 
