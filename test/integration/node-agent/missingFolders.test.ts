@@ -1,9 +1,10 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { sessionDirectory, spoolNames } from "#contracts/nodeLayout.ts";
+import { podVolumes, sessionDirectory, spoolNames } from "#contracts/nodeLayout.ts";
 import { findCondition } from "#kube/conditions.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
+import type { CountedTransport } from "#test/support/cluster/countedTransport.ts";
 import { beforeEachWithNodeAgent, NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
 
 describe("Node agent: a played session whose folder it does not have", function () {
@@ -24,10 +25,14 @@ describe("Node agent: a played session whose folder it does not have", function 
     return name;
   }
 
-  /** The agent of that root has done what it does for sessions that it heard of before this one. */
-  async function hasServedAnother(root: string, on: NodeAgentFixture): Promise<void> {
+  /** The agent of that root has done what it does for sessions that it heard of before this one, and for pods that it heard of before this one's end. */
+  async function hasServedAnother(root: string, on: NodeAgentFixture, transport: CountedTransport): Promise<void> {
     const another = await on.launch(await on.createGame());
     await eventually(() => existsSync(`${sessionDirectory(root, another)}/${spoolNames.order}`), { timeoutMs: 20_000, what: "another session to be prepared" });
+    await on.createPod(another, [{ name: podVolumes.spool, hostPath: { path: sessionDirectory(root, another), type: "Directory" } }]);
+    await on.setGame(another, { terminated: { exitCode: 0, reason: "Completed" } });
+    await on.condition(another, "SavePersisted", "True", "NothingToSave");
+    await eventually(() => transport.underWay === 0, { timeoutMs: 20_000, what: "nothing to be on its way to the API server" });
   }
 
   async function expectLeftAlone(name: string, root: string): Promise<void> {
@@ -46,15 +51,15 @@ describe("Node agent: a played session whose folder it does not have", function 
     mkdirSync(root);
     const name = await aPlayedSession();
     await fixture.stopAgent();
-    await fixture.startAgent({ NODE_ROOT: root });
-    await hasServedAnother(root, fixture);
+    const transport = await fixture.startAgent({ NODE_ROOT: root });
+    await hasServedAnother(root, fixture, transport);
     await expectLeftAlone(name, root);
 
     writeFileSync(`${fixture.saves(name)}/progress`, "level 2");
     await fixture.endGame(name);
     const podRef = (await fixture.session(name)).status!.podRef!;
     await fixture.operate(name, { podRef, stoppingAt: "2030-01-01T00:00:00Z" });
-    await hasServedAnother(root, fixture);
+    await hasServedAnother(root, fixture, transport);
     await expectLeftAlone(name, root);
 
     const finished = { type: "Finished", status: "True" as const, reason: "SaveNotStored", message: "", lastTransitionTime: "2030-01-01T00:00:00Z" };
@@ -69,11 +74,11 @@ describe("Node agent: a played session whose folder it does not have", function 
     const other = await NodeAgentFixture.set(fixture.minio, fixture);
     try {
       await other.createGameNode();
-      await other.startAgent();
+      const transport = await other.startAgent();
       const name = await aPlayedSession();
       const podRef = (await fixture.session(name)).status!.podRef!;
       await other.operate(name, { podRef });
-      await hasServedAnother(other.root, other);
+      await hasServedAnother(other.root, other, transport);
       await expectLeftAlone(name, other.root);
 
       await fixture.operate(name, { podRef });
