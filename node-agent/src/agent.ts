@@ -89,13 +89,13 @@ export class Agent {
     this.#probe = new ObjectStoreProbe({
       objectStore: this.#objectStore, bucket: config.objectStore.bucket, clock, logger, onChange: () => this.#onObjectStoreChange(),
     });
+    this.#remover = new TreeRemover({ trash: this.#paths.trash, clock, random, logger });
     this.#cache = new ContentCache({
-      files: createObjectFiles(this.#paths), objectStore: this.#objectStore, budgetBytes: config.cacheBudgetBytes, readDiskSpace: () => readDiskSpace(root),
+      files: createObjectFiles(this.#paths, this.#remover), objectStore: this.#objectStore, budgetBytes: config.cacheBudgetBytes, readDiskSpace: () => readDiskSpace(root),
       inUse: () => contentInUse(this.#watches.gameSessions.cache, this.#watches.pods.cache, this.#paths.objects),
       isPlayed: () => this.#watches.gameSessions.cache.list().some((session) => !isFinished(session)), fillBytesPerSecond: config.fillBytesPerSecond,
       clock, random, logger, metrics,
     });
-    this.#remover = new TreeRemover({ trash: this.#paths.trash, clock, random, logger });
     this.#kept = createKeptFolders(this.#paths.keptSessions, this.#remover);
     this.#files = createSessionFiles({ paths: this.#paths, remover: this.#remover, kept: this.#kept, logger });
     this.#watcher = createSpoolWatcher(logger);
@@ -115,8 +115,8 @@ export class Agent {
   /** Waits for the root to be this agent's own, cleans up after a former process, and begins to serve the node. Throws the signal's reason. */
   async start(signal: AbortSignal): Promise<void> {
     this.#lock = await this.#holdRoot(signal);
-    await this.#cache.load();
     await this.#remover.start();
+    await this.#cache.load();
     await this.#kept.open();
     this.#left = await this.#files.load();
     this.#watches.gameNode.cache.subscribe(() => this.#onGameNodeChange());

@@ -11,9 +11,12 @@ import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { parseArgs, promisify } from "node:util";
 import { systemClock } from "#runtime/clock.ts";
+import { silentLogger } from "#runtime/logger.ts";
 import { fetchContent } from "#node-agent/cache/fetchContent.ts";
 import { createObjectFiles } from "#node-agent/cache/objectFiles.ts";
+import { readDiskSpace } from "#node-agent/cache/space.ts";
 import { nodePaths } from "#node-agent/disk/nodePaths.ts";
+import { TreeRemover } from "#node-agent/disk/treeRemover.ts";
 import { createObjectStore } from "#node-agent/objectStore/objectStore.ts";
 import { startMinio, type TestMinio } from "../support/stores/minio.ts";
 import { median } from "./row.ts";
@@ -84,12 +87,13 @@ export async function storeGameArchive({ client, bucket }: TestMinio, directory:
 }
 
 async function copyByAgent(minio: TestMinio, source: Archive, directory: string): Promise<void> {
-  const files = createObjectFiles(nodePaths(join(directory, "node")));
+  const paths = nodePaths(join(directory, "node"));
+  const files = createObjectFiles(paths, new TreeRemover({ trash: paths.trash, clock: systemClock, random: Math.random, logger: silentLogger }));
   await files.load();
   const store = createObjectStore(minio);
   await fetchContent({
     objectStore: store, files, source, attempt: 1, clock: systemClock, random: Math.random, signal: new AbortController().signal,
-    throttle: { pass: () => Promise.resolve() }, onProgress: () => undefined, onWritten: () => undefined, onResume: () => undefined,
+    throttle: { pass: () => Promise.resolve() }, onProgress: () => undefined, onWritten: () => undefined, onResume: () => undefined, readDiskSpace: () => readDiskSpace(directory),
   });
   store.close();
   await removeCopy(join(directory, "node"));

@@ -14,6 +14,8 @@ export interface Failure {
   isFinal: boolean;
   /** The file system was full in spite of what had been set aside: others took it, or inodes lack. */
   ranOut?: boolean;
+  /** The inodes that were free as the attempt began, where they are what ran out: no more than these are too few. */
+  tooFewFiles?: number | undefined;
 }
 
 /** What is remembered of a version's failures. */

@@ -1,5 +1,6 @@
 import { limits } from "#contracts/limits.ts";
 import type { Logger } from "#runtime/logger.ts";
+import type { Failure } from "./attempts.ts";
 import type { Downloads } from "./downloads.ts";
 import { chooseRelief, chooseVictims, type Evictable } from "./eviction.ts";
 import type { Wanted } from "./schedule.ts";
@@ -51,21 +52,23 @@ export class CacheRoom {
   }
 
   /**
-   * Makes room for so many bytes of a version; returns false, and changes nothing, where there is none. `ranOut`: the disk was full the last time,
-   * though there were bytes enough.
+   * Makes room for so many bytes of a version; returns false, and changes nothing, where there is none. `last`: how the last
+   * attempt failed, which may have found the disk full though there were bytes enough.
    */
-  async make(bytes: number, wanted: Wanted, ranOut: boolean): Promise<boolean> {
+  async make(bytes: number, wanted: Wanted, last?: Pick<Failure, "ranOut" | "tooFewFiles">): Promise<boolean> {
     // Before the look, as downloads go on meanwhile: what they write by then is missing on the disk, and does not count as free for a moment.
     const { unwrittenBytes } = this.#options.downloads;
     await this.look();
-    const request = { bytes, priority: wanted.isForLaunch ? undefined : wanted.priority, ranOut };
+    const request = { bytes, priority: wanted.isForLaunch ? undefined : wanted.priority, ranOut: last?.ranOut, tooFewFiles: last?.tooFewFiles };
+    const { freeFiles } = this.#disk;
     const diskFreeBytes = this.#disk.freeBytes - unwrittenBytes;
-    const victims = chooseVictims(this.#evictables(), request, { usedBytes: this.#usedBytes, budgetBytes: this.capacityBytes, diskFreeBytes });
+    const victims = chooseVictims(this.#evictables(), request, { usedBytes: this.#usedBytes, budgetBytes: this.capacityBytes, diskFreeBytes, freeFiles });
     for (const { digest } of victims ?? []) {
       // While the former version was removed, a session may have asked for the next one, or a policy have pinned it. So the next version to give up
       // is chosen anew.
-      if (!this.#mayGo(digest)) return this.make(bytes, wanted, false);
-      await this.#evict(digest);
+      if (!this.#mayGo(digest)) return this.make(bytes, wanted);
+      // What the disk has got back by then the next try sees.
+      if (!await this.#evict(digest)) throw new Error("An evicted game is not gone from the disk yet.");
     }
     return victims !== undefined;
   }
@@ -87,10 +90,12 @@ export class CacheRoom {
     return this.#evictables().some((version) => version.digest === digest && !version.isInUse && !version.isPinned);
   }
 
-  async #evict(digest: string): Promise<void> {
-    await this.#options.unpacked.remove(digest);
+  /** Returns false where not all of its room is free yet. */
+  async #evict(digest: string): Promise<boolean> {
+    const isGone = await this.#options.unpacked.remove(digest);
     this.#options.logger.info({ digest }, "A game was evicted to make room.");
     this.#options.onEvicted(digest);
+    return isGone;
   }
 
   #evictables(): Evictable[] {

@@ -78,8 +78,12 @@ export class ContentCache {
 
   /** Cleans up after a former process and learns what is there. */
   async load(): Promise<void> {
-    for (const { digest, error } of await this.#unpacked.load()) {
+    const { unread, stuck } = await this.#unpacked.load();
+    for (const { digest, error } of unread) {
       this.#options.logger.warn({ digest, err: error }, "A game's folder could not be read. It stays, and is looked at again when the game is wanted.");
+    }
+    for (const { path, error } of stuck) {
+      this.#options.logger.warn({ path, err: error }, "What a former process left could not be moved away. It stays until the next start.");
     }
     await this.#room.look();
   }
@@ -210,12 +214,15 @@ export class ContentCache {
       return false;
     }
     const reservedBytes = neededBytes(source.unpackedSizeBytes);
-    const hasRoom = await this.#room.make(reservedBytes, wanted, this.#failed.lastFailure(digest)?.ranOut === true);
+    const last = this.#failed.lastFailure(digest);
+    const hasRoom = await this.#room.make(reservedBytes, wanted, last);
     // It may have been cancelled while room was made, or a launch have asked for what began as a fill, and may push out more.
     const now = this.#wanted().find((other) => other.digest === digest);
     if (!hasRoom && now?.isForLaunch === wanted.isForLaunch) {
       const message = `The node has no room for ${reservedBytes} bytes: what is there is in use, pinned or matters more.`;
-      this.#fail(digest, { reason: contentReasons.insufficientSpace, message, etag: undefined, isFinal: false });
+      const failure = { reason: contentReasons.insufficientSpace, message, etag: undefined, isFinal: false };
+      // How many inodes are too few stays known, until a fill finds more.
+      this.#fail(digest, wanted.isForLaunch || last?.tooFewFiles === undefined ? failure : last);
     }
     if (!hasRoom || now === undefined) return false;
     const download: Download = {
@@ -260,10 +267,10 @@ export class ContentCache {
   }
 
   async #fetch(download: Download, source: ArchiveSource): ReturnType<typeof fetchContent> {
-    const { files, objectStore, clock, random, metrics, logger } = this.#options;
+    const { files, objectStore, readDiskSpace, clock, random, metrics, logger } = this.#options;
     this.#attemptCount += 1;
     return fetchContent({
-      files, objectStore, source, clock, random,
+      files, objectStore, readDiskSpace, source, clock, random,
       attempt: this.#attemptCount,
       throttle: createThrottle(clock, () => this.#rateOf(download)),
       signal: AbortSignal.any([this.#stopping.signal, download.abandoning.signal]),

@@ -20,7 +20,9 @@ export interface RoomRequest {
   /** Undefined for a launch, which may push out anything not in use; a fill only what matters less than itself. */
   priority: number | undefined;
   /** The file system was full the last time, though there were bytes enough: it may lack inodes. Then one version is removed, if any may be. */
-  ranOut?: boolean;
+  ranOut?: boolean | undefined;
+  /** So many free inodes were too few the last time. A fill that finds no more, and may push nothing out, would only take all of them from saves once more. */
+  tooFewFiles?: number | undefined;
 }
 
 /** Room that there is. */
@@ -29,6 +31,8 @@ export interface Room {
   budgetBytes: number;
   /** Free on the file system, whoever uses it. */
   diskFreeBytes: number;
+  /** Inodes. */
+  freeFiles: number;
 }
 
 /** Above the high mark, space is made down to the low one, so that not each download has to. */
@@ -58,7 +62,12 @@ export function chooseVictims(versions: readonly Evictable[], request: RoomReque
     freed += version.bytes;
     uncounted += version.occupiedBytes;
   }
-  return fits() ? victims : undefined;
+  return fits() && (victims.length > 0 || !lacksFiles(request, room)) ? victims : undefined;
+}
+
+/** Whether a fill would run out of inodes as it did before. A launch is tried all the same: a player waits for it. */
+function lacksFiles({ priority, tooFewFiles }: RoomRequest, { freeFiles }: Room): boolean {
+  return priority !== undefined && tooFewFiles !== undefined && freeFiles <= tooFewFiles;
 }
 
 /**

@@ -9,6 +9,7 @@ import { UnverifiedArchive, unpackArchive } from "../unpack/unpack.ts";
 import { ChecksumMismatch, isObjectStoreUnreachable, ObjectStoreError } from "../objectStore/errors.ts";
 import type { ObjectStore } from "../objectStore/objectStore.ts";
 import { readObject } from "../objectStore/readObject.ts";
+import { lacksFiles, type DiskSpace } from "./space.ts";
 import type { Throttle } from "./throttle.ts";
 import type { Failure } from "./attempts.ts";
 import type { Manifest } from "./manifest.ts";
@@ -29,6 +30,7 @@ export interface FetchOptions {
   /** Told of each piece that has been unpacked and written. */
   onWritten: (bytes: number) => void;
   onResume: (offset: number) => void;
+  readDiskSpace: () => Promise<DiskSpace>;
 }
 
 /** An attempt failed; `failure` says what is known about why. */
@@ -47,7 +49,8 @@ const readOnly: TreeStyle = { fileMode: 0o444, executableMode: 0o555, directoryM
 
 /** Downloads, checks and publishes one version; returns its manifest. Throws FetchFailed or the abort reason, and then leaves nothing. */
 export async function fetchContent(options: FetchOptions): Promise<Manifest> {
-  const { files, source, clock, signal } = options;
+  const { files, source, clock, signal, readDiskSpace } = options;
+  const { freeFiles } = await readDiskSpace();
   let etag: string | undefined;
   let draft: Draft | undefined;
   try {
@@ -69,9 +72,11 @@ export async function fetchContent(options: FetchOptions): Promise<Manifest> {
     await draft.publish(manifest);
     return manifest;
   } catch (error) {
+    // Before what was written goes, and its inodes with it.
+    const tooFewFiles = isDiskFull(error) && await readDiskSpace().then(lacksFiles, () => false) ? freeFiles : undefined;
     await draft?.discard();
     signal.throwIfAborted();
-    throw new FetchFailed(describeFailure(error, etag), error);
+    throw new FetchFailed({ ...describeFailure(error, etag), tooFewFiles }, error);
   }
 }
 

@@ -1,9 +1,10 @@
-import { chmod, lstat, mkdir, readdir, rename, rm, stat, utimes } from "node:fs/promises";
+import { chmod, lstat, mkdir, readdir, rename, stat, utimes } from "node:fs/promises";
 import { sha256Hex } from "#contracts/crd/schema.ts";
 import { systemErrorCode } from "#runtime/systemError.ts";
 import { isAbsent } from "../disk/absent.ts";
 import { syncDirectory } from "../disk/syncDirectory.ts";
 import type { NodePaths } from "../disk/nodePaths.ts";
+import type { TreeRemover } from "../disk/treeRemover.ts";
 import { readManifest, writeManifest, type Manifest } from "./manifest.ts";
 
 /** A version that is whole and on disk. */
@@ -18,18 +19,31 @@ export interface UnreadObject {
   error: unknown;
 }
 
+/** What the disk does not let go. It stays where it is. */
+export interface StuckFolder {
+  path: string;
+  error: unknown;
+}
+
+/** What was found at the start. */
+export interface FoundObjects {
+  whole: StoredObject[];
+  unread: UnreadObject[];
+  stuck: StuckFolder[];
+}
+
 /** The unpacked archives on disk. A directory under `objects` is complete: it gets there by one rename. */
 export interface ObjectFiles {
   /** Makes the folders, empties the temporary one, drops what is not whole, and returns what is. What the disk does not show stays, as games may have it mounted. */
-  load(): Promise<{ whole: StoredObject[]; unread: UnreadObject[] }>;
+  load(): Promise<FoundObjects>;
   /** Returns the version if it is whole. Throws when the disk does not show it. */
   find(digest: string): Promise<StoredObject | undefined>;
   /** Makes and returns a fresh directory for one attempt; its `content` is to be filled. */
   begin(digest: string, attempt: number): Promise<Draft>;
   /** Throws ENOENT when the version, or its content, is not there. */
   markUsed(digest: string, at: Date): Promise<void>;
-  /** Does nothing when the version is not there. */
-  remove(digest: string): Promise<void>;
+  /** Resolves when its room on the disk is free, or the attempt has ended: returns false where the rest goes in the background. Does nothing when the version is not there. */
+  remove(digest: string): Promise<boolean>;
 }
 
 /** An archive being unpacked. */
@@ -40,28 +54,34 @@ export interface Draft {
    * outlive a loss of power.
    */
   publish(manifest: Manifest): Promise<void>;
+  /** Resolves when its room on the disk is free, or the rest of it goes in the background. */
   discard(): Promise<void>;
 }
 
-/** Returns the unpacked archives below the agent's root; nothing is read before `load`. */
-export function createObjectFiles(paths: NodePaths): ObjectFiles {
+/**
+ * Returns the unpacked archives below the agent's root; nothing is read before `load`. What goes, goes through the remover: a version is seen whole or not at all,
+ * a game of any number of files is removed in little memory, and a disk that does not let go of something keeps no agent from starting.
+ */
+export function createObjectFiles(paths: NodePaths, remover: TreeRemover): ObjectFiles {
   const manifestPath = (directory: string): string => `${directory}/manifest.json`;
 
-  async function load(): ReturnType<ObjectFiles["load"]> {
+  async function load(): Promise<FoundObjects> {
     await mkdir(paths.objects, { recursive: true, mode: 0o755 });
     await mkdir(paths.temporary, { recursive: true, mode: 0o700 });
     // What a former process left half done is worth nothing, because it was never published. The folder itself stays, as a full disk has no room for
     // a new one.
-    for (const name of await readdir(paths.temporary)) await rm(`${paths.temporary}/${name}`, { recursive: true, force: true });
     const whole: StoredObject[] = [];
     const unread: UnreadObject[] = [];
+    const stuck: StuckFolder[] = [];
+    const drop = (path: string): Promise<unknown> => remover.remove(path).catch((error: unknown) => stuck.push({ path, error }));
+    for (const name of await readdir(paths.temporary)) await drop(`${paths.temporary}/${name}`);
     for (const name of await readdir(paths.objects)) {
       const found = await find(name).catch((error: unknown): UnreadObject => ({ digest: name, error }));
-      if (found === undefined) await removeTree(`${paths.objects}/${name}`, name);
+      if (found === undefined) await drop(`${paths.objects}/${name}`);
       else if ("error" in found) unread.push(found);
       else whole.push(found);
     }
-    return { whole, unread };
+    return { whole, unread, stuck };
   }
 
   async function find(name: string): Promise<StoredObject | undefined> {
@@ -75,11 +95,13 @@ export function createObjectFiles(paths: NodePaths): ObjectFiles {
   async function begin(digest: string, attempt: number): Promise<Draft> {
     const directory = `${paths.temporary}/${digest}.${attempt}`;
     const contentDirectory = `${directory}/content`;
-    await rm(directory, { recursive: true, force: true });
+    await remover.remove(directory);
     await mkdir(contentDirectory, { recursive: true, mode: 0o700 });
     return {
       contentDirectory,
-      discard: () => rm(directory, { recursive: true, force: true }),
+      async discard() {
+        await remover.removeNow(directory);
+      },
       async publish(manifest) {
         await writeManifest(manifestPath(directory), manifest);
         await chmod(directory, 0o755);
@@ -89,7 +111,7 @@ export function createObjectFiles(paths: NodePaths): ObjectFiles {
           await syncDirectory(paths.objects);
         } catch (error) {
           // It would stand in the way of the next attempt.
-          await removeTree(paths.object(digest), digest);
+          await remover.remove(paths.object(digest));
           throw error;
         }
       },
@@ -104,26 +126,13 @@ export function createObjectFiles(paths: NodePaths): ObjectFiles {
       if (!["ENOTEMPTY", "EEXIST"].includes(systemErrorCode(error) ?? "")) throw error;
       // What cannot be read came there whole all the same, and a game that runs may have it mounted.
       if (await find(digest).then((found) => found !== undefined, () => true)) {
-        await rm(directory, { recursive: true, force: true });
+        await remover.remove(directory);
         return false;
       }
-      await removeTree(paths.object(digest), digest);
+      await remover.remove(paths.object(digest));
       await rename(directory, paths.object(digest));
     }
     return true;
-  }
-
-  /** A version is renamed out of sight first, and then taken apart: a reader sees all of it or nothing. */
-  async function removeTree(directory: string, name: string): Promise<void> {
-    const doomed = `${paths.temporary}/${name}.removed`;
-    await rm(doomed, { recursive: true, force: true });
-    try {
-      await rename(directory, doomed);
-    } catch (error) {
-      if (systemErrorCode(error) === "ENOENT") return;
-      throw error;
-    }
-    await rm(doomed, { recursive: true, force: true });
   }
 
   return {
@@ -134,7 +143,7 @@ export function createObjectFiles(paths: NodePaths): ObjectFiles {
       await lstat(`${paths.object(digest)}/content`);
       await utimes(manifestPath(paths.object(digest)), at, at);
     },
-    remove: (digest) => removeTree(paths.object(digest), digest),
+    remove: (digest) => remover.removeNow(paths.object(digest)),
   };
 }
 

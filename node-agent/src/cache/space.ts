@@ -25,6 +25,11 @@ export function shortageOf({ freeBytes, freeFiles }: DiskSpace, wasShort: boolea
   return freeFiles < (wasShort ? enoughFreeFiles : minFreeFiles) ? "files" : undefined;
 }
 
+/** Returns whether inodes are what the disk has least of: fewer than blocks, of which nearly every file takes one. */
+export function lacksFiles({ freeBytes, freeFiles }: DiskSpace): boolean {
+  return freeFiles < freeBytes / blockBytes;
+}
+
 /** Returns the configured budget, or 80 % of the file system when it is 0. */
 export function budgetBytes(configured: number, disk: DiskSpace): number {
   return configured > 0 ? configured : Math.floor(disk.totalBytes * 0.8);

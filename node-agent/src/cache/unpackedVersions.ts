@@ -1,7 +1,7 @@
 import type { Clock } from "#runtime/clock.ts";
 import { systemErrorCode } from "#runtime/systemError.ts";
 import type { Manifest } from "./manifest.ts";
-import type { ObjectFiles, UnreadObject } from "./objectFiles.ts";
+import type { FoundObjects, ObjectFiles } from "./objectFiles.ts";
 import { occupiedBytes } from "./space.ts";
 
 /** A version that lies unpacked on this node. */
@@ -25,18 +25,20 @@ export class UnpackedVersions {
   readonly #versions = new Map<string, UnpackedVersion>();
   /** What the disk did not show at the start. It counts as absent, also for the budget, until it is wanted and read then, or fetched once more. */
   readonly #unread = new Set<string>();
+  /** What versions that are being removed take on the disk. */
+  #leavingBytes = 0;
 
   constructor(files: ObjectFiles, clock: Clock) {
     this.#files = files;
     this.#clock = clock;
   }
 
-  /** Cleans up after a former process and learns what is there; returns what the disk did not show. */
-  async load(): Promise<UnreadObject[]> {
-    const { whole, unread } = await this.#files.load();
+  /** Cleans up after a former process and learns what is there; returns what the disk did not show or let go. */
+  async load(): Promise<Omit<FoundObjects, "whole">> {
+    const { whole, unread, stuck } = await this.#files.load();
     for (const { manifest, lastUsedAt } of whole) this.#take(manifest, lastUsedAt);
     for (const { digest } of unread) this.#unread.add(digest);
-    return unread;
+    return { unread, stuck };
   }
 
   /** Looks again at what the disk did not show at the start; returns whether that is a version now. */
@@ -57,9 +59,9 @@ export class UnpackedVersions {
     return [...this.#versions.values()];
   }
 
-  /** What all of them take on the disk at most. */
+  /** What all of them take on the disk at most, with those that are being removed. */
   get occupiedBytes(): number {
-    return [...this.#versions.values()].reduce((sum, version) => sum + version.occupiedBytes, 0);
+    return [...this.#versions.values()].reduce((sum, version) => sum + version.occupiedBytes, this.#leavingBytes);
   }
 
   /** Returns the digests that were used a moment ago. */
@@ -89,10 +91,19 @@ export class UnpackedVersions {
     }
   }
 
-  /** Removes the version, from the table first: a session that asks from now on gets a fresh copy. */
-  async remove(digest: string): Promise<void> {
+  /**
+   * Removes the version, from the table first: a session that asks from now on gets a fresh copy. Returns false where not all of it is gone from the disk yet:
+   * how much that is, only the disk knows.
+   */
+  async remove(digest: string): Promise<boolean> {
+    const leavingBytes = this.#versions.get(digest)?.occupiedBytes ?? 0;
     this.#versions.delete(digest);
-    await this.#files.remove(digest);
+    this.#leavingBytes += leavingBytes;
+    try {
+      return await this.#files.remove(digest);
+    } finally {
+      this.#leavingBytes -= leavingBytes;
+    }
   }
 
   #take(manifest: Manifest, lastUsedAt: Date): void {

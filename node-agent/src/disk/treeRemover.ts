@@ -21,7 +21,7 @@ const runMs = 10 * 60_000;
 const backOff = { baseMs: 5_000, maxMs: 10 * 60_000 };
 
 /**
- * Removes folders whose content somebody else chose. GNU rm goes through folders by their handles: no depth, breadth or name stops it, and of a
+ * Removes folders whose content somebody else chose, session folders and unpacked games. GNU rm goes through folders by their handles: no depth, breadth or name stops it, and of a
  * folder of millions of names it holds a bounded part at a time. It runs as a niced child under a deadline, so that it can neither block nor bloat
  * the agent.
  */
@@ -42,12 +42,18 @@ export class TreeRemover {
 
   /** Takes the folder out of sight at once; it is taken apart in the background. Does nothing when it is not there. */
   async remove(path: string): Promise<void> {
-    if (!await this.#moveToTrash(path)) {
-      // It is the trash that may not be there: somebody who needed room may have removed it by hand.
-      await this.#makeTrash();
-      if (!await this.#moveToTrash(path)) return;
-    }
-    this.#wake();
+    if (await this.#takeOutOfSight(path) !== undefined) this.#wake();
+  }
+
+  /**
+   * The same by a child of its own, for whom the room matters. Resolves when that has ended; returns false where not all is gone: what is left is taken apart in the
+   * background.
+   */
+  async removeNow(path: string): Promise<boolean> {
+    const doomed = await this.#takeOutOfSight(path);
+    const isGone = doomed === undefined || await takeApart([doomed], this.#stopping.signal);
+    if (!isGone) this.#wake();
+    return isGone;
   }
 
   /** The same for what is in the folder, which stays; `last` goes when all else has. */
@@ -66,13 +72,23 @@ export class TreeRemover {
     await mkdir(this.#options.trash, { recursive: true, mode: 0o700 });
   }
 
-  /** Returns false where the folder, or the trash, is not there. */
-  async #moveToTrash(path: string): Promise<boolean> {
+  /** Returns where the folder is now; undefined when it was not there. */
+  async #takeOutOfSight(path: string): Promise<string | undefined> {
+    const moved = await this.#moveToTrash(path);
+    if (moved !== undefined) return moved;
+    // It is the trash that may not be there: somebody who needed room may have removed it by hand.
+    await this.#makeTrash();
+    return this.#moveToTrash(path);
+  }
+
+  /** Returns undefined where the folder, or the trash, is not there. */
+  async #moveToTrash(path: string): Promise<string | undefined> {
+    const doomed = `${this.#options.trash}/${randomBytes(8).toString("hex")}`;
     try {
-      await rename(path, `${this.#options.trash}/${randomBytes(8).toString("hex")}`);
-      return true;
+      await rename(path, doomed);
+      return doomed;
     } catch (error) {
-      if (systemErrorCode(error) === "ENOENT") return false;
+      if (systemErrorCode(error) === "ENOENT") return undefined;
       throw error;
     }
   }
@@ -100,7 +116,11 @@ async function removeContents(folder: string, signal: AbortSignal): Promise<bool
   const names = await readdir(folder).catch((error: unknown) => systemErrorCode(error) === "ENOENT" ? [] : undefined);
   if (names === undefined) return false;
   if (names.length === 0) return true;
-  const paths = names.map((name) => `${folder}/${name}`);
+  return takeApart(names.map((name) => `${folder}/${name}`), signal);
+}
+
+/** Returns whether all of the paths are gone. */
+function takeApart(paths: readonly string[], signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
     const child = spawn("nice", ["-n", "19", "rm", "-rf", "--one-file-system", "--", ...paths], {
       stdio: "ignore", signal, timeout: runMs, killSignal: "SIGKILL", cwd: "/",

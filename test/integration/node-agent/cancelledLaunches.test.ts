@@ -71,8 +71,9 @@ describe("ContentCache, given launches that were cancelled", function () {
         ...files,
         async remove(digest) {
           cache.release("gs-1");
-          await files.remove(digest);
+          const isGone = await files.remove(digest);
           removed.resolve(undefined);
+          return isGone;
         },
       },
     });
@@ -125,6 +126,7 @@ describe("Node agent, given a launch that was cancelled", function () {
     const name = await fixture.launch(source);
     await fixture.condition(name, "ContentReady", "False", "Downloading");
     await eventually(() => readdirSync(`${fixture.root}/v1/tmp`).length === 1, { what: "the download" });
+    await eventually(async () => (await fixture.gameNode()).status?.cache?.entries.length === 1, { timeoutMs: 20_000, what: "an entry for it" });
     await fixture.sessions.mergePatch({ name, namespace: fixture.namespace }, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
     await eventually(() => readdirSync(`${fixture.root}/v1/tmp`).length === 0, { what: "the download to be gone" });
     await eventually(async () => {

@@ -216,7 +216,7 @@ describe("ContentCache", function () {
         ...files,
         async remove(digest) {
           cache.demand("gs-3", second);
-          await files.remove(digest);
+          return files.remove(digest);
         },
       },
     });

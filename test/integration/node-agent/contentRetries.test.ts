@@ -1,12 +1,16 @@
 import { expect } from "chai";
 import { ContentCache } from "#node-agent/cache/contentCache.ts";
-import { readDiskSpace } from "#node-agent/cache/space.ts";
+import { readDiskSpace, type DiskSpace } from "#node-agent/cache/space.ts";
 import { createObjectStore } from "#node-agent/objectStore/objectStore.ts";
 import { silentLogger } from "#runtime/logger.ts";
+import { aGameTar, aTarGz } from "#test/factories/tarArchive.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";
+import { JumpClock } from "#test/support/clocks/jumpClock.ts";
 import type { Fault } from "#test/support/cluster/faultProxy.ts";
+import { mountSmallDisk } from "#test/support/disks/smallDisk.ts";
 import { beforeEachWithContentCaches, desired, isReady, type ContentCacheFixture } from "#test/support/fixtures/contentCacheFixture.ts";
+import { storeArchive } from "#test/support/stores/storedArchive.ts";
 
 describe("ContentCache, given games that could not be fetched", function () {
   this.timeout(60_000);
@@ -130,5 +134,34 @@ describe("ContentCache, given games that could not be fetched", function () {
     cache.setDesired([desired(held), desired(wanted)]);
     await isReady(cache, wanted);
     expect(states).not.to.include("Failed");
+  });
+
+  it("does not fetch one again that ran out of inodes until there are more, nor takes the last of them from saves again", async () => {
+    const disk = await mountSmallDisk(fixture.root, { megabytes: 64, inodes: 256 });
+    const clock = new JumpClock();
+    try {
+      const many = Array.from({ length: 150 }, (_, index) => ({ name: `engine/${index}`, body: "x" }));
+      const source = await storeArchive(fixture.minio, aTarGz([...aGameTar(), ...many]), { unpackedSizeBytes: 200 * 4096 });
+      // The disk is large, but for its inodes.
+      const readSpace = async (): Promise<DiskSpace> => ({ ...await readDiskSpace(fixture.root), totalBytes: 2 ** 40, freeBytes: 2 ** 40 });
+      const cache = await fixture.aCache({ clock, readDiskSpace: readSpace });
+      disk.fillInodes(50);
+      cache.setDesired([desired(source)]);
+      await eventually(() => cache.stateOf(source.sha256)?.state === "Failed", { timeoutMs: 20_000, what: "the game to be refused" });
+      for (let again = 0; again < 3; again++) {
+        clock.jump(120_000);
+        // Resolves when what became due has begun.
+        await cache.relieve();
+      }
+      expect(fixture.getsOf(source), "downloads").to.have.length(1);
+      expect((await cache.report()).entries[0]?.reason).to.match(/^InsufficientSpace/);
+      disk.clear();
+      clock.jump(120_000);
+      await isReady(cache, source);
+      expect(fixture.getsOf(source), "downloads").to.have.length(2);
+      await cache.stop();
+    } finally {
+      disk.remove();
+    }
   });
 });

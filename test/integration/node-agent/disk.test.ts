@@ -7,7 +7,9 @@ import { expect } from "chai";
 import { systemClock } from "#runtime/clock.ts";
 import { silentLogger } from "#runtime/logger.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
+import { createObjectFiles } from "#node-agent/cache/objectFiles.ts";
 import { createKeptFolders } from "#node-agent/disk/keptFolders.ts";
+import { nodePaths } from "#node-agent/disk/nodePaths.ts";
 import { holdRootLock } from "#node-agent/disk/rootLock.ts";
 import { TreeRemover } from "#node-agent/disk/treeRemover.ts";
 
@@ -44,17 +46,35 @@ describe("Node agent: the disk", function () {
     await isTrashEmpty();
   });
 
-  it("removes folders of many, long and unusual names in little memory", async () => {
-    const broad = join(folder, "broad");
-    mkdirSync(broad);
+  /** A folder of many, long and unusual names. */
+  function makeBroad(broad: string): void {
+    mkdirSync(broad, { recursive: true });
     execFileSync("python3", ["-c", `
 import os, sys
 for i in range(60000): os.symlink("x", os.path.join(sys.argv[1].encode(), b"%0200d" % i + bytes([255, 10])))
 `, broad]);
+  }
+
+  it("removes folders of many, long and unusual names in little memory", async () => {
+    const broad = join(folder, "broad");
+    makeBroad(broad);
     const before = process.memoryUsage().rss;
     await remover.remove(broad);
     await isTrashEmpty();
     expect(process.memoryUsage().rss - before).to.be.lessThan(32 * 2 ** 20);
+  });
+
+  it("removes an unpacked game of many files in little memory, and says so when its room is free", async () => {
+    const paths = nodePaths(folder);
+    const digest = "a".repeat(64);
+    const files = createObjectFiles(paths, remover);
+    await files.load();
+    makeBroad(`${paths.object(digest)}/content`);
+    const before = process.memoryUsage().rss;
+    await files.remove(digest);
+    expect(process.memoryUsage().rss - before).to.be.lessThan(32 * 2 ** 20);
+    expect(readdirSync(join(folder, "trash"))).to.deep.equal([]);
+    expect(existsSync(paths.object(digest))).to.equal(false);
   });
 
   it("resumes unfinished removals after a restart", async () => {

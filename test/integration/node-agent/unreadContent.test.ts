@@ -1,8 +1,10 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { statSync } from "node:fs";
+import { existsSync, mkdirSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { expect } from "chai";
 import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
 import { contentDirectory, objectDirectory } from "#contracts/nodeLayout.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
 import { beforeEachWithContentCaches, isReady, type ContentCacheFixture } from "#test/support/fixtures/contentCacheFixture.ts";
 
 describe("ContentCache, given a game whose manifest the disk does not read at the start", function () {
@@ -50,5 +52,57 @@ describe("ContentCache, given a game whose manifest the disk does not read at th
     expect(fixture.getsOf(source), "downloads").to.have.length(2);
     expect(inode()).to.equal(before);
     expect(fixture.temporary()).to.deep.equal([]);
+  });
+});
+
+describe("ContentCache, given a folder that the disk does not remove", function () {
+  this.timeout(60_000);
+  let fixture: ContentCacheFixture;
+  /** It can be moved, and not be removed: something is mounted below it. */
+  let stuck: string;
+
+  // Before the folder that it lies in goes.
+  afterEach(() => void spawnSync("umount", [mounted()]));
+  beforeEachWithContentCaches((fresh) => {
+    fixture = fresh;
+  });
+
+  const mountOn = (folder: string): void => {
+    stuck = folder;
+    mkdirSync(join(folder, "over"), { recursive: true });
+    execFileSync("mount", ["-t", "tmpfs", "tmpfs", join(folder, "over")]);
+  };
+
+  /** Where that is by now. */
+  function mounted(): string {
+    return [stuck, ...fixture.trash().map((name) => join(fixture.root, "v1/trash", name))].flatMap((folder) => [join(folder, "over"), join(folder, "content/over")]).find((path) => existsSync(path)) ?? stuck;
+  }
+
+  const isTrashEmpty = (): Promise<unknown> => eventually(() => fixture.trash().length === 0, { timeoutMs: 40_000, what: "it to be removed" });
+
+  it("starts with it among what a former process left, and removes it when the disk does", async () => {
+    mountOn(join(fixture.root, "v1/tmp/left"));
+    const cache = await fixture.aCache();
+    expect(fixture.temporary()).to.deep.equal([]);
+    const source = await fixture.aGame();
+    cache.demand("gs-1", source);
+    await isReady(cache, source);
+    execFileSync("umount", [mounted()]);
+    await isTrashEmpty();
+  });
+
+  it("evicts the game that it is in, for one that comes when the rest of it has given the room", async () => {
+    const [first, second] = [await fixture.aGame(), await fixture.aGame()];
+    const earlier = await fixture.aCache({ budgetBytes: 4_000_000 });
+    earlier.demand("gs-1", first);
+    await isReady(earlier, first);
+    mountOn(join(objectDirectory(fixture.root, first.sha256), "content"));
+    await fixture.files.markUsed(first.sha256, new Date(Date.now() - 3_600_000));
+    const cache = await fixture.aCache({ budgetBytes: 4_000_000 });
+    cache.demand("gs-2", second);
+    await isReady(cache, second);
+    expect(cache.stateOf(first.sha256)).to.equal(undefined);
+    execFileSync("umount", [mounted()]);
+    await isTrashEmpty();
   });
 });

@@ -8,7 +8,7 @@ function aVersion(digest: string, overrides: Partial<Evictable> = {}): Evictable
 
 const launch = (bytes: number) => ({ bytes, priority: undefined });
 const fill = (bytes: number, priority: number) => ({ bytes, priority });
-const room = (usedBytes: number, budgetBytes = 100, diskFreeBytes = 2 ** 40) => ({ usedBytes, budgetBytes, diskFreeBytes });
+const room = (usedBytes: number, budgetBytes = 100, diskFreeBytes = 2 ** 40, freeFiles = 1000) => ({ usedBytes, budgetBytes, diskFreeBytes, freeFiles });
 const digests = (victims: Evictable[] | undefined): string[] | undefined => victims?.map(({ digest }) => digest);
 
 describe("chooseVictims", () => {
@@ -66,6 +66,14 @@ describe("chooseVictims", () => {
     const again = { ...launch(10), ranOut: true };
     expect(digests(chooseVictims([aVersion("late", { lastUsedMs: 9 }), aVersion("early")], again, room(20)))).to.deep.equal(["early"]);
     expect(chooseVictims([aVersion("pinned", { isPinned: true })], again, room(20))).to.deep.equal([]);
+  });
+
+  it("refuses a fill that ran out of inodes until there are more of them or a version may go, and no launch", () => {
+    const again = { ranOut: true, tooFewFiles: 1000 };
+    expect(chooseVictims([aVersion("equal", { priority: 5 })], { ...fill(10, 5), ...again }, room(20))).to.equal(undefined);
+    expect(chooseVictims([], { ...fill(10, 5), ...again }, room(20, 100, 2 ** 40, 1001))).to.deep.equal([]);
+    expect(digests(chooseVictims([aVersion("less", { priority: 4 })], { ...fill(10, 5), ...again }, room(20)))).to.deep.equal(["less"]);
+    expect(chooseVictims([], { ...launch(10), ...again }, room(20))).to.deep.equal([]);
   });
 });
 

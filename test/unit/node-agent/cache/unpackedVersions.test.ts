@@ -3,16 +3,24 @@ import type { Manifest } from "#node-agent/cache/manifest.ts";
 import { createObjectFiles } from "#node-agent/cache/objectFiles.ts";
 import { UnpackedVersions } from "#node-agent/cache/unpackedVersions.ts";
 import { nodePaths } from "#node-agent/disk/nodePaths.ts";
+import { TreeRemover } from "#node-agent/disk/treeRemover.ts";
+import { silentLogger } from "#runtime/logger.ts";
 import { JumpClock } from "#test/support/clocks/jumpClock.ts";
 
 function aManifest(digest: string, clock: JumpClock, overrides: Partial<Manifest> = {}): Manifest {
   return { version: 1, digest, packedBytes: 1, unpackedBytes: 1, entries: 1, cachedAt: clock.now().toISOString(), ...overrides };
 }
 
+/** Those of a disk that is never looked at. */
+function someVersions(clock: JumpClock): UnpackedVersions {
+  const paths = nodePaths("/nowhere");
+  return new UnpackedVersions(createObjectFiles(paths, new TreeRemover({ trash: paths.trash, clock, random: () => 0, logger: silentLogger })), clock);
+}
+
 describe("UnpackedVersions", () => {
   it("counts a block for each file and folder of a version as what it takes on the disk, and tells the bytes of its files", () => {
     const clock = new JumpClock();
-    const versions = new UnpackedVersions(createObjectFiles(nodePaths("/nowhere")), clock);
+    const versions = someVersions(clock);
     versions.add(aManifest("small files", clock, { unpackedBytes: 200_000, entries: 200_000 }));
     versions.add(aManifest("a large file", clock, { unpackedBytes: 10_000_000 }));
     expect(versions.list().map(({ bytes }) => bytes)).to.deep.equal([200_000, 10_000_000]);
@@ -21,7 +29,7 @@ describe("UnpackedVersions", () => {
 
   it("counts a version as recently used for a minute, and not until a clock that was put back has caught up", () => {
     const clock = new JumpClock();
-    const versions = new UnpackedVersions(createObjectFiles(nodePaths("/nowhere")), clock);
+    const versions = someVersions(clock);
     versions.add(aManifest("played", clock));
     expect(versions.recentlyUsed()).to.deep.equal(["played"]);
     clock.skewMs = -3_600_000;
@@ -32,7 +40,7 @@ describe("UnpackedVersions", () => {
 
   it("does not count a version as used later than now, so that what is played since a clock was put back is worth no less", () => {
     const clock = new JumpClock();
-    const versions = new UnpackedVersions(createObjectFiles(nodePaths("/nowhere")), clock);
+    const versions = someVersions(clock);
     versions.add(aManifest("played", clock));
     clock.skewMs = -3_600_000;
     const [lastUsedMs] = versions.list().map((version) => version.lastUsedMs);
