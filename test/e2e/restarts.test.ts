@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { TestCard } from "#test/support/browser/testCard.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
 import { publishTestCard } from "./support/games.ts";
 import { namespaceOf, platform, releaseNamespace, sessionsNamespace } from "./support/platform.ts";
 import { playersOfSuite } from "./support/players.ts";
@@ -18,10 +19,13 @@ describe("restarts", () => {
 
   for (const component of ["operator", "node-agent"]) {
     it(`of the ${component} do not stop a session that starts`, async () => {
-      const { game } = await players.signIn();
+      const { game, userId } = await players.signIn();
       await game.openGame(title);
+      const installed = await platform();
       const isRunning = game.startNewGame(1);
-      await (await platform()).kubectl(kill(component));
+      const starting = await eventually(() => installed.gameSessionOf(userId), { intervalMs: 20, what: "the session" });
+      expect(starting.status?.conditions?.find(({ type }) => type === "Ready")?.status).to.not.equal("True");
+      expect(await installed.kubectl(kill(component))).to.match(/^pod ".*" force deleted/);
       await isRunning;
       await new TestCard(game).showsPresses(0);
     });
@@ -36,7 +40,7 @@ describe("restarts", () => {
     const installed = await platform();
     const ref = { namespace: sessionsNamespace, name: game.sessionId() };
     const { uid } = (await installed.pods.get(ref)).metadata;
-    await installed.kubectl(kill("operator"));
+    expect(await installed.kubectl(kill("operator"))).to.match(/^pod ".*" force deleted/);
     await installed.kubectl(["-n", releaseNamespace, "rollout", "status", "deploy/joypod-operator", "--timeout=120s"]);
     await game.pressKey("Space", 2);
     await card.showsPresses(2);

@@ -79,7 +79,7 @@ describe("the end of a session", () => {
     await game.pressKey("KeyX");
     await game.seesEnd("The game broke off");
     const { status } = await finished(userId);
-    expect(status?.failure?.message).to.contain("3");
+    expect(status?.failure?.message).to.contain("exited with code 3");
   });
 
   it("comes when keepalives stop, and its save is stored", async () => {

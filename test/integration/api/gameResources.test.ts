@@ -140,6 +140,11 @@ describe("POST /api/game/launch on nodes with little memory", function () {
     expect(response.headers.get("retry-after")).to.equal("10");
     return response.json();
   }
+  const isPlaced = (id: string): boolean => {
+    const { sessionLoads } = fixture.api.deps.cluster;
+    return sessionLoads.has(id) && sessionLoads.unplaced().length === 0;
+  };
+
   const launch = async (): Promise<string> => {
     await fixture.newPlayer();
     return fixture.launched();
@@ -161,7 +166,7 @@ describe("POST /api/game/launch on nodes with little memory", function () {
     await addNode(800, 8000);
     const first = await launch();
     await fixture.operator.report(first, { nodeName: small });
-    await eventually(() => fixture.api.deps.cluster.sessionLoads.unplaced().length === 0, { what: "the API to see the place" });
+    await eventually(() => isPlaced(first), { what: "the API to see the place" });
     await launch();
     expect(await launchError()).to.include({ lack: "memory" });
   });
@@ -172,7 +177,7 @@ describe("POST /api/game/launch on nodes with little memory", function () {
     await fixture.operator.report(first, { nodeName: cordoned });
     await fixture.operator.nodes.mergePatchStatus({ name: cordoned }, { status: { capacity: { schedulable: false } } });
     const { cluster } = fixture.api.deps;
-    await eventually(() => cluster.sessionLoads.unplaced().length === 0 && cluster.gameNode(cordoned)?.status?.capacity?.schedulable === false, { what: "the API to see both" });
+    await eventually(() => isPlaced(first) && cluster.gameNode(cordoned)?.status?.capacity?.schedulable === false, { what: "the API to see both" });
     expect(await launchError()).to.include({ message: "All game servers are taken: try again in a moment." });
     await fixture.addNode(1);
     await launch();

@@ -3,6 +3,7 @@ import { randomBytes, X509Certificate } from "node:crypto";
 import { createSocket, type RemoteInfo, type Socket } from "node:dgram";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { createCluster, type Cluster } from "#operator/cluster/cluster.ts";
 import { tellRelays } from "#operator/relay/tellRelays.ts";
 import { systemClock } from "#runtime/clock.ts";
@@ -14,7 +15,7 @@ import { TestNetwork } from "#test/support/network/namespaces.ts";
 import { TurnClient } from "#test/support/network/turnClient.ts";
 import { relayPorts, TurnRelay } from "#test/support/network/turnRelay.ts";
 
-const [forbidden, unauthorized, quotaReached, insufficientCapacity] = [403, 401, 486, 508];
+const [forbidden, unauthorized, connectionFailed, quotaReached, insufficientCapacity] = [403, 401, 447, 486, 508];
 const firstPort = 20_000;
 const lastPort = 20_009;
 
@@ -63,9 +64,7 @@ describe("the relay and a hostile client with valid credentials", function () {
     client = await connect();
     expect(await client.allocate()).to.equal("allocated");
   });
-  afterEach(() => {
-    for (const opened of clients.splice(0)) opened.close();
-  });
+  afterEach(() => Promise.all(clients.splice(0).map((opened) => opened.close())));
 
   /** Sends to the game node's media port, by which a test knows that what was sent before has arrived or never will. */
   const afterwards = async (): Promise<void> => {
@@ -129,7 +128,16 @@ describe("the relay and a hostile client with valid credentials", function () {
   it("gets no connection by TCP", async () => {
     const tcp = await connect();
     expect(await tcp.allocate("tcp")).to.equal(insufficientCapacity);
-    expect(await client.connect(node, firstPort)).to.not.equal("connected");
+    let accepted = 0;
+    const server = createServer(() => accepted++).listen(firstPort, node);
+    await once(server, "listening");
+    try {
+      expect(await client.permit(node)).to.equal("permitted");
+      expect(await client.connect(node, firstPort)).to.equal(connectionFailed);
+      expect(accepted).to.equal(0);
+    } finally {
+      server.close();
+    }
   });
 
   it("is refused with a forged, an expired or no login", async () => {
@@ -149,8 +157,7 @@ describe("the relay and a hostile client with valid credentials", function () {
   it("gets a bounded number of relayed addresses, and another player still gets one", async () => {
     const results: (number | "allocated")[] = [];
     for (let count = 0; count < 17; count++) results.push(await (await connect(relay.login("greedy"))).allocate());
-    expect(results.filter((result) => result === "allocated")).to.have.length(16);
-    expect(results.at(-1)).to.equal(quotaReached);
+    expect(results).to.deep.equal([...Array<string>(16).fill("allocated"), quotaReached]);
     expect(await (await connect(relay.login("modest"))).allocate()).to.equal("allocated");
   });
 
@@ -207,7 +214,7 @@ describe("the operator and a relay", function () {
       await tell(cluster);
       expect(await client.permit("10.0.0.8")).to.equal("permitted");
     } finally {
-      client.close();
+      await client.close();
     }
   });
 
@@ -268,7 +275,7 @@ describe("a relay that has not been told of game nodes", function () {
       await relay.tell([]);
       expect(await relay.isReady()).to.equal(true);
     } finally {
-      client.close();
+      await client.close();
       await relay.stop();
       await network.remove();
     }

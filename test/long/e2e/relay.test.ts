@@ -117,7 +117,7 @@ describe("docs/networking.md, followed as it is written", () => {
       expect(others.length).to.be.greaterThan(5);
       for (const other of [...others, "127.0.0.1", "169.254.169.254"]) expect(await client.permit(other), other).to.equal(forbidden);
     } finally {
-      client.close();
+      await client.close();
     }
   }
 

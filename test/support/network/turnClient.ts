@@ -14,6 +14,7 @@ export class TurnClient {
   /** What peers have sent, by indication or channel. */
   readonly received: Buffer[] = [];
   #known: TurnLogin | undefined;
+  #hasAddress = false;
 
   private constructor(socket: Socket, relay: { address: string; port: number }, login: { username: string; credential: string }) {
     this.#socket = socket;
@@ -35,7 +36,9 @@ export class TurnClient {
     const [realm, nonce] = [challenge.attributes.get(attributes.realm), challenge.attributes.get(attributes.nonce)];
     if (realm === undefined || nonce === undefined) return errorOf(challenge) ?? "allocated";
     this.#known = { ...this.#login, realm: realm.toString(), nonce: Buffer.from(nonce) };
-    return errorOf(await this.#ask(methods.allocate, [transport])) ?? "allocated";
+    const error = errorOf(await this.#ask(methods.allocate, [transport]));
+    this.#hasAddress = error === undefined;
+    return error ?? "allocated";
   }
 
   /** Asks to send to an address; returns the number of the error, or "permitted". */
@@ -49,13 +52,9 @@ export class TurnClient {
     return errorOf(await this.#ask(methods.channelBind, [[attributes.channel, channel], [attributes.peer, peerAddress(address, port)]])) ?? "bound";
   }
 
-  /** Asks for a connection by TCP to an address and port; returns the number of the error, "connected", or undefined where there is no response. */
-  async connect(address: string, port: number): Promise<number | "connected" | undefined> {
-    try {
-      return errorOf(await this.#ask(methods.connect, [[attributes.peer, peerAddress(address, port)]])) ?? "connected";
-    } catch {
-      return undefined;
-    }
+  /** Asks for a connection by TCP to an address and port; returns the number of the error, or "connected". */
+  async connect(address: string, port: number): Promise<number | "connected"> {
+    return errorOf(await this.#ask(methods.connect, [[attributes.peer, peerAddress(address, port)]])) ?? "connected";
   }
 
   /** Asks to keep what is allocated; returns the number of the error, or "kept". */
@@ -77,8 +76,13 @@ export class TurnClient {
     this.#socket.send(Buffer.concat([head, Buffer.from(data)]), this.#relay.port, this.#relay.address);
   }
 
-  close(): void {
-    this.#socket.close();
+  /** Gives back what was allocated: else the relay keeps it for ten minutes, as the login's and for whoever has this port next. */
+  async close(): Promise<void> {
+    try {
+      if (this.#hasAddress) await this.#ask(methods.refresh, [[attributes.lifetime, Buffer.alloc(4)]]);
+    } finally {
+      this.#socket.close();
+    }
   }
 
   async #ask(method: number, values: readonly (readonly [number, Buffer])[]): Promise<TurnMessage> {
