@@ -71,16 +71,16 @@ describe("when the database", function () {
   it("stops, every request that needs it is 503 at once, and all succeed once it is back", async () => {
     // The server of the tests writes late: what was stored before must outlive the crash.
     await api.deps.postgres.pool.query("CHECKPOINT");
-    let isStopped = false;
+    const stopped = new AbortController();
     const statuses = new Set<string>();
     const sendSome = async (): Promise<void> => Object.keys((await sendTraffic(20, () => player.get("/api/games"))).statuses).forEach((status) => statuses.add(status));
     await sendSome();
     const during = (async () => {
-      while (!isStopped) await sendSome();
+      while (!stopped.signal.aborted) await sendSome();
     })();
     await api.database.server.stop("SIGQUIT");
     try {
-      isStopped = true;
+      stopped.abort();
       await during;
       await sendSome();
       expect([...statuses]).to.have.members(["200", "503"]);

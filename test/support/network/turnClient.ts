@@ -76,7 +76,7 @@ export class TurnClient {
     this.#socket.send(Buffer.concat([head, Buffer.from(data)]), this.#relay.port, this.#relay.address);
   }
 
-  /** Gives back what was allocated: else the relay keeps it for ten minutes, as the login's and for whoever has this port next. */
+  /** Ends, and releases what was allocated: else the relay keeps it for ten minutes, as the login's and for whoever has this port next. */
   async close(): Promise<void> {
     try {
       if (this.#hasAddress) await this.#ask(methods.refresh, [[attributes.lifetime, Buffer.alloc(4)]]);
