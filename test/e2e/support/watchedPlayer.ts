@@ -1,4 +1,3 @@
-import type { Response } from "playwright-core";
 import { expect } from "chai";
 import { ordinaryWindow } from "#test/support/browser/browser.ts";
 import { pageScript } from "#test/support/browser/pageScripts.ts";
@@ -9,6 +8,7 @@ import type { FrameGap } from "#test/support/session/frameGap.ts";
 import { StreamReceiver } from "#test/support/session/streamReceiver.ts";
 import type { GamePage } from "./gamePage.ts";
 import type { PublishedGame } from "./games.ts";
+import { PageLoading } from "./pageLoading.ts";
 import { platform } from "./platform.ts";
 import type { Players } from "./players.ts";
 
@@ -65,22 +65,18 @@ export class PagePlayer implements WatchedPlayer {
     await this.#card.showsPresses(presses);
   }
 
-  /** Reloads the page, which then is what the platform serves now. When there is no picture, tells what was answered, also where the page reloaded itself. */
+  /** Reloads the page, which then is what the platform serves now. When there is no picture, tells what came of its requests. */
   async reload(): Promise<void> {
     const { page } = this.#game;
-    const pages: Response[] = [];
-    const note = (response: Response): void => {
-      if (response.request().isNavigationRequest()) pages.push(response);
-    };
-    page.on("response", note);
+    const loading = new PageLoading(page);
     try {
       const response = await page.reload();
       if (response?.ok() === false) throw new Error("There is an error in the page's place.");
       await this.#game.seesPicture();
     } catch (cause) {
-      throw new Error(`The page that was loaded anew shows no game; it was answered: ${(await Promise.all(pages.map(textOfPage))).join("; ")}`, { cause });
+      throw new Error(`The page that was loaded anew shows no game; ${await loading.describe()}`, { cause });
     } finally {
-      page.off("response", note);
+      loading.end();
     }
     await followFrames(this.#game);
   }
@@ -146,11 +142,6 @@ export class ReceivingPlayer implements WatchedPlayer {
 }
 
 /** Who answered with what, and when. */
-async function textOfPage(page: Response): Promise<string> {
-  const server = await page.serverAddr();
-  return `${new Date(page.request().timing().startTime).toISOString()} ${server?.ipAddress}:${server?.port} ${page.status()} ${JSON.stringify(page.headers())}`;
-}
-
 /** A release before it has no such choice: its players see what the site says. */
 async function choosesLightStream(http: PlayerHttp): Promise<void> {
   expect(await http.chooseQuality(quality)).to.be.oneOf([200, 404]);
