@@ -109,19 +109,20 @@ describe("the game's picture and sound on the page", function () {
     it("try again once a second at most, however often it pauses them", async () => {
       await page.evaluate(`(() => {
         const video = document.querySelector("video");
-        window.plays = [];
-        video.addEventListener("play", () => {
-          plays.push(performance.now());
-          video.pause();
-        });
+        window.tries = [];
+        video.play = () => {
+          tries.push(performance.now());
+          return HTMLMediaElement.prototype.play.call(video);
+        };
+        video.addEventListener("play", () => video.pause());
       })()`);
       await pause();
-      const plays = await eventually(async () => {
-        const times = await page.evaluate<number[]>("plays");
+      const tries = await eventually(async () => {
+        const times = await page.evaluate<number[]>("tries");
         return times.length >= 4 && times;
       }, { what: "some tries" });
-      // Of the first one the browser may have told late.
-      for (const [at, time] of plays.slice(2).entries()) expect(time - (plays[at + 1] ?? 0)).to.be.at.least(500);
+      // The page has looked at its clock a moment before each of them, in which a busy machine may have interrupted it.
+      for (const [at, time] of tries.slice(1).entries()) expect(time - (tries[at] ?? 0), "milliseconds between two tries").to.be.at.least(900);
       await page.reload();
       await game.waitUntilPlaying();
     });
