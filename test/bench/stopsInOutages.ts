@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { publishJournal } from "#test/e2e/support/journalGame.ts";
-import { nodesNamespace, platform, releaseNamespace, sessionsNamespace, type Platform } from "#test/e2e/support/platform.ts";
+import { platform, releaseNamespace, sessionsNamespace, type Platform } from "#test/e2e/support/platform.ts";
 import { readStoredSave } from "#test/e2e/support/storedSave.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { PlayerHttp } from "#test/support/http/playerHttp.ts";
@@ -46,7 +46,7 @@ async function stopInOutage(installed: Platform, signedIn: readonly PlayerHttp[]
   const awayMs = randomInt(outageSecondsMax * 1000);
   await scaleStore(installed, 0);
   const storeIsBack = delay(awayMs).then(() => scaleStore(installed, 1));
-  const isKilled = delay(randomInt(awayMs + 1)).then(() => kill(installed, randomInt(2) === 0 ? "operator" : "node-agent"));
+  const isKilled = delay(randomInt(awayMs + 1)).then(() => installed.killPods(randomInt(2) === 0 ? "operator" : "node-agent"));
   const [freeMs] = await Promise.all([
     Promise.all(sessions.map(({ player, id }) => stopAndWait(player, id))),
     storeIsBack, isKilled,
@@ -86,10 +86,4 @@ async function scaleStore(installed: Platform, replicas: 0 | 1): Promise<void> {
   await installed.kubectl([...store, "scale", "statefulset/joypod-minio", `--replicas=${replicas}`]);
   if (replicas === 1) await installed.kubectl([...store, "rollout", "status", "statefulset/joypod-minio", "--timeout=120s"]);
   else await installed.kubectl([...store, "wait", "--for=delete", "pod/joypod-minio-0", "--timeout=60s"]);
-}
-
-/** Ends one of the program's pods, or all of them where there are several, as a crash would. */
-async function kill(installed: Platform, component: "operator" | "node-agent"): Promise<void> {
-  const namespace = component === "operator" ? releaseNamespace : nodesNamespace;
-  await installed.kubectl(["-n", namespace, "delete", "pod", "-l", `app.kubernetes.io/component=${component}`, "--grace-period=0", "--force"]);
 }

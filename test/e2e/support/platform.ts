@@ -81,6 +81,15 @@ export class Platform {
     return spawn(this.#kubectl, ["--kubeconfig", this.kubeconfig, ...args]);
   }
 
+  /** Ends a program's pods as a crash would; returns their names, and fails where there are none. */
+  async killPods(component: "operator" | "node-agent"): Promise<string[]> {
+    const selector = `app.kubernetes.io/component=${component}`;
+    const printed = await this.kubectl(["-n", namespaceOf(component), "delete", "pod", "-l", selector, "--grace-period=0", "--force", "-o", "name"]);
+    const names = [...printed.matchAll(/^pod\/(.+)$/gm)].map(([, name = ""]) => name);
+    if (names.length === 0) throw new Error(`There was no pod of the ${component} to end.`); // kubectl takes that for a success.
+    return names;
+  }
+
   /** A player of this test alone. */
   async createPlayer(): Promise<Player> {
     // The command takes a second, for one player as for many.

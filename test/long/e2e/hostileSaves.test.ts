@@ -19,7 +19,7 @@ describe("hostile saves", () => {
     const kubectl = (...args: string[]): Promise<string> => installed.kubectl(args);
     await kubectl("-n", sessionsNamespace, "exec", first?.id ?? "", "-c", "game", "--", "bash", "-c", script);
     for (const neighbour of neighbours) await neighbour.movesOut();
-    await kubectl("-n", nodesNamespace, "delete", "pod", "-l", "app.kubernetes.io/component=node-agent", "--grace-period=0", "--force");
+    await installed.killPods("node-agent");
     await kubectl("-n", nodesNamespace, "rollout", "status", "daemonset/joypod-node-agent", "--timeout=120s");
     for (const { nodeName, id } of neighbours) {
       const host = new GameNodeHost(nodeName);
