@@ -310,7 +310,8 @@ describe("Node agent: sessions", function () {
     fixture.startProcess();
     const name = await fixture.launch(source);
     const temporary = join(fixture.root, "v1/tmp");
-    await eventually(() => existsSync(temporary) && readdirSync(temporary).length > 0, { timeoutMs: 30_000, what: "the download to run" });
+    // The session's folder is made there, too.
+    await eventually(() => existsSync(temporary) && readdirSync(temporary).some((made) => made.startsWith(source.sha256)), { timeoutMs: 30_000, what: "the download to run" });
     await fixture.condition(name, "ContentReady", "False", "Downloading");
     await fixture.killProcess();
     expect(readdirSync(temporary)).to.have.length(1);
