@@ -13,6 +13,7 @@ describe("the API, while it takes uploads,", function () {
   before(async () => {
     fixture = await UploadFixture.start({ UPLOAD_MAX_BYTES: String(400 * 2 ** 20) });
   });
+  beforeEach(() => fixture.newGame());
   after(() => fixture.stop());
 
   it("needs less than 300 MB of memory for four of 96 MiB at once", async () => {
