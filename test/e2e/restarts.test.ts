@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { leaderLeases } from "#contracts/crd/names.ts";
+import { isConditionTrue } from "#kube/conditions.ts";
 import { TestCard } from "#test/support/browser/testCard.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { publishTestCard } from "./support/games.ts";
@@ -31,7 +32,7 @@ describe("restarts", () => {
       const installed = await platform();
       const isRunning = game.startNewGame(1);
       const starting = await eventually(() => installed.gameSessionOf(userId), { intervalMs: 20, what: "the session" });
-      expect(starting.status?.conditions?.find(({ type }) => type === "Ready")?.status).to.not.equal("True");
+      expect(isConditionTrue(starting.status?.conditions, "Ready")).to.equal(false);
       const killed = await installed.killPods(component);
       await isRunning;
       if (component === "operator") await anotherLeads(killed);

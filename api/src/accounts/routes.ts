@@ -42,9 +42,10 @@ const unlink = route({
     const provider = deps.oauthProviders.get(params.provider);
     if (provider === undefined) throw notFound("There is no such way to sign in.");
     await requireReauthentication(ctx, user, currentPassword);
-    const [issuer, providers] = await Promise.all([provider.issuer(), withIssuers(deps.oauthProviders.values())]);
-    if (issuer === undefined) throw unavailable("The provider does not answer just now: try again in a moment.");
+    const providers = await withIssuers(deps.oauthProviders.values());
     const { id } = provider;
+    const issuer = providers.find((one) => one.id === id)?.issuer;
+    if (issuer === undefined) throw unavailable("The provider does not answer just now: try again in a moment.");
     await unlinkProvider(deps, { userId: user.id, provider: { id, issuer }, providers, address: ctx.ip, requestId: ctx.state.requestId });
     ctx.status = 204;
   },
