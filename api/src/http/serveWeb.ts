@@ -21,6 +21,9 @@ const pagePolicy = [
   "base-uri 'none'", "form-action 'self'", "frame-ancestors 'none'",
 ].join("; ");
 
+/** A script whose base address ends in a slash asks for //api/…: a page there would look to it like a success. */
+const apiAddress = /^\/+api(?:\/|$)/;
+
 /** Reads all files below the web app's directory; throws when there is no page to serve. */
 export async function readWebPages(root: string): Promise<WebPages> {
   const entries = await readdir(root, { recursive: true, withFileTypes: true });
@@ -38,7 +41,7 @@ export async function readWebPages(root: string): Promise<WebPages> {
 export function serveWeb(pages: WebPages): (ctx: AppContext, next: Next) => Promise<void> {
   return async (ctx, next) => {
     const isRead = ctx.method === "GET" || ctx.method === "HEAD";
-    if (!isRead || ctx.path === "/api" || ctx.path.startsWith("/api/")) {
+    if (!isRead || apiAddress.test(ctx.path)) {
       await next();
       return;
     }

@@ -77,7 +77,7 @@ describe("serving", () => {
     }
 
     it("never takes the place of the API", async () => {
-      for (const path of ["/api", "/api/", "/api/nothing", "/api/games/", "/API/games"]) {
+      for (const path of ["/api", "/api/", "/api/nothing", "/api/games/", "//api/games", "/API/games"]) {
         const response = await api.anonymous().get(path);
         if (path === "/API/games") expect(response.text).to.contain("<title>");
         else expectErrorResponse(response, 404, "not_found");
