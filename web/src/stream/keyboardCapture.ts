@@ -1,27 +1,39 @@
 import type { StreamInput } from "#contracts/stream.ts";
 
 /** The fields of a keyboard event that are read. */
-export type KeyPress = Pick<KeyboardEvent, "code" | "repeat" | "ctrlKey" | "altKey" | "shiftKey">;
+export type KeyPress = Pick<KeyboardEvent, "code" | "key" | "repeat" | "ctrlKey" | "altKey" | "shiftKey">;
 
 /** The keys that move the focus from the game to the page's own controls; all other keys go to the game. */
 export const menuChord = "Ctrl+Alt+M";
 
 const maxCodeLength = 24;
 
+/** What the keys of Japanese keyboards say that choose a script. Windows reports that they go down, and no release but that of the script before. */
+const scriptKeys: ReadonlySet<string> = new Set([
+  "Alphanumeric", "Eisu", "Hankaku", "Hiragana", "HiraganaKatakana", "KanaMode", "Katakana", "Romaji", "Zenkaku", "ZenkakuHankaku",
+]);
+
 /** Turns key events into messages by physical key, independent of the player's keyboard layout. */
 export class KeyboardCapture {
   readonly #send: (message: StreamInput) => void;
   readonly #isMac: boolean;
+  readonly #isWindows: boolean;
   readonly #held = new Set<string>();
 
   constructor(send: (message: StreamInput) => void, userAgent: string) {
     this.#send = send;
     this.#isMac = userAgent.includes("Macintosh");
+    this.#isWindows = userAgent.includes("Windows");
   }
 
-  down({ code, repeat }: KeyPress): void {
+  down({ code, key, repeat }: KeyPress): void {
     // The game's own display repeats held keys.
     if (repeat || !isSendable(code)) return;
+    if (this.#isScriptKey(key)) {
+      // Alphanumeric is on the key of Caps Lock, which the player did not switch on.
+      if (code !== "CapsLock") this.#tap(code);
+      return;
+    }
     if (this.#isLock(code)) {
       this.#tap(code);
       return;
@@ -30,8 +42,9 @@ export class KeyboardCapture {
     this.#send({ t: "key", c: code, d: 1 });
   }
 
-  up({ code, shiftKey }: KeyPress): void {
+  up({ code, key, shiftKey }: KeyPress): void {
     if (!isSendable(code)) return;
+    if (this.#isScriptKey(key) && !this.#held.has(code)) return;
     if (this.#isLock(code)) {
       this.#tap(code);
       return;
@@ -52,6 +65,11 @@ export class KeyboardCapture {
   /** Forgets the held keys, after a `release` message. */
   reset(): void {
     this.#held.clear();
+  }
+
+  /** Returns whether Windows keeps its release to itself: by what the key says, as it is an ordinary one on other keyboards. */
+  #isScriptKey(key: string): boolean {
+    return this.#isWindows && scriptKeys.has(key);
   }
 
   /** macOS reports Caps Lock as going down when it is switched on, and as going up when it is switched off. */

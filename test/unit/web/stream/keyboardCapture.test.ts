@@ -2,9 +2,10 @@ import { expect } from "chai";
 import { KeyInput, type StreamInput } from "#contracts/stream.ts";
 import { KeyboardCapture, isMenuChord, type KeyPress } from "#web/stream/keyboardCapture.ts";
 
-const press = (code: string, more: Partial<KeyPress> = {}): KeyPress => ({ code, repeat: false, ctrlKey: false, altKey: false, shiftKey: false, ...more });
+const press = (code: string, more: Partial<KeyPress> = {}): KeyPress => ({ code, key: code, repeat: false, ctrlKey: false, altKey: false, shiftKey: false, ...more });
 
 const windows = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/140.0.0.0";
+const linux = "Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0.0.0";
 const mac = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) Version/18.5 Safari/605.1.15";
 
 function capture(userAgent = windows): { keyboard: KeyboardCapture; sent: StreamInput[] } {
@@ -82,6 +83,47 @@ describe("KeyboardCapture", () => {
     keyboard.down(press("CapsLock"));
     keyboard.up(press("CapsLock"));
     expect(sent).to.have.length(2);
+  });
+
+  it("taps the keys of Japanese keyboards that Windows reports as going down alone", () => {
+    for (const [code, key] of [["Backquote", "Zenkaku"], ["Backquote", "Hankaku"], ["KanaMode", "Hiragana"], ["KanaMode", "Katakana"], ["KanaMode", "Romaji"]] as const) {
+      const { keyboard, sent } = capture();
+      keyboard.down(press(code, { key }));
+      keyboard.pressAgain();
+      expect(sent, key).to.deep.equal([{ t: "key", c: code, d: 1 }, { t: "key", c: code, d: 0 }]);
+    }
+  });
+
+  it("ignores the release of the script before, which Windows reports at the press of such a key", () => {
+    const { keyboard, sent } = capture();
+    keyboard.up(press("Backquote", { key: "Hankaku" }));
+    keyboard.down(press("Backquote", { key: "Zenkaku" }));
+    keyboard.up(press("Backquote", { key: "Hankaku" }));
+    expect(sent).to.deep.equal([{ t: "key", c: "Backquote", d: 1 }, { t: "key", c: "Backquote", d: 0 }]);
+  });
+
+  it("does not press Caps Lock when its key chooses a script on a Japanese keyboard of Windows", () => {
+    const { keyboard, sent } = capture();
+    keyboard.down(press("CapsLock", { key: "Alphanumeric" }));
+    keyboard.up(press("CapsLock", { key: "Hiragana" }));
+    expect(sent).to.deep.equal([]);
+  });
+
+  it("releases Caps Lock when its key says something else by then, because Shift went up first", () => {
+    const { keyboard, sent } = capture();
+    keyboard.down(press("CapsLock", { shiftKey: true }));
+    keyboard.up(press("CapsLock", { key: "Alphanumeric" }));
+    expect(sent).to.deep.equal([{ t: "key", c: "CapsLock", d: 1 }, { t: "key", c: "CapsLock", d: 0 }]);
+  });
+
+  it("holds the same keys of Japanese keyboards where their release is reported, and Backquote of other keyboards", () => {
+    for (const [userAgent, key] of [[linux, "ZenkakuHankaku"], [windows, "`"]] as const) {
+      const { keyboard, sent } = capture(userAgent);
+      keyboard.down(press("Backquote", { key }));
+      expect(sent).to.deep.equal([{ t: "key", c: "Backquote", d: 1 }]);
+      keyboard.up(press("Backquote", { key }));
+      expect(sent.slice(1)).to.deep.equal([{ t: "key", c: "Backquote", d: 0 }]);
+    }
   });
 
   it("isMenuChord is true for Ctrl+Alt+M only", () => {
