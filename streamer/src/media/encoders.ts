@@ -55,8 +55,11 @@ export function settingsFor({ bitrateProperty, bitrateUnit, bufferProperty }: En
 const h264 = "video/x-h264,profile=constrained-baseline,stream-format=byte-stream";
 const h265 = "video/x-h265,profile=main,stream-format=byte-stream,alignment=au";
 const av1 = "video/x-av1,stream-format=obu-stream,alignment=tu";
-/** What GPUs take: the capture's pictures, converted. */
-const toNv12 = "videoconvert n-threads=2 ! video/x-raw,format=NV12";
+/**
+ * What GPUs take: the capture's pictures, converted by the matrix of those that software encodes. By itself GStreamer converts a picture of more than 576 lines by
+ * BT.709's, and VA-API's encoders do not say in the stream which one it was: Chromium then assumes BT.601.
+ */
+const toNv12 = "videoconvert n-threads=2 ! video/x-raw,format=NV12,colorimetry=bt601";
 
 /**
  * VA-API's encoders of a codec, with these settings. Intel's free driver has the one of low power alone for H.264, which needs no program on the GPU's own

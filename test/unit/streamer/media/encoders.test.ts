@@ -61,6 +61,11 @@ describe("candidateEncoders and the encoder table", () => {
     }
   });
 
+  it("has pictures converted for GPUs by the matrix of BT.601, as those are that software encodes", () => {
+    const ofGpus = encoders.filter(({ driver }) => driver !== null);
+    expect(ofGpus.map(({ chain }) => chain.split(" ! ")[1])).to.deep.equal(ofGpus.map(() => "video/x-raw,format=NV12,colorimetry=bt601"));
+  });
+
   it("gives an encoder the properties of the preset after those of its chain, which they replace", () => {
     for (const encoder of encoders) {
       expect(tunedChain(encoder, "auto")).to.equal(encoder.chain);
