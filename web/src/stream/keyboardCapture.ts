@@ -1,12 +1,17 @@
 import type { StreamInput } from "#contracts/stream.ts";
 
 /** The fields of a keyboard event that are read. */
-export type KeyPress = Pick<KeyboardEvent, "code" | "key" | "repeat" | "ctrlKey" | "altKey" | "shiftKey">;
+export type KeyPress = Pick<KeyboardEvent, "code" | "key" | "repeat" | ModifierFlag | "getModifierState">;
 
 /** The keys that move the focus from the game to the page's own controls; all other keys go to the game. */
 export const menuChord = "Ctrl+Alt+M";
 
 const maxCodeLength = 24;
+
+type ModifierFlag = "ctrlKey" | "altKey" | "shiftKey" | "metaKey";
+
+/** The flag of each modifier, by what its key says: AltRight can be AltGraph, and players give keys another sense. */
+const modifierFlags: ReadonlyMap<string, ModifierFlag> = new Map([["Control", "ctrlKey"], ["Alt", "altKey"], ["Shift", "shiftKey"], ["Meta", "metaKey"]]);
 
 /** What the keys of Japanese keyboards say that choose a script. Windows reports that they go down, and no release but that of the script before. */
 const scriptKeys: ReadonlySet<string> = new Set([
@@ -18,7 +23,8 @@ export class KeyboardCapture {
   readonly #send: (message: StreamInput) => void;
   readonly #isMac: boolean;
   readonly #isWindows: boolean;
-  readonly #held = new Set<string>();
+  /** The keys that are down, by code; modifiers with the flag that later events tell of them by. */
+  readonly #held = new Map<string, ModifierFlag | undefined>();
 
   constructor(send: (message: StreamInput) => void, userAgent: string) {
     this.#send = send;
@@ -26,9 +32,11 @@ export class KeyboardCapture {
     this.#isWindows = userAgent.includes("Windows");
   }
 
-  down({ code, key, repeat }: KeyPress): void {
+  down(press: KeyPress): void {
+    const { code, key, repeat } = press;
     // The game's own display repeats held keys.
     if (repeat || !isSendable(code)) return;
+    this.#releaseLost(press);
     if (this.#isScriptKey(key)) {
       // Alphanumeric is on the key of Caps Lock, which the player did not switch on.
       if (code !== "CapsLock") this.#tap(code);
@@ -38,28 +46,25 @@ export class KeyboardCapture {
       this.#tap(code);
       return;
     }
-    this.#held.add(code);
+    this.#held.set(code, reportedFlag(press));
     this.#send({ t: "key", c: code, d: 1 });
   }
 
-  up({ code, key, shiftKey }: KeyPress): void {
+  up(press: KeyPress): void {
+    const { code, key } = press;
     if (!isSendable(code)) return;
     if (this.#isScriptKey(key) && !this.#held.has(code)) return;
     if (this.#isLock(code)) {
       this.#tap(code);
       return;
     }
-    this.#held.delete(code);
-    this.#send({ t: "key", c: code, d: 0 });
-    // While a Meta key is down, macOS does not report other keys going up.
-    if (code.startsWith("Meta")) this.#releaseHeld("");
-    // While both Shift keys are down, Windows does not report the first of them going up.
-    if (code.startsWith("Shift") && !shiftKey) this.#releaseHeld("Shift");
+    this.#release(code);
+    this.#releaseLost(press);
   }
 
   /** Presses again what is held, after the streamer has released it. */
   pressAgain(): void {
-    for (const code of this.#held) this.#send({ t: "key", c: code, d: 1 });
+    for (const code of this.#held.keys()) this.#send({ t: "key", c: code, d: 1 });
   }
 
   /** Forgets the held keys, after a `release` message. */
@@ -81,12 +86,31 @@ export class KeyboardCapture {
     for (const d of [1, 0] as const) this.#send({ t: "key", c: code, d });
   }
 
-  #releaseHeld(prefix: string): void {
-    for (const code of [...this.#held].filter((held) => held.startsWith(prefix))) {
-      this.#held.delete(code);
-      this.#send({ t: "key", c: code, d: 0 });
-    }
+  #release(code: string): void {
+    this.#held.delete(code);
+    this.#send({ t: "key", c: code, d: 0 });
+    // While a Meta key is down, macOS does not report other keys going up.
+    if (code.startsWith("Meta")) for (const held of this.#held.keys()) this.#release(held);
   }
+
+  /** Releases the modifiers that are up by what the event says: a system keeps their releases to itself in shortcuts of its own, as macOS in those for screenshots. */
+  #releaseLost(press: KeyPress): void {
+    for (const [code, flag] of this.#held) if (flag !== undefined && code !== press.code && this.#isLost(flag, press)) this.#release(code);
+  }
+
+  #isLost(flag: ModifierFlag, press: KeyPress): boolean {
+    if (press[flag]) return false;
+    // While both Shift keys are down, Windows does not report the first of them going up. Chromium on Linux does, of any two, but clears the flag as for the last.
+    if (modifierFlags.get(press.key) === flag) return this.#isWindows && flag === "shiftKey";
+    // Windows makes AltGraph of Control and Alt, and neither flag is set then.
+    return flag === "shiftKey" || flag === "metaKey" || !press.getModifierState("AltGraph");
+  }
+}
+
+/** Returns the flag that events have while this key is down; undefined where its own press lacks it, as that of an AltRight does that is AltGraph. */
+function reportedFlag(press: KeyPress): ModifierFlag | undefined {
+  const flag = modifierFlags.get(press.key);
+  return flag !== undefined && press[flag] ? flag : undefined;
 }
 
 /** Returns whether the press is the menu chord: by the key where M is in most layouts, and by the one that says M in those where it is elsewhere. */

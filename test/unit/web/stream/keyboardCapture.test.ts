@@ -2,7 +2,12 @@ import { expect } from "chai";
 import { KeyInput, type StreamInput } from "#contracts/stream.ts";
 import { KeyboardCapture, isMenuChord, type KeyPress } from "#web/stream/keyboardCapture.ts";
 
-const press = (code: string, more: Partial<KeyPress> = {}): KeyPress => ({ code, key: code, repeat: false, ctrlKey: false, altKey: false, shiftKey: false, ...more });
+/** A modifier's key says what it is, on whichever side. */
+const press = (code: string, more: Partial<KeyPress> = {}): KeyPress => ({
+  code, key: code.replace(/^(Control|Alt|Shift|Meta)(Left|Right)$/, "$1"), repeat: false,
+  ctrlKey: false, altKey: false, shiftKey: false, metaKey: false, getModifierState: () => false, ...more,
+});
+const inAltGraph = { getModifierState: (modifier: string) => modifier === "AltGraph" };
 
 const windows = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/140.0.0.0";
 const linux = "Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0.0.0";
@@ -67,6 +72,51 @@ describe("KeyboardCapture", () => {
     for (const code of ["ShiftLeft", "ShiftRight"]) keyboard.down(press(code, { shiftKey: true }));
     keyboard.up(press("ShiftRight", { shiftKey: true }));
     expect(sent.slice(2)).to.deep.equal([{ t: "key", c: "ShiftRight", d: 0 }]);
+  });
+
+  it("keeps a modifier held while the other one goes up on Linux, where Chromium says that the last did", () => {
+    for (const [modifier, flag] of [["Shift", "shiftKey"], ["Control", "ctrlKey"], ["Alt", "altKey"]] as const) {
+      const { keyboard, sent } = capture(linux);
+      for (const side of ["Left", "Right"]) keyboard.down(press(`${modifier}${side}`, { [flag]: true }));
+      keyboard.up(press(`${modifier}Right`));
+      keyboard.down(press("KeyW", { [flag]: true }));
+      expect(sent.slice(2)).to.deep.equal([{ t: "key", c: `${modifier}Right`, d: 0 }, { t: "key", c: "KeyW", d: 1 }]);
+    }
+  });
+
+  it("releases modifiers that the next press says are up, because macOS keeps their releases in its screenshots to itself", () => {
+    const { keyboard, sent } = capture(mac);
+    keyboard.down(press("MetaLeft", { metaKey: true }));
+    keyboard.down(press("ShiftLeft", { metaKey: true, shiftKey: true }));
+    keyboard.down(press("KeyW"));
+    expect(sent.slice(2)).to.deep.equal([{ t: "key", c: "MetaLeft", d: 0 }, { t: "key", c: "ShiftLeft", d: 0 }, { t: "key", c: "KeyW", d: 1 }]);
+  });
+
+  it("releases a modifier that the release of another key says is up, and none that is down", () => {
+    const { keyboard, sent } = capture();
+    keyboard.down(press("ControlLeft", { ctrlKey: true }));
+    keyboard.down(press("AltLeft", { ctrlKey: true, altKey: true }));
+    keyboard.down(press("KeyW", { ctrlKey: true, altKey: true }));
+    keyboard.up(press("KeyW", { ctrlKey: true }));
+    expect(sent.slice(3)).to.deep.equal([{ t: "key", c: "KeyW", d: 0 }, { t: "key", c: "AltLeft", d: 0 }]);
+  });
+
+  it("keeps the Control and Alt of which Windows makes AltGraph, though no event says then that they are down", () => {
+    const { keyboard, sent } = capture();
+    keyboard.down(press("ControlLeft", { ctrlKey: true }));
+    keyboard.down(press("AltRight", { key: "AltGraph", ...inAltGraph }));
+    for (const code of ["KeyQ", "KeyE"]) keyboard.down(press(code, inAltGraph));
+    expect(sent).to.deep.equal(["ControlLeft", "AltRight", "KeyQ", "KeyE"].map((c) => ({ t: "key", c, d: 1 })));
+  });
+
+  it("keeps an AltRight that is AltGraph when the other Alt goes up, and a Control key that the player has made Caps Lock", () => {
+    const { keyboard, sent } = capture(linux);
+    keyboard.down(press("AltLeft", { altKey: true }));
+    keyboard.down(press("AltRight", { key: "AltGraph", altKey: true, ...inAltGraph }));
+    keyboard.down(press("ControlLeft", { key: "CapsLock", altKey: true, ...inAltGraph }));
+    keyboard.up(press("AltLeft", inAltGraph));
+    keyboard.down(press("KeyQ"));
+    expect(sent.slice(3)).to.deep.equal([{ t: "key", c: "AltLeft", d: 0 }, { t: "key", c: "KeyQ", d: 1 }]);
   });
 
   it("presses Caps Lock each time that macOS switches it on or off", () => {
