@@ -29,6 +29,7 @@ import { Heartbeats } from "./nodes/nodeHealth.ts";
 import { NodeLoads } from "./nodes/nodeLoads.ts";
 import { NodeLosses } from "./nodes/nodeLosses.ts";
 import { OtherRequests } from "./nodes/nodeRoom.ts";
+import { isGameNode } from "./nodes/slots.ts";
 import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
 import { askStreamer } from "./streamers/askStreamer.ts";
 import { createOperatorTickets } from "./streamers/operatorTickets.ts";
@@ -88,8 +89,8 @@ export class Operator {
     const operatorMetrics = createOperatorMetrics(registry);
     const nodeLosses = new NodeLosses({ cluster, heartbeats, brakePercent: config.nodeLossBrakePercent, metrics: operatorMetrics, logger, clock, returnMs: config.timing.heartbeatStaleMs });
     this.#networkProbe = new NetworkProbe({
-      pods: new ResourceClient(transport, pods), namespace: config.sessionsNamespace, config: config.networkProbe, waiting: () => keysThatNeedInternet(cluster),
-      metrics: operatorMetrics, clock, logger,
+      pods: new ResourceClient(transport, pods), namespace: config.sessionsNamespace, config: config.networkProbe,
+      gameNodes: () => cluster.nodes.list().filter((node) => isGameNode(node, config)), waiting: () => keysThatNeedInternet(cluster), metrics: operatorMetrics, clock, logger,
     });
     const tickets = createOperatorTickets(config.ticketSecret, clock);
     const figures = new StreamFigures({ pods: cluster.pods, tickets, askStreamer, registry });

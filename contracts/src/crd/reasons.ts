@@ -202,7 +202,7 @@ export const stopReasons = {
 export const failureReasons = {
   /** The game needs the internet, which no game gets here. */
   networkNotAllowed: "NetworkNotAllowed",
-  /** The game needs the internet, and the cluster does not enforce NetworkPolicies. */
+  /** The game needs the internet, and the cluster was not found to enforce NetworkPolicies. */
   networkNotEnforced: "NetworkNotEnforced",
   /** The game's files or the save were not ready in time on any node that was tried. */
   downloadTimedOut: "DownloadTimedOut",

@@ -1,5 +1,5 @@
 import { labels } from "#contracts/crd/names.ts";
-import type { Pod } from "#kube/builtin.ts";
+import type { Node, Pod } from "#kube/builtin.ts";
 import { slept, type Clock } from "#runtime/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { Stored } from "#kube/object.ts";
@@ -20,7 +20,7 @@ const pace = {
   /** Time between rounds, also after one that found nothing out. */
   repeatMs: 600_000,
   retryMs: 60_000,
-  /** How long a finding counts when later rounds find nothing out. */
+  /** How long a finding counts when later rounds find nothing out, and for how long sessions wait for the first one. */
   trustMs: 1_800_000,
 };
 
@@ -29,6 +29,8 @@ export interface NetworkProbeDeps {
   namespace: string;
   /** Undefined where no game gets the internet: nothing is probed then. */
   config: ProbeConfig | undefined;
+  /** Returns the nodes that probes may go to. */
+  gameNodes: () => readonly Node[];
   /** Returns the keys of the sessions that wait for the result. */
   waiting: () => string[];
   metrics: Pick<OperatorMetrics, "networkPoliciesEnforced">;
@@ -45,7 +47,8 @@ export class NetworkProbe implements Source {
   readonly #stopping = new AbortController();
   readonly #listeners = new Set<(key: string) => void>();
   #permission: InternetPermission;
-  #foundAtMs = -Infinity;
+  /** When a result was found last; before the first one, when it was begun to look for it. */
+  #trustedSinceMs = -Infinity;
   #running: Promise<void> | undefined;
 
   constructor(deps: NetworkProbeDeps) {
@@ -88,6 +91,7 @@ export class NetworkProbe implements Source {
     const { clock } = this.#deps;
     const { signal } = this.#stopping;
     let isEnforced: boolean | undefined;
+    this.#trustedSinceMs = clock.monotonicMs();
     do {
       isEnforced = await this.#round(config, signal);
       if (!signal.aborted) this.#conclude(isEnforced);
@@ -96,8 +100,12 @@ export class NetworkProbe implements Source {
 
   #conclude(isEnforced: boolean | undefined): void {
     const { clock, logger, metrics, waiting } = this.#deps;
-    if (isEnforced === undefined && clock.monotonicMs() - this.#foundAtMs < pace.trustMs) return;
-    if (isEnforced !== undefined) this.#foundAtMs = clock.monotonicMs();
+    if (isEnforced === undefined && clock.monotonicMs() - this.#trustedSinceMs < pace.trustMs) {
+      // The sessions of a new leader wait on, but admins are told.
+      if (this.#permission === "Awaited") metrics.networkPoliciesEnforced(false);
+      return;
+    }
+    if (isEnforced !== undefined) this.#trustedSinceMs = clock.monotonicMs();
     const permission = isEnforced === true ? "Allowed" : "NotEnforced";
     metrics.networkPoliciesEnforced(isEnforced === true);
     if (permission === this.#permission) return;
@@ -128,8 +136,8 @@ export class NetworkProbe implements Source {
   }
 
   async #outcome(role: ProbeRole, config: ProbeConfig, signal: AbortSignal): Promise<boolean | undefined> {
-    const { pods, namespace, clock } = this.#deps;
-    let pod: Stored<Pod> | undefined = await pods.create(buildProbePod(role, namespace, config), { signal });
+    const { pods, namespace, gameNodes, clock } = this.#deps;
+    let pod: Stored<Pod> | undefined = await pods.create(buildProbePod(role, namespace, config, gameNodes()), { signal });
     const { metadata } = pod;
     const endMs = clock.monotonicMs() + pace.roundMs;
     while (pod !== undefined && outcomeOf(pod) === undefined && pod.status?.phase !== "Failed" && clock.monotonicMs() < endMs) {

@@ -1,8 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { labels } from "#contracts/crd/names.ts";
-import type { Pod } from "#kube/builtin.ts";
+import type { Node, Pod } from "#kube/builtin.ts";
 import type { LabelRequirement } from "#kube/labelSelector.ts";
 import type { Draft } from "#kube/object.ts";
+import type { Toleration } from "../gpu/gpuConfig.ts";
+import { tolerates, type Taint } from "../nodes/slots.ts";
 import { containerSecurity } from "../sessionPods/podSecurity.ts";
 import { componentLabels, sessionPodLabels } from "../sessionPods/sessionPodLabels.ts";
 import { shortLivedPod } from "../sessionPods/shortLivedPod.ts";
@@ -15,7 +17,8 @@ export type ProbeRole = "control" | "covered";
 const longestSeconds = 60;
 
 /** Returns a short-lived pod of the sessions namespace that tries to reach the operator, where session pods run and with as few rights. */
-export function buildProbePod(role: ProbeRole, namespace: string, { image, imagePullPolicy, imagePullSecrets, gameNodeSelector, tolerations, target }: ProbeConfig): Draft<Pod> {
+export function buildProbePod(role: ProbeRole, namespace: string, config: ProbeConfig, gameNodes: readonly Node[]): Draft<Pod> {
+  const { image, imagePullPolicy, imagePullSecrets, gameNodeSelector, target } = config;
   return {
     metadata: { name: `network-probe-${role}-${randomBytes(4).toString("hex")}`, namespace, labels: labelsOf(role) },
     spec: {
@@ -23,7 +26,7 @@ export function buildProbePod(role: ProbeRole, namespace: string, { image, image
       securityContext: { runAsNonRoot: true, runAsUser: 10_000, runAsGroup: 10_000, seccompProfile: { type: "RuntimeDefault" } },
       // An affinity without terms would match no node.
       ...(gameNodeSelector.length === 0 ? {} : { affinity: onNodes(gameNodeSelector) }),
-      tolerations: [{ operator: "Exists", effect: "NoSchedule" }, ...tolerations],
+      tolerations: tolerationsAmong(gameNodes, config.tolerations),
       containers: [{
         name: "probe",
         image,
@@ -34,6 +37,22 @@ export function buildProbePod(role: ProbeRole, namespace: string, { image, image
       }],
     },
   };
+}
+
+/**
+ * Returns tolerations of the taints that the nodes have, as far as they only keep other pods from being scheduled or session pods tolerate them. To tolerate every
+ * taint would take in those of a dead node, which is empty and so is what the scheduler likes best: a probe there finds nothing out.
+ */
+function tolerationsAmong(nodes: readonly Node[], ofSessions: readonly Toleration[]): NonNullable<NonNullable<Pod["spec"]>["tolerations"]> {
+  const taints = nodes.flatMap(({ spec }) => spec?.taints ?? [])
+    .filter((taint) => !saysUnwell(taint) && (taint.effect === "NoSchedule" || ofSessions.some((toleration) => tolerates(toleration, taint))));
+  const distinct = new Map(taints.map(({ key, value = "", effect }) => [`${key}=${value}:${effect}`, { key, operator: "Equal", value, effect }]));
+  return [...distinct.values()];
+}
+
+/** Kubernetes' own taints say that something is wrong with a node, such as a silent kubelet or a full disk; one alone says only that it is cordoned. */
+function saysUnwell({ key }: Taint): boolean {
+  return key !== "node.kubernetes.io/unschedulable" && /^node\.(cloudprovider\.)?kubernetes\.io\//.test(key);
 }
 
 function onNodes(requirements: readonly LabelRequirement[]): NonNullable<NonNullable<Pod["spec"]>["affinity"]> {

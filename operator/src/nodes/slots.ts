@@ -33,7 +33,7 @@ export function slotsOf(node: Node, { gpu, softwareSlots }: Pick<SlotRules, "gpu
  */
 const followingTaints: ReadonlySet<string> = new Set(["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable", "node.kubernetes.io/unschedulable"]);
 
-type Taint = NonNullable<NonNullable<Node["spec"]>["taints"]>[number];
+export type Taint = NonNullable<NonNullable<Node["spec"]>["taints"]>[number];
 
 /** Returns a taint that keeps session pods off the node; undefined when there is none, or they tolerate it. */
 function repellingTaint(node: Node, tolerations: readonly Toleration[]): Taint | undefined {
@@ -42,7 +42,7 @@ function repellingTaint(node: Node, tolerations: readonly Toleration[]): Taint |
 }
 
 /** Returns what the scheduler would say. A toleration without effect tolerates taints of every effect. One without key, which only `Exists` may lack, tolerates every taint. */
-function tolerates({ key, operator, value, effect }: Toleration, taint: Taint): boolean {
+export function tolerates({ key, operator, value, effect }: Toleration, taint: Taint): boolean {
   if (effect !== undefined && effect !== taint.effect) return false;
   if (operator === "Exists") return key === undefined || key === taint.key;
   return key === taint.key && (value ?? "") === (taint.value ?? "");

@@ -40,7 +40,7 @@ function aSession(network: GameSessionSpec["network"]): NetworkEnd {
 }
 
 function aProbe(role: ProbeRole): NetworkEnd {
-  return aPod("joypod-sessions", buildProbePod(role, "joypod-sessions", config.networkProbe!).metadata.labels ?? {});
+  return aPod("joypod-sessions", buildProbePod(role, "joypod-sessions", config.networkProbe!, []).metadata.labels ?? {});
 }
 
 describe("the chart's network policies, where they are enforced", function () {

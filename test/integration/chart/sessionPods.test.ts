@@ -160,7 +160,7 @@ describe("the chart's policies for session pods", function () {
 
   it("accept the operator's probe pods", async () => {
     for (const role of ["control", "covered"] as const) {
-      const pod = buildProbePod(role, chart.sessionsNamespace, config.networkProbe!);
+      const pod = buildProbePod(role, chart.sessionsNamespace, config.networkProbe!, []);
       expect(await chart.errorOf(operator, createPod({ apiVersion: "v1", kind: "Pod", ...pod })), role).to.equal(undefined);
     }
   });

@@ -73,21 +73,63 @@ describe("sessions that need the internet", function () {
     await fixture.session(second.metadata.name, isRunning, "running session");
   });
 
-  it("are refused when the probe has no result in time", async () => {
+  it("wait on when a new leader's first round of the probe has no result, and start when a later one has", async () => {
     fixture = await OperatorFixture.start({ environment });
     const started = await fixture.startOperator();
     const { metadata: { name } } = await fixture.launch(needsInternet);
     await eventually(async () => (await probePods()).length === 2, { what: "two probe pods" });
     await fixture.pass(61_000);
+    await eventually(async () => await metricOf(started) === "0", { what: "the round's end" });
+    fixture.components.behaviour.probes = enforced;
+    await fixture.pass(61_000);
+    await fixture.session(name, isRunning, "running session");
+    expect(await metricOf(started)).to.equal("1");
+  });
+
+  it("are refused when a new leader's probe has had no result for half an hour", async () => {
+    fixture = await OperatorFixture.start({ environment });
+    const started = await fixture.startOperator();
+    const { metadata: { name } } = await fixture.launch(needsInternet);
+    await eventually(async () => (await probePods()).length === 2, { what: "two probe pods" });
+    await fixture.pass(1_801_000);
     expect(await failureReasonOf(name)).to.equal("NetworkNotEnforced");
     expect(await metricOf(started)).to.equal("0");
   });
 
-  it("are refused when not even the probe that a policy allows can connect", async () => {
+  it("are refused at their start deadline when the probe has had no result until then", async () => {
+    fixture = await OperatorFixture.start({ environment });
+    const started = await fixture.startOperator();
+    const { metadata: { name } } = await fixture.launch({ ...needsInternet, startDeadlineSeconds: 90 });
+    await fixture.session(name, ({ status }) => status?.conditions?.some(({ type, status: is }) => type === "SaveRestored" && is === "True") ?? false, "session whose files are ready");
+    await eventually(async () => (await probePods()).length === 2, { what: "two probe pods" });
+    await fixture.pass(61_000);
+    await eventually(async () => await metricOf(started) === "0", { what: "the round's end" });
+    expect(isFinished(await fixture.sessions.get({ name, namespace: fixture.namespace })), "finished before its start deadline").to.equal(false);
+    await fixture.pass(30_000);
+    expect(await failureReasonOf(name)).to.equal("NetworkNotEnforced");
+  });
+
+  it("are refused when not even the probe that a policy allows can connect for half an hour", async () => {
     fixture = await OperatorFixture.start({ environment });
     fixture.components.behaviour.probes = { control: exitCodes.refused, covered: exitCodes.refused };
+    const started = await fixture.startOperator();
+    const { metadata: { name } } = await fixture.launch(needsInternet);
+    await eventually(async () => await metricOf(started) === "0", { what: "the round's end" });
+    await fixture.pass(1_800_000);
+    expect(await failureReasonOf(name)).to.equal("NetworkNotEnforced");
+  });
+
+  it("have a probe that tolerates the taints of its game nodes, but none of a node that is not well", async () => {
+    fixture = await OperatorFixture.start({ environment: { ...environment, GPU_TOLERATIONS: JSON.stringify([{ operator: "Exists" }]) }, nodes: 2 });
+    const taints = [[{ key: "pool", value: "new", effect: "NoSchedule" }], [{ key: "node.kubernetes.io/unreachable", effect: "NoSchedule" }]];
+    for (const [index, name] of fixture.nodeNames.entries()) await fixture.nodes.mergePatch({ name }, { spec: { taints: taints[index] } });
     await fixture.startOperator();
-    expect(await failureReasonOf((await fixture.launch(needsInternet)).metadata.name)).to.equal("NetworkNotEnforced");
+    const [probe] = await eventually(async () => {
+      const found = await probePods();
+      return found.length === 2 ? found : undefined;
+    }, { what: "two probe pods" });
+    // The API server adds tolerations of its own, for effect NoExecute.
+    expect(probe?.spec?.tolerations?.filter(({ effect }) => effect !== "NoExecute")).to.deep.equal([{ key: "pool", operator: "Equal", value: "new", effect: "NoSchedule" }]);
   });
 
   it("still start for half an hour when a later round of the probe has no result", async () => {

@@ -77,6 +77,6 @@ export function operatorPods(manifests: readonly Manifest[]): KubeObject[] {
   const place = { nodeName: "node-a", mediaPort: 20_000, addresses: ["192.0.2.1"], operatorPublicKey: "A".repeat(43) };
   const sessionPods = (["Software", "Gpu"] as const).map((profile) => buildPod(aGameSession({ metadata: { namespace: sessionsNamespace }, spec: { profile } }), place, sessionPod));
   for (const { spec } of sessionPods) for (const streamer of spec?.initContainers ?? []) readStreamerConfig(environmentOf(streamer));
-  const probes = networkProbe ? [buildProbePod("covered", sessionsNamespace, networkProbe)] : [];
+  const probes = networkProbe ? [buildProbePod("covered", sessionsNamespace, networkProbe, [])] : [];
   return [...sessionPods, ...probes].map((pod) => ({ apiVersion: "v1", kind: "Pod", ...pod }));
 }

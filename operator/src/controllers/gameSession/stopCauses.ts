@@ -56,7 +56,10 @@ function networkCause(world: SessionWorld): StopCause | undefined {
   if (obstacle === "NotAllowed") {
     return failed(failureReasons.networkNotAllowed, "The game needs the internet, which no game gets here: an admin has to allow it by the chart value games.network.");
   }
-  if (obstacle !== "NotEnforced") return undefined;
+  return obstacle === "NotEnforced" ? networkNotEnforced() : undefined;
+}
+
+function networkNotEnforced(): StopCause {
   return failed(failureReasons.networkNotEnforced, "The game needs the internet, and the cluster was not found to enforce the NetworkPolicies that would keep it from everything else.");
 }
 
@@ -157,6 +160,7 @@ function startTimedOut(world: SessionWorld): StopCause {
     return failed(reason, `No game node could take the session in time: ${why}`);
   }
   const pod = currentPod(world);
+  if (isContentUnpacked(world) && internetObstacle(world) === "Awaited") return networkNotEnforced();
   const podError = pod === undefined && isContentUnpacked(world) ? podErrorOf(session.status.conditions) : undefined;
   // The save is restored by the pod itself: it is not to blame where there is none.
   if (podError === undefined && !isPrepared(session)) return contentFailed(world);

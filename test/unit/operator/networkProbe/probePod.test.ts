@@ -3,6 +3,7 @@ import type { Pod } from "#kube/builtin.ts";
 import { isSessionPod } from "#operator/sessionPods/podState.ts";
 import type { ProbeConfig } from "#operator/config.ts";
 import { buildProbePod, outcomeOf, type ProbeRole } from "#operator/networkProbe/probePod.ts";
+import { aNode } from "#test/factories/gameNode.ts";
 
 const config: ProbeConfig = {
   image: "control-plane:1",
@@ -12,7 +13,17 @@ const config: ProbeConfig = {
   tolerations: [{ key: "games.example", operator: "Exists", effect: "NoExecute" }],
   target: { host: "10.0.0.9", port: 8081 },
 };
-const build = (role: ProbeRole) => buildProbePod(role, "joypod-sessions", config);
+const build = (role: ProbeRole) => buildProbePod(role, "joypod-sessions", config, []);
+
+/** Returns the tolerations of a probe among game nodes with these taints, each written as key=value:effect. */
+function tolerationsAmong(taints: readonly string[], { tolerations } = config) {
+  const gameNodes = taints.map((taint) => {
+    const [, key = "", value, effect = ""] = /^([^=:]+)(?:=([^:]+))?:(.+)$/.exec(taint) ?? [];
+    const node = aNode();
+    return { ...node, spec: { ...node.spec, taints: [{ key, effect, ...(value === undefined ? {} : { value }) }] } };
+  });
+  return buildProbePod("covered", "joypod-sessions", { ...config, tolerations }, gameNodes).spec?.tolerations;
+}
 
 function ended(exitCode: number, phase = exitCode === 0 ? "Succeeded" : "Failed"): Pod {
   const status = { name: "probe", image: "", imageID: "", ready: false, restartCount: 0, state: { terminated: { exitCode } } };
@@ -36,11 +47,25 @@ describe("buildProbePod", () => {
   it("goes to game nodes, whatever selects them", () => {
     expect(build("covered").spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms)
       .to.deep.equal([{ matchExpressions: [{ key: "gpu", operator: "In", values: ["true"] }] }]);
-    expect(buildProbePod("covered", "joypod-sessions", { ...config, gameNodeSelector: [] }).spec).to.not.have.property("affinity");
+    expect(buildProbePod("covered", "joypod-sessions", { ...config, gameNodeSelector: [] }, []).spec).to.not.have.property("affinity");
   });
 
   it("goes wherever sessions go, and to nodes whose taints only keep other pods from being scheduled", () => {
-    expect(build("covered").spec?.tolerations).to.deep.equal([{ operator: "Exists", effect: "NoSchedule" }, ...config.tolerations]);
+    const taints = ["games.example=yes:NoExecute", "others.example:NoExecute", "pool=new:NoSchedule", "pool=new:NoSchedule", "node.kubernetes.io/unschedulable:NoSchedule"];
+    expect(tolerationsAmong(taints)).to.deep.equal([
+      { key: "games.example", operator: "Equal", value: "yes", effect: "NoExecute" },
+      { key: "pool", operator: "Equal", value: "new", effect: "NoSchedule" },
+      { key: "node.kubernetes.io/unschedulable", operator: "Equal", value: "", effect: "NoSchedule" },
+    ]);
+  });
+
+  it("goes to no node whose taints say that something is wrong with it, even where sessions tolerate every taint", () => {
+    const taints = ["unreachable", "not-ready", "out-of-service", "network-unavailable", "disk-pressure", "memory-pressure", "pid-pressure"]
+      .flatMap((name) => [`node.kubernetes.io/${name}:NoSchedule`, `node.kubernetes.io/${name}:NoExecute`]);
+    taints.push("node.cloudprovider.kubernetes.io/shutdown:NoSchedule", "node.cloudprovider.kubernetes.io/uninitialized:NoSchedule");
+    expect(tolerationsAmong(taints)).to.deep.equal([]);
+    expect(tolerationsAmong([...taints, "games:NoExecute"], { ...config, tolerations: [{ operator: "Exists" }] }))
+      .to.deep.equal([{ key: "games", operator: "Equal", value: "", effect: "NoExecute" }]);
   });
 
   it("makes only the covered one look like a session with internet", () => {

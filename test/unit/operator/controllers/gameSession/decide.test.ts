@@ -144,6 +144,10 @@ describe("planFor", () => {
     ["waits for the network probe before it creates a pod with internet", { spec: internet, status: aPlacedStatus({ conditions: contentReady }), internet: "Awaited" }, ["awaitNetwork"]],
     ["places a session with internet while the network probe is awaited", { spec: internet, internet: "Awaited" }, ["holdSession", "assignNode"]],
     ["creates a pod with internet where that is allowed", { spec: internet, status: aPlacedStatus({ conditions: contentReady }), internet: "Allowed" }, ["createPod", "reportReadiness"]],
+    ["finishes a session at its start deadline that has waited for the network probe",
+      { spec: internet, status: aPlacedStatus(), isContentCached: true, internet: "Awaited", now: after(120) }, ["finish"], "NetworkNotEnforced"],
+    ["blames the files of a session with internet that were not there at its start deadline",
+      { spec: internet, status: aPlacedStatus(), internet: "Awaited", now: after(120) }, ["finish"], "DownloadTimedOut"],
     ["keeps a game that has the internet when the network probe finds out otherwise", { spec: internet, status: aRunningStatus(), pod: {}, internet: "NotEnforced" }, ["createPod", "reportReadiness"]],
     ["takes a requested stop before it refuses the internet", { spec: { ...internet, ...stopped } }, ["finish"]],
 
