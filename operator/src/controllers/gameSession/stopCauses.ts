@@ -11,9 +11,9 @@ import type { Stored } from "#kube/object.ts";
 import { isTerminal } from "#kube/podPhase.ts";
 import { deadlinesOf, isPast } from "./deadlines.ts";
 import {
-  gameTerminationReport, gameTerminated, isEvicted, isPortConflict, rejection, streamerFault, unschedulable, waitingFor,
+  gameTerminationReport, gameTerminated, isEvicted, isPortConflict, isStreamerRunning, rejection, streamerFault, unschedulable, waitingFor,
 } from "../../sessionPods/podState.ts";
-import { currentPod, internetObstacle, isContentUnpacked, mayHavePlayed, podErrorOf, type SessionWorld } from "./world.ts";
+import { currentPod, internetObstacle, isContentUnpacked, isNodeBehind, mayHavePlayed, podErrorOf, type SessionWorld } from "./world.ts";
 
 /** Why a session is stopped; with a failure when nobody asked for that. */
 export interface StopCause {
@@ -162,8 +162,9 @@ function startTimedOut(world: SessionWorld): StopCause {
   const pod = currentPod(world);
   if (isContentUnpacked(world) && internetObstacle(world) === "Awaited") return networkNotEnforced();
   const podError = pod === undefined && isContentUnpacked(world) ? podErrorOf(session.status.conditions) : undefined;
-  // The save is restored by the pod itself: it is not to blame where there is none.
-  if (podError === undefined && !isPrepared(session)) return contentFailed(world);
+  // The save is restored by the pod itself: it is not to blame where there is none, nor where the pod's streamer does not run.
+  const isPodStuck = pod !== undefined && !isNodeBehind(world) && !isStreamerRunning(pod);
+  if (!isPodStuck && podError === undefined && !isPrepared(session)) return contentFailed(world);
   const why = pod === undefined ? podError ?? "it could not be made." : waitingFor(pod);
   return failed(failureReasons.startTimedOut, `The session's pod was not ready in time: ${why}`);
 }

@@ -109,6 +109,8 @@ describe("planFor", () => {
     ["stops a session whose pod is not ready in time",
       { status: aPlacedStatus({ conditions: contentReady }), pod: { status: { phase: "Pending", containerStatuses: [containerStatus("game", { waiting: { reason: "ErrImagePull" } })] } }, now: after(120) },
       toEnd, "StartTimedOut"],
+    ["stops a session whose pod is stuck at its start deadline, where the GameNode alone says that its files are there",
+      { status: aPlacedStatus(), isContentCached: true, pod: { status: imageFailed }, now: after(120) }, toEnd, "StartTimedOut"],
     ["finishes a session without a pod at its start deadline", { status: aPlacedStatus({ conditions: contentReady }), now: after(120) }, ["finish"], "StartTimedOut"],
 
     ["changes a port that is taken", { status: aPlacedStatus({ conditions: contentReady }), pod: { status: noRoom("1 node(s) didn't have free ports"), isBound: false } }, ["changePort"]],
@@ -142,12 +144,12 @@ describe("planFor", () => {
     ["stops a session at once whose game needs an internet that is not allowed", { spec: internet }, ["finish"], "NetworkNotAllowed"],
     ["stops a session whose game needs the internet where policies are not enforced", { spec: internet, status: aPlacedStatus({ conditions: contentReady }), internet: "NotEnforced" }, ["finish"], "NetworkNotEnforced"],
     ["waits for the network probe before it creates a pod with internet", { spec: internet, status: aPlacedStatus({ conditions: contentReady }), internet: "Awaited" }, ["awaitNetwork"]],
-    ["places a session with internet while the network probe is awaited", { spec: internet, internet: "Awaited" }, ["holdSession", "assignNode"]],
-    ["creates a pod with internet where that is allowed", { spec: internet, status: aPlacedStatus({ conditions: contentReady }), internet: "Allowed" }, ["createPod", "reportReadiness"]],
     ["finishes a session at its start deadline that has waited for the network probe",
       { spec: internet, status: aPlacedStatus(), isContentCached: true, internet: "Awaited", now: after(120) }, ["finish"], "NetworkNotEnforced"],
     ["blames the files of a session with internet that were not there at its start deadline",
       { spec: internet, status: aPlacedStatus(), internet: "Awaited", now: after(120) }, ["finish"], "DownloadTimedOut"],
+    ["places a session with internet while the network probe is awaited", { spec: internet, internet: "Awaited" }, ["holdSession", "assignNode"]],
+    ["creates a pod with internet where that is allowed", { spec: internet, status: aPlacedStatus({ conditions: contentReady }), internet: "Allowed" }, ["createPod", "reportReadiness"]],
     ["keeps a game that has the internet when the network probe finds out otherwise", { spec: internet, status: aRunningStatus(), pod: {}, internet: "NotEnforced" }, ["createPod", "reportReadiness"]],
     ["takes a requested stop before it refuses the internet", { spec: { ...internet, ...stopped } }, ["finish"]],
 
