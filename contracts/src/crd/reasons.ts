@@ -25,7 +25,7 @@ export const podReadyReasons = {
   containersReady: "ContainersReady",
   /** `False`, by the operator: the pod was ready before, and is not any more. */
   containersNotReady: "ContainersNotReady",
-  /** `False`, by the operator, and the event: the API server refuses to make the pod, because of a quota, a policy, or a runtime class that is not there; the message has its words. It is tried again until the start deadline. */
+  /** `False`, by the operator, and the event: the API server does not make the pod, because of a quota, a policy, a runtime class that is not there, or an admission webhook that does not respond; the message has its words. It is tried again until the start deadline. */
   failedCreate: "FailedCreate",
 } as const;
 

@@ -73,6 +73,44 @@ describe("A session's pod that the API server refuses, as its RuntimeClass is no
   });
 });
 
+describe("A session's pod that the API server cannot make, as an admission webhook does not respond", function () {
+  this.timeout(60_000);
+  const words = "Internal error occurred: failed calling webhook \"policy.example\": connection refused";
+  let fixture: OperatorFixture;
+  let api: FaultyApi;
+  let mend: () => void;
+
+  beforeEachWithFaultyApi((freshFixture, freshApi) => {
+    fixture = freshFixture;
+    api = freshApi;
+  });
+
+  beforeEach(async () => {
+    mend = api.respond(isCreation, 500, { reason: "InternalError", message: words });
+    await fixture.startOperator({ kubeconfig: api.kubeconfig() });
+  });
+
+  const told = (name: string) => fixture.session(name, (session) => podReadyOf(session)?.reason === "FailedCreate", "session whose pod is not made");
+
+  it("has the server's words in condition PodReady and an event, and is made once the webhook responds", async () => {
+    const { metadata: { name } } = await fixture.launch();
+    expect(podReadyOf(await told(name))?.message).to.equal(`The API server cannot make the session's pod: ${words}`);
+    await eventually(async () => (await fixture.eventsOf(name)).includes("FailedCreate"), { what: "the event" });
+    mend();
+    const running = await fixture.session(name, isRunning, "running session");
+    expect(podReadyOf(running)).to.include({ status: "True", reason: "ContainersReady" });
+  });
+
+  it("ends the session at its start deadline with the server's words", async () => {
+    const { metadata: { name } } = await fixture.launch({ startDeadlineSeconds: 120 });
+    await told(name);
+    await fixture.pass(121_000);
+    const { status } = await fixture.session(name, isFinished, "finished session");
+    expect(status?.failure?.reason).to.equal("StartTimedOut");
+    expect(status?.failure?.message).to.contain(words);
+  });
+});
+
 describe("A session's pod that the API server refuses to delete", function () {
   this.timeout(60_000);
   let fixture: OperatorFixture;

@@ -54,7 +54,7 @@ export function internetObstacle(world: SessionWorld): Exclude<InternetPermissio
   return session.spec.network === "None" || isStarted || internet === "Allowed" ? undefined : internet;
 }
 
-/** Returns with which words the API server refuses the session's pod; undefined when it does not. */
+/** Returns with which words the API server refuses the session's pod, or fails to make it; undefined when it does neither. */
 export function podErrorOf(conditions: readonly Condition[] | undefined): string | undefined {
   const podReady = findCondition(conditions, "PodReady");
   return podReady?.reason === podReadyReasons.failedCreate ? podReady.message : undefined;

@@ -1,4 +1,4 @@
-import { isAlreadyExists, isConflict, isNotFound, isRefused, type KubeError } from "#kube/errors.ts";
+import { isAlreadyExists, isConflict, isKubeError, isNotFound, isRefused, type KubeError } from "#kube/errors.ts";
 import { isDeleting, removeFinalizer } from "#kube/finalizers.ts";
 import { isOwnedBy } from "#kube/object.ts";
 import { finalizers } from "#contracts/crd/names.ts";
@@ -37,8 +37,8 @@ export const createPod: Step = async (context): Promise<StepOutcome> => {
     logger.info({ node: place.nodeName, mediaPort: place.mediaPort }, "The session's pod is made.");
     draft.event("Normal", gameSessionEventReasons.podCreated, "Start", `The game's files are on node ${place.nodeName}; the pod is made.`);
   } catch (error) {
-    if (isRefused(error)) return notePodError(draft, error);
-    if (!isAlreadyExists(error)) throw error;
+    if (!isKubeError(error) || error.status === undefined) throw error;
+    if (!isAlreadyExists(error)) return notePodError(draft, error);
     // An earlier pass created it, and neither its response nor its watch event has come: the next pass sees what is there.
     const existing = await deps.pods.find(world.session.metadata, { signal });
     if (existing) deps.cluster.pods.upsert(existing);
@@ -46,9 +46,9 @@ export const createPod: Step = async (context): Promise<StepOutcome> => {
   return "wait";
 };
 
-/** Tells with which words the API server refuses the pod. What it refuses for may be put right, so it is tried again as after any failure. */
+/** Tells with which words the API server refuses the pod, or fails to make it. The cause may be put right, so it is tried again as after any failure. */
 function notePodError(draft: StepContext["draft"], error: KubeError): StepOutcome {
-  const message = `The API server refuses the session's pod: ${error.message}`;
+  const message = `The API server ${isRefused(error) ? "refuses" : "cannot make"} the session's pod: ${error.message}`;
   const isNews = draft.set("PodReady", "False", podReadyReasons.failedCreate, message);
   if (isNews) draft.event("Warning", podReadyReasons.failedCreate, "Start", message);
   draft.failure = error;
