@@ -97,7 +97,7 @@ export class Operator {
     this.#streamFigures = new RepeatedJob({ name: "stream figures", periodMs: streamFiguresPeriodMs, clock, logger, work: (signal) => figures.refresh(signal) });
     const loads = new NodeLoads(cluster, config.podOverhead);
     const launchSteps = new LaunchSteps({
-      gameSessions: cluster.gameSessions, clock, onStep: (step, seconds) => { if (this.#isLeading) operatorMetrics.launchStepDone(step, seconds); },
+      cluster, clock, onStep: (step, seconds) => { if (this.#isLeading) operatorMetrics.launchStepDone(step, seconds); },
     });
     const savesWaiting = new SavesWaiting({ gameSessions: cluster.gameSessions, clock });
     this.#showFigures = () => showClusterFigures({ cluster, nodeLosses, loads, launchSteps, savesWaiting, registry });

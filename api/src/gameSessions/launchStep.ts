@@ -1,5 +1,6 @@
-import type { GameNode } from "#contracts/crd/gameNode.ts";
+import type { CacheEntry, GameNode } from "#contracts/crd/gameNode.ts";
 import type { GameSession, GameSessionConditionType } from "#contracts/crd/gameSession.ts";
+import { hasContent } from "#contracts/crd/launchStep.ts";
 import { conditionStatus } from "#contracts/crd/sessionConditions.ts";
 import type { LaunchStage as LaunchStep } from "#contracts/http/gameSessions.ts";
 
@@ -9,15 +10,13 @@ export interface LaunchProgress {
   progressPercent?: number;
 }
 
-/** Returns the launch's step: the first one whose condition is not true yet. Without an object the launch is still scheduled. */
+/** Returns the launch's step: the first one that it has not done with. Without an object the launch is still scheduled. */
 export function launchProgressOf(
   gameSession: GameSession | undefined, nodeOf: (name: string) => GameNode | undefined,
 ): LaunchProgress {
   if (gameSession === undefined || !isTrue(gameSession, "Scheduled")) return { step: "scheduling" };
-  if (!isTrue(gameSession, "ContentReady")) {
-    const percent = downloadPercent(gameSession, nodeOf);
-    return { step: "downloading", ...(percent === undefined ? {} : { progressPercent: percent }) };
-  }
+  const { state, progressPercent } = entryOf(gameSession, nodeOf) ?? {};
+  if (!hasContent(gameSession, state === "Ready")) return { step: "downloading", ...(progressPercent === undefined ? {} : { progressPercent }) };
   if (!isTrue(gameSession, "SaveRestored")) return { step: "restoring" };
   if (!isTrue(gameSession, "PodReady")) return { step: "booting" };
   return { step: "connecting" };
@@ -27,7 +26,8 @@ function isTrue(gameSession: GameSession, condition: GameSessionConditionType): 
   return conditionStatus(gameSession, condition) === "True";
 }
 
-function downloadPercent({ spec, status }: GameSession, nodeOf: (name: string) => GameNode | undefined): number | undefined {
+/** Returns what the session's node lists of the session's version. */
+function entryOf({ spec, status }: GameSession, nodeOf: (name: string) => GameNode | undefined): CacheEntry | undefined {
   const node = status?.nodeName === undefined ? undefined : nodeOf(status.nodeName);
-  return node?.status?.cache?.entries.find(({ digest }) => digest === spec.contentDigest)?.progressPercent;
+  return node?.status?.cache?.entries.find(({ digest }) => digest === spec.contentDigest);
 }

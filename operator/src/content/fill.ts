@@ -1,5 +1,7 @@
 import type { GameCache } from "#contracts/crd/gameCache.ts";
 import type { CacheEntry } from "#contracts/crd/gameNode.ts";
+import type { GameSession } from "#contracts/crd/gameSession.ts";
+import type { Cluster } from "../cluster/cluster.ts";
 
 /** A game node, with what decides whether it is filled. */
 export interface FillNode {
@@ -31,6 +33,12 @@ export function stateOn({ entries }: Pick<FillNode, "entries">, digest: string):
   const states = new Map(entries.map((entry) => [entry.digest, entry.state]));
   statesByEntries.set(entries, states);
   return states.get(digest);
+}
+
+/** Returns whether the agent of the session's node lists the session's version as unpacked and verified. */
+export function isContentCached({ gameNodes }: Pick<Cluster, "gameNodes">, { status, spec }: GameSession): boolean {
+  const cache = status?.nodeName === undefined ? undefined : gameNodes.get(status.nodeName)?.status?.cache;
+  return cache !== undefined && stateOn(cache, spec.contentDigest) === "Ready";
 }
 
 /** A node reports hundreds of versions, and every cache and launch looks one of them up. A list of entries is never changed, so its map is kept with it. */

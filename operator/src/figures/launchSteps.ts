@@ -1,13 +1,14 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { clusterLaunchStepOf, clusterLaunchSteps, type ClusterLaunchStep } from "#contracts/crd/launchStep.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
-import type { CacheReader } from "#kube/cache.ts";
 import { keyOf, type Stored } from "#kube/object.ts";
 import type { Clock } from "#runtime/clock.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import { isContentCached } from "../content/fill.ts";
 
 /** What following the launches needs. */
 export interface LaunchStepsDeps {
-  gameSessions: CacheReader<GameSession>;
+  cluster: Pick<Cluster, "gameSessions" | "gameNodes">;
   clock: Pick<Clock, "monotonicMs">;
   /** Called with how long a launch was in a step, once it has left that for a later one. */
   onStep: (step: ClusterLaunchStep, seconds: number) => void;
@@ -30,7 +31,7 @@ export class LaunchSteps {
 
   constructor(deps: LaunchStepsDeps) {
     this.#deps = deps;
-    deps.gameSessions.subscribe(({ type, object }) => {
+    deps.cluster.gameSessions.subscribe(({ type, object }) => {
       if (type === "deleted" || isFinished(object)) this.#launches.delete(keyOf(object));
       else this.#update(object);
     });
@@ -42,7 +43,7 @@ export class LaunchSteps {
   }
 
   #update(session: Stored<GameSession>): void {
-    const step = clusterLaunchStepOf(session);
+    const step = clusterLaunchStepOf(session, isContentCached(this.#deps.cluster, session));
     const nowMs = this.#deps.clock.monotonicMs();
     const launch = this.#launches.get(keyOf(session));
     if (launch === undefined) {

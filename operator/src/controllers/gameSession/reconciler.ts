@@ -4,7 +4,7 @@ import type { ReconcileContext, ReconcileResult } from "#kube/controller.ts";
 import { ignoreDeleted, isConflict, isNotFound } from "#kube/errors.ts";
 import { isDeleting, removeFinalizer } from "#kube/finalizers.ts";
 import { keyOf, refOf } from "#kube/object.ts";
-import { stateOn } from "../../content/fill.ts";
+import { isContentCached } from "../../content/fill.ts";
 import { deadlinesOf, nextDeadlineMs } from "./deadlines.ts";
 import { planFor, restsOnAbsentPod } from "./decide.ts";
 import { notedMoments } from "./notedMoments.ts";
@@ -72,11 +72,6 @@ async function findsMissedPod(world: SessionWorld, { cluster, pods }: SessionDep
   if (!live) return false;
   cluster.pods.upsert(live);
   return true;
-}
-
-function isContentCached({ gameNodes }: SessionDeps["cluster"], { status, spec }: SessionWorld["session"]): boolean {
-  const cache = status?.nodeName === undefined ? undefined : gameNodes.get(status.nodeName)?.status?.cache;
-  return cache !== undefined && stateOn(cache, spec.contentDigest) === "Ready";
 }
 
 /** Writes the status, on condition that the session is as observed; returns false when it is not, and the pass has to be repeated. */

@@ -1,7 +1,8 @@
 import { expect } from "chai";
+import type { GameSessionStatus } from "#contracts/crd/gameSession.ts";
 import { launchProgressOf } from "#api/gameSessions/launchStep.ts";
 import { aDigest, aCondition, aGameSession, aPlacedStatus } from "#test/factories/gameSession.ts";
-import { aGameNode } from "#test/factories/gameNode.ts";
+import { aCacheEntry, aGameNode } from "#test/factories/gameNode.ts";
 
 const noNode = (): undefined => undefined;
 
@@ -18,6 +19,13 @@ describe("launchProgressOf", () => {
     expect(stepAfter("Scheduled", "ContentReady")).to.equal("restoring");
     expect(stepAfter("Scheduled", "ContentReady", "SaveRestored")).to.equal("booting");
     expect(stepAfter("Scheduled", "ContentReady", "SaveRestored", "PodReady")).to.equal("connecting");
+  });
+
+  it("names no download of a version that the session's node lists as ready, unless the session's condition says that files are missing", () => {
+    const node = aGameNode("node1", { entries: [aCacheEntry()] });
+    const progressOf = (status: GameSessionStatus) => launchProgressOf(aGameSession({ status }), (name) => (name === "node1" ? node : undefined));
+    expect(progressOf(aPlacedStatus())).to.deep.equal({ step: "restoring" });
+    expect(progressOf(aPlacedStatus({ conditions: [aCondition("Scheduled"), aCondition("ContentReady", { status: "False", reason: "ArchiveIncomplete" })] })).step).to.equal("downloading");
   });
 
   it("returns the progress of this version's download on the session's node", () => {

@@ -3,6 +3,7 @@ import type { GameSessionStatus } from "#contracts/crd/gameSession.ts";
 import { clusterLaunchStepOf } from "#contracts/crd/launchStep.ts";
 import { createCluster, type Cluster } from "#operator/cluster/cluster.ts";
 import { LaunchSteps } from "#operator/figures/launchSteps.ts";
+import { aCacheEntry, aGameNode } from "#test/factories/gameNode.ts";
 import { aCondition, aGameSession, aPlacedStatus, aRunningStatus } from "#test/factories/gameSession.ts";
 
 const key = "joypod-sessions/gs-a";
@@ -19,7 +20,7 @@ describe("LaunchSteps", () => {
     nowMs = 1_000;
     done = [];
     version = 0;
-    steps = new LaunchSteps({ gameSessions: cluster.gameSessions, clock: { monotonicMs: () => nowMs }, onStep: (step, seconds) => done.push([step, seconds]) });
+    steps = new LaunchSteps({ cluster, clock: { monotonicMs: () => nowMs }, onStep: (step, seconds) => done.push([step, seconds]) });
   });
 
   function after(seconds: number, status?: GameSessionStatus): void {
@@ -47,6 +48,15 @@ describe("LaunchSteps", () => {
     expect(done).to.deep.equal([["scheduling", 0.2], ["restoring", 2]]);
   });
 
+  it("measures no download of a launch whose node has the game already", () => {
+    cluster.gameNodes.upsert(aGameNode("node1", { entries: [aCacheEntry()] }));
+    after(0);
+    after(0.2, passed("Scheduled"));
+    after(3, passed("Scheduled", "ContentReady", "SaveRestored"));
+    after(1, aRunningStatus());
+    expect(done).to.deep.equal([["scheduling", 0.2], ["restoring", 3], ["booting", 1]]);
+  });
+
   it("does not measure what had begun before it looked", () => {
     after(0, passed("Scheduled"));
     after(1, passed("Scheduled", "ContentReady"));
@@ -72,7 +82,7 @@ describe("LaunchSteps", () => {
   });
 
   it("knows no step of a session that was ready, whatever became of it", () => {
-    expect(clusterLaunchStepOf(aGameSession({ status: aRunningStatus({ conditions: [aCondition("Ready", { status: "False" })] }) }))).to.equal(undefined);
-    expect(clusterLaunchStepOf(aGameSession())).to.equal("scheduling");
+    expect(clusterLaunchStepOf(aGameSession({ status: aRunningStatus({ conditions: [aCondition("Ready", { status: "False" })] }) }), false)).to.equal(undefined);
+    expect(clusterLaunchStepOf(aGameSession(), false)).to.equal("scheduling");
   });
 });

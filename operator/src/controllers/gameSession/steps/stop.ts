@@ -104,7 +104,7 @@ export const finish: Step = ({ world, draft, deps, cause }) => {
 
 function countEnd({ world, draft }: Pick<StepContext, "world" | "draft">, reason: string, hasFailed: boolean): void {
   draft.count((metrics) => metrics.sessionFinished(reason));
-  const step = clusterLaunchStepOf(world.session);
+  const step = clusterLaunchStepOf(world.session, world.isContentCached);
   if (hasFailed && step !== undefined) draft.count((metrics) => metrics.launchFailed(step, reason));
 }
 
