@@ -1,43 +1,29 @@
 import type { Queryable } from "../stores/queryable.ts";
 
-/** A session whose result is stored and whose last save has not come yet. */
+/** A session that has ended and whose last save has not come yet. */
 export interface UnreleasedGameSession {
   id: string;
   slotId: string | null;
   readyAt: Date | null;
   endedAt: Date;
+  /** Whether its result is stored. */
+  isRecorded: boolean;
   /** Now, by the database's clock. */
   now: Date;
 }
 
-/** Returns sessions whose result is stored and that have not given back their slot, the earliest end first. */
-export async function listUnreleasedGameSessions(db: Queryable, limit: number): Promise<UnreleasedGameSession[]> {
+/**
+ * Returns sessions that have not given back their slot, the earliest end first: those whose result is stored, and those that ended more than
+ * `patienceSeconds` ago for their players alone.
+ */
+export async function listUnreleasedGameSessions(db: Queryable, patienceSeconds: number, limit: number): Promise<UnreleasedGameSession[]> {
   const { rows } = await db.query<UnreleasedGameSession>({
     name: "list-unreleased",
-    text: `SELECT id, slot_id AS "slotId", ready_at AS "readyAt", ended_at AS "endedAt", now() AS now FROM game_sessions
-      WHERE slot_released_at IS NULL AND recorded_at IS NOT NULL ORDER BY ended_at LIMIT $1`,
-    values: [limit],
-  });
-  return rows;
-}
-
-/** Takes the slots of sessions that ended more than `patienceSeconds` ago, whatever became of their objects. Returns how many there were. */
-export async function updateOverdueSlotsReleased(db: Queryable, patienceSeconds: number, limit: number): Promise<number> {
-  const { rowCount } = await db.query({
-    name: "release-overdue-slots",
-    text: `
-      WITH released AS (
-        UPDATE game_sessions SET slot_released_at = now()
-        WHERE id IN (SELECT id FROM game_sessions WHERE slot_released_at IS NULL AND ended_at < now() - make_interval(secs => $1) LIMIT $2)
-          AND slot_released_at IS NULL
-        RETURNING id, slot_id
-      ), slot AS (
-        UPDATE save_slots s SET pending_session = NULL FROM released WHERE s.id = released.slot_id AND s.pending_session = released.id
-      )
-      SELECT FROM released`,
+    text: `SELECT id, slot_id AS "slotId", ready_at AS "readyAt", ended_at AS "endedAt", recorded_at IS NOT NULL AS "isRecorded", now() AS now FROM game_sessions
+      WHERE slot_released_at IS NULL AND (recorded_at IS NOT NULL OR ended_at < now() - make_interval(secs => $1)) ORDER BY ended_at LIMIT $2`,
     values: [patienceSeconds, limit],
   });
-  return rowCount ?? 0;
+  return rows;
 }
 
 /**

@@ -78,17 +78,22 @@ describe("a row of which the object store refuses what is to be done", function 
     expect((await saveSweep.findMany()).map(({ slotId }) => slotId)).to.deep.equal([impossible]);
   });
 
-  it("is passed by: slots of other ended sessions are released", async () => {
+  async function ended(hours: number): Promise<{ id: string; slotId: string }> {
+    const user = await aUser(api.deps);
+    const { id: slotId } = await aSaveSlot(api.deps, { user, game });
+    const { id } = await aGameSessionRow(api.deps, { user, game }, { slotId, status: "stopped", endedAt: hoursAgo(hours), slotReleasedAt: null });
+    return { id, slotId };
+  }
+
+  it("is passed by: slots of other ended sessions are released, and that of the refused one 25 hours after its end", async () => {
     const { prisma } = api.deps.postgres;
-    const ended = async (hours: number): Promise<{ id: string; slotId: string }> => {
-      const user = await aUser(api.deps);
-      const { id: slotId } = await aSaveSlot(api.deps, { user, game });
-      const { id } = await aGameSessionRow(api.deps, { user, game }, { slotId, status: "stopped", endedAt: hoursAgo(hours), slotReleasedAt: null });
-      return { id, slotId };
-    };
     const [first, other] = [await ended(2), await ended(1)];
     await prisma.saveSlot.update({ where: { id: first.slotId }, data: { id: impossible } });
     expect(await releaseSlots(api.deps, refused)).to.deep.equal([other.id]);
-    await prisma.gameSession.updateMany({ where: { id: first.id }, data: { slotReleasedAt: new Date() } });
+    await prisma.gameSession.updateMany({ where: { id: first.id }, data: { endedAt: hoursAgo(24.5) } });
+    await clock.advance(3600_000);
+    expect(await releaseSlots(api.deps, refused)).to.deep.equal([]);
+    await prisma.gameSession.updateMany({ where: { id: first.id }, data: { endedAt: hoursAgo(25.5) } });
+    expect(await releaseSlots(api.deps, refused)).to.deep.equal([first.id]);
   });
 });

@@ -177,8 +177,7 @@ const passDay = fc.constant(
   command("a day passes", async (model, world) => {
     await world.passDay(model.isStoreUp);
     model.sessions.forEach((session) => { session.isPlayerFree ||= session.state === "stopping"; });
-    for (const session of sessionsIn(model, "unsaved", "lost")) release(session, model.isStoreUp);
-    for (const session of sessionsIn(model, "stopping")) release(session, false);
+    for (const session of sessionsIn(model, "unsaved", "lost", "stopping")) release(session, model.isStoreUp);
   }));
 
 /** All that can happen; what is in the list more than once comes more often. */

@@ -5,7 +5,7 @@ import type { ClusterView } from "../../cluster/clusterView.ts";
 import { refusedPerPassMax, RefusedRows } from "../../stores/refusedRows.ts";
 import { savePatienceMs } from "../../saves/savePatience.ts";
 import { releaseSlot } from "../saveSlotQueries.ts";
-import { listUnreleasedGameSessions, updateOverdueSlotsReleased, updateSlowStopsEnded, type UnreleasedGameSession } from "../slotReleaseQueries.ts";
+import { listUnreleasedGameSessions, updateSlowStopsEnded, type UnreleasedGameSession } from "../slotReleaseQueries.ts";
 import { adoptNewestSave } from "./adoptNewestSave.ts";
 import type { RecorderDeps } from "./recorderDeps.ts";
 import { isSaveAwaited } from "./unreportedSave.ts";
@@ -18,8 +18,8 @@ export const refusedSlotMaxMs = 60_000;
 /** A player is free within a minute of their stop: this, a pass of the sweeper, and some seconds for a busy database. */
 const slowStopSeconds = 50;
 const sessionsPerPassMax = 1000;
-/** An hour after a session's last save was given up its slot is taken, even where the object store could not be asked for it. */
-const overdueSeconds = savePatienceMs / 1000 + 3600;
+/** An hour after a session's last save was given up its slot is taken, even where the object store cannot be asked for it. */
+const overdueMs = savePatienceMs + 3600_000;
 
 /** Frees the players whose session takes long to end; the slot stays with the session, and its result is stored when it comes. */
 export async function freePlayers({ postgres, logger }: Pick<RecorderDeps, "postgres" | "logger">): Promise<void> {
@@ -31,21 +31,24 @@ export async function freePlayers({ postgres, logger }: Pick<RecorderDeps, "post
 /**
  * Releases the slots of ended sessions that may have left a save which nobody reported: lost ones, vanished ones, those whose node was lost after
  * their end, and those whose last save was given up. Before that the slot gets the newest save that the object store has of them. Returns the
- * sessions' ids. Slots of which the object store cannot be asked stay with their sessions for now.
+ * sessions' ids. Slots of which the object store cannot be asked stay with their sessions until they are overdue: none is taken before its saves were
+ * looked for once, however long the API was away.
  */
 export async function releaseSlots(deps: ReleaseSlotsDeps, refused = new RefusedRows(deps.clock, refusedSlotMaxMs)): Promise<string[]> {
   const released: string[] = [];
   const waiting = new Set(refused.waiting);
   let refusedCount = 0;
-  await updateOverdueSlotsReleased(deps.postgres.pool, overdueSeconds, sessionsPerPassMax);
-  for (const session of await listUnreleasedGameSessions(deps.postgres.pool, sessionsPerPassMax)) {
+  for (const session of await listUnreleasedGameSessions(deps.postgres.pool, savePatienceMs / 1000, sessionsPerPassMax)) {
     if (refusedCount === refusedPerPassMax) break;
-    if (waiting.has(session.id) || !isReleaseDue(deps, session)) continue;
-    const isUpToDate = await isSlotUpToDate(deps, refused, session);
+    if (!isReleaseDue(deps, session)) continue;
+    const isUpToDate = waiting.has(session.id) ? false : await isSlotUpToDate(deps, refused, session);
     if (isUpToDate === undefined) refusedCount++;
-    if (isUpToDate !== true) continue;
-    await releaseSlot(deps.postgres.pool, session.id, session.readyAt !== null);
-    deps.logger.info({ gameSession: session.id, slot: session.slotId }, "The recorder released the slot of an ended game session.");
+    if (isUpToDate !== true && ageMs(session) < overdueMs) continue;
+    // Only of a session that has a result, and whose saves were looked for, is it known that it left its slot unused.
+    await releaseSlot(deps.postgres.pool, session.id, session.readyAt !== null || !session.isRecorded || isUpToDate !== true);
+    const keys = { gameSession: session.id, slot: session.slotId };
+    if (isUpToDate === true) deps.logger.info(keys, "The recorder released the slot of an ended game session.");
+    else deps.logger.warn(keys, "The recorder released the slot of a game session whose saves it could not read: what is stored of it becomes a conflict copy.");
     released.push(session.id);
   }
   return released;
@@ -62,10 +65,15 @@ async function isSlotUpToDate(deps: ReleaseSlotsDeps, refused: RefusedRows, { id
 }
 
 /** Without an object nothing more is reported of the session, of a silent one nothing after a day, and of one on a lost node perhaps never. */
-function isReleaseDue({ cluster }: ReleaseSlotsDeps, { id, endedAt, now }: UnreleasedGameSession): boolean {
-  const gameSession = cluster.gameSession(id);
-  if (gameSession === undefined || now.getTime() - endedAt.getTime() >= savePatienceMs) return true;
+function isReleaseDue({ cluster }: ReleaseSlotsDeps, session: UnreleasedGameSession): boolean {
+  const gameSession = cluster.gameSession(session.id);
+  if (gameSession === undefined || ageMs(session) >= savePatienceMs) return true;
   return isFinished(gameSession) && (!isSaveAwaited(gameSession) || isNodeLost(cluster, gameSession.status?.nodeName));
+}
+
+/** Returns how long ago the session ended. */
+function ageMs({ endedAt, now }: UnreleasedGameSession): number {
+  return now.getTime() - endedAt.getTime();
 }
 
 /** Whether the node is lost by now: the object does not say so of one that was lost after the session's end. A node that the cluster has removed has no GameNode. */
