@@ -1,7 +1,10 @@
+import { PassThrough } from "node:stream";
 import { expect } from "chai";
+import { Client } from "minio";
+import { saveKey } from "#contracts/objectKeys.ts";
 import { sweepVersions } from "#api/games/sweepVersions.ts";
 import { sweepUploads } from "#api/games/upload/sweepUploads.ts";
-import { releaseSlots } from "#api/gameSessions/recorder/releaseSlots.ts";
+import { refusedSlotMaxMs, releaseSlots } from "#api/gameSessions/recorder/releaseSlots.ts";
 import { sweepPictures } from "#api/games/pictures/sweepPictures.ts";
 import { sweepSaves } from "#api/saves/sweepSaves.ts";
 import { RefusedRows } from "#api/stores/refusedRows.ts";
@@ -95,5 +98,33 @@ describe("a row of which the object store refuses what is to be done", function 
     expect(await releaseSlots(api.deps, refused)).to.deep.equal([]);
     await prisma.gameSession.updateMany({ where: { id: first.id }, data: { endedAt: hoursAgo(25.5) } });
     expect(await releaseSlots(api.deps, refused)).to.deep.equal([first.id]);
+  });
+
+  it("whose newest save can be listed and not read is reported once, and left alone for a while", async () => {
+    const { client: owner, bucket } = api.minio!;
+    const { prisma } = api.deps.postgres;
+    const { id, slotId } = await ended(2);
+    const key = saveKey(slotId, { generation: 1, gameSession: id, sequence: 1, attempt: 1 });
+    await owner.putObject(bucket, key, Buffer.from("progress"));
+    // Who signs nothing may list the bucket, and read nothing of it.
+    const listing = { Effect: "Allow", Principal: { AWS: ["*"] }, Action: ["s3:ListBucket"], Resource: [`arn:aws:s3:::${bucket}`] };
+    await owner.setBucketPolicy(bucket, JSON.stringify({ Version: "2012-10-17", Statement: [listing] }));
+    const { hostname, port } = new URL(api.minio!.endpoint);
+    const client = new Client({ endPoint: hostname, port: Number(port), useSSL: false, region: api.minio!.region });
+    const deps = { ...api.deps, objectStore: { ...api.deps.objectStore, client } };
+    const requests = new PassThrough();
+    client.traceOn(requests);
+    const reads = (): number => ((requests.read() as Buffer | null)?.toString() ?? "").split(`GET /${bucket}/${key}`).length - 1;
+
+    expect(await releaseSlots(deps, refused)).to.deep.equal([]);
+    expect(reads()).to.equal(1);
+    expect(await releaseSlots(deps, refused)).to.deep.equal([]);
+    expect(reads(), "of the next pass").to.equal(0);
+    await clock.advance(refusedSlotMaxMs);
+    expect(await releaseSlots(deps, refused)).to.deep.equal([]);
+    expect(reads(), "a minute later").to.equal(1);
+    expect(api.logLines.filter((line) => line.includes(id))).to.have.length(1);
+    expect(await releaseSlots(api.deps)).to.deep.equal([id]);
+    expect(await prisma.saveSlot.findUniqueOrThrow({ where: { id: slotId } })).to.include({ objectKey: key });
   });
 });

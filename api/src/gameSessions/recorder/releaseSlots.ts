@@ -41,27 +41,26 @@ export async function releaseSlots(deps: ReleaseSlotsDeps, refused = new Refused
   for (const session of await listUnreleasedGameSessions(deps.postgres.pool, savePatienceMs / 1000, sessionsPerPassMax)) {
     if (refusedCount === refusedPerPassMax) break;
     if (!isReleaseDue(deps, session)) continue;
-    const isUpToDate = waiting.has(session.id) ? false : await isSlotUpToDate(deps, refused, session);
-    if (isUpToDate === undefined) refusedCount++;
-    if (isUpToDate !== true && ageMs(session) < overdueMs) continue;
+    const isWaiting = waiting.has(session.id);
+    const isUpToDate = !isWaiting && await bringUpToDate(deps, refused, session);
+    if (!isWaiting && !isUpToDate) refusedCount++;
+    if (!isUpToDate && ageMs(session) < overdueMs) continue;
     // Only of a session that has a result, and whose saves were looked for, is it known that it left its slot unused.
-    await releaseSlot(deps.postgres.pool, session.id, session.readyAt !== null || !session.isRecorded || isUpToDate !== true);
+    await releaseSlot(deps.postgres.pool, session.id, session.readyAt !== null || !session.isRecorded || !isUpToDate);
     const keys = { gameSession: session.id, slot: session.slotId };
-    if (isUpToDate === true) deps.logger.info(keys, "The recorder released the slot of an ended game session.");
+    if (isUpToDate) deps.logger.info(keys, "The recorder released the slot of an ended game session.");
     else deps.logger.warn(keys, "The recorder released the slot of a game session whose saves it could not read: what is stored of it becomes a conflict copy.");
     released.push(session.id);
   }
   return released;
 }
 
-/** Whether the slot has the newest save of the session by now; undefined when the object store cannot be asked. */
-async function isSlotUpToDate(deps: ReleaseSlotsDeps, refused: RefusedRows, { id, slotId }: UnreleasedGameSession): Promise<boolean | undefined> {
+/** Gives the slot the newest save of the session. Returns false when the object store cannot be asked for it. */
+async function bringUpToDate(deps: ReleaseSlotsDeps, refused: RefusedRows, { id, slotId }: UnreleasedGameSession): Promise<boolean> {
   if (slotId === null) return true;
-  let isUpToDate: boolean | undefined;
-  await refused.attempt(id, async () => {
-    isUpToDate = await adoptNewestSave(deps, slotId, id);
-  }, (error) => deps.logger.error({ err: error, gameSession: id, slot: slotId }, "A session's saves could not be listed; its slot waits for them."));
-  return isUpToDate;
+  return refused.attempt(id, () => adoptNewestSave(deps, slotId, id), (error) => {
+    deps.logger.error({ err: error, gameSession: id, slot: slotId }, "A session's saves could not be listed or read; its slot waits for them.");
+  });
 }
 
 /** Without an object nothing more is reported of the session, of a silent one nothing after a day, and of one on a lost node perhaps never. */
