@@ -27,10 +27,13 @@ const slotsPerPassMax = 200;
 const dayMs = 24 * 3600_000;
 /** The slot stays locked for as long as the object store takes to remove versions: with a margin, less than Postgres lets a transaction wait. */
 const removalMs = idleTransactionMs - 3_000;
-/** After this long no node delivers a save to a removed slot any more: an hour more than nodes try, because clocks differ. */
-const lateSaveMs = savePatienceMs + 3600_000;
 /** A node that was unavailable for no longer than this may still store saves. It cannot report them, because their session's object has gone. */
 const absentNodeMs = 30 * dayMs;
+/**
+ * A removed slot is emptied again so long after its removal, for what came since: an hour after nodes end their attempts, because clocks differ, and
+ * when no node that was away brings anything any more. In between nothing is listed.
+ */
+const emptiedAgainMs = [savePatienceMs + 3600_000, absentNodeMs];
 
 /**
  * Looks through the saves of slots, one by one: records what nobody recorded, and removes what the rule of decision 17 does not keep. Ages go by the
@@ -62,7 +65,7 @@ async function sweepSlot(deps: SweepSavesDeps, sweep: SaveSweep, now: Date): Pro
   await updateSweepDue(pool, sweep, later(now, dayMs), null);
 }
 
-/** Removes all saves of a slot that was removed long ago, and once more when none can come any longer. */
+/** Removes all saves of a slot that was removed long ago, and again when late ones may have come. */
 async function sweepDeleted({ postgres: { pool }, objectStore, config, logger }: SweepSavesDeps, sweep: SaveSweep, deletedAt: Date, now: Date): Promise<void> {
   const keptUntil = later(deletedAt, config.saves.retentionMs);
   if (now < keptUntil) return updateSweepDue(pool, sweep, keptUntil, null);
@@ -71,8 +74,8 @@ async function sweepDeleted({ postgres: { pool }, objectStore, config, logger }:
   await saveObjects.remove(saves.map(({ key }) => key));
   await deleteSaveVersions(pool, sweep.slotId);
   if (saves.length > 0) logger.info({ slot: sweep.slotId, removed: saves.length }, "The sweeper removed the saves of a removed slot.");
-  const lastAt = later(deletedAt, lateSaveMs);
-  await (now >= lastAt ? deleteSweep(pool, sweep) : updateSweepDue(pool, sweep, lastAt, null));
+  const againAt = emptiedAgainMs.map((ms) => later(deletedAt, ms)).find((at) => now < at);
+  await (againAt === undefined ? deleteSweep(pool, sweep) : updateSweepDue(pool, sweep, againAt, null));
 }
 
 async function sweepHistory(deps: SweepSavesDeps, sweep: SaveSweep, slot: SweptSlotRecord, now: Date): Promise<void> {

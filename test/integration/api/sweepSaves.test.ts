@@ -243,6 +243,11 @@ describe("sweepSaves", function () {
     await sweep(7 * dayMs + hourMs);
     expect(await saves()).to.be.empty;
     expect(await versions()).to.be.empty;
+    const late = await save(3, "c", 1, { isRecorded: false });
+    await sweep(29 * dayMs);
+    expect(await saves(), "while a node that was away may bring more").to.deep.equal([late]);
+    await sweep(31 * dayMs);
+    expect(await saves()).to.be.empty;
     expect(await findSweep()).to.be.null;
   });
 
@@ -294,7 +299,7 @@ describe("sweepSaves", function () {
     const database = await createTestDatabase();
     const client = new pg.Client({ connectionString: database.url });
     await client.connect();
-    await client.query("INSERT INTO save_sweeps (slot_id, due_at, slot_deleted_at) VALUES ('gone', now(), now() - interval '10 days')");
+    await client.query("INSERT INTO save_sweeps (slot_id, due_at, slot_deleted_at) VALUES ('gone', now(), now() - interval '40 days')");
     const leader = await TestApi.start({ kube: true, minio: true, database });
     try {
       await eventually(async () => (await client.query("SELECT FROM save_sweeps")).rowCount === 0, { what: "the sweep" });
