@@ -14,14 +14,18 @@ export interface UnreleasedGameSession {
 
 /**
  * Returns sessions that have not given back their slot, the earliest end first: those whose result is stored, and those that ended more than
- * `patienceSeconds` ago for their players alone.
+ * `patienceSeconds` ago for their players alone. The next page begins after the last session of the one before.
  */
-export async function listUnreleasedGameSessions(db: Queryable, patienceSeconds: number, limit: number): Promise<UnreleasedGameSession[]> {
+export async function listUnreleasedGameSessions(
+  db: Queryable, patienceSeconds: number, limit: number, last?: Pick<UnreleasedGameSession, "id" | "endedAt">,
+): Promise<UnreleasedGameSession[]> {
   const { rows } = await db.query<UnreleasedGameSession>({
     name: "list-unreleased",
     text: `SELECT id, slot_id AS "slotId", ready_at AS "readyAt", ended_at AS "endedAt", recorded_at IS NOT NULL AS "isRecorded", now() AS now FROM game_sessions
-      WHERE slot_released_at IS NULL AND (recorded_at IS NOT NULL OR ended_at < now() - make_interval(secs => $1)) ORDER BY ended_at LIMIT $2`,
-    values: [patienceSeconds, limit],
+      WHERE slot_released_at IS NULL AND (recorded_at IS NOT NULL OR ended_at < now() - make_interval(secs => $1))
+        AND ($3::timestamptz IS NULL OR (ended_at, id) > ($3, $4))
+      ORDER BY ended_at, id LIMIT $2`,
+    values: [patienceSeconds, limit, last?.endedAt ?? null, last?.id ?? null],
   });
   return rows;
 }

@@ -1,8 +1,11 @@
 import { expect } from "chai";
 import { saveKey } from "#contracts/objectKeys.ts";
+import { unavailable } from "#api/errors.ts";
 import { releaseSlots } from "#api/gameSessions/recorder/releaseSlots.ts";
 import { listSaveVersions } from "#api/saves/saveVersionQueries.ts";
+import { RefusedRows } from "#api/stores/refusedRows.ts";
 import { aGame, aGameSessionRow, aSaveSlot, aUser, type TestGame } from "#test/factories/catalog.ts";
+import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 import { TestApi } from "#test/support/http/api.ts";
 
 const hoursAgo = (hours: number): Date => new Date(Date.now() - hours * 3600_000);
@@ -30,4 +33,23 @@ describe("releaseSlots", function () {
       expect((await listSaveVersions(api.deps.postgres.pool, [slotId])).map((version) => [version.kind, version.objectKey])).to.deep.equal([["played", objectKey]]);
     });
   }
+
+  it("comes to a session behind a thousand whose slots wait", async () => {
+    const { prisma } = api.deps.postgres;
+    const user = await aUser(api.deps);
+    const over = { slotId: null, status: "stopped", slotReleasedAt: null } as const;
+    const { id: first } = await aGameSessionRow(api.deps, { user, game }, { ...over, endedAt: hoursAgo(2) });
+    const row = await prisma.gameSession.findUniqueOrThrow({ where: { id: first } });
+    const ids = Array.from({ length: 999 }, (_, index) => `gs-waiting-${index}`);
+    // All of one moment, as after the loss of a zone.
+    await prisma.gameSession.createMany({ data: ids.map((id) => ({ ...row, id, crName: id, spec: {} })) });
+    const { id: last } = await aGameSessionRow(api.deps, { user, game }, { ...over, endedAt: hoursAgo(1) });
+    const refused = new RefusedRows(new FakeClock());
+    for (const id of [first, ...ids]) await refused.attempt(id, () => Promise.reject(unavailable("It waits.")), () => undefined);
+    try {
+      expect(await releaseSlots(api.deps, refused)).to.deep.equal([last]);
+    } finally {
+      await prisma.gameSession.deleteMany({ where: { userId: user.id } });
+    }
+  });
 });

@@ -17,7 +17,9 @@ export type ReleaseSlotsDeps = RecorderDeps & { clock: Clock };
 export const refusedSlotMaxMs = 60_000;
 /** A player is free within a minute of their stop: this, a pass of the sweeper, and some seconds for a busy database. */
 const slowStopSeconds = 50;
-const sessionsPerPassMax = 1000;
+const sessionsPerPage = 1000;
+/** More sessions than any cluster ends in the day for which their slots wait. */
+const pagesPerPassMax = 100;
 /** An hour after a session's last save was given up its slot is taken, even where the object store cannot be asked for it. */
 const overdueMs = savePatienceMs + 3600_000;
 
@@ -38,7 +40,7 @@ export async function releaseSlots(deps: ReleaseSlotsDeps, refused = new Refused
   const released: string[] = [];
   const waiting = new Set(refused.waiting);
   let refusedCount = 0;
-  for (const session of await listUnreleasedGameSessions(deps.postgres.pool, savePatienceMs / 1000, sessionsPerPassMax)) {
+  for await (const session of unreleasedGameSessions(deps)) {
     if (refusedCount === refusedPerPassMax) break;
     if (!isReleaseDue(deps, session)) continue;
     const isWaiting = waiting.has(session.id);
@@ -53,6 +55,17 @@ export async function releaseSlots(deps: ReleaseSlotsDeps, refused = new Refused
     released.push(session.id);
   }
   return released;
+}
+
+/** Passes all of them, page by page: those that are not due, or wait for the object store, hold up none behind them, and cost a look into memory. */
+async function* unreleasedGameSessions({ postgres: { pool } }: ReleaseSlotsDeps): AsyncGenerator<UnreleasedGameSession> {
+  let last: UnreleasedGameSession | undefined;
+  for (let page = 0; page < pagesPerPassMax; page++) {
+    const sessions = await listUnreleasedGameSessions(pool, savePatienceMs / 1000, sessionsPerPage, last);
+    yield* sessions;
+    last = sessions.at(-1);
+    if (sessions.length < sessionsPerPage) return;
+  }
 }
 
 /** Gives the slot the newest save of the session. Returns false when the object store cannot be asked for it. */
