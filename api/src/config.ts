@@ -22,7 +22,8 @@ const origin = z.url({ protocol: /^https?$/, error: "must be an http or https ad
   .refine((text) => new URL(text).pathname === "/" && !/[?#]/.test(text), "must be an origin: scheme, host and port only")
   .transform((text) => new URL(text).origin);
 const databaseUrl = z.url({ protocol: /^postgres(?:ql)?$/, error: "must be a postgres:// address; in the chart it is key url of the secret that postgres.existingSecret names" });
-const redisUrl = z.url({ protocol: /^rediss?$/, error: "must be a redis:// or rediss:// address; in the chart it is key url of the secret that redis.existingSecret names" });
+const redisUrl = z.url({ protocol: /^rediss?$/, error: "must be a redis:// or rediss:// address; in the chart it is key url of the secret that redis.existingSecret names", abort: true })
+  .refine(hasDecodableUser, "must have a percent sign of its user or password written as %25; in the chart it is key url of the secret that redis.existingSecret names");
 
 const keyBytesMin = 32;
 const relaySecretMin = 16;
@@ -30,6 +31,18 @@ const relaySecretMin = 16;
 /** What stands in examples until somebody replaces it; a service that signs with such a key is open to everybody. */
 function isPlaceholder(secret: string): boolean {
   return new Set(secret).size < 8 || /change.?me|replace.?me|placeholder/i.test(secret);
+}
+
+/** Redis' client decodes both, and throws where it cannot. */
+function hasDecodableUser(address: string): boolean {
+  const { username, password } = new URL(address);
+  try {
+    decodeURIComponent(username);
+    decodeURIComponent(password);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 const signingKeys = z.string("must be set; in the chart it is key signingKeys of the secret that api.existingSecret names").transform((text, context) => {

@@ -86,7 +86,7 @@ describe("readConfig", () => {
     ["SIGNING_KEYS", ""], ["SIGNING_KEYS", "a"], ["SIGNING_KEYS", "a:c2hvcnQ="], ["SIGNING_KEYS", `a:${zeros}`], ["SIGNING_KEYS", `${environment.SIGNING_KEYS},${environment.SIGNING_KEYS}`],
     ["SIGNING_KEYS", "a b:AbCdEfGhIjKlMnOpQrStUvWxYz0123456789+/AbCdE="], ["PASSWORD_PEPPER", "short"], ["PASSWORD_PEPPER", "change-me-change-me"], ["PASSWORD_PEPPER", "aaaaaaaaaaaaaaaaaaaa"],
     ["SIGNING_KEYS", `a:${Buffer.from("please-change-me-before-you-start").toString("base64")}`], ["BASE_URL", "https://play.test/path"],
-    ["BASE_URL", "play.test"], ["ALLOWED_ORIGINS", "https://a.test,nonsense"], ["DATABASE_URL", "mysql://x"], ["REDIS_URL", "http://x"], ["PORT", "x"], ["PORT", "70000"],
+    ["BASE_URL", "play.test"], ["ALLOWED_ORIGINS", "https://a.test,nonsense"], ["DATABASE_URL", "mysql://x"], ["REDIS_URL", "http://x"], ["REDIS_URL", "redis://:p%zz@x:6379"], ["REDIS_URL", "redis://u%:p@x:6379"], ["REDIS_URL", "x"], ["PORT", "x"], ["PORT", "70000"],
     ["BCRYPT_COST", "3"], ["STREAM_PROFILE", "gpu"], ["GAME_MEMORY_MB", "16385"], ["GAME_CPUS", "4.5"], ["GAME_CPUS_MAX", "many"], ["GAME_MEMORY_MB_MAX", "64"], ["TRUSTED_PROXIES", "-1"],
     ["AUTH_READS_PER_MINUTE", "0"], ["AUTH_POSTS_PER_MINUTE", "many"], ["SIGN_IN_FAILURES_PER_ADDRESS", "0"],
     ["STREAM_MAX_WIDTH", "100"], ["STREAM_MAX_FRAMES_PER_SECOND", "240"], ["STREAM_CODECS", "H264,VP9"], ["STREAM_CODECS", "H264,H264"], ["STREAM_CODECS", "AV1,H265"], ["STREAM_CODECS", ","],
@@ -95,6 +95,11 @@ describe("readConfig", () => {
       expect(() => readConfig({ ...environment, [name]: value })).to.throw(name);
     });
   }
+
+  it("says how a percent sign of the Redis password is written, and takes it written so", () => {
+    expect(() => readConfig({ ...environment, REDIS_URL: "redis://:50%off@redis:6379" })).to.throw("%25").with.property("message").that.does.not.contain("50%");
+    expect(readConfig({ ...environment, REDIS_URL: "redis://:50%25off@redis:6379" }).redis.url).to.equal("redis://:50%25off@redis:6379");
+  });
 
   it("never repeats a secret in its error", () => {
     expect(() => readConfig({ ...environment, SIGNING_KEYS: "a:c2VjcmV0LWNhbmFyeQ==", PORT: "x" })).to.throw(Error).with.property("message").that.does.not.contain("c2Vjcm");
