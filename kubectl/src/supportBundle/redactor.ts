@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import { isRecord } from "#kube/decode.ts";
+import { otherNameOf, PlayerNames } from "./playerNames.ts";
 
 /** Names of fields, variables and values whose content nobody but the installation may know. */
 const secretName = /pass(word|phrase|wd)?$|secret(Key|AccessKey)?$|token$|credential|pepper|signing_?key|private_?key|access_?key|api_?key|authorization|cookie|database_?url|redis_?url|dsn$/i;
@@ -39,7 +39,7 @@ export interface RedactorOptions {
 export class Redactor {
   readonly #secrets: readonly string[];
   readonly #ownAddresses: ReadonlySet<string>;
-  readonly #players: ReadonlyMap<string, string>;
+  readonly #players: PlayerNames;
 
   constructor({ secrets, ownAddresses, players }: RedactorOptions) {
     const spelled = secrets.filter((secret) => secret.length >= shortestSecret)
@@ -47,15 +47,14 @@ export class Redactor {
     // The longest first: one may be a part of another.
     this.#secrets = [...new Set(spelled)].filter((secret) => secret.length >= shortestSecret).sort((a, b) => b.length - a.length);
     this.#ownAddresses = ownAddresses;
-    this.#players = new Map(players.filter((id) => id.length >= shortestSecret).map((id) => [id, otherNameOf(id)]));
+    this.#players = new PlayerNames(players.filter((id) => id.length >= shortestSecret));
   }
 
   /** Returns the text without what it must not hold. A player is always called by the same other name. */
   text(text: string): string {
     let redacted = text;
     for (const secret of this.#secrets) redacted = redacted.replaceAll(secret, "[redacted: secret]");
-    for (const [id, name] of this.#players) redacted = redacted.replaceAll(id, name);
-    redacted = redacted.replaceAll(playerField, (_, field: string, id: string) => `${field}"${otherNameOf(id)}"`);
+    redacted = this.#players.replaceIn(redacted).replaceAll(playerField, (_, field: string, id: string) => `${field}"${otherNameOf(id)}"`);
     for (const { found, by } of patterns) redacted = redacted.replaceAll(found, by);
     const address = (found: string): string => (this.#ownAddresses.has(found) || isNobodys(found) ? found : "[redacted: address]");
     return redacted.replaceAll(ipv4, address).replaceAll(ipv6, address);
@@ -76,10 +75,6 @@ export class Redactor {
     if (isText && name === "value" && typeof owner.name === "string" && secretName.test(owner.name)) return "[redacted]";
     return this.value(content);
   }
-}
-
-function otherNameOf(player: string): string {
-  return `player-${createHash("sha256").update(player).digest("hex").slice(0, 8)}`;
 }
 
 /** Loopback and wildcard addresses are no machine's, and a version such as 1.2.3.4 with a number above 255 is no address. */

@@ -48,6 +48,28 @@ describe("Redactor", () => {
     expect(second).to.equal(`player ${first} again`);
   });
 
+  it("finds an id wherever it stands: within other words, beside others, and as the beginning of a longer one", () => {
+    const players = ["cm3qk1x2v0000", "cm3qk1x2v0000-b", "f3b0c1d2-1111-4222-8333-944455556666", "abcabd", "with.dots/0001", "tiny"];
+    const known = new Redactor({ secrets: [], ownAddresses: new Set(), players });
+    const [first, longer, uuid, short, dotted] = players.slice(0, 5).map((id) => known.text(id));
+    expect(new Set([first, longer, uuid, short, dotted]).size).to.equal(5);
+    for (const name of [first, longer, uuid, short, dotted]) expect(name).to.match(/^player-[0-9a-f]{8}$/);
+    for (const [text, redacted] of [
+      ["user_cm3qk1x2v0000", `user_${first}`], ["cm3qk1x2v0000_x", `${first}_x`], ["xcm3qk1x2v0000x", `x${first}x`], ["cm3qk1x2v0000cm3qk1x2v0000-b", `${first}${longer}`],
+      ["saves/f3b0c1d2-1111-4222-8333-944455556666-1.tar.gz", `saves/${uuid}-1.tar.gz`], ["abcabcabd", `abc${short}`], ["abcababcabd-abcab", `abcab${short}-abcab`],
+      ["a with.dots/0001b", `a ${dotted}b`], ["Ärabcabdß", `Är${short}ß`], ["cm3qk1x2v000", "cm3qk1x2v000"], ["tiny words", "tiny words"],
+    ] as const) expect(known.text(text), text).to.equal(redacted);
+  });
+
+  it("takes no longer for a text the more players there are", () => {
+    const players = Array.from({ length: 20_000 }, (_, at) => `f3b0c1d2-1111-4222-8333-${String(at).padStart(12, "0")}`);
+    const known = new Redactor({ secrets: [], ownAddresses: new Set(), players });
+    for (const id of players) {
+      const redacted = known.text(`{"level":"info","msg":"The session of ${id} is ready.","gameSession":"gs-7k2m9q4x1v8c","key":"saves/${id}/1"}`);
+      expect(redacted.includes("f3b0c1d2-1111"), redacted).to.equal(false);
+    }
+  });
+
   it("takes out the ids of players too whom it was not told of, where a program logs who asked", () => {
     const line = (id: string): string => `{"level":"debug","msg":"A request was served.","user":"${id}","userId":"${id}","route":"/api/games"}`;
     const redacted = redactor.text(line("cm9zz9zz9z9999"));
