@@ -23,8 +23,9 @@ export const objectStoreVariables = {
   S3_ENDPOINT: httpAddress(`must be an http or https address; ${inChart("endpoint")}`),
   S3_REGION: z.string(`must be the bucket's region; ${inChart("region")}`).trim().min(1).default("us-east-1"),
   S3_BUCKET: z.string().trim().min(3, `must be the name of a bucket; ${inChart("bucket")}`).max(63).default("joypod"),
-  S3_ACCESS_KEY: z.string().default(""),
-  S3_SECRET_KEY: z.string().default(""),
+  // A secret that was made of files has a line end after each key.
+  S3_ACCESS_KEY: z.string().trim().default(""),
+  S3_SECRET_KEY: z.string().trim().default(""),
   S3_CA_FILE: authorityFile,
   AWS_WEB_IDENTITY_TOKEN_FILE: z.string().trim().default(""),
   AWS_ROLE_ARN: z.string().trim().default(""),

@@ -171,6 +171,13 @@ describe("keys of the object store", () => {
     expect(readConfig({ ...environment, ...token }).objectStore.webIdentity, "a key counts first").to.equal(undefined);
   });
 
+  it("are read without the line end that a file of a secret has, and are none if that is all", () => {
+    const lines = { S3_ACCESS_KEY: "access\n", S3_SECRET_KEY: "secret\r\n" };
+    expect(readConfig({ ...environment, ...lines }).objectStore).to.include({ accessKey: "access", secretKey: "secret" });
+    expect(() => readConfig({ ...environment, ...lines, S3_ACCESS_KEY: "\n" })).to.throw("S3_ACCESS_KEY");
+    expect(readConfig({ ...environment, ...token, S3_ACCESS_KEY: "\n", S3_SECRET_KEY: "\n" }).objectStore.webIdentity?.tokenFile).to.equal("/run/token");
+  });
+
   it("that are missing are named with the key of the chart's secret, without the others' values", () => {
     const wrong: [Record<string, string | undefined>, RegExp][] = [
       [keyless, /S3_ACCESS_KEY[^]*S3_SECRET_KEY|accessKey[^]*secretKey/], [{ ...keyless, ...token, S3_ACCESS_KEY }, /secretKey of the secret that s3\.existingSecret names[^]*S3_SECRET_KEY/],

@@ -6,7 +6,10 @@ import { readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
 import type { StoreUser } from "./createStoreUsers.ts";
 import type { MinioAdminOptions } from "./minioAdmin.ts";
 
-const some = z.string().min(1);
+/** Without the line end after it in a secret that was made of files: the programs read their keys without it, too. */
+const some = z.string().trim().min(1);
+/** As MinIO reads it. */
+const verbatim = z.string().min(1);
 /** Names separated by commas. */
 const nameList = z.string().default("").transform((text) => text.split(",").filter((name) => name !== ""));
 const endpoint = z.url({ protocol: /^https?$/ });
@@ -35,8 +38,8 @@ const Variables = z.object({
 const BundledVariables = z.object({
   NODE_AGENT_S3_ACCESS_KEY: some,
   NODE_AGENT_S3_SECRET_KEY: some,
-  MINIO_ROOT_USER: some,
-  MINIO_ROOT_PASSWORD: some,
+  MINIO_ROOT_USER: verbatim,
+  MINIO_ROOT_PASSWORD: verbatim,
   API_S3_ACCESS_KEY: some,
   API_S3_SECRET_KEY: some,
   API_POLICY: some.refine(isJson, "must be JSON"),
