@@ -39,8 +39,13 @@ interface PendingFile {
 /** The directory is new and nobody else writes to it, and each file must be new: no link can lead out of it. */
 const createNew = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const filesAtOnce = 16;
+/** In January 2038. Some file systems, and 32-bit programs, know no later time; archives that name one are damaged or made to. */
+const lastSecond = 2 ** 31 - 1;
 
-/** Returns a writer that makes directories and files below `root`, a fresh directory. `onWritten` is told of each piece of a file that lies there. */
+/**
+ * Returns a writer that makes directories and files below `root`, a fresh directory. Files keep their times, as games tell by them what has changed.
+ * `onWritten` is told of each piece of a file that lies there.
+ */
 export function createTreeWriter(root: string, style: TreeStyle, onWritten?: (bytes: number) => void): TreeWriter {
   const directories = new Set<string>();
   const syncer = createSyncer();
@@ -110,6 +115,8 @@ export function createTreeWriter(root: string, style: TreeStyle, onWritten?: (by
     }
     if (!isComplete) return;
     if (!isExecutable && isProgram(file.head)) await handle.chmod(style.executableMode);
+    const time = Math.min(entry.mtimeSeconds, lastSecond);
+    await handle.utimes(time, time);
     openHandles.delete(handle);
     await syncer.add(handle, entry.size);
   }

@@ -35,6 +35,33 @@ describe("unpacking an archive", () => {
     }
   });
 
+  it("gives files the times that they have in the archive, and none that a file system may not know", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "joypod-unpack-"));
+    try {
+      const writer = createTreeWriter(directory, style);
+      const files: [string, string[], number, number][] = [
+        ["wine.inf", ["[version]\n"], 1_577_934_245, 1_577_934_245], ["slow.py", ["import", " os\n"], 981_173_106, 981_173_106],
+        ["empty.txt", [], 1_000_000_000, 1_000_000_000], ["none.txt", ["none\n"], 0, 0], ["late.txt", ["late\n"], Number.MAX_SAFE_INTEGER, 0x7fff_ffff],
+      ];
+      for (const [path, pieces, mtimeSeconds] of files) {
+        writer.entry?.({ path, isDirectory: false, size: pieces.join("").length, isExecutable: false, mtimeSeconds });
+        for (const piece of pieces) {
+          writer.data?.(Buffer.from(piece));
+          await writer.flush();
+        }
+        writer.endEntry?.();
+      }
+      await writer.flush();
+      await writer.finish();
+      for (const [path, pieces, , expected] of files) {
+        expect((await stat(join(directory, path))).mtimeMs, path).to.equal(expected * 1000);
+        expect(await readFile(join(directory, path), "utf8"), path).to.equal(pieces.join(""));
+      }
+    } finally {
+      await rm(directory, { recursive: true });
+    }
+  });
+
   it("lets scripts and programs be executed that the archive says it of none, however their bytes come", async () => {
     const directory = await mkdtemp(join(tmpdir(), "joypod-unpack-"));
     try {
