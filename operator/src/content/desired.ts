@@ -10,12 +10,12 @@ const launchPriority = 1000;
 
 /** Returns what the policy of each cache asks of each node, by the node's name. */
 export function wantedByPolicy(nodes: readonly FillNode[], caches: readonly GameCache[]): Map<string, DesiredContent[]> {
-  const wanted = new Map<string, DesiredContent[]>();
+  const wanted = new Map<string, DesiredContent[]>(nodes.map(({ nodeName }) => [nodeName, []]));
   for (const cache of caches.filter(isLive)) {
-    for (const [nodeName, turn] of fillOf(cache, nodes)) {
-      const onNode = wanted.get(nodeName) ?? [];
-      onNode.push(...byPolicy(cache, turn));
-      wanted.set(nodeName, onNode);
+    const turns = fillOf(cache, nodes);
+    for (const node of nodes) {
+      const turn = turns.get(node.nodeName);
+      wanted.get(node.nodeName)?.push(...turn ? byPolicy(cache, turn) : byPin(cache, node));
     }
   }
   return wanted;
@@ -53,6 +53,11 @@ function byPolicy({ spec }: GameCache, turn: Turn): DesiredContent[] {
   // Older versions are kept where they are, and fetched nowhere.
   const older = (spec.previousSources ?? []).slice(0, spec.keepVersions - 1);
   return [want(spec.source, turn.hold), ...older.map((source) => want(source, true))];
+}
+
+/** A pinned game stays where it is though its policy does not ask for that: launches have brought it there, or the node was chosen once. Nothing is fetched. */
+function byPin(cache: GameCache, node: FillNode): DesiredContent[] {
+  return cache.spec.pinned ? byPolicy(cache, { hold: true }).filter(({ digest }) => stateOn(node, digest) === "Ready") : [];
 }
 
 /** Asks for a session's version only until the node has it: from then on the session itself keeps it there, and no write is needed at its end. */

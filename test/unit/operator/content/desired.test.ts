@@ -97,6 +97,27 @@ describe("desiredOn", () => {
     expect(desiredOn("a", [node("a")], [aGameCache({ metadata: { deletionTimestamp: createdAt } })], [waiting])).to.deep.equal([]);
   });
 
+  const elsewhere: [string, Partial<GameCacheSpec>][] = [
+    ["whose policy is OnDemand", { placement: { policy: "OnDemand" } }],
+    ["whose policy asks for other nodes", { placement: { policy: "All", nodeSelector: { disk: "fast" } } }],
+    ["whose policy Count has chosen another node", { placement: { policy: "Count", count: 1 } }],
+  ];
+  for (const [what, spec] of elsewhere) {
+    it(`keeps a pinned game ${what} where it is, and fetches it nowhere else for that`, () => {
+      const nodes = [node("a", "Ready", { isSchedulable: false }), node("b", "Downloading"), node("c", "Ready", { labels: { disk: "fast" } }), node("d")];
+      const held = { digest: aDigest, source: anArchiveSource(), priority: 3, pinned: true, hold: true };
+      expect(desiredOn("a", nodes, [aGameCache({ spec: { ...spec, priority: 3, pinned: true } })], [])).to.deep.equal([held]);
+      expect(desiredOn("a", nodes, [aGameCache({ spec: { ...spec, priority: 3 } })], []), "not pinned").to.deep.equal([]);
+      for (const name of ["b", "d"]) expect(desiredOn(name, nodes, [aGameCache({ spec: { ...spec, pinned: true } })], []), name).to.deep.equal([]);
+    });
+  }
+
+  it("keeps as many older versions of a pinned game as wanted where they are, whatever its policy", () => {
+    const spec: Partial<GameCacheSpec> = { placement: { policy: "OnDemand" }, pinned: true, keepVersions: 2, previousSources: [older, anArchiveSource("d".repeat(64))] };
+    const holder = node("a", undefined, { entries: ["c", "d"].map((letter) => aCacheEntry({ digest: letter.repeat(64) })) });
+    expect(desiredOn("a", [holder], [aGameCache({ spec })], [])).to.deep.equal([{ digest: older.sha256, source: older, priority: 0, pinned: true, hold: true }]);
+  });
+
   it("merges two games that are one archive: the more urgent one counts", () => {
     const first = aGameCache({ spec: { priority: 1, suspend: true, rollout: { maxParallelNodes: 1, bytesPerSecond: 2000 } } });
     const second = aGameCache({ metadata: { name: "same" }, spec: { priority: 7, pinned: true } });
