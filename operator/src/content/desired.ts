@@ -3,22 +3,31 @@ import type { DesiredContent } from "#contracts/crd/gameNode.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { isFinished, isPrepared } from "#contracts/crd/sessionConditions.ts";
 import { limits } from "#contracts/limits.ts";
-import { fillOf, stateOn, type FillNode, type Turn } from "./fill.ts";
+import { compareUrgency, leftOutOf } from "./crowding.ts";
+import { stateOn, targetsOf, turnsOf, type FillNode, type Turn } from "./fill.ts";
 
 /** What a waiting session needs is fetched before everything else. */
 const launchPriority = 1000;
 
-/** Returns what the policy of each cache asks of each node, by the node's name. */
+/** Returns what the policy of each cache asks of each node, by the node's name: the current versions, the most urgent first, then older ones. */
 export function wantedByPolicy(nodes: readonly FillNode[], caches: readonly GameCache[]): Map<string, DesiredContent[]> {
-  const wanted = new Map<string, DesiredContent[]>(nodes.map(({ nodeName }) => [nodeName, []]));
-  for (const cache of caches.filter(isLive)) {
-    const turns = fillOf(cache, nodes);
-    for (const node of nodes) {
+  const targets = new Map(caches.filter(isLive).sort(compareUrgency).map((cache) => [cache, targetsOf(cache, nodes)]));
+  // Fewer games than a list has room for, as most clusters have, crowd none.
+  const leftOut = targets.size > limits.node.cacheEntriesReported ? leftOutOf(askedOf(nodes, targets)) : undefined;
+  const current = new Map<string, DesiredContent[]>(nodes.map(({ nodeName }) => [nodeName, []]));
+  const older = new Map<string, DesiredContent[]>(nodes.map(({ nodeName }) => [nodeName, []]));
+  for (const [cache, those] of targets) {
+    const isListed = (node: FillNode): boolean => leftOut?.get(node)?.has(cache) !== true;
+    // A node that has no room for the game in its list must not have its turn: it would never be done, and the others would wait.
+    const turns = turnsOf(cache, those.filter(isListed));
+    for (const node of nodes.filter(isListed)) {
       const turn = turns.get(node.nodeName);
-      wanted.get(node.nodeName)?.push(...turn ? byPolicy(cache, turn) : byPin(cache, node));
+      for (const content of turn ? byPolicy(cache, turn) : byPin(cache, node)) {
+        (content.digest === cache.spec.source.sha256 ? current : older).get(node.nodeName)?.push(content);
+      }
     }
   }
-  return wanted;
+  return new Map([...current].map(([nodeName, contents]) => [nodeName, [...contents, ...older.get(nodeName) ?? []]]));
 }
 
 /** Returns what one node shall hold: what the policies ask of it, and what the sessions that wait there need; most urgent first. */
@@ -26,9 +35,9 @@ export function desiredOn(
   node: FillNode | undefined, policies: readonly DesiredContent[], caches: readonly GameCache[], sessions: readonly GameSession[],
 ): DesiredContent[] {
   const launches = node ? sessions.flatMap((session) => byLaunch(session, node, caches)) : [];
-  return mergeByDigest([...policies, ...launches])
-    .sort((a, b) => b.priority - a.priority || (a.digest < b.digest ? -1 : 1))
-    .slice(0, limits.node.cacheEntriesReported);
+  return mergeByDigest([...launches, ...policies])
+    .slice(0, limits.node.cacheEntriesReported)
+    .sort((a, b) => b.priority - a.priority || (a.digest < b.digest ? -1 : 1));
 }
 
 /** Returns the version with this digest, the current one or an older one that the cache still names; undefined for any other. */
@@ -58,6 +67,16 @@ function byPolicy({ spec }: GameCache, turn: Turn): DesiredContent[] {
 /** A pinned game stays where it is though its policy does not ask for that: launches have brought it there, or the node was chosen once. Nothing is fetched. */
 function byPin(cache: GameCache, node: FillNode): DesiredContent[] {
   return cache.spec.pinned ? byPolicy(cache, { hold: true }).filter(({ digest }) => stateOn(node, digest) === "Ready") : [];
+}
+
+/** Returns the games whose policy asks for the node, or which are pinned there. */
+function askedOf(nodes: readonly FillNode[], targets: ReadonlyMap<GameCache, readonly FillNode[]>): Map<FillNode, GameCache[]> {
+  const asked = new Map<FillNode, GameCache[]>(nodes.map((node) => [node, []]));
+  for (const [cache, those] of targets) {
+    const pinned = cache.spec.pinned ? nodes.filter((node) => byPin(cache, node).length > 0) : [];
+    for (const node of new Set([...those, ...pinned])) asked.get(node)?.push(cache);
+  }
+  return asked;
 }
 
 /** Asks for a session's version only until the node has it: from then on the session itself keeps it there, and no write is needed at its end. */

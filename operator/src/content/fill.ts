@@ -18,9 +18,13 @@ export interface Turn {
 }
 
 /** Returns the nodes that shall hold the cache's current version by its policy, and which of them may fetch it now. */
-export function fillOf({ metadata, spec }: GameCache, nodes: readonly FillNode[]): Map<string, Turn> {
+export function fillOf(cache: GameCache, nodes: readonly FillNode[]): Map<string, Turn> {
+  return turnsOf(cache, targetsOf(cache, nodes));
+}
+
+/** Returns which of these nodes, which shall all hold the cache's current version, may fetch it now. */
+export function turnsOf({ spec }: GameCache, targets: readonly FillNode[]): Map<string, Turn> {
   const digest = spec.source.sha256;
-  const targets = targetsOf(metadata.name, spec, nodes);
   const unfilled = targets.filter((node) => stateOn(node, digest) !== "Ready").sort(byTurn(digest));
   const active = new Set(unfilled.slice(0, spec.suspend ? 0 : spec.rollout.maxParallelNodes));
   return new Map(targets.map((node) => [node.nodeName, { hold: unfilled.includes(node) && !active.has(node) }]));
@@ -44,12 +48,13 @@ export function isContentCached({ gameNodes }: Pick<Cluster, "gameNodes">, { sta
 /** A node reports hundreds of versions, and every cache and launch looks one of them up. A list of entries is never changed, so its map is kept with it. */
 const statesByEntries = new WeakMap<readonly CacheEntry[], ReadonlyMap<string, CacheEntry["state"]>>();
 
-function targetsOf(name: string, { placement, source }: GameCache["spec"], nodes: readonly FillNode[]): FillNode[] {
+/** Returns the nodes that shall hold the cache's current version by its policy. */
+export function targetsOf({ metadata, spec: { placement, source } }: GameCache, nodes: readonly FillNode[]): FillNode[] {
   if (placement.policy === "OnDemand") return [];
   const eligible = nodes.filter(({ labels }) =>
     Object.entries(placement.nodeSelector ?? {}).every(([label, value]) => labels[label] === value));
   if (placement.policy === "All") return eligible;
-  return eligible.sort(byAttachment(name, source.sha256)).slice(0, placement.count ?? 1);
+  return eligible.sort(byAttachment(metadata.name, source.sha256)).slice(0, placement.count ?? 1);
 }
 
 /**
@@ -73,12 +78,13 @@ function byTurn(digest: string): (a: FillNode, b: FillNode) => number {
   return (a, b) => rank(a) - rank(b) || compareNames(a, b);
 }
 
-function compareNames(a: FillNode, b: FillNode): number {
+/** Orders nodes by their names. */
+export function compareNames(a: FillNode, b: FillNode): number {
   return a.nodeName < b.nodeName ? -1 : 1;
 }
 
-/** Returns an FNV-1a hash: the order must be even and always the same, nothing more. */
-function spread(name: string, nodeName: string): number {
+/** Returns an FNV-1a hash of game and node: the order must be even and always the same, nothing more. */
+export function spread(name: string, nodeName: string): number {
   let hash = 0x811c9dc5;
   for (const character of `${name}/${nodeName}`) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193) >>> 0;
   return hash;

@@ -132,4 +132,56 @@ describe("desiredOn", () => {
     expect(list).to.have.length(256);
     expect(list[0]?.priority).to.equal(299);
   });
+
+  describe("given more games than a node's list has room for", () => {
+    const game = (index: number, spec: Partial<GameCacheSpec> = {}): GameCache =>
+      aGameCache({ metadata: { name: `g${index}` }, spec: { source: anArchiveSource(index.toString(16).padStart(64, "0")), ...spec } });
+    const games = (count: number, spec: Partial<GameCacheSpec> = {}): GameCache[] => Array.from({ length: count }, (_, index) => game(index, spec));
+    const digestsOn = (name: string, nodes: FillNode[], caches: GameCache[]): string[] => desiredOn(name, nodes, caches, []).map(({ digest }) => digest);
+    const three = ["a", "b", "c"].map((name) => node(name));
+
+    it("asks for each game somewhere, though all are of one priority", () => {
+      for (const count of [300, 700]) {
+        const lists = three.map(({ nodeName }) => digestsOn(nodeName, three, games(count)));
+        for (const list of lists) expect(list).to.have.length(256);
+        expect(new Set(lists.flat()).size).to.equal(count);
+      }
+    });
+
+    it("lets a node with room for a game fetch it, rather than wait for nodes without", () => {
+      const rollout = { maxParallelNodes: 1 };
+      const fetched = three.flatMap(({ nodeName }) => desiredOn(nodeName, three, games(300, { rollout }), []).filter(({ hold }) => !hold));
+      expect(new Set(fetched.map(({ digest }) => digest)).size).to.equal(300);
+      expect(fetched).to.have.length(300);
+    });
+
+    it("asks for the same games after an upload of one of them", () => {
+      const before = three.map(({ nodeName }) => digestsOn(nodeName, three, games(300)));
+      const [first] = games(300);
+      const next = anArchiveSource("f".repeat(64));
+      const after = three.map(({ nodeName }) => digestsOn(nodeName, three, [game(0, { source: next }), ...games(300).slice(1)]));
+      const renamed = after.map((list) => list.map((digest) => digest === next.sha256 ? first?.spec.source.sha256 : digest).sort());
+      expect(renamed).to.deep.equal(before.map((list) => list.sort()));
+    });
+
+    it("leaves out older versions before current ones, and no game that is pinned", () => {
+      const previous = (index: number): Partial<GameCacheSpec> => ({ priority: 9, keepVersions: 2, previousSources: [anArchiveSource((4096 + index).toString(16).padStart(64, "0"))] });
+      const caches = [...games(250).map((_, index) => game(index, previous(index))), ...[400, 401].map((index) => game(index, { priority: -9, pinned: true }))];
+      const list = digestsOn("a", [node("a")], caches);
+      expect(list).to.have.length(256);
+      expect(list).to.include.members(caches.map(({ spec }) => spec.source.sha256));
+      const more = [...games(300, { priority: 9 }), game(400, { priority: -9, pinned: true })];
+      expect(digestsOn("a", [node("a")], more)).to.include(more.at(-1)?.spec.source.sha256);
+    });
+
+    it("asks for what a session waits for, though the list is full", () => {
+      const caches = games(300, { pinned: true, priority: 1000 });
+      const missing = caches.find(({ spec }) => !digestsOn("a", [node("a")], caches).includes(spec.source.sha256));
+      const { name = "", sha256 = "" } = { name: missing?.metadata.name, sha256: missing?.spec.source.sha256 };
+      const session = aGameSession({ spec: { gameCacheRef: { name }, contentDigest: sha256 }, status: aPlacedStatus({ nodeName: "a" }) });
+      const list = desiredOn("a", [node("a")], caches, [session]);
+      expect(list).to.have.length(256);
+      expect(list.find(({ digest }) => digest === sha256)).to.include({ hold: false, priority: 1000 });
+    });
+  });
 });
