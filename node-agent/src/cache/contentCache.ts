@@ -336,10 +336,10 @@ export class ContentCache {
 
   /**
    * Returns what is reported as wanted. What failed may be on hold, mostly for other nodes' turns: it must not look untried meanwhile, or it would have the next turn.
-   * When its wait is over it stands in line again.
+   * When its wait is over it stands in line again. What is on hold may also be under way, as a launch has begun it: it goes on while the operator sees that.
    */
   #toReport(): Wanted[] {
-    return this.#wantedOrHeld().filter(({ digest, isHeld }) => !isHeld || this.#failed.isWaiting(digest));
+    return this.#wantedOrHeld().filter(({ digest, isHeld }) => !isHeld || this.#failed.isWaiting(digest) || this.#downloads.get(digest) !== undefined);
   }
 
   #entries(): CacheEntry[] {

@@ -22,7 +22,7 @@ export function wantedByPolicy(nodes: readonly FillNode[], caches: readonly Game
     const turns = turnsOf(cache, those.filter(isListed));
     for (const node of nodes.filter(isListed)) {
       const turn = turns.get(node.nodeName);
-      for (const content of turn ? byPolicy(cache, turn) : byPin(cache, node)) {
+      for (const content of turn ? byPolicy(cache, turn) : byPresence(cache, node)) {
         (content.digest === cache.spec.source.sha256 ? current : older).get(node.nodeName)?.push(content);
       }
     }
@@ -64,17 +64,25 @@ function byPolicy({ spec }: GameCache, turn: Turn): DesiredContent[] {
   return [want(spec.source, turn.hold), ...older.map((source) => want(source, true))];
 }
 
-/** A pinned game stays where it is though its policy does not ask for that: launches have brought it there, or the node was chosen once. Nothing is fetched. */
-function byPin(cache: GameCache, node: FillNode): DesiredContent[] {
-  return cache.spec.pinned ? byPolicy(cache, { hold: true }).filter(({ digest }) => stateOn(node, digest) === "Ready") : [];
+/**
+ * Returns what stays on a node though the policy does not ask for it there, and is fetched nowhere for that. A pinned game stays: launches have brought it there, or the node was
+ * chosen once. What a launch has begun to fetch of a game of policy OnDemand goes on: else one that takes longer than a launch waits would begin anew with each.
+ */
+function byPresence(cache: GameCache, node: FillNode): DesiredContent[] {
+  const { pinned, placement } = cache.spec;
+  if (!pinned && placement.policy !== "OnDemand") return [];
+  return byPolicy(cache, { hold: true }).filter(({ digest }) => {
+    const state = stateOn(node, digest);
+    return (pinned && state === "Ready") || (placement.policy === "OnDemand" && state === "Downloading");
+  });
 }
 
-/** Returns the games whose policy asks for the node, or which are pinned there. */
+/** Returns the games that each node is asked to hold or to keep. */
 function askedOf(nodes: readonly FillNode[], targets: ReadonlyMap<GameCache, readonly FillNode[]>): Map<FillNode, GameCache[]> {
   const asked = new Map<FillNode, GameCache[]>(nodes.map((node) => [node, []]));
   for (const [cache, those] of targets) {
-    const pinned = cache.spec.pinned ? nodes.filter((node) => byPin(cache, node).length > 0) : [];
-    for (const node of new Set([...those, ...pinned])) asked.get(node)?.push(cache);
+    const present = nodes.filter((node) => byPresence(cache, node).length > 0);
+    for (const node of new Set([...those, ...present])) asked.get(node)?.push(cache);
   }
   return asked;
 }

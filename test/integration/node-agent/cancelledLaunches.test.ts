@@ -108,6 +108,24 @@ describe("ContentCache, given launches that were cancelled", function () {
     cache.setDesired([]);
     for (const { sha256 } of [shared, filled]) expect(cache.stateOf(sha256)).to.equal(undefined);
   });
+
+  it("goes on with a download that a policy keeps on hold, reports it meanwhile, and begins none", async () => {
+    const source = await aGame();
+    isSlow([source]);
+    const cache = await aCache();
+    cache.setDesired([desired(source, { hold: true })]);
+    cache.demand("gs-1", source);
+    await isDownloading(cache, source);
+    cache.release("gs-1");
+    expect((await cache.report()).entries.map(({ digest, state }) => [digest, state])).to.deep.equal([[source.sha256, "Downloading"]]);
+    expect(getsOf(source)).to.have.length(1);
+    cache.setDesired([]);
+    expect((await cache.report()).entries).to.deep.equal([]);
+    cache.setDesired([desired(source, { hold: true })]);
+    await eventually(() => temporary().length === 0, { what: "what was fetched to be removed" });
+    expect((await cache.report()).entries, "on hold, and not begun").to.deep.equal([]);
+    expect(getsOf(source)).to.have.length(1);
+  });
 });
 
 describe("Node agent, given a launch that was cancelled", function () {

@@ -104,13 +104,20 @@ describe("desiredOn", () => {
   ];
   for (const [what, spec] of elsewhere) {
     it(`keeps a pinned game ${what} where it is, and fetches it nowhere else for that`, () => {
-      const nodes = [node("a", "Ready", { isSchedulable: false }), node("b", "Downloading"), node("c", "Ready", { labels: { disk: "fast" } }), node("d")];
+      const nodes = [node("a", "Ready", { isSchedulable: false }), node("b", "Failed"), node("c", "Ready", { labels: { disk: "fast" } }), node("d")];
       const held = { digest: aDigest, source: anArchiveSource(), priority: 3, pinned: true, hold: true };
       expect(desiredOn("a", nodes, [aGameCache({ spec: { ...spec, priority: 3, pinned: true } })], [])).to.deep.equal([held]);
       expect(desiredOn("a", nodes, [aGameCache({ spec: { ...spec, priority: 3 } })], []), "not pinned").to.deep.equal([]);
       for (const name of ["b", "d"]) expect(desiredOn(name, nodes, [aGameCache({ spec: { ...spec, pinned: true } })], []), name).to.deep.equal([]);
     });
   }
+
+  it("lets go on what a launch has begun to fetch of an on-demand game, where it has begun, and begins it nowhere", () => {
+    const nodes = [node("a", "Downloading"), node("b", "Queued"), node("c", "Failed"), node("d", "Ready"), node("e")];
+    expect(desiredOn("a", nodes, [onDemand], [])).to.deep.equal([{ digest: aDigest, source: anArchiveSource(), priority: 0, pinned: false, hold: true }]);
+    expect(desiredOn("a", nodes, [onDemand], [waiting])).to.deep.equal([{ digest: aDigest, source: anArchiveSource(), priority: 1000, pinned: false, hold: false }]);
+    for (const name of ["b", "c", "d", "e"]) expect(desiredOn(name, nodes, [onDemand], []), name).to.deep.equal([]);
+  });
 
   it("keeps as many older versions of a pinned game as wanted where they are, whatever its policy", () => {
     const spec: Partial<GameCacheSpec> = { placement: { policy: "OnDemand" }, pinned: true, keepVersions: 2, previousSources: [older, anArchiveSource("d".repeat(64))] };
