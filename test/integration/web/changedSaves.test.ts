@@ -1,9 +1,14 @@
 import { expect } from "chai";
 import type { Browser, Locator, Page } from "playwright-core";
+import { maintenanceConfigMap } from "#contracts/maintenance.ts";
+import { configMaps } from "#kube/builtin.ts";
+import { ResourceClient } from "#kube/resourceClient.ts";
+import { aGame } from "#test/factories/catalog.ts";
 import { expectAccessible } from "#test/support/browser/accessibility.ts";
 import { launchBrowserShell, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
 import { openSignedIn, pressPlay, signInAs } from "#test/support/browser/pages.ts";
 import { buildWeb } from "#test/support/browser/web.ts";
+import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { aSave, SavesFixture } from "#test/support/fixtures/savesFixture.ts";
 
@@ -182,5 +187,40 @@ describe("the saves on a game's page, which change meanwhile,", function () {
     });
     await page.getByRole("status").getByText("Saved", { exact: true }).waitFor();
     await operator.finish(id);
+  });
+
+  it("are not deleted for a new game while the page knows that none would start", async () => {
+    const { api, launches } = fixture;
+    const { slug } = await aGame(api.deps, { title: "Another one" });
+    for (const number of [1, 2, 3]) await fixture.aVersion(await fixture.aSlot(number), `save ${number}`);
+    const id = await launches.launched({ gameSlug: slug });
+    await launches.makeReady(id);
+    await open();
+    await button("Replace a slot…").click();
+    const dialog = page.getByRole("dialog", { name: "Which slot do you want to replace?" });
+    const replace = dialog.getByRole("button", { name: "Delete it and start a new game" });
+    await dialog.getByRole("radio", { name: /Slot 2/ }).check();
+    await dialog.getByRole("status").getByText("Another one is still running").waitFor();
+    expect(await replace.isEnabled(), "a new game beside another").to.equal(false);
+    await launches.operator.finish(id);
+    await launches.ended(id);
+    await page.evaluate("dispatchEvent(new Event('focus'))"); // The page looks again when the player comes back to it.
+    await eventually(() => replace.isEnabled(), { what: "a new game after the other's end" });
+    await dialog.getByRole("status").getByText("The slot is deleted first").waitFor();
+    const maintenance = new ResourceClient((await sharedKubeApiServer()).admin, configMaps);
+    const name = { namespace: api.deps.config.cluster.releaseNamespace, name: maintenanceConfigMap };
+    await maintenance.create({ metadata: name, data: {} });
+    try {
+      await eventually(() => api.deps.maintenance.current() !== undefined, { what: "the API to know of the maintenance" });
+      await page.evaluate("dispatchEvent(new Event('focus'))");
+      await dialog.getByRole("status").getByText("Joypod is being worked on").waitFor();
+      expect(await replace.isEnabled(), "a new game in maintenance").to.equal(false);
+      await dialog.getByRole("button", { name: "Only delete it" }).click();
+      await said("Slot 2 was deleted and is empty now.");
+      expect(await labels()).to.deep.equal(["Slot 1", null, "Slot 3"]);
+    } finally {
+      await maintenance.delete(name);
+      await eventually(() => api.deps.maintenance.current() === undefined, { what: "the end of the maintenance" });
+    }
   });
 });

@@ -3,11 +3,15 @@ import { sentenceFor } from "../client/apiError.ts";
 import { deleteSlot } from "../client/saves.ts";
 import { ActionButton } from "../components/ActionButton.tsx";
 import { Dialog } from "../components/Dialog.tsx";
+import { useLaunchObstacle } from "../launch/useLaunchObstacle.ts";
 import type { SlotLaunch } from "./slotActions.ts";
 import { lastPlayedText, savesCountText, slotName, type UsedSlot } from "./slotText.ts";
 import { useSavesChange } from "./useSaves.ts";
 
-/** Asks which slot a new game is to replace, or which one is only to be deleted. Slots in use cannot be chosen. */
+/**
+ * Asks which slot a new game is to replace, or which one is only to be deleted. Slots in use cannot be chosen. A slot is gone before the launch is asked for,
+ * so none is deleted for a new game while the page knows that none would start.
+ */
 export function ReplaceDialog({ slug, slots, now, onFresh, announce, onDismiss }: Pick<SlotLaunch, "onFresh"> & {
   slug: string;
   slots: readonly UsedSlot[];
@@ -17,6 +21,7 @@ export function ReplaceDialog({ slug, slots, now, onFresh, announce, onDismiss }
 }) {
   const [chosenId, setChosenId] = useState<string>();
   const { mutate, isPending, error } = useSavesChange(slug, announce);
+  const obstacle = useLaunchObstacle();
   const chosen = slots.find(({ id, state }) => id === chosenId && state === "free");
   const remove = (onDone: () => void): void => {
     if (chosen === undefined) return;
@@ -35,7 +40,7 @@ export function ReplaceDialog({ slug, slots, now, onFresh, announce, onDismiss }
       onDismiss={onDismiss}
       actions={(
         <>
-          <ActionButton className="button button-danger" isBusy={isPending} disabled={chosen === undefined} onClick={replace}>
+          <ActionButton className="button button-danger" isBusy={isPending} disabled={chosen === undefined || obstacle !== undefined} onClick={replace}>
             {isPending ? "Deleting…" : "Delete it and start a new game"}
           </ActionButton>
           <ActionButton className="button" isBusy={isPending} disabled={chosen === undefined} onClick={() => remove(onDismiss)}>Only delete it</ActionButton>
@@ -49,7 +54,10 @@ export function ReplaceDialog({ slug, slots, now, onFresh, announce, onDismiss }
           <SlotChoice key={slot.id} slot={slot} now={now} isChosen={slot === chosen} onChoose={() => setChosenId(slot.id)} />
         ))}
       </fieldset>
-      <p role="status">{chosen !== undefined && <>You lose <strong>{slotName(chosen)}</strong>, with {savesCountText(chosen)}. Download first what you may want again.</>}</p>
+      <div role="status">
+        {chosen !== undefined && <p>You lose <strong>{slotName(chosen)}</strong>, with {savesCountText(chosen)}. Download first what you may want again.</p>}
+        <p>{obstacle ?? "The slot is deleted first, and does not come back if the new game then cannot start."}</p>
+      </div>
       {error !== null && <p className="message message-problem" role="alert">{sentenceFor(error)}</p>}
     </Dialog>
   );
