@@ -243,6 +243,33 @@ describe("the catalogue's pages", () => {
     await page.getByRole("button", { name: "Play", exact: true }).click();
     await page.getByRole("alert").getByText("All game servers are busy").waitFor();
   });
+
+  it("tell of a launch where the player pressed for it: that it is under way on that button, and why it failed in the window", async () => {
+    const viewport = { width: 390, height: 664 };
+    await page.setViewportSize(viewport);
+    await page.goto("/games/alpha-quest");
+    const fresh = page.getByRole("button", { name: "New game in slot 1" });
+    await fresh.evaluate(toTopOfWindow);
+    const response = Promise.withResolvers<undefined>();
+    await page.route("**/api/game/launch", async (route) => {
+      await response.promise;
+      await route.continue();
+    });
+    await fresh.click();
+    await page.getByRole("button", { name: "Launching…" }).and(page.getByRole("button", { name: "slot 1" })).waitFor();
+    await page.getByRole("button", { name: "Play", exact: true }).waitFor();
+    response.resolve(undefined);
+    const alert = page.getByRole("alert");
+    await alert.getByText("All game servers are busy").waitFor();
+    await fresh.waitFor();
+    await eventually(async () => {
+      const [{ top, bottom }, header] = await Promise.all([edgesOf(alert), edgesOf(page.locator("header.header"))]);
+      return top >= header.bottom && bottom <= viewport.height;
+    }, { what: "the reason between the header and the window's lower edge" });
+    await page.getByRole("button", { name: "Play", exact: true }).click();
+    await eventually(async () => (await page.locator(".game-head").getByRole("alert").count()) === 1, { what: "the reason beside Play" });
+    expect(await alert.count()).to.equal(1);
+  });
 });
 
 /** Returns where an element begins and ends, in pixels from the window's top. */
@@ -250,6 +277,11 @@ async function edgesOf(locator: Locator): Promise<{ top: number; bottom: number 
   const box = await locator.boundingBox();
   if (box === null) throw new Error("The page does not show the element.");
   return { top: box.y, bottom: box.y + box.height };
+}
+
+/** Scrolls until the element stands at the window's top, below the header. */
+function toTopOfWindow(element: { scrollIntoView: () => void }): void {
+  element.scrollIntoView();
 }
 
 /** Pixels of a picture that was loaded; 0 before. */

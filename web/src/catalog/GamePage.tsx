@@ -1,7 +1,7 @@
 import { Link, useParams } from "react-router";
 import { useQuery } from "@tanstack/react-query";
 import type { GameDetail } from "#contracts/http/catalog.ts";
-import { isApiError, sentenceFor } from "../client/apiError.ts";
+import { isApiError } from "../client/apiError.ts";
 import { readGame } from "../client/catalog.ts";
 import { ActionButton } from "../components/ActionButton.tsx";
 import { Icon } from "../components/Icon.tsx";
@@ -9,6 +9,7 @@ import { LoadFailure, Notice, Spinner } from "../components/Notice.tsx";
 import { useTitle } from "../components/useTitle.ts";
 import { ConnectionTest } from "../connectionTest/ConnectionTest.tsx";
 import { LaunchConflict } from "../launch/LaunchConflict.tsx";
+import { LaunchFailure } from "../launch/LaunchFailure.tsx";
 import { useLaunch, type Launch } from "../launch/useLaunch.ts";
 import { SaveSlots } from "../saves/SaveSlots.tsx";
 import type { SlotActions } from "../saves/slotActions.ts";
@@ -53,15 +54,20 @@ function NoGame({ slug }: { slug: string }) {
 }
 
 function SlotsSection(actions: SlotActions) {
+  const error = actions.launch?.error ?? null;
   return (
     <section className="game-slots" aria-labelledby="slots-title">
       <h2 id="slots-title">Your saves</h2>
+      {error !== null && <LaunchFailure error={error} />}
       <SaveSlots {...actions} />
     </section>
   );
 }
 
 function GameView({ game, launch }: { game: GameDetail; launch: Launch }) {
+  const { request, isLaunching, error } = launch;
+  // Play names no slot: what comes of a launch stands beside the button that was pressed for it.
+  const choice = request?.saveSlotId !== undefined || request?.fresh === true ? request : undefined;
   return (
     <article className="game">
       <div className="game-backdrop" aria-hidden="true"><GameArt slug={game.slug} title={game.title} thumbnail={game.thumbnail} isEager /></div>
@@ -72,16 +78,18 @@ function GameView({ game, launch }: { game: GameDetail; launch: Launch }) {
           <h1>{game.title}</h1>
           <p className="game-developer">{game.developer}</p>
           <div className="game-actions">
-            <PlayButton game={game} launch={launch} />
+            <PlayButton game={game} launch={launch} isPressed={isLaunching && choice === undefined} />
             <FavoriteButton gameId={game.id} title={game.title} isFavorite={game.isFavorite} />
           </div>
-          {launch.error !== null && <p className="message message-problem" role="alert">{sentenceFor(launch.error)}</p>}
+          {error !== null && choice === undefined && <LaunchFailure error={error} />}
         </div>
       </header>
       <SlotsSection
         slug={game.slug}
         launch={{
-          isBusy: launch.isLaunching,
+          isBusy: isLaunching,
+          choice,
+          error: choice === undefined ? null : error,
           onContinue: (saveSlotId) => launch.start({ gameSlug: game.slug, saveSlotId }),
           onFresh: () => launch.start({ gameSlug: game.slug, fresh: true }),
         }}
@@ -101,11 +109,11 @@ function GameView({ game, launch }: { game: GameDetail; launch: Launch }) {
 }
 
 /** Continues the slot that was played last, or begins a new game. Which one that is the API knows: a slot that is on the page may be gone by the click. */
-function PlayButton({ game: { slug, saveSlots }, launch: { isLaunching, start } }: { game: GameDetail; launch: Launch }) {
+function PlayButton({ game: { slug, saveSlots }, launch: { isLaunching, start }, isPressed }: { game: GameDetail; launch: Launch; isPressed: boolean }) {
   const label = saveSlots.some(({ id }) => id !== null) ? "Continue playing" : "Play";
   return (
     <ActionButton className="button button-primary button-large" isBusy={isLaunching} onClick={() => start({ gameSlug: slug })}>
-      <Icon name="play" />{isLaunching ? "Launching…" : label}
+      <Icon name="play" />{isPressed ? "Launching…" : label}
     </ActionButton>
   );
 }

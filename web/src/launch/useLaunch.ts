@@ -22,6 +22,8 @@ export interface Launch {
   start: (request: LaunchRequest) => void;
   /** True from the click on; it stays true while the browser goes to the play page. */
   isLaunching: boolean;
+  /** What the last launch asked for, which is under way or has failed; undefined before. */
+  request: LaunchRequest | undefined;
   /** Why the last launch failed; null also for a conflict. */
   error: Error | null;
   /** The player's other session, which has to be resumed or stopped before. */
@@ -67,6 +69,7 @@ export function useLaunch(): Launch {
   return {
     start: useCallback((request) => mutate({ request }), [mutate]),
     isLaunching: isPending || isSuccess,
+    request,
     error: isConflict ? null : error,
     conflict: activeSessionId === undefined ? undefined : { activeSessionId, isStopping: isPending },
     stopAndStart: useCallback(() => {

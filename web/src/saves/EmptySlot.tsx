@@ -12,6 +12,7 @@ export function EmptySlot({ slotNumber, isFirst, launch, upload }: {
   upload: SaveUpload;
 }) {
   const isUsable = isFirst && launch !== undefined;
+  const label = launch?.isBusy === true && launch.choice?.fresh === true ? "Launching…" : "New game";
   return (
     <li className="slot slot-empty">
       <div className="slot-head">
@@ -21,8 +22,8 @@ export function EmptySlot({ slotNumber, isFirst, launch, upload }: {
           <span>Nothing saved yet</span>
         </div>
         {isUsable && (
-          <ActionButton className="button" isBusy={launch.isBusy} aria-label={`New game in slot ${slotNumber}`} onClick={launch.onFresh}>
-            <Icon name="plus" />New game
+          <ActionButton className="button" isBusy={launch.isBusy} aria-label={`${label} in slot ${slotNumber}`} onClick={launch.onFresh}>
+            <Icon name="plus" />{label}
           </ActionButton>
         )}
       </div>

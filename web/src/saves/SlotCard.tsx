@@ -71,9 +71,10 @@ function MainButton({ slot: { id, slotNumber, state }, actions: { slug, launch }
     return <Link className="button" to={playPath(active)} aria-label={`Resume slot ${slotNumber}`}><Icon name="play" />Resume</Link>;
   }
   if (launch === undefined) return null;
+  const label = launch.isBusy && launch.choice?.saveSlotId === id ? "Launching…" : "Continue";
   return (
-    <ActionButton className="button" isBusy={launch.isBusy} aria-label={`Continue slot ${slotNumber}`} onClick={() => launch.onContinue(id)}>
-      <Icon name="play" />Continue
+    <ActionButton className="button" isBusy={launch.isBusy} aria-label={`${label} slot ${slotNumber}`} onClick={() => launch.onContinue(id)}>
+      <Icon name="play" />{label}
     </ActionButton>
   );
 }

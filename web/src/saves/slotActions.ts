@@ -1,3 +1,5 @@
+import type { SlotChoice } from "../launch/playPath.ts";
+
 /** What the slots need of the page. */
 export interface SlotActions {
   slug: string;
@@ -9,6 +11,10 @@ export interface SlotActions {
 export interface SlotLaunch {
   /** Whether a launch is under way. */
   isBusy: boolean;
+  /** With which slot the last launch was asked for here; undefined where it was elsewhere on the page. */
+  choice: SlotChoice | undefined;
+  /** Why that one failed. */
+  error: Error | null;
   onContinue: (saveSlotId: string) => void;
   onFresh: () => void;
 }
