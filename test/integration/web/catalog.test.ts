@@ -145,6 +145,19 @@ describe("the catalogue's pages", () => {
     await eventually(async () => await heart.getAttribute("aria-pressed") === "true", { what: "the favourite on the game's page" });
   });
 
+  it("say when a favourite could not be remembered, and turn its mark back", async () => {
+    const heart = page.getByRole("button", { name: "Favourite: Alpha Quest" });
+    const problem = page.getByRole("alert").getByText("Joypod did not answer.");
+    await tab.context.setOffline(true);
+    await heart.click();
+    await problem.waitFor();
+    expect(await heart.getAttribute("aria-pressed")).to.equal("false");
+    await tab.context.setOffline(false);
+    await heart.click();
+    await eventually(async () => await heart.getAttribute("aria-pressed") === "true");
+    expect(await problem.count()).to.equal(0);
+  });
+
   it("remember a favourite also when the player comes back by Back, before anything is read again", async () => {
     const heart = page.getByRole("button", { name: "Favourite: Beta Run" });
     await page.getByRole("link", { name: "Beta Run" }).click();
