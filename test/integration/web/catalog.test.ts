@@ -120,6 +120,14 @@ describe("the catalogue's pages", () => {
     await eventually(async () => (await titles()).join() === "Alpha Quest");
   });
 
+  it("show the tag of an address once, and pressed, however it is spelled there", async () => {
+    await page.goto("/?tag=rpg");
+    await eventually(async () => (await titles()).join() === "Alpha Quest");
+    const tags = page.getByRole("group", { name: "Tags" }).getByRole("button");
+    expect(await tags.allTextContents()).to.deep.equal(["All", "RPG"]);
+    expect(await tags.nth(1).getAttribute("aria-pressed")).to.equal("true");
+  });
+
   it("show a game's uploaded picture in the place of the drawn one, without moving anything", async () => {
     const card = page.getByRole("article").filter({ hasText: "Beta Run" });
     const drawn = await card.boundingBox();

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from "react";
 import { limits } from "#contracts/limits.ts";
 import { Icon } from "../components/Icon.tsx";
 import type { CatalogFilters } from "./useCatalog.ts";
+import { isSameTag } from "./useKnownTags.ts";
 
 const typingPauseMs = 250;
 
@@ -28,7 +29,7 @@ export function CatalogFilterBar({ filters, tags, onChange }: CatalogFilterBarPr
       {tags.length > 0 && (
         <div className="tags" role="group" aria-label="Tags">
           {["", ...tags].map((tag) => (
-            <button key={tag} type="button" className="tag" aria-pressed={filters.tag === tag} onClick={() => onChange({ tag })}>
+            <button key={tag} type="button" className="tag" aria-pressed={isSameTag(filters.tag, tag)} onClick={() => onChange({ tag })}>
               {tag === "" ? "All" : tag}
             </button>
           ))}
