@@ -117,6 +117,27 @@ describe("everybody can use", function () {
     await fixture.launches.operator.finish(id);
   });
 
+  it("the buttons over a game's picture, also when the page is enlarged four times", async () => {
+    await page.addInitScript("delete globalThis.RTCPeerConnection"); // Then no stream is available.
+    await signInAt("/games/kept");
+    const id = await pressPlay(page);
+    await fixture.launches.makeReady(id);
+    const message = page.getByRole("heading", { name: "The stream is not available" });
+    await message.waitFor();
+    const viewport = { width: 320, height: 180 };
+    await page.setViewportSize(viewport);
+    const isInWindow = async (locator: Locator): Promise<boolean> => {
+      const box = await locator.boundingBox();
+      return box !== null && box.y >= 0 && box.y + box.height <= viewport.height && box.x >= 0 && box.x + box.width <= viewport.width;
+    };
+    await page.mouse.move(160, 120);
+    for (const [locator, way] of [[page.locator(".overlay").getByRole("link", { name: "All games" }), 2_000], [message, -2_000]] as const) {
+      await page.mouse.wheel(0, way);
+      await eventually(() => isInWindow(locator), { what: "what the wheel leads to" });
+    }
+    await fixture.launches.operator.finish(id);
+  });
+
   it("a launch that waits, and how it ended", async () => {
     await signInAt("/games/kept");
     await pressPlay(page);
