@@ -24,7 +24,7 @@ export interface RequestOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** Returns the body of the response. Throws ApiError for an error response, for none at all, and for a body that does not match the schema. */
+/** Returns the body of the response. Throws ApiError for an error response, for none at all or half of one, and for a body that does not match the schema. */
 export async function request<Schema extends z.ZodType>(schema: Schema, path: string, options: RequestOptions = {}): Promise<z.infer<Schema>> {
   return (await requestDated(schema, path, options)).body;
 }
@@ -42,7 +42,7 @@ export async function requestDated<Schema extends z.ZodType>(
   return { body: parsed.data, sentAt: Number.isNaN(sentAt) ? Date.now() : sentAt };
 }
 
-/** Posts what must not happen twice. A request without a response is sent again under the same idempotency key. Throws ApiError. */
+/** Posts what must not happen twice. A request without a whole response is sent again under the same idempotency key. Throws ApiError. */
 export async function requestOnce<Schema extends z.ZodType>(
   schema: Schema, path: string, json: unknown, { timeoutMs = requestTimeoutMs }: Pick<RequestOptions, "timeoutMs"> = {},
 ): Promise<z.infer<Schema>> {
@@ -102,10 +102,17 @@ async function send(path: string, { method, json, form, idempotencyKey, player, 
 }
 
 async function readJson(response: Response): Promise<unknown> {
+  let text: string;
   try {
-    return await response.json();
+    text = await response.text();
+  } catch (error) {
+    if (!response.ok && codeForStatus(response.status) !== "unexpected") return undefined; // The status alone is the answer.
+    throw new ApiError("unreachable", "The API's response broke off, or was too slow.", { cause: error });
+  }
+  try {
+    return JSON.parse(text);
   } catch {
-    return undefined; // The body is a proxy's page or was cut off; the caller decides by status and schema.
+    return undefined; // The body is empty, or a proxy's page; the caller decides by status and schema.
   }
 }
 
@@ -121,7 +128,7 @@ export function responseError(status: number, retryAfterText: string | null, bod
   });
 }
 
-/** Returns the code for an error response that does not come from the API but from a proxy before it. */
+/** Returns the code for an error response whose body says none: it comes from a proxy before the API, or broke off. */
 function codeForStatus(status: number): "unauthorized" | "rate_limited" | "unavailable" | "unexpected" {
   if (status === 401) return "unauthorized";
   if (status === 429) return "rate_limited";
