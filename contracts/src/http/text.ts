@@ -8,7 +8,12 @@ export function line(maxLength: number): z.ZodString {
     .regex(/^[^\p{Cs}]*$/u, "must be well-formed Unicode");
 }
 
-/** The same, trimmed and not empty. */
+/** Returns a text as `line` takes it: with a space in the place of control characters, such as a tab that was pasted along. */
+export function asLine(text: string): string {
+  return text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, " ");
+}
+
+/** The same as `line`, trimmed and not empty. */
 export function requiredLine(maxLength: number): z.ZodString {
   return line(maxLength).trim().min(1, "must not be empty");
 }

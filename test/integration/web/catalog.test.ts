@@ -104,6 +104,10 @@ describe("the catalogue's pages", () => {
     await eventually(async () => (await titles()).join() === "Beta Run");
     await page.reload();
     await eventually(async () => (await titles()).join() === "Beta Run", { what: "the same after a reload" });
+    await page.getByLabel("Search games").fill("alpha\tquest");
+    await eventually(async () => (await titles()).join() === "Alpha Quest", { what: "the game of a title that was pasted with a tab" });
+    await page.goto("/?q=beta%0Arun");
+    await eventually(async () => (await titles()).join() === "Beta Run", { what: "the game of a title with a line feed in the address" });
     await page.getByLabel("Search games").fill("nothing like this");
     await page.getByText("Nothing found").waitFor();
     await page.getByLabel("Search games").fill("W".repeat(100));

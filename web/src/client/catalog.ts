@@ -1,5 +1,6 @@
 /** The API's calls about games and favourites. All of them throw ApiError and nothing else. */
 import { FavoriteResponse, GameDetail, GamesResponse } from "#contracts/http/catalog.ts";
+import { asLine } from "#contracts/http/text.ts";
 import { limits } from "#contracts/limits.ts";
 import { isApiError } from "./apiError.ts";
 import { request, requestOnce } from "./request.ts";
@@ -12,11 +13,11 @@ export interface CatalogQuery {
   sort: "title" | "createdAt" | "popular";
 }
 
-/** Returns a page of the catalogue. A search longer than the API accepts is cut. */
+/** Returns a page of the catalogue. A search longer than the API accepts is cut, and has spaces for its control characters. */
 export function listGames({ page, search, tag, sort }: CatalogQuery, signal?: AbortSignal): Promise<GamesResponse> {
   const query = new URLSearchParams({ page: String(page), limit: "24", sort, order: sort === "title" ? "asc" : "desc" });
-  if (search !== "") query.set("search", search.slice(0, limits.catalog.searchMaxLength));
-  if (tag !== "") query.set("tag", tag);
+  if (search !== "") query.set("search", asLine(search).slice(0, limits.catalog.searchMaxLength));
+  if (tag !== "") query.set("tag", asLine(tag));
   return request(GamesResponse, `/api/games?${query}`, { signal });
 }
 

@@ -1,6 +1,7 @@
 /** The API's calls about saves. All of them throw ApiError and nothing else. */
 import { z } from "zod";
 import { SaveRequestedResponse, SaveSlotHistory, SavesResponse } from "#contracts/http/saves.ts";
+import { asLine } from "#contracts/http/text.ts";
 import { request, requestOnce } from "./request.ts";
 import { sendFile, type SendFileOptions } from "./sendFile.ts";
 
@@ -33,7 +34,7 @@ export function copySlot(slot: SlotAddress): Promise<SaveSlotHistory> {
 
 /** Names a slot; an empty name gives the first one back. */
 export function renameSlot(slot: SlotAddress, label: string): Promise<SaveSlotHistory> {
-  return request(SaveSlotHistory, slotPath(slot), { method: "PATCH", json: { label } });
+  return request(SaveSlotHistory, slotPath(slot), { method: "PATCH", json: { label: asLine(label) } });
 }
 
 /** Deletes a slot with its saves. Errors: slot_in_use. */

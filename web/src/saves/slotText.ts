@@ -1,4 +1,5 @@
 import type { SaveSlotHistory, SaveVersion, SaveVersionKind } from "#contracts/http/saves.ts";
+import { asLine } from "#contracts/http/text.ts";
 import { limits } from "#contracts/limits.ts";
 import { isApiError, sentenceFor } from "../client/apiError.ts";
 import { sizeText } from "../components/sizeText.ts";
@@ -75,7 +76,7 @@ export function uploadProblem(error: unknown, saveBytesMax: number): string {
 
 /** Returns what is wrong with a slot's new name, if anything. */
 export function labelProblem(label: string): string | undefined {
-  return Array.from(label.normalize("NFC").trim()).length > limits.save.labelMaxLength ? `A name may have at most ${limits.save.labelMaxLength} characters.` : undefined;
+  return Array.from(asLine(label).normalize("NFC").trim()).length > limits.save.labelMaxLength ? `A name may have at most ${limits.save.labelMaxLength} characters.` : undefined;
 }
 
 /** Returns how many saves a slot has, such as `its 3 saves`. */

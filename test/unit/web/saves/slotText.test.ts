@@ -31,6 +31,7 @@ describe("the words for saves", () => {
   it("count a name's characters as the API does", () => {
     expect(labelProblem(`  ${"\u{1F600}".repeat(40)} `)).to.equal(undefined);
     expect(labelProblem("e\u0301".repeat(40))).to.equal(undefined);
+    expect(labelProblem(`\t${"x".repeat(20)}\t\u2028\u0000${"x".repeat(19)}\u2029`), "pasted control characters are one space").to.equal(undefined);
     expect(labelProblem("x".repeat(41))).to.include("40 characters");
   });
 });
