@@ -1,16 +1,39 @@
-import { focusManager, MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
+import { focusManager, MutationCache, QueryCache, QueryClient, type Query } from "@tanstack/react-query";
 import { isApiError } from "./client/apiError.ts";
-import { endAuthSession } from "./signIn/useAuth.ts";
+import { confirmAuthSession, endAuthSession } from "./signIn/useAuth.ts";
 
-/** Returns the client of all reading and changing requests. An error response that tells that the sign-in is over ends the signed-in state. */
+type AnyQuery = Query<unknown, unknown, unknown>;
+
+/** Returns the client of all reading and changing requests. An error response that tells that the sign-in is over, and is right, ends the signed-in state. */
 export function createQueryClient(): QueryClient {
   focusManager.setEventListener(listenForReturn);
-  const onError = (error: Error): void => {
-    if (isApiError(error, "unauthorized")) endAuthSession(client, { isExpired: true });
+  /** Those asked again after a 401, until they succeed: another 401 counts. */
+  const askedAgain = new WeakSet<AnyQuery>();
+  let confirming: Promise<boolean> | undefined;
+  /** All that are refused at the same time wait for one answer. */
+  const confirm = (): Promise<boolean> => confirming ??= confirmAuthSession(client).finally(() => {
+    confirming = undefined;
+  });
+  const onRefusedQuery = async (query: AnyQuery): Promise<void> => {
+    if (askedAgain.has(query)) endAuthSession(client, { isExpired: true });
+    // Not by its observers, for they poll no more after a 401.
+    else if (await confirm() && query.getObserversCount() > 0) {
+      askedAgain.add(query);
+      await query.fetch().catch(() => undefined); // Its failure comes here again.
+    }
   };
   const client = new QueryClient({
-    queryCache: new QueryCache({ onError }),
-    mutationCache: new MutationCache({ onError }),
+    queryCache: new QueryCache({
+      onError: (error, query) => {
+        if (isApiError(error, "unauthorized")) void onRefusedQuery(query);
+      },
+      onSuccess: (_data, query) => void askedAgain.delete(query),
+    }),
+    mutationCache: new MutationCache({
+      onError: (error) => {
+        if (isApiError(error, "unauthorized")) void confirm();
+      },
+    }),
     defaultOptions: {
       queries: {
         // What the API said is kept as long as a component shows it: the next one to sign in here may be another player.

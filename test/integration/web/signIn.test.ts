@@ -11,6 +11,8 @@ import { olderBrowser } from "#test/support/browser/otherBrowsers.ts";
 import { signInAs } from "#test/support/browser/pages.ts";
 import { buildWeb } from "#test/support/browser/web.ts";
 
+const unauthorized = { status: 401, contentType: "application/json", body: '{"error":"unauthorized"}' };
+
 describe("signing in on the page", () => {
   let api: TestApi;
   let issuer: FaultyIssuer;
@@ -228,6 +230,32 @@ describe("signing in on the page", () => {
     await page.getByRole("link", { name: "Alpha Quest" }).click();
     await page.getByText("Please sign in to go on").waitFor();
     await eventually(() => new URL(page.url()).searchParams.get("callbackUrl") === "/games/alpha-quest");
+  });
+
+  it("is not asked for again after one 401 to a player who is signed in, such as to a request that a new password overtook", async () => {
+    const { page } = tab;
+    await page.goto("/");
+    await signInAs(page, user);
+    await page.route("**/api/games/alpha-quest", (route) => route.fulfill(unauthorized), { times: 1 });
+    const visited = new Array<string>();
+    page.on("framenavigated", (frame) => visited.push(new URL(frame.url()).pathname));
+    await page.getByRole("link", { name: "Alpha Quest" }).click();
+    await page.getByRole("heading", { name: "Alpha Quest", level: 1 }).waitFor();
+    expect(visited).to.include("/games/alpha-quest").and.not.include("/signin");
+  });
+
+  it("is asked for again once the request has a second 401, after which it is sent no more", async () => {
+    const { page } = tab;
+    await page.goto("/");
+    await signInAs(page, user);
+    let requests = 0;
+    await page.route("**/api/games/alpha-quest", (route) => {
+      requests += 1;
+      return route.fulfill(unauthorized);
+    });
+    await page.getByRole("link", { name: "Alpha Quest" }).click();
+    await page.getByText("Please sign in to go on").waitFor();
+    expect(requests).to.equal(2);
   });
 
   it("goes on where the player was, with no false alarm, when they sign in again in another tab", async () => {

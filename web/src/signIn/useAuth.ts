@@ -10,6 +10,9 @@ export type AuthState =
   | { state: "signedOut"; isExpired: boolean }
   | { state: "failed"; error: Error };
 
+/** What gives the browser another sign-in ends the former one first, and is answered when a request of that one may be refused already. */
+const confirmingPause = { minMs: 500, maxMs: 1_000 };
+
 interface AuthSession {
   user: AuthSessionUser | null;
   isExpired: boolean;
@@ -45,6 +48,22 @@ export function endAuthSession(client: QueryClient, { isExpired }: { isExpired: 
   // A read that the API answered before the sign-out must not sign the page in again. After a 401 one under way may tell who has signed in instead.
   if (!isExpired) void client.cancelQueries({ queryKey: authSessionQuery.queryKey });
   client.setQueryData(authSessionQuery.queryKey, { user: null, isExpired });
+}
+
+/**
+ * Returns whether the player whom the page shows is signed in although the API has refused a request; ends the signed-in state of the page if not. The
+ * request may have had the cookie of a sign-in in whose place this browser has another by now, as after a new password.
+ */
+export async function confirmAuthSession(client: QueryClient): Promise<boolean> {
+  const shownId = (): string | undefined => client.getQueryData<AuthSession>(authSessionQuery.queryKey)?.user?.id;
+  const refusedId = shownId();
+  if (refusedId === undefined) return false;
+  const { minMs, maxMs } = confirmingPause;
+  await new Promise((resolve) => setTimeout(resolve, minMs + Math.random() * (maxMs - minMs)));
+  const user = await readAuthSession().catch(() => null); // Without a response the 401 counts.
+  // Otherwise they have signed out, or somebody else in, and the page knows.
+  if (shownId() === refusedId && user?.id !== refusedId) endAuthSession(client, { isExpired: true });
+  return shownId() === refusedId;
 }
 
 /** Removes what the API said to one player before another one sees the page. */
