@@ -21,7 +21,8 @@ async function run(): Promise<number> {
       clock: systemClock, print: (text) => process.stdout.write(`${text}\n`), signal: interruption.signal,
       kubeconfigVariable: process.env["KUBECONFIG"], proxyVariables: process.env,
     }).parseAsync();
-    return 0;
+    // A watch that is interrupted ends without an error.
+    return interruption.signal.aborted ? exitCodes.interrupted : 0;
   } catch (thrown) {
     if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : exitCodes.usage;
     const { message, exitCode } = toAdminError(thrown);

@@ -278,6 +278,18 @@ describe("kubectl joypod", function () {
     }
   });
 
+  it("says by its exit code that it was interrupted while it watched", async () => {
+    const watching = spawn(bin, ["--kubeconfig", server.kubeconfigPath, "--namespace", namespace, "sessions", "--watch"], { env: { PATH: process.env["PATH"] }, stdio: ["ignore", "pipe", "ignore"] });
+    try {
+      const ended = once(watching, "exit");
+      await once(watching.stdout, "data", { signal: AbortSignal.timeout(30_000) });
+      watching.kill("SIGINT");
+      expect(await ended).to.deep.equal([130, null]);
+    } finally {
+      watching.kill("SIGKILL");
+    }
+  });
+
   it("fails when a session that it stops has ended before its last save was stored, and says where that is", async () => {
     const failed = { reason: "SaveNotStored", message: "The last save could not be stored in time." };
     const conditions = [aCondition("Finished"), aCondition("SavePersisted", { status: "False", reason: "StoreUnreachable" })];
