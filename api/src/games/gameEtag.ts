@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { PartnerGameDetail } from "#contracts/http/partners.ts";
 import { DomainError } from "../errors.ts";
 import type { AppContext } from "../http/appContext.ts";
 
@@ -12,11 +13,12 @@ interface RevisedGame {
 export type GamePrecondition = (game: RevisedGame) => void;
 
 /**
- * Returns the entity tag of a game's detail: the game's revision, then a digest of its status on the nodes. `If-Match` compares the first
- * part alone: a change must not be refused because an archive has meanwhile reached another node.
+ * Returns the entity tag of a game's detail: the game's revision, then a digest of the whole detail, for it also changes with the nodes, the
+ * service's address and a release. `If-Match` compares the first part alone: a change must not be refused because an archive has meanwhile
+ * reached another node.
  */
-export function gameEtag(game: RevisedGame, cacheStatus: unknown): string {
-  return `W/"${stateOf(game)}.${createHash("sha256").update(JSON.stringify(cacheStatus)).digest("base64url").slice(0, 8)}"`;
+export function gameEtag(game: RevisedGame, detail: PartnerGameDetail): string {
+  return `W/"${stateOf(game)}.${createHash("sha256").update(JSON.stringify(detail)).digest("base64url").slice(0, 8)}"`;
 }
 
 /**

@@ -74,7 +74,7 @@ const update = route({
   handle: async ({ ctx, deps, partner, params: { slug }, body }) => {
     const game = await updateGame(deps, partner, slug, body, gamePreconditionOf(ctx));
     const detail = presentPartnerGame(game, deps);
-    ctx.set("ETag", gameEtag(game, detail.cacheStatus));
+    ctx.set("ETag", gameEtag(game, detail));
     ctx.body = detail;
   },
 });
@@ -132,7 +132,7 @@ const restore = route({
   handle: async ({ ctx, deps, partner, params: { slug } }) => {
     const game = await restoreGame(deps, partner, slug);
     const detail = presentPartnerGame(game, deps);
-    ctx.set("ETag", gameEtag(game, detail.cacheStatus));
+    ctx.set("ETag", gameEtag(game, detail));
     ctx.body = detail;
   },
 });
@@ -149,5 +149,5 @@ async function findGame({ postgres }: { postgres: Postgres }, partner: PartnerPr
 /** The detail under the game's own tag, so that a client can say which state of the game a change is meant for. */
 function respondWithGame(ctx: AppContext<{ cluster: ClusterView; config: { baseUrl: string } }>, game: PartnerGame): void {
   const detail = presentPartnerGame(game, ctx.deps);
-  respondTagged(ctx, gameEtag(game, detail.cacheStatus), JSON.stringify(detail));
+  respondTagged(ctx, gameEtag(game, detail), JSON.stringify(detail));
 }

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { updateCurrentPicture } from "#api/games/pictures/pictureQueries.ts";
 import { sweepPictures } from "#api/games/pictures/sweepPictures.ts";
 import { limits } from "#contracts/limits.ts";
-import { aGame, aPartner, aUser, type TestGame } from "#test/factories/catalog.ts";
+import { aGame, aPartner, aUser, type TestGame, type TestPartner } from "#test/factories/catalog.ts";
 import { aJpeg, aPng } from "#test/factories/pictures.ts";
 import { TestApi } from "#test/support/http/api.ts";
 import { expectErrorResponse, type ApiClient, type ApiResponse } from "#test/support/http/apiClient.ts";
@@ -11,6 +11,7 @@ import { stateOf } from "#test/support/openapi/storedState.ts";
 describe("a game's picture", function () {
   this.timeout(60_000);
   let api: TestApi;
+  let partner: TestPartner;
   let client: ApiClient;
   let game: TestGame;
 
@@ -18,7 +19,7 @@ describe("a game's picture", function () {
     api = await TestApi.start({ minio: true });
   });
   beforeEach(async () => {
-    const partner = await aPartner(api.deps);
+    partner = await aPartner(api.deps);
     client = api.asPartner(partner);
     game = await aGame(api.deps, { partnerId: partner.id, thumbnail: "https://example.test/their-own.png" });
   });
@@ -92,6 +93,23 @@ describe("a game's picture", function () {
     await sweepLater();
     expect([(await fetch(first)).status, (await fetch(second)).status]).to.deep.equal([404, 200]);
     expect(await objectKeys()).to.have.length(1);
+  });
+
+  it("is shown to its partner at the service's new address, and the tag of what they read before still names the game's state", async () => {
+    const { pathname } = new URL(await stored(aPng()));
+    const detailPath = `/api/partners/games/${game.slug}`;
+    const etag = (await client.get(detailPath)).headers.get("etag") ?? "";
+    expect((await client.get(detailPath, { "if-none-match": etag })).status).to.equal(304);
+    const moved = await TestApi.start({ database: api.database, env: { BASE_URL: "https://moved.example" } });
+    try {
+      const afterMove = api.asPartner(partner, moved);
+      const response = await afterMove.get(detailPath, { "if-none-match": etag });
+      expect(response.status, "what the partner has names an address that is gone").to.equal(200);
+      expect(response.json()).to.include({ picture: `https://moved.example${pathname}` });
+      expect((await afterMove.patch(detailPath, { title: "After the move" }, { "if-match": etag })).status).to.equal(200);
+    } finally {
+      await moved.stop();
+    }
   });
 
   it("is refused with a sentence when it is none, and changes nothing", async () => {
