@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import { invalidRequest } from "../errors.ts";
 import type { AppContext } from "../http/appContext.ts";
 import { continueBody } from "../http/body.ts";
-import { HttpError, unsupportedMediaType } from "../http/httpError.ts";
+import { HttpError, unsupportedEncoding, unsupportedMediaType } from "../http/httpError.ts";
 import { MalformedDigest, parseDigests, type ExpectedDigests } from "./contentDigest.ts";
 
 /** The body of an upload, which the client has not been asked to send yet. */
@@ -19,14 +19,15 @@ interface OpenableBody extends ArchiveBody {
   readonly isOpen: boolean;
 }
 
-const accepted = ["application/gzip", "application/x-gzip"];
+/** Media types of an archive. */
+export const archiveTypes: readonly string[] = ["application/gzip", "application/x-gzip"];
 
 /** Checks the headers of an upload. Throws 400, 413 and 415 before the client has sent a byte. */
 export function archiveBodyOf(ctx: AppContext, maxBytes: number): OpenableBody {
   const { "content-type": type = "", "content-encoding": encoding, "content-length": length, "content-range": range } = ctx.req.headers;
   const [mediaType = ""] = type.split(";", 1);
-  if (!accepted.includes(mediaType.trim().toLowerCase())) throw unsupportedMediaType([accepted[0] ?? ""]);
-  if (encoding !== undefined) throw unsupportedMediaType(["application/gzip without Content-Encoding"]);
+  if (!archiveTypes.includes(mediaType.trim().toLowerCase())) throw unsupportedMediaType(archiveTypes);
+  if (encoding !== undefined) throw unsupportedEncoding(archiveTypes);
   if (range !== undefined && !isWhole(range)) throw invalidRequest("An upload cannot be continued: send the whole archive, without Content-Range.");
   const bytes = length === undefined ? undefined : Number(length);
   if (bytes !== undefined && bytes > maxBytes) throw archiveTooLarge(maxBytes);

@@ -22,7 +22,7 @@ import { cacheable, empty, json } from "../http/responses.ts";
 import type { Route } from "../http/route.ts";
 import { findPartnerGame, listPartnerGames, type PartnerGame } from "./partnerGameQueries.ts";
 import { clientGoneSignal } from "../http/clientGone.ts";
-import { archiveBodyOf, archiveTooLarge } from "../archives/archiveBody.ts";
+import { archiveBodyOf, archiveTooLarge, archiveTypes } from "../archives/archiveBody.ts";
 import { formatSha256Digest } from "../archives/contentDigest.ts";
 import { countUpload } from "../archives/countUpload.ts";
 
@@ -86,7 +86,7 @@ const upload = route({
     + "Of a partner's archives, four are received at a time by a replica; further ones wait some seconds for their turn. "
     + "A failed upload changes nothing, and counts, except one that is refused with `Retry-After` before it begins.",
   innerLimits: ["upload"], headers: ["Content-Digest", "Repr-Digest", "If-Match"],
-  rawBody: { types: ["application/gzip", "application/x-gzip"], description: "The tar.gz archive.", maxBytes: archiveLimits.packedBytes },
+  rawBody: { types: archiveTypes, description: "The tar.gz archive.", maxBytes: archiveLimits.packedBytes },
   announce: ({ config }) => ({ "Upload-Limit": `max-size=${config.partner.uploadMaxBytes}` }),
   responses: { 200: json(UploadResponse, undefined, { headers: ["Repr-Digest"] }) },
   errors: ["invalid_request", "checksum_mismatch", "request_timeout", "conflict", "upload_in_progress", "precondition_failed", "payload_too_large", "unsupported_media_type", "invalid_archive"],

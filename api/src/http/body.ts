@@ -1,7 +1,7 @@
 import { limits } from "#contracts/limits.ts";
 import { DomainError, invalidRequest } from "../errors.ts";
 import type { AppContext } from "./appContext.ts";
-import { payloadTooLarge, unsupportedMediaType } from "./httpError.ts";
+import { payloadTooLarge, unsupportedEncoding, unsupportedMediaType } from "./httpError.ts";
 
 export const jsonType = "application/json";
 export const formType = "application/x-www-form-urlencoded";
@@ -60,7 +60,7 @@ function hasBody({ req: { headers } }: AppContext): boolean {
 }
 
 function requireType<Type extends string>(ctx: AppContext, accepted: readonly Type[]): Type {
-  if (ctx.req.headers["content-encoding"] !== undefined) throw unsupportedMediaType([`${accepted.join(" or ")} without Content-Encoding`]);
+  if (ctx.req.headers["content-encoding"] !== undefined) throw unsupportedEncoding(accepted);
   const [type = ""] = (ctx.req.headers["content-type"] ?? "").split(";", 1);
   const found = accepted.find((name) => name === type.trim().toLowerCase());
   if (found === undefined) throw unsupportedMediaType(accepted);

@@ -57,6 +57,13 @@ export function unsupportedMediaType(accepted: readonly string[]): HttpError {
   return new HttpError("unsupported_media_type", { message: `The body must be ${accepted.join(" or ")}.`, headers: { Accept: accepted.join(", ") } });
 }
 
+/** Returns the error of a body that is encoded, which no route takes: with the header that RFC 9110 has for it (15.5.16). */
+export function unsupportedEncoding(accepted: readonly string[]): HttpError {
+  return new HttpError("unsupported_media_type", {
+    message: `The body must be ${accepted.join(" or ")} without Content-Encoding.`, headers: { "Accept": accepted.join(", "), "Accept-Encoding": "identity" },
+  });
+}
+
 /** Returns what an error says, as options of one that says the same. */
 function wordsOf({ message, hasMessage, details, retryAfterSeconds, extra }: DomainError): DomainErrorOptions {
   return {

@@ -21,6 +21,7 @@ export const responseHeaders = {
   "Set-Cookie": z.string().min(1).meta({ description: "A cookie that is set, renewed or cleared.", examples: ["auth.session-token=…; HttpOnly; SameSite=Lax; Path=/"] }),
   "Allow": z.string().min(1).meta({ description: "The methods that the address takes.", examples: ["HEAD, GET, OPTIONS"] }),
   "Accept": z.string().min(1).meta({ description: "The media types that the route takes.", examples: ["application/json"] }),
+  "Accept-Encoding": z.string().min(1).meta({ description: "When the body was encoded: `identity`, for no route takes an encoded one.", examples: ["identity"] }),
   "WWW-Authenticate": z.string().regex(/^Bearer /).meta({ description: "The kind of credential that is wanted.", examples: ['Bearer realm="joypod partners"'] }),
   "Repr-Digest": z.string().regex(/^sha-256=:[A-Za-z0-9+/]{43}=:$/)
     .meta({ description: "SHA-256 of what was stored (RFC 9530).", examples: ["sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:"] }),

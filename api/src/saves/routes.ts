@@ -2,7 +2,7 @@ import {
   RenameSaveSlotRequest, RestoreSaveRequest, SaveSlotHistory, SaveSlotParams, SavesParams, SavesResponse, SaveVersionParams,
 } from "#contracts/http/saves.ts";
 import { limits as allLimits } from "#contracts/limits.ts";
-import { archiveBodyOf } from "../archives/archiveBody.ts";
+import { archiveBodyOf, archiveTypes } from "../archives/archiveBody.ts";
 import { formatSha256Digest } from "../archives/contentDigest.ts";
 import { countUpload } from "../archives/countUpload.ts";
 import type { Audit } from "../audit/audit.ts";
@@ -31,7 +31,7 @@ const route = userRouteFor<SavesDeps>();
 const savesPath = "/api/games/:slug/saves";
 const slotPath = `${savesPath}/:slotId`;
 const limits = ["saves"] as const;
-const rawBody = { types: ["application/gzip", "application/x-gzip"], description: "The save's archive, as it was downloaded.", maxBytes: allLimits.save.packedBytes };
+const rawBody = { types: archiveTypes, description: "The save's archive, as it was downloaded.", maxBytes: allLimits.save.packedBytes };
 const uploadErrors = [
   "invalid_request", "checksum_mismatch", "request_timeout", "conflict", "payload_too_large", "unsupported_media_type", "invalid_archive",
 ] as const;

@@ -80,8 +80,13 @@ describe("refused uploads", function () {
 
     it("other types and encodings", async () => {
       const archive = await anArchive();
-      expectErrorResponse(await fixture.upload(archive, { "content-type": "application/zip" }), 415, "unsupported_media_type");
-      expectErrorResponse(await fixture.upload(archive, { "content-encoding": "gzip" }), 415, "unsupported_media_type");
+      const [ofType, encoded] = [await fixture.upload(archive, { "content-type": "application/zip" }), await fixture.upload(archive, { "content-encoding": "gzip" })];
+      for (const response of [ofType, encoded]) {
+        expectErrorResponse(response, 415, "unsupported_media_type");
+        expect(response.headers.get("accept")).to.equal("application/gzip, application/x-gzip");
+      }
+      expect([ofType.headers.get("accept-encoding"), encoded.headers.get("accept-encoding")]).to.deep.equal([null, "identity"]);
+      expect(encoded.json<{ message: string }>().message).to.equal("The body must be application/gzip or application/x-gzip without Content-Encoding.");
     });
 
     it("a body that turns out too long, when its length was not announced", async () => {

@@ -44,7 +44,7 @@ function statusHeaders({ access }: Route, status: number): readonly HeaderName[]
 }
 
 const requiredStatusHeaders: Readonly<Record<number, readonly HeaderName[]>> = { 405: ["Allow"], 415: ["Accept"], 429: ["Retry-After"], 503: ["Retry-After"] };
-const optionalStatusHeaders: Readonly<Record<number, readonly HeaderName[]>> = { 409: ["Retry-After"], 413: ["Upload-Limit"] };
+const optionalStatusHeaders: Readonly<Record<number, readonly HeaderName[]>> = { 409: ["Retry-After"], 413: ["Upload-Limit"], 415: ["Accept-Encoding"] };
 
 function headerSet(required: readonly HeaderName[], optional: readonly HeaderName[]): HeaderSet {
   return { required: new Set(required), optional: new Set(optional.filter((name) => !required.includes(name))) };
