@@ -11,17 +11,24 @@ const slugText = z.string().meta({ examples: ["moonlight-drift"] });
 
 const evenPixels = ({ min, max }: { min: number; max: number }) => z.int().min(min).max(max).multipleOf(2, "must be even");
 
-export const GameResources = z.strictObject({
+const resourceFields = {
   memoryMb: z.int().min(declarable.memoryMb.min).max(declarable.memoryMb.max).optional()
     .meta({ description: "MiB that the game's processes take at most: kept free for it, and it is ended beyond.", examples: [4096] }),
   cpus: z.number().min(declarable.cpuMillicores.min / 1000).max(declarable.cpuMillicores.max / 1000).multipleOf(0.25, "must be whole quarters").optional()
     .meta({ description: "Processors that the game keeps busy; it may use more while others do not.", examples: [2.5] }),
   gpuShare: z.int().min(declarable.gpuShare.min).max(declarable.gpuShare.max).optional()
     .meta({ description: "How many of the site's shares of a GPU the game takes; without meaning where games render in software.", examples: [1] }),
-  resolution: z.strictObject({ width: evenPixels(declarable.width), height: evenPixels(declarable.height) }).optional()
-    .meta({ description: "Pixels of the picture that the game is made for: it is streamed so, and never larger.", examples: [{ width: 1920, height: 1080 }] }),
-}).meta({ id: "GameResources", description: "What a game needs of a server. The site has a maximum, and a default for what is left out." });
+};
+const resolutionFields = { width: evenPixels(declarable.width), height: evenPixels(declarable.height) };
+const resolutionMeta = { description: "Pixels of the picture that the game is made for: it is streamed so, and never larger.", examples: [{ width: 1920, height: 1080 }] };
+
+export const GameResources = z.strictObject({ ...resourceFields, resolution: z.strictObject(resolutionFields).optional().meta(resolutionMeta) })
+  .meta({ id: "GameResources", description: "What a game needs of a server. The site has a maximum, and a default for what is left out." });
 export type GameResources = z.infer<typeof GameResources>;
+
+/** The same in a response, which may gain fields. */
+const PartnerGameResources = z.object({ ...resourceFields, resolution: z.object(resolutionFields).optional().meta(resolutionMeta) })
+  .meta({ id: "PartnerGameResources", description: "What the partner declared that the game needs of a server; the site's default holds for what is left out." });
 
 const required = {
   title: requiredName(partner.titleMaxLength),
@@ -128,7 +135,7 @@ export const PartnerGameDetail = z.object({
   releaseDate: z.string().meta({ description: "`YYYY-MM-DD`, or empty.", examples: ["2026-10-31"] }),
   network: optional.network,
   saveLimitMb: optional.saveLimitMb.nullable(),
-  resources: GameResources.nullable(),
+  resources: PartnerGameResources.nullable(),
   status: PartnerGameStatus,
   cacheStatus: z.object({
     servers: z.int().min(0).meta({ description: "Game servers in total.", examples: [3] }),

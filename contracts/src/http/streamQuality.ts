@@ -15,9 +15,12 @@ export const LaunchQuality = z.strictObject({
   .meta({ id: "LaunchQuality", description: "What is larger than the site's maximum is lowered to it; the session's status says what holds." });
 export type LaunchQuality = z.infer<typeof LaunchQuality>;
 
+/** What is kept, in a response, which may gain fields. */
+const ChosenQuality = z.object(qualityFields).meta({ id: "ChosenQuality", description: "The player's choice, for launches that do not say otherwise." });
+
 /** `GET` and `PUT /api/account/stream-quality`. */
 export const StreamQualityResponse = z.object({
-  quality: KeptQuality.meta({ description: "The player's choice, for launches that do not say otherwise." }),
+  quality: ChosenQuality,
   maximum: QualityMaximum.meta({ description: "The most that the site sends." }),
 }).meta({ id: "StreamQualityChoice", description: "The player's choice of quality." });
 export type StreamQualityResponse = z.infer<typeof StreamQualityResponse>;
