@@ -1,7 +1,6 @@
 import {
   PartnerGameDetail, PartnerGameParams, PartnerGamesResponse, PatchGameRequest, RegisterGameRequest, RegisterGameResponse, SyncResponse, UploadResponse,
 } from "#contracts/http/partners.ts";
-import { limits as allLimits } from "#contracts/limits.ts";
 import { deleteGame, type DeleteGameDeps } from "./deleteGame.ts";
 import { registerGame, type RegisterGameDeps } from "./registerGame.ts";
 import { restoreGame, type RestoreGameDeps } from "./restoreGame.ts";
@@ -33,7 +32,6 @@ const route = partnerRouteFor<GamesDeps>();
 const gamesPath = "/api/partners/games";
 const gamePath = `${gamesPath}/:slug`;
 const limits = ["partner"] as const;
-const { archive: archiveLimits } = allLimits;
 const params = PartnerGameParams;
 
 const list = route({
@@ -86,7 +84,7 @@ const upload = route({
     + "Of a partner's archives, four are received at a time by a replica; further ones wait some seconds for their turn. "
     + "A failed upload changes nothing, and counts, except one that is refused with `Retry-After` before it begins.",
   innerLimits: ["upload"], headers: ["Content-Digest", "Repr-Digest", "If-Match"],
-  rawBody: { types: archiveTypes, description: "The tar.gz archive.", maxBytes: archiveLimits.packedBytes },
+  rawBody: { types: archiveTypes, description: "The tar.gz archive.", maxBytes: ({ partner }) => partner.uploadMaxBytes },
   announce: ({ config }) => ({ "Upload-Limit": `max-size=${config.partner.uploadMaxBytes}` }),
   responses: { 200: json(UploadResponse, undefined, { headers: ["Repr-Digest"] }) },
   errors: ["invalid_request", "checksum_mismatch", "request_timeout", "conflict", "upload_in_progress", "precondition_failed", "payload_too_large", "unsupported_media_type", "invalid_archive"],

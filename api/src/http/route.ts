@@ -42,8 +42,14 @@ interface Description<D> extends RetryLimits {
 export interface RawBody {
   types: readonly string[];
   description: string;
-  maxBytes: number;
+  /** A function where the site's own settings decide. */
+  maxBytes: number | ((config: BodySizeConfig) => number);
   isOptional?: boolean;
+}
+
+/** The sizes of bodies that a site may set for itself. */
+export interface BodySizeConfig {
+  partner: { uploadMaxBytes: number };
 }
 
 /** One line of the route table; `D` is what serving it needs. */

@@ -1,7 +1,7 @@
 import { createDocument, type CreateDocumentOptions } from "zod-openapi";
 import { apiVersion } from "#contracts/http/version.ts";
 import type { RateLimitConfig } from "../rateLimits.ts";
-import type { Method, Route } from "../route.ts";
+import type { BodySizeConfig, Method, Route } from "../route.ts";
 import { headerComponents } from "./headers.ts";
 import { limitsDescriber } from "./limitSentences.ts";
 import { describeOperation, type Shared } from "./operation.ts";
@@ -11,6 +11,8 @@ import { tags, tagOf } from "./tags.ts";
 /** What the document says of a site's own settings. */
 export interface DocumentConfig extends RateLimitConfig {
   baseUrl: string;
+  partner: RateLimitConfig["partner"] & BodySizeConfig["partner"];
+  auth: RateLimitConfig["auth"] & { tokenLifetimeSeconds: number; absoluteLifetimeSeconds: number | undefined };
   /** Name of the cookie that signed-in players send. */
   sessionCookie: string;
 }
@@ -19,7 +21,7 @@ export type OpenApiDocument = ReturnType<typeof createDocument>;
 
 /** The OpenAPI document of the routes as this configuration serves them. */
 export function buildDocument(routes: readonly Route[], config: DocumentConfig): OpenApiDocument {
-  const shared: Shared = { headers: [], errorResponses: new Map(), bodies: new Map(), describeLimits: limitsDescriber(config) };
+  const shared: Shared = { headers: [], errorResponses: new Map(), bodies: new Map(), describeLimits: limitsDescriber(config), sizes: config };
   const paths: Record<string, Partial<Record<Lowercase<Method>, ReturnType<typeof describeOperation>>>> = {};
   for (const route of routes) {
     const path = documentPath(route.path);
@@ -40,7 +42,7 @@ export function buildDocument(routes: readonly Route[], config: DocumentConfig):
     components: {
       headers: headerComponents(shared.headers),
       securitySchemes: {
-        session: { type: "apiKey", in: "cookie", name: config.sessionCookie, description: "Set by signing in, renewed by every response, valid for 30 days. HTTP-only: scripts never see it." },
+        session: { type: "apiKey", in: "cookie", name: config.sessionCookie, description: `Set by signing in, renewed by every response, valid for ${lifetimeOf(config)}. HTTP-only: scripts never see it.` },
         streamTicket: { type: "http", scheme: "bearer", description: "A ticket to one session's stream, from `POST /api/game/stream-ticket`: `Authorization: Bearer <ticket>`. Where there is one, no cookie counts." },
         partnerKey: { type: "http", scheme: "bearer", description: "A partner's API key: `Authorization: Bearer <key>`." },
       },
@@ -51,6 +53,20 @@ export function buildDocument(routes: readonly Route[], config: DocumentConfig):
 /** The path as OpenAPI writes it: `/api/games/{slug}`. */
 export function documentPath(path: string): string {
   return path.replaceAll(/:(\w+)/g, "{$1}");
+}
+
+/** How long a sign-in lasts that is not used, and the end of one that is, if there is one. */
+function lifetimeOf({ auth: { tokenLifetimeSeconds, absoluteLifetimeSeconds } }: DocumentConfig): string {
+  const lifetime = durationOf(tokenLifetimeSeconds);
+  return absoluteLifetimeSeconds === undefined ? lifetime : `${lifetime}, but no longer than ${durationOf(absoluteLifetimeSeconds)} after signing in`;
+}
+
+const units = [["day", 86_400], ["hour", 3600], ["minute", 60], ["second", 1]] as const;
+
+/** Returns a time in the largest unit that it is a whole number of, such as "30 days". */
+function durationOf(seconds: number): string {
+  const [unit, size] = units.find(([, inSeconds]) => seconds % inSeconds === 0) ?? ["second", 1];
+  return new Intl.NumberFormat("en", { style: "unit", unit, unitDisplay: "long" }).format(seconds / size);
 }
 
 /** Responses may grow: a client that refused fields it does not know would break, so the document does not tell it to. */

@@ -4,7 +4,7 @@ import { errors, type ErrorCode } from "#contracts/http/errors.ts";
 import { toResponse, type RouteResponse } from "../responses.ts";
 import { formType, jsonType } from "../body.ts";
 import type { AccessName } from "../access.ts";
-import type { Route } from "../route.ts";
+import type { BodySizeConfig, Route } from "../route.ts";
 import { errorHeaders, headerReferences, successHeaders, type HeaderSet } from "./headers.ts";
 import { errorBody, errorCodesByStatus, errorKindOf, errorName } from "./errorResponses.ts";
 import { requestHeaders, type RequestHeaderName } from "../requestHeaders.ts";
@@ -18,6 +18,8 @@ export interface Shared {
   bodies: Map<string, z.ZodType>;
   /** The limits' own words, such as "120 in 60 s per player". */
   describeLimits: (route: Route) => string | undefined;
+  /** What the site sets of the sizes of bodies. */
+  sizes: BodySizeConfig;
 }
 
 const securityOf: Record<AccessName, Record<string, string[]>[]> = {
@@ -27,7 +29,7 @@ const securityOf: Record<AccessName, Record<string, string[]>[]> = {
 /** The document's part for one route. */
 export function describeOperation(route: Route, shared: Shared): ZodOpenApiOperationObject {
   const description = [route.description, shared.describeLimits(route)].filter((part) => part !== undefined).join("\n\n");
-  const body = requestBody(route);
+  const body = requestBody(route, shared.sizes);
   return {
     operationId: route.name,
     summary: route.summary,
@@ -55,10 +57,11 @@ function objectOf(schema: z.ZodType): z.ZodObject {
   throw new Error("The schema of path or query parameters must be an object.");
 }
 
-function requestBody({ schemas: { body, isForm }, rawBody }: Route): ZodOpenApiOperationObject["requestBody"] {
+function requestBody({ schemas: { body, isForm }, rawBody }: Route, sizes: BodySizeConfig): ZodOpenApiOperationObject["requestBody"] {
   if (rawBody !== undefined) {
     const content = Object.fromEntries(rawBody.types.map((type) => [type, { schema: plainSchema(type) }]));
-    return { description: `${rawBody.description} At most ${rawBody.maxBytes} bytes.`, content, required: rawBody.isOptional !== true };
+    const maxBytes = typeof rawBody.maxBytes === "number" ? rawBody.maxBytes : rawBody.maxBytes(sizes);
+    return { description: `${rawBody.description} At most ${maxBytes} bytes.`, content, required: rawBody.isOptional !== true };
   }
   if (body === undefined) return undefined;
   const types = isForm === true ? [formType, jsonType] : [jsonType];

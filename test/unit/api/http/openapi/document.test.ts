@@ -67,6 +67,18 @@ describe("the OpenAPI document", () => {
     expect(wholeInterface().document.components?.securitySchemes?.["session"]).to.include({ name: "__Secure-auth.session-token" });
   });
 
+  it("tells the largest archive, and how long a sign-in lasts, as this service has them", () => {
+    const { routes, document } = wholeInterface();
+    const told = (of: ReturnType<typeof buildDocument>): [upload: string | undefined, cookie: string | undefined] => [
+      operationOf(of, "PUT", "/api/partners/games/:slug/upload").requestBody?.description, of.components?.securitySchemes?.["session"]?.description,
+    ];
+    const ofSite = (env: Record<string, string>) => told(buildDocument(routes, configWith(env)));
+    const cookie = (lasting: string): string => `Set by signing in, renewed by every response, valid for ${lasting}. HTTP-only: scripts never see it.`;
+    expect(told(document)).to.deep.equal(["The tar.gz archive. At most 10737418240 bytes.", cookie("30 days")]);
+    expect(ofSite({ UPLOAD_MAX_BYTES: "1000000", TOKEN_LIFETIME_SECONDS: "7200" })).to.deep.equal(["The tar.gz archive. At most 1000000 bytes.", cookie("2 hours")]);
+    expect(ofSite({ TOKEN_LIFETIME_SECONDS: "90", SESSION_MAX_SECONDS: "86400" })[1]).to.equal(cookie("90 seconds, but no longer than 1 day after signing in"));
+  });
+
   it("is served, like the health routes, only where it is configured", () => {
     const paths = createRoutes(configWith({ OPENAPI_ROUTE: "off", HEALTH_ROUTES: "off" })).map(({ path }) => path);
     expect(paths).to.not.include.members(["/openapi.json"]).and.not.include.members(["/healthz"]);
@@ -96,7 +108,7 @@ describe("the OpenAPI document", () => {
   });
 });
 
-interface Operation { operationId?: string; parameters?: { name: string }[]; security?: object[]; tags?: string[]; responses?: object; requestBody?: { content: Record<string, { schema?: object }> } }
+interface Operation { operationId?: string; parameters?: { name: string }[]; security?: object[]; tags?: string[]; responses?: object; requestBody?: { description?: string; content: Record<string, { schema?: object }> } }
 
 function operationOf({ paths = {} }: ReturnType<typeof buildDocument>, method: string, path: string): Operation {
   const item = paths[documentPath(path)] as Record<string, Operation> | undefined;
