@@ -54,18 +54,23 @@ const optional = {
   }),
 };
 
+/** Of fields that a response shows as "" when there is nothing: what was read there may be sent back. */
+function orEmpty<T extends z.ZodType>(schema: T, empty: null | undefined, form = "An https address without credentials") {
+  return z.preprocess((value) => (value === "" ? empty : value), schema).optional().meta({ description: `${form}; empty for none, as responses have it.` });
+}
+
 /** `POST /api/partners/games`; without a slug, one is made from the title. */
 export const RegisterGameRequest = z.strictObject({
   ...required,
   slug: slug.optional(),
   description: optional.description.optional(),
   tags: optional.tags.optional(),
-  thumbnail: optional.thumbnail.optional(),
+  thumbnail: orEmpty(optional.thumbnail.optional(), undefined),
   screenshots: optional.screenshots.optional(),
   contentRating: optional.contentRating.optional(),
   languages: optional.languages.optional(),
-  website: optional.website.optional(),
-  releaseDate: optional.releaseDate.optional(),
+  website: orEmpty(optional.website.optional(), undefined),
+  releaseDate: orEmpty(optional.releaseDate.optional(), undefined, "`YYYY-MM-DD`"),
   network: optional.network.optional(),
   saveLimitMb: optional.saveLimitMb.nullish(),
   resources: GameResources.nullish(),
@@ -80,12 +85,12 @@ export const PatchGameRequest = z.strictObject({
   engineDir: required.engineDir.optional(),
   description: optional.description.nullish(),
   tags: optional.tags.nullish(),
-  thumbnail: optional.thumbnail.nullish(),
+  thumbnail: orEmpty(optional.thumbnail.nullable(), null),
   screenshots: optional.screenshots.nullish(),
   contentRating: optional.contentRating.nullish(),
   languages: optional.languages.nullish(),
-  website: optional.website.nullish(),
-  releaseDate: optional.releaseDate.nullish(),
+  website: orEmpty(optional.website.nullable(), null),
+  releaseDate: orEmpty(optional.releaseDate.nullable(), null, "`YYYY-MM-DD`"),
   network: optional.network.nullish(),
   saveLimitMb: optional.saveLimitMb.nullish(),
   resources: GameResources.nullish(),

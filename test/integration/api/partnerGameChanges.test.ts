@@ -42,6 +42,20 @@ describe("changes of one game that a partner sends at once", function () {
     expect(await api.deps.postgres.prisma.auditEvent.count({ where: { action: "game.updated", subjectId: id } })).to.equal(responses.length);
   });
 
+  it("may be all that the partner reads of a game, empty fields included, and then change nothing", async () => {
+    const { slug } = await aGame(api.deps, { partnerId: partner.id, status: "pending_upload" });
+    const { id, slug: named, picture, status, cacheStatus, ...read } = (await client.get(`${path}/${slug}`)).json();
+    expect(read).to.include({ thumbnail: "", website: "", releaseDate: "" });
+    const response = await client.patch(`${path}/${slug}`, read);
+    expect(response.status, response.text).to.equal(200);
+    expect(response.json()).to.deep.equal({ id, slug: named, picture, status, cacheStatus, ...read });
+    const { title, developer, launcher, engineDir } = read;
+    const empty = { thumbnail: "", website: "", releaseDate: "" };
+    const registered = await client.post(path, { title, developer, launcher, engineDir, slug: `again-${partner.keyId}`, ...empty });
+    expect(registered.status, registered.text).to.equal(201);
+    expect((await client.get(`${path}/again-${partner.keyId}`)).json()).to.include(empty);
+  });
+
   for (const [what, changeOf, headers] of [
     ["descriptions", (at: number) => ({ description: `Description ${at}.` }), {}],
     ["descriptions for any state of the game", (at: number) => ({ description: `Description ${at}.` }), { "if-match": "*" }],
