@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { clusterLaunchSteps } from "../crd/launchStep.ts";
 import { publicStatuses } from "../crd/publicStatus.ts";
+import { limits } from "../limits.ts";
 import { ViewerRole } from "../viewerRole.ts";
 import { StreamQuality } from "../streamQuality.ts";
 import { LaunchQuality } from "./streamQuality.ts";
@@ -48,7 +49,7 @@ export const GameSessionStatusResponse = z.object({
   sessionId,
   status: PublicGameSessionStatus,
   serverUrl: z.string().nullable()
-    .meta({ description: "Address below which the streams of sessions live; null until a server was chosen.", examples: ["https://joypod.example/api/stream"] }),
+    .meta({ description: "Address below which the streams of sessions live.", examples: ["https://joypod.example/api/stream"] }),
   containerUrl: z.string().nullable().meta({
     description: "Where the WebRTC offer is posted (WHEP); null until the session is `running`, and after its end.",
     examples: ["https://joypod.example/api/stream/gs-7k2m9q4x1v8c"],
@@ -109,7 +110,9 @@ export type StreamTicketRequest = z.infer<typeof StreamTicketRequest>;
 export const StreamTicketResponse = z.object({
   ticket: z.string().meta({ description: "Sent with the offer, and with the hang-up, as `Authorization: Bearer <ticket>`." }),
   role: ViewerRole,
-  expiresAt: isoMoment.meta({ description: "No new connection is made with it after this; one that was made goes on." }),
+  expiresAt: isoMoment.meta({
+    description: `From then on, ask for another ticket: new connections are made with this one for ${limits.streamTicket.leewaySeconds / 60} more minutes, because clocks may differ, and then none. One that was made goes on.`,
+  }),
   url: z.string().meta({ description: "Where a WHEP player posts its offer.", examples: ["https://joypod.example/api/stream/gs-7k2m9q4x1v8c"] }),
 }).meta({ id: "StreamTicket", description: "What a WHEP player needs to connect without a cookie." });
 export type StreamTicketResponse = z.infer<typeof StreamTicketResponse>;
