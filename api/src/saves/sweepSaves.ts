@@ -31,7 +31,7 @@ const removalMs = idleTransactionMs - 3_000;
 const absentNodeMs = 30 * dayMs;
 /**
  * A removed slot is emptied again so long after its removal, for what came since: an hour after nodes end their attempts, because clocks differ, and
- * when no node that was away brings anything any more. In between nothing is listed.
+ * when no node that was unavailable brings anything any more. In between nothing is listed.
  */
 const emptiedAgainMs = [savePatienceMs + 3600_000, absentNodeMs];
 

@@ -245,7 +245,7 @@ describe("sweepSaves", function () {
     expect(await versions()).to.be.empty;
     const late = await save(3, "c", 1, { isRecorded: false });
     await sweep(29 * dayMs);
-    expect(await saves(), "while a node that was away may bring more").to.deep.equal([late]);
+    expect(await saves(), "while a node that was unavailable may bring more").to.deep.equal([late]);
     await sweep(31 * dayMs);
     expect(await saves()).to.be.empty;
     expect(await findSweep()).to.be.null;

@@ -34,7 +34,7 @@ export async function freePlayers({ postgres, logger }: Pick<RecorderDeps, "post
  * Releases the slots of ended sessions that may have left a save which nobody reported: lost ones, vanished ones, those whose node was lost after
  * their end, and those whose last save was given up. Before that the slot gets the newest save that the object store has of them. Returns the
  * sessions' ids. Slots of which the object store cannot be asked stay with their sessions until they are overdue: none is taken before its saves were
- * looked for once, however long the API was away.
+ * looked for once, however long the API was unavailable.
  */
 export async function releaseSlots(deps: ReleaseSlotsDeps, refused = new RefusedRows(deps.clock, refusedSlotMaxMs)): Promise<string[]> {
   const released: string[] = [];
@@ -68,7 +68,7 @@ async function* unreleasedGameSessions({ postgres: { pool } }: ReleaseSlotsDeps)
   }
 }
 
-/** Gives the slot the newest save of the session. Returns false when the object store cannot be asked for it. */
+/** Moves the slot to the newest save of the session. Returns false when the object store cannot be asked for it. */
 async function bringUpToDate(deps: ReleaseSlotsDeps, refused: RefusedRows, { id, slotId }: UnreleasedGameSession): Promise<boolean> {
   if (slotId === null) return true;
   return refused.attempt(id, () => adoptNewestSave(deps, slotId, id), (error) => {
