@@ -55,5 +55,5 @@ export const securityHeaders = {
   "X-Frame-Options": "DENY",
   "Referrer-Policy": "no-referrer",
   "Cross-Origin-Resource-Policy": "same-origin",
-  "API-Version": "2026-11-27",
+  "API-Version": "2026-11-28",
 };
