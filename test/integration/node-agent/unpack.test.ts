@@ -38,21 +38,11 @@ describe("unpacking an archive", () => {
   it("gives files the times that they have in the archive, and none that a file system may not know", async () => {
     const directory = await mkdtemp(join(tmpdir(), "joypod-unpack-"));
     try {
-      const writer = createTreeWriter(directory, style);
       const files: [string, string[], number, number][] = [
         ["wine.inf", ["[version]\n"], 1_577_934_245, 1_577_934_245], ["slow.py", ["import", " os\n"], 981_173_106, 981_173_106],
         ["empty.txt", [], 1_000_000_000, 1_000_000_000], ["none.txt", ["none\n"], 0, 0], ["late.txt", ["late\n"], Number.MAX_SAFE_INTEGER, 0x7fff_ffff],
       ];
-      for (const [path, pieces, mtimeSeconds] of files) {
-        writer.entry?.({ path, isDirectory: false, size: pieces.join("").length, isExecutable: false, mtimeSeconds });
-        for (const piece of pieces) {
-          writer.data?.(Buffer.from(piece));
-          await writer.flush();
-        }
-        writer.endEntry?.();
-      }
-      await writer.flush();
-      await writer.finish();
+      await writeFiles(directory, files.map(([path, pieces, mtimeSeconds]) => ({ path, pieces, mtimeSeconds })));
       for (const [path, pieces, , expected] of files) {
         expect((await stat(join(directory, path))).mtimeMs, path).to.equal(expected * 1000);
         expect(await readFile(join(directory, path), "utf8"), path).to.equal(pieces.join(""));
@@ -65,21 +55,11 @@ describe("unpacking an archive", () => {
   it("lets scripts and programs be executed that the archive says it of none, however their bytes come", async () => {
     const directory = await mkdtemp(join(tmpdir(), "joypod-unpack-"));
     try {
-      const writer = createTreeWriter(directory, style);
       const files: [string, string[], number][] = [
         ["run.sh", ["#!/bin/sh\n", "exit\n"], 0o700], ["slow.py", ["", "#", "!", "/usr/bin/python3\n"], 0o700], ["engine", ["\u007fEL", "F\u0002"], 0o700],
         ["notes.txt", ["# A heading"], 0o600], ["short.bin", ["\u007fEL"], 0o600], ["one.bin", ["#"], 0o600], ["empty.bin", [], 0o600],
       ];
-      for (const [path, pieces] of files) {
-        writer.entry?.({ path, isDirectory: false, size: pieces.join("").length, isExecutable: false, mtimeSeconds: 0 });
-        for (const piece of pieces) {
-          writer.data?.(Buffer.from(piece));
-          await writer.flush();
-        }
-        writer.endEntry?.();
-      }
-      await writer.flush();
-      await writer.finish();
+      await writeFiles(directory, files.map(([path, pieces]) => ({ path, pieces, mtimeSeconds: 0 })));
       for (const [path, pieces, mode] of files) {
         expect((await stat(join(directory, path))).mode & 0o777, path).to.equal(mode);
         expect(await readFile(join(directory, path), "utf8"), path).to.equal(pieces.join(""));
@@ -89,6 +69,21 @@ describe("unpacking an archive", () => {
     }
   });
 });
+
+/** Writes files, none of them executable by what the archive says, each in these pieces. */
+async function writeFiles(directory: string, files: readonly { path: string; pieces: readonly string[]; mtimeSeconds: number }[]): Promise<void> {
+  const writer = createTreeWriter(directory, style);
+  for (const { path, pieces, mtimeSeconds } of files) {
+    writer.entry?.({ path, isDirectory: false, size: pieces.join("").length, isExecutable: false, mtimeSeconds });
+    for (const piece of pieces) {
+      writer.data?.(Buffer.from(piece));
+      await writer.flush();
+    }
+    writer.endEntry?.();
+  }
+  await writer.flush();
+  await writer.finish();
+}
 
 function* slices(bytes: Buffer, by: number): Generator<Buffer> {
   for (let start = 0; start < bytes.length; start += by) yield bytes.subarray(start, start + by);

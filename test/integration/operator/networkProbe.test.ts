@@ -40,6 +40,15 @@ describe("sessions that need the internet", function () {
     return finished.status?.failure?.reason;
   }
 
+  /** Launches a session that waits for the first round of a new leader's probe. */
+  async function launchDuringProbe(): Promise<{ started: Awaited<ReturnType<OperatorFixture["startOperator"]>>; name: string }> {
+    fixture = await OperatorFixture.start({ environment });
+    const started = await fixture.startOperator();
+    const { metadata: { name } } = await fixture.launch(needsInternet);
+    await eventually(async () => (await probePods()).length === 2, { what: "two probe pods" });
+    return { started, name };
+  }
+
   it("wait for the probe, and start when it has seen the policies enforced", async () => {
     fixture = await OperatorFixture.start({ environment });
     const started = await fixture.startOperator();
@@ -74,10 +83,7 @@ describe("sessions that need the internet", function () {
   });
 
   it("wait on when a new leader's first round of the probe has no result, and start when a later one has", async () => {
-    fixture = await OperatorFixture.start({ environment });
-    const started = await fixture.startOperator();
-    const { metadata: { name } } = await fixture.launch(needsInternet);
-    await eventually(async () => (await probePods()).length === 2, { what: "two probe pods" });
+    const { started, name } = await launchDuringProbe();
     await fixture.pass(61_000);
     await eventually(async () => await metricOf(started) === "0", { what: "the round's end" });
     fixture.components.behaviour.probes = enforced;
@@ -87,10 +93,7 @@ describe("sessions that need the internet", function () {
   });
 
   it("are refused when a new leader's probe has had no result for half an hour", async () => {
-    fixture = await OperatorFixture.start({ environment });
-    const started = await fixture.startOperator();
-    const { metadata: { name } } = await fixture.launch(needsInternet);
-    await eventually(async () => (await probePods()).length === 2, { what: "two probe pods" });
+    const { started, name } = await launchDuringProbe();
     await fixture.pass(1_801_000);
     expect(await failureReasonOf(name)).to.equal("NetworkNotEnforced");
     expect(await metricOf(started)).to.equal("0");

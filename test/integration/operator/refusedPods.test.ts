@@ -3,6 +3,7 @@ import { expect } from "chai";
 import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import type { Stored } from "#kube/object.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { FaultyApi, type SeenRequest } from "#test/support/cluster/faultyApi.ts";
 import { sharedKubeApiServer, type KubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
@@ -13,6 +14,20 @@ const isCreation = ({ method, path }: SeenRequest): boolean => method === "POST"
 const isDeletion = ({ method, path }: SeenRequest): boolean => method === "DELETE" && /\/pods\/gs-[^/]+$/.test(path);
 const isRunning = (session: GameSession): boolean => publicStatusOf(session) === "running";
 const podReadyOf = ({ status }: GameSession) => status?.conditions?.find(({ type }) => type === "PodReady");
+
+/** Returns the session once its condition says that the API server does not make its pod. */
+function sessionWithoutPod(fixture: OperatorFixture, name: string): Promise<Stored<GameSession>> {
+  return fixture.session(name, (session) => podReadyOf(session)?.reason === "FailedCreate", "session whose pod is not made");
+}
+
+async function expectEndAtStartDeadline(fixture: OperatorFixture, words: string): Promise<void> {
+  const { metadata: { name } } = await fixture.launch({ startDeadlineSeconds: 120 });
+  await sessionWithoutPod(fixture, name);
+  await fixture.pass(121_000);
+  const { status } = await fixture.session(name, isFinished, "finished session");
+  expect(status?.failure?.reason).to.equal("StartTimedOut");
+  expect(status?.failure?.message).to.contain(words);
+}
 
 describe("A session's pod that the API server refuses, as its RuntimeClass is not there", function () {
   this.timeout(60_000);
@@ -34,11 +49,9 @@ describe("A session's pod that the API server refuses, as its RuntimeClass is no
     await api.stop();
   });
 
-  const refused = (name: string) => fixture.session(name, (session) => podReadyOf(session)?.reason === "FailedCreate", "session whose pod is refused");
-
   it("has the server's words in condition PodReady and an event, written once however often it is tried", async () => {
     const { metadata: { name } } = await fixture.launch();
-    const told = await refused(name);
+    const told = await sessionWithoutPod(fixture, name);
     expect(podReadyOf(told)).to.include({ status: "False" });
     expect(podReadyOf(told)?.message).to.contain("refuses the session's pod").and.contain(`RuntimeClass "${runtimeClass}" not found`);
     const tries = api.requests.filter(isCreation).length;
@@ -50,7 +63,7 @@ describe("A session's pod that the API server refuses, as its RuntimeClass is no
   it("is made as soon as the server takes it, and the condition says no more that it was refused", async () => {
     fixture.components.behaviour.nodesWithoutKubelet.add(fixture.nodeNames[0] ?? "");
     const { metadata: { name, namespace } } = await fixture.launch();
-    await refused(name);
+    await sessionWithoutPod(fixture, name);
     const path = "/apis/node.k8s.io/v1/runtimeclasses";
     await server.admin.request({ method: "POST", path, body: { apiVersion: "node.k8s.io/v1", kind: "RuntimeClass", metadata: { name: runtimeClass }, handler: "runc" } });
     try {
@@ -64,12 +77,7 @@ describe("A session's pod that the API server refuses, as its RuntimeClass is no
   });
 
   it("ends the session at its start deadline with the server's words", async () => {
-    const { metadata: { name } } = await fixture.launch({ startDeadlineSeconds: 120 });
-    await refused(name);
-    await fixture.pass(121_000);
-    const { status } = await fixture.session(name, isFinished, "finished session");
-    expect(status?.failure?.reason).to.equal("StartTimedOut");
-    expect(status?.failure?.message).to.contain(`RuntimeClass "${runtimeClass}" not found`);
+    await expectEndAtStartDeadline(fixture, `RuntimeClass "${runtimeClass}" not found`);
   });
 });
 
@@ -90,11 +98,9 @@ describe("A session's pod that the API server cannot make, as an admission webho
     await fixture.startOperator({ kubeconfig: api.kubeconfig() });
   });
 
-  const told = (name: string) => fixture.session(name, (session) => podReadyOf(session)?.reason === "FailedCreate", "session whose pod is not made");
-
   it("has the server's words in condition PodReady and an event, and is made once the webhook responds", async () => {
     const { metadata: { name } } = await fixture.launch();
-    expect(podReadyOf(await told(name))?.message).to.equal(`The API server cannot make the session's pod: ${words}`);
+    expect(podReadyOf(await sessionWithoutPod(fixture, name))?.message).to.equal(`The API server cannot make the session's pod: ${words}`);
     await eventually(async () => (await fixture.eventsOf(name)).includes("FailedCreate"), { what: "the event" });
     mend();
     const running = await fixture.session(name, isRunning, "running session");
@@ -102,12 +108,7 @@ describe("A session's pod that the API server cannot make, as an admission webho
   });
 
   it("ends the session at its start deadline with the server's words", async () => {
-    const { metadata: { name } } = await fixture.launch({ startDeadlineSeconds: 120 });
-    await told(name);
-    await fixture.pass(121_000);
-    const { status } = await fixture.session(name, isFinished, "finished session");
-    expect(status?.failure?.reason).to.equal("StartTimedOut");
-    expect(status?.failure?.message).to.contain(words);
+    await expectEndAtStartDeadline(fixture, words);
   });
 });
 
