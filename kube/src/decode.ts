@@ -1,6 +1,6 @@
 import { KubeError } from "./errors.ts";
 import type { KubeObject, Stored } from "./object.ts";
-import { apiVersionOf, type ResourceType } from "./resourceType.ts";
+import { apiVersionOf, type RepeatedTexts, type ResourceType } from "./resourceType.ts";
 import { SharedStrings } from "./sharedStrings.ts";
 import { messageOf } from "#runtime/toError.ts";
 
@@ -24,7 +24,7 @@ export function decodeObject<T extends KubeObject>(type: ResourceType<T>, value:
   }
   const { managedFields, ...metadata } = value.metadata;
   const whole = Object.assign(value, { apiVersion: strings.share(apiVersionOf(type)), kind: type.kind, metadata });
-  shareStrings(whole);
+  shareStrings(type.repeated, whole);
   try {
     // The server is the authority on its own objects; a type that wants more certainty brings `parse`.
     return (type.parse ? type.parse(whole) : whole) as Stored<T>;
@@ -54,21 +54,35 @@ export function decodeList<T extends KubeObject>(
   return { items, resourceVersion, continue: typeof next === "string" && next !== "" ? next : undefined };
 }
 
-/** Lets an object share with others what Kubernetes' conventions repeat in each of them; V8 shares what has ten characters at most. */
-function shareStrings({ metadata, status }: { metadata: Record<string, unknown>; status?: unknown }): void {
-  shareIn(metadata, "namespace");
-  const { labels } = metadata;
-  if (isRecord(labels)) for (const name of Object.keys(labels)) shareIn(labels, name);
-  const conditions = isRecord(status) ? status.conditions : undefined;
+/** An object whose kind and name are known. */
+interface Decoded {
+  metadata: Record<string, unknown>;
+  spec?: unknown;
+  status?: unknown;
+}
+
+/** Lets an object share with others what Kubernetes' conventions repeat in each of them, and its kind; V8 shares what has ten characters at most. */
+function shareStrings(repeated: RepeatedTexts | undefined, { metadata, spec, status }: Decoded): void {
+  shareIn(metadata, ["namespace"]);
+  const { labels, finalizers } = metadata;
+  if (isRecord(labels)) shareIn(labels, Object.keys(labels));
+  if (Array.isArray(finalizers)) metadata.finalizers = finalizers.map((name: unknown) => (typeof name === "string" ? strings.share(name) : name));
+  if (repeated !== undefined && isRecord(spec)) shareIn(spec, repeated.spec);
+  if (!isRecord(status)) return;
+  if (repeated !== undefined) shareIn(status, repeated.status);
+  const { conditions } = status;
   if (!Array.isArray(conditions)) return;
   for (const condition of conditions) {
-    if (isRecord(condition)) for (const name of ["type", "reason", "message"]) shareIn(condition, name);
+    // Several conditions change in the same moment.
+    if (isRecord(condition)) shareIn(condition, ["type", "reason", "message", "lastTransitionTime"]);
   }
 }
 
-function shareIn(object: Record<string, unknown>, name: string): void {
-  const value = object[name];
-  if (typeof value === "string") object[name] = strings.share(value);
+function shareIn(object: Record<string, unknown>, names: readonly string[]): void {
+  for (const name of names) {
+    const value = object[name];
+    if (typeof value === "string") object[name] = strings.share(value);
+  }
 }
 
 /** Whether a value is a JSON object. */

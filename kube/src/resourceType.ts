@@ -1,5 +1,11 @@
 import type { KubeObject, ObjectRef } from "./object.ts";
 
+/** Names of fields in spec and status that have the same text in many objects: a process then has it once. Those of all kinds need not be named. */
+export interface RepeatedTexts {
+  spec: readonly string[];
+  status: readonly string[];
+}
+
 /** Describes one kind of object, built-in or custom, so that a ResourceClient can speak of it. */
 export interface ResourceType<T extends KubeObject> {
   /** Empty for the core group. */
@@ -9,6 +15,7 @@ export interface ResourceType<T extends KubeObject> {
   plural: string;
   kind: string;
   namespaced: boolean;
+  repeated?: RepeatedTexts | undefined;
   /** Checks what the server returned; throws when it is no T. Without it the server is believed. */
   parse?: ((value: unknown) => T) | undefined;
 }

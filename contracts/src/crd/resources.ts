@@ -9,10 +9,13 @@ import type { Kind } from "./kind.ts";
  */
 export interface KindResource<T> extends Pick<Kind, "group" | "version" | "plural" | "kind" | "namespaced"> {
   parse?: ((value: unknown) => T) | undefined;
+  repeated?: { spec: readonly string[]; status: readonly string[] } | undefined;
 }
 
 /** Joypod's kinds, for the programs that read or write them. */
-export const gameSessions: KindResource<GameSession> = resourceOf(gameSessionKind);
+export const gameSessions: KindResource<GameSession> = {
+  ...resourceOf(gameSessionKind), repeated: { spec: ["contentDigest"], status: ["nodeName", "address"] },
+};
 export const gameCaches: KindResource<GameCache> = resourceOf(gameCacheKind);
 export const gameNodes: KindResource<GameNode> = resourceOf(gameNodeKind);
 

@@ -52,9 +52,10 @@ export class Recorder {
   }
 
   async #record(id: string): Promise<void> {
-    const version = this.#deps.cluster.gameSession(id)?.metadata.resourceVersion;
+    const metadata = this.#deps.cluster.gameSession(id)?.metadata;
     await recordGameSession(this.#deps, id);
-    if (version === undefined) this.#recorded.delete(id);
-    else this.#recorded.set(id, version);
+    if (metadata === undefined) this.#recorded.delete(id);
+    // The object's own name, which is there anyway: `id` is a part of a key, and would keep all of it.
+    else this.#recorded.set(metadata.name, metadata.resourceVersion);
   }
 }
