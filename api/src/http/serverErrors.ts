@@ -22,6 +22,7 @@ const codes: Readonly<Record<string, ErrorCode>> = {
 export class ServerErrors {
   readonly #config: { isSecure: boolean };
   readonly #logger: Logger;
+  /** By connection, the response that it is carrying, or the last one of several that wait for their turn. */
   readonly #latest = new WeakMap<Socket, ServerResponse>();
 
   constructor(config: { isSecure: boolean }, logger: Logger) {
@@ -29,16 +30,19 @@ export class ServerErrors {
     this.#logger = logger;
   }
 
-  /** Notes whose response the connection is about to carry. */
+  /** Notes whose response the connection is about to carry. It is forgotten at its end: a connection that waits would keep all of its last request. */
   begin({ socket }: IncomingMessage, response: ServerResponse): void {
     this.#latest.set(socket, response);
+    response.once("finish", () => {
+      if (this.#latest.get(socket) === response) this.#latest.delete(socket);
+    });
   }
 
   /** Refuses bytes that are no request. The response is written by hand, because Node has made none that could be written to. */
   refuseBytes(error: Error & { code?: string }, socket: Socket): void {
     const latest = this.#latest.get(socket);
     // In the middle of a response another one would be taken for a part of it.
-    if (error.code === "ECONNRESET" || !socket.writable || (latest?.headersSent === true && !latest.writableFinished)) {
+    if (error.code === "ECONNRESET" || !socket.writable || latest?.headersSent === true) {
       socket.destroy();
       return;
     }
