@@ -24,9 +24,10 @@ export function createApp(deps: Deps, pages: WebPages | undefined): Koa<AppState
   // Responses about sign-in mix secrets with what the caller sent, and their compressed length would tell; those to writes are short.
   const compressed = compress({ threshold: 1024, br: false, zstd: false });
   app.use((ctx, next): Promise<void> => {
+    if (ctx.method !== "GET" || ctx.path.startsWith("/api/auth/")) return next();
     // A client that takes neither these encodings nor the body as it is gets that all the same; the library fails.
     const isAcceptable = ctx.acceptsEncodings("gzip", "deflate", "identity") !== false;
-    return ctx.method === "GET" && isAcceptable && !ctx.path.startsWith("/api/auth/") ? compressed(ctx, next) : next();
+    return isAcceptable ? compressed(ctx, next) : next();
   });
   app.use(createRouter(createRoutes(deps.config)));
   if (pages !== undefined) app.use(serveWeb(pages));

@@ -44,14 +44,6 @@ export interface SignedIn {
   outcomes: RateLimitOutcome[];
 }
 
-/** The renewal that a response carries. */
-interface Renewal {
-  authSessionId: string;
-  token: string;
-  admittedMs: number;
-}
-
-const renewals = new WeakMap<AppContext, Renewal>();
 /** A request that ends so soon after its admission is not checked again: that would cost each request one more question to Redis. */
 const quickMs = 1_000;
 
@@ -69,7 +61,7 @@ export async function renewingWhileValid(ctx: AppContext<UserDeps>, work: () => 
 
 async function withdrawRenewalOfEnded(ctx: AppContext<UserDeps>): Promise<void> {
   const { config, clock, authSessions } = ctx.deps;
-  const renewal = renewals.get(ctx);
+  const { cookieRenewal: renewal } = ctx.state;
   if (renewal === undefined || clock.monotonicMs() - renewal.admittedMs <= quickMs) return;
   // The server may have sent a response of its own meanwhile, to a client that was too slow.
   if (await authSessions.hasEnded(renewal.authSessionId) && !ctx.headerSent) withdrawCookie(ctx, sessionCookieName(config), renewal.token);
@@ -90,7 +82,7 @@ export async function findUser(ctx: AppContext<UserDeps>, limits: readonly RateL
   }
   const { token, expiresAt } = tokens.issue(claims, admission.endsAt);
   setCookie(ctx, cookie, token, expiresAt);
-  renewals.set(ctx, { authSessionId, token, admittedMs: clock.monotonicMs() });
+  ctx.state.cookieRenewal = { authSessionId, token, admittedMs: clock.monotonicMs() };
   const user = { id: claims.sub, name: claims.name, email: claims.email, authSessionId, signedInAt: admission.startedAt };
   ctx.state.principal = { kind: "user", id: user.id };
   return { user, expiresAt, outcomes: admission.outcomes };

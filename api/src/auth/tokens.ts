@@ -1,4 +1,4 @@
-import { createHash, createSecretKey, hkdfSync, randomBytes, type KeyObject } from "node:crypto";
+import { createSecretKey, hash, hkdfSync, randomBytes, type KeyObject } from "node:crypto";
 import jsonwebtoken from "jsonwebtoken";
 import type { ParameterizedContext } from "koa";
 import koaJwt from "koa-jwt";
@@ -159,7 +159,7 @@ export function createSid(): string {
 
 /** Returns what is stored of a sid: its digest, so that nobody can sign a token for it with a copy of the database. */
 export function authSessionIdOf(sid: string): string {
-  return createHash("sha256").update(sid).digest("hex");
+  return hash("sha256", sid, "hex");
 }
 
 /** Returns the key of one purpose, so that no token can be used as another. */

@@ -35,12 +35,22 @@ export interface Principal {
   id: string;
 }
 
+/** The renewal of a sign-in's cookie that a response carries. */
+export interface CookieRenewal {
+  /** Of the sign-in, as `UserPrincipal` has it. */
+  authSessionId: string;
+  token: string;
+  /** When the request was admitted, by the clock that only goes forward. */
+  admittedMs: number;
+}
+
 /** What the middleware leaves for later middleware and for the log line. */
 export interface AppState {
   requestId: string;
   /** The path's pattern, such as `/api/games/:slug`. */
   route?: string;
   principal?: Principal;
+  cookieRenewal?: CookieRenewal;
   /** A client that asked first (`Expect: 100-continue`) was told to send its body. */
   isBodyRequested?: true;
   /** Where its caller stands with every limit that it was counted under. */

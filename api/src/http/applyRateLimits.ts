@@ -45,13 +45,7 @@ export async function giveBackRateLimit(ctx: AppContext<{ rateLimits: RateLimits
 /** Sets the headers to these outcomes: of the response, whatever becomes of the request. */
 function tell(ctx: AppContext, outcomes: readonly RateLimitOutcome[]): void {
   ctx.state.rateLimitOutcomes = outcomes;
-  for (const [name, value] of Object.entries(rateLimitHeaders(outcomes))) ctx.res.setHeader(name, value);
-}
-
-/** Returns the headers `RateLimit` and `RateLimit-Policy` of the IETF draft, with one item for each limit. */
-function rateLimitHeaders(outcomes: readonly RateLimitOutcome[]): Record<string, string> {
-  return {
-    "RateLimit-Policy": outcomes.map(({ name, points, windowSeconds }) => `"${name}";q=${points};w=${windowSeconds}`).join(", "),
-    "RateLimit": outcomes.map(({ name, remaining, resetSeconds }) => `"${name}";r=${remaining};t=${Math.ceil(resetSeconds)}`).join(", "),
-  };
+  // Both of the IETF draft, with one item for each limit.
+  ctx.res.setHeader("RateLimit-Policy", outcomes.map(({ name, points, windowSeconds }) => `"${name}";q=${points};w=${windowSeconds}`).join(", "));
+  ctx.res.setHeader("RateLimit", outcomes.map(({ name, remaining, resetSeconds }) => `"${name}";r=${remaining};t=${Math.ceil(resetSeconds)}`).join(", "));
 }
