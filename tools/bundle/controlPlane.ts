@@ -12,7 +12,7 @@ const latinText: Plugin = {
   name: "latin-text",
   generateBundle: (_, bundle) => {
     for (const file of Object.values(bundle)) {
-      if (file.type === "chunk") file.code = file.code.replace(/[\u0100-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+      if (file.type === "chunk") file.code = file.code.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
     }
   },
 };
