@@ -7,6 +7,22 @@ export interface BenchRow {
   ratio: string;
   target: string;
   isPassed: boolean;
+  /** What a decision accepts where the target cannot hold, and says why. */
+  accepted?: Acceptance;
+}
+
+/** A bound that a decision set in a target's place. */
+export interface Acceptance {
+  /** As the table writes it, such as `≤ 13`. */
+  bound: string;
+  isKept: boolean;
+  /** Number of the file in docs/decisions. */
+  decision: number;
+}
+
+/** Returns whether the row is as it should be: its target holds, or what a decision accepts in its place. */
+export function isAsDecided({ isPassed, accepted }: BenchRow): boolean {
+  return isPassed || accepted?.isKept === true;
 }
 
 /** A row whose ratio must not be above `atMost`: that of the two times, unless it was found otherwise. */
@@ -61,14 +77,20 @@ export function median(values: readonly number[]): number {
   return middle;
 }
 
-/** `id ours peer limit ratio target PASS|FAIL`, in columns. */
+/** `id ours peer limit ratio target PASS|FAIL`, in columns. A row that misses its target, as a decision accepts, says so in place of FAIL. */
 export function table(rows: readonly BenchRow[]): string {
   const lines = [
     ["id", "ours", "peer", "limit", "ratio", "target", ""],
-    ...rows.map(({ id, ours, peer, limit, ratio, target, isPassed }) => [id, ours, peer, limit, ratio, target, isPassed ? "PASS" : "FAIL"]),
+    ...rows.map((row) => [row.id, row.ours, row.peer, row.limit, row.ratio, row.target, verdictOf(row)]),
   ];
   const widths = lines[0]?.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0))) ?? [];
   return lines.map((line) => line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ").trimEnd()).join("\n");
+}
+
+function verdictOf({ isPassed, accepted }: BenchRow): string {
+  if (isPassed) return "PASS";
+  if (accepted === undefined) return "FAIL";
+  return accepted.isKept ? `missed; ${accepted.bound} is accepted (decision ${accepted.decision})` : `FAIL, also of ${accepted.bound} (decision ${accepted.decision})`;
 }
 
 /** As the table writes a time. */
