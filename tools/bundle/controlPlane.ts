@@ -7,9 +7,9 @@ import { build, type Plugin } from "vite";
 
 const root = join(import.meta.dirname, "../..");
 
-/** V8 keeps the text of all code, and two bytes for each character where a single one of a file is beyond Latin-1: those are escaped. */
-const latinText: Plugin = {
-  name: "latin-text",
+/** V8 keeps the text of all code, and two bytes for each character where a single one is beyond Latin-1, or beyond ASCII in a large file: those are escaped. */
+const asciiText: Plugin = {
+  name: "ascii-text",
   generateBundle: (_, bundle) => {
     for (const file of Object.values(bundle)) {
       if (file.type === "chunk") file.code = file.code.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
@@ -37,7 +37,7 @@ await build({
   root,
   configFile: false,
   logLevel: "warn",
-  plugins: [latinText, queryCompilerFile],
+  plugins: [asciiText, queryCompilerFile],
   ssr: { noExternal: true, external: ["pg-native"] },
   build: {
     ssr: true,
