@@ -1,5 +1,6 @@
-// Who may import whom, for all programs. An import points down: from a room to one that stands after it in its list, never up and never
-// round in a circle. What a room may know follows from its place, so that a reader who opens one needs to read those below it and no other.
+// Who may import whom, for all programs. An import points down: from a room to one that stands after it in
+// its list, never up and never round in a circle. What a room may know follows from its place, so that a
+// reader who opens one needs to read those below it and no other.
 
 /** Each package, with those that it may import. */
 const packages = {
@@ -19,101 +20,283 @@ const packages = {
 };
 
 /**
- * The rooms of a program from top to bottom: folders or files of its src, on lines of one thought each. A room within another one that has a
- * place of its own is no part of that one: `auth` is what stands in auth/ beside the places of auth/oauth and auth/tokens.ts.
+ * The rooms of a program from top to bottom: folders or files of its src, on lines of one thought each. A
+ * room within another one that has a place of its own is no part of that one: `auth` is what stands in auth/
+ * beside the places of auth/oauth and auth/tokens.ts.
  */
 const rooms = {
   contracts: [
     // What streamers say, to browsers and of themselves; HTTP, the tickets that both take, and the kinds.
-    "nodeTest.ts", "stream.ts", "http", "streamTicket.ts", "spool.ts", "crd",
+    "nodeTest.ts",
+    "stream.ts",
+    "http",
+    "streamTicket.ts",
+    "spool.ts",
+    "crd",
     // What these are made of, and what stands alone.
-    "maintenance.ts", "limits.ts", "streamQuality.ts", "videoCodec.ts", "viewerRole.ts", "termination.ts", "terminationMessage.ts",
-    "connectionTest.ts", "nodeLayout.ts", "objectKeys.ts", "packerMessages.ts", "streamerLog.ts",
+    "maintenance.ts",
+    "limits.ts",
+    "streamQuality.ts",
+    "videoCodec.ts",
+    "viewerRole.ts",
+    "termination.ts",
+    "terminationMessage.ts",
+    "connectionTest.ts",
+    "nodeLayout.ts",
+    "objectKeys.ts",
+    "packerMessages.ts",
+    "streamerLog.ts",
   ],
   api: [
     // Programs, and what puts them together: the configuration knows what every noun is told.
-    "main.ts", "cli", "installation", "app.ts", "routes.ts", "createDeps.ts", "deps.ts", "config.ts", "background",
+    "main.ts",
+    "cli",
+    "installation",
+    "app.ts",
+    "routes.ts",
+    "createDeps.ts",
+    "deps.ts",
+    "config.ts",
+    "background",
     // The nouns.
-    "stream", "connectionTests", "gameSessions/routes.ts", "gameSessions/events", "gameSessions/recorder", "gameSessions", "catalog",
-    "games/pictures", "games", "games/upload", "saves", "partners", "accounts",
-    "auth/oauth/routes.ts", "auth", "auth/oauth", "auth/email.ts", "auth/tokens.ts", "audit", "maintenance",
+    "stream",
+    "connectionTests",
+    "gameSessions/routes.ts",
+    "gameSessions/events",
+    "gameSessions/recorder",
+    "gameSessions",
+    "catalog",
+    "games/pictures",
+    "games",
+    "games/upload",
+    "saves",
+    "partners",
+    "accounts",
+    "auth/oauth/routes.ts",
+    "auth",
+    "auth/oauth",
+    "auth/email.ts",
+    "auth/tokens.ts",
+    "audit",
+    "maintenance",
     // What knows no noun: archives on their way, HTTP, the cluster, the stores.
-    "archives", "http/openapi", "http", "cluster", "stores", "errors.ts", "metrics.ts", "rbac.ts", "generated",
+    "archives",
+    "http/openapi",
+    "http",
+    "cluster",
+    "stores",
+    "errors.ts",
+    "metrics.ts",
+    "rbac.ts",
+    "generated",
   ],
   "node-agent": [
     // The program, and what puts it together.
-    "main.ts", "agent.ts",
-    // What the node reports, what its sessions need, and what their packers and the cluster's policies ask for.
-    "status", "checks", "sessions/reconciler.ts", "sessions/steps", "sessions", "spool", "metrics.ts", "cache",
+    "main.ts",
+    "agent.ts",
+    // What the node reports, what its sessions need, and what their packers and the cluster's policies ask
+    // for.
+    "status",
+    "checks",
+    "sessions/reconciler.ts",
+    "sessions/steps",
+    "sessions",
+    "spool",
+    "metrics.ts",
+    "cache",
     // Archives, the object store, the disk, and what is watched.
-    "unpack", "objectStore", "disk", "cluster", "config.ts", "rbac.ts",
+    "unpack",
+    "objectStore",
+    "disk",
+    "cluster",
+    "config.ts",
+    "rbac.ts",
   ],
   streamer: [
-    // The programs, one for a session and one each for tests of connections and of nodes, and what the first says of itself.
-    "main.ts", "connectionTest", "nodeTest", "streamer.ts", "status", "streamPipeline.ts", "signalling", "termination", "saves",
+    // The programs, one for a session and one each for tests of connections and of nodes, and what the first
+    // says of itself.
+    "main.ts",
+    "connectionTest",
+    "nodeTest",
+    "streamer.ts",
+    "status",
+    "streamPipeline.ts",
+    "signalling",
+    "termination",
+    "saves",
     // The stream, from the viewer down to the display.
-    "transport", "input", "media", "display", "sound",
+    "transport",
+    "input",
+    "media",
+    "display",
+    "sound",
     // What knows no part of the stream.
-    "rtp", "processes", "schedule.ts", "config.ts", "errors.ts", "gstreamer-superficial.d.ts", "x11.d.ts",
+    "rtp",
+    "processes",
+    "schedule.ts",
+    "config.ts",
+    "errors.ts",
+    "gstreamer-superficial.d.ts",
+    "x11.d.ts",
   ],
   packer: [
     // Two programs: one for the life of a session, one for a single pack.
-    "main.ts", "packOnce.ts", "packer.ts", "scanInterval.ts",
-    "restore", "pack", "save", "spool", "config.ts", "errors.ts",
+    "main.ts",
+    "packOnce.ts",
+    "packer.ts",
+    "scanInterval.ts",
+    "restore",
+    "pack",
+    "save",
+    "spool",
+    "config.ts",
+    "errors.ts",
   ],
   runtime: [
     // A program from its start to its end, and what it shows of itself.
-    "program.ts", "healthServer.ts", "readEnvironment.ts", "createLogger.ts", "logConsole.ts", "compactHeap.ts", "helperThreads.ts",
+    "program.ts",
+    "healthServer.ts",
+    "readEnvironment.ts",
+    "createLogger.ts",
+    "logConsole.ts",
+    "compactHeap.ts",
+    "helperThreads.ts",
     // What its parts share.
-    "backgroundJob.ts", "sharedQueue.ts", "boundedQueue.ts", "repeatUpTo.ts", "deadline.ts", "backOff.ts", "base32.ts", "releaseMemory.ts", "logger.ts", "clock.ts",
+    "backgroundJob.ts",
+    "sharedQueue.ts",
+    "boundedQueue.ts",
+    "repeatUpTo.ts",
+    "deadline.ts",
+    "backOff.ts",
+    "base32.ts",
+    "releaseMemory.ts",
+    "logger.ts",
+    "clock.ts",
     // What programs ask of servers: whom they trust, and why they were not reached.
-    "authorityFile.ts", "connectionFailure.ts",
+    "authorityFile.ts",
+    "connectionFailure.ts",
     // What is caught: an error of the system by its code, and anything as an error.
-    "systemError.ts", "toError.ts",
+    "systemError.ts",
+    "toError.ts",
   ],
   operator: [
     // Programs, and what puts the controllers together.
-    "main.ts", "terms.ts", "networkTest", "nodeTest", "drain", "operator.ts",
+    "main.ts",
+    "terms.ts",
+    "networkTest",
+    "nodeTest",
+    "drain",
+    "operator.ts",
     // One controller per kind.
-    "controllers/gameSession/controller.ts", "controllers/gameSession/reconciler.ts", "controllers/gameSession/runSteps.ts",
-    "controllers/gameSession/steps", "controllers/gameSession", "controllers/gameCache", "controllers/gameNode",
+    "controllers/gameSession/controller.ts",
+    "controllers/gameSession/reconciler.ts",
+    "controllers/gameSession/runSteps.ts",
+    "controllers/gameSession/steps",
+    "controllers/gameSession",
+    "controllers/gameCache",
+    "controllers/gameNode",
     // What is shown to Prometheus of all that.
     "figures",
-    // What several controllers ask: may games have the internet, what shall a node hold, what does a node have, what is in the cluster; and
-    // how streams are.
-    "networkProbe", "content", "relay", "nodes", "cluster", "streamers", "sessionPods",
-    "throttle.ts", "metrics.ts", "config.ts",
+    // What several controllers ask: may games have the internet, what shall a node hold, what does a node
+    // have, what is in the cluster; and how streams are.
+    "networkProbe",
+    "content",
+    "relay",
+    "nodes",
+    "cluster",
+    "streamers",
+    "sessionPods",
+    "throttle.ts",
+    "metrics.ts",
+    "config.ts",
     // What sessions take of GPUs, what nodes offer, and what the site adds to session pods.
-    "gpu", "addedMetadata.ts", "rbac.ts",
+    "gpu",
+    "addedMetadata.ts",
+    "rbac.ts",
   ],
   kubectl: [
     // The program, and its commands.
-    "main.ts", "program.ts", "maintenanceCommands.ts", "environment.ts",
+    "main.ts",
+    "program.ts",
+    "maintenanceCommands.ts",
+    "environment.ts",
     // What the commands show.
-    "supportBundle", "status", "session", "nodeTable.ts", "gameTables.ts",
+    "supportBundle",
+    "status",
+    "session",
+    "nodeTable.ts",
+    "gameTables.ts",
     // What is read of the cluster, and how it is written down.
-    "cluster", "output", "adminError.ts",
+    "cluster",
+    "output",
+    "adminError.ts",
   ],
   web: [
     // The page, and what surrounds its parts.
-    "main.tsx", "App.tsx", "PageFailure.tsx", "queryClient.ts", "reloadForRelease.ts", "layout",
+    "main.tsx",
+    "App.tsx",
+    "PageFailure.tsx",
+    "queryClient.ts",
+    "reloadForRelease.ts",
+    "layout",
     // What a player comes for.
-    "account", "catalog", "play", "saves",
-    // What these share: how a game is launched, and how its picture shall be, the test of the connection, who is there, and what holds for all.
-    "launch", "quality", "connectionTest", "signIn", "service", "components",
+    "account",
+    "catalog",
+    "play",
+    "saves",
+    // What these share: how a game is launched, and how its picture shall be, the test of the connection, who
+    // is there, and what holds for all.
+    "launch",
+    "quality",
+    "connectionTest",
+    "signIn",
+    "service",
+    "components",
     // The stream, which works without any page, and the API's calls.
-    "stream", "client", "styles",
+    "stream",
+    "client",
+    "styles",
   ],
   kube: [
-    "metrics.ts", "leaderElector.ts", "eventRecorder.ts", "eventSeries.ts",
+    "metrics.ts",
+    "leaderElector.ts",
+    "eventRecorder.ts",
+    "eventSeries.ts",
     // Controllers, and the caches that wake them.
-    "controller.ts", "source.ts", "reflector.ts", "watchHearing.ts", "cache.ts", "workQueue.ts", "tokenBuckets.ts",
+    "controller.ts",
+    "source.ts",
+    "reflector.ts",
+    "watchHearing.ts",
+    "cache.ts",
+    "workQueue.ts",
+    "tokenBuckets.ts",
     // Objects of one kind.
-    "finalizers.ts", "resourceClient.ts", "pages.ts", "watchEvent.ts",
+    "finalizers.ts",
+    "resourceClient.ts",
+    "pages.ts",
+    "watchEvent.ts",
     // Requests.
-    "transport.ts", "authentication.ts", "responseError.ts", "retry.ts", "request.ts", "lines.ts", "clockOffset.ts",
+    "transport.ts",
+    "authentication.ts",
+    "responseError.ts",
+    "retry.ts",
+    "request.ts",
+    "lines.ts",
+    "clockOffset.ts",
     // The conventions of the Kubernetes API.
-    "decode.ts", "sharedStrings.ts", "callOptions.ts", "podPhase.ts", "builtin.ts", "quantity.ts", "labelSelector.ts", "resourceType.ts", "conditions.ts", "object.ts", "errors.ts", "policyRule.ts", "time.ts",
+    "decode.ts",
+    "sharedStrings.ts",
+    "callOptions.ts",
+    "podPhase.ts",
+    "builtin.ts",
+    "quantity.ts",
+    "labelSelector.ts",
+    "resourceType.ts",
+    "conditions.ts",
+    "object.ts",
+    "errors.ts",
+    "policyRule.ts",
+    "time.ts",
   ],
 };
 
@@ -123,46 +306,64 @@ function packageRules() {
     comment: `${name} may import ${allowed.length === 0 ? "no other package" : allowed.join(", ")}: design of the packages, docs/architecture.md.`,
     severity: "error",
     from: { path: `^${name}/` },
-    to: { path: "^[a-z0-9-]+/", pathNot: `^(${[name, ...allowed, "node_modules"].join("|")})/`, dependencyTypesNot: ["core", "npm", "npm-dev"] },
+    to: {
+      path: "^[a-z0-9-]+/",
+      pathNot: `^(${[name, ...allowed, "node_modules"].join("|")})/`,
+      dependencyTypesNot: ["core", "npm", "npm-dev"],
+    },
   }));
 }
 
 /** Matches what is in the room, and not in a room within it that has a place of its own. */
 function roomPath(room, order) {
-  const within = order.filter((other) => other.startsWith(`${room}/`)).map((other) => other.slice(room.length));
+  const within = order
+    .filter((other) => other.startsWith(`${room}/`))
+    .map((other) => other.slice(room.length));
   return `${room}${within.length === 0 ? "" : `(?!(${within.join("|")})(/|$))`}(/|$)`;
 }
 
 function roomRules() {
-  return Object.entries(rooms).flatMap(([name, order]) => order.slice(1).map((room, index) => {
-    const above = order.slice(0, index + 1);
-    return {
-      name: `${name}-${room.replace(/\.tsx?$/, "")}-imports-nothing-above-it`,
-      comment: `${name}/src/${room} stands below ${above.join(", ")}: pass in what it needs, or move what both need further down.`,
-      severity: "error",
-      from: { path: `^${name}/src/${roomPath(room, order)}` },
-      to: { path: `^${name}/src/(${above.map((other) => roomPath(other, order)).join("|")})` },
-    };
-  }));
+  return Object.entries(rooms).flatMap(([name, order]) =>
+    order.slice(1).map((room, index) => {
+      const above = order.slice(0, index + 1);
+      return {
+        name: `${name}-${room.replace(/\.tsx?$/, "")}-imports-nothing-above-it`,
+        comment: `${name}/src/${room} stands below ${above.join(", ")}: pass in what it needs, or move what both need further down.`,
+        severity: "error",
+        from: { path: `^${name}/src/${roomPath(room, order)}` },
+        to: { path: `^${name}/src/(${above.map((other) => roomPath(other, order)).join("|")})` },
+      };
+    }),
+  );
 }
 
 /** Controllers know each other's objects only: what two of them need is a room below both. */
 const controllerRule = {
   name: "operator-controllers-import-no-other-controller",
-  comment: "What two controllers need has a room of its own below them in operator/src, such as content, nodes or sessionPods.",
+  comment:
+    "What two controllers need has a room of its own below them in operator/src, such as content, nodes or sessionPods.",
   severity: "error",
   from: { path: "^operator/src/controllers/([^/]+)/" },
   to: { path: "^operator/src/controllers/", pathNot: "^operator/src/controllers/$1/" },
 };
 
-/** A file or folder that no list names has no place yet: neither one that imports something nor one that is imported. */
+/**
+ * A file or folder that no list names has no place yet: neither one that imports something nor one that is
+ * imported.
+ */
 function placeRules() {
   return Object.entries(rooms).flatMap(([name, order]) => {
     const path = `^${name}/src/(?!(${order.join("|")})(/|$))`;
     const comment = `Give the new folder or file a place in the list of ${name}'s rooms in dependency-cruiser.config.js.`;
     return [
       { name: `${name}-has-a-place-for-every-room`, comment, severity: "error", from: { path }, to: {} },
-      { name: `${name}-has-a-place-for-every-imported-room`, comment, severity: "error", from: {}, to: { path } },
+      {
+        name: `${name}-has-a-place-for-every-imported-room`,
+        comment,
+        severity: "error",
+        from: {},
+        to: { path },
+      },
     ];
   });
 }
@@ -172,7 +373,8 @@ export default {
   forbidden: [
     {
       name: "no-circles",
-      comment: "Files that import each other can only be read together: take out what both need, or pass it in.",
+      comment:
+        "Files that import each other can only be read together: take out what both need, or pass it in.",
       severity: "error",
       from: {},
       to: { circular: true },
@@ -196,6 +398,10 @@ export default {
     tsConfig: { fileName: "tsconfig.json" },
     // Imports of types count: they, too, are what a reader must know.
     tsPreCompilationDeps: true,
-    enhancedResolveOptions: { exportsFields: ["exports"], extensions: [".ts", ".tsx", ".js", ".json"], conditionNames: ["import", "node", "default", "types"] },
+    enhancedResolveOptions: {
+      exportsFields: ["exports"],
+      extensions: [".ts", ".tsx", ".js", ".json"],
+      conditionNames: ["import", "node", "default", "types"],
+    },
   },
 };

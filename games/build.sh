@@ -11,7 +11,10 @@ games=$repositoryRoot/games
 contentOf() {
   local recipe=("$games/packing.sh" "$games/$1/pack.sh") source
   while read -r source; do recipe+=("$source"); done < <(find "$games/$1" -name '*.[ch]' -o -name '*.py' | LC_ALL=C sort)
-  { hashOf "${recipe[@]}"; echo "$provided"; } | sha256sum | cut -c1-12
+  {
+    hashOf "${recipe[@]}"
+    echo "$provided"
+  } | sha256sum | cut -c1-12
 }
 
 pack() {

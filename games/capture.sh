@@ -36,7 +36,10 @@ press() {
 }
 
 apt-get update -qq
-apt-get install -y -qq --no-install-recommends xvfb xdotool imagemagick >/tmp/apt.log 2>&1 || { tail -n 20 /tmp/apt.log >&2; exit 1; }
+apt-get install -y -qq --no-install-recommends xvfb xdotool imagemagick >/tmp/apt.log 2>&1 || {
+  tail -n 20 /tmp/apt.log >&2
+  exit 1
+}
 tar -xzf /archive.tar.gz -C "$game" --no-same-owner
 Xvfb "$DISPLAY" -screen 0 1280x720x24 -nolisten tcp >/tmp/xvfb.log 2>&1 &
 for ((try = 0; try < 50; try++)); do

@@ -11,7 +11,10 @@ ldconfig -p | awk '/=> /{print $1}' | sort -u >/tmp/provided
 # install package[=version]…: installs the packages that a game is taken from or built with; versions may end in *.
 install() {
   apt-get update -qq
-  apt-get install -y -qq --no-install-recommends "$@" >/tmp/apt.log 2>&1 || { tail -n 20 /tmp/apt.log >&2; return 1; }
+  apt-get install -y -qq --no-install-recommends "$@" >/tmp/apt.log 2>&1 || {
+    tail -n 20 /tmp/apt.log >&2
+    return 1
+  }
 }
 
 # bundle folder file…: copies the shared libraries these files need, to any depth, unless the game image has them.
@@ -24,7 +27,10 @@ bundle() {
     grep -qxF "$soname" /tmp/provided || cp -L "$path" "$folder/$soname"
   done </tmp/needed
   # Checks only what is bundled; a library of the image may lack what it never uses.
-  if ldd "$@" 2>/dev/null | grep 'not found'; then echo "A library is missing." >&2; return 1; fi
+  if ldd "$@" 2>/dev/null | grep 'not found'; then
+    echo "A library is missing." >&2
+    return 1
+  fi
 }
 
 # writeLauncher name <text: writes the script that starts the game to the archive's root.
@@ -35,7 +41,10 @@ writeLauncher() {
 
 # finish archive: packs the tree; the same files make the same archive.
 finish() {
-  find "$tree" \( -type l -o ! -type f ! -type d \) -print -quit | grep . && { echo "The tree has links or special files." >&2; return 1; }
+  find "$tree" \( -type l -o ! -type f ! -type d \) -print -quit | grep . && {
+    echo "The tree has links or special files." >&2
+    return 1
+  }
   find "$tree" -type d -exec chmod 755 {} +
   find "$tree" -type f -perm /111 -exec chmod 755 {} +
   find "$tree" -type f ! -perm /111 -exec chmod 644 {} +

@@ -38,7 +38,14 @@ import { StreamerClient } from "./stream/streamerClient.ts";
 
 /** Builds everything that requests use. Nothing is asked of any store yet. */
 export function createDeps(config: Config, logger: Logger, clock: Clock = systemClock): Deps {
-  const { signingKeys, tokenLifetimeSeconds: lifetimeSeconds, absoluteLifetimeSeconds, pepper, bcryptCost, passwordWorkers } = config.auth;
+  const {
+    signingKeys,
+    tokenLifetimeSeconds: lifetimeSeconds,
+    absoluteLifetimeSeconds,
+    pepper,
+    bcryptCost,
+    passwordWorkers,
+  } = config.auth;
   const metrics = new Metrics();
   const postgres = connectPostgres({ ...config.postgres, logger });
   const databaseOutages = new DatabaseOutages({ clock, logger });
@@ -49,13 +56,32 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
   const passwords = new Passwords({ pepper, cost: bcryptCost, workers: passwordWorkers });
   metrics.gauge("joypod_password_queue", "Password checks that wait for a thread.", () => passwords.queued);
   metrics.gauge("joypod_database_connections", "Open database connections.", () => postgres.pool.totalCount);
-  metrics.gauge("joypod_database_waiting", "Requests that wait for a database connection.", () => postgres.pool.waitingCount);
+  metrics.gauge(
+    "joypod_database_waiting",
+    "Requests that wait for a database connection.",
+    () => postgres.pool.waitingCount,
+  );
   const cluster = connectCluster(config.cluster, logger, metrics.kube);
   const streamTickets = new StreamTickets(signingKeys, clock);
-  const gameSessionEvents = new GameSessionEvents({ postgres, cluster: cluster.cluster, clock, logger, config });
-  metrics.gauge("joypod_event_streams", "Open streams of game session events.", () => gameSessionEvents.followers);
+  const gameSessionEvents = new GameSessionEvents({
+    postgres,
+    cluster: cluster.cluster,
+    clock,
+    logger,
+    config,
+  });
+  metrics.gauge(
+    "joypod_event_streams",
+    "Open streams of game session events.",
+    () => gameSessionEvents.followers,
+  );
   const readiness = createReadiness({
-    postgres, objectStore, redis: { connection: redisConnection, url: config.redis.url }, clock, logger, keptMs: config.http.readyKeptMs,
+    postgres,
+    objectStore,
+    redis: { connection: redisConnection, url: config.redis.url },
+    clock,
+    logger,
+    keptMs: config.http.readyKeptMs,
   });
   metrics.storesReady({
     database: () => readiness.database.check(),
@@ -63,10 +89,23 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
     redis: () => readiness.redis.check(),
   });
   return {
-    config, logger, clock, metrics, postgres, databaseOutages, redis, rateLimits, passwords, gameSessionEvents,
+    config,
+    logger,
+    clock,
+    metrics,
+    postgres,
+    databaseOutages,
+    redis,
+    rateLimits,
+    passwords,
+    gameSessionEvents,
     ...cluster,
     expiryMoves: new ExpiryMoves(cluster.cluster.gameSessions.cache, clock),
-    maintenance: new MaintenanceWatch({ transport: cluster.kube, releaseNamespace: config.cluster.releaseNamespace, logger }),
+    maintenance: new MaintenanceWatch({
+      transport: cluster.kube,
+      releaseNamespace: config.cluster.releaseNamespace,
+      logger,
+    }),
     gameCacheTurns: new GameCacheTurns(),
     launchTurns: new LaunchTurns(clock),
     launchStore: new LaunchStore({ config, clock, postgres, cluster: cluster.cluster, streamTickets }),
@@ -83,8 +122,21 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
     audit: new Audit(postgres, logger),
     tokens: new Tokens({ signingKeys, lifetimeSeconds, cookie: config.sessionCookie, clock }),
     csrfTokens: new CsrfTokens(signingKeys),
-    authSessions: new AuthSessions({ postgres, redis, rateLimits, databaseOutages, clock, lifetimeSeconds, absoluteLifetimeSeconds }),
-    oauthProviders: new Map(config.auth.providers.map((provider) => [provider.id, new OAuthProvider({ config: provider, baseUrl: config.baseUrl, clock })])),
+    authSessions: new AuthSessions({
+      postgres,
+      redis,
+      rateLimits,
+      databaseOutages,
+      clock,
+      lifetimeSeconds,
+      absoluteLifetimeSeconds,
+    }),
+    oauthProviders: new Map(
+      config.auth.providers.map((provider) => [
+        provider.id,
+        new OAuthProvider({ config: provider, baseUrl: config.baseUrl, clock }),
+      ]),
+    ),
     oauthTransactions: new OAuthTransactions(signingKeys, clock),
     lockout: new Lockout(redis, clock),
     signInFailures: new SignInFailures(redis, clock, policiesOf(config).signInFailures),
@@ -95,8 +147,22 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
 }
 
 /** Closes what createDeps opened. */
-export async function closeDeps({ audit, postgres, redis, passwords, kube, streamers, testResponders }: Deps): Promise<void> {
+export async function closeDeps({
+  audit,
+  postgres,
+  redis,
+  passwords,
+  kube,
+  streamers,
+  testResponders,
+}: Deps): Promise<void> {
   await audit.settled();
-  await Promise.all([passwords.close(), postgres.close(), kube.close(), streamers.close(), testResponders?.close()]);
+  await Promise.all([
+    passwords.close(),
+    postgres.close(),
+    kube.close(),
+    streamers.close(),
+    testResponders?.close(),
+  ]);
   redis.disconnect();
 }

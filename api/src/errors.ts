@@ -2,19 +2,25 @@ import type { ErrorCode, ErrorDetail } from "#contracts/http/errors.ts";
 
 /** What an error says beyond its code. */
 export interface DomainErrorOptions {
-  /** What is wrong and what can be done, for the reader of the response. It never holds a secret or an inner message. */
+  /**
+   * What is wrong and what can be done, for the reader of the response. It never holds a secret or an inner
+   * message.
+   */
   message?: string;
   details?: ErrorDetail[];
   /** Seconds from now after which the same may succeed. */
   retryAfterSeconds?: number;
-  /** What programs need to go on, by the names that they read, such as `sessionId` for the session that is in the way. */
+  /**
+   * What programs need to go on, by the names that they read, such as `sessionId` for the session that is in
+   * the way.
+   */
   extra?: Readonly<Record<string, string>>;
   cause?: unknown;
 }
 
 /**
- * An error with its meaning, by a code of the contract's catalogue. Commands throw it; http/httpError.ts translates it for HTTP, and
- * cli/cliError.ts for the command line.
+ * An error with its meaning, by a code of the contract's catalogue. Commands throw it; http/httpError.ts
+ * translates it for HTTP, and cli/cliError.ts for the command line.
  */
 export class DomainError extends Error {
   override readonly name: string = "DomainError";
@@ -25,7 +31,10 @@ export class DomainError extends Error {
   readonly retryAfterSeconds: number | undefined;
   readonly extra: Readonly<Record<string, string>>;
 
-  constructor(code: ErrorCode, { message, details, retryAfterSeconds, extra = {}, cause }: DomainErrorOptions = {}) {
+  constructor(
+    code: ErrorCode,
+    { message, details, retryAfterSeconds, extra = {}, cause }: DomainErrorOptions = {},
+  ) {
     super(message ?? code, { cause });
     this.code = code;
     this.hasMessage = message !== undefined;
@@ -57,7 +66,10 @@ export function notFound(message: string): DomainError {
 
 /** A limit is used up: `retryAfterSeconds` from now it may be tried again. */
 export function rateLimited(retryAfterSeconds: number): DomainError {
-  return new DomainError("rate_limited", { message: `Too many requests: try again in ${wholeSeconds(retryAfterSeconds)} s.`, retryAfterSeconds });
+  return new DomainError("rate_limited", {
+    message: `Too many requests: try again in ${wholeSeconds(retryAfterSeconds)} s.`,
+    retryAfterSeconds,
+  });
 }
 
 /** Something that we need is unavailable; the same request may succeed soon. */

@@ -24,8 +24,12 @@ const background = createBackground(deps);
 const storeWatch = createStoreWatch(deps);
 showLeader(deps.metrics.registry, "api", () => background.isLeader);
 const server = createHttpServer(createApp(deps, pages).callback(), config, logger);
-// The kubelet asks here. No store has a say: while one is unavailable it is this process that tells callers so, and not a Service without endpoints.
-const health = new HealthServer({ registry: deps.metrics.registry, unreadyBecause: () => unreadyBecause(server, deps.lifecycle) });
+// The kubelet asks here. No store has a say: while one is unavailable it is this process that tells callers
+// so, and not a Service without endpoints.
+const health = new HealthServer({
+  registry: deps.metrics.registry,
+  unreadyBecause: () => unreadyBecause(server, deps.lifecycle),
+});
 
 async function start(): Promise<void> {
   await background.start();
@@ -33,12 +37,20 @@ async function start(): Promise<void> {
   compactHeap();
   await health.start(config.metricsPort);
   await listen(server, config.port);
-  deps.passwords.warmUp().catch((error: unknown) => logger.warn({ err: error }, "The password threads did not start."));
+  deps.passwords
+    .warmUp()
+    .catch((error: unknown) => logger.warn({ err: error }, "The password threads did not start."));
   for (const warning of configWarnings(config)) logger.warn({ warning }, "The configuration looks unsafe.");
-  logger.info({ port: config.port, metricsPort: config.metricsPort, baseUrl: config.baseUrl }, "The API serves requests.");
+  logger.info(
+    { port: config.port, metricsPort: config.metricsPort, baseUrl: config.baseUrl },
+    "The API serves requests.",
+  );
 }
 
-/** Requests are served until whoever sends them knows of the end; then the open ones may finish, for a while. Another replica leads from the beginning of it. */
+/**
+ * Requests are served until whoever sends them knows of the end; then the open ones may finish, for a while.
+ * Another replica leads from the beginning of it.
+ */
 async function stop(): Promise<void> {
   deps.lifecycle.isStopping = true;
   const proxiesMs = config.shutdownDelaySeconds * 1000;
@@ -52,4 +64,9 @@ async function stop(): Promise<void> {
   await closeDeps(deps);
 }
 
-runProgram({ logger, start, stop, stopDeadlineMs: (config.shutdownDelaySeconds + config.shutdownSeconds + 5) * 1000 });
+runProgram({
+  logger,
+  start,
+  stop,
+  stopDeadlineMs: (config.shutdownDelaySeconds + config.shutdownSeconds + 5) * 1000,
+});

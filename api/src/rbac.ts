@@ -5,8 +5,9 @@ import { configMaps, leases } from "#kube/builtin.ts";
 import { resourcesOf, type PolicyRule } from "#kube/policyRule.ts";
 
 /**
- * Game nodes: how many sessions fit, and which hold a game. What releasing a session takes is granted here and not in the sessions' namespace:
- * when that is deleted its Roles go first, and the sessions that are left could never be released.
+ * Game nodes: how many sessions fit, and which hold a game. What releasing a session takes is granted here
+ * and not in the sessions' namespace: when that is deleted its Roles go first, and the sessions that are left
+ * could never be released.
  */
 export const clusterRules: readonly PolicyRule[] = [
   { ...resourcesOf(gameNodes), verbs: ["get", "list", "watch"] },
@@ -21,8 +22,8 @@ export const sessionsNamespaceRules: readonly PolicyRule[] = [
 ];
 
 /**
- * Leader election of the background work: a Lease can be created under any name, but only the API's own is read and renewed. Maintenance is an
- * admin's to turn on: the API only looks.
+ * Leader election of the background work: a Lease can be created under any name, but only the API's own is
+ * read and renewed. Maintenance is an admin's to turn on: the API only looks.
  */
 export const releaseNamespaceRules: readonly PolicyRule[] = [
   { ...resourcesOf(configMaps), resourceNames: [maintenanceConfigMap], verbs: ["get", "list", "watch"] },

@@ -38,6 +38,6 @@ const routes: readonly Route<Deps>[] = [
 
 /** Every route that this configuration serves. */
 export function createRoutes(config: Config): readonly Route<Deps>[] {
-  const served: readonly Route<Deps>[] = [...config.serves.health ? healthRoutes : [], ...routes];
+  const served: readonly Route<Deps>[] = [...(config.serves.health ? healthRoutes : []), ...routes];
   return config.serves.document ? withDocument(served, config) : served;
 }

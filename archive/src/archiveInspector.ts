@@ -5,7 +5,10 @@ import { createEntryTree } from "./entryTree.ts";
 import { createHeaderBounds } from "./headerBounds.ts";
 import type { TarEntry } from "./tarReader.ts";
 
-/** A file or directory that passed the rules; `path` is relative, without trailing slash, and safe to join to a directory. */
+/**
+ * A file or directory that passed the rules; `path` is relative, without trailing slash, and safe to join to
+ * a directory.
+ */
 export interface ArchiveEntry {
   path: string;
   isDirectory: boolean;
@@ -32,7 +35,10 @@ export interface ArchiveInspector {
   record(): void;
   /** Returns undefined for the root directory itself, which needs no work. */
   entry(header: TarEntry): ArchiveEntry | undefined;
-  /** Checks the ratio as far as it is known; call at intervals with the bytes read of the packed archive and the bytes unpacked from it. */
+  /**
+   * Checks the ratio as far as it is known; call at intervals with the bytes read of the packed archive and
+   * the bytes unpacked from it.
+   */
   progress(packedBytes: number, unpackedBytes: number): void;
   finish(): ArchiveSummary;
 }
@@ -47,7 +53,10 @@ const refusedTypes: Readonly<Record<string, string>> = {
 };
 
 /** `packedTotal` is the size of the whole packed archive, where it is known. */
-export function createArchiveInspector(rules: ArchiveRules, packedTotal: number | undefined): ArchiveInspector {
+export function createArchiveInspector(
+  rules: ArchiveRules,
+  packedTotal: number | undefined,
+): ArchiveInspector {
   const { limits, names, launcher, engineDir } = rules;
   const tree = createEntryTree(names);
   const headers = createHeaderBounds(rules);
@@ -59,8 +68,10 @@ export function createArchiveInspector(rules: ArchiveRules, packedTotal: number 
 
   function entry({ name, type, size, mode, mtimeSeconds }: TarEntry): ArchiveEntry | undefined {
     const isDirectory = type === "5";
-    if (!isDirectory && type !== "0") throw new ArchiveRefused(refusedTypes[type] ?? "is neither a file nor a directory", { entry: name });
-    if (!isDirectory && name.endsWith("/")) throw new ArchiveRefused("is a file but named like a directory", { entry: name });
+    if (!isDirectory && type !== "0")
+      throw new ArchiveRefused(refusedTypes[type] ?? "is neither a file nor a directory", { entry: name });
+    if (!isDirectory && name.endsWith("/"))
+      throw new ArchiveRefused("is a file but named like a directory", { entry: name });
     if (isDirectory && size !== 0) throw new ArchiveRefused("is a directory with content", { entry: name });
     const components = parseEntryName(name, names);
     if (components.length === 0) {
@@ -69,13 +80,17 @@ export function createArchiveInspector(rules: ArchiveRules, packedTotal: number 
       return undefined;
     }
     entries += tree.add(components, isDirectory);
-    if (entries > limits.entries) throw new ArchiveRefused(`has more than ${limits.entries} files and directories`);
+    if (entries > limits.entries)
+      throw new ArchiveRefused(`has more than ${limits.entries} files and directories`);
     const path = components.join("/");
     pathsBytes += Buffer.byteLength(path);
-    if (pathsBytes > limits.pathsBytes) throw new ArchiveRefused(`has paths of more than ${limits.pathsBytes} bytes together`);
+    if (pathsBytes > limits.pathsBytes)
+      throw new ArchiveRefused(`has paths of more than ${limits.pathsBytes} bytes together`);
     unpackedBytes += size;
     if (unpackedBytes > limits.unpackedBytes) {
-      throw new ArchiveRefused(`makes the archive unpack to more than ${limits.unpackedBytes} bytes`, { entry: name });
+      throw new ArchiveRefused(`makes the archive unpack to more than ${limits.unpackedBytes} bytes`, {
+        entry: name,
+      });
     }
     if (!isDirectory && path === launcher && size > 0) hasLauncher = true;
     return { path, isDirectory, size, isExecutable: (mode & 0o111) !== 0, mtimeSeconds };
@@ -85,11 +100,15 @@ export function createArchiveInspector(rules: ArchiveRules, packedTotal: number 
     read = { packed, unpacked };
     if (packedTotal !== undefined) checkRatio();
     else if (unpacked - packed * limits.ratio > limits.ratioAheadBytes) {
-      throw new ArchiveRefused(`begins with what unpacks to far more than ${limits.ratio} times its size: send it with its Content-Length`);
+      throw new ArchiveRefused(
+        `begins with what unpacks to far more than ${limits.ratio} times its size: send it with its Content-Length`,
+      );
     }
   }
 
-  /** Before the end only with the size of the whole: what comes first may well be packed better than the rest. */
+  /**
+   * Before the end only with the size of the whole: what comes first may well be packed better than the rest.
+   */
   function checkRatio(): void {
     const { packed, unpacked } = read;
     if (unpacked > limits.ratioFreeBytes && unpacked > Math.max(packed, packedTotal ?? 0) * limits.ratio) {
@@ -99,9 +118,14 @@ export function createArchiveInspector(rules: ArchiveRules, packedTotal: number 
 
   function finish(): ArchiveSummary {
     checkRatio();
-    if (launcher !== undefined && !hasLauncher) throw new ArchiveRefused(`has no file ${JSON.stringify(launcher)} with content at its root (the launcher)`);
+    if (launcher !== undefined && !hasLauncher)
+      throw new ArchiveRefused(
+        `has no file ${JSON.stringify(launcher)} with content at its root (the launcher)`,
+      );
     if (engineDir !== undefined && !tree.hasDirectory(engineDir)) {
-      throw new ArchiveRefused(`has no directory ${JSON.stringify(engineDir)} at its root (the engine's directory)`);
+      throw new ArchiveRefused(
+        `has no directory ${JSON.stringify(engineDir)} at its root (the engine's directory)`,
+      );
     }
     return { entries, unpackedBytes };
   }
@@ -110,6 +134,10 @@ export function createArchiveInspector(rules: ArchiveRules, packedTotal: number 
     get names() {
       return entries;
     },
-    extended: (type, bytes) => headers.addExtended(type, bytes), record: () => headers.addRecord(), entry, progress, finish,
+    extended: (type, bytes) => headers.addExtended(type, bytes),
+    record: () => headers.addRecord(),
+    entry,
+    progress,
+    finish,
   };
 }

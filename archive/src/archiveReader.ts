@@ -20,10 +20,15 @@ export interface ArchiveReader {
 }
 
 /**
- * Returns a reader that is synchronous and keeps only the names in memory. `packedTotal` is the size of the whole packed archive, where it is known
- * before its end. Every method throws ArchiveRefused; after that the reader cannot be used.
+ * Returns a reader that is synchronous and keeps only the names in memory. `packedTotal` is the size of the
+ * whole packed archive, where it is known before its end. Every method throws ArchiveRefused; after that the
+ * reader cannot be used.
  */
-export function createArchiveReader(rules: ArchiveRules, sink: ArchiveSink = {}, packedTotal?: number): ArchiveReader {
+export function createArchiveReader(
+  rules: ArchiveRules,
+  sink: ArchiveSink = {},
+  packedTotal?: number,
+): ArchiveReader {
   const inspector = createArchiveInspector(rules, packedTotal);
   let isPassed = false;
   let written = 0;

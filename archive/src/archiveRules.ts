@@ -19,8 +19,9 @@ export interface ArchiveLimits {
 export interface ArchiveRules {
   limits: ArchiveLimits;
   /**
-   * `portable`: names that mean the same on every file system (NFC, no two that differ only by case, no backslash or drive letter).
-   * `posix`: any name that stays inside the directory, as games choose the names of their own saves.
+   * `portable`: names that mean the same on every file system (NFC, no two that differ only by case, no
+   * backslash or drive letter). `posix`: any name that stays inside the directory, as games choose the names
+   * of their own saves.
    */
   names: "portable" | "posix";
   /** Whether `createHeaderBounds` bounds the headers that add neither a name nor bytes of a file. */
@@ -32,30 +33,45 @@ export interface ArchiveRules {
 }
 
 /** Returns the rules by which the upload of a game is accepted. */
-export function gameArchiveRules(game: { launcher?: string | undefined; engineDir?: string | undefined }): ArchiveRules {
+export function gameArchiveRules(game: {
+  launcher?: string | undefined;
+  engineDir?: string | undefined;
+}): ArchiveRules {
   return { limits: limits.archive, names: "portable", headers: "bounded", ...game };
 }
 
 /**
- * The rules for a game's archive that was accepted, as nodes unpack it. That may be long ago, by a release that bounded neither headers nor all
- * paths together: a game that was played before an upgrade is played after it. Its digest pins it: other bytes become no game.
+ * The rules for a game's archive that was accepted, as nodes unpack it. That may be long ago, by a release
+ * that bounded neither headers nor all paths together: a game that was played before an upgrade is played
+ * after it. Its digest pins it: other bytes become no game.
  */
-export const acceptedArchiveRules: ArchiveRules = { limits: { ...limits.archive, pathsBytes: pathsBytesOf(limits.archive) }, names: "portable", headers: "unbounded" };
+export const acceptedArchiveRules: ArchiveRules = {
+  limits: { ...limits.archive, pathsBytes: pathsBytesOf(limits.archive) },
+  names: "portable",
+  headers: "unbounded",
+};
 
 /**
- * The rules for a save as it is packed or uploaded. A save may be all zeros, so that its ratio is not limited. What it unpacks to is bounded all the same: by its
- * files' bytes, by two blocks for each entry, by `createHeaderBounds` for all other headers, and by what may follow its end marker.
+ * The rules for a save as it is packed or uploaded. A save may be all zeros, so that its ratio is not
+ * limited. What it unpacks to is bounded all the same: by its files' bytes, by two blocks for each entry, by
+ * `createHeaderBounds` for all other headers, and by what may follow its end marker.
  */
 export const saveArchiveRules: ArchiveRules = {
   limits: {
-    ...limits.save, pathsBytes: pathsBytesOf(limits.save),
-    ratio: Number.POSITIVE_INFINITY, ratioFreeBytes: limits.save.unpackedBytes, ratioAheadBytes: limits.save.unpackedBytes,
+    ...limits.save,
+    pathsBytes: pathsBytesOf(limits.save),
+    ratio: Number.POSITIVE_INFINITY,
+    ratioFreeBytes: limits.save.unpackedBytes,
+    ratioAheadBytes: limits.save.unpackedBytes,
   },
   names: "posix",
   headers: "bounded",
 };
 
-/** The rules for a save as it is restored: a release may have accepted it that did not bound headers. Its digest pins it. */
+/**
+ * The rules for a save as it is restored: a release may have accepted it that did not bound headers. Its
+ * digest pins it.
+ */
 export const storedSaveRules: ArchiveRules = { ...saveArchiveRules, headers: "unbounded" };
 
 /** Returns what paths take at most that only their number and the length of each bound. */

@@ -5,15 +5,16 @@ import type { ArchiveRules } from "./archiveRules.ts";
 const controlCharacter = /[\u0000-\u001f\u007f-\u009f]/;
 
 /**
- * Returns the components of an entry's effective path, none for the root itself (`./`).
- * Throws ArchiveRefused for a name that could lead out of the directory or means different things on different systems.
+ * Returns the components of an entry's effective path, none for the root itself (`./`). Throws ArchiveRefused
+ * for a name that could lead out of the directory or means different things on different systems.
  */
 export function parseEntryName(name: string, names: ArchiveRules["names"]): string[] {
   const reject = (rule: string): never => {
     throw new ArchiveRefused(rule, { entry: name });
   };
   if (name === "") reject("has no name");
-  if (Buffer.byteLength(name) > limits.archive.pathBytes) reject(`has a path longer than ${limits.archive.pathBytes} bytes`);
+  if (Buffer.byteLength(name) > limits.archive.pathBytes)
+    reject(`has a path longer than ${limits.archive.pathBytes} bytes`);
   if (controlCharacter.test(name)) reject("has a control character in its name");
   if (name.startsWith("/")) reject("has an absolute path");
   const path = withoutDotSlash(name).replace(/\/$/, "");
@@ -42,7 +43,10 @@ function checkPortable(path: string, reject: (rule: string) => never): void {
   if (path !== path.normalize("NFC")) reject("has a name that is not in Unicode normal form C");
 }
 
-/** Returns the same fold for names that are one name to a file system without case: `ß`, `SS` and `ẞ`, `i` and `ı`. */
+/**
+ * Returns the same fold for names that are one name to a file system without case: `ß`, `SS` and `ẞ`, `i` and
+ * `ı`.
+ */
 export function foldName(component: string): string {
   return component.toLowerCase().toUpperCase().toLowerCase().normalize("NFC");
 }

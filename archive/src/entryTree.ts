@@ -13,9 +13,15 @@ interface TreeNode {
   isListed: boolean;
 }
 
-/** The names read so far, as a tree, which rejects duplicates, names that differ only by case, and files under files. */
+/**
+ * The names read so far, as a tree, which rejects duplicates, names that differ only by case, and files under
+ * files.
+ */
 export interface EntryTree {
-  /** Adds an entry; returns the number of new names, those of its parent directories included. Throws ArchiveRefused. */
+  /**
+   * Adds an entry; returns the number of new names, those of its parent directories included. Throws
+   * ArchiveRefused.
+   */
   add(components: readonly string[], isDirectory: boolean): number;
   /** Whether the root has this directory, in these very letters. */
   hasDirectory(name: string): boolean;
@@ -39,7 +45,12 @@ export function createEntryTree(names: ArchiveRules["names"]): EntryTree {
     return added;
   }
 
-  function childOf(parent: TreeNode, name: string, isDirectory: boolean, entry: string): { node: TreeNode; isNew: boolean } {
+  function childOf(
+    parent: TreeNode,
+    name: string,
+    isDirectory: boolean,
+    entry: string,
+  ): { node: TreeNode; isNew: boolean } {
     if (!parent.isDirectory) throw new ArchiveRefused("lies under a file", { entry });
     const kept = keptOf(name);
     const folded = foldOf(name);
@@ -47,7 +58,10 @@ export function createEntryTree(names: ArchiveRules["names"]): EntryTree {
     const key = folded === name ? kept : keptOf(folded);
     const known = parent.children?.get(key);
     if (known !== undefined) {
-      if (known.name !== kept) throw new ArchiveRefused(`differs only by case from ${JSON.stringify(nameOf(known.name))}`, { entry });
+      if (known.name !== kept)
+        throw new ArchiveRefused(`differs only by case from ${JSON.stringify(nameOf(known.name))}`, {
+          entry,
+        });
       return { node: known, isNew: false };
     }
     const node: TreeNode = { name: kept, isDirectory, isListed: false };
@@ -71,8 +85,8 @@ export function createEntryTree(names: ArchiveRules["names"]): EntryTree {
 }
 
 /**
- * Returns a name as it is kept: a copy, as a part of a string may keep all of that string in memory, and one character for each byte of its UTF-8, as a
- * single character beyond Latin-1 doubles what a name takes.
+ * Returns a name as it is kept: a copy, as a part of a string may keep all of that string in memory, and one
+ * character for each byte of its UTF-8, as a single character beyond Latin-1 doubles what a name takes.
  */
 function keptOf(name: string): string {
   return Buffer.from(name).toString("latin1");

@@ -2,16 +2,26 @@ import type { TransformOptions } from "node:stream";
 import { createGunzip, type Gunzip, type ZlibOptions } from "node:zlib";
 import { ArchiveRefused } from "./archiveRefused.ts";
 
-/** Bytes of a chunk: hashing and unpacking by the megabyte is twice as fast as by what one read of a socket returns. */
+/**
+ * Bytes of a chunk: hashing and unpacking by the megabyte is twice as fast as by what one read of a socket
+ * returns.
+ */
 export const chunkBytes = 1024 * 1024;
 
 /**
- * Returns a gunzip that accepts exactly one member and nothing after it, in chunks of 1 MiB, which is four times as fast as the default
- * size. `bytesWritten` counts the bytes it has read of the packed archive. Pass its errors through `toArchiveRefused`.
+ * Returns a gunzip that accepts exactly one member and nothing after it, in chunks of 1 MiB, which is four
+ * times as fast as the default size. `bytesWritten` counts the bytes it has read of the packed archive. Pass
+ * its errors through `toArchiveRefused`.
  */
 export function createStrictGunzip(): Gunzip {
-  // Some chunks may wait for the consumer, so that the threads work at the same time; in object mode they are not joined.
-  const options: ZlibOptions & TransformOptions = { chunkSize: chunkBytes, rejectGarbageAfterEnd: true, readableObjectMode: true, readableHighWaterMark: 4 };
+  // Some chunks may wait for the consumer, so that the threads work at the same time; in object mode they are
+  // not joined.
+  const options: ZlibOptions & TransformOptions = {
+    chunkSize: chunkBytes,
+    rejectGarbageAfterEnd: true,
+    readableObjectMode: true,
+    readableHighWaterMark: 4,
+  };
   return createGunzip(options);
 }
 

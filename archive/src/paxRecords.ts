@@ -11,14 +11,18 @@ export interface PaxOverrides {
 /** Told of each record before it is read; may throw. */
 export type OnRecord = () => void;
 
-/** Returns the overrides in an extended header; throws ArchiveRefused for damaged records and for sparse files. */
+/**
+ * Returns the overrides in an extended header; throws ArchiveRefused for damaged records and for sparse
+ * files.
+ */
 export function parsePaxRecords(body: Buffer, onRecord: OnRecord): PaxOverrides {
   const overrides: PaxOverrides = {};
   for (const [key, value] of records(body, onRecord)) {
     if (key === "path") overrides.path = decodeUtf8(value);
     else if (key === "size") overrides.size = wholeNumber(value.toString("latin1"));
     else if (key === "mtime") overrides.mtimeSeconds = seconds(value.toString("latin1"));
-    else if (key.startsWith("GNU.sparse")) throw new ArchiveRefused("has a sparse file", { entry: overrides.path });
+    else if (key.startsWith("GNU.sparse"))
+      throw new ArchiveRefused("has a sparse file", { entry: overrides.path });
     else if (key === "hdrcharset" && !value.toString("latin1").startsWith("ISO-IR 10646")) {
       throw new ArchiveRefused("has names that are not declared as UTF-8");
     }
@@ -26,7 +30,10 @@ export function parsePaxRecords(body: Buffer, onRecord: OnRecord): PaxOverrides 
   return overrides;
 }
 
-/** Throws ArchiveRefused for a global header that renames or resizes entries; it may carry a comment, as `git archive` writes. */
+/**
+ * Throws ArchiveRefused for a global header that renames or resizes entries; it may carry a comment, as `git
+ * archive` writes.
+ */
 export function checkGlobalPaxRecords(body: Buffer, onRecord: OnRecord): void {
   for (const [key] of records(body, onRecord)) {
     if (["path", "size", "linkpath", "hdrcharset"].includes(key) || key.startsWith("GNU.")) {
@@ -37,7 +44,8 @@ export function checkGlobalPaxRecords(body: Buffer, onRecord: OnRecord): void {
 
 /** Each record is `<length> <key>=<value>\n`, its length counting itself. */
 function* records(body: Buffer, onRecord: OnRecord): Generator<[key: string, value: Buffer]> {
-  // One character for each byte: many short records are read in a third of the time that they take in a buffer.
+  // One character for each byte: many short records are read in a third of the time that they take in a
+  // buffer.
   const text = body.toString("latin1");
   let start = 0;
   while (start < text.length) {
@@ -51,7 +59,10 @@ function* records(body: Buffer, onRecord: OnRecord): Generator<[key: string, val
       throw new ArchiveRefused("is damaged: an extended header cannot be read");
     }
     const key = text.slice(space + 1, equals);
-    yield [/^[!-~]+$/.test(key) ? key : unusualKey(body.subarray(space + 1, equals)), body.subarray(equals + 1, end - 1)];
+    yield [
+      /^[!-~]+$/.test(key) ? key : unusualKey(body.subarray(space + 1, equals)),
+      body.subarray(equals + 1, end - 1),
+    ];
     start = end;
   }
 }
@@ -66,7 +77,8 @@ function unusualKey(bytes: Buffer): string {
 
 function wholeNumber(text: string): number {
   const value = /^[0-9]{1,16}$/.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isSafeInteger(value)) throw new ArchiveRefused("is damaged: an extended header's size is not a number");
+  if (!Number.isSafeInteger(value))
+    throw new ArchiveRefused("is damaged: an extended header's size is not a number");
   return value;
 }
 

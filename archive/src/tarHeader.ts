@@ -19,13 +19,17 @@ export function decodeUtf8(bytes: Uint8Array): string {
   try {
     return strictUtf8.decode(bytes);
   } catch (cause) {
-    throw new ArchiveRefused("has a name that is not UTF-8", { entry: Buffer.from(bytes).toString("latin1"), cause });
+    throw new ArchiveRefused("has a name that is not UTF-8", {
+      entry: Buffer.from(bytes).toString("latin1"),
+      cause,
+    });
   }
 }
 
 /** Returns a header block's fields; throws ArchiveRefused when it is neither POSIX nor GNU tar. */
 export function parseTarHeader(block: Buffer): RawTarHeader {
-  if (checksumOf(block) !== octal(block, 148, 8)) throw new ArchiveRefused("is not a tar archive, or is damaged: a header's checksum is wrong");
+  if (checksumOf(block) !== octal(block, 148, 8))
+    throw new ArchiveRefused("is not a tar archive, or is damaged: a header's checksum is wrong");
   const magic = block.toString("latin1", 257, 265);
   const isPosix = magic === "ustar\x0000";
   if (!isPosix && magic !== "ustar  \0") throw new ArchiveRefused("is not a POSIX tar archive");
@@ -65,12 +69,16 @@ function cString(block: Buffer, start: number, length: number): Buffer {
 
 /** Reads octal digits, or GNU's base-256 when the first bit is set. */
 function number(block: Buffer, start: number, length: number, what: string): number {
-  const value = ((block[start] ?? 0) & 0x80) === 0 ? octal(block, start, length) : base256(block, start, length);
+  const value =
+    ((block[start] ?? 0) & 0x80) === 0 ? octal(block, start, length) : base256(block, start, length);
   if (value === undefined) throw new ArchiveRefused(`is damaged: a header's ${what} is not a number`);
   return value;
 }
 
-/** Returns 0 for times before 1970, which GNU tar writes as a negative number in base-256: nothing depends on them. */
+/**
+ * Returns 0 for times before 1970, which GNU tar writes as a negative number in base-256: nothing depends on
+ * them.
+ */
 function time(block: Buffer, start: number, length: number): number {
   return block[start] === 0xff ? 0 : number(block, start, length, "time");
 }

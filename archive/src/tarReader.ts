@@ -12,9 +12,15 @@ export interface TarEntry {
   mtimeSeconds: number;
 }
 
-/** Receives an archive's content in order: extended headers, their entry, its bytes in chunks, its end. Chunks are views of what was written. */
+/**
+ * Receives an archive's content in order: extended headers, their entry, its bytes in chunks, its end. Chunks
+ * are views of what was written.
+ */
 export interface TarSink {
-  /** An extended header starts, which takes so many bytes of the archive; its type flag is `g` when it stands for no entry. */
+  /**
+   * An extended header starts, which takes so many bytes of the archive; its type flag is `g` when it stands
+   * for no entry.
+   */
   extended(type: string, bytes: number): void;
   /** The extended header has one more record. */
   record(): void;
@@ -28,9 +34,17 @@ const maxExtendedBytes = 64 * 1024;
 /** Writers pad the end with zeros, usually to 10 KiB. */
 const maxTrailingBytes = 1024 * 1024;
 
-type Section = { kind: "header" } | { kind: "body" } | { kind: "extended"; type: string; parts: Buffer[] } | { kind: "padding" } | { kind: "end" };
+type Section =
+  | { kind: "header" }
+  | { kind: "body" }
+  | { kind: "extended"; type: string; parts: Buffer[] }
+  | { kind: "padding" }
+  | { kind: "end" };
 
-/** A strict, synchronous reader of uncompressed tar, which throws ArchiveRefused for whatever is not well defined. */
+/**
+ * A strict, synchronous reader of uncompressed tar, which throws ArchiveRefused for whatever is not well
+ * defined.
+ */
 export interface TarReader {
   write(bytes: Buffer): void;
   /** Call after the last byte; throws when the archive stops before its end marker. */
@@ -55,11 +69,16 @@ export function createTarReader(sink: TarSink): TarReader {
 
   function consume(bytes: Buffer): number {
     switch (section.kind) {
-      case "header": return readHeaderBytes(bytes);
-      case "body": return readBody(bytes);
-      case "extended": return readExtended(bytes, section);
-      case "padding": return readPadding(bytes);
-      case "end": return readTrailing(bytes);
+      case "header":
+        return readHeaderBytes(bytes);
+      case "body":
+        return readBody(bytes);
+      case "extended":
+        return readExtended(bytes, section);
+      case "padding":
+        return readPadding(bytes);
+      case "end":
+        return readTrailing(bytes);
     }
   }
 
@@ -88,9 +107,13 @@ export function createTarReader(sink: TarSink): TarReader {
 
   function startExtended({ type, size }: RawTarHeader): void {
     // Of two, some readers take both and others the last.
-    if (type !== "g" && extended.includes(type)) throw new ArchiveRefused("has two extended headers of one kind for one entry", { entry: overrides.path });
+    if (type !== "g" && extended.includes(type))
+      throw new ArchiveRefused("has two extended headers of one kind for one entry", {
+        entry: overrides.path,
+      });
     extended += type === "g" ? "" : type;
-    if (size > maxExtendedBytes) throw new ArchiveRefused(`has an extended header of more than ${maxExtendedBytes} bytes`);
+    if (size > maxExtendedBytes)
+      throw new ArchiveRefused(`has an extended header of more than ${maxExtendedBytes} bytes`);
     startBody(size);
     sink.extended(type, tarBlockBytes + size + padding);
     section = { kind: "extended", type, parts: [] };
@@ -143,7 +166,11 @@ export function createTarReader(sink: TarSink): TarReader {
   function endExtended(type: string, body: Buffer): void {
     section = { kind: padding === 0 ? "header" : "padding" };
     if (type === "g") checkGlobalPaxRecords(body, () => sink.record());
-    else if (type === "x") overrides = merged(overrides, parsePaxRecords(body, () => sink.record()));
+    else if (type === "x")
+      overrides = merged(
+        overrides,
+        parsePaxRecords(body, () => sink.record()),
+      );
     else if (type === "L") overrides = merged(overrides, { path: decodeUtf8(withoutNul(body)) });
     // "K" names a link's target; the link itself is rejected by its own header.
   }

@@ -1,7 +1,10 @@
 /** A mebibyte in bytes. Interfaces that say MB mean it, too. */
 export const mebibyte = 2 ** 20;
 
-/** Every number that more than one program, or the interface itself, promises. Defaults; configuration may override where noted. */
+/**
+ * Every number that more than one program, or the interface itself, promises. Defaults; configuration may
+ * override where noted.
+ */
 export const limits = {
   auth: {
     /** Failed sign-ins of one e-mail within the window before it is locked. */
@@ -44,7 +47,10 @@ export const limits = {
     keyMaxLength: 255,
     /** How long a response is kept for those who ask again. */
     keptSeconds: 24 * 3600,
-    /** After this a request that has not answered was lost with its process: one that takes longer renews its lease before. */
+    /**
+     * After this a request that has not answered was lost with its process: one that takes longer renews its
+     * lease before.
+     */
     leaseSeconds: 60,
   },
   gameSession: {
@@ -56,7 +62,10 @@ export const limits = {
     /** How long an ended session can still be read. */
     endedReadableSeconds: 24 * 3600,
     idleTimeoutSeconds: 30 * 60,
-    /** How much later than its row a GameSession expires, in idle timeouts: the operator ends an idle session only where the API's sweeper did not. */
+    /**
+     * How much later than its row a GameSession expires, in idle timeouts: the operator ends an idle session
+     * only where the API's sweeper did not.
+     */
     expiryMargin: 1.25,
     startDeadlineSeconds: 120,
     downloadDeadlineSeconds: 60,
@@ -94,7 +103,9 @@ export const limits = {
   },
   /** Tests of a connection that a player may start; a page takes two for the two ways. */
   connectionTest: { perMinute: 12 },
-  /** What a session's game container asks for: what its partner declared, else by what earlier sessions used. */
+  /**
+   * What a session's game container asks for: what its partner declared, else by what earlier sessions used.
+   */
   resources: {
     /** What a game that declares nothing asks for; an admin may change maximum and default. */
     cpuMillicores: { min: 250, max: 4000, default: 500 },
@@ -149,16 +160,23 @@ export const limits = {
     entries: 200_000,
     pathBytes: 1024,
     componentBytes: 255,
-    /** All paths together: whoever reads the archive keeps each name in memory. 160 bytes for each of as many entries as there may be. */
+    /**
+     * All paths together: whoever reads the archive keeps each name in memory. 160 bytes for each of as many
+     * entries as there may be.
+     */
     pathsBytes: 32_000_000,
-    /** Files, and directories, at the root whose names are known once it is stored; the launcher and the engine's directory are known wherever they stand. */
+    /**
+     * Files, and directories, at the root whose names are known once it is stored; the launcher and the
+     * engine's directory are known wherever they stand.
+     */
     rootNames: 1000,
     /** Unpacked to packed bytes, checked once more than `ratioFreeBytes` are unpacked. */
     ratio: 200,
     ratioFreeBytes: 64 * 2 ** 20,
     /**
-     * How far an archive may be ahead of that ratio while its size is not known: one can begin with a file of zeros. A bomb is unpacked so far, within
-     * seconds. One that is announced to be large, and is not, is unpacked up to `unpackedBytes`, as an archive that keeps the ratio is.
+     * How far an archive may be ahead of that ratio while its size is not known: one can begin with a file of
+     * zeros. A bomb is unpacked so far, within seconds. One that is announced to be large, and is not, is
+     * unpacked up to `unpackedBytes`, as an archive that keeps the ratio is.
      */
     ratioAheadBytes: 2 ** 30,
   },

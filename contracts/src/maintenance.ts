@@ -16,8 +16,16 @@ export function maintenanceData({ since, message }: Maintenance): Record<string,
   return { since, ...(message !== undefined && { message }) };
 }
 
-/** Reads the ConfigMap: one that was written by hand may lack both entries, or hold more text than is shown. */
-export function readMaintenance({ metadata, data }: { metadata: { creationTimestamp: string }; data?: Readonly<Record<string, string>> | undefined }): Maintenance {
+/**
+ * Reads the ConfigMap: one that was written by hand may lack both entries, or hold more text than is shown.
+ */
+export function readMaintenance({
+  metadata,
+  data,
+}: {
+  metadata: { creationTimestamp: string };
+  data?: Readonly<Record<string, string>> | undefined;
+}): Maintenance {
   const { since, message = "" } = data ?? {};
   const moment = new Date(since ?? metadata.creationTimestamp);
   const line = message.replaceAll(/[\p{Cc}\s]+/gu, " ").trim();

@@ -1,4 +1,7 @@
-/** Returns the folder of one unpacked archive on a game node. The node agent writes it; the operator mounts its content into session pods. */
+/**
+ * Returns the folder of one unpacked archive on a game node. The node agent writes it; the operator mounts
+ * its content into session pods.
+ */
 export function objectDirectory(root: string, digest: string): string {
   return `${root}/v1/objects/${digest}`;
 }
@@ -8,7 +11,10 @@ export function contentDirectory(root: string, digest: string): string {
   return `${objectDirectory(root, digest)}/content`;
 }
 
-/** Returns the folder with everything that the node keeps for one game session. The pod's streamer mounts it, the game does not. */
+/**
+ * Returns the folder with everything that the node keeps for one game session. The pod's streamer mounts it,
+ * the game does not.
+ */
 export function sessionDirectory(root: string, gameSession: string): string {
   return `${root}/v1/sessions/${gameSession}`;
 }
@@ -17,8 +23,8 @@ export function sessionDirectory(root: string, gameSession: string): string {
 export const sessionUserId = 10_001;
 
 /**
- * What node agent and packer leave each other in the session's folder (see spool.ts). The folder and the two files of the order are the
- * agent's alone to write, as is a request; the packer writes below `packed/`.
+ * What node agent and packer leave each other in the session's folder (see spool.ts). The folder and the two
+ * files of the order are the agent's alone to write, as is a request; the packer writes below `packed/`.
  */
 export const spoolNames = {
   /** Says what is to be restored; appears complete, after the archive that it names. */
@@ -43,7 +49,10 @@ export function packedArchiveName({ attempt, sequence }: { attempt: number; sequ
   return `save-${sequence}-${attempt}.tar.gz`;
 }
 
-/** Names of the pod's volumes that tell a pod's release: one without a spool keeps its saves on the node, as the previous release did. */
+/**
+ * Names of the pod's volumes that tell a pod's release: one without a spool keeps its saves on the node, as
+ * the previous release did.
+ */
 export const podVolumes = { saves: "saves", spool: "spool" } as const;
 
 /** Names of the pod's two containers. */
@@ -52,16 +61,25 @@ export type ContainerName = (typeof containerNames)[keyof typeof containerNames]
 
 /** Names of the streamer's sockets for the game, in the directory of RUN_DIR. */
 export const socketNames = { sound: "pulse.sock", gamepad: "pad0" } as const;
-/** Name of the streamer's file beside them: variables for the game, `NAME=value` a line, which depend on what the display was found to do. */
+/**
+ * Name of the streamer's file beside them: variables for the game, `NAME=value` a line, which depend on what
+ * the display was found to do.
+ */
 export const gameEnvironmentFile = "game.env";
 
 const saveName = "save";
 
 /**
- * Where the pod sees things. `game`: the game's files. `session`: the save volume, in memory, with the saves in `saves`. `run`: sockets
- * of the streamer, which the game may only connect to. `gameReport`: what the game's container says of itself, which the streamer may only
- * read. `spool`: the session's folder on the node, for the streamer alone.
+ * Where the pod sees things. `game`: the game's files. `session`: the save volume, in memory, with the saves
+ * in `saves`. `run`: sockets of the streamer, which the game may only connect to. `gameReport`: what the
+ * game's container says of itself, which the streamer may only read. `spool`: the session's folder on the
+ * node, for the streamer alone.
  */
 export const podPaths = {
-  game: "/game", session: "/session", saves: `/session/${saveName}`, run: "/run/session", gameReport: "/run/game", spool: "/spool",
+  game: "/game",
+  session: "/session",
+  saves: `/session/${saveName}`,
+  run: "/run/session",
+  gameReport: "/run/game",
+  spool: "/spool",
 } as const;

@@ -16,7 +16,10 @@ const Drawing = z.object({
   failure: word.optional(),
 });
 
-/** What a session's picture would be made with on a node: the termination message of the pod that `helm test` starts there, as JSON. */
+/**
+ * What a session's picture would be made with on a node: the termination message of the pod that `helm test`
+ * starts there, as JSON.
+ */
 export const NodeFindings = z.object({
   /** OpenGL's name of what renders. */
   renderer: word,

@@ -5,7 +5,10 @@ export interface PackerCommand {
   t: "ended";
 }
 
-/** Packer → streamer. `restored`: the launch no longer waits for the packer. `done`: the last pack, or the reason why there is none, is in the spool. */
+/**
+ * Packer → streamer. `restored`: the launch no longer waits for the packer. `done`: the last pack, or the
+ * reason why there is none, is in the spool.
+ */
 export interface PackerReport {
   t: "restored" | "done";
 }

@@ -1,7 +1,7 @@
 /**
- * The files by which node agent and packer exchange saves, in the session's folder on the node; nodeLayout.ts has their names. Each appears
- * complete, by a rename. The packer runs beside hostile code, so the agent trusts no more of what it finds than these schemas and the
- * archive's own rules allow.
+ * The files by which node agent and packer exchange saves, in the session's folder on the node; nodeLayout.ts
+ * has their names. Each appears complete, by a rename. The packer runs beside hostile code, so the agent
+ * trusts no more of what it finds than these schemas and the archive's own rules allow.
  */
 import { z } from "zod";
 import { byteCount, message, reasonName, sha256Hex, timestamp } from "./crd/schema.ts";
@@ -63,7 +63,10 @@ export const SpoolManifest = z.strictObject({
   save: PackedSave.optional(),
   /** The request that the last scan began after; only for an agent that asked. */
   answered: timestamp.optional(),
-  /** Why the save directory, as it was at the last scan, could not be packed; absent when `save` is that state. */
+  /**
+   * Why the save directory, as it was at the last scan, could not be packed; absent when `save` is that
+   * state.
+   */
   refused: z.strictObject({ reason: reasonName, message }).optional(),
 });
 export type SpoolManifest = z.infer<typeof SpoolManifest>;

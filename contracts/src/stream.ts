@@ -1,6 +1,7 @@
 /**
- * The protocol between a browser and a session's streamer: the WHEP constants, the messages that the browser sends over the data channel
- * (input and control) and the notices that it receives. Messages are JSON text, one object each, discriminated by `t`.
+ * The protocol between a browser and a session's streamer: the WHEP constants, the messages that the browser
+ * sends over the data channel (input and control) and the notices that it receives. Messages are JSON text,
+ * one object each, discriminated by `t`.
  */
 import { z } from "zod";
 import { acceleratedReasons } from "./crd/reasons.ts";
@@ -9,16 +10,25 @@ import { hasBothSides, qualityFields, QualityMaximum, StreamQuality } from "./st
 import { GameEndReason } from "./termination.ts";
 import { VideoCodec } from "./videoCodec.ts";
 
-/** Signalling over HTTP (WHEP): POST an offer, get an answer with the resource's path in Location; DELETE that path to end the connection. */
+/**
+ * Signalling over HTTP (WHEP): POST an offer, get an answer with the resource's path in Location; DELETE that
+ * path to end the connection.
+ */
 export const whep = {
   path: "/whep",
   contentType: "application/sdp",
   maxOfferBytes: 65_536,
-  /** An offer for a session whose streamer does not run yet stays pending for this long at most; then it fails with `not_ready`, and can be sent again. */
+  /**
+   * An offer for a session whose streamer does not run yet stays pending for this long at most; then it fails
+   * with `not_ready`, and can be sent again.
+   */
   pendingOfferSeconds: 20,
   /** Header in which the API names the session of an offer to its streamer. */
   sessionHeader: "joypod-session",
-  /** `?client=<id>`: a random id the page keeps in its tab; the same client replaces its own old connection without asking. */
+  /**
+   * `?client=<id>`: a random id the page keeps in its tab; the same client replaces its own old connection
+   * without asking.
+   */
   clientParameter: "client",
   /** `?takeover=true`: this viewer replaces another one, which gets a `taken-over` notice. */
   takeoverParameter: "takeover",
@@ -32,13 +42,25 @@ export const signalPort = 8080;
 /** The `client` parameter of a WHEP request. */
 export const WhepClientId = z.string().regex(/^[A-Za-z0-9_-]{8,64}$/);
 
-/** The errors that a streamer answers a WHEP request with; statuses and meanings are those of every route, in http/errors.ts. */
+/**
+ * The errors that a streamer answers a WHEP request with; statuses and meanings are those of every route, in
+ * http/errors.ts.
+ */
 export const WhepErrorCode = z.enum([
-  "viewer_active", "invalid_offer", "invalid_query", "unsupported_media_type", "offer_too_large", "not_ready", "not_found",
+  "viewer_active",
+  "invalid_offer",
+  "invalid_query",
+  "unsupported_media_type",
+  "offer_too_large",
+  "not_ready",
+  "not_found",
 ] as const satisfies readonly ErrorCode[]);
 export type WhepErrorCode = z.infer<typeof WhepErrorCode>;
 
-/** The errors that a streamer answers a request with whose ticket is missing, not valid, or for something else. */
+/**
+ * The errors that a streamer answers a request with whose ticket is missing, not valid, or for something
+ * else.
+ */
 export const TicketErrorCode = z.enum(["unauthorized", "forbidden"] as const satisfies readonly ErrorCode[]);
 export type TicketErrorCode = z.infer<typeof TicketErrorCode>;
 
@@ -59,10 +81,26 @@ export const pointerScale = 65_535;
 export const stickScale = 32_767;
 export const triggerScale = 255;
 
-/** Buttons of a gamepad message, by bit; the order is that of the browser's standard mapping without the two triggers. */
+/**
+ * Buttons of a gamepad message, by bit; the order is that of the browser's standard mapping without the two
+ * triggers.
+ */
 export const gamepadButtons = [
-  "south", "east", "west", "north", "leftShoulder", "rightShoulder", "select", "start",
-  "leftStick", "rightStick", "up", "down", "left", "right", "guide",
+  "south",
+  "east",
+  "west",
+  "north",
+  "leftShoulder",
+  "rightShoulder",
+  "select",
+  "start",
+  "leftStick",
+  "rightStick",
+  "up",
+  "down",
+  "left",
+  "right",
+  "guide",
 ] as const;
 
 const pressed = z.union([z.literal(0), z.literal(1)]);
@@ -82,13 +120,19 @@ export const RelativeInput = z.object({ t: z.literal("rel"), x: pointerDistance,
 export const ButtonInput = z.object({ t: z.literal("btn"), b: z.int().min(0).max(4), d: pressed });
 /** Whole wheel notches; positive is right and down, as in `WheelEvent`. */
 export const WheelInput = z.object({ t: z.literal("wheel"), x: wheelNotches, y: wheelNotches });
-/** The whole state of the player's gamepad: left and right stick (x right, y down), triggers, `gamepadButtons` as bits. */
+/**
+ * The whole state of the player's gamepad: left and right stick (x right, y down), triggers, `gamepadButtons`
+ * as bits.
+ */
 export const PadInput = z.object({
   t: z.literal("pad"),
   s: z.tuple([stick, stick, stick, stick]),
   l: trigger,
   r: trigger,
-  b: z.int().min(0).max(2 ** gamepadButtons.length - 1),
+  b: z
+    .int()
+    .min(0)
+    .max(2 ** gamepadButtons.length - 1),
 });
 /** Everything held is released, as when the page has lost the focus. */
 export const ReleaseInput = z.object({ t: z.literal("release") });
@@ -96,14 +140,23 @@ export const ReleaseInput = z.object({ t: z.literal("release") });
 export const PingInput = z.object({ t: z.literal("ping"), n: z.number() });
 
 /**
- * The picture's quality from now on, in the same connection. Each message says all of it: what is absent is as the preset has it. Answered by a
- * `quality` notice once it holds. Of messages within a second the last one counts.
+ * The picture's quality from now on, in the same connection. Each message says all of it: what is absent is
+ * as the preset has it. Answered by a `quality` notice once it holds. Of messages within a second the last
+ * one counts.
  */
 export const QualityInput = z.object({ t: z.literal("quality"), ...qualityFields }).refine(...hasBothSides);
 
 /** Any message from the browser. */
 export const StreamInput = z.discriminatedUnion("t", [
-  KeyInput, MoveInput, RelativeInput, ButtonInput, WheelInput, PadInput, ReleaseInput, PingInput, QualityInput,
+  KeyInput,
+  MoveInput,
+  RelativeInput,
+  ButtonInput,
+  WheelInput,
+  PadInput,
+  ReleaseInput,
+  PingInput,
+  QualityInput,
 ]);
 export type StreamInput = z.infer<typeof StreamInput>;
 
@@ -129,7 +182,10 @@ export const RateNotice = z.object({
   /** Share of packets lost in the last second, 0 to 1. */
   loss: z.number(),
 });
-/** The quality that holds: sent after `hello`, and in answer to each `quality` message, also when nothing could be changed. */
+/**
+ * The quality that holds: sent after `hello`, and in answer to each `quality` message, also when nothing
+ * could be changed.
+ */
 export const QualityNotice = z.object({
   t: z.literal("quality"),
   ...StreamQuality.shape,
@@ -137,7 +193,10 @@ export const QualityNotice = z.object({
   maximum: QualityMaximum,
 });
 export const PongNotice = z.object({ t: z.literal("pong"), n: z.number() });
-/** Everything held was released, because nothing came from the browser for some seconds: what is still held is to be pressed again. */
+/**
+ * Everything held was released, because nothing came from the browser for some seconds: what is still held is
+ * to be pressed again.
+ */
 export const ReleasedNotice = z.object({ t: z.literal("released") });
 /** Another tab or browser of the player took the session over; this connection closes. */
 export const TakenOverNotice = z.object({ t: z.literal("taken-over") });
@@ -152,7 +211,13 @@ export const EndedNotice = z.object({
 
 /** Any message to the browser. Unknown ones are to be ignored. */
 export const StreamNotice = z.discriminatedUnion("t", [
-  HelloNotice, RateNotice, QualityNotice, PongNotice, ReleasedNotice, TakenOverNotice, EndedNotice,
+  HelloNotice,
+  RateNotice,
+  QualityNotice,
+  PongNotice,
+  ReleasedNotice,
+  TakenOverNotice,
+  EndedNotice,
 ]);
 export type StreamNotice = z.infer<typeof StreamNotice>;
 
@@ -160,7 +225,10 @@ export type StreamNotice = z.infer<typeof StreamNotice>;
 export const RenderingObstacle = z.enum(acceleratedReasons).exclude(["rendersOnGpu"]);
 export type RenderingObstacle = z.infer<typeof RenderingObstacle>;
 
-/** `GET /status` of a streamer, for the operator by its ticket: the state of the pod, without asking the cluster. */
+/**
+ * `GET /status` of a streamer, for the operator by its ticket: the state of the pod, without asking the
+ * cluster.
+ */
 export const StreamerStatus = z.object({
   ready: z.boolean(),
   viewers: z.int().min(0),
@@ -170,7 +238,10 @@ export const StreamerStatus = z.object({
   lastInputAt: z.iso.datetime().nullable(),
   /** `waiting` until the game's container has written its first report. */
   game: z.enum(["waiting", "running", "ended"]),
-  /** Whether the game has opened a window; absent until the streamer is ready, and from streamers of earlier versions. */
+  /**
+   * Whether the game has opened a window; absent until the streamer is ready, and from streamers of earlier
+   * versions.
+   */
   hasWindow: z.boolean().optional(),
   encoder: z.string(),
   codec: VideoCodec,
@@ -179,26 +250,36 @@ export const StreamerStatus = z.object({
   /** Video sent in the last second, in kbit/s. */
   kbps: z.number().min(0).max(10_000_000),
   mediaRestarts: z.int().min(0),
-  /** What was found to make the picture; absent until the streamer is ready, and from streamers of earlier versions. */
-  picture: z.object({
-    /** OpenGL's name of what renders; `software` where there was no GPU to look for. */
-    renderer: z.string().max(160).regex(/^[\x20-\x7e]*$/),
-    width: z.int().min(1).max(8_192),
-    height: z.int().min(1).max(8_192),
-    /** Frames a second at most. */
-    maxFps: z.int().min(1).max(240),
-    obstacle: RenderingObstacle.optional(),
-  }).optional(),
+  /**
+   * What was found to make the picture; absent until the streamer is ready, and from streamers of earlier
+   * versions.
+   */
+  picture: z
+    .object({
+      /** OpenGL's name of what renders; `software` where there was no GPU to look for. */
+      renderer: z
+        .string()
+        .max(160)
+        .regex(/^[\x20-\x7e]*$/),
+      width: z.int().min(1).max(8_192),
+      height: z.int().min(1).max(8_192),
+      /** Frames a second at most. */
+      maxFps: z.int().min(1).max(240),
+      obstacle: RenderingObstacle.optional(),
+    })
+    .optional(),
   /** The viewer's connection; absent without a viewer, and from streamers of earlier versions. */
-  connection: z.object({
-    /** What the encoder is set to. */
-    targetKbps: z.number().min(0).max(10_000_000),
-    /** Queueing delay on the way to the browser. */
-    queueMs: z.number().min(0).max(600_000),
-    /** Share of packets lost in the last second. */
-    loss: z.number().min(0).max(1),
-    /** Between browser and streamer, as the data channel measures it; null before it has. */
-    roundTripMs: z.number().min(0).max(600_000).nullable(),
-  }).optional(),
+  connection: z
+    .object({
+      /** What the encoder is set to. */
+      targetKbps: z.number().min(0).max(10_000_000),
+      /** Queueing delay on the way to the browser. */
+      queueMs: z.number().min(0).max(600_000),
+      /** Share of packets lost in the last second. */
+      loss: z.number().min(0).max(1),
+      /** Between browser and streamer, as the data channel measures it; null before it has. */
+      roundTripMs: z.number().min(0).max(600_000).nullable(),
+    })
+    .optional(),
 });
 export type StreamerStatus = z.infer<typeof StreamerStatus>;

@@ -1,6 +1,7 @@
 /**
- * Tickets to a session's streamer: compact JWS (RFC 7515) signed with Ed25519 (RFC 8037), as `Authorization: Bearer <ticket>`. The API signs
- * those of viewers, the operator its own; a pod holds the two public keys and nothing that signs.
+ * Tickets to a session's streamer: compact JWS (RFC 7515) signed with Ed25519 (RFC 8037), as `Authorization:
+ * Bearer <ticket>`. The API signs those of viewers, the operator its own; a pod holds the two public keys and
+ * nothing that signs.
  */
 import { createPrivateKey, createPublicKey, sign, verify, type KeyObject } from "node:crypto";
 import { z } from "zod";
@@ -54,18 +55,26 @@ export function signTicket(claims: TicketClaims, signingKey: KeyObject): string 
   return `${signed}.${sign(null, Buffer.from(signed), signingKey).toString("base64url")}`;
 }
 
-/** Returns a ticket's claims; undefined when it is malformed, signed by another key, or not valid now by clocks that differ by the leeway at most. */
+/**
+ * Returns a ticket's claims; undefined when it is malformed, signed by another key, or not valid now by
+ * clocks that differ by the leeway at most.
+ */
 export function readTicket(ticket: string, key: KeyObject, now: Date): TicketClaims | undefined {
   const parts = ticket.length > maxLength ? [] : ticket.split(".");
   const [head, body, signature] = parts;
-  if (parts.length !== 3 || head === undefined || body === undefined || signature === undefined) return undefined;
+  if (parts.length !== 3 || head === undefined || body === undefined || signature === undefined)
+    return undefined;
   if (!TicketHeader.safeParse(decode(head)).success || !isCanonical(signature)) return undefined;
-  if (!verify(null, Buffer.from(`${head}.${body}`), key, Buffer.from(signature, "base64url"))) return undefined;
+  if (!verify(null, Buffer.from(`${head}.${body}`), key, Buffer.from(signature, "base64url")))
+    return undefined;
   const claims = TicketClaims.safeParse(decode(body)).data;
   return claims !== undefined && isCurrent(claims, now.getTime() / 1_000) ? claims : undefined;
 }
 
-/** Returns the ticket of an `Authorization` header; undefined without one, or when the header has another form. */
+/**
+ * Returns the ticket of an `Authorization` header; undefined without one, or when the header has another
+ * form.
+ */
 export function bearerTicket(authorization: string | undefined): string | undefined {
   return /^Bearer +([A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+)$/i.exec(authorization ?? "")?.[1];
 }

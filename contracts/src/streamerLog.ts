@@ -1,6 +1,6 @@
 /**
- * Lines of the streamer's log, one JSON object each, that others read: `kubectl joypod session` takes a launch's last moments from them.
- * Sessions of other versions say the same, so none is reworded.
+ * Lines of the streamer's log, one JSON object each, that others read: `kubectl joypod session` takes a
+ * launch's last moments from them. Sessions of other versions say the same, so none is reworded.
  */
 export const streamerMessages = {
   /** A viewer's offer has its SDP answer. */

@@ -1,8 +1,9 @@
 /**
- * The termination reports of the two containers of a session's pod, as JSON: written at start and every two seconds while they run, so that
- * a container killed without warning still leaves its last report (`state: "running"`). The streamer's is its termination message. The
- * game's is in a directory that its own processes can write to as well, and reaches the cluster within the streamer's: its figures are a
- * claim, and whoever counts them bounds them by what was possible.
+ * The termination reports of the two containers of a session's pod, as JSON: written at start and every two
+ * seconds while they run, so that a container killed without warning still leaves its last report (`state:
+ * "running"`). The streamer's is its termination message. The game's is in a directory that its own processes
+ * can write to as well, and reaches the cluster within the streamer's: its figures are a claim, and whoever
+ * counts them bounds them by what was possible.
  */
 import { z } from "zod";
 import { parseTerminationMessage } from "./terminationMessage.ts";
@@ -11,18 +12,21 @@ import { parseTerminationMessage } from "./terminationMessage.ts";
 export const gameReportFile = "game.json";
 
 /** How a game can end; besides these there is `signal-N`, for a signal that is not a stop. */
-export const GameEndReason = z.union([z.enum([
-  /** It was asked to stop and ended within the grace. */
-  "stopped",
-  /** It was asked to stop and killed after the grace. */
-  "stopped-by-kill",
-  /** It ended by itself; `exitCode` says how. */
-  "exited",
-  /** The kernel killed it at the container's memory limit. */
-  "out-of-memory",
-  /** The streamer's display did not appear. */
-  "no-display",
-]), z.templateLiteral(["signal-", z.int().min(1)])]);
+export const GameEndReason = z.union([
+  z.enum([
+    /** It was asked to stop and ended within the grace. */
+    "stopped",
+    /** It was asked to stop and killed after the grace. */
+    "stopped-by-kill",
+    /** It ended by itself; `exitCode` says how. */
+    "exited",
+    /** The kernel killed it at the container's memory limit. */
+    "out-of-memory",
+    /** The streamer's display did not appear. */
+    "no-display",
+  ]),
+  z.templateLiteral(["signal-", z.int().min(1)]),
+]);
 export type GameEndReason = z.infer<typeof GameEndReason>;
 
 const seconds = z.number().min(0);
@@ -49,7 +53,8 @@ const streamerEndReasons = [
   /** It was asked to stop. */
   "stopped",
   /** The display or the sound server did not start, or ended. */
-  "display-failed", "sound-failed",
+  "display-failed",
+  "sound-failed",
   /** No encoder passed the probe at the start. */
   "no-encoder",
   /** An error that nothing handles; the log says which. */
@@ -68,7 +73,10 @@ export const StreamerTermination = z.object({
 });
 export type StreamerTermination = z.infer<typeof StreamerTermination>;
 
-/** Returns the game's report in a text, or undefined when the text has none: it is empty, truncated, or another program's. */
+/**
+ * Returns the game's report in a text, or undefined when the text has none: it is empty, truncated, or
+ * another program's.
+ */
 export function parseGameTermination(text: string): GameTermination | undefined {
   return parseTerminationMessage(GameTermination, text);
 }

@@ -1,6 +1,9 @@
 import { z } from "zod";
 
-/** Video codecs as the streamer's CODECS list names them, in the order in which browsers offer them. H.265 and AV1 are encoded by GPUs alone. */
+/**
+ * Video codecs as the streamer's CODECS list names them, in the order in which browsers offer them. H.265 and
+ * AV1 are encoded by GPUs alone.
+ */
 export const VideoCodec = z.enum(["h264", "h265", "av1", "vp8"]);
 export type VideoCodec = z.infer<typeof VideoCodec>;
 
@@ -8,18 +11,31 @@ export type VideoCodec = z.infer<typeof VideoCodec>;
 export const softwareCodecs: readonly VideoCodec[] = ["h264", "vp8"];
 
 /** Names of the codecs in SDP (`a=rtpmap`) and in MIME types; case does not count. */
-export const codecEncodingNames = { h264: "H264", h265: "H265", av1: "AV1", vp8: "VP8" } as const satisfies Record<VideoCodec, string>;
+export const codecEncodingNames = {
+  h264: "H264",
+  h265: "H265",
+  av1: "AV1",
+  vp8: "VP8",
+} as const satisfies Record<VideoCodec, string>;
 
 /**
- * Whether streamers send a codec with these format parameters (`a=fmtp`, `sdpFmtpLine`). Of H.264 that is constrained baseline in single or
- * fragmented packets, which every browser with H.264 decodes; of H.265 and AV1 the main profile, which is meant where the parameters name none.
+ * Whether streamers send a codec with these format parameters (`a=fmtp`, `sdpFmtpLine`). Of H.264 that is
+ * constrained baseline in single or fragmented packets, which every browser with H.264 decodes; of H.265 and
+ * AV1 the main profile, which is meant where the parameters name none.
  */
 export function isSentFormat(codec: VideoCodec, parameters: string): boolean {
-  const valueOf = (name: string): string | undefined => new RegExp(`(?:^|;)\\s*${name}=([^;\\s]*)`, "i").exec(parameters)?.[1];
+  const valueOf = (name: string): string | undefined =>
+    new RegExp(`(?:^|;)\\s*${name}=([^;\\s]*)`, "i").exec(parameters)?.[1];
   switch (codec) {
-    case "h264": return valueOf("packetization-mode") === "1" && /^42e0/i.test(valueOf("profile-level-id") ?? "");
-    case "h265": return (valueOf("profile-id") ?? "1") === "1" && (valueOf("tx-mode") ?? "SRST").toUpperCase() === "SRST";
-    case "av1": return (valueOf("profile") ?? "0") === "0";
-    case "vp8": return true;
+    case "h264":
+      return valueOf("packetization-mode") === "1" && /^42e0/i.test(valueOf("profile-level-id") ?? "");
+    case "h265":
+      return (
+        (valueOf("profile-id") ?? "1") === "1" && (valueOf("tx-mode") ?? "SRST").toUpperCase() === "SRST"
+      );
+    case "av1":
+      return (valueOf("profile") ?? "0") === "0";
+    case "vp8":
+      return true;
   }
 }

@@ -12,7 +12,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { FILES = 8, MOVING_MIB = 16, OUTPUT_SECONDS = 30, QUEUES = 1000, QUEUE_MESSAGES = 10, QUEUE_BYTES = 8192 };
+enum {
+  FILES = 8,
+  MOVING_MIB = 16,
+  OUTPUT_SECONDS = 30,
+  QUEUES = 1000,
+  QUEUE_MESSAGES = 10,
+  QUEUE_BYTES = 8192
+};
 
 /* Bytes that do not compress. */
 static void fillRandom(void *bytes, size_t length) {
@@ -41,7 +48,8 @@ static bool writeAll(int file, const char *bytes, size_t length) {
   return true;
 }
 
-/* Writes up to this many MiB in files of 64; returns the MiB written and sets the errno that stopped it, or 0. */
+/* Writes up to this many MiB in files of 64; returns the MiB written and sets the errno that stopped it, or
+ * 0. */
 static int fillFolder(const char *folder, int maxMiB) {
   static char block[MEBIBYTE];
   int written = 0, file = -1;
@@ -71,7 +79,10 @@ void actMoving(void) {
     int file = openIn(environmentOr("HOME", "/tmp"), "moving", rand() % FILES);
     if (file < 0) continue;
     off_t place = (off_t)(rand() % (MOVING_MIB * MEBIBYTE));
-    if (rand() % 2 ? ftruncate(file, place) : pwrite(file, block, (size_t)(rand() % MEBIBYTE), place)) { /* the result does not matter */ }
+    if (rand() % 2
+            ? ftruncate(file, place)
+            : pwrite(file, block, (size_t)(rand() % MEBIBYTE), place)) { /* the result does not matter */
+    }
     close(file);
     if (changes == 1000) printResult("moving files", "move");
   }
@@ -99,7 +110,8 @@ static void fillQueues(void) {
     snprintf(name, sizeof name, "/hostile-%d", made);
     mqd_t queue = mq_open(name, O_WRONLY | O_CREAT | O_NONBLOCK, 0600, &shape);
     if (queue == (mqd_t)-1) break;
-    while (mq_send(queue, text, sizeof text, 0) == 0) {}
+    while (mq_send(queue, text, sizeof text, 0) == 0) {
+    }
     mq_close(queue);
   }
   printResult("shm queues", "%d, %s", made, made == QUEUES ? "none refused" : codeName(errno));
@@ -122,7 +134,8 @@ void actOutput(void) {
   int written = 0;
   memset(lines, 'x', sizeof lines);
   for (size_t at = 127; at < sizeof lines; at += 128) lines[at] = '\n';
-  for (double deadline = seconds() + OUTPUT_SECONDS; written < MAX_DISK_MIB && seconds() < deadline; written++)
+  for (double deadline = seconds() + OUTPUT_SECONDS; written < MAX_DISK_MIB && seconds() < deadline;
+       written++)
     if (!writeAll(STDOUT_FILENO, lines, sizeof lines)) break;
   sleepSeconds(5); /* what is printed right after a flood may be dropped with it */
   putchar('\n');

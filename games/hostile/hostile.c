@@ -1,6 +1,7 @@
 /*
- * hostile ACT: a game that does what no game should, for tests to see it denied or bounded. It waits until a file `begin` appears in its
- * temporary folder, so that a test can observe the neighbours before and after, performs its act, prints the result, and keeps running.
+ * hostile ACT: a game that does what no game should, for tests to see it denied or bounded. It waits until a
+ * file `begin` appears in its temporary folder, so that a test can observe the neighbours before and after,
+ * performs its act, prints the result, and keeps running.
  */
 #define _GNU_SOURCE
 #include "hostile.h"
@@ -26,11 +27,21 @@ struct act {
 };
 
 static const struct act acts[] = {
-  {"sockets", actSockets, false}, {"tricks", actTricks, false}, {"report", actReport, true},
-  {"deep", actDeep, true}, {"names", actNames, true}, {"links", actLinks, true}, {"odd", actOdd, true},
-  {"moving", actMoving, true}, {"fill", actFill, true}, {"swap", actSwap, true},
-  {"forkbomb", actForkbomb, false}, {"spin", actSpin, false},
-  {"memory", actMemory, true}, {"shm", actShm, true}, {"output", actOutput, false},
+    {"sockets", actSockets, false},
+    {"tricks", actTricks, false},
+    {"report", actReport, true},
+    {"deep", actDeep, true},
+    {"names", actNames, true},
+    {"links", actLinks, true},
+    {"odd", actOdd, true},
+    {"moving", actMoving, true},
+    {"fill", actFill, true},
+    {"swap", actSwap, true},
+    {"forkbomb", actForkbomb, false},
+    {"spin", actSpin, false},
+    {"memory", actMemory, true},
+    {"shm", actShm, true},
+    {"output", actOutput, false},
 };
 
 void printResult(const char *name, const char *format, ...) {
@@ -55,7 +66,8 @@ double seconds(void) {
 }
 
 void sleepSeconds(double duration) {
-  struct timespec time = {.tv_sec = (time_t)duration, .tv_nsec = (long)((duration - (double)(time_t)duration) * 1e9)};
+  struct timespec time = {.tv_sec = (time_t)duration,
+                          .tv_nsec = (long)((duration - (double)(time_t)duration) * 1e9)};
   nanosleep(&time, NULL);
 }
 
@@ -65,9 +77,12 @@ const char *codeName(int code) {
 }
 
 static void printOutcome(const char *name, int status) {
-  if (WIFSIGNALED(status)) printResult(name, "killed by signal %d", WTERMSIG(status));
-  else if (WEXITSTATUS(status) == 0) printResult(name, "allowed");
-  else printResult(name, "%s", codeName(WEXITSTATUS(status)));
+  if (WIFSIGNALED(status))
+    printResult(name, "killed by signal %d", WTERMSIG(status));
+  else if (WEXITSTATUS(status) == 0)
+    printResult(name, "allowed");
+  else
+    printResult(name, "%s", codeName(WEXITSTATUS(status)));
 }
 
 void tryInChild(const char *name, trial *try, const char *argument) {
@@ -85,7 +100,8 @@ void tryInChild(const char *name, trial *try, const char *argument) {
     _exit(result == -1 ? (errno ? errno : 255) : 0);
   }
   int status;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
   printOutcome(name, status);
 }
 

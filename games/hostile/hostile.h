@@ -5,7 +5,8 @@
 
 enum {
   MEBIBYTE = 1 << 20,
-  /* Bounds that every act keeps to by itself, so that a missing protection fails a test and does not take the machine down. */
+  /* Bounds that every act keeps to by itself, so that a missing protection fails a test and does not take the
+     machine down. */
   MAX_PROCESSES = 2000,
   MAX_SECONDS = 60,
   MAX_MEMORY_MIB = 2048,
@@ -29,7 +30,8 @@ const char *codeName(int code);
 /* An operation to try: returns -1 with errno when it failed, anything else when it succeeded. */
 typedef long trial(const char *argument);
 
-/* Runs the trial in a process of its own, which may be killed for it, and prints the errno's name, `allowed`, or the signal. */
+/* Runs the trial in a process of its own, which may be killed for it, and prints the errno's name, `allowed`,
+ * or the signal. */
 void tryInChild(const char *name, trial *try, const char *argument);
 
 /* The acts, by the files they are in. */

@@ -10,11 +10,15 @@
 
 enum { THREADS = 64, FORK_SECONDS = 3 };
 
-static void spinUntil(double deadline) { while (seconds() < deadline) {} }
+static void spinUntil(double deadline) {
+  while (seconds() < deadline) {
+  }
+}
 
 /*
- * Half of the children compute, half leave the game's process group; all end with their parent. They start to compute when there are
- * many of them, because the parent would otherwise get no processor time to start more.
+ * Half of the children compute, half leave the game's process group; all end with their parent. They start to
+ * compute when there are many of them, because the parent would otherwise get no processor time to start
+ * more.
  */
 static void runChild(int number, double deadline) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -32,7 +36,8 @@ void actForkbomb(void) {
   while (count < MAX_PROCESSES && seconds() < deadline) {
     pid_t child = fork();
     if (child == 0) runChild(count, deadline);
-    if (child > 0) children[count++] = child;
+    if (child > 0)
+      children[count++] = child;
     else {
       if (failures++ == 0) printResult("forkbomb processes", "%d, %s", count, codeName(errno));
       sleepSeconds(0.001); /* then it tries again */

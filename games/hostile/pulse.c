@@ -1,4 +1,5 @@
-/* Asks the sound server, which runs in the streamer's container, to load modules: some of them open sockets and files. */
+/* Asks the sound server, which runs in the streamer's container, to load modules: some of them open sockets
+ * and files. */
 #define _GNU_SOURCE
 #include "hostile.h"
 
@@ -18,7 +19,8 @@ static struct {
   int (*stateOf)(const void *context);
   int (*errorOf)(const void *context);
   const char *(*textOf)(int error);
-  void *(*loadModule)(void *context, const char *name, const char *argument, void (*done)(void *, uint32_t, void *), void *data);
+  void *(*loadModule)(void *context, const char *name, const char *argument,
+                      void (*done)(void *, uint32_t, void *), void *data);
 } pulse;
 
 static bool hasAnswered;
@@ -43,14 +45,15 @@ static bool findFunctions(void) {
   *(void **)&pulse.errorOf = dlsym(library, "pa_context_errno");
   *(void **)&pulse.textOf = dlsym(library, "pa_strerror");
   *(void **)&pulse.loadModule = dlsym(library, "pa_context_load_module");
-  return pulse.newLoop && pulse.apiOf && pulse.iterate && pulse.newContext && pulse.connect && pulse.stateOf && pulse.errorOf
-    && pulse.textOf && pulse.loadModule;
+  return pulse.newLoop && pulse.apiOf && pulse.iterate && pulse.newContext && pulse.connect &&
+         pulse.stateOf && pulse.errorOf && pulse.textOf && pulse.loadModule;
 }
 
 static bool isConnected(void *loop, void *context) {
   if (pulse.connect(context, NULL, 0, NULL) < 0) return false;
   for (double deadline = seconds() + WAIT_SECONDS; seconds() < deadline; sleepSeconds(0.01)) {
-    while (pulse.iterate(loop, 0, NULL) > 0) {}
+    while (pulse.iterate(loop, 0, NULL) > 0) {
+    }
     if (pulse.stateOf(context) >= CONTEXT_READY) break;
   }
   return pulse.stateOf(context) == CONTEXT_READY;
@@ -62,10 +65,14 @@ static void tryModule(void *loop, void *context, const char *module, const char 
   hasAnswered = false;
   pulse.loadModule(context, module, argument, onLoaded, NULL);
   for (double deadline = seconds() + WAIT_SECONDS; seconds() < deadline && !hasAnswered; sleepSeconds(0.01))
-    while (pulse.iterate(loop, 0, NULL) > 0) {}
-  if (!hasAnswered) printResult(name, "no answer");
-  else if (loadedIndex == (uint32_t)NO_INDEX) printResult(name, "refused: %s", pulse.textOf(pulse.errorOf(context)));
-  else printResult(name, "allowed");
+    while (pulse.iterate(loop, 0, NULL) > 0) {
+    }
+  if (!hasAnswered)
+    printResult(name, "no answer");
+  else if (loadedIndex == (uint32_t)NO_INDEX)
+    printResult(name, "refused: %s", pulse.textOf(pulse.errorOf(context)));
+  else
+    printResult(name, "allowed");
 }
 
 void tryPulseAudio(void) {

@@ -1,4 +1,5 @@
-/* Fake reports in the folder of the game's termination report. The supervisor writes there too, so each fake is placed again and again. */
+/* Fake reports in the folder of the game's termination report. The supervisor writes there too, so each fake
+ * is placed again and again. */
 #define _GNU_SOURCE
 #include "hostile.h"
 
@@ -13,14 +14,16 @@ enum { FAKE_REPORT_SECONDS = 2, CLAIMED_MIB = 500 };
 
 static char report[256], fake[256], draft[256];
 
-static const char wildFigures[] =
-  "{\"state\":\"running\",\"reason\":null,\"exitCode\":null,\"cpuSeconds\":1e15,\"peakMemoryBytes\":1152921504606846976,"
-  "\"oomKills\":0,\"wallSeconds\":1e15}";
+static const char wildFigures[] = "{\"state\":\"running\",\"reason\":null,\"exitCode\":null,\"cpuSeconds\":"
+                                  "1e15,\"peakMemoryBytes\":1152921504606846976,"
+                                  "\"oomKills\":0,\"wallSeconds\":1e15}";
 
 static int writeFakeReport(const char *text, size_t length, off_t claimed) {
   int file = open(fake, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (file < 0) return -1;
-  int result = write(file, text, length) == (ssize_t)length && (claimed == 0 || ftruncate(file, claimed) == 0) ? 0 : -1;
+  int result = write(file, text, length) == (ssize_t)length && (claimed == 0 || ftruncate(file, claimed) == 0)
+                   ? 0
+                   : -1;
   close(file);
   return result;
 }
@@ -40,13 +43,20 @@ static void placeFakeReport(const char *name, int (*make)(void)) {
   int placed = 0, code = 0;
   for (double deadline = seconds() + FAKE_REPORT_SECONDS; seconds() < deadline; sleepSeconds(0.005)) {
     clear(fake);
-    if (make() != 0) { code = errno; continue; }
+    if (make() != 0) {
+      code = errno;
+      continue;
+    }
     if (rename(fake, report) != 0) clear(report); /* a folder cannot replace a file, nor a file a folder */
-    if (access(fake, F_OK) != 0 || rename(fake, report) == 0) placed++;
-    else code = errno;
+    if (access(fake, F_OK) != 0 || rename(fake, report) == 0)
+      placed++;
+    else
+      code = errno;
   }
-  if (placed > 0) printResult(name, "placed %d times", placed);
-  else printResult(name, "%s", codeName(code));
+  if (placed > 0)
+    printResult(name, "placed %d times", placed);
+  else
+    printResult(name, "%s", codeName(code));
 }
 
 /* Puts a FIFO where the supervisor writes its next report: to open that for writing would block for ever. */
@@ -64,7 +74,8 @@ static void keepFakeReport(void) {
   char inside[280];
   clear(draft);
   snprintf(inside, sizeof inside, "%s/kept", draft);
-  printResult("report kept", "%s", mkdir(draft, 0777) == 0 && mkdir(inside, 0777) == 0 ? "yes" : codeName(errno));
+  printResult("report kept", "%s",
+              mkdir(draft, 0777) == 0 && mkdir(inside, 0777) == 0 ? "yes" : codeName(errno));
 }
 
 void actReport(void) {

@@ -37,11 +37,16 @@ void actDeep(void) {
 
 void actNames(void) {
   int folder = openHome(), made = 0, code = 0;
-  for (double deadline = seconds() + NAMES_SECONDS; made < NAMES && (made % 1000 || seconds() < deadline); made++) {
+  for (double deadline = seconds() + NAMES_SECONDS; made < NAMES && (made % 1000 || seconds() < deadline);
+       made++) {
     int file = openat(folder, longName(LONGEST_NAME, made), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    if (file < 0) { code = errno; break; }
+    if (file < 0) {
+      code = errno;
+      break;
+    }
     close(file);
-    if (made % 50000 == 0) printResult("names so far", "%d", made); /* the memory limit may kill the game before the end */
+    if (made % 50000 == 0)
+      printResult("names so far", "%d", made); /* the memory limit may kill the game before the end */
   }
   printResult("names made", "%d, %s", made, code ? codeName(code) : "none refused");
 }
@@ -51,8 +56,12 @@ void actLinks(void) {
   char name[32];
   while (made < LINKS && code == 0) {
     snprintf(name, sizeof name, "link-%d", made);
-    int result = made % 2 ? linkat(folder, "progress", folder, name, 0) : symlinkat(made % 4 ? "/etc/passwd" : name, folder, name);
-    if (result == 0) made++; else code = errno;
+    int result = made % 2 ? linkat(folder, "progress", folder, name, 0)
+                          : symlinkat(made % 4 ? "/etc/passwd" : name, folder, name);
+    if (result == 0)
+      made++;
+    else
+      code = errno;
   }
   printResult("links made", "%d, %s", made, code ? codeName(code) : "none refused");
 }
@@ -64,14 +73,18 @@ static long bindSocket(const char *path) {
   return s < 0 ? -1 : bind(s, (struct sockaddr *)&address, sizeof address);
 }
 
-static long touch(const char *name) { return openat(openHome(), name, O_WRONLY | O_CREAT | O_CLOEXEC, 0644) < 0 ? -1 : 0; }
+static long touch(const char *name) {
+  return openat(openHome(), name, O_WRONLY | O_CREAT | O_CLOEXEC, 0644) < 0 ? -1 : 0;
+}
 static long makeFifo(const char *name) { return mkfifoat(openHome(), name, 0666); }
 static long makeSocket(const char *name) { return mknodat(openHome(), name, S_IFSOCK | 0666, 0); }
 static long makeLocked(const char *name) { return touch(name) != 0 ? -1 : fchmodat(openHome(), name, 0, 0); }
 static long makeLockedFolder(const char *name) {
   return mkdirat(openHome(), name, 0755) != 0 ? -1 : fchmodat(openHome(), name, 0, 0);
 }
-static long makeSetuid(const char *name) { return touch(name) != 0 ? -1 : fchmodat(openHome(), name, 06777, 0); }
+static long makeSetuid(const char *name) {
+  return touch(name) != 0 ? -1 : fchmodat(openHome(), name, 06777, 0);
+}
 static long makeSparse(const char *name) {
   int file = openat(openHome(), name, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
   return file < 0 ? -1 : ftruncate(file, (off_t)1 << 40);
@@ -103,6 +116,8 @@ void actOdd(void) {
 void actSwap(void) {
   char away[512];
   snprintf(away, sizeof away, "%s.away", home());
-  if (rename(home(), away) != 0) printResult("swap rename", "%s", codeName(errno));
-  else printResult("swap link", "%s", symlink("/etc", home()) == 0 ? "placed" : codeName(errno));
+  if (rename(home(), away) != 0)
+    printResult("swap rename", "%s", codeName(errno));
+  else
+    printResult("swap link", "%s", symlink("/etc", home()) == 0 ? "placed" : codeName(errno));
 }

@@ -18,7 +18,8 @@
 
 enum {
   CONNECT_MS = 2000,
-  I386_SOCKETCALL = 102, I386_SOCKET = 359, /* numbers of the 32-bit system call table */
+  I386_SOCKETCALL = 102,
+  I386_SOCKET = 359, /* numbers of the 32-bit system call table */
   SOCKETCALL_SOCKET = 1,
   X32_BIT = 0x40000000,
 };
@@ -29,7 +30,8 @@ static struct sockaddr_in addressOf(const char *target) {
   const char *colon = strrchr(target, ':');
   size_t length = colon ? (size_t)(colon - target) : strlen(target);
   snprintf(host, sizeof host, "%.*s", (int)length, target);
-  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)(colon ? atoi(colon + 1) : 0))};
+  struct sockaddr_in address = {.sin_family = AF_INET,
+                                .sin_port = htons((uint16_t)(colon ? atoi(colon + 1) : 0))};
   if (inet_pton(AF_INET, host, &address.sin_addr) != 1) address.sin_family = AF_UNSPEC;
   return address;
 }
@@ -70,13 +72,23 @@ static void tryTargets(void) {
   if (targets) fclose(targets);
 }
 
-struct kind { const char *name; int domain, type, protocol; };
+struct kind {
+  const char *name;
+  int domain, type, protocol;
+};
 
 static const struct kind kinds[] = {
-  {"inet stream", AF_INET, SOCK_STREAM, 0}, {"inet6 stream", AF_INET6, SOCK_STREAM, 0}, {"inet6 datagram", AF_INET6, SOCK_DGRAM, 0},
-  {"inet raw", AF_INET, SOCK_RAW, IPPROTO_ICMP}, {"inet ping", AF_INET, SOCK_DGRAM, IPPROTO_ICMP}, {"inet mptcp", AF_INET, SOCK_STREAM, 262},
-  {"netlink", AF_NETLINK, SOCK_RAW, 0}, {"packet", AF_PACKET, SOCK_RAW, 0x0300}, {"vsock", AF_VSOCK, SOCK_STREAM, 0},
-  {"alg", AF_ALG, SOCK_SEQPACKET, 0}, {"unspecified", AF_UNSPEC, SOCK_STREAM, 0},
+    {"inet stream", AF_INET, SOCK_STREAM, 0},
+    {"inet6 stream", AF_INET6, SOCK_STREAM, 0},
+    {"inet6 datagram", AF_INET6, SOCK_DGRAM, 0},
+    {"inet raw", AF_INET, SOCK_RAW, IPPROTO_ICMP},
+    {"inet ping", AF_INET, SOCK_DGRAM, IPPROTO_ICMP},
+    {"inet mptcp", AF_INET, SOCK_STREAM, 262},
+    {"netlink", AF_NETLINK, SOCK_RAW, 0},
+    {"packet", AF_PACKET, SOCK_RAW, 0x0300},
+    {"vsock", AF_VSOCK, SOCK_STREAM, 0},
+    {"alg", AF_ALG, SOCK_SEQPACKET, 0},
+    {"unspecified", AF_UNSPEC, SOCK_STREAM, 0},
 };
 
 static long openKind(const char *name) {
@@ -98,10 +110,14 @@ static long setUpRing(const char *unused) {
 }
 
 #ifdef __x86_64__
-/* Makes a system call of the 32-bit table, which a filter of the 64-bit table alone does not see. Returns as syscall() does. */
+/* Makes a system call of the 32-bit table, which a filter of the 64-bit table alone does not see. Returns as
+ * syscall() does. */
 static long int80(long number, long a, long b, long c) {
   long result;
-  __asm__ volatile("int $0x80" : "=a"(result) : "a"(number), "b"(a), "c"(b), "d"(c) : "memory", "r8", "r9", "r10", "r11");
+  __asm__ volatile("int $0x80"
+                   : "=a"(result)
+                   : "a"(number), "b"(a), "c"(b), "d"(c)
+                   : "memory", "r8", "r9", "r10", "r11");
   if ((int)result >= 0) return (int)result;
   errno = -(int)result;
   return -1;
@@ -109,7 +125,8 @@ static long int80(long number, long a, long b, long c) {
 
 static long socketcall32(const char *unused) {
   (void)unused;
-  uint32_t *arguments = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+  uint32_t *arguments =
+      mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
   if (arguments == MAP_FAILED) return -1;
   arguments[0] = AF_INET;
   arguments[1] = SOCK_STREAM;
@@ -117,13 +134,20 @@ static long socketcall32(const char *unused) {
   return int80(I386_SOCKETCALL, SOCKETCALL_SOCKET, (long)(uintptr_t)arguments, 0);
 }
 
-static long socket32(const char *unused) { (void)unused; return int80(I386_SOCKET, AF_INET, SOCK_STREAM, 0); }
-static long socketX32(const char *unused) { (void)unused; return syscall(X32_BIT | SYS_socket, AF_INET, SOCK_STREAM, 0); }
+static long socket32(const char *unused) {
+  (void)unused;
+  return int80(I386_SOCKET, AF_INET, SOCK_STREAM, 0);
+}
+static long socketX32(const char *unused) {
+  (void)unused;
+  return syscall(X32_BIT | SYS_socket, AF_INET, SOCK_STREAM, 0);
+}
 #endif
 
 void actSockets(void) {
   tryTargets();
-  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) tryInChild(kinds[i].name, openKind, kinds[i].name);
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    tryInChild(kinds[i].name, openKind, kinds[i].name);
   tryInChild("inet pair", openPair, "inet");
   tryInChild("io_uring", setUpRing, NULL);
 #ifdef __x86_64__
@@ -131,5 +155,6 @@ void actSockets(void) {
   tryInChild("i386 socket", socket32, NULL);
   tryInChild("x32 socket", socketX32, NULL);
 #endif
-  tryInChild("unix pair", openPair, "unix"); /* the only kind that a game needs, for its display and its sound */
+  tryInChild("unix pair", openPair,
+             "unix"); /* the only kind that a game needs, for its display and its sound */
 }

@@ -1,4 +1,5 @@
-/* Ways out of the game's processes other than sockets: other processes, unusual system calls, files of the pod. */
+/* Ways out of the game's processes other than sockets: other processes, unusual system calls, files of the
+ * pod. */
 #define _GNU_SOURCE
 #include "hostile.h"
 
@@ -23,7 +24,10 @@
 
 enum { SUPERVISOR = 1, KEYCTL_GET_KEYRING_ID = 0, SESSION_KEYRING = -3 };
 
-static long seize(const char *unused) { (void)unused; return ptrace(PTRACE_SEIZE, SUPERVISOR, 0, 0); }
+static long seize(const char *unused) {
+  (void)unused;
+  return ptrace(PTRACE_SEIZE, SUPERVISOR, 0, 0);
+}
 /* Detaches again: a traced supervisor would be stopped, and the test would get no result. */
 static long attach(const char *unused) {
   (void)unused;
@@ -32,20 +36,26 @@ static long attach(const char *unused) {
   return ptrace(PTRACE_DETACH, SUPERVISOR, 0, 0);
 }
 
-static long traceMe(const char *unused) { (void)unused; return ptrace(PTRACE_TRACEME, 0, 0, 0); }
+static long traceMe(const char *unused) {
+  (void)unused;
+  return ptrace(PTRACE_TRACEME, 0, 0, 0);
+}
 
-/* Uses an address that is not mapped: the call itself must be denied, so that EFAULT counts as a missing protection. */
+/* Uses an address that is not mapped: the call itself must be denied, so that EFAULT counts as a missing
+ * protection. */
 static long readMemory(const char *unused) {
   (void)unused;
   char byte;
-  struct iovec here = {.iov_base = &byte, .iov_len = 1}, there = {.iov_base = (void *)(uintptr_t)0x1000, .iov_len = 1};
+  struct iovec here = {.iov_base = &byte, .iov_len = 1},
+               there = {.iov_base = (void *)(uintptr_t)0x1000, .iov_len = 1};
   return syscall(SYS_process_vm_readv, SUPERVISOR, &here, 1, &there, 1, 0);
 }
 
 static long writeMemory(const char *unused) {
   (void)unused;
   char byte = 0;
-  struct iovec here = {.iov_base = &byte, .iov_len = 1}, there = {.iov_base = (void *)(uintptr_t)0x1000, .iov_len = 1};
+  struct iovec here = {.iov_base = &byte, .iov_len = 1},
+               there = {.iov_base = (void *)(uintptr_t)0x1000, .iov_len = 1};
   return syscall(SYS_process_vm_writev, SUPERVISOR, &here, 1, &there, 1, 0);
 }
 
@@ -55,12 +65,19 @@ static long takeDescriptor(const char *unused) {
   return process < 0 ? -1 : syscall(SYS_pidfd_getfd, process, 1, 0);
 }
 
-static long askKeyring(const char *unused) { (void)unused; return syscall(SYS_keyctl, KEYCTL_GET_KEYRING_ID, SESSION_KEYRING, 1); }
-static long addKey(const char *unused) { (void)unused; return syscall(SYS_add_key, "user", "joypod", "x", 1, SESSION_KEYRING); }
+static long askKeyring(const char *unused) {
+  (void)unused;
+  return syscall(SYS_keyctl, KEYCTL_GET_KEYRING_ID, SESSION_KEYRING, 1);
+}
+static long addKey(const char *unused) {
+  (void)unused;
+  return syscall(SYS_add_key, "user", "joypod", "x", 1, SESSION_KEYRING);
+}
 
 static long makeMap(const char *unused) {
   (void)unused;
-  union bpf_attr attributes = {.map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 8, .max_entries = 1};
+  union bpf_attr attributes = {
+      .map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 8, .max_entries = 1};
   return syscall(SYS_bpf, BPF_MAP_CREATE, &attributes, sizeof attributes);
 }
 
@@ -73,8 +90,14 @@ static long filterSocket(const char *unused) {
   return s < 0 ? -1 : setsockopt(s, SOL_SOCKET, SO_ATTACH_FILTER, &passing, sizeof passing);
 }
 
-static long filterCalls(const char *unused) { (void)unused; return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &passing); }
-static long filterCallsByPrctl(const char *unused) { (void)unused; return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &passing); }
+static long filterCalls(const char *unused) {
+  (void)unused;
+  return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &passing);
+}
+static long filterCallsByPrctl(const char *unused) {
+  (void)unused;
+  return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &passing);
+}
 
 static long setUpRequests(const char *unused) {
   (void)unused;
@@ -82,16 +105,28 @@ static long setUpRequests(const char *unused) {
   return syscall(SYS_io_setup, 1, &requests);
 }
 
-static long handleFaults(const char *unused) { (void)unused; return syscall(SYS_userfaultfd, 1 /* UFFD_USER_MODE_ONLY */); }
+static long handleFaults(const char *unused) {
+  (void)unused;
+  return syscall(SYS_userfaultfd, 1 /* UFFD_USER_MODE_ONLY */);
+}
 
 static long countEvents(const char *unused) {
   (void)unused;
-  struct perf_event_attr attributes = {.type = PERF_TYPE_SOFTWARE, .size = sizeof attributes, .config = PERF_COUNT_SW_CPU_CLOCK, .exclude_kernel = 1};
+  struct perf_event_attr attributes = {.type = PERF_TYPE_SOFTWARE,
+                                       .size = sizeof attributes,
+                                       .config = PERF_COUNT_SW_CPU_CLOCK,
+                                       .exclude_kernel = 1};
   return syscall(SYS_perf_event_open, &attributes, 0, -1, -1, 0);
 }
 
-static long leaveUserNamespace(const char *unused) { (void)unused; return unshare(CLONE_NEWUSER); }
-static long leaveNetwork(const char *unused) { (void)unused; return unshare(CLONE_NEWNET); }
+static long leaveUserNamespace(const char *unused) {
+  (void)unused;
+  return unshare(CLONE_NEWUSER);
+}
+static long leaveNetwork(const char *unused) {
+  (void)unused;
+  return unshare(CLONE_NEWNET);
+}
 static long mountOver(const char *path) { return mount("none", path, "tmpfs", 0, NULL); }
 
 static long openForWriting(const char *path) { return open(path, O_WRONLY | O_CLOEXEC); }
@@ -104,8 +139,10 @@ static long create(const char *path) {
 
 static void tryFiles(void) {
   static const char *const places[] = {
-    "/dev/termination-log", "/root/termination-log", "/run/session/hostile", "/run/session/pulse.sock", "/game/hostile",
-    "/tmp/.X11-unix/hostile", "/usr/local/bin/supervise", "/etc/passwd", "/hostile", "/spool/hostile",
+      "/dev/termination-log",     "/root/termination-log", "/run/session/hostile",
+      "/run/session/pulse.sock",  "/game/hostile",         "/tmp/.X11-unix/hostile",
+      "/usr/local/bin/supervise", "/etc/passwd",           "/hostile",
+      "/spool/hostile",
   };
   char name[96];
   for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
@@ -146,6 +183,7 @@ void actTricks(void) {
   tryInChild("network namespace", leaveNetwork, NULL);
   tryInChild("mount", mountOver, "/tmp");
   tryFiles();
-  printResult("filters", "supervisor %d, game %d", filtersOf("/proc/1/status"), filtersOf("/proc/self/status"));
+  printResult("filters", "supervisor %d, game %d", filtersOf("/proc/1/status"),
+              filtersOf("/proc/self/status"));
   tryPulseAudio();
 }

@@ -9,8 +9,12 @@
 #include <time.h>
 
 static const struct color cycle[] = {
-  {0xc0 / 255.0f, 0, 0}, {0, 0xc0 / 255.0f, 0}, {0, 0, 0xc0 / 255.0f},
-  {0xc0 / 255.0f, 0xc0 / 255.0f, 0}, {0, 0xc0 / 255.0f, 0xc0 / 255.0f}, {0xc0 / 255.0f, 0, 0xc0 / 255.0f},
+    {0xc0 / 255.0f, 0, 0},
+    {0, 0xc0 / 255.0f, 0},
+    {0, 0, 0xc0 / 255.0f},
+    {0xc0 / 255.0f, 0xc0 / 255.0f, 0},
+    {0, 0xc0 / 255.0f, 0xc0 / 255.0f},
+    {0xc0 / 255.0f, 0, 0xc0 / 255.0f},
 };
 static const struct timespec frame = {.tv_nsec = 1000000000 / 60};
 
@@ -30,13 +34,17 @@ Window openWindow(Display *display, const XVisualInfo *visual) {
   int screen = DefaultScreen(display);
   Window root = RootWindow(display, screen);
   XSetWindowAttributes attributes = {
-    .border_pixel = 0, .colormap = XCreateColormap(display, root, visual->visual, AllocNone), .event_mask = KeyPressMask | StructureNotifyMask,
+      .border_pixel = 0,
+      .colormap = XCreateColormap(display, root, visual->visual, AllocNone),
+      .event_mask = KeyPressMask | StructureNotifyMask,
   };
-  Window window = XCreateWindow(display, root, 0, 0, (unsigned)DisplayWidth(display, screen), (unsigned)DisplayHeight(display, screen), 0,
-    visual->depth, InputOutput, visual->visual, CWBorderPixel | CWColormap | CWEventMask, &attributes);
+  Window window = XCreateWindow(display, root, 0, 0, (unsigned)DisplayWidth(display, screen),
+                                (unsigned)DisplayHeight(display, screen), 0, visual->depth, InputOutput,
+                                visual->visual, CWBorderPixel | CWColormap | CWEventMask, &attributes);
   XMapWindow(display, window);
   XEvent event;
-  do XNextEvent(display, &event); while (event.type != MapNotify);
+  do XNextEvent(display, &event);
+  while (event.type != MapNotify);
   return window;
 }
 

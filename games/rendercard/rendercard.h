@@ -4,7 +4,9 @@
 #include <X11/Xlib.h>
 #include <X11/Xutil.h>
 
-struct color { float red, green, blue; };
+struct color {
+  float red, green, blue;
+};
 
 /* A way to draw. `open` returns the window, `draw` fills it and shows it. */
 struct renderer {

@@ -1,6 +1,6 @@
 /*
- * A game for tests: its picture depends only on the input, so that a test can read it from decoded pixels. README.md has the layout.
- * Keys Q and X end it with exit codes 0 and 3; SIGTERM ends it with 0.
+ * A game for tests: its picture depends only on the input, so that a test can read it from decoded pixels.
+ * README.md has the layout. Keys Q and X end it with exit codes 0 and 3; SIGTERM ends it with 0.
  */
 #define _GNU_SOURCE
 #include <X11/XKBlib.h>
@@ -25,9 +25,12 @@
 #include <unistd.h>
 
 enum {
-  WIDTH = 1280, HEIGHT = 720, FRAMES_PER_SECOND = 60,
+  WIDTH = 1280,
+  HEIGHT = 720,
+  FRAMES_PER_SECOND = 60,
   SECOND = 1000000000, /* in nanoseconds */
-  BAR_WIDTH = 80, BAR_STEP = 4,
+  BAR_WIDTH = 80,
+  BAR_STEP = 4,
   COUNTER_BITS = 16,
   EXIT_ON_X = 3,
   HELD_BYTES = 64 << 20,
@@ -55,7 +58,10 @@ static struct {
   bool hasUnshownPress; /* the picture does not show the last press yet */
 } state;
 
-static void stop(int signal) { (void)signal; stopping = 1; }
+static void stop(int signal) {
+  (void)signal;
+  stopping = 1;
+}
 
 static void savePath(char *path, size_t room, const char *name) {
   const char *home = getenv("HOME");
@@ -77,7 +83,10 @@ static void savePresses(void) {
   savePath(draft, sizeof draft, "presses.new");
   mkdir(folder, 0755);
   FILE *f = fopen(draft, "w");
-  if (!f) { fprintf(stderr, "testcard: cannot save to %s: %s\n", draft, strerror(errno)); return; }
+  if (!f) {
+    fprintf(stderr, "testcard: cannot save to %s: %s\n", draft, strerror(errno));
+    return;
+  }
   fprintf(f, "%u\n", state.presses);
   if (fclose(f) == 0) rename(draft, path);
 }
@@ -85,7 +94,8 @@ static void savePresses(void) {
 static void fill(unsigned long color, int x, int y, int w, int h) {
   int left = x * width / WIDTH, top = y * height / HEIGHT;
   XSetForeground(display, gc, color);
-  XFillRectangle(display, picture, gc, left, top, (x + w) * width / WIDTH - left, (y + h) * height / HEIGHT - top);
+  XFillRectangle(display, picture, gc, left, top, (x + w) * width / WIDTH - left,
+                 (y + h) * height / HEIGHT - top);
 }
 
 /* Draws small squares of random colours all over the picture, which are hard to encode. */
@@ -103,7 +113,8 @@ static void draw(long frame) {
   fill(0x303030, 0, 0, WIDTH, HEIGHT);
   for (int x = shift - 2 * BAR_WIDTH; x < WIDTH; x += 2 * BAR_WIDTH) fill(0x505050, x, 0, BAR_WIDTH, HEIGHT);
   drawNoise();
-  for (int bit = 0; bit < COUNTER_BITS; bit++) fill(whiteIf(state.presses >> bit & 1), 20 + bit * 60, 20, 40, 40);
+  for (int bit = 0; bit < COUNTER_BITS; bit++)
+    fill(whiteIf(state.presses >> bit & 1), 20 + bit * 60, 20, 40, 40);
   fill(cycle[state.presses % CYCLE], 440, 210, 400, 300);
   fill(whiteIf(state.clicks % 2), 100, 310, 100, 100);
   fill(cycle[state.wheel % CYCLE], 1080, 310, 100, 100);
@@ -120,7 +131,8 @@ static void resize(int newWidth, int newHeight) {
   width = newWidth;
   height = newHeight;
   if (picture) XFreePixmap(display, picture);
-  picture = XCreatePixmap(display, window, (unsigned)width, (unsigned)height, (unsigned)DefaultDepth(display, DefaultScreen(display)));
+  picture = XCreatePixmap(display, window, (unsigned)width, (unsigned)height,
+                          (unsigned)DefaultDepth(display, DefaultScreen(display)));
 }
 
 /* Returns the exit code the key asks for, or -1. */
@@ -129,8 +141,10 @@ static int pressKey(XKeyEvent *event) {
   state.isDown[event->keycode & 255] = true;
   state.keysHeld++;
   switch (XLookupKeysym(event, 0)) {
-    case XK_q: return 0;
-    case XK_x: return EXIT_ON_X;
+  case XK_q:
+    return 0;
+  case XK_x:
+    return EXIT_ON_X;
   }
   state.presses++;
   return -1;
@@ -203,18 +217,21 @@ static void readGamepad(int pad) {
   }
 }
 
-/* Plays 440 Hz, quietly, on the right half as loud as on the left. Without a sound server there is only the picture. */
+/* Plays 440 Hz, quietly, on the right half as loud as on the left. Without a sound server there is only the
+ * picture. */
 static void *playTone(void *unused) {
   (void)unused;
   const pa_sample_spec format = {.format = PA_SAMPLE_S16LE, .rate = 48000, .channels = 2};
-  pa_simple *sound = pa_simple_new(NULL, "testcard", PA_STREAM_PLAYBACK, NULL, "tone", &format, NULL, NULL, NULL);
+  pa_simple *sound =
+      pa_simple_new(NULL, "testcard", PA_STREAM_PLAYBACK, NULL, "tone", &format, NULL, NULL, NULL);
   static short samples[4800 * 2]; /* 0.1 s: 44 whole waves */
   for (int i = 0; i < 4800; i++) {
     double wave = sin(2 * M_PI * 440 * i / 48000);
     samples[2 * i] = (short)(6000 * wave);
     samples[2 * i + 1] = (short)(3000 * wave);
   }
-  while (sound && pa_simple_write(sound, samples, sizeof samples, NULL) == 0) {}
+  while (sound && pa_simple_write(sound, samples, sizeof samples, NULL) == 0) {
+  }
   return NULL;
 }
 
@@ -222,7 +239,8 @@ static void openWindow(void) {
   int screen = DefaultScreen(display);
   window = XCreateSimpleWindow(display, RootWindow(display, screen), 0, 0, WIDTH, HEIGHT, 0, 0, 0);
   XStoreName(display, window, "Test card");
-  XSelectInput(display, window, KeyPressMask | KeyReleaseMask | ButtonPressMask | PointerMotionMask | StructureNotifyMask);
+  XSelectInput(display, window,
+               KeyPressMask | KeyReleaseMask | ButtonPressMask | PointerMotionMask | StructureNotifyMask);
   XkbSetDetectableAutoRepeat(display, True, NULL);
   XMapWindow(display, window);
   gc = XCreateGC(display, window, 0, NULL);
@@ -233,7 +251,8 @@ static void openWindow(void) {
 /* Uses as much memory as a small game, so that a test can tell a measured peak from an empty container's. */
 static void holdMemory(void) {
   char *memory = malloc(HELD_BYTES);
-  if (memory) for (size_t at = 0; at < HELD_BYTES; at += 4096) ((volatile char *)memory)[at] = (char)at;
+  if (memory)
+    for (size_t at = 0; at < HELD_BYTES; at += 4096) ((volatile char *)memory)[at] = (char)at;
 }
 
 int main(void) {
@@ -241,7 +260,10 @@ int main(void) {
   struct sigaction action = {.sa_handler = stop};
   sigaction(SIGTERM, &action, NULL);
   display = XOpenDisplay(NULL);
-  if (!display) { fprintf(stderr, "testcard: no display\n"); return 1; }
+  if (!display) {
+    fprintf(stderr, "testcard: no display\n");
+    return 1;
+  }
   const char *noise = getenv("TESTCARD_NOISE");
   noiseSquares = noise ? atoi(noise) : 0;
   holdMemory();
@@ -258,7 +280,10 @@ int main(void) {
     draw(frame);
     XFlush(display);
     next.tv_nsec += SECOND / FRAMES_PER_SECOND;
-    if (next.tv_nsec >= SECOND) { next.tv_nsec -= SECOND; next.tv_sec++; }
+    if (next.tv_nsec >= SECOND) {
+      next.tv_nsec -= SECOND;
+      next.tv_sec++;
+    }
     while (awaitInput(&next)) {
       int code = handleEvents();
       if (code >= 0) return code;

@@ -44,6 +44,9 @@ export LD_LIBRARY_PATH=$tree/lib/so PYTHONHOME=$tree/lib/python PYTHONNOUSERSITE
 cp "$recipe/compile.py" "$tree/compile.py"
 (cd "$tree" && HOME=/tmp SDL_VIDEODRIVER=dummy SDL_AUDIODRIVER=dummy PYTHONDONTWRITEBYTECODE=1 lib/python/python3 compile.py)
 rm -rf "$tree/compile.py" "$tree/game/saves" "$tree"/log.txt "$tree"/*.txt
-[ -n "$(find "$tree/game" -name '*.rpyc' -print -quit)" ] || { echo "No script was compiled." >&2; exit 1; }
+[ -n "$(find "$tree/game" -name '*.rpyc' -print -quit)" ] || {
+  echo "No script was compiled." >&2
+  exit 1
+}
 "$tree/lib/python/python3" "$recipe/compileModules.py" "$tree"
 unset LD_LIBRARY_PATH PYTHONHOME

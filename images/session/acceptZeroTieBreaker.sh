@@ -24,16 +24,19 @@ case $(dpkg --print-architecture) in
     before=936d991f99cc07a48a8327199ca5ba098411f8b873dfe1a456069f09d64c52ff
     after=e92561dcd06cbcf16eedadc58d2c603b0ac055299aa37a6b4b84d410750ea6dd
     mismatch=$((0x48bf28)) nomination=$((0x48bf53)) # je, of six bytes
-    nothing='\0146\0017\0037\0104\0000\0000' # nopw 0x0(%rax,%rax,1)
+    nothing='\0146\0017\0037\0104\0000\0000'        # nopw 0x0(%rax,%rax,1)
     ;;
   arm64)
     file=$1/@node-datachannel/linux-arm64-gnu/node_datachannel.node
     before=aa24fb23f02aa23446b6de01aef978d463b8e0e4a498a0b747675b7244749613
     after=d5927aad0c3b44c140d018f170b4c4a117e4d925fcd60eab298b8fcc5d8026ab
     mismatch=$((0x3f3828)) nomination=$((0x3f384c)) # b.eq and cbz
-    nothing='\0037\0040\0003\0325' # nop
+    nothing='\0037\0040\0003\0325'                  # nop
     ;;
-  *) echo 'acceptZeroTieBreaker.sh is for amd64 and arm64 only.' >&2; exit 1;;
+  *)
+    echo 'acceptZeroTieBreaker.sh is for amd64 and arm64 only.' >&2
+    exit 1
+    ;;
 esac
 
 echo "$before  $file" | sha256sum --check --quiet

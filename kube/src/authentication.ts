@@ -19,11 +19,15 @@ const connectTimeoutMs = 10_000;
 /** Idle connections are kept this long; the API server closes them after 90 s. */
 const keepAliveTimeoutMs = 60_000;
 
-type HttpsOptions = Pick<RequestOptions, "ca" | "cert" | "key" | "pfx" | "passphrase" | "rejectUnauthorized" | "servername" | "headers" | "auth">;
+type HttpsOptions = Pick<
+  RequestOptions,
+  "ca" | "cert" | "key" | "pfx" | "passphrase" | "rejectUnauthorized" | "servername" | "headers" | "auth"
+>;
 
 /**
- * client-node's authentication (client certificates, token files, exec plugins, in-cluster) over ONE connection pool:
- * client-node itself opens a TLS connection per call. The pool is replaced when CA or client certificate change.
+ * client-node's authentication (client certificates, token files, exec plugins, in-cluster) over ONE
+ * connection pool: client-node itself opens a TLS connection per call. The pool is replaced when CA or client
+ * certificate change.
  */
 export class Authentication {
   readonly #config: KubeConfig;
@@ -72,7 +76,7 @@ export class Authentication {
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const timer of this.#replaced.values()) timer.cancel();
-    const pools = [...this.#replaced.keys(), ...this.#pool === undefined ? [] : [this.#pool.dispatcher]];
+    const pools = [...this.#replaced.keys(), ...(this.#pool === undefined ? [] : [this.#pool.dispatcher])];
     this.#replaced.clear();
     this.#pool = undefined;
     this.#current = undefined;
@@ -90,7 +94,10 @@ export class Authentication {
     return dispatcher;
   }
 
-  /** Requests and watches under way finish on the old connections. The pool is not closed for that: one that was could not be destroyed any more. */
+  /**
+   * Requests and watches under way finish on the old connections. The pool is not closed for that: one that
+   * was could not be destroyed any more.
+   */
   #retire(pool: Dispatcher): void {
     const timer = this.#clock.setTimer(replacedMs, () => {
       this.#replaced.delete(pool);
@@ -105,7 +112,10 @@ export class Authentication {
 }
 
 function createDispatcher(proxyUrl: string | undefined, tls: Record<string, unknown>): Dispatcher {
-  if (proxyUrl?.startsWith("socks")) throw new Error(`The proxy ${proxyUrl} is a SOCKS proxy; name an HTTP proxy as the kubeconfig's proxy-url.`);
+  if (proxyUrl?.startsWith("socks"))
+    throw new Error(
+      `The proxy ${proxyUrl} is a SOCKS proxy; name an HTTP proxy as the kubeconfig's proxy-url.`,
+    );
   const pool = {
     connections,
     pipelining: 1,

@@ -1,14 +1,24 @@
 import type {
-  EventsV1Event, V1ConfigMap, V1CustomResourceDefinition, V1Lease, V1Namespace, V1Node, V1Pod, V1Secret,
+  EventsV1Event,
+  V1ConfigMap,
+  V1CustomResourceDefinition,
+  V1Lease,
+  V1Namespace,
+  V1Node,
+  V1Pod,
+  V1Secret,
 } from "@kubernetes/client-node";
 import type { KubeObject } from "./object.ts";
 import type { ResourceType } from "./resourceType.ts";
 
 /** A client-node type as it is on the wire: times are strings. */
-export type Wire<T> = T extends Date ? string
-  : T extends readonly (infer E)[] ? Wire<E>[]
-  : T extends object ? { [K in keyof T]: Wire<T[K]> }
-  : T;
+export type Wire<T> = T extends Date
+  ? string
+  : T extends readonly (infer E)[]
+    ? Wire<E>[]
+    : T extends object
+      ? { [K in keyof T]: Wire<T[K]> }
+      : T;
 
 /** A client-node type as a KubeObject. */
 export type BuiltIn<T> = KubeObject & Omit<Wire<T>, "apiVersion" | "kind" | "metadata">;
@@ -30,16 +40,27 @@ export const secrets: ResourceType<Secret> = core("secrets", "Secret", true);
 
 /** Leader election and heartbeats. */
 export const leases: ResourceType<Lease> = {
-  group: "coordination.k8s.io", version: "v1", plural: "leases", kind: "Lease", namespaced: true,
+  group: "coordination.k8s.io",
+  version: "v1",
+  plural: "leases",
+  kind: "Lease",
+  namespaced: true,
 };
 
 /** Events of the newer group, as EventRecorder writes them. */
 export const events: ResourceType<Event> = {
-  group: "events.k8s.io", version: "v1", plural: "events", kind: "Event", namespaced: true,
+  group: "events.k8s.io",
+  version: "v1",
+  plural: "events",
+  kind: "Event",
+  namespaced: true,
 };
 
 export const customResourceDefinitions: ResourceType<CustomResourceDefinition> = {
-  group: "apiextensions.k8s.io", version: "v1", plural: "customresourcedefinitions", kind: "CustomResourceDefinition",
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  plural: "customresourcedefinitions",
+  kind: "CustomResourceDefinition",
   namespaced: false,
 };
 

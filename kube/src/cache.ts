@@ -36,19 +36,28 @@ export interface CacheOptions<T extends KubeObject, I extends string> {
 /** Deletions remembered, so that a late older version does not bring an object back. */
 const maxTombstones = 1000;
 
-/** The last known version of each object, by key and by index; never goes back to an older version, unless a list from after both has it. */
+/**
+ * The last known version of each object, by key and by index; never goes back to an older version, unless a
+ * list from after both has it.
+ */
 export class ObjectCache<T extends KubeObject, I extends string = never> implements CacheReader<T, I> {
   readonly #objects = new Map<string, Stored<T>>();
   /** The version each key was deleted at, since the last list. */
   readonly #tombstones = new Map<string, string>();
-  /** The version of the last list: what that did not have, and is no newer, was deleted or is not selected. */
+  /**
+   * The version of the last list: what that did not have, and is no newer, was deleted or is not selected.
+   */
   #listedAt: string | undefined;
   readonly #indexes: { name: I; values: IndexFunction<T>; keys: Map<string, Set<string>> }[];
   readonly #handlers = new Set<(change: Change<T>) => void>();
   readonly #logger: Logger;
 
   constructor({ indexes, logger }: CacheOptions<T, I> = {}) {
-    this.#indexes = indexEntries(indexes).map(([name, values]) => ({ name, values, keys: new Map<string, Set<string>>() }));
+    this.#indexes = indexEntries(indexes).map(([name, values]) => ({
+      name,
+      values,
+      keys: new Map<string, Set<string>>(),
+    }));
     this.#logger = logger ?? silentLogger;
   }
 
@@ -102,8 +111,9 @@ export class ObjectCache<T extends KubeObject, I extends string = never> impleme
   }
 
   /**
-   * Takes a full list made at `resourceVersion`. Objects that are newer than the list are kept. A version that the list should have, and has an older
-   * one of, is lost: the cluster's storage was restored from a backup.
+   * Takes a full list made at `resourceVersion`. Objects that are newer than the list are kept. A version
+   * that the list should have, and has an older one of, is lost: the cluster's storage was restored from a
+   * backup.
    */
   replace(objects: readonly Stored<T>[], resourceVersion: string): Drift {
     const drift: Drift = { added: 0, updated: 0, deleted: 0 };
@@ -125,7 +135,10 @@ export class ObjectCache<T extends KubeObject, I extends string = never> impleme
     return drift;
   }
 
-  /** Forgets everything, deletions and the last list included, as when the cluster's storage went back in time. */
+  /**
+   * Forgets everything, deletions and the last list included, as when the cluster's storage went back in
+   * time.
+   */
   clear(): void {
     for (const [key, object] of [...this.#objects]) {
       this.#drop(key, object);
@@ -140,7 +153,9 @@ export class ObjectCache<T extends KubeObject, I extends string = never> impleme
     const key = keyOf(object);
     const known = this.#objects.get(key);
     if (known === undefined) return this.#isGone(key, object) ? undefined : this.#add(key, object);
-    return isOlderVersion(listVersion, known.metadata.resourceVersion) ? this.upsert(object) : this.#exchange(key, known, object);
+    return isOlderVersion(listVersion, known.metadata.resourceVersion)
+      ? this.upsert(object)
+      : this.#exchange(key, known, object);
   }
 
   #add(key: string, object: Stored<T>): "added" {
@@ -193,7 +208,9 @@ export class ObjectCache<T extends KubeObject, I extends string = never> impleme
     if (oldest.done !== true) this.#tombstones.delete(oldest.value);
   }
 
-  /** The same object may come back: with a selector, "deleted" also means that the object left the selection. */
+  /**
+   * The same object may come back: with a selector, "deleted" also means that the object left the selection.
+   */
   #isGone(key: string, object: Stored<T>): boolean {
     return isUpTo(object, this.#tombstones.get(key));
   }
@@ -203,17 +220,25 @@ export class ObjectCache<T extends KubeObject, I extends string = never> impleme
       try {
         handler(change);
       } catch (error) {
-        this.#logger.error({ err: error, object: keyOf(change.object) }, "A cache handler threw; the others go on.");
+        this.#logger.error(
+          { err: error, object: keyOf(change.object) },
+          "A cache handler threw; the others go on.",
+        );
       }
     }
   }
 }
 
 function indexEntries<I extends string, F>(indexes: Record<I, F> | undefined): [I, F][] {
-  return indexes === undefined ? [] : Object.entries(indexes) as [I, F][];
+  return indexes === undefined ? [] : (Object.entries(indexes) as [I, F][]);
 }
 
-/** Returns whether the object is of this version or an older one; versions that are no numbers have no order. */
-function isUpTo({ metadata: { resourceVersion } }: { metadata: { resourceVersion: string } }, version: string | undefined): boolean {
+/**
+ * Returns whether the object is of this version or an older one; versions that are no numbers have no order.
+ */
+function isUpTo(
+  { metadata: { resourceVersion } }: { metadata: { resourceVersion: string } },
+  version: string | undefined,
+): boolean {
   return version !== undefined && (version === resourceVersion || isOlderVersion(resourceVersion, version));
 }

@@ -12,7 +12,9 @@ export interface ListOptions extends Selection {
   resourceVersion?: string | undefined;
   resourceVersionMatch?: "Exact" | "NotOlderThan" | undefined;
   signal?: AbortSignal | undefined;
-  /** Told of items the type's parse refuses, which are then left out; without it such an item fails the list. */
+  /**
+   * Told of items the type's parse refuses, which are then left out; without it such an item fails the list.
+   */
   onRejected?: ((error: unknown) => void) | undefined;
 }
 
@@ -31,7 +33,10 @@ export interface WriteOptions extends CallOptions {
 /** Server-side apply: one manager per writer, the whole intent each time. */
 export interface ApplyOptions extends CallOptions {
   fieldManager: string;
-  /** Takes fields over from other managers; true unless said otherwise, as a controller must not stop at a conflict. */
+  /**
+   * Takes fields over from other managers; true unless said otherwise, as a controller must not stop at a
+   * conflict.
+   */
   force?: boolean | undefined;
 }
 

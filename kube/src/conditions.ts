@@ -16,26 +16,36 @@ export interface Condition {
 export type ConditionUpdate<C extends Condition = Condition> = Omit<C, "lastTransitionTime">;
 
 /** The condition of that type, if it has been observed. */
-export function findCondition<C extends Condition>(conditions: readonly C[] | undefined, type: C["type"]): C | undefined {
+export function findCondition<C extends Condition>(
+  conditions: readonly C[] | undefined,
+  type: C["type"],
+): C | undefined {
   return conditions?.find((condition) => condition.type === type);
 }
 
 /** Whether the condition of that type is True. */
-export function isConditionTrue<C extends Condition>(conditions: readonly C[] | undefined, type: C["type"]): boolean {
+export function isConditionTrue<C extends Condition>(
+  conditions: readonly C[] | undefined,
+  type: C["type"],
+): boolean {
   return findCondition(conditions, type)?.status === "True";
 }
 
 /**
- * Returns the list with `update` in place of the condition of its type, or at the end; the given list is left alone. lastTransitionTime is `now`
- * (whole seconds, as the API keeps it) when the status differs from the former one, and otherwise stays.
+ * Returns the list with `update` in place of the condition of its type, or at the end; the given list is left
+ * alone. lastTransitionTime is `now` (whole seconds, as the API keeps it) when the status differs from the
+ * former one, and otherwise stays.
  */
 export function setCondition<C extends Condition>(
-  conditions: readonly C[] | undefined, update: ConditionUpdate<C>, now: Date,
+  conditions: readonly C[] | undefined,
+  update: ConditionUpdate<C>,
+  now: Date,
 ): C[] {
   const existing = conditions ?? [];
   const at = existing.findIndex((condition) => condition.type === update.type);
   const previous = existing[at];
-  const lastTransitionTime = previous?.status === update.status ? previous.lastTransitionTime : toApiTime(now);
+  const lastTransitionTime =
+    previous?.status === update.status ? previous.lastTransitionTime : toApiTime(now);
   // The compiler cannot see that Omit<C, K> & Pick<C, K> is C again.
   const next = { ...update, lastTransitionTime } as unknown as C;
   return previous === undefined ? [...existing, next] : existing.with(at, next);

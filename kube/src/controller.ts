@@ -18,9 +18,14 @@ export interface ReconcileContext {
   logger: Logger;
 }
 
-/** Brings one object, named by its key, nearer to what is wanted. Throwing means: try again after a back-off. */
-// oxlint-disable-next-line typescript/no-invalid-void-type -- a reconcile with nothing to ask for may just end
-export type Reconcile = (key: string, context: ReconcileContext) => Promise<ReconcileResult | undefined | void>;
+/**
+ * Brings one object, named by its key, nearer to what is wanted. Throwing means: try again after a back-off.
+ */
+export type Reconcile = (
+  key: string,
+  context: ReconcileContext,
+  // oxlint-disable-next-line typescript/no-invalid-void-type -- a reconcile with nothing to ask for may just end
+) => Promise<ReconcileResult | undefined | void>;
 
 /** Told of each reconcile. */
 export interface ControllerMetrics extends WorkQueueMetrics {
@@ -87,11 +92,11 @@ export class Controller {
   }
 
   /**
-   * Waits until all sources have synced, then starts the workers and resolves; rejects when it is stopped, or the
-   * signal aborted, before. A controller runs once: starting twice is starting once.
+   * Waits until all sources have synced, then starts the workers and resolves; rejects when it is stopped, or
+   * the signal aborted, before. A controller runs once: starting twice is starting once.
    */
   async start(signal?: AbortSignal): Promise<void> {
-    return this.#started ??= this.#start(signal);
+    return (this.#started ??= this.#start(signal));
   }
 
   /** Lets the reconciles under way end, aborts them after the drain time, and resolves when all have. */
@@ -138,19 +143,32 @@ export class Controller {
     const done = (outcome: "done" | "requeued" | "failed"): void =>
       this.#metrics?.reconciled(outcome, (this.#clock.monotonicMs() - startedMs) / 1000);
     try {
-      const deadline = { clock: this.#clock, ms: this.#timeoutMs, what: `Reconciling ${key}`, signal: this.#cutting.signal };
-      const result = await withDeadline(deadline, (signal) => orAborted(this.#hold(key, { signal, logger }), signal));
+      const deadline = {
+        clock: this.#clock,
+        ms: this.#timeoutMs,
+        what: `Reconciling ${key}`,
+        signal: this.#cutting.signal,
+      };
+      const result = await withDeadline(deadline, (signal) =>
+        orAborted(this.#hold(key, { signal, logger }), signal),
+      );
       this.#queue.forget(key);
       if (result?.requeueAfterMs !== undefined) this.enqueueAfter(key, result.requeueAfterMs);
       done(result?.requeueAfterMs === undefined ? "done" : "requeued");
     } catch (error) {
       const waitMs = this.#queue.addRateLimited(key);
-      logger.warn({ err: error, waitMs: Math.round(waitMs), retries: this.#queue.retries(key) }, "A reconcile failed; it is tried again.");
+      logger.warn(
+        { err: error, waitMs: Math.round(waitMs), retries: this.#queue.retries(key) },
+        "A reconcile failed; it is tried again.",
+      );
       done("failed");
     }
   }
 
-  /** A reconcile that does not heed its signal frees the worker, but keeps its key: no second reconcile of the key runs beside it. */
+  /**
+   * A reconcile that does not heed its signal frees the worker, but keeps its key: no second reconcile of the
+   * key runs beside it.
+   */
   async #hold(key: string, context: ReconcileContext): ReturnType<Reconcile> {
     try {
       return await this.#reconcile(key, context);
@@ -175,7 +193,12 @@ export class Controller {
       this.#hasOverflowed = false;
       this.#backlog = this.#sources.flatMap((source) => source.keys());
     }
-    for (let key = this.#backlog.at(-1); key !== undefined && this.#queue.add(key); key = this.#backlog.at(-1)) this.#backlog.pop();
+    for (
+      let key = this.#backlog.at(-1);
+      key !== undefined && this.#queue.add(key);
+      key = this.#backlog.at(-1)
+    )
+      this.#backlog.pop();
   }
 
   /** A full queue loses the key, not the work: all keys are looked at again as the queue empties. */

@@ -14,32 +14,52 @@ export interface ListPage<T extends KubeObject> {
 }
 
 /**
- * Returns the object of a T that the server's JSON holds, made of the same value. Fields that no type knows are kept. Items of built-in lists
- * come without apiVersion and kind, and get them. `managedFields`, which says who wrote which field last, is dropped: it is as long as the rest
- * of the object, and no program reads it; a write without it leaves it as it is. Throws KubeError "MalformedResponse" when the value is no T.
+ * Returns the object of a T that the server's JSON holds, made of the same value. Fields that no type knows
+ * are kept. Items of built-in lists come without apiVersion and kind, and get them. `managedFields`, which
+ * says who wrote which field last, is dropped: it is as long as the rest of the object, and no program reads
+ * it; a write without it leaves it as it is. Throws KubeError "MalformedResponse" when the value is no T.
  */
 export function decodeObject<T extends KubeObject>(type: ResourceType<T>, value: unknown): Stored<T> {
   if (!isRecord(value) || !isRecord(value.metadata) || typeof value.metadata.name !== "string") {
-    throw new KubeError({ reason: "MalformedResponse", message: `The API server's response is no ${type.kind}.` });
+    throw new KubeError({
+      reason: "MalformedResponse",
+      message: `The API server's response is no ${type.kind}.`,
+    });
   }
   const { managedFields, ...metadata } = value.metadata;
-  const whole = Object.assign(value, { apiVersion: strings.share(apiVersionOf(type)), kind: type.kind, metadata });
+  const whole = Object.assign(value, {
+    apiVersion: strings.share(apiVersionOf(type)),
+    kind: type.kind,
+    metadata,
+  });
   shareStrings(type.repeated, whole);
   try {
     // The server is the authority on its own objects; a type that wants more certainty brings `parse`.
     return (type.parse ? type.parse(whole) : whole) as Stored<T>;
   } catch (cause) {
     const detail = messageOf(cause);
-    throw new KubeError({ reason: "MalformedResponse", message: `${type.kind} ${value.metadata.name} is not understood: ${detail}`, cause });
+    throw new KubeError({
+      reason: "MalformedResponse",
+      message: `${type.kind} ${value.metadata.name} is not understood: ${detail}`,
+      cause,
+    });
   }
 }
 
-/** Returns the page of a list that the server's JSON holds. An item that is no T is left out, with its error to `onRejected`. Throws KubeError "MalformedResponse" when the value is no list. */
+/**
+ * Returns the page of a list that the server's JSON holds. An item that is no T is left out, with its error
+ * to `onRejected`. Throws KubeError "MalformedResponse" when the value is no list.
+ */
 export function decodeList<T extends KubeObject>(
-  type: ResourceType<T>, value: unknown, onRejected?: (error: unknown) => void,
+  type: ResourceType<T>,
+  value: unknown,
+  onRejected?: (error: unknown) => void,
 ): ListPage<T> {
   if (!isRecord(value) || !isRecord(value.metadata) || typeof value.metadata.resourceVersion !== "string") {
-    throw new KubeError({ reason: "MalformedResponse", message: `The API server's response is no list of ${type.kind}.` });
+    throw new KubeError({
+      reason: "MalformedResponse",
+      message: `The API server's response is no list of ${type.kind}.`,
+    });
   }
   const { resourceVersion, continue: next } = value.metadata;
   const items: Stored<T>[] = [];
@@ -61,12 +81,18 @@ interface Decoded {
   status?: unknown;
 }
 
-/** Lets an object share with others what Kubernetes' conventions repeat in each of them, and its kind; V8 shares what has ten characters at most. */
+/**
+ * Lets an object share with others what Kubernetes' conventions repeat in each of them, and its kind; V8
+ * shares what has ten characters at most.
+ */
 function shareStrings(repeated: RepeatedTexts | undefined, { metadata, spec, status }: Decoded): void {
   shareIn(metadata, ["namespace"]);
   const { labels, finalizers } = metadata;
   if (isRecord(labels)) shareIn(labels, Object.keys(labels));
-  if (Array.isArray(finalizers)) metadata.finalizers = finalizers.map((name: unknown) => (typeof name === "string" ? strings.share(name) : name));
+  if (Array.isArray(finalizers))
+    metadata.finalizers = finalizers.map((name: unknown) =>
+      typeof name === "string" ? strings.share(name) : name,
+    );
   if (repeated !== undefined && isRecord(spec)) shareIn(spec, repeated.spec);
   if (!isRecord(status)) return;
   if (repeated !== undefined) shareIn(status, repeated.status);

@@ -2,7 +2,10 @@
 export interface KubeErrorDetails {
   /** HTTP status, undefined without a response. */
   status?: number | undefined;
-  /** The server's machine-readable reason ("AlreadyExists"), or "Timeout", "Unreachable" or "MalformedResponse" when no response has one. */
+  /**
+   * The server's machine-readable reason ("AlreadyExists"), or "Timeout", "Unreachable" or
+   * "MalformedResponse" when no response has one.
+   */
   reason: string;
   message: string;
   retryAfterSeconds?: number | undefined;
@@ -39,22 +42,34 @@ export function isAlreadyExists(error: unknown): error is KubeError {
   return hasStatus(error, 409) && error.reason === "AlreadyExists";
 }
 
-/** Returns whether a write lost against a newer version, a precondition failed, or another field manager owns a field. */
+/**
+ * Returns whether a write lost against a newer version, a precondition failed, or another field manager owns
+ * a field.
+ */
 export function isConflict(error: unknown): error is KubeError {
   return hasStatus(error, 409) && error.reason !== "AlreadyExists";
 }
 
-/** Ignores that an object is gone, or that another one has its name, where its deletion by uid fails; throws any other error. */
+/**
+ * Ignores that an object is gone, or that another one has its name, where its deletion by uid fails; throws
+ * any other error.
+ */
 export function ignoreDeleted(error: unknown): void {
   if (!isNotFound(error) && !isConflict(error)) throw error;
 }
 
 /** Returns whether the resourceVersion or continue token is too old, so that the caller must list again. */
 export function isGone(error: unknown): error is KubeError {
-  return hasStatus(error, 410) || (error instanceof KubeError && (error.reason === "Expired" || error.reason === "Gone"));
+  return (
+    hasStatus(error, 410) ||
+    (error instanceof KubeError && (error.reason === "Expired" || error.reason === "Gone"))
+  );
 }
 
-/** Returns whether the server has not reached that resourceVersion: it lags, or its storage was restored from a backup. */
+/**
+ * Returns whether the server has not reached that resourceVersion: it lags, or its storage was restored from
+ * a backup.
+ */
 export function isVersionTooLarge(error: unknown): error is KubeError {
   return hasStatus(error, 504) && /too large resource version/i.test(error.message);
 }
@@ -69,7 +84,10 @@ export function isForbidden(error: unknown): error is KubeError {
   return hasStatus(error, 403);
 }
 
-/** Returns whether the server refuses the object as it is: by a rule, a quota or a policy, or by a webhook, whose word it passes on as 400 unless that says otherwise. */
+/**
+ * Returns whether the server refuses the object as it is: by a rule, a quota or a policy, or by a webhook,
+ * whose word it passes on as 400 unless that says otherwise.
+ */
 export function isRefused(error: unknown): error is KubeError {
   return isForbidden(error) || isInvalid(error) || hasStatus(error, 400);
 }
@@ -79,7 +97,10 @@ export function isUnauthorized(error: unknown): error is KubeError {
   return hasStatus(error, 401);
 }
 
-/** Returns whether no response arrived: connection refused, cut, or past the deadline. The request may have been carried out. */
+/**
+ * Returns whether no response arrived: connection refused, cut, or past the deadline. The request may have
+ * been carried out.
+ */
 export function isUnreachable(error: unknown): error is KubeError {
   return error instanceof KubeError && error.status === undefined && !isMalformedResponse(error);
 }

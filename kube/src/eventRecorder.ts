@@ -27,7 +27,9 @@ export interface EventRecorderOptions {
   clock?: Clock | undefined;
   /** Events waiting to be written; further ones are dropped. 1000 unless given. */
   maxWaiting?: number | undefined;
-  /** Per object: so many events at once, and one more each so many milliseconds. 25 and 300 000 unless given. */
+  /**
+   * Per object: so many events at once, and one more each so many milliseconds. 25 and 300 000 unless given.
+   */
   bucket?: { size: number; refillMs: number } | undefined;
 }
 
@@ -37,7 +39,10 @@ const seriesDelayMs = 10_000;
 /** A series ends when the event has not been seen for this long. */
 const seriesEndMs = 360_000;
 
-/** Writes events in the background. Recording never throws and never waits; what is too much is dropped and counted. */
+/**
+ * Writes events in the background. Recording never throws and never waits; what is too much is dropped and
+ * counted.
+ */
 export class EventRecorder implements EventSink {
   readonly #client: ResourceClient<Event>;
   readonly #controller: string;
@@ -61,7 +66,11 @@ export class EventRecorder implements EventSink {
     this.#maxWaiting = maxWaiting ?? 1000;
     const { size, refillMs } = bucket ?? { size: 25, refillMs: 300_000 };
     this.#buckets = new TokenBuckets({ clock: this.#clock, size, refillMs, maxBuckets: 4096 });
-    this.#queue = new WorkQueue({ clock: this.#clock, backOff: { baseMs: 500, maxMs: 30_000 }, maxKeys: this.#maxWaiting });
+    this.#queue = new WorkQueue({
+      clock: this.#clock,
+      backOff: { baseMs: 500, maxMs: 30_000 },
+      maxKeys: this.#maxWaiting,
+    });
     this.#writing = this.#writeAll();
   }
 
@@ -85,7 +94,14 @@ export class EventRecorder implements EventSink {
       return;
     }
     this.#series.delete(key);
-    this.#series.set(key, { regarding: subjectOf(regarding), event, count: 1, firstSeen: now, lastSeen: now, lastSeenMs: nowMs });
+    this.#series.set(key, {
+      regarding: subjectOf(regarding),
+      event,
+      count: 1,
+      firstSeen: now,
+      lastSeen: now,
+      lastSeenMs: nowMs,
+    });
     this.#forgetOldest();
     this.#enqueue(key, 0);
   }
@@ -127,13 +143,18 @@ export class EventRecorder implements EventSink {
         return;
       }
       this.#drop(key);
-      this.#logger.warn({ err: error, reason: series.event.reason }, "An event could not be written and is dropped.");
+      this.#logger.warn(
+        { err: error, reason: series.event.reason },
+        "An event could not be written and is dropped.",
+      );
     }
   }
 
   async #create(series: EventSeries): Promise<void> {
     const event = buildEvent(series, { controller: this.#controller, instance: this.#instance });
-    const { metadata: { name, namespace } } = await this.#client.create(event, { signal: this.#cutting.signal });
+    const {
+      metadata: { name, namespace },
+    } = await this.#client.create(event, { signal: this.#cutting.signal });
     series.ref = { name, namespace };
   }
 

@@ -14,15 +14,27 @@ export interface EventNote {
   note: string;
 }
 
-/** What an event says of the object that it is about: a series outlives the object by minutes, and must not keep the whole of it. */
-export type EventSubject = Pick<Stored<KubeObject>, "apiVersion" | "kind"> & { metadata: Pick<Stored<KubeObject>["metadata"], "name" | "namespace" | "uid" | "resourceVersion"> };
+/**
+ * What an event says of the object that it is about: a series outlives the object by minutes, and must not
+ * keep the whole of it.
+ */
+export type EventSubject = Pick<Stored<KubeObject>, "apiVersion" | "kind"> & {
+  metadata: Pick<Stored<KubeObject>["metadata"], "name" | "namespace" | "uid" | "resourceVersion">;
+};
 
 /** Returns what an event says of the object. */
-export function subjectOf({ apiVersion, kind, metadata: { name, namespace, uid, resourceVersion } }: Stored<KubeObject>): EventSubject {
+export function subjectOf({
+  apiVersion,
+  kind,
+  metadata: { name, namespace, uid, resourceVersion },
+}: Stored<KubeObject>): EventSubject {
   return { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion } };
 }
 
-/** One event and how often it has been seen. When the same event comes again the count rises, and no new event is written. */
+/**
+ * One event and how often it has been seen. When the same event comes again the count rises, and no new event
+ * is written.
+ */
 export interface EventSeries {
   regarding: EventSubject;
   event: EventNote;
@@ -40,7 +52,11 @@ const maxNameLength = 253;
 
 /** The Event object of a series. */
 export function buildEvent(series: EventSeries, by: { controller: string; instance: string }): Draft<Event> {
-  const { regarding: { apiVersion, kind, metadata }, event, firstSeen } = series;
+  const {
+    regarding: { apiVersion, kind, metadata },
+    event,
+    firstSeen,
+  } = series;
   const unique = `.${firstSeen.getTime().toString(16)}${randomBytes(4).toString("hex")}`;
   return {
     metadata: {
@@ -56,7 +72,11 @@ export function buildEvent(series: EventSeries, by: { controller: string; instan
     action: event.action,
     note: cutToBytes(event.note, maxNoteBytes),
     regarding: {
-      apiVersion, kind, name: metadata.name, uid: metadata.uid, resourceVersion: metadata.resourceVersion,
+      apiVersion,
+      kind,
+      name: metadata.name,
+      uid: metadata.uid,
+      resourceVersion: metadata.resourceVersion,
       ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }),
     },
     ...(series.count > 1 ? { series: buildSeries(series) } : {}),
@@ -73,5 +93,10 @@ function cutToBytes(text: string, maxBytes: number): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= maxBytes) return text;
   // A character cut in half decodes to U+FFFD, which goes too.
-  return bytes.subarray(0, maxBytes - 3).toString().replace(/\uFFFD+$/, "") + "…";
+  return (
+    bytes
+      .subarray(0, maxBytes - 3)
+      .toString()
+      .replace(/\uFFFD+$/, "") + "…"
+  );
 }

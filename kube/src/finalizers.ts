@@ -16,22 +16,34 @@ export function isDeleting(object: KubeObject): boolean {
 }
 
 /**
- * Adds the finalizer unless it is there, and returns the object as stored. Throws NotFound when the object is gone
- * or another one has taken its name.
+ * Adds the finalizer unless it is there, and returns the object as stored. Throws NotFound when the object is
+ * gone or another one has taken its name.
  */
 export async function addFinalizer<T extends KubeObject>(
-  client: ResourceClient<T>, object: Stored<T>, finalizer: string, options: CallOptions = {},
+  client: ResourceClient<T>,
+  object: Stored<T>,
+  finalizer: string,
+  options: CallOptions = {},
 ): Promise<Stored<T>> {
   return writeFinalizers(client, object, options, (existing) =>
-    existing.includes(finalizer) ? existing : [...existing, finalizer]);
+    existing.includes(finalizer) ? existing : [...existing, finalizer],
+  );
 }
 
-/** Removes the finalizer. Resolves also when the object is gone, or another one has taken its name. Throws KubeError. */
+/**
+ * Removes the finalizer. Resolves also when the object is gone, or another one has taken its name. Throws
+ * KubeError.
+ */
 export async function removeFinalizer<T extends KubeObject>(
-  client: ResourceClient<T>, object: Stored<T>, finalizer: string, options: CallOptions = {},
+  client: ResourceClient<T>,
+  object: Stored<T>,
+  finalizer: string,
+  options: CallOptions = {},
 ): Promise<void> {
   try {
-    await writeFinalizers(client, object, options, (existing) => existing.filter((other) => other !== finalizer));
+    await writeFinalizers(client, object, options, (existing) =>
+      existing.filter((other) => other !== finalizer),
+    );
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }
@@ -39,7 +51,10 @@ export async function removeFinalizer<T extends KubeObject>(
 
 /** The list belongs to several writers, so each write is bound to the version it was computed from. */
 async function writeFinalizers<T extends KubeObject>(
-  client: ResourceClient<T>, object: Stored<T>, options: CallOptions, change: (existing: string[]) => string[],
+  client: ResourceClient<T>,
+  object: Stored<T>,
+  options: CallOptions,
+  change: (existing: string[]) => string[],
 ): Promise<Stored<T>> {
   let current = object;
   for (let attempt = 1; ; attempt++) {
@@ -53,7 +68,11 @@ async function writeFinalizers<T extends KubeObject>(
       if (!isConflict(error) || attempt === attempts) throw error;
       current = await client.get(object.metadata, options);
       if (current.metadata.uid !== object.metadata.uid) {
-        throw new KubeError({ status: 404, reason: "NotFound", message: `${client.type.kind} ${object.metadata.name} was replaced by another of its name.` });
+        throw new KubeError({
+          status: 404,
+          reason: "NotFound",
+          message: `${client.type.kind} ${object.metadata.name} was replaced by another of its name.`,
+        });
       }
     }
   }

@@ -1,4 +1,7 @@
-/** One thing that a label selector asks of an object's labels; `In` and `NotIn` have values, and `NotIn` also takes an object without the label. */
+/**
+ * One thing that a label selector asks of an object's labels; `In` and `NotIn` have values, and `NotIn` also
+ * takes an object without the label.
+ */
 export interface LabelRequirement {
   key: string;
   operator: "In" | "NotIn" | "Exists" | "DoesNotExist";
@@ -16,8 +19,9 @@ const inSet = /^(\S+)\s+(in|notin)\s*\(([^()]*[^()\s][^()]*)\)$/;
 const equality = /^([^\s=!]+)\s*(==?|!=)\s*(\S*)$/;
 
 /**
- * Returns what the text asks for, all of which an object must have: `key`, `!key`, `key=value`, `key!=value`, `key in (a,b)` and
- * `key notin (a,b)`, separated by commas. An empty text asks for nothing. Throws for what is none of these.
+ * Returns what the text asks for, all of which an object must have: `key`, `!key`, `key=value`, `key!=value`,
+ * `key in (a,b)` and `key notin (a,b)`, separated by commas. An empty text asks for nothing. Throws for what
+ * is none of these.
  */
 export function parseLabelSelector(text: string): LabelRequirement[] {
   if (text.trim() === "") return [];
@@ -25,14 +29,21 @@ export function parseLabelSelector(text: string): LabelRequirement[] {
 }
 
 /** Returns whether an object with these labels has all that is asked for. */
-export function matchesLabels(labels: Readonly<Record<string, string>> | undefined, requirements: readonly LabelRequirement[]): boolean {
+export function matchesLabels(
+  labels: Readonly<Record<string, string>> | undefined,
+  requirements: readonly LabelRequirement[],
+): boolean {
   return requirements.every(({ key, operator, values = [] }) => {
     const value = labels?.[key];
     switch (operator) {
-      case "Exists": return value !== undefined;
-      case "DoesNotExist": return value === undefined;
-      case "In": return value !== undefined && values.includes(value);
-      case "NotIn": return value === undefined || !values.includes(value);
+      case "Exists":
+        return value !== undefined;
+      case "DoesNotExist":
+        return value === undefined;
+      case "In":
+        return value !== undefined && values.includes(value);
+      case "NotIn":
+        return value === undefined || !values.includes(value);
     }
   });
 }
@@ -44,7 +55,13 @@ function splitTerms(text: string): string[] {
 
 function requirementOf(term: string): LabelRequirement {
   const [, setKey = "", setOperator, list = ""] = inSet.exec(term) ?? [];
-  if (setOperator !== undefined) return withValues(term, setKey, setOperator === "in" ? "In" : "NotIn", list.split(",").map((value) => value.trim()));
+  if (setOperator !== undefined)
+    return withValues(
+      term,
+      setKey,
+      setOperator === "in" ? "In" : "NotIn",
+      list.split(",").map((value) => value.trim()),
+    );
   const [, key = "", sign, value = ""] = equality.exec(term) ?? [];
   if (sign !== undefined) return withValues(term, key, sign === "!=" ? "NotIn" : "In", [value]);
   const bare = term.replace(/^!\s*/, "");
@@ -58,5 +75,7 @@ function withValues(term: string, key: string, operator: "In" | "NotIn", values:
 }
 
 function noRequirement(term: string): Error {
-  return new Error(`"${term}" is no requirement of a label: write key, !key, key=value, key!=value, key in (a,b) or key notin (a,b), several separated by commas`);
+  return new Error(
+    `"${term}" is no requirement of a label: write key, !key, key=value, key!=value, key in (a,b) or key notin (a,b), several separated by commas`,
+  );
 }

@@ -17,11 +17,16 @@ export interface LeaderElectorOptions {
   identity: string;
   /** Others wait this long after the last renewal they saw; 6 s unless given. */
   leaseDurationMs?: number | undefined;
-  /** A leader that could not renew for this long has lost; less than the lease duration. 4.2 s unless given. */
+  /**
+   * A leader that could not renew for this long has lost; less than the lease duration. 4.2 s unless given.
+   */
   renewDeadlineMs?: number | undefined;
   /** Between a leader's renewals; others look twice as often. 0.9 s unless given. */
   retryPeriodMs?: number | undefined;
-  /** Called once when leadership is lost without stop(): nothing may be written from then on, as it may be late. */
+  /**
+   * Called once when leadership is lost without stop(): nothing may be written from then on, as it may be
+   * late.
+   */
   onLost: (reason: string) => void;
   logger?: Logger | undefined;
   clock?: Clock | undefined;
@@ -38,8 +43,9 @@ interface RequestCall {
 const requestsWithinDeadline = 3;
 
 /**
- * Elects one of several processes by a Lease. Whether another's lease has ended is decided by how long its content has not changed on
- * the local clock, so clocks may differ; every write is bound to the version that was read.
+ * Elects one of several processes by a Lease. Whether another's lease has ended is decided by how long its
+ * content has not changed on the local clock, so clocks may differ; every write is bound to the version that
+ * was read.
  */
 export class LeaderElector {
   readonly identity: string;
@@ -56,7 +62,10 @@ export class LeaderElector {
   #observed: { lease: Stored<Lease>; sinceMs: number } | undefined;
   #renewedMs = 0;
   #isLeader = false;
-  /** Whether the lease may be this process's, which has claimed it and has not heard that another one holds it. */
+  /**
+   * Whether the lease may be this process's, which has claimed it and has not heard that another one holds
+   * it.
+   */
   #mayHold = false;
   #running: Promise<void> | undefined;
   #stopped: Promise<void> | undefined;
@@ -67,11 +76,17 @@ export class LeaderElector {
     this.#client = new ResourceClient(options.transport, leases);
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? Math.random;
-    this.#logger = (options.logger ?? silentLogger).child({ lease: `${options.namespace}/${options.name}`, identity: options.identity });
+    this.#logger = (options.logger ?? silentLogger).child({
+      lease: `${options.namespace}/${options.name}`,
+      identity: options.identity,
+    });
     this.#leaseDurationMs = options.leaseDurationMs ?? 6_000;
     this.#renewDeadlineMs = options.renewDeadlineMs ?? 4_200;
     this.#retryPeriodMs = options.retryPeriodMs ?? 900;
-    if (this.#renewDeadlineMs >= this.#leaseDurationMs || this.#retryPeriodMs * 1.5 >= this.#renewDeadlineMs) {
+    if (
+      this.#renewDeadlineMs >= this.#leaseDurationMs ||
+      this.#retryPeriodMs * 1.5 >= this.#renewDeadlineMs
+    ) {
       throw new Error("Leader election needs retryPeriodMs * 1.5 < renewDeadlineMs < leaseDurationMs.");
     }
   }
@@ -81,9 +96,12 @@ export class LeaderElector {
     return this.#isLeader && this.#clock.monotonicMs() - this.#renewedMs < this.#renewDeadlineMs;
   }
 
-  /** How often the lease has changed hands: a fencing token that grows with each leader. Undefined when not leading. */
+  /**
+   * How often the lease has changed hands: a fencing token that grows with each leader. Undefined when not
+   * leading.
+   */
   get transitions(): number | undefined {
-    return this.isLeader ? this.#observed?.lease.spec?.leaseTransitions ?? 0 : undefined;
+    return this.isLeader ? (this.#observed?.lease.spec?.leaseTransitions ?? 0) : undefined;
   }
 
   /** Begins to run for leadership; resolves when it is won, rejects when stopped before. */
@@ -92,7 +110,10 @@ export class LeaderElector {
     await this.#elected.promise;
   }
 
-  /** Stops, and gives the lease up when it is held, so that another leads within a retry period. Stopping twice is stopping once. */
+  /**
+   * Stops, and gives the lease up when it is held, so that another leads within a retry period. Stopping
+   * twice is stopping once.
+   */
   async stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     await this.#stopped;
@@ -112,9 +133,16 @@ export class LeaderElector {
     for (;;) {
       await this.#tryOnce(signal);
       if (this.#hasLost()) return;
-      if (!await slept(this.#clock, this.#isLeader ? this.#retryPeriodMs : this.#lookAgainInMs(), signal)) return;
-      // Another may lead since this process was frozen: it must not go on for as long as its next request takes.
-      if (this.#isLeader && this.#clock.monotonicMs() - this.#renewedMs >= this.#leaseDurationMs && this.#hasLost()) return;
+      if (!(await slept(this.#clock, this.#isLeader ? this.#retryPeriodMs : this.#lookAgainInMs(), signal)))
+        return;
+      // Another may lead since this process was frozen: it must not go on for as long as its next request
+      // takes.
+      if (
+        this.#isLeader &&
+        this.#clock.monotonicMs() - this.#renewedMs >= this.#leaseDurationMs &&
+        this.#hasLost()
+      )
+        return;
     }
   }
 
@@ -126,7 +154,8 @@ export class LeaderElector {
 
   #whyLost(): string | undefined {
     if (!this.isLeader) return "The lease could not be renewed in time.";
-    if (this.#observed === undefined || !this.#isOurs(this.#observed.lease)) return "The lease was taken by another process, or deleted.";
+    if (this.#observed === undefined || !this.#isOurs(this.#observed.lease))
+      return "The lease was taken by another process, or deleted.";
     return undefined;
   }
 
@@ -149,8 +178,8 @@ export class LeaderElector {
   }
 
   /**
-   * Each request has a deadline: one that hangs on a dead connection must leave time for another one within the renew deadline. A renewal that
-   * outlives the renew deadline is worth nothing.
+   * Each request has a deadline: one that hangs on a dead connection must leave time for another one within
+   * the renew deadline. A renewal that outlives the renew deadline is worth nothing.
    */
   #requestDeadlineMs(startedMs: number): number {
     const shareMs = this.#renewDeadlineMs / requestsWithinDeadline;
@@ -162,15 +191,23 @@ export class LeaderElector {
   async #takeOrRenew(call: RequestCall): Promise<Stored<Lease> | undefined> {
     const { namespace, name } = this.#options;
     try {
-      // A leader bases each write on its last one, and reads again only after a conflict: one request per renewal.
-      const current = this.#isLeader && this.#observed ? this.#observed.lease : await this.#client.find({ namespace, name }, call);
+      // A leader bases each write on its last one, and reads again only after a conflict: one request per
+      // renewal.
+      const current =
+        this.#isLeader && this.#observed
+          ? this.#observed.lease
+          : await this.#client.find({ namespace, name }, call);
       if (!current) {
-        return await this.#write(call, (claim) => this.#client.create({ metadata: { namespace, name }, spec: this.#claim(undefined) }, claim));
+        return await this.#write(call, (claim) =>
+          this.#client.create({ metadata: { namespace, name }, spec: this.#claim(undefined) }, claim),
+        );
       }
       this.#observe(current);
       this.#mayHold = this.#isOurs(current);
       if (this.#isHeldByAnother(current)) return undefined;
-      return await this.#write(call, (claim) => this.#client.replace({ ...current, spec: this.#claim(current) }, claim));
+      return await this.#write(call, (claim) =>
+        this.#client.replace({ ...current, spec: this.#claim(current) }, claim),
+      );
     } catch (error) {
       if (!isConflict(error) && !isAlreadyExists(error) && !isNotFound(error)) throw error;
       const current = await this.#client.find({ namespace, name }, call);
@@ -182,10 +219,14 @@ export class LeaderElector {
   }
 
   /**
-   * The response to a first claim is waited for even when this process stops meanwhile. The claim would otherwise come true later, with nobody to
-   * give the lease up. A renewal need not be waited for: it and the release are bound to one version, and whichever comes first excludes the other.
+   * The response to a first claim is waited for even when this process stops meanwhile. The claim would
+   * otherwise come true later, with nobody to give the lease up. A renewal need not be waited for: it and the
+   * release are bound to one version, and whichever comes first excludes the other.
    */
-  #write<T>({ deadlineMs, signal }: RequestCall, write: (call: Partial<RequestCall>) => Promise<T>): Promise<T> {
+  #write<T>(
+    { deadlineMs, signal }: RequestCall,
+    write: (call: Partial<RequestCall>) => Promise<T>,
+  ): Promise<T> {
     this.#mayHold = true;
     return write(this.#isLeader ? { deadlineMs, signal } : { deadlineMs });
   }
@@ -198,7 +239,7 @@ export class LeaderElector {
       ...current?.spec,
       holderIdentity: this.identity,
       leaseDurationSeconds: Math.ceil(this.#leaseDurationMs / 1000),
-      acquireTime: isOurs ? current.spec?.acquireTime ?? now : now,
+      acquireTime: isOurs ? (current.spec?.acquireTime ?? now) : now,
       renewTime: now,
       leaseTransitions: isOurs || current === undefined ? transitions : transitions + 1,
     };
@@ -220,8 +261,8 @@ export class LeaderElector {
   }
 
   /**
-   * A standby acts only on what it has seen. So it looks twice as often as the leader renews, to find a lease that was given up, and also at the very
-   * moment at which another's lease runs out.
+   * A standby acts only on what it has seen. So it looks twice as often as the leader renews, to find a lease
+   * that was given up, and also at the very moment at which another's lease runs out.
    */
   #lookAgainInMs(): number {
     const pauseMs = jittered(this.#retryPeriodMs / 2, this.#random);
@@ -248,12 +289,19 @@ export class LeaderElector {
     for (let triesLeft = requestsWithinDeadline; triesLeft > 0; triesLeft--) {
       try {
         // A request that hangs leaves time for another one.
-        await this.#tryRelease(() => ({ deadlineMs: Math.max(1, Math.min(this.#renewDeadlineMs / requestsWithinDeadline, endsAtMs - this.#clock.monotonicMs())) }));
+        await this.#tryRelease(() => ({
+          deadlineMs: Math.max(
+            1,
+            Math.min(this.#renewDeadlineMs / requestsWithinDeadline, endsAtMs - this.#clock.monotonicMs()),
+          ),
+        }));
         return;
       } catch (error) {
-        // The server may have carried out a renewal that was under way at the stop, without a response: then the release has to name a later version.
+        // The server may have carried out a renewal that was under way at the stop, without a response: then
+        // the release has to name a later version.
         this.#observed = undefined;
-        if (triesLeft === 1) this.#logger.warn({ err: error }, "The lease could not be released; it runs out by itself.");
+        if (triesLeft === 1)
+          this.#logger.warn({ err: error }, "The lease could not be released; it runs out by itself.");
       }
     }
   }
@@ -261,10 +309,16 @@ export class LeaderElector {
   async #tryRelease(call: () => { deadlineMs: number }): Promise<void> {
     const { namespace, name } = this.#options;
     const known = this.#observed?.lease;
-    const lease = known !== undefined && this.#isOurs(known) ? known : await this.#client.find({ namespace, name }, call());
+    const lease =
+      known !== undefined && this.#isOurs(known)
+        ? known
+        : await this.#client.find({ namespace, name }, call());
     if (lease === undefined || !this.#isOurs(lease)) return;
     // An empty holder may be taken at once; a duration of 1 s is the least the API allows.
-    await this.#client.replace({ ...lease, spec: { ...lease.spec, holderIdentity: "", leaseDurationSeconds: 1 } }, call());
+    await this.#client.replace(
+      { ...lease, spec: { ...lease.spec, holderIdentity: "", leaseDurationSeconds: 1 } },
+      call(),
+    );
     this.#logger.info({}, "The lease is released.");
   }
 }

@@ -39,20 +39,28 @@ export type Stored<T extends KubeObject> = T & {
 };
 
 /** An object to be created: the client adds apiVersion and kind, the server the rest. */
-export type Draft<T extends KubeObject> = Omit<T, "apiVersion" | "kind" | "metadata" | "status"> & { metadata: ObjectMeta };
+export type Draft<T extends KubeObject> = Omit<T, "apiVersion" | "kind" | "metadata" | "status"> & {
+  metadata: ObjectMeta;
+};
 
 /** Any subset of a shape, at any depth. */
-export type Partially<T> = T extends readonly (infer E)[] ? Partially<E>[]
-  : T extends object ? { [K in keyof T]?: Partially<T[K]> | undefined }
-  : T;
+export type Partially<T> = T extends readonly (infer E)[]
+  ? Partially<E>[]
+  : T extends object
+    ? { [K in keyof T]?: Partially<T[K]> | undefined }
+    : T;
 
 /** The fields one manager wants an object to have (server-side apply). */
-export type Intent<T extends KubeObject> = Partially<Omit<T, "apiVersion" | "kind" | "metadata">> & { metadata: ObjectMeta };
+export type Intent<T extends KubeObject> = Partially<Omit<T, "apiVersion" | "kind" | "metadata">> & {
+  metadata: ObjectMeta;
+};
 
 /** A JSON merge patch (RFC 7386): null removes a field, a list is replaced whole. */
-export type MergePatch<T> = T extends readonly unknown[] ? T
-  : T extends object ? { [K in keyof T]?: MergePatch<T[K]> | null | undefined }
-  : T;
+export type MergePatch<T> = T extends readonly unknown[]
+  ? T
+  : T extends object
+    ? { [K in keyof T]?: MergePatch<T[K]> | null | undefined }
+    : T;
 
 /** One operation of a JSON patch (RFC 6902). */
 export type JsonPatchOperation =
@@ -66,7 +74,9 @@ export interface ObjectRef {
   namespace?: string | undefined;
 }
 
-/** Returns the key of an object in caches and queues: `namespace/name`, or `name` when it is cluster-scoped. */
+/**
+ * Returns the key of an object in caches and queues: `namespace/name`, or `name` when it is cluster-scoped.
+ */
 export function keyOf({ metadata }: { metadata: ObjectRef }): string {
   return keyOfRef(metadata);
 }
@@ -87,7 +97,10 @@ export function controllerOf(object: KubeObject): OwnerReference | undefined {
   return object.metadata.ownerReferences?.find((owner) => owner.controller === true);
 }
 
-/** Returns a reference that makes `owner` the controller of a new object, which the cluster then deletes with `owner`. */
+/**
+ * Returns a reference that makes `owner` the controller of a new object, which the cluster then deletes with
+ * `owner`.
+ */
 export function ownedBy<T extends KubeObject>(owner: Stored<T>): OwnerReference {
   return {
     apiVersion: owner.apiVersion,
@@ -99,14 +112,17 @@ export function ownedBy<T extends KubeObject>(owner: Stored<T>): OwnerReference 
   };
 }
 
-/** Returns whether the object was made for the owner of this uid, and not for a former or another one of its name; false where the uid is not known. */
+/**
+ * Returns whether the object was made for the owner of this uid, and not for a former or another one of its
+ * name; false where the uid is not known.
+ */
 export function isOwnedBy(object: KubeObject, uid: string | undefined): boolean {
   return uid !== undefined && controllerOf(object)?.uid === uid;
 }
 
 /**
- * Returns whether resourceVersion `left` is older than `right`. Numbers are compared as numbers; versions that are not
- * numbers have no order and count as not older.
+ * Returns whether resourceVersion `left` is older than `right`. Numbers are compared as numbers; versions
+ * that are not numbers have no order and count as not older.
  */
 export function isOlderVersion(left: string, right: string): boolean {
   if (!/^\d+$/.test(left) || !/^\d+$/.test(right)) return false;

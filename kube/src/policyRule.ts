@@ -7,6 +7,9 @@ export interface PolicyRule {
 }
 
 /** Returns the part of a rule that names the objects of a type, or their subresource. */
-export function resourcesOf({ group, plural }: { group: string; plural: string }, subresource?: string): Pick<PolicyRule, "apiGroups" | "resources"> {
+export function resourcesOf(
+  { group, plural }: { group: string; plural: string },
+  subresource?: string,
+): Pick<PolicyRule, "apiGroups" | "resources"> {
   return { apiGroups: [group], resources: [subresource === undefined ? plural : `${plural}/${subresource}`] };
 }

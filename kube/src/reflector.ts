@@ -30,16 +30,23 @@ export interface ReflectorOptions<T extends KubeObject, I extends string> extend
   /** Between two full lists; 10 min unless given. */
   relistIntervalMs?: number | undefined;
   /**
-   * The server is asked to end a watch after a random time between these, 15 and 25 unless given. A watch that goes on for longer is on a dead
-   * connection, which nothing else would show for minutes. Before the end the server sends a bookmark, from which the next watch goes on.
+   * The server is asked to end a watch after a random time between these, 15 and 25 unless given. A watch
+   * that goes on for longer is on a dead connection, which nothing else would show for minutes. Before the
+   * end the server sends a bookmark, from which the next watch goes on.
    */
   watchSeconds?: { min: number; max: number } | undefined;
-  /** A watch with neither event nor end for this long is dead; longer than the longest watch. 28 s unless given. */
+  /**
+   * A watch with neither event nor end for this long is dead; longer than the longest watch. 28 s unless
+   * given.
+   */
   idleDeadlineMs?: number | undefined;
   backOff?: BackOff | undefined;
 }
 
-/** A watch that ends sooner, without an event, counts as failed: otherwise a server that closes at once would get a storm of requests. */
+/**
+ * A watch that ends sooner, without an event, counts as failed: otherwise a server that closes at once would
+ * get a storm of requests.
+ */
 const shortWatchMs = 1000;
 
 /** Keeps a cache like the cluster from start to stop, through every kind of broken watch. */
@@ -70,7 +77,14 @@ export class Reflector<T extends KubeObject, I extends string = never> {
   /** How often in a row a server said that it has yet to reach the version. */
   #tooLarge = 0;
 
-  constructor({ client, cache, namespace, labelSelector, fieldSelector, ...options }: ReflectorOptions<T, I>) {
+  constructor({
+    client,
+    cache,
+    namespace,
+    labelSelector,
+    fieldSelector,
+    ...options
+  }: ReflectorOptions<T, I>) {
     this.#client = client;
     this.cache = cache;
     this.#selection = { namespace, labelSelector, fieldSelector };
@@ -95,7 +109,10 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     return this.#hearing.silentForMs;
   }
 
-  /** Time since which the cache may lack what has happened: a server that answers may not have told yet what a broken watch has missed. Undefined before the first list. */
+  /**
+   * Time since which the cache may lack what has happened: a server that answers may not have told yet what a
+   * broken watch has missed. Undefined before the first list.
+   */
   get behindForMs(): number | undefined {
     return this.#hearing.behindForMs;
   }
@@ -143,14 +160,20 @@ export class Reflector<T extends KubeObject, I extends string = never> {
 
   async #list(signal: AbortSignal): Promise<void> {
     const due = this.#listDue ?? "first";
-    // "0" takes what the server has in memory; a version already seen keeps a lagging replica from taking us back.
-    const resourceVersion = due === "first" ? this.#version ?? "0" : undefined;
+    // "0" takes what the server has in memory; a version already seen keeps a lagging replica from taking us
+    // back.
+    const resourceVersion = due === "first" ? (this.#version ?? "0") : undefined;
     const { items, resourceVersion: version } = await this.#client.listAll({
-      ...this.#selection, resourceVersion, signal, onRejected: (error) => this.#reject(error),
+      ...this.#selection,
+      resourceVersion,
+      signal,
+      onRejected: (error) => this.#reject(error),
     });
     if (signal.aborted) return;
-    // A consistent list that is older than what was seen tells by itself that the storage has gone back in time.
-    if (due === "reset" || (this.#version !== undefined && isOlderVersion(version, this.#version))) this.#startOver(version);
+    // A consistent list that is older than what was seen tells by itself that the storage has gone back in
+    // time.
+    if (due === "reset" || (this.#version !== undefined && isOlderVersion(version, this.#version)))
+      this.#startOver(version);
     this.cache.replace(items, version);
     this.#version = version;
     this.#listDue = undefined;
@@ -165,14 +188,25 @@ export class Reflector<T extends KubeObject, I extends string = never> {
 
   /** Nothing in the cache holds any more. */
   #startOver(version: string): void {
-    this.#logger.warn({ seen: this.#version, listed: version }, "The cluster's storage has gone back in time; the cache starts over.");
+    this.#logger.warn(
+      { seen: this.#version, listed: version },
+      "The cluster's storage has gone back in time; the cache starts over.",
+    );
     this.cache.clear();
   }
 
-  /** Throws VersionTooLarge when the server has yet to reach the version, of which a watch would be silent until then. */
+  /**
+   * Throws VersionTooLarge when the server has yet to reach the version, of which a watch would be silent
+   * until then.
+   */
   async #assureVersion(signal: AbortSignal, version: string): Promise<void> {
     await this.#client.list({
-      ...this.#selection, resourceVersion: version, resourceVersionMatch: "NotOlderThan", limit: 1, signal, onRejected: () => undefined,
+      ...this.#selection,
+      resourceVersion: version,
+      resourceVersionMatch: "NotOlderThan",
+      limit: 1,
+      signal,
+      onRejected: () => undefined,
     });
     this.#isVersionUnknown = false;
     this.#tooLarge = 0;
@@ -183,7 +217,9 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     const ms = this.#nextRelistMs - this.#clock.monotonicMs();
     if (ms <= 0) return this.#relist(signal, version);
     try {
-      await withDeadline({ clock: this.#clock, ms, what: "Watching", signal }, (until) => this.#watch(until, version));
+      await withDeadline({ clock: this.#clock, ms, what: "Watching", signal }, (until) =>
+        this.#watch(until, version),
+      );
     } catch (error) {
       // Not a failure: the time for the next list has come.
       if (!(error instanceof DeadlineExceeded)) throw error;
@@ -209,7 +245,10 @@ export class Reflector<T extends KubeObject, I extends string = never> {
       this.#failures = 0;
     }
     if (!hasReceived && this.#clock.monotonicMs() - openedMs < shortWatchMs) {
-      throw new KubeError({ reason: "Unreachable", message: "The watch was closed as soon as it was opened." });
+      throw new KubeError({
+        reason: "Unreachable",
+        message: "The watch was closed as soon as it was opened.",
+      });
     }
     this.#failures = 0;
     this.#hearing.noteWord();
@@ -227,11 +266,17 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     }
   }
 
-  /** Lists at the very version the watch has come to, so that any difference is something the watch has missed. */
+  /**
+   * Lists at the very version the watch has come to, so that any difference is something the watch has
+   * missed.
+   */
   async #relist(signal: AbortSignal, version: string): Promise<void> {
     this.#nextRelistMs = this.#clock.monotonicMs() + jittered(this.#relistIntervalMs, this.#random, 0.1);
     const { items } = await this.#client.listAll({
-      ...this.#selection, resourceVersion: version, resourceVersionMatch: "Exact", signal,
+      ...this.#selection,
+      resourceVersion: version,
+      resourceVersionMatch: "Exact",
+      signal,
       onRejected: (error) => this.#reject(error),
     });
     if (signal.aborted) return;
@@ -240,7 +285,8 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     const drift = added + updated + deleted;
     this.#metrics?.listed(items.length);
     this.#metrics?.drifted(drift);
-    if (drift > 0) this.#logger.warn({ added, updated, deleted }, "A relist found changes that the watch had missed.");
+    if (drift > 0)
+      this.#logger.warn({ added, updated, deleted }, "A relist found changes that the watch had missed.");
   }
 
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
@@ -260,13 +306,17 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     } else {
       this.#metrics?.watchEnded("failed");
       // A watch from the same version would fail in the same way for ever.
-      if (!isTransient(error) || (isMalformedResponse(error) && this.#failures >= 3)) this.#noteFreshListDue();
+      if (!isTransient(error) || (isMalformedResponse(error) && this.#failures >= 3))
+        this.#noteFreshListDue();
     }
     const waitMs = Math.max(
       backOffMs(this.#backOff, this.#failures, this.#random),
       error instanceof KubeError ? (error.retryAfterSeconds ?? 0) * 1000 : 0,
     );
-    this.#logger.warn({ err: error, waitMs: Math.round(waitMs), failures: this.#failures }, "A watch broke; it is taken up again.");
+    this.#logger.warn(
+      { err: error, waitMs: Math.round(waitMs), failures: this.#failures },
+      "A watch broke; it is taken up again.",
+    );
     await slept(this.#clock, waitMs, signal);
   }
 

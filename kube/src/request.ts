@@ -31,5 +31,10 @@ export interface WatchRequest {
 
 /** Told of each request that was sent, with its retries one by one. */
 export interface RequestMetrics {
-  requestDone(request: { method: string; resource: string; status: number | undefined; seconds: number }): void;
+  requestDone(request: {
+    method: string;
+    resource: string;
+    status: number | undefined;
+    seconds: number;
+  }): void;
 }

@@ -1,7 +1,22 @@
-import type { ApplyOptions, CallOptions, DeleteOptions, ListOptions, WatchOptions, WriteOptions } from "./callOptions.ts";
+import type {
+  ApplyOptions,
+  CallOptions,
+  DeleteOptions,
+  ListOptions,
+  WatchOptions,
+  WriteOptions,
+} from "./callOptions.ts";
 import { decodeList, decodeObject, type ListPage } from "./decode.ts";
 import { isNotFound } from "./errors.ts";
-import type { Draft, Intent, JsonPatchOperation, KubeObject, MergePatch, ObjectRef, Stored } from "./object.ts";
+import type {
+  Draft,
+  Intent,
+  JsonPatchOperation,
+  KubeObject,
+  MergePatch,
+  ObjectRef,
+  Stored,
+} from "./object.ts";
 import { apiVersionOf, collectionPath, creationPath, objectPath, type ResourceType } from "./resourceType.ts";
 import { readPages } from "./pages.ts";
 import type { KubeRequest, QueryValue } from "./request.ts";
@@ -34,18 +49,32 @@ export class ResourceClient<T extends KubeObject> {
   /** Returns one page; its `continue` asks for the next. */
   async list({ namespace, signal, onRejected, ...query }: ListOptions = {}): Promise<ListPage<T>> {
     const response = await this.#transport.request({
-      method: "GET", path: collectionPath(this.type, namespace), query: { ...query }, signal, resource: this.type.plural,
+      method: "GET",
+      path: collectionPath(this.type, namespace),
+      query: { ...query },
+      signal,
+      resource: this.type.plural,
     });
     return decodeList(this.type, response, onRejected);
   }
 
   /** All objects, read in pages. */
-  async listAll(options: Omit<ListOptions, "limit" | "continue"> = {}): Promise<{ items: Stored<T>[]; resourceVersion: string }> {
+  async listAll(
+    options: Omit<ListOptions, "limit" | "continue"> = {},
+  ): Promise<{ items: Stored<T>[]; resourceVersion: string }> {
     return readPages((page) => this.list(page), options);
   }
 
-  /** The raw lines of a watch, one event each; ends when the server closes, throws KubeError when it breaks. */
-  watch({ namespace, signal, idleDeadlineMs, onOpened, ...query }: WatchOptions): AsyncGenerator<string, void, void> {
+  /**
+   * The raw lines of a watch, one event each; ends when the server closes, throws KubeError when it breaks.
+   */
+  watch({
+    namespace,
+    signal,
+    idleDeadlineMs,
+    onOpened,
+    ...query
+  }: WatchOptions): AsyncGenerator<string, void, void> {
     return this.#transport.watch({
       path: collectionPath(this.type, namespace),
       query: { ...query, watch: true, allowWatchBookmarks: true },
@@ -58,7 +87,13 @@ export class ResourceClient<T extends KubeObject> {
 
   /** Throws AlreadyExists when the name is taken. */
   async create(draft: Draft<T>, { fieldManager, ...options }: WriteOptions = {}): Promise<Stored<T>> {
-    return this.#one({ method: "POST", path: creationPath(this.type, draft.metadata), query: { fieldManager }, body: this.#whole(draft), ...options });
+    return this.#one({
+      method: "POST",
+      path: creationPath(this.type, draft.metadata),
+      query: { fieldManager },
+      body: this.#whole(draft),
+      ...options,
+    });
   }
 
   /** Replaces the whole object; a resourceVersion in it makes a lost race a Conflict. */
@@ -71,12 +106,28 @@ export class ResourceClient<T extends KubeObject> {
     return this.#replace(object, "status", options);
   }
 
-  /** Asks for deletion; resolves also when the object stays until its finalizers are done. Throws NotFound when there is none. */
+  /**
+   * Asks for deletion; resolves also when the object stays until its finalizers are done. Throws NotFound
+   * when there is none.
+   */
   async delete(ref: ObjectRef, options: DeleteOptions = {}): Promise<void> {
     const { uid, resourceVersion, gracePeriodSeconds, propagationPolicy, ...call } = options;
-    const preconditions = uid === undefined && resourceVersion === undefined ? undefined : { uid, resourceVersion };
-    const body = { apiVersion: "v1", kind: "DeleteOptions", preconditions, gracePeriodSeconds, propagationPolicy };
-    await this.#transport.request({ method: "DELETE", path: objectPath(this.type, ref), body, resource: this.type.plural, ...call });
+    const preconditions =
+      uid === undefined && resourceVersion === undefined ? undefined : { uid, resourceVersion };
+    const body = {
+      apiVersion: "v1",
+      kind: "DeleteOptions",
+      preconditions,
+      gracePeriodSeconds,
+      propagationPolicy,
+    };
+    await this.#transport.request({
+      method: "DELETE",
+      path: objectPath(this.type, ref),
+      body,
+      resource: this.type.plural,
+      ...call,
+    });
   }
 
   /** Merges `patch` into the object; metadata.resourceVersion in it makes a lost race a Conflict. */
@@ -85,16 +136,26 @@ export class ResourceClient<T extends KubeObject> {
   }
 
   /** Merges `patch`, whose only written part is `status`, into the status. */
-  async mergePatchStatus(ref: ObjectRef, patch: MergePatch<T>, options: WriteOptions = {}): Promise<Stored<T>> {
+  async mergePatchStatus(
+    ref: ObjectRef,
+    patch: MergePatch<T>,
+    options: WriteOptions = {},
+  ): Promise<Stored<T>> {
     return this.#patch(ref, "status", "application/merge-patch+json", patch, options);
   }
 
   /** Carries out the operations, all or none; a failed test is Invalid. */
-  async jsonPatch(ref: ObjectRef, operations: JsonPatchOperation[], options: WriteOptions = {}): Promise<Stored<T>> {
+  async jsonPatch(
+    ref: ObjectRef,
+    operations: JsonPatchOperation[],
+    options: WriteOptions = {},
+  ): Promise<Stored<T>> {
     return this.#patch(ref, undefined, "application/json-patch+json", operations, options);
   }
 
-  /** Creates or changes the object so that it has the intent's fields, and drops those this manager gave up. */
+  /**
+   * Creates or changes the object so that it has the intent's fields, and drops those this manager gave up.
+   */
   async apply(intent: Intent<T>, options: ApplyOptions): Promise<Stored<T>> {
     return this.#apply(intent, undefined, options);
   }
@@ -104,22 +165,54 @@ export class ResourceClient<T extends KubeObject> {
     return this.#apply(intent, "status", options);
   }
 
-  async #replace(object: T, subresource: string | undefined, { fieldManager, ...options }: WriteOptions): Promise<Stored<T>> {
+  async #replace(
+    object: T,
+    subresource: string | undefined,
+    { fieldManager, ...options }: WriteOptions,
+  ): Promise<Stored<T>> {
     const path = objectPath(this.type, object.metadata, subresource);
-    return this.#one({ method: "PUT", path, query: { fieldManager }, body: this.#whole(object), ...options }, subresource);
+    return this.#one(
+      { method: "PUT", path, query: { fieldManager }, body: this.#whole(object), ...options },
+      subresource,
+    );
   }
 
-  async #apply(intent: Intent<T>, subresource: string | undefined, { force, ...options }: ApplyOptions): Promise<Stored<T>> {
+  async #apply(
+    intent: Intent<T>,
+    subresource: string | undefined,
+    { force, ...options }: ApplyOptions,
+  ): Promise<Stored<T>> {
     // JSON is valid YAML, so the body needs no YAML writer.
-    return this.#patch(intent.metadata, subresource, "application/apply-patch+yaml", this.#whole(intent), options, force ?? true);
+    return this.#patch(
+      intent.metadata,
+      subresource,
+      "application/apply-patch+yaml",
+      this.#whole(intent),
+      options,
+      force ?? true,
+    );
   }
 
   async #patch(
-    ref: ObjectRef, subresource: string | undefined, contentType: string, body: unknown,
-    { fieldManager, ...options }: WriteOptions, force?: boolean,
+    ref: ObjectRef,
+    subresource: string | undefined,
+    contentType: string,
+    body: unknown,
+    { fieldManager, ...options }: WriteOptions,
+    force?: boolean,
   ): Promise<Stored<T>> {
     const query: Record<string, QueryValue> = { fieldManager, force };
-    return this.#one({ method: "PATCH", path: objectPath(this.type, ref, subresource), query, contentType, body, ...options }, subresource);
+    return this.#one(
+      {
+        method: "PATCH",
+        path: objectPath(this.type, ref, subresource),
+        query,
+        contentType,
+        body,
+        ...options,
+      },
+      subresource,
+    );
   }
 
   async #one(request: KubeRequest, subresource?: string): Promise<Stored<T>> {

@@ -1,6 +1,9 @@
 import type { KubeObject, ObjectRef } from "./object.ts";
 
-/** Names of fields in spec and status that have the same text in many objects: a process then has it once. Those of all kinds need not be named. */
+/**
+ * Names of fields in spec and status that have the same text in many objects: a process then has it once.
+ * Those of all kinds need not be named.
+ */
 export interface RepeatedTexts {
   spec: readonly string[];
   status: readonly string[];
@@ -28,7 +31,8 @@ export function apiVersionOf({ group, version }: { group: string; version: strin
 /** Returns the URL path of a collection; across all namespaces when none is given. */
 export function collectionPath<T extends KubeObject>(type: ResourceType<T>, namespace?: string): string {
   const root = type.group === "" ? `/api/${type.version}` : `/apis/${type.group}/${type.version}`;
-  const scope = type.namespaced && namespace !== undefined ? `/namespaces/${encodeURIComponent(namespace)}` : "";
+  const scope =
+    type.namespaced && namespace !== undefined ? `/namespaces/${encodeURIComponent(namespace)}` : "";
   return `${root}${scope}/${type.plural}`;
 }
 
@@ -38,8 +42,15 @@ export function creationPath<T extends KubeObject>(type: ResourceType<T>, ref: O
   return collectionPath(type, ref.namespace);
 }
 
-/** Returns the URL path of one object, or of its subresource. Throws for a namespaced kind without a namespace. */
-export function objectPath<T extends KubeObject>(type: ResourceType<T>, ref: ObjectRef, subresource?: string): string {
+/**
+ * Returns the URL path of one object, or of its subresource. Throws for a namespaced kind without a
+ * namespace.
+ */
+export function objectPath<T extends KubeObject>(
+  type: ResourceType<T>,
+  ref: ObjectRef,
+  subresource?: string,
+): string {
   requireNamespace(type, ref);
   const path = `${collectionPath(type, ref.namespace)}/${encodeURIComponent(ref.name)}`;
   return subresource === undefined ? path : `${path}/${subresource}`;

@@ -6,10 +6,16 @@ const firstDelayMs = 200;
 const maxDelayMs = 10_000;
 
 /**
- * Returns the milliseconds to wait before the request is sent again after its n-th failure; undefined when it must not be repeated.
- * 429 means the server did nothing, so any verb may be repeated; after another failure only what may happen twice.
+ * Returns the milliseconds to wait before the request is sent again after its n-th failure; undefined when it
+ * must not be repeated. 429 means the server did nothing, so any verb may be repeated; after another failure
+ * only what may happen twice.
  */
-export function retryDelayMs(request: KubeRequest, error: unknown, attempt: number, random: () => number): number | undefined {
+export function retryDelayMs(
+  request: KubeRequest,
+  error: unknown,
+  attempt: number,
+  random: () => number,
+): number | undefined {
   if (!(error instanceof KubeError) || !mayRepeat(request, error)) return undefined;
   const backOffMs = jittered(Math.min(firstDelayMs * 2 ** (attempt - 1), maxDelayMs), random);
   // A request before Retry-After would be refused; the jitter comes on top so that clients spread out.
@@ -17,7 +23,13 @@ export function retryDelayMs(request: KubeRequest, error: unknown, attempt: numb
 }
 
 /** Whether carrying the request out twice leaves the same state as carrying it out once. */
-function isIdempotent({ method, contentType }: { method: HttpMethod; contentType?: string | undefined }): boolean {
+function isIdempotent({
+  method,
+  contentType,
+}: {
+  method: HttpMethod;
+  contentType?: string | undefined;
+}): boolean {
   if (method === "POST") return false;
   return contentType !== "application/json-patch+json";
 }
@@ -28,7 +40,10 @@ function mayRepeat(request: KubeRequest, error: KubeError): boolean {
   return isServersTrouble && isIdempotent(request);
 }
 
-/** Returns the seconds that a Retry-After header asks for, as a number or as an HTTP date; undefined without one. */
+/**
+ * Returns the seconds that a Retry-After header asks for, as a number or as an HTTP date; undefined without
+ * one.
+ */
 export function parseRetryAfter(header: string | undefined, now: Date): number | undefined {
   if (header === undefined) return undefined;
   if (/^\d+$/.test(header.trim())) return Number(header);

@@ -1,7 +1,10 @@
 /** So many strings are remembered at least, and twice as many at most. */
 const remembered = 1_024;
 
-/** Finds strings again that many objects have in common, which are then in memory once instead of once an object. */
+/**
+ * Finds strings again that many objects have in common, which are then in memory once instead of once an
+ * object.
+ */
 export class SharedStrings {
   #recent = new Map<string, string>();
   #former = new Map<string, string>();

@@ -25,16 +25,23 @@ export interface SourceOptions<T extends KubeObject> {
   when?: ((change: Change<T>) => boolean) | undefined;
 }
 
-/** Returns a source of the changes of a cache. For an update both versions are asked, so that a former owner learns of its loss too. */
-export function fromCache<T extends KubeObject>(watched: WatchedCache<T>, { keys = (object) => [keyOf(object)], when }: SourceOptions<T> = {}): Source {
+/**
+ * Returns a source of the changes of a cache. For an update both versions are asked, so that a former owner
+ * learns of its loss too.
+ */
+export function fromCache<T extends KubeObject>(
+  watched: WatchedCache<T>,
+  { keys = (object) => [keyOf(object)], when }: SourceOptions<T> = {},
+): Source {
   return {
     waitForSync: (signal) => watched.waitForSync(signal),
-    subscribe: (enqueue) => watched.cache.subscribe((change) => {
-      if (when && !when(change)) return;
-      const concerned = new Set(keys(change.object));
-      if (change.type === "updated") for (const key of keys(change.previous)) concerned.add(key);
-      concerned.forEach(enqueue);
-    }),
+    subscribe: (enqueue) =>
+      watched.cache.subscribe((change) => {
+        if (when && !when(change)) return;
+        const concerned = new Set(keys(change.object));
+        if (change.type === "updated") for (const key of keys(change.previous)) concerned.add(key);
+        concerned.forEach(enqueue);
+      }),
     keys: () => [...new Set(watched.cache.list().flatMap(keys))],
   };
 }
@@ -51,11 +58,13 @@ export interface WideSourceOptions<T extends KubeObject> {
 }
 
 /**
- * Returns a source of changes each of which concerns many objects. The keys are asked for at the first change and then at most once per
- * spacing, so that as many changes as there are objects do not cost their square; at a start or a resync they are left to the objects' own source.
+ * Returns a source of changes each of which concerns many objects. The keys are asked for at the first change
+ * and then at most once per spacing, so that as many changes as there are objects do not cost their square;
+ * at a start or a resync they are left to the objects' own source.
  */
 export function fromWideChanges<T extends KubeObject>(
-  watched: WatchedCache<T>, { keys, when, spacingMs = 100, clock = systemClock }: WideSourceOptions<T>,
+  watched: WatchedCache<T>,
+  { keys, when, spacingMs = 100, clock = systemClock }: WideSourceOptions<T>,
 ): Source {
   return {
     waitForSync: (signal) => watched.waitForSync(signal),

@@ -21,14 +21,20 @@ export interface TransportOptions {
   maxAttempts?: number | undefined;
   /** Names the program in the API server's audit log. */
   userAgent?: string | undefined;
-  /** The HTTP proxy that it goes by where the kubeconfig names none; none unless given, whatever the environment says. */
+  /**
+   * The HTTP proxy that it goes by where the kubeconfig names none; none unless given, whatever the
+   * environment says.
+   */
   proxyUrl?: string | undefined;
   clock?: Clock | undefined;
   random?: (() => number) | undefined;
   metrics?: RequestMetrics | undefined;
 }
 
-/** Sends requests to one API server over one pool of connections. Errors are KubeError, or the caller's abort reason. */
+/**
+ * Sends requests to one API server over one pool of connections. Errors are KubeError, or the caller's abort
+ * reason.
+ */
 export class KubeTransport {
   readonly #config: KubeConfig;
   readonly #authentication: Authentication;
@@ -52,7 +58,10 @@ export class KubeTransport {
   }
 
   /** Creates a transport from a kubeconfig file, by its current context or the one given. */
-  static fromFile(path: string, options: TransportOptions & { context?: string | undefined } = {}): KubeTransport {
+  static fromFile(
+    path: string,
+    options: TransportOptions & { context?: string | undefined } = {},
+  ): KubeTransport {
     const config = new KubeConfig();
     config.loadFromFile(path);
     if (options.context !== undefined) config.setCurrentContext(options.context);
@@ -73,7 +82,10 @@ export class KubeTransport {
     return new KubeTransport(config, options);
   }
 
-  /** Milliseconds by which this machine's clock is at least ahead of the API server's, or behind it when negative, by the last response; undefined before the first. */
+  /**
+   * Milliseconds by which this machine's clock is at least ahead of the API server's, or behind it when
+   * negative, by the last response; undefined before the first.
+   */
   get clockOffsetMs(): number | undefined {
     return this.#clockOffsetMs;
   }
@@ -83,7 +95,10 @@ export class KubeTransport {
     return this.#config.getContextObject(this.#config.getCurrentContext())?.namespace ?? "default";
   }
 
-  /** Sends a request, repeats it where that is safe, and returns the JSON of the response. Throws KubeError, or the caller's abort reason. */
+  /**
+   * Sends a request, repeats it where that is safe, and returns the JSON of the response. Throws KubeError,
+   * or the caller's abort reason.
+   */
   async request(request: KubeRequest): Promise<unknown> {
     const deadlineMs = request.deadlineMs ?? this.#deadlineMs;
     const endsAtMs = this.#clock.monotonicMs() + deadlineMs;
@@ -100,10 +115,18 @@ export class KubeTransport {
   }
 
   /**
-   * Opens a watch and yields its lines. Ends when the server closes it in good order; throws when it is refused,
-   * cut, silent for the idle deadline, or when the signal is aborted. It is not retried: the reader knows where to go on.
+   * Opens a watch and yields its lines. Ends when the server closes it in good order; throws when it is
+   * refused, cut, silent for the idle deadline, or when the signal is aborted. It is not retried: the reader
+   * knows where to go on.
    */
-  async *watch({ path, query, idleDeadlineMs, onOpened, signal, resource }: WatchRequest): AsyncGenerator<string, void, void> {
+  async *watch({
+    path,
+    query,
+    idleDeadlineMs,
+    onOpened,
+    signal,
+    resource,
+  }: WatchRequest): AsyncGenerator<string, void, void> {
     const request: KubeRequest = { method: "GET", path, query, signal, resource };
     // Aborted in the end, whatever the reason for leaving, so that no stream outlives its reader.
     const stream = new AbortController();
@@ -112,7 +135,11 @@ export class KubeTransport {
     signal?.addEventListener("abort", onAbort, { once: true });
     try {
       const response = await withDeadline(
-        { clock: this.#clock, ms: Math.min(this.#deadlineMs, openingMs), what: `Opening the watch of ${path}` },
+        {
+          clock: this.#clock,
+          ms: Math.min(this.#deadlineMs, openingMs),
+          what: `Opening the watch of ${path}`,
+        },
         (opening) => {
           opening.addEventListener("abort", () => stream.abort(opening.reason), { once: true });
           return this.#send(request, stream.signal, idleDeadlineMs);
@@ -140,12 +167,17 @@ export class KubeTransport {
       return await withDeadline({ clock: this.#clock, ms, what, signal: request.signal }, async (signal) => {
         const response = await this.#send(request, signal, ms);
         if (response.statusCode === 401) this.#authentication.refresh();
-        if (response.statusCode < 200 || response.statusCode > 299) throw await responseError(response, this.#clock);
+        if (response.statusCode < 200 || response.statusCode > 299)
+          throw await responseError(response, this.#clock);
         const text = await readText(response.body);
         try {
-          return text === "" ? undefined : JSON.parse(text) as unknown;
+          return text === "" ? undefined : (JSON.parse(text) as unknown);
         } catch (cause) {
-          throw new KubeError({ reason: "MalformedResponse", message: `${what}: the response is no JSON.`, cause });
+          throw new KubeError({
+            reason: "MalformedResponse",
+            message: `${what}: the response is no JSON.`,
+            cause,
+          });
         }
       });
     } catch (error) {
@@ -153,34 +185,49 @@ export class KubeTransport {
     }
   }
 
-  async #send(request: KubeRequest, signal: AbortSignal, timeoutMs: number): Promise<Dispatcher.ResponseData> {
+  async #send(
+    request: KubeRequest,
+    signal: AbortSignal,
+    timeoutMs: number,
+  ): Promise<Dispatcher.ResponseData> {
     const { dispatcher, headers } = await this.#authentication.credentials();
     const startedMs = this.#clock.monotonicMs();
     const sentAt = this.#clock.now();
     let status: number | undefined;
     try {
       // A request that waits for a connection does not notice its signal before it has one.
-      const response = await orAborted(dispatcher.request({
-        origin: originOf(this.#authentication.server),
-        path: pathOf(this.#authentication.server, request),
-        method: request.method,
-        headers: {
-          ...headers,
-          accept: "application/json",
-          "user-agent": this.#userAgent,
-          ...(request.body === undefined ? {} : { "content-type": request.contentType ?? "application/json" }),
-        },
-        body: request.body === undefined ? null : JSON.stringify(request.body),
+      const response = await orAborted(
+        dispatcher.request({
+          origin: originOf(this.#authentication.server),
+          path: pathOf(this.#authentication.server, request),
+          method: request.method,
+          headers: {
+            ...headers,
+            accept: "application/json",
+            "user-agent": this.#userAgent,
+            ...(request.body === undefined
+              ? {}
+              : { "content-type": request.contentType ?? "application/json" }),
+          },
+          body: request.body === undefined ? null : JSON.stringify(request.body),
+          signal,
+          headersTimeout: timeoutMs,
+          bodyTimeout: timeoutMs,
+        }),
         signal,
-        headersTimeout: timeoutMs,
-        bodyTimeout: timeoutMs,
-      }), signal);
+      );
       status = response.statusCode;
-      this.#clockOffsetMs = clockOffset(response.headers["date"], sentAt, this.#clock.now()) ?? this.#clockOffsetMs;
+      this.#clockOffsetMs =
+        clockOffset(response.headers["date"], sentAt, this.#clock.now()) ?? this.#clockOffsetMs;
       return response;
     } finally {
       const seconds = (this.#clock.monotonicMs() - startedMs) / 1000;
-      this.#metrics?.requestDone({ method: request.method, resource: request.resource ?? "", status, seconds });
+      this.#metrics?.requestDone({
+        method: request.method,
+        resource: request.resource ?? "",
+        status,
+        seconds,
+      });
     }
   }
 }

@@ -31,7 +31,10 @@ export function decodeWatchLine<T extends KubeObject>(type: ResourceType<T>, lin
         throw error;
       }
     default:
-      throw new KubeError({ reason: "MalformedResponse", message: `A watch sent an event of unknown type: ${line.slice(0, 200)}` });
+      throw new KubeError({
+        reason: "MalformedResponse",
+        message: `A watch sent an event of unknown type: ${line.slice(0, 200)}`,
+      });
   }
 }
 
@@ -40,16 +43,27 @@ function parseLine(line: string): Record<string, unknown> {
   try {
     event = JSON.parse(line);
   } catch (cause) {
-    throw new KubeError({ reason: "MalformedResponse", message: `A watch sent a line that is no JSON: ${line.slice(0, 200)}`, cause });
+    throw new KubeError({
+      reason: "MalformedResponse",
+      message: `A watch sent a line that is no JSON: ${line.slice(0, 200)}`,
+      cause,
+    });
   }
-  if (!isRecord(event)) throw new KubeError({ reason: "MalformedResponse", message: `A watch sent a line that is no event: ${line.slice(0, 200)}` });
+  if (!isRecord(event))
+    throw new KubeError({
+      reason: "MalformedResponse",
+      message: `A watch sent a line that is no event: ${line.slice(0, 200)}`,
+    });
   return event;
 }
 
 function versionOf(object: unknown): string {
   const version = isRecord(object) && isRecord(object.metadata) ? object.metadata.resourceVersion : undefined;
   if (typeof version !== "string" || version === "") {
-    throw new KubeError({ reason: "MalformedResponse", message: "A watch sent an object without resourceVersion." });
+    throw new KubeError({
+      reason: "MalformedResponse",
+      message: "A watch sent an object without resourceVersion.",
+    });
   }
   return version;
 }

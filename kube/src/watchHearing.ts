@@ -1,9 +1,14 @@
 import type { Clock } from "#runtime/clock.ts";
 
-/** What a broken watch has missed comes at once when another one goes on where it was; after this it counts as told. */
+/**
+ * What a broken watch has missed comes at once when another one goes on where it was; after this it counts as
+ * told.
+ */
 const catchUpMs = 1000;
 
-/** Knows when the API server was last heard, and as of when a cache that follows it held all that there was. */
+/**
+ * Knows when the API server was last heard, and as of when a cache that follows it held all that there was.
+ */
 export class WatchHearing {
   readonly #clock: Clock;
   #heardAtMs: number | undefined;
@@ -22,7 +27,10 @@ export class WatchHearing {
     return this.#since(this.#heardAtMs);
   }
 
-  /** Time since which the cache may lack what has happened: since the last word of a watch that had nothing to catch up with; undefined before the first list. */
+  /**
+   * Time since which the cache may lack what has happened: since the last word of a watch that had nothing to
+   * catch up with; undefined before the first list.
+   */
   get behindForMs(): number | undefined {
     this.#noteCaughtUp();
     return this.#since(this.#currentAtMs);

@@ -21,8 +21,8 @@ export interface WorkQueueOptions {
 }
 
 /**
- * Keys waiting for workers. A key is in the queue once however often it is added, is with one worker at a time,
- * and is handed out again when it was added while being worked on.
+ * Keys waiting for workers. A key is in the queue once however often it is added, is with one worker at a
+ * time, and is handed out again when it was added while being worked on.
  */
 export class WorkQueue {
   readonly #clock: Clock;
@@ -85,7 +85,10 @@ export class WorkQueue {
     return true;
   }
 
-  /** Adds the key after its back-off, which doubles at each call until forget; returns the wait in milliseconds. */
+  /**
+   * Adds the key after its back-off, which doubles at each call until forget; returns the wait in
+   * milliseconds.
+   */
   addRateLimited(key: string): number {
     const failures = this.retries(key) + 1;
     this.#failures.set(key, failures);
@@ -135,7 +138,9 @@ export class WorkQueue {
     for (const resolve of this.#takers.splice(0)) resolve(undefined);
   }
 
-  /** Refuses new keys and drops delayed ones; those that are ready are still handed out, then the workers end. */
+  /**
+   * Refuses new keys and drops delayed ones; those that are ready are still handed out, then the workers end.
+   */
   drain(): void {
     this.#isShutDown = true;
     for (const { timer } of this.#delayed.values()) timer.cancel();

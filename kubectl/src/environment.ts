@@ -17,4 +17,7 @@ export interface Environment {
 }
 
 /** Runs work on the installation that the global options name, and closes the connection. */
-export type WithInstallation = <T>(command: Command, work: (installation: Installation) => Promise<T>) => Promise<T>;
+export type WithInstallation = <T>(
+  command: Command,
+  work: (installation: Installation) => Promise<T>,
+) => Promise<T>;

@@ -18,8 +18,11 @@ process.exitCode = await run();
 async function run(): Promise<number> {
   try {
     await createProgram({
-      clock: systemClock, print: (text) => process.stdout.write(`${text}\n`), signal: interruption.signal,
-      kubeconfigVariable: process.env["KUBECONFIG"], proxyVariables: process.env,
+      clock: systemClock,
+      print: (text) => process.stdout.write(`${text}\n`),
+      signal: interruption.signal,
+      kubeconfigVariable: process.env["KUBECONFIG"],
+      proxyVariables: process.env,
     }).parseAsync();
     // A watch that is interrupted ends without an error.
     return interruption.signal.aborted ? exitCodes.interrupted : 0;

@@ -6,19 +6,44 @@ import { beginMaintenance, endMaintenance, findMaintenance } from "./cluster/mai
 import type { Environment, WithInstallation } from "./environment.ts";
 
 /** Adds `kubectl joypod maintenance …`. */
-export function addMaintenanceCommands(program: Command, { print }: Pick<Environment, "print">, withInstallation: WithInstallation): void {
-  const maintenance = program.command("maintenance").description("a time in which no game is launched, and players are told so; what is played goes on");
-  maintenance.command("on").description("begin it; again: change the message").option("--message <text>", "what players read", toMessage)
-    .action(({ message }: { message?: string }, command: Command) => withInstallation(command, async (installation) => {
-      print(sentenceOf(await beginMaintenance(installation, message, installation.now())));
-    }));
-  maintenance.command("off").description("end it").action((_: object, command: Command) => withInstallation(command, async (installation) => {
-    print(await endMaintenance(installation) ? "Maintenance is over: games are launched again." : "There was no maintenance.");
-  }));
-  maintenance.command("status").description("tell whether it is on").action((_: object, command: Command) => withInstallation(command, async (installation) => {
-    const current = await findMaintenance(installation);
-    print(current === undefined ? "Maintenance is off." : sentenceOf(current));
-  }));
+export function addMaintenanceCommands(
+  program: Command,
+  { print }: Pick<Environment, "print">,
+  withInstallation: WithInstallation,
+): void {
+  const maintenance = program
+    .command("maintenance")
+    .description("a time in which no game is launched, and players are told so; what is played goes on");
+  maintenance
+    .command("on")
+    .description("begin it; again: change the message")
+    .option("--message <text>", "what players read", toMessage)
+    .action(({ message }: { message?: string }, command: Command) =>
+      withInstallation(command, async (installation) => {
+        print(sentenceOf(await beginMaintenance(installation, message, installation.now())));
+      }),
+    );
+  maintenance
+    .command("off")
+    .description("end it")
+    .action((_: object, command: Command) =>
+      withInstallation(command, async (installation) => {
+        print(
+          (await endMaintenance(installation))
+            ? "Maintenance is over: games are launched again."
+            : "There was no maintenance.",
+        );
+      }),
+    );
+  maintenance
+    .command("status")
+    .description("tell whether it is on")
+    .action((_: object, command: Command) =>
+      withInstallation(command, async (installation) => {
+        const current = await findMaintenance(installation);
+        print(current === undefined ? "Maintenance is off." : sentenceOf(current));
+      }),
+    );
 }
 
 function sentenceOf({ since, message }: Maintenance): string {
@@ -27,6 +52,9 @@ function sentenceOf({ since, message }: Maintenance): string {
 
 function toMessage(text: string): string {
   const parsed = requiredLine(limits.maintenance.messageMaxLength).safeParse(text);
-  if (!parsed.success) throw new InvalidArgumentError(`Give one line of at most ${limits.maintenance.messageMaxLength} characters.`);
+  if (!parsed.success)
+    throw new InvalidArgumentError(
+      `Give one line of at most ${limits.maintenance.messageMaxLength} characters.`,
+    );
   return parsed.data;
 }

@@ -47,15 +47,24 @@ export interface AgentDeps {
   onLockLost: () => void;
 }
 
-/** How many sessions are looked at at the same time. Most of them wait, for their turn at the object store or for its response. */
+/**
+ * How many sessions are looked at at the same time. Most of them wait, for their turn at the object store or
+ * for its response.
+ */
 const passesAtOnce = 128;
-/** All that a pass waits for has a deadline of its own; this is more than the longest of them, that of the largest save over the thinnest line. */
+/**
+ * All that a pass waits for has a deadline of its own; this is more than the longest of them, that of the
+ * largest save over the thinnest line.
+ */
 const passTimeoutMs = 6 * 3_600_000;
 const passBackOff = { baseMs: 1_000, maxMs: 30_000 };
 /** The API server counts as lost when none of its watches was heard for this long. */
 const silenceMs = 5 * 60_000;
 
-/** Serves one node: keeps its games unpacked, prepares its sessions, stores their saves, and reports its state. */
+/**
+ * Serves one node: keeps its games unpacked, prepares its sessions, stores their saves, and reports its
+ * state.
+ */
 export class Agent {
   readonly #deps: AgentDeps;
   readonly #paths: NodePaths;
@@ -84,35 +93,92 @@ export class Agent {
     this.#deps = deps;
     this.#paths = nodePaths(root);
     this.#clients = createNodeClients(transport);
-    this.#watches = watchNode(this.#clients, { node, namespace, clock, random, logger, metrics: metrics.kube });
+    this.#watches = watchNode(this.#clients, {
+      node,
+      namespace,
+      clock,
+      random,
+      logger,
+      metrics: metrics.kube,
+    });
     this.#objectStore = createObjectStore(config.objectStore);
     this.#probe = new ObjectStoreProbe({
-      objectStore: this.#objectStore, bucket: config.objectStore.bucket, clock, logger, onChange: () => this.#onObjectStoreChange(),
+      objectStore: this.#objectStore,
+      bucket: config.objectStore.bucket,
+      clock,
+      logger,
+      onChange: () => this.#onObjectStoreChange(),
     });
     this.#remover = new TreeRemover({ trash: this.#paths.trash, clock, random, logger });
     this.#cache = new ContentCache({
-      files: createObjectFiles(this.#paths, this.#remover), objectStore: this.#objectStore, budgetBytes: config.cacheBudgetBytes, readDiskSpace: () => readDiskSpace(root),
-      inUse: () => contentInUse(this.#watches.gameSessions.cache, this.#watches.pods.cache, this.#paths.objects),
-      isPlayed: () => this.#watches.gameSessions.cache.list().some((session) => !isFinished(session)), fillBytesPerSecond: config.fillBytesPerSecond,
-      clock, random, logger, metrics,
+      files: createObjectFiles(this.#paths, this.#remover),
+      objectStore: this.#objectStore,
+      budgetBytes: config.cacheBudgetBytes,
+      readDiskSpace: () => readDiskSpace(root),
+      inUse: () =>
+        contentInUse(this.#watches.gameSessions.cache, this.#watches.pods.cache, this.#paths.objects),
+      isPlayed: () => this.#watches.gameSessions.cache.list().some((session) => !isFinished(session)),
+      fillBytesPerSecond: config.fillBytesPerSecond,
+      clock,
+      random,
+      logger,
+      metrics,
     });
     this.#kept = createKeptFolders(this.#paths.keptSessions, this.#remover);
-    this.#files = createSessionFiles({ paths: this.#paths, remover: this.#remover, kept: this.#kept, logger });
+    this.#files = createSessionFiles({
+      paths: this.#paths,
+      remover: this.#remover,
+      kept: this.#kept,
+      logger,
+    });
     this.#watcher = createSpoolWatcher(logger);
-    this.#events = new EventRecorder({ transport, controller: eventControllers.nodeAgent, instance: node, logger, clock });
-    this.#checks = new NodeChecks({ root, intervalMs: config.checkIntervalMs, clockOffsetMs: () => transport.clockOffsetMs, makeSpace: () => this.#cache.relieve(), clock, logger, onChange: () => this.#reporter.changed() });
+    this.#events = new EventRecorder({
+      transport,
+      controller: eventControllers.nodeAgent,
+      instance: node,
+      logger,
+      clock,
+    });
+    this.#checks = new NodeChecks({
+      root,
+      intervalMs: config.checkIntervalMs,
+      clockOffsetMs: () => transport.clockOffsetMs,
+      makeSpace: () => this.#cache.relieve(),
+      clock,
+      logger,
+      onChange: () => this.#reporter.changed(),
+    });
     this.#reporter = new NodeReporter({
-      node, client: this.#clients.gameNodes, cache: this.#cache, keptFolders: () => this.#kept.count(), agentVersion: config.agentVersion,
-      objectStoreState: () => this.#probe.state, checks: () => this.#checks.findings(), gameNode: () => this.#gameNode(), clock, random, logger,
-      onWritten: (gameNode) => void this.#watches.gameNode.cache.upsert(gameNode), hasLease: () => this.#heartbeat.isKept,
+      node,
+      client: this.#clients.gameNodes,
+      cache: this.#cache,
+      keptFolders: () => this.#kept.count(),
+      agentVersion: config.agentVersion,
+      objectStoreState: () => this.#probe.state,
+      checks: () => this.#checks.findings(),
+      gameNode: () => this.#gameNode(),
+      clock,
+      random,
+      logger,
+      onWritten: (gameNode) => void this.#watches.gameNode.cache.upsert(gameNode),
+      hasLease: () => this.#heartbeat.isKept,
     });
     this.#heartbeat = new Heartbeat({
-      node, namespace: config.nodeAgentNamespace, client: this.#clients.leases, isServed: () => this.#gameNode() !== undefined, onChange: () => this.#reporter.changed(), clock, logger,
+      node,
+      namespace: config.nodeAgentNamespace,
+      client: this.#clients.leases,
+      isServed: () => this.#gameNode() !== undefined,
+      onChange: () => this.#reporter.changed(),
+      clock,
+      logger,
     });
     this.#sessions = this.#createSessionController();
   }
 
-  /** Waits for the root to be this agent's own, cleans up after a former process, and begins to serve the node. Throws the signal's reason. */
+  /**
+   * Waits for the root to be this agent's own, cleans up after a former process, and begins to serve the
+   * node. Throws the signal's reason.
+   */
   async start(signal: AbortSignal): Promise<void> {
     this.#lock = await this.#holdRoot(signal);
     await this.#remover.start();
@@ -126,8 +192,12 @@ export class Agent {
     this.#reporter.start();
     this.#heartbeat.start();
     // Resolves when the watches have synced; rejects only when the agent is stopped before that.
-    this.#sessions.start().then(() => this.#takeDesired())
-      .catch((error: unknown) => this.#deps.logger.debug({ err: error }, "The agent was stopped before it had read the cluster."));
+    this.#sessions
+      .start()
+      .then(() => this.#takeDesired())
+      .catch((error: unknown) =>
+        this.#deps.logger.debug({ err: error }, "The agent was stopped before it had read the cluster."),
+      );
     this.#isStarted = true;
   }
 
@@ -142,12 +212,19 @@ export class Agent {
     return isSilent ? "The API server has not been heard for five minutes." : undefined;
   }
 
-  /** Ends all work in good order; what was half done is taken up at the next start. Does nothing before the agent has started. */
+  /**
+   * Ends all work in good order; what was half done is taken up at the next start. Does nothing before the
+   * agent has started.
+   */
   async stop(): Promise<void> {
     if (!this.#isStarted) return;
     await this.#sessions.stop();
     this.#watcher.close();
-    await Promise.all([this.#cache, this.#reporter, this.#heartbeat, this.#probe, this.#checks, this.#remover].map((part) => part.stop()));
+    await Promise.all(
+      [this.#cache, this.#reporter, this.#heartbeat, this.#probe, this.#checks, this.#remover].map((part) =>
+        part.stop(),
+      ),
+    );
     await Promise.all(Object.values(this.#watches).map((reflector) => reflector.stop()));
     await this.#events.stop();
     this.#objectStore.close();
@@ -155,7 +232,19 @@ export class Agent {
   }
 
   #createSessionController(): Controller {
-    const { config: { node, sessionsNamespace: namespace, root, saveIntervalMs, objectStore: { bucket } }, metrics, clock, random, logger } = this.#deps;
+    const {
+      config: {
+        node,
+        sessionsNamespace: namespace,
+        root,
+        saveIntervalMs,
+        objectStore: { bucket },
+      },
+      metrics,
+      clock,
+      random,
+      logger,
+    } = this.#deps;
     const { gameSessions, pods, gameNode } = this.#watches;
     const clients = this.#clients;
     const turns = new TransferTurns(passesAtOnce);
@@ -163,22 +252,53 @@ export class Agent {
     for (const source of changes) source.subscribe((key) => turns.lookAgain(key));
     return new Controller({
       name: "gameSession",
-      sources: [...changes, fromDisk(namespace, () => this.#left), fromContent(this.#cache, gameSessions.cache), onceSynced(gameNode)],
+      sources: [
+        ...changes,
+        fromDisk(namespace, () => this.#left),
+        fromContent(this.#cache, gameSessions.cache),
+        onceSynced(gameNode),
+      ],
       reconcile: createSessionReconciler({
-        node, root, cache: this.#cache, files: this.#files, readFailures: new ReadFailures(clock), watcher: this.#watcher, objectStore: this.#objectStore, bucket, turns, packFormerSaves,
-        gameCaches: clients.gameCaches, gameNode: () => this.#gameNode(), events: this.#events, clock, random,
+        node,
+        root,
+        cache: this.#cache,
+        files: this.#files,
+        readFailures: new ReadFailures(clock),
+        watcher: this.#watcher,
+        objectStore: this.#objectStore,
+        bucket,
+        turns,
+        packFormerSaves,
+        gameCaches: clients.gameCaches,
+        gameNode: () => this.#gameNode(),
+        events: this.#events,
+        clock,
+        random,
         gameSessions: { cache: gameSessions.cache, client: clients.gameSessions },
         pods: { cache: pods.cache, client: clients.pods },
         reporter: createSessionReporter(clients.gameSessions, clock),
-        saveIntervalMs, onSaveStored: (outcome) => metrics.saveStored(outcome), onKept: (path, reason) => this.#onKept(path, reason),
+        saveIntervalMs,
+        onSaveStored: (outcome) => metrics.saveStored(outcome),
+        onKept: (path, reason) => this.#onKept(path, reason),
       }),
-      logger, workers: passesAtOnce, timeoutMs: passTimeoutMs, backOff: passBackOff, clock, random, metrics: metrics.kube.controller("gameSession"),
+      logger,
+      workers: passesAtOnce,
+      timeoutMs: passTimeoutMs,
+      backOff: passBackOff,
+      clock,
+      random,
+      metrics: metrics.kube.controller("gameSession"),
     });
   }
 
-  /** Undefined also while another installation has the node: then there is nothing to do here, and nothing to say. */
+  /**
+   * Undefined also while another installation has the node: then there is nothing to do here, and nothing to
+   * say.
+   */
   #gameNode() {
-    return this.#takenBecause() === undefined ? this.#watches.gameNode.cache.get(this.#deps.config.node) : undefined;
+    return this.#takenBecause() === undefined
+      ? this.#watches.gameNode.cache.get(this.#deps.config.node)
+      : undefined;
   }
 
   /** Why another installation has the node; undefined when none has. */
@@ -189,31 +309,42 @@ export class Agent {
   }
 
   async #holdRoot(signal: AbortSignal): Promise<RootLock> {
-    const { config: { root }, onLockLost, logger } = this.#deps;
+    const {
+      config: { root },
+      onLockLost,
+      logger,
+    } = this.#deps;
     const { lock } = this.#paths;
-    const onWait = (): void => logger.warn({ lock }, "Another agent serves this node's folder: this one waits for its end.");
+    const onWait = (): void =>
+      logger.warn({ lock }, "Another agent serves this node's folder: this one waits for its end.");
     try {
       return await holdRootLock({ path: lock, onLost: onLockLost, signal, onWait });
     } catch (error) {
-      // The folder is what the system call was about. Without it the agent ends here, before a check could say so.
-      throw systemErrorCode(error) === undefined ? error : new Error(unwritableRoot(root, error), { cause: error });
+      // The folder is what the system call was about. Without it the agent ends here, before a check could
+      // say so.
+      throw systemErrorCode(error) === undefined
+        ? error
+        : new Error(unwritableRoot(root, error), { cause: error });
     }
   }
 
   #onGameNodeChange(): void {
     this.#takeDesired();
     // The first report need not wait for the next turn.
-    if (!this.#reporter.hasReported || this.#gameNode()?.status?.heartbeat === undefined) this.#reporter.changed();
+    if (!this.#reporter.hasReported || this.#gameNode()?.status?.heartbeat === undefined)
+      this.#reporter.changed();
   }
 
   /**
-   * Fills wait until the agent knows which versions are in use: making room for a fill must not evict those. A missing GameNode says nothing of what is wanted or
-   * pinned: somebody has removed it, and the operator makes it anew.
+   * Fills wait until the agent knows which versions are in use: making room for a fill must not evict those.
+   * A missing GameNode says nothing of what is wanted or pinned: somebody has removed it, and the operator
+   * makes it anew.
    */
   #takeDesired(): void {
     const { gameSessions, pods, gameNode } = this.#watches;
     if (!gameSessions.hasSynced || !pods.hasSynced || !gameNode.hasSynced) return;
-    if (gameNode.cache.get(this.#deps.config.node) !== undefined) this.#cache.setDesired(this.#gameNode()?.spec.desired ?? []);
+    if (gameNode.cache.get(this.#deps.config.node) !== undefined)
+      this.#cache.setDesired(this.#gameNode()?.spec.desired ?? []);
   }
 
   #onObjectStoreChange(): void {
@@ -223,17 +354,26 @@ export class Agent {
     if (!isReachable) return;
     // Saves that wait for the object store need not sit out their back-off.
     const { sessionsNamespace: namespace } = this.#deps.config;
-    for (const { metadata } of this.#watches.gameSessions.cache.list()) this.#sessions.enqueue(`${namespace}/${metadata.name}`);
+    for (const { metadata } of this.#watches.gameSessions.cache.list())
+      this.#sessions.enqueue(`${namespace}/${metadata.name}`);
   }
 
   /** Only an admin can use what was set aside, and only one who knows of it. */
   #onKept(path: string, reason: Error): void {
     const { metrics, logger } = this.#deps;
     metrics.sessionKept();
-    logger.error({ reason: reason.message, kept: path }, "What a session left on the node cannot be read, and is set aside.");
+    logger.error(
+      { reason: reason.message, kept: path },
+      "What a session left on the node cannot be read, and is set aside.",
+    );
     this.#reporter.changed();
     const gameNode = this.#gameNode();
     if (gameNode === undefined) return;
-    this.#events.record(gameNode, { type: "Warning", reason: gameNodeEventReasons.sessionSetAside, action: "Keep", note: `${reason.message} It is set aside at ${path}.`.slice(0, 1024) });
+    this.#events.record(gameNode, {
+      type: "Warning",
+      reason: gameNodeEventReasons.sessionSetAside,
+      action: "Keep",
+      note: `${reason.message} It is set aside at ${path}.`.slice(0, 1024),
+    });
   }
 }

@@ -5,26 +5,34 @@ import { limits } from "#contracts/limits.ts";
 import { checkObjectStore, objectStoreAccessOf, objectStoreVariables } from "#s3/objectStoreVariables.ts";
 import { logLevel, readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
 
-const Variables = z.object({
-  NODE_NAME: z.string().min(1),
-  SESSIONS_NAMESPACE: objectName.default("joypod-sessions"),
-  NODE_AGENT_NAMESPACE: objectName.default("joypod-nodes"),
-  INSTALLATION: installationName,
-  NODE_ROOT: z.string().regex(/^\/[^\0]*[^/\0]$/, "must be an absolute path without a trailing slash").default("/var/lib/joypod"),
-  CACHE_BUDGET_BYTES: z.coerce.number().int().min(0).default(0),
-  FILL_BYTES_PER_SECOND: z.coerce.number().int().min(0).default(limits.node.fillBytesPerSecond),
-  CHECK_INTERVAL_SECONDS: z.coerce.number().min(0.1).max(3600).default(30),
-  SAVE_INTERVAL_SECONDS: z.coerce.number().min(0.1).max(3600).default(limits.save.intervalSeconds),
-  ...objectStoreVariables,
-  HTTP_PORT: z.coerce.number().int().min(0).max(65_535).default(8082),
-  LOG_LEVEL: logLevel,
-  AGENT_VERSION: z.string().min(1).max(64).default("dev"),
-}).superRefine(checkObjectStore);
+const Variables = z
+  .object({
+    NODE_NAME: z.string().min(1),
+    SESSIONS_NAMESPACE: objectName.default("joypod-sessions"),
+    NODE_AGENT_NAMESPACE: objectName.default("joypod-nodes"),
+    INSTALLATION: installationName,
+    NODE_ROOT: z
+      .string()
+      .regex(/^\/[^\0]*[^/\0]$/, "must be an absolute path without a trailing slash")
+      .default("/var/lib/joypod"),
+    CACHE_BUDGET_BYTES: z.coerce.number().int().min(0).default(0),
+    FILL_BYTES_PER_SECOND: z.coerce.number().int().min(0).default(limits.node.fillBytesPerSecond),
+    CHECK_INTERVAL_SECONDS: z.coerce.number().min(0.1).max(3600).default(30),
+    SAVE_INTERVAL_SECONDS: z.coerce.number().min(0.1).max(3600).default(limits.save.intervalSeconds),
+    ...objectStoreVariables,
+    HTTP_PORT: z.coerce.number().int().min(0).max(65_535).default(8082),
+    LOG_LEVEL: logLevel,
+    AGENT_VERSION: z.string().min(1).max(64).default("dev"),
+  })
+  .superRefine(checkObjectStore);
 
 /** What the agent is told at its start; nothing deeper looks at the environment. */
 export type Config = ReturnType<typeof readConfig>;
 
-/** Returns the configuration; throws one error that names every wrong variable. An empty one counts as not set. */
+/**
+ * Returns the configuration; throws one error that names every wrong variable. An empty one counts as not
+ * set.
+ */
 export function readConfig(environment: Environment) {
   const set = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ""));
   const env = readEnvironment(Variables, set, "node agent");

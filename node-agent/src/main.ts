@@ -12,11 +12,26 @@ import { createMetrics } from "./metrics.ts";
 // Files get exactly the modes the agent gives them.
 process.umask(0o022);
 const config = orExit(() => readConfig(process.env));
-const logger = createLogger({ program: "node-agent", level: config.logLevel, bindings: { node: config.node } });
+const logger = createLogger({
+  program: "node-agent",
+  level: config.logLevel,
+  bindings: { node: config.node },
+});
 logConsole(logger);
 const metrics = createMetrics(config.node);
-const transport = KubeTransport.fromDefault({ userAgent: "joypod-node-agent", metrics: metrics.kube.requests });
-const agent = new Agent({ config, transport, clock: systemClock, random: Math.random, logger, metrics, onLockLost });
+const transport = KubeTransport.fromDefault({
+  userAgent: "joypod-node-agent",
+  metrics: metrics.kube.requests,
+});
+const agent = new Agent({
+  config,
+  transport,
+  clock: systemClock,
+  random: Math.random,
+  logger,
+  metrics,
+  onLockLost,
+});
 const health = new HealthServer({ registry: metrics.registry, unreadyBecause: () => agent.unreadyBecause() });
 
 async function start(stopping: AbortSignal): Promise<void> {
@@ -33,7 +48,10 @@ async function stop(): Promise<void> {
 }
 
 function onLockLost(): void {
-  logger.error({ root: config.root }, "The lock of this node's folder was lost: the node agent ends at once.");
+  logger.error(
+    { root: config.root },
+    "The lock of this node's folder was lost: the node agent ends at once.",
+  );
   process.exit(1);
 }
 

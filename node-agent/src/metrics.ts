@@ -23,26 +23,74 @@ export function createMetrics(node: string): Metrics {
   registry.setDefaultLabels({ node });
   collectDefaultMetrics({ register: registry, prefix: "joypod_node_agent_" });
   const downloads = new Counter({
-    name: "joypod_node_downloads_total", help: "Downloads of games by how they ended.", labelNames: ["outcome", "reason"], registers: [registry],
+    name: "joypod_node_downloads_total",
+    help: "Downloads of games by how they ended.",
+    labelNames: ["outcome", "reason"],
+    registers: [registry],
   });
   const seconds = new Histogram({
-    name: "joypod_node_download_seconds", help: "Time from the begin of a download to the game being ready.",
-    buckets: [0.5, 1, 2, 5, 10, 20, 40, 60, 120, 300, 900], registers: [registry],
+    name: "joypod_node_download_seconds",
+    help: "Time from the begin of a download to the game being ready.",
+    buckets: [0.5, 1, 2, 5, 10, 20, 40, 60, 120, 300, 900],
+    registers: [registry],
   });
-  const bytes = new Counter({ name: "joypod_node_downloaded_bytes_total", help: "Packed bytes of games made ready.", registers: [registry] });
-  const resumes = new Counter({ name: "joypod_node_download_resumes_total", help: "Cut downloads that went on where they were.", registers: [registry] });
-  const evictions = new Counter({ name: "joypod_node_evictions_total", help: "Games removed to make room.", registers: [registry] });
-  const saves = new Counter({ name: "joypod_node_saves_total", help: "Looks at a changed save directory by what came of them.", labelNames: ["outcome"], registers: [registry] });
-  const reachable = new Gauge({ name: "joypod_node_store_reachable", help: "Whether the object store answered when last asked.", registers: [registry] });
-  const kept = new Counter({ name: "joypod_node_sessions_kept_total", help: "Session folders set aside for an admin.", registers: [registry] });
-  const capacity = new Gauge({ name: "joypod_node_cache_capacity_bytes", help: "Bytes that unpacked games may take on the node.", registers: [registry] });
-  const free = new Gauge({ name: "joypod_node_cache_free_bytes", help: "Bytes left for games, in the budget and on the file system.", registers: [registry] });
-  const used = new Gauge({ name: "joypod_node_cache_used_bytes", help: "Bytes that unpacked games take on the node at most: those of their files, and a block for each file and folder.", registers: [registry] });
-  const versions = new Gauge({ name: "joypod_node_cache_versions", help: "Versions of games that are on the node or wanted there, by state.", labelNames: ["state"], registers: [registry] });
+  const bytes = new Counter({
+    name: "joypod_node_downloaded_bytes_total",
+    help: "Packed bytes of games made ready.",
+    registers: [registry],
+  });
+  const resumes = new Counter({
+    name: "joypod_node_download_resumes_total",
+    help: "Cut downloads that went on where they were.",
+    registers: [registry],
+  });
+  const evictions = new Counter({
+    name: "joypod_node_evictions_total",
+    help: "Games removed to make room.",
+    registers: [registry],
+  });
+  const saves = new Counter({
+    name: "joypod_node_saves_total",
+    help: "Looks at a changed save directory by what came of them.",
+    labelNames: ["outcome"],
+    registers: [registry],
+  });
+  const reachable = new Gauge({
+    name: "joypod_node_store_reachable",
+    help: "Whether the object store answered when last asked.",
+    registers: [registry],
+  });
+  const kept = new Counter({
+    name: "joypod_node_sessions_kept_total",
+    help: "Session folders set aside for an admin.",
+    registers: [registry],
+  });
+  const capacity = new Gauge({
+    name: "joypod_node_cache_capacity_bytes",
+    help: "Bytes that unpacked games may take on the node.",
+    registers: [registry],
+  });
+  const free = new Gauge({
+    name: "joypod_node_cache_free_bytes",
+    help: "Bytes left for games, in the budget and on the file system.",
+    registers: [registry],
+  });
+  const used = new Gauge({
+    name: "joypod_node_cache_used_bytes",
+    help: "Bytes that unpacked games take on the node at most: those of their files, and a block for each file and folder.",
+    registers: [registry],
+  });
+  const versions = new Gauge({
+    name: "joypod_node_cache_versions",
+    help: "Versions of games that are on the node or wanted there, by state.",
+    labelNames: ["state"],
+    registers: [registry],
+  });
   // The first of them is an increase.
   for (const outcome of saveOutcomes) saves.inc({ outcome }, 0);
   for (const reason of Object.values(contentReasons)) {
-    if (reason !== contentReasons.unpacked && reason !== contentReasons.downloading) downloads.inc({ outcome: "failed", reason }, 0);
+    if (reason !== contentReasons.unpacked && reason !== contentReasons.downloading)
+      downloads.inc({ outcome: "failed", reason }, 0);
   }
   for (const outcome of ["ready", "abandoned"]) downloads.inc({ outcome, reason: "" }, 0);
   return {
@@ -52,7 +100,8 @@ export function createMetrics(node: string): Metrics {
       capacity.set(capacityBytes);
       free.set(freeBytes);
       used.set(usedBytes);
-      for (const state of CacheEntryState.options) versions.set({ state }, entries.filter((entry) => entry.state === state).length);
+      for (const state of CacheEntryState.options)
+        versions.set({ state }, entries.filter((entry) => entry.state === state).length);
     },
     downloaded(outcome, reason, took, packedBytes) {
       downloads.inc({ outcome, reason });

@@ -8,8 +8,8 @@ import { resourcesOf, type PolicyRule } from "#kube/policyRule.ts";
 export const clusterRules: readonly PolicyRule[] = [
   { ...resourcesOf(gameNodes), verbs: ["get", "list", "watch"] },
   { ...resourcesOf(gameNodes, "status"), verbs: ["patch"] },
-  // These rights are granted here and not in the sessions' namespace: when that is deleted its Roles go first, and the last saves could not be
-  // reported.
+  // These rights are granted here and not in the sessions' namespace: when that is deleted its Roles go
+  // first, and the last saves could not be reported.
   { ...resourcesOf(gameSessions), verbs: ["get", "list", "watch"] },
   { ...resourcesOf(gameSessions, "status"), verbs: ["patch"] },
   // Events of sessions are in their namespace, those of GameNodes in the default one.
@@ -23,14 +23,21 @@ export const sessionsNamespaceRules: readonly PolicyRule[] = [
 ];
 
 /** In the agents' own namespace; an admission policy holds the agent to the Lease of its own node. */
-export const nodeAgentNamespaceRules: readonly PolicyRule[] = [
-  { ...resourcesOf(leases), verbs: ["patch"] },
-];
+export const nodeAgentNamespaceRules: readonly PolicyRule[] = [{ ...resourcesOf(leases), verbs: ["patch"] }];
 
-/** What the agent writes of a status, where an admission policy holds it to this: conditions of its types, and these fields. */
+/**
+ * What the agent writes of a status, where an admission policy holds it to this: conditions of its types, and
+ * these fields.
+ */
 export const statusRights = {
-  gamenodes: { conditions: gameNodeConditions.nodeAgent, fields: ["cache", "heartbeat"] satisfies (keyof GameNodeStatus)[] },
-  gamesessions: { conditions: gameSessionConditions.nodeAgent, fields: ["save"] satisfies (keyof GameSessionStatus)[] },
+  gamenodes: {
+    conditions: gameNodeConditions.nodeAgent,
+    fields: ["cache", "heartbeat"] satisfies (keyof GameNodeStatus)[],
+  },
+  gamesessions: {
+    conditions: gameSessionConditions.nodeAgent,
+    fields: ["save"] satisfies (keyof GameSessionStatus)[],
+  },
 } as const;
 
 /** In the namespace of the release. */

@@ -17,15 +17,22 @@ logConsole(logger);
 const registry = new Registry();
 collectDefaultMetrics({ register: registry });
 const kubeMetrics = new KubeMetrics(registry);
-const connect = (): KubeTransport => KubeTransport.fromDefault({ userAgent: "joypod-operator", metrics: kubeMetrics.requests });
+const connect = (): KubeTransport =>
+  KubeTransport.fromDefault({ userAgent: "joypod-operator", metrics: kubeMetrics.requests });
 // A connection of its own: a renewal must not be sent on one that died while it was idle.
 const leaseTransport = connect();
 const terms = new Terms({
-  connect, logger, election: { transport: leaseTransport, logger, ...config.leaderLease },
-  createOperator: (transport, own) => new Operator({ transport, config, clock: systemClock, logger, registry: own, kubeMetrics }),
+  connect,
+  logger,
+  election: { transport: leaseTransport, logger, ...config.leaderLease },
+  createOperator: (transport, own) =>
+    new Operator({ transport, config, clock: systemClock, logger, registry: own, kubeMetrics }),
 });
 const health = new HealthServer({
-  registry: { contentType: registry.contentType, metrics: () => Registry.merge([registry, terms.registry]).metrics() },
+  registry: {
+    contentType: registry.contentType,
+    metrics: () => Registry.merge([registry, terms.registry]).metrics(),
+  },
   unreadyBecause: () => terms.unreadyBecause(),
 });
 showLeader(registry, "operator", () => terms.isLeader);

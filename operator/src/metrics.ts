@@ -24,7 +24,10 @@ export interface OperatorMetrics {
   relaysTold(counts: { told: number; untold: number }): void;
 }
 
-/** The operator's counters, in the registry that /metrics shows. Those by reason begin at 0 where the reason is known, so that the first one is an increase. */
+/**
+ * The operator's counters, in the registry that /metrics shows. Those by reason begin at 0 where the reason
+ * is known, so that the first one is an increase.
+ */
 export function createOperatorMetrics(registry: Registry): OperatorMetrics {
   const ready = new Histogram({
     name: "joypod_session_start_seconds",
@@ -64,9 +67,11 @@ export function createOperatorMetrics(registry: Registry): OperatorMetrics {
     registers: [registry],
   });
   for (const reason of [...StopReason.options, ...Object.values(failureReasons)]) finished.inc({ reason }, 0);
-  for (const reason of Object.values(failureReasons)) for (const step of clusterLaunchSteps) failedLaunches.inc({ stage: step, reason }, 0);
+  for (const reason of Object.values(failureReasons))
+    for (const step of clusterLaunchSteps) failedLaunches.inc({ stage: step, reason }, 0);
   for (const reason of RenderingObstacle.options) unaccelerated.inc({ reason }, 0);
-  // These are created with their first value: until then the answer is not known, or there is no relay, and 0 would say that it is.
+  // These are created with their first value: until then the answer is not known, or there is no relay, and 0
+  // would say that it is.
   let relays: Gauge<"state"> | undefined;
   let enforced: Gauge | undefined;
   return {
@@ -86,8 +91,10 @@ export function createOperatorMetrics(registry: Registry): OperatorMetrics {
     },
     relaysTold: ({ told, untold }) => {
       relays ??= new Gauge({
-        name: "joypod_relays", help: "Relays that were told of the game nodes at the last try, and that were not; absent where there is no relay.",
-        labelNames: ["state"], registers: [registry],
+        name: "joypod_relays",
+        help: "Relays that were told of the game nodes at the last try, and that were not; absent where there is no relay.",
+        labelNames: ["state"],
+        registers: [registry],
       });
       relays.set({ state: "told" }, told);
       relays.set({ state: "untold" }, untold);

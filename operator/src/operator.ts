@@ -38,7 +38,10 @@ import { RepeatedJob } from "#runtime/backgroundJob.ts";
 import { tellRelays } from "./relay/tellRelays.ts";
 import { Throttle } from "./throttle.ts";
 
-/** A watch that is silent for longer makes the operator unready: each ends, or gets a bookmark, within half a minute. */
+/**
+ * A watch that is silent for longer makes the operator unready: each ends, or gets a bookmark, within half a
+ * minute.
+ */
 const silentTooLongMs = 90_000;
 
 /** As often as Prometheus usually reads them. */
@@ -47,7 +50,10 @@ const streamFiguresPeriodMs = 15_000;
 /** A relay that started anew reaches nothing before it is told. */
 const relaysPeriodMs = 5_000;
 
-/** Its maximum is short: when the API server is back after an outage, players must not wait for the back-off of what failed meanwhile. */
+/**
+ * Its maximum is short: when the API server is back after an outage, players must not wait for the back-off
+ * of what failed meanwhile.
+ */
 const backOff = { baseMs: 20, maxMs: 5000 };
 
 export interface OperatorOptions {
@@ -60,7 +66,9 @@ export interface OperatorOptions {
   kubeMetrics?: KubeMetrics | undefined;
 }
 
-/** The three controllers over one set of watches. Only a leader may start the controllers; anybody may watch. */
+/**
+ * The three controllers over one set of watches. Only a leader may start the controllers; anybody may watch.
+ */
 export class Operator {
   readonly #installation: Installation;
   readonly #reflectors: Reflectors;
@@ -79,69 +87,150 @@ export class Operator {
     this.#installation = config.installation;
     const metrics = kubeMetrics ?? new KubeMetrics(registry);
     const cluster = createCluster();
-    const reflectors = this.#reflectors = createReflectors({
-      transport, cluster, sessionsNamespace: config.sessionsNamespace, nodeAgentNamespace: config.nodeAgentNamespace, installation: config.installation,
-      countsOtherPods: config.countsOtherPods, clock, logger, metrics,
-    });
-    const heartbeats = this.#heartbeats = followHeartbeats(cluster, new Heartbeats(clock, config.timing.heartbeatStaleMs,
-      (place) => (place === "lease" ? reflectors.leases : reflectors.gameNodes).behindForMs));
+    const reflectors = (this.#reflectors = createReflectors({
+      transport,
+      cluster,
+      sessionsNamespace: config.sessionsNamespace,
+      nodeAgentNamespace: config.nodeAgentNamespace,
+      installation: config.installation,
+      countsOtherPods: config.countsOtherPods,
+      clock,
+      logger,
+      metrics,
+    }));
+    const heartbeats = (this.#heartbeats = followHeartbeats(
+      cluster,
+      new Heartbeats(
+        clock,
+        config.timing.heartbeatStaleMs,
+        (place) => (place === "lease" ? reflectors.leases : reflectors.gameNodes).behindForMs,
+      ),
+    ));
     this.#events = new EventRecorder({ transport, controller: eventControllers.operator, logger, clock });
     const operatorMetrics = createOperatorMetrics(registry);
-    const nodeLosses = new NodeLosses({ cluster, heartbeats, brakePercent: config.nodeLossBrakePercent, metrics: operatorMetrics, logger, clock, returnMs: config.timing.heartbeatStaleMs });
+    const nodeLosses = new NodeLosses({
+      cluster,
+      heartbeats,
+      brakePercent: config.nodeLossBrakePercent,
+      metrics: operatorMetrics,
+      logger,
+      clock,
+      returnMs: config.timing.heartbeatStaleMs,
+    });
     this.#networkProbe = new NetworkProbe({
-      pods: new ResourceClient(transport, pods), namespace: config.sessionsNamespace, config: config.networkProbe,
-      gameNodes: () => cluster.nodes.list().filter((node) => isGameNode(node, config)), waiting: () => keysThatNeedInternet(cluster), metrics: operatorMetrics, clock, logger,
+      pods: new ResourceClient(transport, pods),
+      namespace: config.sessionsNamespace,
+      config: config.networkProbe,
+      gameNodes: () => cluster.nodes.list().filter((node) => isGameNode(node, config)),
+      waiting: () => keysThatNeedInternet(cluster),
+      metrics: operatorMetrics,
+      clock,
+      logger,
     });
     const tickets = createOperatorTickets(config.ticketSecret, clock);
     const figures = new StreamFigures({ pods: cluster.pods, tickets, askStreamer, registry });
-    this.#streamFigures = new RepeatedJob({ name: "stream figures", periodMs: streamFiguresPeriodMs, clock, logger, work: (signal) => figures.refresh(signal) });
+    this.#streamFigures = new RepeatedJob({
+      name: "stream figures",
+      periodMs: streamFiguresPeriodMs,
+      clock,
+      logger,
+      work: (signal) => figures.refresh(signal),
+    });
     const loads = new NodeLoads(cluster, config.podOverhead);
     const launchSteps = new LaunchSteps({
-      cluster, clock, onStep: (step, seconds) => { if (this.#isLeading) operatorMetrics.launchStepDone(step, seconds); },
+      cluster,
+      clock,
+      onStep: (step, seconds) => {
+        if (this.#isLeading) operatorMetrics.launchStepDone(step, seconds);
+      },
     });
     const savesWaiting = new SavesWaiting({ gameSessions: cluster.gameSessions, clock });
-    this.#showFigures = () => showClusterFigures({ cluster, nodeLosses, loads, launchSteps, savesWaiting, registry });
+    this.#showFigures = () =>
+      showClusterFigures({ cluster, nodeLosses, loads, launchSteps, savesWaiting, registry });
     const { relay, announceAddresses } = config;
-    this.#relays = relay && new RepeatedJob({
-      name: "relays", periodMs: relaysPeriodMs, clock, logger, work: (signal) => tellRelays({ cluster, clock, announceAddresses, relay, metrics: operatorMetrics }, signal),
-    });
+    this.#relays =
+      relay &&
+      new RepeatedJob({
+        name: "relays",
+        periodMs: relaysPeriodMs,
+        clock,
+        logger,
+        work: (signal) =>
+          tellRelays({ cluster, clock, announceAddresses, relay, metrics: operatorMetrics }, signal),
+      });
     const otherRequests = new OtherRequests(cluster);
     const moments = new Moments();
     const common = { cluster, heartbeats, loads, otherRequests, events: this.#events, clock };
-    const optionsOf = (name: string) => ({ logger, clock, backOff, workers: config.workers, metrics: metrics.controller(name) });
+    const optionsOf = (name: string) => ({
+      logger,
+      clock,
+      backOff,
+      workers: config.workers,
+      metrics: metrics.controller(name),
+    });
     this.#controllers = [
-      createNodeController({
-        ...common, nodeLosses, fillPlan: new FillPlan(common), nodes: new ResourceClient(transport, nodes), gameNodes: new ResourceClient(transport, gameNodes),
-        leases: new ResourceClient(transport, leases), nodeAgentNamespace: config.nodeAgentNamespace,
-        gameSessions: new ResourceClient(transport, gameSessions), installation: config.installation, rules: config, podOverhead: config.podOverhead, fillDeadlineMs: config.fillDeadlineMs, throttle: new Throttle(clock),
-      }, this.#reflectors, optionsOf("gamenode")),
-      createCacheController({
-        ...common, caches: new ResourceClient(transport, gameCaches), progressThrottle: new Throttle(clock),
-      }, this.#reflectors, optionsOf("gamecache")),
-      createSessionController({
-        ...common,
-        nodeLosses,
-        moments,
-        sessions: new ResourceClient(transport, gameSessions),
-        pods: new ResourceClient(transport, sessionPods),
-        networkProbe: this.#networkProbe,
-        tickets,
-        streams: new Streams({ pods: cluster.pods, tickets, askStreamer, clock, logger }),
-        assignments: new Assignments({ ...common, moments, config }),
-        config,
-        metrics: operatorMetrics,
-      }, this.#reflectors, optionsOf("gamesession")),
+      createNodeController(
+        {
+          ...common,
+          nodeLosses,
+          fillPlan: new FillPlan(common),
+          nodes: new ResourceClient(transport, nodes),
+          gameNodes: new ResourceClient(transport, gameNodes),
+          leases: new ResourceClient(transport, leases),
+          nodeAgentNamespace: config.nodeAgentNamespace,
+          gameSessions: new ResourceClient(transport, gameSessions),
+          installation: config.installation,
+          rules: config,
+          podOverhead: config.podOverhead,
+          fillDeadlineMs: config.fillDeadlineMs,
+          throttle: new Throttle(clock),
+        },
+        this.#reflectors,
+        optionsOf("gamenode"),
+      ),
+      createCacheController(
+        {
+          ...common,
+          caches: new ResourceClient(transport, gameCaches),
+          progressThrottle: new Throttle(clock),
+        },
+        this.#reflectors,
+        optionsOf("gamecache"),
+      ),
+      createSessionController(
+        {
+          ...common,
+          nodeLosses,
+          moments,
+          sessions: new ResourceClient(transport, gameSessions),
+          pods: new ResourceClient(transport, sessionPods),
+          networkProbe: this.#networkProbe,
+          tickets,
+          streams: new Streams({ pods: cluster.pods, tickets, askStreamer, clock, logger }),
+          assignments: new Assignments({ ...common, moments, config }),
+          config,
+          metrics: operatorMetrics,
+        },
+        this.#reflectors,
+        optionsOf("gamesession"),
+      ),
     ];
   }
 
-  /** Begins to watch, and resolves when all caches are filled; a standby does so too, to be quick when it is elected. */
+  /**
+   * Begins to watch, and resolves when all caches are filled; a standby does so too, to be quick when it is
+   * elected.
+   */
   async watch(signal?: AbortSignal): Promise<void> {
     const reflectors = Object.values(this.#reflectors);
     for (const reflector of reflectors) reflector.start();
     await Promise.all(reflectors.map((reflector) => reflector.waitForSync(signal)));
   }
 
-  /** Starts the controllers, and resolves when they run. Throws, before anything is written, when another installation has GameNodes under this one's name. */
+  /**
+   * Starts the controllers, and resolves when they run. Throws, before anything is written, when another
+   * installation has GameNodes under this one's name.
+   */
   async lead(signal?: AbortSignal): Promise<void> {
     for (const gameNode of this.#reflectors.gameNodes.cache.list()) {
       const reason = foreignBecause(gameNode, this.#installation);
@@ -160,14 +249,20 @@ export class Operator {
   unreadyBecause(): string | undefined {
     for (const [name, { hasSynced, silentForMs }] of Object.entries(this.#reflectors)) {
       if (!hasSynced) return `The list of ${name} has not been read yet.`;
-      if (silentForMs !== undefined && silentForMs > silentTooLongMs) return `The watch of ${name} has been silent for ${Math.round(silentForMs / 1000)} s.`;
+      if (silentForMs !== undefined && silentForMs > silentTooLongMs)
+        return `The watch of ${name} has been silent for ${Math.round(silentForMs / 1000)} s.`;
     }
     return undefined;
   }
 
   /** Ends the passes under way, writes the events that wait, and stops watching. */
   async stop(): Promise<void> {
-    const parts = [...this.#controllers, this.#networkProbe, this.#streamFigures, ...(this.#relays === undefined ? [] : [this.#relays])];
+    const parts = [
+      ...this.#controllers,
+      this.#networkProbe,
+      this.#streamFigures,
+      ...(this.#relays === undefined ? [] : [this.#relays]),
+    ];
     await Promise.all(parts.map((part) => part.stop()));
     await this.#events.stop();
     await Promise.all(Object.values(this.#reflectors).map((reflector) => reflector.stop()));

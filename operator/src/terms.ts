@@ -25,9 +25,10 @@ interface Term {
 }
 
 /**
- * Watches the cluster, stands for election and leads, one term after the other in one process. A former leader's writes could undo those of
- * the next leader. So a term that loses the lead loses its connections, too: nothing that it still does is sent. The next term takes nothing
- * over from it and begins as a new process would.
+ * Watches the cluster, stands for election and leads, one term after the other in one process. A former
+ * leader's writes could undo those of the next leader. So a term that loses the lead loses its connections,
+ * too: nothing that it still does is sent. The next term takes nothing over from it and begins as a new
+ * process would.
  */
 export class Terms {
   readonly #options: TermsOptions;
@@ -51,7 +52,10 @@ export class Terms {
     return this.#term.operator.unreadyBecause();
   }
 
-  /** Goes from term to term until it is stopped, which rejects it. `onWatching` is called when all caches of a term are filled. */
+  /**
+   * Goes from term to term until it is stopped, which rejects it. `onWatching` is called when all caches of a
+   * term are filled.
+   */
   async run(stopping: AbortSignal, onWatching: () => void): Promise<never> {
     const { logger } = this.#options;
     for (;;) {
@@ -83,9 +87,19 @@ export class Terms {
     const transport = connect();
     const lost = Promise.withResolvers<undefined>();
     const onLost = (): void => {
-      transport.close().catch((error: unknown) => logger.warn({ err: error }, "The connections to the API server did not close in good order."));
+      transport
+        .close()
+        .catch((error: unknown) =>
+          logger.warn({ err: error }, "The connections to the API server did not close in good order."),
+        );
       lost.resolve(undefined);
     };
-    return { registry, transport, operator: createOperator(transport, registry), elector: new LeaderElector({ ...election, onLost }), lost: lost.promise };
+    return {
+      registry,
+      transport,
+      operator: createOperator(transport, registry),
+      elector: new LeaderElector({ ...election, onLost }),
+      lost: lost.promise,
+    };
   }
 }

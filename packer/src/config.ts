@@ -20,7 +20,10 @@ export interface PackOnceConfig {
   uid: string;
 }
 
-/** Returns the configuration; throws one error that names every variable that is wrong. Zod would take longer to load than all else. */
+/**
+ * Returns the configuration; throws one error that names every variable that is wrong. Zod would take longer
+ * to load than all else.
+ */
 export function readConfig(environment: Environment): PackerConfig {
   const reader = createReader(environment);
   const config = {
@@ -36,7 +39,11 @@ export function readConfig(environment: Environment): PackerConfig {
 /** Returns the configuration of a single pack; throws as `readConfig` does. */
 export function readPackOnceConfig(environment: Environment): PackOnceConfig {
   const reader = createReader(environment);
-  const config = { saveDirectory: reader.path("SAVE_DIRECTORY"), spool: reader.path("SPOOL_DIR"), uid: reader.uid("SESSION_UID") };
+  const config = {
+    saveDirectory: reader.path("SAVE_DIRECTORY"),
+    spool: reader.path("SPOOL_DIR"),
+    uid: reader.uid("SESSION_UID"),
+  };
   reader.finish();
   return config;
 }
@@ -51,7 +58,8 @@ function createReader(environment: Environment) {
   return {
     path: (name: string) => checked(name, /^\/[^\0]*[^/\0]$/, "an absolute path"),
     uid: (name: string) => checked(name, /^[^\0]{1,64}$/, "a uid of at most 64 characters"),
-    seconds: (name: string, fallback: number) => Number(checked(name, /^[1-9][0-9]{0,3}$/, "a whole number from 1 to 9999", String(fallback))),
+    seconds: (name: string, fallback: number) =>
+      Number(checked(name, /^[1-9][0-9]{0,3}$/, "a whole number from 1 to 9999", String(fallback))),
     finish(): void {
       if (wrong.length > 0) throw new Error(`The configuration of the packer is wrong.\n${wrong.join("\n")}`);
     },

@@ -1,7 +1,9 @@
 /** Length of the longest message that the spool's schemas accept. */
 const messageLength = 1024;
 
-/** A save cannot be restored or packed, for a reason that goes into the spool and reaches the session's owner. */
+/**
+ * A save cannot be restored or packed, for a reason that goes into the spool and reaches the session's owner.
+ */
 export class SaveError extends Error {
   readonly reason: string;
 

@@ -29,13 +29,20 @@ export async function runPacker(options: PackerOptions): Promise<void> {
   if (restored.error) return awaitEnd(ended);
   const spool = await openSpool(config.spool, config.uid);
   const packer = createSavePacker({
-    saveDirectory: paths.saveDirectory, spool, log, restored: restored.signature, requestedAt: () => readRequest(paths.spool, config.uid),
+    saveDirectory: paths.saveDirectory,
+    spool,
+    log,
+    restored: restored.signature,
+    requestedAt: () => readRequest(paths.spool, config.uid),
   });
   await packUntil(ended, packer, config.spoolMs);
   await packer.finish();
 }
 
-async function ensureRestored(paths: RestorePaths, { config: { uid }, log, ended }: PackerOptions): Promise<Restored | undefined> {
+async function ensureRestored(
+  paths: RestorePaths,
+  { config: { uid }, log, ended }: PackerOptions,
+): Promise<Restored | undefined> {
   const earlier = await readReport(paths.spool, uid);
   if (earlier?.refused) return { error: new SaveError(earlier.refused.reason, earlier.refused.message) };
   if (earlier && isRestored(paths)) {
@@ -44,10 +51,15 @@ async function ensureRestored(paths: RestorePaths, { config: { uid }, log, ended
   }
   const order = await awaitOrder({ spool: paths.spool, uid, log, signal: ended });
   if (order === undefined) return undefined;
-  // The node's folder outlives a pod that is removed while it starts. The pod after it has an empty volume, and goes on from what was packed last.
+  // The node's folder outlives a pod that is removed while it starts. The pod after it has an empty volume,
+  // and goes on from what was packed last.
   const packed = earlier && (await readManifest(paths.spool, uid))?.save;
   const restored = await restoreSave(paths, order, packed);
-  if (restored.error) log.error({ reason: restored.error.reason, detail: restored.error.message }, "The save was not restored.");
+  if (restored.error)
+    log.error(
+      { reason: restored.error.reason, detail: restored.error.message },
+      "The save was not restored.",
+    );
   return restored;
 }
 

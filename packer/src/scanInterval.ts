@@ -1,10 +1,19 @@
 const longestMs = 60_000;
 
 /**
- * Returns how long to wait before the next scan of the saves: a short time while a change can be spooled in time, and longer than the last
- * scan and pack took when it cannot, so that a large save does not keep a core busy.
+ * Returns how long to wait before the next scan of the saves: a short time while a change can be spooled in
+ * time, and longer than the last scan and pack took when it cannot, so that a large save does not keep a core
+ * busy.
  */
-export function nextScanDelayMs({ spoolMs, tookMs, isSoon }: { spoolMs: number; tookMs: number; isSoon: boolean }): number {
+export function nextScanDelayMs({
+  spoolMs,
+  tookMs,
+  isSoon,
+}: {
+  spoolMs: number;
+  tookMs: number;
+  isSoon: boolean;
+}): number {
   const shortest = spoolMs * 0.2;
   if (isSoon) return shortest / 2;
   return tookMs <= spoolMs / 2 ? shortest : Math.min(longestMs, 2 * tookMs - shortest);

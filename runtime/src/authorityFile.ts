@@ -10,22 +10,31 @@ export interface AuthorityFile {
   certificates: string[];
 }
 
-/** A variable that names such a file; undefined where it is empty or not set. What cannot be read, or holds no certificate, is refused. */
-export const authorityFile = z.string().trim().default("").transform((file, context): AuthorityFile | undefined => {
-  if (file === "") return undefined;
-  try {
-    return { file, certificates: readCertificates(file) };
-  } catch (error) {
-    context.addIssue(messageOf(error));
-    return z.NEVER;
-  }
-});
+/**
+ * A variable that names such a file; undefined where it is empty or not set. What cannot be read, or holds no
+ * certificate, is refused.
+ */
+export const authorityFile = z
+  .string()
+  .trim()
+  .default("")
+  .transform((file, context): AuthorityFile | undefined => {
+    if (file === "") return undefined;
+    try {
+      return { file, certificates: readCertificates(file) };
+    } catch (error) {
+      context.addIssue(messageOf(error));
+      return z.NEVER;
+    }
+  });
 
 function readCertificates(file: string): string[] {
   const text = readOrExplain(file);
   const certificates = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   if (certificates.length === 0 || !certificates.every(isCertificate)) {
-    throw new Error(`must name a file with certificates in PEM form ("-----BEGIN CERTIFICATE-----"), and ${file} is none`);
+    throw new Error(
+      `must name a file with certificates in PEM form ("-----BEGIN CERTIFICATE-----"), and ${file} is none`,
+    );
   }
   return certificates;
 }

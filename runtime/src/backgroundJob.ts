@@ -21,13 +21,20 @@ export interface RepeatedJobOptions {
   work: (signal: AbortSignal) => Promise<unknown>;
 }
 
-/** Does `work` over and over, a period apart with jitter, until the signal is aborted; a failure is logged and tried again next time. */
-export async function repeat({ name, periodMs, jitter = 0.1, clock, logger, work }: RepeatedJobOptions, signal: AbortSignal): Promise<void> {
+/**
+ * Does `work` over and over, a period apart with jitter, until the signal is aborted; a failure is logged and
+ * tried again next time.
+ */
+export async function repeat(
+  { name, periodMs, jitter = 0.1, clock, logger, work }: RepeatedJobOptions,
+  signal: AbortSignal,
+): Promise<void> {
   do {
     try {
       await work(signal);
     } catch (error) {
-      if (!signal.aborted) logger.warn({ err: error, job: name }, "A background job failed; it is tried again.");
+      if (!signal.aborted)
+        logger.warn({ err: error, job: name }, "A background job failed; it is tried again.");
     }
   } while (await slept(clock, jittered(periodMs, Math.random, jitter), signal));
 }

@@ -3,9 +3,13 @@ import { randomBytes } from "node:crypto";
 /** Lower case without i, l, o and u: safe in host names and pod names, hard to misread. */
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
 
-/** Returns the first `length` base32 characters of `bytes`, five bits each; throws RangeError when there are too few bytes. */
+/**
+ * Returns the first `length` base32 characters of `bytes`, five bits each; throws RangeError when there are
+ * too few bytes.
+ */
 export function toBase32(bytes: Uint8Array, length: number): string {
-  if (bytes.length * 8 < length * 5) throw new RangeError(`${bytes.length} bytes are too few for ${length} base32 characters.`);
+  if (bytes.length * 8 < length * 5)
+    throw new RangeError(`${bytes.length} bytes are too few for ${length} base32 characters.`);
   let text = "";
   let pending = 0;
   let bits = 0;

@@ -9,7 +9,10 @@ export interface BoundedQueueOptions {
   tooMany: () => Error;
 }
 
-/** Bounds how much work goes on at once. The rest waits: the highest priority goes first, and of equal priorities what came first. */
+/**
+ * Bounds how much work goes on at once. The rest waits: the highest priority goes first, and of equal
+ * priorities what came first.
+ */
 export class BoundedQueue {
   readonly #options: BoundedQueueOptions;
   readonly #queue: PQueue;
@@ -20,10 +23,13 @@ export class BoundedQueue {
   }
 
   /**
-   * Runs `work` in its turn and returns its result. Throws when too much waits, when `work` has waited too long, or the signal's reason when that ends the
-   * wait; work that has begun goes on.
+   * Runs `work` in its turn and returns its result. Throws when too much waits, when `work` has waited too
+   * long, or the signal's reason when that ends the wait; work that has begun goes on.
    */
-  async run<T>(work: () => Promise<T>, { priority = 0, signal }: { priority?: number; signal?: AbortSignal | undefined } = {}): Promise<T> {
+  async run<T>(
+    work: () => Promise<T>,
+    { priority = 0, signal }: { priority?: number; signal?: AbortSignal | undefined } = {},
+  ): Promise<T> {
     const { waitingMax, deadlineMs, tooMany } = this.#options;
     signal?.throwIfAborted();
     if (this.#queue.size >= waitingMax) throw tooMany();

@@ -12,7 +12,8 @@ export interface ServerWords {
 }
 
 const codes: Readonly<Record<ConnectionFailure, RegExp>> = {
-  untrusted: /^(?:UNABLE_TO_VERIFY_LEAF_SIGNATURE|UNABLE_TO_GET_ISSUER_CERT(?:_LOCALLY)?|SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|CERT_SIGNATURE_FAILURE|CERT_UNTRUSTED|INVALID_CA|INVALID_PURPOSE)$/,
+  untrusted:
+    /^(?:UNABLE_TO_VERIFY_LEAF_SIGNATURE|UNABLE_TO_GET_ISSUER_CERT(?:_LOCALLY)?|SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|CERT_SIGNATURE_FAILURE|CERT_UNTRUSTED|INVALID_CA|INVALID_PURPOSE)$/,
   otherName: /^ERR_TLS_CERT_ALTNAME_INVALID$/,
   outdated: /^(?:CERT_HAS_EXPIRED|CERT_NOT_YET_VALID)$/,
   noTls: /^(?:ERR_SSL_WRONG_VERSION_NUMBER|ERR_SSL_PACKET_LENGTH_TOO_LONG|EPROTO)$/,
@@ -21,14 +22,18 @@ const codes: Readonly<Record<ConnectionFailure, RegExp>> = {
 
 /** What libraries leave of an error whose code they drop. */
 const messages: Readonly<Record<ConnectionFailure, RegExp>> = {
-  untrusted: /self-signed certificate|unable to (?:verify the first certificate|get (?:local )?issuer certificate)|certificate signature failure/,
+  untrusted:
+    /self-signed certificate|unable to (?:verify the first certificate|get (?:local )?issuer certificate)|certificate signature failure/,
   otherName: /^Hostname\/IP does not match certificate/,
   outdated: /^certificate (?:has expired|is not yet valid)/,
   noTls: /^The server does not support SSL connections/,
   unknownHost: /^getaddrinfo (?:ENOTFOUND|EAI_AGAIN)/,
 };
 
-/** Returns why a connection was not made, as far as the error or its causes tell; undefined for what may pass by itself, and for other errors. */
+/**
+ * Returns why a connection was not made, as far as the error or its causes tell; undefined for what may pass
+ * by itself, and for other errors.
+ */
 export function connectionFailureOf(error: unknown): ConnectionFailure | undefined {
   for (const { code, message } of causesOf(error)) {
     for (const failure of ["untrusted", "otherName", "outdated", "noTls", "unknownHost"] as const) {
@@ -39,13 +44,21 @@ export function connectionFailureOf(error: unknown): ConnectionFailure | undefin
 }
 
 /** Returns the failure in a sentence that says what to do, without any value. */
-export function connectionSentence(failure: ConnectionFailure, { server, address, authority }: ServerWords): string {
+export function connectionSentence(
+  failure: ConnectionFailure,
+  { server, address, authority }: ServerWords,
+): string {
   switch (failure) {
-    case "untrusted": return `${server} shows a certificate of an authority that is not trusted here: ${authority} must hold that authority's certificate.`;
-    case "otherName": return `${server} shows a certificate that is not for the host name in ${address}: use a name that the certificate bears, or have one made for this name.`;
-    case "outdated": return `${server} shows a certificate that has expired or is not valid yet: renew it, or set the clocks right.`;
-    case "noTls": return `${server} does not speak TLS there, which ${address} or ${authority} asks for: turn it on in the server, or connect to the port that has it.`;
-    case "unknownHost": return `The host name in ${address} cannot be resolved: correct it.`;
+    case "untrusted":
+      return `${server} shows a certificate of an authority that is not trusted here: ${authority} must hold that authority's certificate.`;
+    case "otherName":
+      return `${server} shows a certificate that is not for the host name in ${address}: use a name that the certificate bears, or have one made for this name.`;
+    case "outdated":
+      return `${server} shows a certificate that has expired or is not valid yet: renew it, or set the clocks right.`;
+    case "noTls":
+      return `${server} does not speak TLS there, which ${address} or ${authority} asks for: turn it on in the server, or connect to the port that has it.`;
+    case "unknownHost":
+      return `The host name in ${address} cannot be resolved: correct it.`;
   }
 }
 
@@ -73,6 +86,7 @@ function wordOf(error: object, name: string): string {
 /** Prisma keeps the driver's error beside its own. */
 function nextOf(error: object): unknown {
   const meta: unknown = Reflect.get(error, "meta");
-  if (typeof meta === "object" && meta !== null && "driverAdapterError" in meta) return meta.driverAdapterError;
+  if (typeof meta === "object" && meta !== null && "driverAdapterError" in meta)
+    return meta.driverAdapterError;
   return Reflect.get(error, "cause");
 }

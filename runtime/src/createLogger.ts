@@ -17,8 +17,17 @@ export interface LoggerOptions {
 /** Keys whose values no program ever writes, wherever they turn up. */
 const secretKeysOfAll = ["password", "csrfToken", "token", "secret", "authorization", "cookie"];
 
-/** Returns a logger of JSON lines: the level as a word, a time, the program, keys, and a constant sentence as `msg`. */
-export function createLogger({ program, level, bindings, secretKeys = [], destination }: LoggerOptions): Logger {
+/**
+ * Returns a logger of JSON lines: the level as a word, a time, the program, keys, and a constant sentence as
+ * `msg`.
+ */
+export function createLogger({
+  program,
+  level,
+  bindings,
+  secretKeys = [],
+  destination,
+}: LoggerOptions): Logger {
   const secrets = [...secretKeysOfAll, ...secretKeys].flatMap((name) => [name, `*.${name}`]);
   const options = {
     level,
@@ -32,14 +41,16 @@ export function createLogger({ program, level, bindings, secretKeys = [], destin
 }
 
 /**
- * Returns an error as the log shows it. What libraries hang on theirs besides (rows, commands, requests) may be anybody's data; what
- * it was caused by says more than a stack alone.
+ * Returns an error as the log shows it. What libraries hang on theirs besides (rows, commands, requests) may
+ * be anybody's data; what it was caused by says more than a stack alone.
  */
 function describeError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return { message: typeof error === "string" ? error : "no Error" };
   const { name, message, stack, cause } = error;
   return {
-    type: name, message, stack,
+    type: name,
+    message,
+    stack,
     ...("code" in error && { errorCode: String(error.code) }),
     ...(cause !== undefined && depth < causesShown && { cause: describeError(cause, depth + 1) }),
   };

@@ -6,7 +6,10 @@ import type { Registry } from "prom-client";
 /** What the health server shows. */
 export interface HealthServerOptions {
   registry: Pick<Registry, "metrics" | "contentType">;
-  /** Returns why the program is not ready, and undefined when it is. Absent where Kubernetes asks the program elsewhere. */
+  /**
+   * Returns why the program is not ready, and undefined when it is. Absent where Kubernetes asks the program
+   * elsewhere.
+   */
   unreadyBecause?: () => string | undefined;
 }
 
@@ -23,7 +26,10 @@ export class HealthServer {
     this.#server.requestTimeout = requestTimeoutMs;
   }
 
-  /** Listens, and returns the port, which the system chooses when 0 was asked for. Rejects when the port is taken. */
+  /**
+   * Listens, and returns the port, which the system chooses when 0 was asked for. Rejects when the port is
+   * taken.
+   */
   async start(port: number): Promise<number> {
     this.#server.listen(port);
     await once(this.#server, "listening");
@@ -51,11 +57,20 @@ export class HealthServer {
       const reason = unreadyBecause();
       respond(response, reason === undefined ? 200 : 503, `${reason ?? "ok"}\n`);
     } else {
-      respond(response, 404, `Not found: ask for ${unreadyBecause === undefined ? "" : "/healthz, /readyz or "}/metrics.\n`);
+      respond(
+        response,
+        404,
+        `Not found: ask for ${unreadyBecause === undefined ? "" : "/healthz, /readyz or "}/metrics.\n`,
+      );
     }
   }
 }
 
-function respond(response: ServerResponse, status: number, body: string, type = "text/plain; charset=utf-8"): void {
+function respond(
+  response: ServerResponse,
+  status: number,
+  body: string,
+  type = "text/plain; charset=utf-8",
+): void {
   response.writeHead(status, { "content-type": type }).end(body);
 }

@@ -12,7 +12,9 @@ export interface ProgramOptions {
   stopDeadlineMs: number;
 }
 
-/** Returns what `read` returns. When it throws, writes the message to standard error and ends the process with 1. */
+/**
+ * Returns what `read` returns. When it throws, prints the message to stderr and exits with 1.
+ */
 export function orExit<T>(read: () => T): T {
   try {
     return read();
@@ -25,16 +27,24 @@ export function orExit<T>(read: () => T): T {
 /** Runs a program until SIGTERM or SIGINT. Its exit code is 0 after an orderly end, and 1 after any other. */
 export function runProgram({ logger, start, stop, stopDeadlineMs }: ProgramOptions): void {
   const stopping = new AbortController();
-  const fail = (sentence: string) => (error?: unknown): void => {
-    logger.error({ err: error }, sentence);
-    process.exit(1);
-  };
+  const fail =
+    (sentence: string) =>
+    (error?: unknown): void => {
+      logger.error({ err: error }, sentence);
+      process.exit(1);
+    };
   onUnhandledError(fail("The program ends, for nothing handles this error and its state is unknown."));
   onStopSignal((signal) => {
     if (stopping.signal.aborted) return;
     logger.info({ signal }, "The program stops.");
     stopping.abort(new Error(`The program was told to stop: ${signal}.`));
-    setTimeout(() => fail("The program could not stop in time.")(new Error(`Stopping took longer than ${stopDeadlineMs} ms.`)), stopDeadlineMs);
+    setTimeout(
+      () =>
+        fail("The program could not stop in time.")(
+          new Error(`Stopping took longer than ${stopDeadlineMs} ms.`),
+        ),
+      stopDeadlineMs,
+    );
     stop().then(() => {
       logger.info({}, "The program has stopped.");
       process.exit(0);

@@ -1,15 +1,25 @@
 import { z } from "zod";
 
 /** The least severe lines that a program logs, by the levels of its logger. */
-export const logLevel = z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info");
+export const logLevel = z
+  .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"])
+  .default("info");
 
 /** The variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Returns what the schema makes of the environment. Throws one error that names the program and every wrong variable, and no value. */
-export function readEnvironment<Output>(schema: z.ZodType<Output>, environment: Environment, program: string): Output {
+/**
+ * Returns what the schema makes of the environment. Throws one error that names the program and every wrong
+ * variable, and no value.
+ */
+export function readEnvironment<Output>(
+  schema: z.ZodType<Output>,
+  environment: Environment,
+  program: string,
+): Output {
   const parsed = schema.safeParse(environment);
-  if (!parsed.success) throw new Error(`The configuration of the ${program} is wrong.\n${z.prettifyError(parsed.error)}`);
+  if (!parsed.success)
+    throw new Error(`The configuration of the ${program} is wrong.\n${z.prettifyError(parsed.error)}`);
   return parsed.data;
 }
 
@@ -28,7 +38,13 @@ export function nonEmpty(fallback: string) {
   return z.string().trim().min(1).default(fallback);
 }
 
-/** Returns the parts of a variable's list, which commas separate; blanks around a part, and empty parts, do not count. */
+/**
+ * Returns the parts of a variable's list, which commas separate; blanks around a part, and empty parts, do
+ * not count.
+ */
 export function listed(text: string): string[] {
-  return text.split(",").map((part) => part.trim()).filter((part) => part !== "");
+  return text
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
 }

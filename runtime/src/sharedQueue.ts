@@ -1,8 +1,8 @@
 import { BoundedQueue, type BoundedQueueOptions } from "./boundedQueue.ts";
 
 /**
- * Bounds how much work goes on at once, of all owners and of each. What an owner asks for besides waits behind their own work, in no place of the
- * others': a single owner would otherwise keep out everybody.
+ * Bounds how much work goes on at once, of all owners and of each. What an owner asks for besides waits
+ * behind their own work, in no place of the others': a single owner would otherwise keep out everybody.
  */
 export class SharedQueue {
   readonly #all: BoundedQueue;
@@ -15,8 +15,8 @@ export class SharedQueue {
   }
 
   /**
-   * Runs `work` in its turn and returns its result. Throws `each`'s tooMany when too much of the owner's waits, or for too long, `all`'s when of
-   * everybody's, and the signal's reason when that ends the wait.
+   * Runs `work` in its turn and returns its result. Throws `each`'s tooMany when too much of the owner's
+   * waits, or for too long, `all`'s when of everybody's, and the signal's reason when that ends the wait.
    */
   async run<T>(ownerId: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const owner = this.#owners.get(ownerId) ?? { queue: new BoundedQueue(this.#each), runs: 0 };

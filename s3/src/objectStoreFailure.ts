@@ -5,9 +5,16 @@ import { WebIdentityError } from "./webIdentityError.ts";
 
 const authority = "S3_CA_FILE (the chart's s3.caSecret)";
 const store: ServerWords = { server: "The object store", address: "S3_ENDPOINT", authority };
-const tokenService: ServerWords = { server: "The token service", address: "AWS_ENDPOINT_URL_STS (the chart's s3.webIdentity.stsEndpoint)", authority };
+const tokenService: ServerWords = {
+  server: "The token service",
+  address: "AWS_ENDPOINT_URL_STS (the chart's s3.webIdentity.stsEndpoint)",
+  authority,
+};
 
-/** Returns what is wrong with the way to the bucket, in a sentence that says what to do and has no value in it; undefined for what may pass by itself. */
+/**
+ * Returns what is wrong with the way to the bucket, in a sentence that says what to do and has no value in
+ * it; undefined for what may pass by itself.
+ */
 export function objectStoreSentence(error: unknown): string | undefined {
   const identityError = webIdentityErrorIn(error);
   if (identityError !== undefined) return identitySentence(identityError);
@@ -24,27 +31,35 @@ function responseSentence(error: Error): string | undefined {
   if (!(error instanceof StoreErrorResponse || error instanceof S3Error)) return undefined;
   const { code = "", message } = error;
   if (code === "") return error instanceof StoreErrorResponse && error.status >= 500 ? undefined : notS3;
-  if (/^Authorization(?:HeaderMalformed|QueryParametersError)$/.test(code) && /region/i.test(message)) return otherRegion;
+  if (/^Authorization(?:HeaderMalformed|QueryParametersError)$/.test(code) && /region/i.test(message))
+    return otherRegion;
   return sentences[code];
 }
 
-const notS3 = "What answers at S3_ENDPOINT is no object store: correct the address; where it takes TLS alone, begin it with https://.";
+const notS3 =
+  "What answers at S3_ENDPOINT is no object store: correct the address; where it takes TLS alone, begin it with https://.";
 const otherRegion = "The bucket in S3_BUCKET is in another region than S3_REGION says: correct it.";
 const noBucket = "The object store has no bucket of the name in S3_BUCKET: make it, or correct the name.";
-const endedKeys = "The object store refuses the temporary keys of the web identity, or S3_ACCESS_KEY is one of these: let s3.webIdentity renew them.";
+const endedKeys =
+  "The object store refuses the temporary keys of the web identity, or S3_ACCESS_KEY is one of these: let s3.webIdentity renew them.";
 
 /** By S3's codes. */
 const sentences: Readonly<Record<string, string>> = {
   NoSuchBucket: noBucket,
-  InvalidAccessKeyId: "The object store does not know the access key in S3_ACCESS_KEY: correct it, or make that key in the object store.",
-  SignatureDoesNotMatch: "The object store refuses the secret key in S3_SECRET_KEY: it is not that of the access key in S3_ACCESS_KEY.",
-  AccessDenied: "The object store does not let this key into the bucket in S3_BUCKET: give it the chart's policy (files/store-policies).",
-  AllAccessDisabled: "The object store does not let this key into the bucket in S3_BUCKET: give it the chart's policy (files/store-policies).",
+  InvalidAccessKeyId:
+    "The object store does not know the access key in S3_ACCESS_KEY: correct it, or make that key in the object store.",
+  SignatureDoesNotMatch:
+    "The object store refuses the secret key in S3_SECRET_KEY: it is not that of the access key in S3_ACCESS_KEY.",
+  AccessDenied:
+    "The object store does not let this key into the bucket in S3_BUCKET: give it the chart's policy (files/store-policies).",
+  AllAccessDisabled:
+    "The object store does not let this key into the bucket in S3_BUCKET: give it the chart's policy (files/store-policies).",
   PermanentRedirect: otherRegion,
   MovedPermanently: otherRegion,
   TemporaryRedirect: otherRegion,
   IllegalLocationConstraintException: otherRegion,
-  RequestTimeTooSkewed: "The object store's clock and this program's differ by more than it allows: set both right.",
+  RequestTimeTooSkewed:
+    "The object store's clock and this program's differ by more than it allows: set both right.",
   ExpiredToken: endedKeys,
   InvalidToken: endedKeys,
   InvalidTokenId: endedKeys,
@@ -52,11 +67,15 @@ const sentences: Readonly<Record<string, string>> = {
 
 function identitySentence(error: WebIdentityError): string {
   switch (error.failure) {
-    case "NoToken": return "The token file in AWS_WEB_IDENTITY_TOKEN_FILE cannot be read: let the chart (s3.webIdentity) or your cluster mount one.";
-    case "Refused": return `The token service refuses the web identity's token (${error.code ?? "it answered something else than keys"}): compare its issuer, audience and subject with what the role in AWS_ROLE_ARN trusts.`;
+    case "NoToken":
+      return "The token file in AWS_WEB_IDENTITY_TOKEN_FILE cannot be read: let the chart (s3.webIdentity) or your cluster mount one.";
+    case "Refused":
+      return `The token service refuses the web identity's token (${error.code ?? "it answered something else than keys"}): compare its issuer, audience and subject with what the role in AWS_ROLE_ARN trusts.`;
     case "Unreachable": {
       const failure = connectionFailureOf(error);
-      return failure === undefined ? "The token service of the web identity does not answer." : connectionSentence(failure, tokenService);
+      return failure === undefined
+        ? "The token service of the web identity does not answer."
+        : connectionSentence(failure, tokenService);
     }
   }
 }
@@ -67,5 +86,6 @@ function webIdentityErrorIn(error: unknown): WebIdentityError | undefined {
 }
 
 function* errorsOf(error: unknown): Generator<Error> {
-  for (let cause = error, depth = 0; depth < 5 && cause instanceof Error; depth += 1, { cause } = cause) yield cause;
+  for (let cause = error, depth = 0; depth < 5 && cause instanceof Error; depth += 1, { cause } = cause)
+    yield cause;
 }

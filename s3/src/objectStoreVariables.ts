@@ -16,20 +16,37 @@ export interface ObjectStoreAccess {
 }
 
 const httpAddress = (error: string) => z.url({ protocol: /^https?$/, error });
-const inChart = (key: string): string => `in the chart it is key ${key} of the secret that s3.existingSecret names`;
+const inChart = (key: string): string =>
+  `in the chart it is key ${key} of the secret that s3.existingSecret names`;
 
-/** The variables of all programs that reach the object store; those of a web identity bear the names that AWS gave them. */
+/**
+ * The variables of all programs that reach the object store; those of a web identity bear the names that AWS
+ * gave them.
+ */
 export const objectStoreVariables = {
   S3_ENDPOINT: httpAddress(`must be an http or https address; ${inChart("endpoint")}`),
-  S3_REGION: z.string(`must be the bucket's region; ${inChart("region")}`).trim().min(1).default("us-east-1"),
-  S3_BUCKET: z.string().trim().min(3, `must be the name of a bucket; ${inChart("bucket")}`).max(63).default("joypod"),
+  S3_REGION: z
+    .string(`must be the bucket's region; ${inChart("region")}`)
+    .trim()
+    .min(1)
+    .default("us-east-1"),
+  S3_BUCKET: z
+    .string()
+    .trim()
+    .min(3, `must be the name of a bucket; ${inChart("bucket")}`)
+    .max(63)
+    .default("joypod"),
   // A secret that was made of files has a line end after each key.
   S3_ACCESS_KEY: z.string().trim().default(""),
   S3_SECRET_KEY: z.string().trim().default(""),
   S3_CA_FILE: authorityFile,
   AWS_WEB_IDENTITY_TOKEN_FILE: z.string().trim().default(""),
   AWS_ROLE_ARN: z.string().trim().default(""),
-  AWS_ROLE_SESSION_NAME: z.string().trim().regex(/^[\w+=,.@-]{2,64}$/, "must be 2 to 64 letters, digits or +=,.@-_").default("joypod"),
+  AWS_ROLE_SESSION_NAME: z
+    .string()
+    .trim()
+    .regex(/^[\w+=,.@-]{2,64}$/, "must be 2 to 64 letters, digits or +=,.@-_")
+    .default("joypod"),
   AWS_ENDPOINT_URL_STS: z.union([z.literal(""), httpAddress("must be an http or https address")]).default(""),
 };
 
@@ -37,25 +54,49 @@ type ObjectStoreVariables = z.infer<z.ZodObject<typeof objectStoreVariables>>;
 
 /** Adds an issue for each variable that does not go with the others. */
 export function checkObjectStore(env: ObjectStoreVariables, context: z.core.$RefinementCtx): void {
-  const refuse = (name: keyof ObjectStoreVariables, message: string): void => context.addIssue({ code: "custom", path: [name], message });
+  const refuse = (name: keyof ObjectStoreVariables, message: string): void =>
+    context.addIssue({ code: "custom", path: [name], message });
   const hasToken = env.AWS_WEB_IDENTITY_TOKEN_FILE !== "";
-  for (const [name, key, other] of [["S3_ACCESS_KEY", "accessKey", "S3_SECRET_KEY"], ["S3_SECRET_KEY", "secretKey", "S3_ACCESS_KEY"]] as const) {
+  for (const [name, key, other] of [
+    ["S3_ACCESS_KEY", "accessKey", "S3_SECRET_KEY"],
+    ["S3_SECRET_KEY", "secretKey", "S3_ACCESS_KEY"],
+  ] as const) {
     if (env[name] === "" && (!hasToken || env[other] !== "")) {
-      refuse(name, `must be set; ${inChart(key)}. To do without access keys, set AWS_WEB_IDENTITY_TOKEN_FILE (s3.webIdentity) and neither of the two`);
+      refuse(
+        name,
+        `must be set; ${inChart(key)}. To do without access keys, set AWS_WEB_IDENTITY_TOKEN_FILE (s3.webIdentity) and neither of the two`,
+      );
     }
   }
-  if (env.S3_CA_FILE !== undefined && env.S3_ENDPOINT.startsWith("http:")) refuse("S3_CA_FILE", "is set, and S3_ENDPOINT asks for no TLS: begin that with https://");
+  if (env.S3_CA_FILE !== undefined && env.S3_ENDPOINT.startsWith("http:"))
+    refuse("S3_CA_FILE", "is set, and S3_ENDPOINT asks for no TLS: begin that with https://");
 }
 
 /** Returns how the object store is reached. */
 export function objectStoreAccessOf(env: ObjectStoreVariables): ObjectStoreAccess & { bucket: string } {
   const { S3_ACCESS_KEY: accessKey, S3_SECRET_KEY: secretKey } = env;
   const authorities = env.S3_CA_FILE?.certificates;
-  const access = { endpoint: env.S3_ENDPOINT, region: env.S3_REGION, bucket: env.S3_BUCKET, accessKey, secretKey, authorities };
+  const access = {
+    endpoint: env.S3_ENDPOINT,
+    region: env.S3_REGION,
+    bucket: env.S3_BUCKET,
+    accessKey,
+    secretKey,
+    authorities,
+  };
   if (accessKey !== "") return access;
   const endpoint = env.AWS_ENDPOINT_URL_STS === "" ? defaultTokenService(env) : env.AWS_ENDPOINT_URL_STS;
   const role = env.AWS_ROLE_ARN === "" ? undefined : env.AWS_ROLE_ARN;
-  return { ...access, webIdentity: { tokenFile: env.AWS_WEB_IDENTITY_TOKEN_FILE, role, roleSession: env.AWS_ROLE_SESSION_NAME, endpoint, authorities } };
+  return {
+    ...access,
+    webIdentity: {
+      tokenFile: env.AWS_WEB_IDENTITY_TOKEN_FILE,
+      role,
+      roleSession: env.AWS_ROLE_SESSION_NAME,
+      endpoint,
+      authorities,
+    },
+  };
 }
 
 /** AWS has a token service in each region; MinIO and its kin serve both at one address. */

@@ -27,7 +27,10 @@ interface TemporaryKeys {
   endMs: number;
 }
 
-/** How long before their end keys are renewed: a token service that is unavailable for a while is no outage. Of keys with a short life, that share of it. */
+/**
+ * How long before their end keys are renewed: a token service that is unavailable for a while is no outage.
+ * Of keys with a short life, that share of it.
+ */
 const renewalLead = { msMax: 15 * 60_000, share: 0.25 };
 /** How long before their end they are used for the last time. */
 const endLead = { msMax: 10_000, share: 0.1 };
@@ -35,9 +38,10 @@ const endLead = { msMax: 10_000, share: 0.1 };
 const retryMs = 5_000;
 
 /**
- * Temporary keys for the object store's client: by AssumeRoleWithWebIdentity, with the token that is in the file at that moment. They are
- * renewed before they end; while that fails the old ones go on. Callers that come meanwhile wait for one and the same response.
- * The class that it extends asks AWS' own token service alone, puts the token into an address, and does not say what it is refused for.
+ * Temporary keys for the object store's client: by AssumeRoleWithWebIdentity, with the token that is in the
+ * file at that moment. They are renewed before they end; while that fails the old ones go on. Callers that
+ * come meanwhile wait for one and the same response. The class that it extends asks AWS' own token service
+ * alone, puts the token into an address, and does not say what it is refused for.
  */
 export class WebIdentityProvider extends IamAwsProvider {
   readonly #identity: WebIdentity;
@@ -57,9 +61,11 @@ export class WebIdentityProvider extends IamAwsProvider {
     const keys = this.#keys;
     const areUsable = keys !== undefined && nowMs < keys.endMs;
     if (areUsable && nowMs < keys.renewAtMs) return keys.credentials;
-    const renewal = this.#renewal ??= this.#renew().finally(() => this.#renewal = undefined);
+    const renewal = (this.#renewal ??= this.#renew().finally(() => (this.#renewal = undefined)));
     if (!areUsable) return (await renewal).credentials;
-    renewal.catch(() => keys.renewAtMs = this.#clock.now().getTime() + jittered(retryMs, Math.random, 0.25));
+    renewal.catch(
+      () => (keys.renewAtMs = this.#clock.now().getTime() + jittered(retryMs, Math.random, 0.25)),
+    );
     return keys.credentials;
   }
 
@@ -69,24 +75,38 @@ export class WebIdentityProvider extends IamAwsProvider {
       throw new WebIdentityError("NoToken", "The file of the web identity's token cannot be read.", cause);
     });
     const form = {
-      Action: "AssumeRoleWithWebIdentity", Version: "2011-06-15", WebIdentityToken: token.trim(), ...(role !== undefined && { RoleArn: role }), RoleSessionName: roleSession,
+      Action: "AssumeRoleWithWebIdentity",
+      Version: "2011-06-15",
+      WebIdentityToken: token.trim(),
+      ...(role !== undefined && { RoleArn: role }),
+      RoleSessionName: roleSession,
     };
     const { status, text } = await postForm(endpoint, form, authorities).catch((cause: unknown) => {
       throw new WebIdentityError("Unreachable", "The token service could not be reached.", cause);
     });
-    return this.#keys = status === 200 ? this.#read(text) : refuse(status, text);
+    return (this.#keys = status === 200 ? this.#read(text) : refuse(status, text));
   }
 
   #read(text: string): TemporaryKeys {
-    const [accessKey, secretKey, sessionToken] = [valueOf(text, "AccessKeyId"), valueOf(text, "SecretAccessKey"), valueOf(text, "SessionToken")];
+    const [accessKey, secretKey, sessionToken] = [
+      valueOf(text, "AccessKeyId"),
+      valueOf(text, "SecretAccessKey"),
+      valueOf(text, "SessionToken"),
+    ];
     const endMs = Date.parse(valueOf(text, "Expiration") ?? "");
-    if (accessKey === undefined || secretKey === undefined || sessionToken === undefined || Number.isNaN(endMs)) {
+    if (
+      accessKey === undefined ||
+      secretKey === undefined ||
+      sessionToken === undefined ||
+      Number.isNaN(endMs)
+    ) {
       throw new WebIdentityError("Refused", "The token service answered something else than temporary keys.");
     }
     const lifeMs = endMs - this.#clock.now().getTime();
     return {
       credentials: new Credentials({ accessKey, secretKey, sessionToken }),
-      renewAtMs: endMs - Math.min(renewalLead.msMax, renewalLead.share * lifeMs), endMs: endMs - Math.min(endLead.msMax, endLead.share * lifeMs),
+      renewAtMs: endMs - Math.min(renewalLead.msMax, renewalLead.share * lifeMs),
+      endMs: endMs - Math.min(endLead.msMax, endLead.share * lifeMs),
     };
   }
 }

@@ -33,9 +33,12 @@ export class InvalidOffer extends WhepRequestError {
 /** Another viewer plays, and the request does not ask to take over. */
 export class ViewerActive extends WhepRequestError {
   constructor(mayTakeOver: boolean) {
-    super("viewer_active", mayTakeOver
-      ? "The session is open in another tab or browser; ask with takeover=true to play here instead."
-      : "Somebody plays this session: it cannot be watched beside them.");
+    super(
+      "viewer_active",
+      mayTakeOver
+        ? "The session is open in another tab or browser; ask with takeover=true to play here instead."
+        : "Somebody plays this session: it cannot be watched beside them.",
+    );
     this.name = "ViewerActive";
   }
 }

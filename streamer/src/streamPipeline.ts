@@ -60,34 +60,88 @@ export interface StreamPipeline {
 }
 
 /** Starts all parts, those that do not depend on each other at the same time. Throws PipelineStartError. */
-export async function startStreamPipeline({ config, log, now, describeStream, onFailure }: StreamPipelineOptions): Promise<StreamPipeline> {
+export async function startStreamPipeline({
+  config,
+  log,
+  now,
+  describeStream,
+  onFailure,
+}: StreamPipelineOptions): Promise<StreamPipeline> {
   mkdirSync(config.workDir, { recursive: true, mode: 0o700 });
-  const { display, width, height, quality, childEnvironment, encoderEnvironments: env, codecs, profile } = config;
+  const {
+    display,
+    width,
+    height,
+    quality,
+    childEnvironment,
+    encoderEnvironments: env,
+    codecs,
+    profile,
+  } = config;
   const [shown, soundServer, gamepad, encoders] = await Promise.all([
     ...startDisplayAndSound(config, log, onFailure),
     openGamepad({ socketPath: config.gamepadSocket, log, wallMs: Date.now }),
-    probeEncoders({ codecs, profile, picture: { width, height, fps: quality.fps }, env, log, clock: systemClock }),
+    probeEncoders({
+      codecs,
+      profile,
+      picture: { width, height, fps: quality.fps },
+      env,
+      log,
+      clock: systemClock,
+    }),
   ]);
   if (!shown) throw new PipelineStartError("display-failed", "The display did not start in time.");
   if (!soundServer) throw new PipelineStartError("sound-failed", "The sound server did not start in time.");
-  if (encoders.size === 0) throw new PipelineStartError("no-encoder", `No encoder for ${codecs.join(" or ")} works here.`);
+  if (encoders.size === 0)
+    throw new PipelineStartError("no-encoder", `No encoder for ${codecs.join(" or ")} works here.`);
 
   const connection = await connectDisplay(display, () => onFailure("display-failed"));
   const windows = await startWindowManager({ connection, log });
   const media = createMediaSource({
-    encoders, display, shape: quality, soundServer: childEnvironment.PULSE_SERVER, soundSink, env, log, now, schedule,
+    encoders,
+    display,
+    shape: quality,
+    soundServer: childEnvironment.PULSE_SERVER,
+    soundSink,
+    env,
+    log,
+    now,
+    schedule,
   });
-  const input = createInputRouter({ desktop: createDesktopInput(connection, () => media.shape()), gamepad, wallMs: Date.now, pacing: { now, schedule } });
+  const input = createInputRouter({
+    desktop: createDesktopInput(connection, () => media.shape()),
+    gamepad,
+    wallMs: Date.now,
+    pacing: { now, schedule },
+  });
   const viewers = createViewers({
-    media, input, log, now, describeStream,
+    media,
+    input,
+    log,
+    now,
+    describeStream,
     codecs: codecs.filter((codec) => encoders.has(codec)),
-    addresses: config.announceAddresses, udpPort: config.udpPort, startKbps: config.startKbps,
-    bounds: config.bounds, quality, schedule,
+    addresses: config.announceAddresses,
+    udpPort: config.udpPort,
+    startKbps: config.startKbps,
+    bounds: config.bounds,
+    quality,
+    schedule,
   });
   const { renderer, obstacle } = shown;
   return {
-    encoders, gamepad, input, media, viewers, windows,
-    picture: { renderer, ...connection.size, maxFps: quality.fps, ...(obstacle === undefined ? {} : { obstacle }) },
+    encoders,
+    gamepad,
+    input,
+    media,
+    viewers,
+    windows,
+    picture: {
+      renderer,
+      ...connection.size,
+      maxFps: quality.fps,
+      ...(obstacle === undefined ? {} : { obstacle }),
+    },
     close() {
       viewers.close();
       media.close();
@@ -99,14 +153,33 @@ export async function startStreamPipeline({ config, log, now, describeStream, on
 }
 
 /**
- * Starts both at the same time, except where a probe decides for the display: the game starts when it sees both, and must not start on a display
- * that is only tried.
+ * Starts both at the same time, except where a probe decides for the display: the game starts when it sees
+ * both, and must not start on a display that is only tried.
  */
 function startDisplayAndSound(config: Config, log: Logger, onFailure: StreamPipelineOptions["onFailure"]) {
-  const { display, width, height, profile, childEnvironment: env, displayServer: choice, soundSocket, runDir } = config;
-  const startSound = () => startSoundServer({ socket: soundSocket, env, log, onExit: () => onFailure("sound-failed") });
+  const {
+    display,
+    width,
+    height,
+    profile,
+    childEnvironment: env,
+    displayServer: choice,
+    soundSocket,
+    runDir,
+  } = config;
+  const startSound = () =>
+    startSoundServer({ socket: soundSocket, env, log, onExit: () => onFailure("sound-failed") });
   const options = {
-    choice, profile, display, width, height, env, log, clock: systemClock, renderNode: findRenderNode(), onExit: () => onFailure("display-failed"),
+    choice,
+    profile,
+    display,
+    width,
+    height,
+    env,
+    log,
+    clock: systemClock,
+    renderNode: findRenderNode(),
+    onExit: () => onFailure("display-failed"),
   };
   if (!isProbed(options)) return [startDisplay(options), startSound()] as const;
   // A streamer that was killed left these behind.

@@ -19,13 +19,21 @@ import { createTerminationLog } from "./termination/terminationLog.ts";
 import { noTotals } from "./transport/viewers.ts";
 
 const reportEveryMs = 2_000;
-/** An offer that comes while the streamer starts stays pending for this long; the API waits a little longer for the answer. */
+/**
+ * An offer that comes while the streamer starts stays pending for this long; the API waits a little longer
+ * for the answer.
+ */
 const pendingOfferMs = 8_000;
-/** The game starts when the streamer has started; after this time there is processor time for what can wait. */
+/**
+ * The game starts when the streamer has started; after this time there is processor time for what can wait.
+ */
 const launchSettlesMs = 1_500;
 /** The last notice leaves within this time; then the transport closes. */
 const lastNoticeMs = 700;
-/** A game that draws when it loses its display, or loses its sound, ends within this time, and its supervisor reports it. */
+/**
+ * A game that draws when it loses its display, or loses its sound, ends within this time, and its supervisor
+ * reports it.
+ */
 const gameEndsWithinMs = 1_500;
 const lookMs = 50;
 
@@ -46,7 +54,10 @@ export interface Streamer {
   stop(reason: EndReason): Promise<void>;
 }
 
-/** Whether a game whose streamer has failed ends too: what it saved last is packed then, as no other streamer is started after it. */
+/**
+ * Whether a game whose streamer has failed ends too: what it saved last is packed then, as no other streamer
+ * is started after it.
+ */
 async function endsSoon(game: GameWatcher, now: () => number): Promise<boolean> {
   const givesUpAt = now() + gameEndsWithinMs;
   while (game.readReport()?.state !== "ended") {
@@ -56,7 +67,10 @@ async function endsSoon(game: GameWatcher, now: () => number): Promise<boolean> 
   return true;
 }
 
-/** Serves probes and status at once, then starts the pipeline; the streamer is ready when it would answer an offer. */
+/**
+ * Serves probes and status at once, then starts the pipeline; the streamer is ready when it would answer an
+ * offer.
+ */
 export function startStreamer({ config, log, now, onStopped }: StreamerOptions): Streamer {
   const startedAt = now();
   const readUsage = createUsageReader();
@@ -64,7 +78,8 @@ export function startStreamer({ config, log, now, onStopped }: StreamerOptions):
   let pipeline: StreamPipeline | undefined;
   const settled = Promise.withResolvers<undefined>();
   const launchSettled = settled.promise.then(() => delay(launchSettlesMs, undefined, { ref: false }));
-  const packer = config.saves && startPacker({ saves: config.saves, launchSettled, log, now, random: Math.random });
+  const packer =
+    config.saves && startPacker({ saves: config.saves, launchSettled, log, now, random: Math.random });
   let stopping: EndReason | undefined;
   let endNoticeAt: number | undefined;
 
@@ -89,7 +104,7 @@ export function startStreamer({ config, log, now, onStopped }: StreamerOptions):
   writeReport(terminationReport(null));
   const reportTimer = setInterval(() => writeReport(terminationReport(null)), reportEveryMs);
 
-  const viewers = () => stopping === undefined ? pipeline?.viewers : undefined;
+  const viewers = () => (stopping === undefined ? pipeline?.viewers : undefined);
   const server = createSignalServer({
     port: config.signalPort,
     sessionId: config.tickets.sessionId,
@@ -100,9 +115,14 @@ export function startStreamer({ config, log, now, onStopped }: StreamerOptions):
       if (!viewers()) await Promise.race([settled.promise, delay(pendingOfferMs, undefined, { ref: false })]);
       return viewers();
     },
-    status: () => presentStatus({
-      pipeline, isStopping: stopping !== undefined, totals: totals(), throughput: throughput.latest(), game: game.readReport(),
-    }),
+    status: () =>
+      presentStatus({
+        pipeline,
+        isStopping: stopping !== undefined,
+        totals: totals(),
+        throughput: throughput.latest(),
+        game: game.readReport(),
+      }),
     metrics: () => renderMetrics(collectMetrics(pipeline, totals())),
   });
   server.on("error", (error) => {
@@ -122,7 +142,8 @@ export function startStreamer({ config, log, now, onStopped }: StreamerOptions):
     game.stop();
     throughput.stop();
     clearInterval(reportTimer);
-    // A game does not outlive its display. Else the viewer of a streamer that fails is told nothing, and connects again: the session may go on.
+    // A game does not outlive its display. Else the viewer of a streamer that fails is told nothing, and
+    // connects again: the session may go on.
     const isGameOver = isOver || reason === "display-failed";
     if (isGameOver && last?.state !== "ended") notifyEnd("streamer", last);
     if (endNoticeAt !== undefined) await delay(Math.max(0, endNoticeAt + lastNoticeMs - now()));
@@ -135,9 +156,15 @@ export function startStreamer({ config, log, now, onStopped }: StreamerOptions):
     onStopped(reason);
   };
 
-  const describeStream = (codec: VideoCodec, { width, height, fps }: StreamQuality): z.infer<typeof HelloNotice> => ({
+  const describeStream = (
+    codec: VideoCodec,
+    { width, height, fps }: StreamQuality,
+  ): z.infer<typeof HelloNotice> => ({
     t: "hello",
-    width, height, fps, codec,
+    width,
+    height,
+    fps,
+    codec,
     encoder: pipeline?.encoders.get(codec)?.name ?? "",
     gamepad: pipeline?.gamepad.isOpen() ?? false,
   });
@@ -149,7 +176,13 @@ export function startStreamer({ config, log, now, onStopped }: StreamerOptions):
       }
       pipeline = running;
       settled.resolve(undefined);
-      log.info({ startMs: Math.round(now() - startedAt), encoders: [...running.encoders.values()].map(({ name }) => name) }, "The streamer is ready.");
+      log.info(
+        {
+          startMs: Math.round(now() - startedAt),
+          encoders: [...running.encoders.values()].map(({ name }) => name),
+        },
+        "The streamer is ready.",
+      );
     },
     (error: unknown) => {
       log.error({ err: error }, "The streamer could not start.");

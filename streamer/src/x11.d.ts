@@ -17,8 +17,14 @@ declare module "x11" {
     time?: number;
     type?: number;
   }
-  export interface Property { type: number; data: Buffer }
-  export interface WindowAttributes { mapState: number; overrideRedirect: number }
+  export interface Property {
+    type: number;
+    data: Buffer;
+  }
+  export interface WindowAttributes {
+    mapState: number;
+    overrideRedirect: number;
+  }
   export interface XTest {
     KeyPress: 2;
     KeyRelease: 3;
@@ -36,26 +42,70 @@ declare module "x11" {
     require(extension: "xtest", callback: Callback<XTest>): void;
     AllocID(): number;
     InternAtom(onlyIfExists: boolean, name: string, callback: Callback<number>): void;
-    ChangeProperty(mode: number, window: number, property: number, type: number, format: number, data: Buffer): void;
-    GetProperty(remove: number, window: number, property: number, type: number, offset: number, length: number, callback: Callback<Property>): void;
+    ChangeProperty(
+      mode: number,
+      window: number,
+      property: number,
+      type: number,
+      format: number,
+      data: Buffer,
+    ): void;
+    GetProperty(
+      remove: number,
+      window: number,
+      property: number,
+      type: number,
+      offset: number,
+      length: number,
+      callback: Callback<Property>,
+    ): void;
     SendEvent(window: number, propagate: boolean, mask: number, event: Buffer): void;
-    SendClientMessage(destination: number, window: number, type: number, format: number, data: number[], mask: number): void;
+    SendClientMessage(
+      destination: number,
+      window: number,
+      type: number,
+      format: number,
+      data: number[],
+      mask: number,
+    ): void;
     ConfigureWindow(window: number, values: Record<string, number>): void;
     SetInputFocus(window: number, revertTo: number): void;
     GetInputFocus(callback: Callback<{ focus: number }>): void;
     MapWindow(window: number): void;
     RaiseWindow(window: number): void;
-    CreateWindow(window: number, parent: number, x: number, y: number, width: number, height: number,
-      border: number, depth: number, kind: number, visual: number, values: Record<string, unknown>): void;
+    CreateWindow(
+      window: number,
+      parent: number,
+      x: number,
+      y: number,
+      width: number,
+      height: number,
+      border: number,
+      depth: number,
+      kind: number,
+      visual: number,
+      values: Record<string, unknown>,
+    ): void;
     ChangeWindowAttributes(window: number, values: Record<string, number>, callback?: Callback<void>): void;
     OpenFont(font: number, name: string): void;
-    CreateGlyphCursor(cursor: number, font: number, mask: number, glyph: number, maskGlyph: number,
-      foreground: Color, background: Color): void;
+    CreateGlyphCursor(
+      cursor: number,
+      font: number,
+      mask: number,
+      glyph: number,
+      maskGlyph: number,
+      foreground: Color,
+      background: Color,
+    ): void;
     QueryTree(window: number, callback: Callback<{ children: number[] }>): void;
     GetWindowAttributes(window: number, callback: Callback<WindowAttributes>): void;
     GetGeometry(window: number, callback: Callback<{ width: number; height: number }>): void;
   }
-  export interface Color { R: number; G: number; B: number }
+  export interface Color {
+    R: number;
+    G: number;
+    B: number;
+  }
   export interface Display {
     client: Client;
     screen: { root: number; pixel_width: number; pixel_height: number }[];

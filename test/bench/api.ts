@@ -14,8 +14,8 @@ export async function measureApi(isWanted: (part: string) => boolean): Promise<B
   if (!["A1", "A3", "A6"].some(isWanted)) return rows;
   const fixture = await createBenchFixture({ players });
   try {
-    if (isWanted("A1")) rows.push(...await measureApiCpu(fixture));
-    if (isWanted("A3")) rows.push(...await measureSignIns(fixture));
+    if (isWanted("A1")) rows.push(...(await measureApiCpu(fixture)));
+    if (isWanted("A3")) rows.push(...(await measureSignIns(fixture)));
     if (isWanted("A6")) rows.push(await countRedisCommands(fixture));
   } finally {
     await fixture.discard();

@@ -3,28 +3,43 @@ import type { ServedProgram } from "./http/servedProgram.ts";
 import type { BenchPlayer, BenchFixture } from "./http/fixture.ts";
 import { atMostRow, median, type BenchRow } from "./row.ts";
 
-/** How a process is compiled and laid out in memory is chance, and stays: some are slower by a tenth for all their life. */
+/**
+ * How a process is compiled and laid out in memory is chance, and stays: some are slower by a tenth for all
+ * their life.
+ */
 const processes = 4;
 const rounds = Number(process.env["ROUNDS"] ?? 40);
 const requestsPerRound = 250;
-/** A service in use has compiled what it does all day. For 20,000 requests the time of each program still falls, to half of what it was at first. */
+/**
+ * A service in use has compiled what it does all day. For 20,000 requests the time of each program still
+ * falls, to half of what it was at first.
+ */
 const warmUpRounds = 80;
 
 const measured: Record<string, (player: BenchPlayer) => LoadRequest> = {
-  "keepalive": ({ gameSessionId }) => ({ method: "POST", path: "/api/game/keepalive", body: JSON.stringify({ sessionId: gameSessionId }) }),
+  keepalive: ({ gameSessionId }) => ({
+    method: "POST",
+    path: "/api/game/keepalive",
+    body: JSON.stringify({ sessionId: gameSessionId }),
+  }),
   "GET /api/games": () => ({ method: "GET", path: "/api/games" }),
 };
 
 /**
- * A1: processor time per request of the whole API, beside peers that do the same work on the same stores: check the token and
- * the sign-in, count the request in Redis, run the statement, renew the cookie, send the same headers. None of them logs a request. The ratio is
- * the median of those of each round, whose requests follow each other within a second: a machine may be slower by a third some seconds later.
+ * A1: processor time per request of the whole API, beside peers that do the same work on the same stores:
+ * check the token and the sign-in, count the request in Redis, run the statement, renew the cookie, send the
+ * same headers. None of them logs a request. The ratio is the median of those of each round, whose requests
+ * follow each other within a second: a machine may be slower by a third some seconds later.
  */
 export async function measureApiCpu(fixture: BenchFixture): Promise<BenchRow[]> {
   const names = Object.keys(measured);
   const measurements = new Map(names.map((name) => [name, [[], [], []] as number[][]]));
   for (let count = 0; count < processes; count += 1) {
-    const programs = [await fixture.startApi(), await fixture.startPeer("fastify"), await fixture.startPeer("bare")];
+    const programs = [
+      await fixture.startApi(),
+      await fixture.startPeer("fastify"),
+      await fixture.startPeer("bare"),
+    ];
     for (const [name, requestOf] of Object.entries(measured)) {
       const perRequest = await cpuPerRequest(fixture, programs, requestOf);
       perRequest.forEach((milliseconds, index) => measurements.get(name)?.[index]?.push(...milliseconds));
@@ -42,7 +57,11 @@ export async function measureApiCpu(fixture: BenchFixture): Promise<BenchRow[]> 
 }
 
 /** Milliseconds for each program, round by round, in turns. */
-async function cpuPerRequest({ players }: BenchFixture, programs: readonly ServedProgram[], requestOf: (player: BenchPlayer) => LoadRequest): Promise<number[][]> {
+async function cpuPerRequest(
+  { players }: BenchFixture,
+  programs: readonly ServedProgram[],
+  requestOf: (player: BenchPlayer) => LoadRequest,
+): Promise<number[][]> {
   const clients = programs.map(({ port }) => players.map((player) => new LoadClient(player, port)));
   const measurements = programs.map((): number[] => []);
   for (let round = -warmUpRounds; round < rounds; round += 1) {

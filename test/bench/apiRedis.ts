@@ -9,7 +9,8 @@ export async function countRedisCommands(fixture: BenchFixture): Promise<BenchRo
   const api = await fixture.startApi();
   const clients = fixture.players.map((player) => new LoadClient(player, api.port));
   const list = { method: "GET", path: "/api/games" } as const;
-  // The first request of each asks the database for the sign-in, and what it says is kept for a minute from now.
+  // The first request of each asks the database for the sign-in, and what it says is kept for a minute from
+  // now.
   await fixture.deps.redis.flushdb();
   await sendAll(clients, clients.length, () => list);
   const monitor = await fixture.deps.redis.monitor();

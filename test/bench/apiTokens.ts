@@ -10,7 +10,10 @@ const tokensPerRound = 2000;
 const lifetimeSeconds = 30 * 86_400;
 const cookie = "auth.session-token";
 
-/** A2: checking a token that was never seen before and renewing it, through koa-jwt as in the API, beside jose with a KeyObject. */
+/**
+ * A2: checking a token that was never seen before and renewing it, through koa-jwt as in the API, beside jose
+ * with a KeyObject.
+ */
 export async function measureTokens(): Promise<BenchRow> {
   const signingKeys = new Map([["bench", randomBytes(32)]]);
   const key = createSecretKey(deriveKey(signingKeys.get("bench") ?? Buffer.alloc(0), "session"));
@@ -20,8 +23,18 @@ export async function measureTokens(): Promise<BenchRow> {
   for (let round = 0; round <= rounds; round += 1) {
     // By another replica, so that nothing of them is known.
     const replica = new Tokens(options);
-    const tokens = Array.from({ length: tokensPerRound }, () => replica.issue({ sub: "user", name: "Ada Player", email: "ada@example.test", sid: createSid() }, undefined).token);
-    const [first, second] = [await cpuMs(tokens, (token) => renew(ours, token)), await cpuMs(tokens, (token) => renewByJose(key, token))];
+    const tokens = Array.from(
+      { length: tokensPerRound },
+      () =>
+        replica.issue(
+          { sub: "user", name: "Ada Player", email: "ada@example.test", sid: createSid() },
+          undefined,
+        ).token,
+    );
+    const [first, second] = [
+      await cpuMs(tokens, (token) => renew(ours, token)),
+      await cpuMs(tokens, (token) => renewByJose(key, token)),
+    ];
     if (round === 0) continue;
     oursMs.push(first);
     joseMs.push(second);
@@ -44,8 +57,13 @@ async function renew(tokens: Tokens, token: string): Promise<void> {
 
 /** As much of a request as the check of its cookie looks at. */
 function contextWith(token: string): AppContext {
-  const context: Pick<AppContext, "state" | "header"> & { cookies: { get: (name: string) => string | undefined }; throw: () => never } = {
-    state: { requestId: "" }, header: {}, cookies: { get: (name) => (name === cookie ? token : undefined) },
+  const context: Pick<AppContext, "state" | "header"> & {
+    cookies: { get: (name: string) => string | undefined };
+    throw: () => never;
+  } = {
+    state: { requestId: "" },
+    header: {},
+    cookies: { get: (name) => (name === cookie ? token : undefined) },
     throw: () => {
       throw new Error("refused");
     },
@@ -54,7 +72,11 @@ function contextWith(token: string): AppContext {
 }
 
 async function renewByJose(key: ReturnType<typeof createSecretKey>, token: string): Promise<void> {
-  const { payload: { sub = "", name, email, sid } } = await jwtVerify(token, key, { algorithms: ["HS256"], clockTolerance: 30 });
+  const {
+    payload: { sub = "", name, email, sid },
+  } = await jwtVerify(token, key, { algorithms: ["HS256"], clockTolerance: 30 });
   const iat = Math.floor(Date.now() / 1000);
-  await new SignJWT({ sub, name, email, sid, iat, exp: iat + lifetimeSeconds }).setProtectedHeader({ alg: "HS256", typ: "JWT", kid: "bench" }).sign(key);
+  await new SignJWT({ sub, name, email, sid, iat, exp: iat + lifetimeSeconds })
+    .setProtectedHeader({ alg: "HS256", typ: "JWT", kid: "bench" })
+    .sign(key);
 }

@@ -18,10 +18,18 @@ const megabytes = 1024;
 /** Stores a game for a node to fetch, from an object store on this machine as well. */
 export async function prepareBackgroundFill(): Promise<BackgroundFill> {
   const minio = await startMinio();
-  const node = new ContentCacheFixture(minio, { endpoint: minio.endpoint, requests: [], fault: undefined, close: () => Promise.resolve() });
+  const node = new ContentCacheFixture(minio, {
+    endpoint: minio.endpoint,
+    requests: [],
+    fault: undefined,
+    close: () => Promise.resolve(),
+  });
   node.isPlayed = true;
   const source = await storeGameArchive(minio, node.root, megabytes);
-  const cache = await node.aCache({ budgetBytes: 2 ** 40, fillBytesPerSecond: limits.node.fillBytesPerSecond });
+  const cache = await node.aCache({
+    budgetBytes: 2 ** 40,
+    fillBytesPerSecond: limits.node.fillBytesPerSecond,
+  });
   return {
     begin: () => cache.setDesired([desired(source)]),
     isUnderWay: () => cache.stateOf(source.sha256)?.state === "Downloading",

@@ -11,8 +11,14 @@ export interface BarePodTimes {
   stopMs: number;
 }
 
-/** Measures a pod with one container that does nothing, and ends at once when it is told to, on a game node. */
-export async function measureBarePod(platform: Platform, image: string, nodeName: string): Promise<BarePodTimes> {
+/**
+ * Measures a pod with one container that does nothing, and ends at once when it is told to, on a game node.
+ */
+export async function measureBarePod(
+  platform: Platform,
+  image: string,
+  nodeName: string,
+): Promise<BarePodTimes> {
   const ref = { namespace: releaseNamespace, name: `bench-${randomBytes(4).toString("hex")}` };
   const started = performance.now();
   await platform.pods.create({ metadata: ref, spec: barePodSpec(image, nodeName) });
@@ -32,22 +38,41 @@ function barePodSpec(image: string, nodeName: string): NonNullable<Pod["spec"]> 
     // As the release's namespace requires.
     securityContext: { runAsNonRoot: true, runAsUser: 10_000, seccompProfile: { type: "RuntimeDefault" } },
     nodeSelector: { "kubernetes.io/hostname": nodeName },
-    containers: [{
-      name: "bare", image, imagePullPolicy: "IfNotPresent", command: ["sh", "-c", "trap 'exit 0' TERM; sleep 600 & wait"],
-      securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } },
-    }],
+    containers: [
+      {
+        name: "bare",
+        image,
+        imagePullPolicy: "IfNotPresent",
+        command: ["sh", "-c", "trap 'exit 0' TERM; sleep 600 & wait"],
+        securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } },
+      },
+    ],
   };
 }
 
 /** Told by a watch, so that no polling pause is measured. */
-async function until(platform: Platform, ref: { namespace: string; name: string }, what: string, isIt: (event: WatchEvent<Pod>) => boolean): Promise<void> {
+async function until(
+  platform: Platform,
+  ref: { namespace: string; name: string },
+  what: string,
+  isIt: (event: WatchEvent<Pod>) => boolean,
+): Promise<void> {
   const { resourceVersion } = (await platform.pods.get(ref)).metadata;
   const selection = { namespace: ref.namespace, fieldSelector: `metadata.name=${ref.name}` };
-  const watch = { ...selection, resourceVersion, timeoutSeconds: 120, idleDeadlineMs: 120_000, signal: AbortSignal.timeout(120_000) };
+  const watch = {
+    ...selection,
+    resourceVersion,
+    timeoutSeconds: 120,
+    idleDeadlineMs: 120_000,
+    signal: AbortSignal.timeout(120_000),
+  };
   for await (const line of platform.pods.watch(watch)) if (isIt(decodeWatchLine(pods, line))) return;
   throw new Error(`The pod ${ref.name} was not seen ${what} within two minutes.`);
 }
 
 function isReady({ status }: Pod): boolean {
-  return status?.conditions?.some((condition) => condition.type === "Ready" && condition.status === "True") ?? false;
+  return (
+    status?.conditions?.some((condition) => condition.type === "Ready" && condition.status === "True") ??
+    false
+  );
 }

@@ -22,17 +22,26 @@ const filters = [
   { name: "two letters", query: { search: "ar" } },
   { name: "tag", query: { tag: "rpg" } },
 ];
-const sorts = ["title", "createdAt", "popular"].flatMap((sort) => ["asc", "desc"].map((order) => ({ sort, order })));
-const kinds = filters.flatMap(({ name, query }) => sorts.map(({ sort, order }) => ({
-  name: `${name}, ${sort} ${order}`, query: GamesQuery.parse({ ...query, sort, order }),
-})));
+const sorts = ["title", "createdAt", "popular"].flatMap((sort) =>
+  ["asc", "desc"].map((order) => ({ sort, order })),
+);
+const kinds = filters.flatMap(({ name, query }) =>
+  sorts.map(({ sort, order }) => ({
+    name: `${name}, ${sort} ${order}`,
+    query: GamesQuery.parse({ ...query, sort, order }),
+  })),
+);
 
 /** A5: pages of a catalogue of 100,000 games, against what is usually written: ILIKE, OFFSET and a count. */
 export async function measureCatalogPages(): Promise<BenchRow[]> {
   return withManyGames(async (pool) => [
-    ...await compareFirsts(pool),
-    ...await measureKinds(pool),
-    belowRow("A5 p99 of common terms for the first time", percentile(await timesOfFirsts(pool), 0.99), p99LimitMs),
+    ...(await compareFirsts(pool)),
+    ...(await measureKinds(pool)),
+    belowRow(
+      "A5 p99 of common terms for the first time",
+      percentile(await timesOfFirsts(pool), 0.99),
+      p99LimitMs,
+    ),
   ]);
 }
 
@@ -42,8 +51,13 @@ async function compareFirsts(pool: pg.Pool): Promise<BenchRow[]> {
   for (const { name, query: asked, target } of filters) {
     if (target === undefined) continue;
     const query = GamesQuery.parse(asked);
-    const { ours, peer } = await inTurns(() => listCatalogGames(pool, user, query), () => plainPage(pool, query));
-    rows.push(atLeastRow(`A5 ${name} for the first time, ILIKE + OFFSET`, median(ours), median(peer), target));
+    const { ours, peer } = await inTurns(
+      () => listCatalogGames(pool, user, query),
+      () => plainPage(pool, query),
+    );
+    rows.push(
+      atLeastRow(`A5 ${name} for the first time, ILIKE + OFFSET`, median(ours), median(peer), target),
+    );
   }
   return rows;
 }
@@ -57,11 +71,16 @@ async function measureKinds(pool: pg.Pool): Promise<BenchRow[]> {
     const { total } = await listCatalogGames(pool, user, query, known);
     const ofPage = (page: number) => () => listCatalogGames(pool, user, { ...query, page }, known);
     const { first, last } = await timesOf({ first: ofPage(1), last: ofPage(Math.ceil(total / query.limit)) });
-    pages.push({ name, p99: percentile(first, 0.99) }, { name: `${name}, last page`, p99: percentile(last, 0.99) });
+    pages.push(
+      { name, p99: percentile(first, 0.99) },
+      { name: `${name}, last page`, p99: percentile(last, 0.99) },
+    );
     ratios.push({ name, first: median(first), last: median(last) });
   }
   const slowest = pages.reduce((most, each) => (each.p99 > most.p99 ? each : most));
-  const worst = ratios.reduce((most, each) => (each.last / each.first > most.last / most.first ? each : most));
+  const worst = ratios.reduce((most, each) =>
+    each.last / each.first > most.last / most.first ? each : most,
+  );
   return [
     atMostRow(`A5 last page, first page (worst: ${worst.name})`, worst.last, worst.first, 3),
     belowRow(`A5 p99 of ${pages.length} kinds of pages (worst: ${slowest.name})`, slowest.p99, p99LimitMs),
@@ -70,7 +89,9 @@ async function measureKinds(pool: pg.Pool): Promise<BenchRow[]> {
 
 /** Terms and tags that many games have, each counted anew. */
 async function timesOfFirsts(pool: pg.Pool): Promise<number[]> {
-  const queries = [{ search: commonWord }, { search: "ar" }, { tag: "rpg" }].map((filter) => GamesQuery.parse(filter));
+  const queries = [{ search: commonWord }, { search: "ar" }, { tag: "rpg" }].map((filter) =>
+    GamesQuery.parse(filter),
+  );
   const times: number[] = [];
   for (let round = 0; round < 40; round++) {
     for (const query of queries) times.push(await timed(() => listCatalogGames(pool, user, query)));
@@ -78,7 +99,9 @@ async function timesOfFirsts(pool: pg.Pool): Promise<number[]> {
   return times;
 }
 
-/** A4: processor time of this process for one list page, against the bare driver with a prepared statement. */
+/**
+ * A4: processor time of this process for one list page, against the bare driver with a prepared statement.
+ */
 export async function measureCatalogClient(): Promise<BenchRow> {
   return withManyGames(async (pool) => {
     const query = GamesQuery.parse({});
@@ -97,7 +120,12 @@ export async function measureCatalogClient(): Promise<BenchRow> {
     } finally {
       client.release();
     }
-    return atMostRow("A4 client processor time of a list page, pg prepared", median(oursUs) / 1000, median(peerUs) / 1000, 1.3);
+    return atMostRow(
+      "A4 client processor time of a list page, pg prepared",
+      median(oursUs) / 1000,
+      median(peerUs) / 1000,
+      1.3,
+    );
   }, 2_000);
 }
 
@@ -123,7 +151,10 @@ async function withManyGames<T>(work: (pool: pg.Pool) => Promise<T>, count = gam
 }
 
 /** Milliseconds of each, in rounds of both, so that what else the machine does hits both. */
-async function inTurns(ours: () => Promise<unknown>, peer: () => Promise<unknown>): Promise<{ ours: number[]; peer: number[] }> {
+async function inTurns(
+  ours: () => Promise<unknown>,
+  peer: () => Promise<unknown>,
+): Promise<{ ours: number[]; peer: number[] }> {
   const times = { ours: [] as number[], peer: [] as number[] };
   await warmUp(ours);
   for (let round = 0; round < comparedRounds; round++) {
@@ -133,7 +164,9 @@ async function inTurns(ours: () => Promise<unknown>, peer: () => Promise<unknown
   return times;
 }
 
-async function timesOf(work: Record<"first" | "last", () => Promise<unknown>>): Promise<Record<"first" | "last", number[]>> {
+async function timesOf(
+  work: Record<"first" | "last", () => Promise<unknown>>,
+): Promise<Record<"first" | "last", number[]>> {
   const times = { first: [] as number[], last: [] as number[] };
   await warmUp(work.first);
   await warmUp(work.last);
@@ -158,11 +191,19 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 const columns = { title: "title_key", createdAt: "created_at", popular: "popularity" };
 
 /** The page as it is usually written, with the same response. */
-async function plainPage(pool: pg.Pool, { search, tag, sort, order, page, limit }: GamesQuery): Promise<void> {
-  const where = `g.status = 'active' AND g.deleted_at IS NULL${search === undefined ? "" : " AND (g.title ILIKE $1 OR g.developer ILIKE $1)"}`
-    + (tag === undefined ? "" : " AND $1 = ANY (g.tags)");
-  const values = search === undefined ? tag === undefined ? [] : [tag] : [`%${search}%`];
-  await pool.query({ name: `plain.count.${where}`.slice(0, 60), text: `SELECT count(*) FROM games g WHERE ${where}`, values });
+async function plainPage(
+  pool: pg.Pool,
+  { search, tag, sort, order, page, limit }: GamesQuery,
+): Promise<void> {
+  const where =
+    `g.status = 'active' AND g.deleted_at IS NULL${search === undefined ? "" : " AND (g.title ILIKE $1 OR g.developer ILIKE $1)"}` +
+    (tag === undefined ? "" : " AND $1 = ANY (g.tags)");
+  const values = search === undefined ? (tag === undefined ? [] : [tag]) : [`%${search}%`];
+  await pool.query({
+    name: `plain.count.${where}`.slice(0, 60),
+    text: `SELECT count(*) FROM games g WHERE ${where}`,
+    values,
+  });
   await pool.query({
     name: `plain.page.${sort}.${order}`,
     text: `SELECT g.id, g.slug, g.title, g.developer, g.description, g.tags, g.thumbnail, g.release_date FROM games g WHERE ${where}

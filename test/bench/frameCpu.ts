@@ -11,11 +11,15 @@ const peerFrames = 600;
 const kbps = 4_000;
 const microsecondsPerTick = 10_000; // USER_HZ is 100 everywhere.
 
-/** GStreamer's own capture at 60 frames a second, then what our pipeline has: the same conversion, encoder settings and packets. */
-const peerPipeline = `ximagesrc use-damage=false num-buffers=${peerFrames} ! video/x-raw,framerate=60/1 ! videoconvert n-threads=2 ! video/x-raw,format=I420`
-  + ` ! x264enc bitrate=${kbps} tune=zerolatency speed-preset=ultrafast vbv-buf-capacity=120 bframes=0 threads=2 sliced-threads=true aud=false key-int-max=3600`
-  + " ! video/x-h264,profile=constrained-baseline,stream-format=byte-stream ! rtph264pay mtu=1200 aggregate-mode=zero-latency config-interval=-1"
-  + " ! fakesink sync=false";
+/**
+ * GStreamer's own capture at 60 frames a second, then what our pipeline has: the same conversion, encoder
+ * settings and packets.
+ */
+const peerPipeline =
+  `ximagesrc use-damage=false num-buffers=${peerFrames} ! video/x-raw,framerate=60/1 ! videoconvert n-threads=2 ! video/x-raw,format=I420` +
+  ` ! x264enc bitrate=${kbps} tune=zerolatency speed-preset=ultrafast vbv-buf-capacity=120 bframes=0 threads=2 sliced-threads=true aud=false key-int-max=3600` +
+  " ! video/x-h264,profile=constrained-baseline,stream-format=byte-stream ! rtph264pay mtu=1200 aggregate-mode=zero-latency config-interval=-1" +
+  " ! fakesink sync=false";
 
 /** Runs the pipeline to its end in a process of its own, and prints the processor time that took. */
 const peerProgram = `
@@ -33,16 +37,19 @@ const peerProgram = `
 `;
 
 /**
- * P9: processor time of a picture of 720p at 60 frames a second, from capture to packets in the streamer's hands, against GStreamer's own capture with
- * the same encoder settings; without the sound, which the same process encodes. Both run at the same time on the same display, so that what
- * else the machine does hits both.
+ * P9: processor time of a picture of 720p at 60 frames a second, from capture to packets in the streamer's
+ * hands, against GStreamer's own capture with the same encoder settings; without the sound, which the same
+ * process encodes. Both run at the same time on the same display, so that what else the machine does hits
+ * both.
  */
 export async function measureFrameCpu(): Promise<BenchRow> {
   const images = await prepareSessionImages();
   const archive = await buildGame("testcard", images.game);
   const browser = await launchBrowser();
   const pair = await startSessionPair({
-    images, game: { archive, launcher: "testcard.sh" }, streamerEnv: { START_KBPS: String(kbps), MAX_KBPS: String(kbps), CODECS: "h264" },
+    images,
+    game: { archive, launcher: "testcard.sh" },
+    streamerEnv: { START_KBPS: String(kbps), MAX_KBPS: String(kbps), CODECS: "h264" },
   });
   const viewer = await openViewer(browser, pair);
   try {
@@ -51,10 +58,17 @@ export async function measureFrameCpu(): Promise<BenchRow> {
     const [ours, peers]: [number[], number[]] = [[], []];
     for (let round = 0; round < rounds; round++) {
       const [framesBefore, cpuBefore] = [await framesSent(pair), await mediaCpuMs(pair)];
-      peers.push(z.number().parse(JSON.parse(await pair.inStreamer("node", "-e", peerProgram))) / 1_000 / peerFrames);
-      ours.push((await mediaCpuMs(pair) - cpuBefore) / (await framesSent(pair) - framesBefore));
+      peers.push(
+        z.number().parse(JSON.parse(await pair.inStreamer("node", "-e", peerProgram))) / 1_000 / peerFrames,
+      );
+      ours.push(((await mediaCpuMs(pair)) - cpuBefore) / ((await framesSent(pair)) - framesBefore));
     }
-    return atMostRow("P9 processor time per 720p60 frame, ximagesrc ! x264enc", median(ours), median(peers), 1);
+    return atMostRow(
+      "P9 processor time per 720p60 frame, ximagesrc ! x264enc",
+      median(ours),
+      median(peers),
+      1,
+    );
   } finally {
     await viewer.close();
     await pair.remove();
@@ -67,16 +81,33 @@ const soundThread = /^(queue\d|pulsesrc|threaded-ml|audiosrc)/;
 
 /** Processor time of the process that captures and encodes, since its start, but for the sound's. */
 async function mediaCpuMs(pair: SessionPair): Promise<number> {
-  const stats = await pair.inStreamer("sh", "-c", "for p in /proc/[0-9]*; do if tr '\\0' ' ' < $p/cmdline | grep -q 'mediaChild[.]ts'; then cat $p/stat $p/task/*/stat; fi; done");
+  const stats = await pair.inStreamer(
+    "sh",
+    "-c",
+    "for p in /proc/[0-9]*; do if tr '\\0' ' ' < $p/cmdline | grep -q 'mediaChild[.]ts'; then cat $p/stat $p/task/*/stat; fi; done",
+  );
   // The process itself comes first, with the threads that have ended.
-  const [whole, ...threads] = stats.trim().split("\n").map((stat) => {
-    // Times are the 14th and 15th field; the second, the name in brackets, may hold spaces.
-    const [user, system] = stat.slice(stat.lastIndexOf(")") + 2).split(" ").slice(11, 13).map(Number);
-    if (user === undefined || system === undefined) throw new Error(`That is no process: ${stat}`);
-    return { name: stat.slice(stat.indexOf("(") + 1, stat.lastIndexOf(")")), ms: (user + system) * microsecondsPerTick / 1_000 };
-  });
+  const [whole, ...threads] = stats
+    .trim()
+    .split("\n")
+    .map((stat) => {
+      // Times are the 14th and 15th field; the second, the name in brackets, may hold spaces.
+      const [user, system] = stat
+        .slice(stat.lastIndexOf(")") + 2)
+        .split(" ")
+        .slice(11, 13)
+        .map(Number);
+      if (user === undefined || system === undefined) throw new Error(`That is no process: ${stat}`);
+      return {
+        name: stat.slice(stat.indexOf("(") + 1, stat.lastIndexOf(")")),
+        ms: ((user + system) * microsecondsPerTick) / 1_000,
+      };
+    });
   const sound = threads.filter(({ name }) => soundThread.test(name));
-  if (whole === undefined || sound.length === 0) throw new Error(`No media process, or no thread of its sound: ${threads.map(({ name }) => name).join(", ")}`);
+  if (whole === undefined || sound.length === 0)
+    throw new Error(
+      `No media process, or no thread of its sound: ${threads.map(({ name }) => name).join(", ")}`,
+    );
   return whole.ms - sound.reduce((sum, { ms }) => sum + ms, 0);
 }
 

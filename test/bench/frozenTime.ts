@@ -13,7 +13,10 @@ const pathMs = 20;
 const lossShare = 0.02;
 /** By then most of the bitrate is to be back. */
 const recoveryMs = 5_000;
-/** Without these the streamer gets no reports and is asked for nothing again: it sends at a fixed bitrate, as its encoder makes it. */
+/**
+ * Without these the streamer gets no reports and is asked for nothing again: it sends at a fixed bitrate, as
+ * its encoder makes it.
+ */
 const withoutRepair = ["transport-wide-cc", "transport-cc", "^a=rtcp-fb:\\d+ nack$"];
 
 /** What was seen over one path. */
@@ -25,9 +28,10 @@ interface Seen {
 }
 
 /**
- * P7: how long the picture stands still, as the browser counts it, over a path of 10, then 1.5, then 10 Mbit/s and then 2 % loss; against the
- * same streamer at a fixed bitrate and without retransmissions. In turns, summed up over the rounds. And ours by itself: how long it stands still
- * over the changes of one path, and how much of its bitrate is back soon.
+ * P7: how long the picture stands still, as the browser counts it, over a path of 10, then 1.5, then 10
+ * Mbit/s and then 2 % loss; against the same streamer at a fixed bitrate and without retransmissions. In
+ * turns, summed up over the rounds. And ours by itself: how long it stands still over the changes of one
+ * path, and how much of its bitrate is back soon.
  */
 export async function measureFrozenTime(): Promise<BenchRow[]> {
   const images = await prepareSessionImages();
@@ -44,15 +48,37 @@ export async function measureFrozenTime(): Promise<BenchRow[]> {
   }
   const inAll = (seen: readonly Seen[]): number => seen.reduce((sum, { frozenMs }) => sum + frozenMs.all, 0);
   return [
-    atLeastRow("P7 frozen over 10 → 1.5 → 10 Mbit/s and 2 % loss, fixed bitrate without NACK", inAll(ours), inAll(peers), 5),
-    belowRow("P7 frozen over 10 → 1.5 → 10 Mbit/s, ms", median(ours.map(({ frozenMs }) => frozenMs.changes)), 300),
-    shareRow("P7 kbit/s 5 s after the path is wide again, of before", median(ours.map(({ kbps }) => kbps.after)), median(ours.map(({ kbps }) => kbps.before)), 0.8),
+    atLeastRow(
+      "P7 frozen over 10 → 1.5 → 10 Mbit/s and 2 % loss, fixed bitrate without NACK",
+      inAll(ours),
+      inAll(peers),
+      5,
+    ),
+    belowRow(
+      "P7 frozen over 10 → 1.5 → 10 Mbit/s, ms",
+      median(ours.map(({ frozenMs }) => frozenMs.changes)),
+      300,
+    ),
+    shareRow(
+      "P7 kbit/s 5 s after the path is wide again, of before",
+      median(ours.map(({ kbps }) => kbps.after)),
+      median(ours.map(({ kbps }) => kbps.before)),
+      0.8,
+    ),
   ];
 }
 
-async function seenOver(browser: Browser, images: SessionImages, archive: string, without: readonly string[]): Promise<Seen> {
+async function seenOver(
+  browser: Browser,
+  images: SessionImages,
+  archive: string,
+  without: readonly string[],
+): Promise<Seen> {
   const pair = await startSessionPair({
-    images, game: { archive, launcher: "testcard.sh" }, gameEnv: { TESTCARD_NOISE: "300" }, streamerEnv: { START_KBPS: "6000", MAX_KBPS: "6000" },
+    images,
+    game: { archive, launcher: "testcard.sh" },
+    gameEnv: { TESTCARD_NOISE: "300" },
+    streamerEnv: { START_KBPS: "6000", MAX_KBPS: "6000" },
   });
   const path = await openBottleneck(pair.udpPort);
   path.limit(wideKbps, pathMs);
@@ -74,7 +100,10 @@ async function seenOver(browser: Browser, images: SessionImages, archive: string
     await delay(8_000);
     path.lose(0);
     await delay(3_000); // A freeze counts when it has ended.
-    return { frozenMs: { changes: (changed - before) * 1_000, all: (await frozenSeconds() - before) * 1_000 }, kbps };
+    return {
+      frozenMs: { changes: (changed - before) * 1_000, all: ((await frozenSeconds()) - before) * 1_000 },
+      kbps,
+    };
   } finally {
     await viewer.close();
     path.close();

@@ -9,9 +9,12 @@ import { eventually } from "#test/support/clocks/eventually.ts";
 import { median } from "./row.ts";
 import type { Launched } from "./session.ts";
 
-const isTrue = (session: GameSession, type: GameSessionConditionType): boolean => conditionStatus(session, type) === "True";
+const isTrue = (session: GameSession, type: GameSessionConditionType): boolean =>
+  conditionStatus(session, type) === "True";
 const containerOf = ({ status }: Pod, name: string) =>
-  [...status?.initContainerStatuses ?? [], ...status?.containerStatuses ?? []].find((container) => container.name === name);
+  [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])].find(
+    (container) => container.name === name,
+  );
 
 /** What the API server shows of a launch, in the order in which it is expected. */
 const sessionSteps: Record<string, (session: GameSession) => boolean> = {
@@ -25,7 +28,8 @@ const podSteps: Record<string, (pod: Pod) => boolean> = {
   "pod is scheduled": ({ spec }) => spec?.nodeName !== undefined,
   "streamer runs (kubelet)": (pod) => containerOf(pod, containerNames.streamer)?.state?.running !== undefined,
   "game runs (kubelet)": (pod) => containerOf(pod, containerNames.game)?.state?.running !== undefined,
-  "pod is ready (kubelet)": ({ status }) => status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") ?? false,
+  "pod is ready (kubelet)": ({ status }) =>
+    status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") ?? false,
 };
 const running = "page is told";
 
@@ -37,7 +41,11 @@ export class LaunchTimeline {
   readonly #launches: Map<string, number>[] = [];
 
   constructor({ gameSessions, pods }: Platform) {
-    this.#sessions = new Reflector({ client: gameSessions, cache: new ObjectCache<GameSession>(), namespace: sessionsNamespace });
+    this.#sessions = new Reflector({
+      client: gameSessions,
+      cache: new ObjectCache<GameSession>(),
+      namespace: sessionsNamespace,
+    });
     this.#pods = new Reflector({ client: pods, cache: new ObjectCache<Pod>(), namespace: sessionsNamespace });
     this.#sessions.cache.subscribe(({ object }) => this.#look(object.metadata.name, object, sessionSteps));
     this.#pods.cache.subscribe(({ object }) => this.#look(object.metadata.name, object, podSteps));
@@ -52,10 +60,13 @@ export class LaunchTimeline {
 
   /** Takes a launch in, once the kubelet too has seen it run: its word is the last to come. */
   async add({ sessionId, acceptedMs, runningMs }: Launched): Promise<void> {
-    const seen = await eventually(() => {
-      const steps = this.#seenMs.get(sessionId);
-      return steps?.has("pod is ready (kubelet)") === true && steps;
-    }, { what: "the pod to be ready" });
+    const seen = await eventually(
+      () => {
+        const steps = this.#seenMs.get(sessionId);
+        return steps?.has("pod is ready (kubelet)") === true && steps;
+      },
+      { what: "the pod to be ready" },
+    );
     const moments = new Map([...seen].map(([step, ms]) => [step, ms - acceptedMs]));
     this.#launches.push(moments.set(running, runningMs - acceptedMs));
   }
@@ -65,7 +76,10 @@ export class LaunchTimeline {
     const steps = [...new Set(this.#launches.flatMap((moments) => [...moments.keys()]))]
       .map((step) => ({ step, ms: median(this.#launches.flatMap((moments) => moments.get(step) ?? [])) }))
       .sort((a, b) => a.ms - b.ms);
-    return ["launch, p50 of ms after 202:", ...steps.map(({ step, ms }) => `${ms.toFixed(0).padStart(7)}  ${step}`)].join("\n");
+    return [
+      "launch, p50 of ms after 202:",
+      ...steps.map(({ step, ms }) => `${ms.toFixed(0).padStart(7)}  ${step}`),
+    ].join("\n");
   }
 
   async stop(): Promise<void> {

@@ -1,9 +1,10 @@
-// Measures the running platform: `make bench`. Each figure stands beside a peer or a limit from the same run, in turns, because
-// machines are noisy and absolute times mean little. Prints one line per figure; exit code 1 when a target is missed
-// that no decision has given up.
-// `ONLY=launch` (or stops, streams, P5, P6, P7, P8, P9, P10, P11, spool, copy, A1 … A6, C3, O1 … O5, P4, R4, R5, R7; several with commas) measures that alone, and what does not name the running
-// platform needs none; launches are also told step by step. `ROUNDS` is the number of launches. R5 stops fifty sessions in outages, which takes
-// about 25 minutes: it comes with `LONG=1`, or when ONLY names it.
+// Measures the running platform: `make bench`. Each figure stands beside a peer or a limit from the same run,
+// in turns, because machines are noisy and absolute times mean little. Prints one line per figure; exit code
+// 1 when a target is missed that no decision has given up. `ONLY=launch` (or stops, streams, P5, P6, P7, P8,
+// P9, P10, P11, spool, copy, A1 … A6, C3, O1 … O5, P4, R4, R5, R7; several with commas) measures that alone,
+// and what does not name the running platform needs none; launches are also told step by step. `ROUNDS` is
+// the number of launches. R5 stops fifty sessions in outages, which takes about 25 minutes: it comes with
+// `LONG=1`, or when ONLY names it.
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Page } from "playwright-core";
@@ -30,17 +31,32 @@ import { measureSound } from "./sound.ts";
 import { measureSpooling } from "./spooling.ts";
 import { measureRelayedPhoton } from "./relayedPhoton.ts";
 import { measureStopsInOutages } from "./stopsInOutages.ts";
-import { atLeastRow, atMostRow, belowRow, countRow, isAsDecided, median, percentile, table, type BenchRow } from "./row.ts";
+import {
+  atLeastRow,
+  atMostRow,
+  belowRow,
+  countRow,
+  isAsDecided,
+  median,
+  percentile,
+  table,
+  type BenchRow,
+} from "./row.ts";
 import { LaunchTimeline } from "./launchTimeline.ts";
 import { beginLaunch, keepAlive, launch, stop, whenRunning } from "./session.ts";
 
 if (process.argv.length > 2) {
-  console.error("The bench takes no arguments. ONLY=P9,A1 measures these rows alone; without it all are measured, which takes an hour.");
+  console.error(
+    "The bench takes no arguments. ONLY=P9,A1 measures these rows alone; without it all are measured, which takes an hour.",
+  );
   process.exit(2);
 }
 const rounds = Number(process.env["ROUNDS"] ?? 5);
 const photonTrials = 30;
-/** First frames lie far apart, from 10 to 400 ms: their median wants many launches. Photons are measured in each third of them. */
+/**
+ * First frames lie far apart, from 10 to 400 ms: their median wants many launches. Photons are measured in
+ * each third of them.
+ */
 const firstFrameRounds = 9;
 /** The object's deletion after its time to live, which comes too late to be waited for. */
 const writesAfterTimeToLive = 1;
@@ -65,18 +81,21 @@ try {
 }
 
 async function measureAll(): Promise<void> {
-  rows.push(...await measureApi(isWanted));
-  if (isWanted("C3")) rows.push(...await measureUpload());
+  rows.push(...(await measureApi(isWanted)));
+  if (isWanted("C3")) rows.push(...(await measureUpload()));
   if (isWanted("A4")) rows.push(await measureCatalogClient());
-  if (isWanted("A5")) rows.push(...await measureCatalogPages());
-  rows.push(...await measureScale(isWanted));
+  if (isWanted("A5")) rows.push(...(await measureCatalogPages()));
+  rows.push(...(await measureScale(isWanted)));
   if (["launch", "stops", "P4", "streams", "P5", "P6"].some(isWanted)) await measurePlatform();
-  if (isWanted("P7")) rows.push(...await measureFrozenTime());
+  if (isWanted("P7")) rows.push(...(await measureFrozenTime()));
   if (isWanted("P9")) rows.push(await measureFrameCpu());
-  if (isWanted("P10")) rows.push(...await measureSharedMachine());
-  if (isWanted("P11")) rows.push(...await measureSound());
-  if (isLong && isWanted("R5")) rows.push(...await measureStopsInOutages());
-  if (isWanted("P8")) rows.push(belowRow("P8 input to photon p50, added by TURN/TCP", (await measureRelayedPhoton()).addedMs, 10));
+  if (isWanted("P10")) rows.push(...(await measureSharedMachine()));
+  if (isWanted("P11")) rows.push(...(await measureSound()));
+  if (isLong && isWanted("R5")) rows.push(...(await measureStopsInOutages()));
+  if (isWanted("P8"))
+    rows.push(
+      belowRow("P8 input to photon p50, added by TURN/TCP", (await measureRelayedPhoton()).addedMs, 10),
+    );
   if (isWanted("spool")) rows.push(await measureSpooling());
   if (isWanted("copy")) {
     const { agentSeconds, peerSeconds } = await measureNodeCopy({ rounds: 3 });
@@ -90,11 +109,20 @@ async function measurePlatform(): Promise<void> {
   const { slug } = await publishTestCard();
   const players = new Players();
   try {
-    const { game: { page } } = await players.signIn({ isTraced: false });
-    if (isWanted("launch")) rows.push(...await launches(page, installed, slug));
-    if (isWanted("stops")) rows.push(belowRow("stop during a launch → 200 p99 of 100", percentile(await measureEarlyStops(installed, slug), 0.99), 15_000));
-    if (isWanted("P4")) rows.push(...await writes(page, installed, slug));
-    if (["streams", "P5", "P6"].some(isWanted)) rows.push(...await streams(page, slug));
+    const {
+      game: { page },
+    } = await players.signIn({ isTraced: false });
+    if (isWanted("launch")) rows.push(...(await launches(page, installed, slug)));
+    if (isWanted("stops"))
+      rows.push(
+        belowRow(
+          "stop during a launch → 200 p99 of 100",
+          percentile(await measureEarlyStops(installed, slug), 0.99),
+          15_000,
+        ),
+      );
+    if (isWanted("P4")) rows.push(...(await writes(page, installed, slug)));
+    if (["streams", "P5", "P6"].some(isWanted)) rows.push(...(await streams(page, slug)));
   } finally {
     await players.discard();
   }
@@ -122,12 +150,25 @@ async function launches(page: Page, cluster: Platform, slug: string): Promise<Be
   await timeline.stop();
   console.log(timeline.text());
   return [
-    atMostRow("launch, 202 → running p50, bare pod", median(launchMs), median(bare.map((pod) => pod.startMs)), 3),
-    atMostRow("stop → 200 p50, bare pod's deletion", median(stopMs), median(bare.map((pod) => pod.stopMs)), 3),
+    atMostRow(
+      "launch, 202 → running p50, bare pod",
+      median(launchMs),
+      median(bare.map((pod) => pod.startMs)),
+      3,
+    ),
+    atMostRow(
+      "stop → 200 p50, bare pod's deletion",
+      median(stopMs),
+      median(bare.map((pod) => pod.stopMs)),
+      3,
+    ),
   ];
 }
 
-/** P4: what our programs write to the API server about sessions and their pods, counted over whole sessions, one at a time. */
+/**
+ * P4: what our programs write to the API server about sessions and their pods, counted over whole sessions,
+ * one at a time.
+ */
 async function writes(page: Page, cluster: Platform, slug: string): Promise<BenchRow[]> {
   const sessions = 3;
   const [upToReady, afterReady]: [number[], number[]] = [[], []];
@@ -137,13 +178,13 @@ async function writes(page: Page, cluster: Platform, slug: string): Promise<Benc
     const started = await settledWrites(cluster);
     await stop(page, sessionId);
     upToReady.push(started - before);
-    afterReady.push(await settledWrites(cluster) - started + writesAfterTimeToLive);
+    afterReady.push((await settledWrites(cluster)) - started + writesAfterTimeToLive);
   }
   const { sessionId } = await launch(page, slug);
   const started = await settledWrites(cluster);
   const keepalives = 20;
   for (let count = 0; count < keepalives; count++) await keepAlive(page, sessionId);
-  const perKeepalive = (await settledWrites(cluster) - started) / keepalives;
+  const perKeepalive = ((await settledWrites(cluster)) - started) / keepalives;
   await stop(page, sessionId);
   const whole = median(upToReady) + median(afterReady);
   return [
@@ -159,18 +200,22 @@ async function writes(page: Page, cluster: Platform, slug: string): Promise<Benc
 /** The count once it stands still: the recorder works on after the response to a stop. */
 async function settledWrites(cluster: Platform): Promise<number> {
   let last = -1;
-  return eventually(async () => {
-    const count = await sessionWrites(cluster);
-    const isSettled = count === last;
-    last = count;
-    return isSettled ? count : undefined;
-  }, { timeoutMs: 60_000, intervalMs: 3000, what: "the count of writes to stand still" });
+  return eventually(
+    async () => {
+      const count = await sessionWrites(cluster);
+      const isSettled = count === last;
+      last = count;
+      return isSettled ? count : undefined;
+    },
+    { timeoutMs: 60_000, intervalMs: 3000, what: "the count of writes to stand still" },
+  );
 }
 
 /**
- * The first frame counts when the play page shows it to the player, not covered by the progress of the launch, and when it shows the
- * test card, not a display that is still empty. It may have been decoded before the session runs, but is not shown before the page is told;
- * that may be a few milliseconds before this process is.
+ * The first frame counts when the play page shows it to the player, not covered by the progress of the
+ * launch, and when it shows the test card, not a display that is still empty. It may have been decoded before
+ * the session runs, but is not shown before the page is told; that may be a few milliseconds before this
+ * process is.
  */
 async function streams(page: Page, slug: string): Promise<BenchRow[]> {
   const { origin } = new URL(page.url());
@@ -183,24 +228,48 @@ async function streams(page: Page, slug: string): Promise<BenchRow[]> {
     const hasPhotons = round % 3 === 0;
     // A page with nothing on it: browsers present no frames of a video that is out of sight.
     await page.goto(`${origin}/healthz`);
-    loopbackFrames.push(...await measureLoopbackFirstFrame(page, 3));
-    if (hasPhotons) loopbackPhotons.push(...await measureLoopbackPhoton(page, photonTrials));
+    loopbackFrames.push(...(await measureLoopbackFirstFrame(page, 3)));
+    if (hasPhotons) loopbackPhotons.push(...(await measureLoopbackPhoton(page, photonTrials)));
     const sessionId = await beginLaunch(page, slug);
-    const [runningAt] = await Promise.all([whenRunning(page, sessionId), page.goto(`${origin}/play/${sessionId}`)]); // as a player does
-    firstFrames.push(await eventually(async () => await page.evaluate<number | null>("joypodFirstPicture.testCardAt") ?? undefined,
-      { timeoutMs: 30_000, intervalMs: 500, what: "the first decoded frame" }) - runningAt);
-    if (hasPhotons) photons.push(...await measureStreamPhoton(page, photonTrials));
+    const [runningAt] = await Promise.all([
+      whenRunning(page, sessionId),
+      page.goto(`${origin}/play/${sessionId}`),
+    ]); // as a player does
+    firstFrames.push(
+      (await eventually(
+        async () => (await page.evaluate<number | null>("joypodFirstPicture.testCardAt")) ?? undefined,
+        { timeoutMs: 30_000, intervalMs: 500, what: "the first decoded frame" },
+      )) - runningAt,
+    );
+    if (hasPhotons) photons.push(...(await measureStreamPhoton(page, photonTrials)));
     await page.goto(origin);
     await stop(page, sessionId);
   }
   return [
-    atMostRow("P5 running → first frame p50, in-page loopback", median(firstFrames), median(loopbackFrames), 1.3),
-    atMostRow("P6 input to photon p50 at 60 fps, in-page loopback", median(photons), median(loopbackPhotons), 0.9),
-    atMostRow("P6 input to photon p95 at 60 fps, in-page loopback", percentile(photons, 0.95), percentile(loopbackPhotons, 0.95), 1.2),
+    atMostRow(
+      "P5 running → first frame p50, in-page loopback",
+      median(firstFrames),
+      median(loopbackFrames),
+      1.3,
+    ),
+    atMostRow(
+      "P6 input to photon p50 at 60 fps, in-page loopback",
+      median(photons),
+      median(loopbackPhotons),
+      0.9,
+    ),
+    atMostRow(
+      "P6 input to photon p95 at 60 fps, in-page loopback",
+      percentile(photons, 0.95),
+      percentile(loopbackPhotons, 0.95),
+      1.2,
+    ),
   ];
 }
 
 async function gameImage({ kubeconfig }: Platform): Promise<string> {
-  const { images } = parse(await readFile(join(dirname(kubeconfig), "images.yaml"), "utf8")) as { images: { game: string } };
+  const { images } = parse(await readFile(join(dirname(kubeconfig), "images.yaml"), "utf8")) as {
+    images: { game: string };
+  };
   return images.game;
 }

@@ -1,9 +1,12 @@
 /**
- * How far apart two samples lie by the Mann-Whitney U test, as a z value: about normal when both are of one distribution, so
- * that beyond ±4 chance is one in 16,000. Ties count half.
+ * How far apart two samples lie by the Mann-Whitney U test, as a z value: about normal when both are of one
+ * distribution, so that beyond ±4 chance is one in 16,000. Ties count half.
  */
 export function mannWhitneyZ(left: readonly number[], right: readonly number[]): number {
-  const ranked = [...left.map((value) => ({ value, isLeft: true })), ...right.map((value) => ({ value, isLeft: false }))].sort((a, b) => a.value - b.value);
+  const ranked = [
+    ...left.map((value) => ({ value, isLeft: true })),
+    ...right.map((value) => ({ value, isLeft: false })),
+  ].sort((a, b) => a.value - b.value);
   let leftRanks = 0;
   for (let start = 0; start < ranked.length;) {
     let end = start;
@@ -17,7 +20,10 @@ export function mannWhitneyZ(left: readonly number[], right: readonly number[]):
   return (u - (n * m) / 2) / Math.sqrt((n * m * (n + m + 1)) / 12);
 }
 
-/** How far the ratio of two such samples' medians lies from 1 by chance (one standard error), going by the sample's middle half. */
+/**
+ * How far the ratio of two such samples' medians lies from 1 by chance (one standard error), going by the
+ * sample's middle half.
+ */
 export function medianErrorOf(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const quartile = (part: number): number => sorted[Math.floor((sorted.length - 1) * part)] ?? Number.NaN;

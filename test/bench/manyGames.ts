@@ -2,15 +2,103 @@ import type { Pool } from "pg";
 
 /** Words of the kind that titles are made of; common ones come first, as in any language. */
 const words = [
-  "the", "of", "war", "world", "dark", "last", "star", "night", "city", "legend", "shadow", "quest", "hero", "dragon", "space", "king", "island", "racing",
-  "battle", "dead", "lost", "wild", "iron", "kingdom", "story", "farm", "tower", "rise", "empire", "blood", "storm", "golden", "magic", "pirate", "tactics",
-  "ninja", "robot", "puzzle", "castle", "ocean", "winter", "frontier", "arena", "garden", "mystery", "galaxy", "rebel", "crystal", "haunted", "voyage",
-  "alchemy", "brigade", "citadel", "drifter", "ember", "falcon", "glacier", "harbor", "inferno", "jungle", "karma", "labyrinth", "meadow", "nebula",
-  "oracle", "phantom", "quartz", "raven", "saga", "temple", "umbra", "vortex", "willow", "xenon", "yonder", "zephyr", "Über", "Éclair", "Ñandú", "Łódź",
+  "the",
+  "of",
+  "war",
+  "world",
+  "dark",
+  "last",
+  "star",
+  "night",
+  "city",
+  "legend",
+  "shadow",
+  "quest",
+  "hero",
+  "dragon",
+  "space",
+  "king",
+  "island",
+  "racing",
+  "battle",
+  "dead",
+  "lost",
+  "wild",
+  "iron",
+  "kingdom",
+  "story",
+  "farm",
+  "tower",
+  "rise",
+  "empire",
+  "blood",
+  "storm",
+  "golden",
+  "magic",
+  "pirate",
+  "tactics",
+  "ninja",
+  "robot",
+  "puzzle",
+  "castle",
+  "ocean",
+  "winter",
+  "frontier",
+  "arena",
+  "garden",
+  "mystery",
+  "galaxy",
+  "rebel",
+  "crystal",
+  "haunted",
+  "voyage",
+  "alchemy",
+  "brigade",
+  "citadel",
+  "drifter",
+  "ember",
+  "falcon",
+  "glacier",
+  "harbor",
+  "inferno",
+  "jungle",
+  "karma",
+  "labyrinth",
+  "meadow",
+  "nebula",
+  "oracle",
+  "phantom",
+  "quartz",
+  "raven",
+  "saga",
+  "temple",
+  "umbra",
+  "vortex",
+  "willow",
+  "xenon",
+  "yonder",
+  "zephyr",
+  "Über",
+  "Éclair",
+  "Ñandú",
+  "Łódź",
 ];
 const suffixes = ["", "", "", " II", " III", ": Remastered", " Online", " Deluxe", " 2049", ": Origins"];
 const studios = ["Games", "Studio", "Interactive", "Works", "Entertainment", "Softworks"];
-const tags = ["action", "adventure", "rpg", "strategy", "indie", "simulation", "puzzle", "racing", "sports", "horror", "platformer", "multiplayer"];
+const tags = [
+  "action",
+  "adventure",
+  "rpg",
+  "strategy",
+  "indie",
+  "simulation",
+  "puzzle",
+  "racing",
+  "sports",
+  "horror",
+  "platformer",
+  "multiplayer",
+];
 
 /** In this many titles out of a hundred thousand. */
 export const rareWord = "quixotic";
@@ -24,7 +112,9 @@ export async function addManyGames(pool: Pool, count: number): Promise<void> {
   await pool.query("INSERT INTO partners (id, name) VALUES ('many', 'Many Games')");
   const batch = 5_000;
   for (let first = 0; first < count; first += batch) {
-    const games = Array.from({ length: Math.min(batch, count - first) }, (_, index) => game(first + index, count, random));
+    const games = Array.from({ length: Math.min(batch, count - first) }, (_, index) =>
+      game(first + index, count, random),
+    );
     await pool.query(
       `INSERT INTO games (id, partner_id, slug, title, developer, description, tags, launcher, engine_dir, popularity, created_at)
        SELECT id, 'many', slug, title, developer, description, tags, 'run.sh', 'engine', popularity, "createdAt"
@@ -57,7 +147,9 @@ interface Game {
 }
 
 function game(index: number, count: number, random: () => number): Game {
-  const title = [word(random), word(random), ...(random() < 0.5 ? [word(random)] : [])].map((text) => text.charAt(0).toUpperCase() + text.slice(1));
+  const title = [word(random), word(random), ...(random() < 0.5 ? [word(random)] : [])].map(
+    (text) => text.charAt(0).toUpperCase() + text.slice(1),
+  );
   if (index % 10 === 3) title.splice(1, 0, "Chronicles");
   if (index % Math.floor(count / rareCount) === 5) title.push("Quixotic");
   const suffix = index.toString(36).padStart(6, "0");
@@ -84,7 +176,9 @@ function pick(from: readonly string[], random: () => number): string {
 }
 
 function hex(random: () => number): string {
-  return Math.floor(random() * 2 ** 32).toString(16).padStart(8, "0");
+  return Math.floor(random() * 2 ** 32)
+    .toString(16)
+    .padStart(8, "0");
 }
 
 /** Mulberry32: the same numbers from the same seed. */

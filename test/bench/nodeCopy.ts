@@ -1,6 +1,6 @@
 /**
- * Times the copy of a game from the object store to a node's disk: the agent's verified way against `curl | tar xz`,
- * which verifies nothing. `node test/bench/nodeCopy.ts [--megabytes N] [--rounds N]`.
+ * Times the copy of a game from the object store to a node's disk: the agent's verified way against `curl |
+ * tar xz`, which verifies nothing. `node test/bench/nodeCopy.ts [--megabytes N] [--rounds N]`.
  */
 import { execFile } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
@@ -41,7 +41,10 @@ interface Archive {
 }
 
 /** Measures both ways in turn, so that whatever else the machine does hits both alike. */
-export async function measureNodeCopy({ megabytes = 512, rounds = 3 }: { megabytes?: number; rounds?: number } = {}): Promise<NodeCopyResult> {
+export async function measureNodeCopy({
+  megabytes = 512,
+  rounds = 3,
+}: { megabytes?: number; rounds?: number } = {}): Promise<NodeCopyResult> {
   const directory = await mkdtemp(join(tmpdir(), "joypod-bench-"));
   const minio = await startMinio();
   try {
@@ -53,19 +56,34 @@ export async function measureNodeCopy({ megabytes = 512, rounds = 3 }: { megabyt
       peer.push(await seconds(() => copyByPeer(minio, archive, directory)));
     }
     const [agentSeconds, peerSeconds] = [median(agent), median(peer)];
-    return { unpackedBytes: archive.unpackedSizeBytes, packedBytes: archive.sizeBytes, agentSeconds, peerSeconds, ratio: peerSeconds / agentSeconds };
+    return {
+      unpackedBytes: archive.unpackedSizeBytes,
+      packedBytes: archive.sizeBytes,
+      agentSeconds,
+      peerSeconds,
+      ratio: peerSeconds / agentSeconds,
+    };
   } finally {
     await minio.remove();
     await rm(directory, { recursive: true, force: true });
   }
 }
 
-/** Stores a tree like a game's: 400 files, half of their bytes incompressible. It is made in this directory. */
-export async function storeGameArchive({ client, bucket }: TestMinio, directory: string, megabytes: number): Promise<Archive> {
+/**
+ * Stores a tree like a game's: 400 files, half of their bytes incompressible. It is made in this directory.
+ */
+export async function storeGameArchive(
+  { client, bucket }: TestMinio,
+  directory: string,
+  megabytes: number,
+): Promise<Archive> {
   const tree = join(directory, "tree");
   const files = 400;
   const fileBytes = Math.floor((megabytes * 2 ** 20) / files);
-  const text = Buffer.alloc(fileBytes / 2, "A line of a game's script, which says nearly the same again and again. ");
+  const text = Buffer.alloc(
+    fileBytes / 2,
+    "A line of a game's script, which says nearly the same again and again. ",
+  );
   await mkdir(tree);
   for (let index = 0; index < files; index += 1) {
     const folder = join(tree, `folder${index % 20}`);
@@ -83,17 +101,36 @@ export async function storeGameArchive({ client, bucket }: TestMinio, directory:
   const { size } = await stat(path);
   await client.fPutObject(bucket, "archive.tar.gz", path);
   await rm(path);
-  return { bucket, key: "archive.tar.gz", sha256: hash.digest("hex"), sizeBytes: size, unpackedSizeBytes: files * fileBytes };
+  return {
+    bucket,
+    key: "archive.tar.gz",
+    sha256: hash.digest("hex"),
+    sizeBytes: size,
+    unpackedSizeBytes: files * fileBytes,
+  };
 }
 
 async function copyByAgent(minio: TestMinio, source: Archive, directory: string): Promise<void> {
   const paths = nodePaths(join(directory, "node"));
-  const files = createObjectFiles(paths, new TreeRemover({ trash: paths.trash, clock: systemClock, random: Math.random, logger: silentLogger }));
+  const files = createObjectFiles(
+    paths,
+    new TreeRemover({ trash: paths.trash, clock: systemClock, random: Math.random, logger: silentLogger }),
+  );
   await files.load();
   const store = createObjectStore(minio);
   await fetchContent({
-    objectStore: store, files, source, attempt: 1, clock: systemClock, random: Math.random, signal: new AbortController().signal,
-    throttle: { pass: () => Promise.resolve() }, onProgress: () => undefined, onWritten: () => undefined, onResume: () => undefined, readDiskSpace: () => readDiskSpace(directory),
+    objectStore: store,
+    files,
+    source,
+    attempt: 1,
+    clock: systemClock,
+    random: Math.random,
+    signal: new AbortController().signal,
+    throttle: { pass: () => Promise.resolve() },
+    onProgress: () => undefined,
+    onWritten: () => undefined,
+    onResume: () => undefined,
+    readDiskSpace: () => readDiskSpace(directory),
   });
   store.close();
   await removeCopy(join(directory, "node"));
@@ -124,9 +161,17 @@ async function seconds(work: () => Promise<void>): Promise<number> {
 }
 
 if (import.meta.main) {
-  const { values } = parseArgs({ options: { megabytes: { type: "string", default: "512" }, rounds: { type: "string", default: "3" } } });
-  const result = await measureNodeCopy({ megabytes: Number(values.megabytes), rounds: Number(values.rounds) });
-  const speed = (seconds: number): string => `${seconds.toFixed(2)} s (${Math.round(result.unpackedBytes / 1e6 / seconds)} MB/s)`;
-  console.log(`node copy of ${Math.round(result.unpackedBytes / 2 ** 20)} MiB: agent ${speed(result.agentSeconds)}, ` +
-    `curl | tar xz ${speed(result.peerSeconds)}: ${result.ratio.toFixed(2)} times as fast`);
+  const { values } = parseArgs({
+    options: { megabytes: { type: "string", default: "512" }, rounds: { type: "string", default: "3" } },
+  });
+  const result = await measureNodeCopy({
+    megabytes: Number(values.megabytes),
+    rounds: Number(values.rounds),
+  });
+  const speed = (seconds: number): string =>
+    `${seconds.toFixed(2)} s (${Math.round(result.unpackedBytes / 1e6 / seconds)} MB/s)`;
+  console.log(
+    `node copy of ${Math.round(result.unpackedBytes / 2 ** 20)} MiB: agent ${speed(result.agentSeconds)}, ` +
+      `curl | tar xz ${speed(result.peerSeconds)}: ${result.ratio.toFixed(2)} times as fast`,
+  );
 }

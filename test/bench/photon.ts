@@ -3,8 +3,8 @@ import layout from "../../games/testcard/layout.json" with { type: "json" };
 import { pageScript } from "../support/browser/pageScripts.ts";
 
 /**
- * Input to photon, in milliseconds, one figure per trial: from a key event on the play page to the callback of the first decoded
- * frame in which the test card shows it. The page must be playing the test card.
+ * Input to photon, in milliseconds, one figure per trial: from a key event on the play page to the callback
+ * of the first decoded frame in which the test card shows it. The page must be playing the test card.
  */
 export async function measureStreamPhoton(page: Page, trials: number): Promise<number[]> {
   await page.evaluate(await pageScript("probe", "photonProbe"));
@@ -12,18 +12,23 @@ export async function measureStreamPhoton(page: Page, trials: number): Promise<n
 }
 
 /**
- * The same between two connections of one page: a canvas of the test card's size at 60 frames a second, flipped by a message
- * over the data channel. What the browser itself costs; nothing else should run meanwhile.
+ * The same between two connections of one page: a canvas of the test card's size at 60 frames a second,
+ * flipped by a message over the data channel. What the browser itself costs; nothing else should run
+ * meanwhile.
  */
 export async function measureLoopbackPhoton(page: Page, trials: number): Promise<number[]> {
   await page.evaluate(await pageScript("probe", "photonProbe"));
   return page.evaluate<number[]>(`joypodPhoton.loopback(${JSON.stringify(layout.keyBlock)}, ${trials})`);
 }
 
-/** From making the connections to the first decoded frame, between two connections of one page, in milliseconds. */
+/**
+ * From making the connections to the first decoded frame, between two connections of one page, in
+ * milliseconds.
+ */
 export async function measureLoopbackFirstFrame(page: Page, trials: number): Promise<number[]> {
   await page.evaluate(await pageScript("probe", "photonProbe"));
   const results: number[] = [];
-  for (let trial = 0; trial < trials; trial += 1) results.push(await page.evaluate<number>("joypodPhoton.loopbackFirstFrame()"));
+  for (let trial = 0; trial < trials; trial += 1)
+    results.push(await page.evaluate<number>("joypodPhoton.loopbackFirstFrame()"));
   return results;
 }

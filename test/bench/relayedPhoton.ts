@@ -7,17 +7,22 @@ const trials = 30;
 const rounds = 3;
 
 /**
- * Returns how many milliseconds the relay adds to input to photon when a player reaches it by TCP, against UDP straight to the streamer:
- * the difference of the medians, measured in turns on a network of namespaces. Throws when a connection does not go the way that is measured.
+ * Returns how many milliseconds the relay adds to input to photon when a player reaches it by TCP, against
+ * UDP straight to the streamer: the difference of the medians, measured in turns on a network of namespaces.
+ * Throws when a connection does not go the way that is measured.
  */
-export async function measureRelayedPhoton(): Promise<{ addedMs: number; directMs: number; relayedMs: number }> {
+export async function measureRelayedPhoton(): Promise<{
+  addedMs: number;
+  directMs: number;
+  relayedMs: number;
+}> {
   const playing = await PlayNetwork.start(["turn:3478?transport=tcp"]);
   const [direct, relayed]: [number[], number[]] = [[], []];
   try {
     for (let round = 0; round < rounds; round++) {
-      direct.push(...await photons(playing, "direct"));
+      direct.push(...(await photons(playing, "direct")));
       await playing.network.dropDirectMedia();
-      relayed.push(...await photons(playing, "relay"));
+      relayed.push(...(await photons(playing, "relay")));
       await playing.network.restore();
     }
   } finally {
@@ -32,7 +37,8 @@ async function photons(playing: PlayNetwork, way: "direct" | "relay"): Promise<n
     const player = await NetworkPlayer.signIn(browser, playing, `photon by ${way}`);
     await player.play(playing);
     const local = (await player.path())?.local;
-    if ((local === "relay") !== (way === "relay")) throw new Error(`The connection goes by ${local ?? "nothing"}, not by ${way}.`);
+    if ((local === "relay") !== (way === "relay"))
+      throw new Error(`The connection goes by ${local ?? "nothing"}, not by ${way}.`);
     const measured = await measureStreamPhoton(player.page, trials);
     await player.close(false);
     return measured;

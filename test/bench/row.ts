@@ -26,20 +26,48 @@ export function isAsDecided({ isPassed, accepted }: BenchRow): boolean {
 }
 
 /** A row whose ratio must not be above `atMost`: that of the two times, unless it was found otherwise. */
-export function atMostRow(id: string, oursMs: number, peerMs: number, atMost: number, ratio = oursMs / peerMs): BenchRow {
-  return { id, ours: milliseconds(oursMs), peer: milliseconds(peerMs), limit: "-", ratio: ratio.toFixed(2), target: `≤ ${atMost}`, isPassed: ratio <= atMost };
+export function atMostRow(
+  id: string,
+  oursMs: number,
+  peerMs: number,
+  atMost: number,
+  ratio = oursMs / peerMs,
+): BenchRow {
+  return {
+    id,
+    ours: milliseconds(oursMs),
+    peer: milliseconds(peerMs),
+    limit: "-",
+    ratio: ratio.toFixed(2),
+    target: `≤ ${atMost}`,
+    isPassed: ratio <= atMost,
+  };
 }
 
 /** A row whose ratio, peer to ours, must reach `atLeast`. */
 export function atLeastRow(id: string, oursMs: number, peerMs: number, atLeast: number): BenchRow {
   const ratio = peerMs / oursMs;
-  return { id, ours: milliseconds(oursMs), peer: milliseconds(peerMs), limit: "-", ratio: ratio.toFixed(2), target: `≥ ${atLeast}`, isPassed: ratio >= atLeast };
+  return {
+    id,
+    ours: milliseconds(oursMs),
+    peer: milliseconds(peerMs),
+    limit: "-",
+    ratio: ratio.toFixed(2),
+    target: `≥ ${atLeast}`,
+    isPassed: ratio >= atLeast,
+  };
 }
 
 /** A count that must not be above its limit. */
 export function countRow(id: string, ours: number, limit: number): BenchRow {
   return {
-    id, ours: Number.isInteger(ours) ? String(ours) : ours.toFixed(1), peer: "-", limit: String(limit), ratio: "-", target: `≤ ${limit}`, isPassed: ours <= limit,
+    id,
+    ours: Number.isInteger(ours) ? String(ours) : ours.toFixed(1),
+    peer: "-",
+    limit: String(limit),
+    ratio: "-",
+    target: `≤ ${limit}`,
+    isPassed: ours <= limit,
   };
 }
 
@@ -47,19 +75,41 @@ export function countRow(id: string, ours: number, limit: number): BenchRow {
 export function shareRow(id: string, ours: number, asked: number, atLeast: number): BenchRow {
   const share = ours / asked;
   return {
-    id, ours: String(ours), peer: "-", limit: String(asked), ratio: share.toFixed(2), target: `≥ ${Math.round(atLeast * 100)} %`, isPassed: share >= atLeast,
+    id,
+    ours: String(ours),
+    peer: "-",
+    limit: String(asked),
+    ratio: share.toFixed(2),
+    target: `≥ ${Math.round(atLeast * 100)} %`,
+    isPassed: share >= atLeast,
   };
 }
 
 /** A count that may at most be this share of the whole. */
 export function belowShareRow(id: string, ours: number, whole: number, atMost: number): BenchRow {
   const percent = (share: number): string => `${Number((share * 100).toFixed(2))} %`;
-  return { id, ours: percent(ours / whole), peer: "-", limit: percent(atMost), ratio: "-", target: `≤ ${percent(atMost)}`, isPassed: ours / whole <= atMost };
+  return {
+    id,
+    ours: percent(ours / whole),
+    peer: "-",
+    limit: percent(atMost),
+    ratio: "-",
+    target: `≤ ${percent(atMost)}`,
+    isPassed: ours / whole <= atMost,
+  };
 }
 
 /** A time that must not be above its limit. */
 export function belowRow(id: string, oursMs: number, limitMs: number): BenchRow {
-  return { id, ours: milliseconds(oursMs), peer: "-", limit: milliseconds(limitMs), ratio: "-", target: `≤ ${limitMs} ms`, isPassed: oursMs <= limitMs };
+  return {
+    id,
+    ours: milliseconds(oursMs),
+    peer: "-",
+    limit: milliseconds(limitMs),
+    ratio: "-",
+    target: `≤ ${limitMs} ms`,
+    isPassed: oursMs <= limitMs,
+  };
 }
 
 /** The value that this share of all values do not exceed. */
@@ -77,20 +127,33 @@ export function median(values: readonly number[]): number {
   return middle;
 }
 
-/** `id ours peer limit ratio target PASS|FAIL`, in columns. A row that misses its target, as a decision accepts, says so in place of FAIL. */
+/**
+ * `id ours peer limit ratio target PASS|FAIL`, in columns. A row that misses its target, as a decision
+ * accepts, says so in place of FAIL.
+ */
 export function table(rows: readonly BenchRow[]): string {
   const lines = [
     ["id", "ours", "peer", "limit", "ratio", "target", ""],
     ...rows.map((row) => [row.id, row.ours, row.peer, row.limit, row.ratio, row.target, verdictOf(row)]),
   ];
-  const widths = lines[0]?.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0))) ?? [];
-  return lines.map((line) => line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ").trimEnd()).join("\n");
+  const widths =
+    lines[0]?.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0))) ?? [];
+  return lines
+    .map((line) =>
+      line
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
 }
 
 function verdictOf({ isPassed, accepted }: BenchRow): string {
   if (isPassed) return "PASS";
   if (accepted === undefined) return "FAIL";
-  return accepted.isKept ? `missed; ${accepted.bound} is accepted (decision ${accepted.decision})` : `FAIL, also of ${accepted.bound} (decision ${accepted.decision})`;
+  return accepted.isKept
+    ? `missed; ${accepted.bound} is accepted (decision ${accepted.decision})`
+    : `FAIL, also of ${accepted.bound} (decision ${accepted.decision})`;
 }
 
 /** As the table writes a time. */

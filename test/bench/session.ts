@@ -2,9 +2,17 @@ import type { Page } from "playwright-core";
 import { PlayerHttp } from "../support/http/playerHttp.ts";
 
 /** When the 202 response and the event `running` came, in milliseconds of the epoch. */
-export interface Launched { sessionId: string; acceptedMs: number; runningMs: number; launchMs: number }
+export interface Launched {
+  sessionId: string;
+  acceptedMs: number;
+  runningMs: number;
+  launchMs: number;
+}
 
-/** Launches the game with the page's cookies and measures from the 202 response to the event that the session runs. */
+/**
+ * Launches the game with the page's cookies and measures from the 202 response to the event that the session
+ * runs.
+ */
 export async function launch(page: Page, gameSlug: string): Promise<Launched> {
   const sessionId = await beginLaunch(page, gameSlug);
   const acceptedMs = Date.now();

@@ -12,8 +12,8 @@ const fps = 30;
 const seconds = 20;
 
 /**
- * P10: frames that browsers decode of two sessions at 30 frames a second on this machine, with the browsers on it too; then the same while a node
- * agent on this machine fetches a game in the background.
+ * P10: frames that browsers decode of two sessions at 30 frames a second on this machine, with the browsers
+ * on it too; then the same while a node agent on this machine fetches a game in the background.
  */
 export async function measureSharedMachine(): Promise<BenchRow[]> {
   const images = await prepareSessionImages();
@@ -24,18 +24,27 @@ export async function measureSharedMachine(): Promise<BenchRow[]> {
   const viewers: Viewer[] = [];
   try {
     for (let session = 0; session < sessions; session++) {
-      const pair = await startSessionPair({ images, game: { archive, launcher: "testcard.sh" }, streamerEnv: { FPS: String(fps) } });
+      const pair = await startSessionPair({
+        images,
+        game: { archive, launcher: "testcard.sh" },
+        streamerEnv: { FPS: String(fps) },
+      });
       pairs.push(pair);
       const viewer = await openViewer(browser, pair);
       viewers.push(viewer);
       await watch(viewer);
     }
-    await eventually(async () => (await Promise.all(pairs.map(async (pair) => (await pair.status()).fps > fps / 2))).every(Boolean), { what: "two running streams" });
+    await eventually(
+      async () =>
+        (await Promise.all(pairs.map(async (pair) => (await pair.status()).fps > fps / 2))).every(Boolean),
+      { what: "two running streams" },
+    );
     const alone = await measureFrames("P10 frames delivered of two sessions at 30 a second", viewers);
     fill.begin();
     await eventually(() => fill.isUnderWay(), { what: "the background fill" });
     const filling = await measureFrames("P10 the same while the node fetches a game", viewers);
-    if (!fill.isUnderWay()) throw new Error("The background fill ended before the measurement: it needs a larger game.");
+    if (!fill.isUnderWay())
+      throw new Error("The background fill ended before the measurement: it needs a larger game.");
     return [alone, filling];
   } finally {
     await fill.stop();
@@ -49,12 +58,14 @@ async function measureFrames(id: string, viewers: readonly Viewer[]): Promise<Be
   const before = await framesDecoded(viewers);
   const startedAt = performance.now();
   await delay(seconds * 1_000);
-  const delivered = await framesDecoded(viewers) - before;
-  const asked = Math.round(sessions * fps * (performance.now() - startedAt) / 1_000);
+  const delivered = (await framesDecoded(viewers)) - before;
+  const asked = Math.round((sessions * fps * (performance.now() - startedAt)) / 1_000);
   return shareRow(id, Math.min(delivered, asked), asked, 0.95);
 }
 
 async function framesDecoded(viewers: readonly Viewer[]): Promise<number> {
-  const counts = await Promise.all(viewers.map(async (viewer) => (await viewer.stats()).video?.framesDecoded ?? 0));
+  const counts = await Promise.all(
+    viewers.map(async (viewer) => (await viewer.stats()).video?.framesDecoded ?? 0),
+  );
   return counts.reduce((sum, count) => sum + count, 0);
 }

@@ -23,8 +23,8 @@ interface Interval {
 }
 
 /**
- * P11: how long the browser holds sound back on a path without loss, how far sound and picture are apart there, and how much of the sound it has to make up
- * where every fiftieth packet is lost.
+ * P11: how long the browser holds sound back on a path without loss, how far sound and picture are apart
+ * there, and how much of the sound it has to make up where every fiftieth packet is lost.
  */
 export async function measureSound(): Promise<BenchRow[]> {
   const images = await prepareSessionImages();
@@ -39,10 +39,22 @@ export async function measureSound(): Promise<BenchRow[]> {
     const clean = await listen(viewer);
     path.lose(lossShare);
     const lossy = await listen(viewer);
-    const apart = clean.flatMap(({ behindPictureMs }) => behindPictureMs === undefined ? [] : [Math.abs(behindPictureMs)]);
-    const [concealed, played] = [lossy.reduce((sum, { concealed: samples }) => sum + samples, 0), lossy.reduce((sum, { played: samples }) => sum + samples, 0)];
+    const apart = clean.flatMap(({ behindPictureMs }) =>
+      behindPictureMs === undefined ? [] : [Math.abs(behindPictureMs)],
+    );
+    const [concealed, played] = [
+      lossy.reduce((sum, { concealed: samples }) => sum + samples, 0),
+      lossy.reduce((sum, { played: samples }) => sum + samples, 0),
+    ];
     return [
-      belowRow("P11 sound held back by the browser, p95", percentile(clean.map(({ bufferMs }) => bufferMs), 0.95), 60),
+      belowRow(
+        "P11 sound held back by the browser, p95",
+        percentile(
+          clean.map(({ bufferMs }) => bufferMs),
+          0.95,
+        ),
+        60,
+      ),
       belowRow("P11 sound and picture apart, p95", percentile(apart, 0.95), 40),
       belowShareRow("P11 sound concealed at 2 % loss", concealed, played, 0.005),
     ];
@@ -61,7 +73,10 @@ async function listen(viewer: Viewer): Promise<Interval[]> {
     await delay(lookMs);
     const now = await counted(viewer);
     intervals.push({
-      bufferMs: (now.jitterBufferDelay - before.jitterBufferDelay) / (now.jitterBufferEmittedCount - before.jitterBufferEmittedCount) * 1_000,
+      bufferMs:
+        ((now.jitterBufferDelay - before.jitterBufferDelay) /
+          (now.jitterBufferEmittedCount - before.jitterBufferEmittedCount)) *
+        1_000,
       concealed: now.concealedSamples - before.concealedSamples,
       played: now.totalSamplesReceived - before.totalSamplesReceived,
       behindPictureMs: now.behindPictureMs,

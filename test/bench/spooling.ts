@@ -13,10 +13,15 @@ const rounds = 3;
 /** As the streamer nices its packer. */
 const niceness = 5;
 
-/** Measures how long a save of 32 MiB that does not compress may lie in memory alone, beside a busy loop on every other processor: the slowest of some changes. */
+/**
+ * Measures how long a save of 32 MiB that does not compress may lie in memory alone, beside a busy loop on
+ * every other processor: the slowest of some changes.
+ */
 export async function measureSpooling(): Promise<BenchRow> {
   const fixture = createPackerFixture({ volumeMb: 128, spoolSeconds: limits.save.spoolSeconds });
-  const busy = Array.from({ length: Math.max(1, availableParallelism() - 1) }, () => spawn(process.execPath, ["-e", "for (;;);"]));
+  const busy = Array.from({ length: Math.max(1, availableParallelism() - 1) }, () =>
+    spawn(process.execPath, ["-e", "for (;;);"]),
+  );
   try {
     const run = await fixture.play();
     for (const thread of readdirSync(`/proc/${run.process.pid}/task`)) setPriority(Number(thread), niceness);
@@ -25,11 +30,19 @@ export async function measureSpooling(): Promise<BenchRow> {
       writeFileSync(join(fixture.volume, "random"), randomBytes(32 * mebibyte));
       const changedAt = performance.now();
       fixture.game("cp ../random world");
-      await eventually(() => fixture.manifest()?.save?.sequence === round && fixture.manifest()?.save?.unpackedBytes === 32 * mebibyte,
-        { timeoutMs: 120_000, intervalMs: 20, what: "the changed save to be spooled" });
+      await eventually(
+        () =>
+          fixture.manifest()?.save?.sequence === round &&
+          fixture.manifest()?.save?.unpackedBytes === 32 * mebibyte,
+        { timeoutMs: 120_000, intervalMs: 20, what: "the changed save to be spooled" },
+      );
       tookMs.push(performance.now() - changedAt);
     }
-    return belowRow("changed save of 32 MiB → on the node's disk, slowest of 3", Math.max(...tookMs), limits.save.spoolSeconds * 1000);
+    return belowRow(
+      "changed save of 32 MiB → on the node's disk, slowest of 3",
+      Math.max(...tookMs),
+      limits.save.spoolSeconds * 1000,
+    );
   } finally {
     for (const child of busy) child.kill("SIGKILL");
     fixture.remove();

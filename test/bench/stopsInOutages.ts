@@ -18,20 +18,30 @@ const statusIntervalMs = 1000;
 const recoveryTimeoutMs = 300_000;
 
 /**
- * Stops sessions while the object store is unavailable for up to a minute and the operator or a node agent is killed. Each session adds a line to
- * its save: a line that the last save of a slot lacks is a save that was lost.
+ * Stops sessions while the object store is unavailable for up to a minute and the operator or a node agent is
+ * killed. Each session adds a line to its save: a line that the last save of a slot lacks is a save that was
+ * lost.
  */
 export async function measureStopsInOutages(): Promise<BenchRow[]> {
   const installed = await platform();
   const slug = await publishJournal();
-  const signedIn = await Promise.all(Array.from({ length: players }, async () => PlayerHttp.signIn(installed.baseUrl, await installed.createPlayer())));
+  const signedIn = await Promise.all(
+    Array.from({ length: players }, async () =>
+      PlayerHttp.signIn(installed.baseUrl, await installed.createPlayer()),
+    ),
+  );
   const freeMs: number[] = [];
   try {
-    for (let outage = 0; outage < outages; outage++) freeMs.push(...await stopInOutage(installed, signedIn, slug));
+    for (let outage = 0; outage < outages; outage++)
+      freeMs.push(...(await stopInOutage(installed, signedIn, slug)));
     const kept = await Promise.all(signedIn.map((player) => countLines(installed, player, slug)));
     const lost = outages * players - kept.reduce((sum, lines) => sum + lines, 0);
     return [
-      countRow(`R5 saves lost of ${outages * players} stops, store unavailable for 0–${outageSecondsMax} s, operator or agent killed`, lost, 0),
+      countRow(
+        `R5 saves lost of ${outages * players} stops, store unavailable for 0–${outageSecondsMax} s, operator or agent killed`,
+        lost,
+        0,
+      ),
       belowRow("R5 stop → player free p99, the same stops", percentile(freeMs, 0.99), freeMsMax),
     ];
   } finally {
@@ -40,30 +50,54 @@ export async function measureStopsInOutages(): Promise<BenchRow[]> {
 }
 
 /** One outage, in which all players stop; returns how long each was not free. */
-async function stopInOutage(installed: Platform, signedIn: readonly PlayerHttp[], slug: string): Promise<number[]> {
-  const sessions = await Promise.all(signedIn.map(async (player) => ({ player, id: await launchWhenPossible(player, slug) })));
+async function stopInOutage(
+  installed: Platform,
+  signedIn: readonly PlayerHttp[],
+  slug: string,
+): Promise<number[]> {
+  const sessions = await Promise.all(
+    signedIn.map(async (player) => ({ player, id: await launchWhenPossible(player, slug) })),
+  );
   await Promise.all(sessions.map(({ player, id }) => player.whenRunning(id)));
   const awayMs = randomInt(outageSecondsMax * 1000);
   await scaleStore(installed, 0);
   const storeIsBack = delay(awayMs).then(() => scaleStore(installed, 1));
-  const isKilled = delay(randomInt(awayMs + 1)).then(() => installed.killPods(randomInt(2) === 0 ? "operator" : "node-agent"));
+  const isKilled = delay(randomInt(awayMs + 1)).then(() =>
+    installed.killPods(randomInt(2) === 0 ? "operator" : "node-agent"),
+  );
   const [freeMs] = await Promise.all([
     Promise.all(sessions.map(({ player, id }) => stopAndWait(player, id))),
-    storeIsBack, isKilled,
+    storeIsBack,
+    isKilled,
   ]);
   return freeMs;
 }
 
 /** The slot of the last session waits for its save, and the places of the cluster for its end. */
 function launchWhenPossible(player: PlayerHttp, slug: string): Promise<string> {
-  return eventually(() => player.launch(slug), { timeoutMs: recoveryTimeoutMs, intervalMs: 3000, what: "the slot to be free" });
+  return eventually(() => player.launch(slug), {
+    timeoutMs: recoveryTimeoutMs,
+    intervalMs: 3000,
+    what: "the slot to be free",
+  });
 }
 
-/** Returns the milliseconds from the request to stop until the player is told that the session has ended; a stop that is cut is repeated. */
+/**
+ * Returns the milliseconds from the request to stop until the player is told that the session has ended; a
+ * stop that is cut is repeated.
+ */
 async function stopAndWait(player: PlayerHttp, id: string): Promise<number> {
   const asked = performance.now();
-  const isAsked = eventually(() => player.stop(id).then(() => true), { timeoutMs: recoveryTimeoutMs, intervalMs: 500, what: "the stop to be taken" });
-  await eventually(async () => ["stopped", "error"].includes((await player.status(id)).status), { timeoutMs: recoveryTimeoutMs, intervalMs: statusIntervalMs, what: "the player to be free" });
+  const isAsked = eventually(() => player.stop(id).then(() => true), {
+    timeoutMs: recoveryTimeoutMs,
+    intervalMs: 500,
+    what: "the stop to be taken",
+  });
+  await eventually(async () => ["stopped", "error"].includes((await player.status(id)).status), {
+    timeoutMs: recoveryTimeoutMs,
+    intervalMs: statusIntervalMs,
+    what: "the player to be free",
+  });
   const freeMs = performance.now() - asked;
   await isAsked;
   return freeMs;
@@ -72,7 +106,9 @@ async function stopAndWait(player: PlayerHttp, id: string): Promise<number> {
 /** Lines of the save that another session of the player would start from. */
 async function countLines(installed: Platform, player: PlayerHttp, slug: string): Promise<number> {
   const id = await launchWhenPossible(player, slug);
-  const { spec: { saveSlot } } = await installed.gameSessions.get({ namespace: sessionsNamespace, name: id });
+  const {
+    spec: { saveSlot },
+  } = await installed.gameSessions.get({ namespace: sessionsNamespace, name: id });
   await player.whenRunning(id);
   await player.stop(id);
   if (saveSlot.objectKey === undefined) return 0;
@@ -84,6 +120,7 @@ async function countLines(installed: Platform, player: PlayerHttp, slug: string)
 async function scaleStore(installed: Platform, replicas: 0 | 1): Promise<void> {
   const store = ["-n", releaseNamespace];
   await installed.kubectl([...store, "scale", "statefulset/joypod-minio", `--replicas=${replicas}`]);
-  if (replicas === 1) await installed.kubectl([...store, "rollout", "status", "statefulset/joypod-minio", "--timeout=120s"]);
+  if (replicas === 1)
+    await installed.kubectl([...store, "rollout", "status", "statefulset/joypod-minio", "--timeout=120s"]);
   else await installed.kubectl([...store, "wait", "--for=delete", "pod/joypod-minio-0", "--timeout=60s"]);
 }

@@ -1,6 +1,7 @@
 /**
- * Times the upload of an archive through the API, which hashes, unpacks and checks it on the way, against a PUT of the same
- * bytes straight to the object store, and looks at the API's memory meanwhile. `node test/bench/uploadArchive.ts [--rounds N]`.
+ * Times the upload of an archive through the API, which hashes, unpacks and checks it on the way, against a
+ * PUT of the same bytes straight to the object store, and looks at the API's memory meanwhile. `node
+ * test/bench/uploadArchive.ts [--rounds N]`.
  */
 import { parseArgs } from "node:util";
 import { aGame, aPartner, type TestPartner } from "#test/factories/catalog.ts";
@@ -29,8 +30,13 @@ export async function measureUpload({ rounds = 3 }: { rounds?: number } = {}): P
   const api = await TestApi.start({ kube: true, isLed: true, minio: true });
   try {
     if (api.minio === undefined) throw new Error("The API has no object store.");
-    const fixture = { api, minio: api.minio, partner: await aPartner(api.deps), packedGame: new PackedGame() };
-    return [await speed(fixture, rounds), ...await memory(fixture)];
+    const fixture = {
+      api,
+      minio: api.minio,
+      partner: await aPartner(api.deps),
+      packedGame: new PackedGame(),
+    };
+    return [await speed(fixture, rounds), ...(await memory(fixture))];
   } finally {
     await api.stop();
   }
@@ -40,7 +46,8 @@ export async function measureUpload({ rounds = 3 }: { rounds?: number } = {}): P
 async function speed(fixture: UploadSetup, rounds: number): Promise<BenchRow> {
   const process = await ApiProcess.beside(fixture.api, { PARTNER_UPLOADS_PER_HOUR: "1000" }, program);
   try {
-    await upload(fixture, process, gigabyte / 10); // What is compiled and opened once is not an upload's cost.
+    // What is compiled and opened once is not an upload's cost.
+    await upload(fixture, process, gigabyte / 10);
     const [ours, direct]: [number[], number[]] = [[], []];
     for (let round = 0; round < rounds; round++) {
       direct.push(await seconds(() => putDirectly(fixture, gigabyte)));
@@ -59,11 +66,21 @@ async function memory(fixture: UploadSetup): Promise<BenchRow[]> {
   const megabytes = (value: number): string => `${value.toFixed(0)} MB`;
   return [
     {
-      id: "C3 memory of the API, upload of 4 GB", ours: megabytes(large), peer: "-", limit: megabytes(mostMegabytes), ratio: "-", target: `≤ ${mostMegabytes} MB`,
+      id: "C3 memory of the API, upload of 4 GB",
+      ours: megabytes(large),
+      peer: "-",
+      limit: megabytes(mostMegabytes),
+      ratio: "-",
+      target: `≤ ${mostMegabytes} MB`,
       isPassed: large <= mostMegabytes,
     },
     {
-      id: "C3 memory, upload of 4 GB to 0.1 GB", ours: megabytes(large), peer: megabytes(small), limit: "-", ratio: (large / small).toFixed(2), target: "≤ 1.1",
+      id: "C3 memory, upload of 4 GB to 0.1 GB",
+      ours: megabytes(large),
+      peer: megabytes(small),
+      limit: "-",
+      ratio: (large / small).toFixed(2),
+      target: "≤ 1.1",
       isPassed: large / small <= 1.1,
     },
   ];
@@ -81,14 +98,30 @@ async function peakMegabytes(fixture: UploadSetup, bytes: number): Promise<numbe
   }
 }
 
-async function upload({ api, minio, partner, packedGame }: UploadSetup, process: ApiProcess, bytes: number): Promise<void> {
-  const { slug, id } = await aGame(api.deps, { partnerId: partner.id, status: "pending_upload", ...archivedGame });
-  await sendPackedGame(`${process.url}/api/partners/games/${slug}/upload`, packedGame, bytes, { authorization: `Bearer ${partner.key}`, "content-type": "application/gzip" });
-  const { objectKey } = await api.deps.postgres.prisma.gameVersion.findFirstOrThrow({ where: { gameId: id } });
+async function upload(
+  { api, minio, partner, packedGame }: UploadSetup,
+  process: ApiProcess,
+  bytes: number,
+): Promise<void> {
+  const { slug, id } = await aGame(api.deps, {
+    partnerId: partner.id,
+    status: "pending_upload",
+    ...archivedGame,
+  });
+  await sendPackedGame(`${process.url}/api/partners/games/${slug}/upload`, packedGame, bytes, {
+    authorization: `Bearer ${partner.key}`,
+    "content-type": "application/gzip",
+  });
+  const { objectKey } = await api.deps.postgres.prisma.gameVersion.findFirstOrThrow({
+    where: { gameId: id },
+  });
   await minio.client.removeObject(minio.bucket, objectKey);
 }
 
-async function putDirectly({ minio: { client, bucket }, packedGame }: UploadSetup, bytes: number): Promise<void> {
+async function putDirectly(
+  { minio: { client, bucket }, packedGame }: UploadSetup,
+  bytes: number,
+): Promise<void> {
   await sendPackedGame(await client.presignedPutObject(bucket, "direct.tar.gz", 3600), packedGame, bytes);
   await client.removeObject(bucket, "direct.tar.gz");
 }

@@ -6,8 +6,18 @@ import { hostileSessionsOfSuite } from "./support/hostileSession.ts";
 
 /** Answered by the filter around the game, on every cluster. */
 const filtered = [
-  "ptrace seize", "ptrace attach", "ptrace traceme", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "keyctl", "add_key", "bpf",
-  "socket filter", "userfaultfd", "perf_event_open",
+  "ptrace seize",
+  "ptrace attach",
+  "ptrace traceme",
+  "process_vm_readv",
+  "process_vm_writev",
+  "pidfd_getfd",
+  "keyctl",
+  "add_key",
+  "bpf",
+  "socket filter",
+  "userfaultfd",
+  "perf_event_open",
 ];
 
 /** Answered by the same filter as by a kernel that does not have it. */
@@ -32,17 +42,24 @@ describe("a hostile game in its pod", () => {
 
   it("reaches nothing by sockets that an ordinary pod reaches", async () => {
     const bystander = await launch(tricks);
-    const targets = [...await clusterTargets(), `${await bystander.podIp()}:8080`];
+    const targets = [...(await clusterTargets()), `${await bystander.podIp()}:8080`];
     const reached = await reachedFromPod(targets);
-    expect(Object.fromEntries(reached), "from the API's pod").to.deep.equal(Object.fromEntries(targets.map((target) => [target, "reached"])));
+    expect(Object.fromEntries(reached), "from the API's pod").to.deep.equal(
+      Object.fromEntries(targets.map((target) => [target, "reached"])),
+    );
 
     const session = await launch(await publishSockets(targets));
     await session.begin();
-    const { sockets, "unix pair": own, ...tried } = Object.fromEntries(await session.tells("sockets: done", 60_000));
+    const {
+      sockets,
+      "unix pair": own,
+      ...tried
+    } = Object.fromEntries(await session.tells("sockets: done", 60_000));
     expect(sockets).to.equal("done");
     expect(own, "the sockets of display and sound").to.equal("allowed");
     for (const target of targets) expect(tried, "tried").to.include.keys(`tcp ${target}`, `udp ${target}`);
-    for (const [name, result] of Object.entries(tried)) expect(result, name).to.match(/^(EAFNOSUPPORT|EPERM)$/);
+    for (const [name, result] of Object.entries(tried))
+      expect(result, name).to.match(/^(EAFNOSUPPORT|EPERM)$/);
     expect((await session.finish()).status?.failure, "failure").to.equal(undefined);
   });
 
@@ -53,7 +70,9 @@ describe("a hostile game in its pod", () => {
     for (const name of filtered) expect(told.get(name), name).to.equal("EPERM");
     for (const name of absent) expect(told.get(name), name).to.equal("EINVAL");
     expect(told.get("io_setup"), "as if the node had no room for another").to.equal("EAGAIN");
-    const others = [...told].filter(([name]) => /^(open|write|user namespace|network namespace|mount)/.test(name));
+    const others = [...told].filter(([name]) =>
+      /^(open|write|user namespace|network namespace|mount)/.test(name),
+    );
     expect(others).to.have.length.greaterThan(12);
     for (const [name, result] of others) expect(result, name).to.match(errnoName);
 
@@ -63,7 +82,9 @@ describe("a hostile game in its pod", () => {
     for (const [name, result] of modules) expect(result, name).to.match(/^refused/);
 
     const [, supervisor, game] = /^supervisor (\d+), game (\d+)$/.exec(told.get("filters") ?? "") ?? [];
-    expect(Number(supervisor), "filters around the supervisor itself").to.equal(Number(game)).and.to.be.greaterThan(1);
+    expect(Number(supervisor), "filters around the supervisor itself")
+      .to.equal(Number(game))
+      .and.to.be.greaterThan(1);
     const { status } = await session.finish();
     expect(status?.failure, "failure").to.equal(undefined);
     expect(status?.stopReason).to.equal("UserRequested");

@@ -23,32 +23,62 @@ describe("docs/operations.md", () => {
     await run(process.execPath, [join(repositoryRoot, "tools/bundle/kubectlJoypod.ts"), directory]);
     const { kubeconfig } = await platform();
     const kubectl = await programPath("kubectl");
-    env = { PATH: [directory, dirname(process.execPath), dirname(kubectl), process.env["PATH"] ?? ""].join(delimiter), KUBECONFIG: kubeconfig };
+    env = {
+      PATH: [directory, dirname(process.execPath), dirname(kubectl), process.env["PATH"] ?? ""].join(
+        delimiter,
+      ),
+      KUBECONFIG: kubeconfig,
+    };
   });
   after(() => rmSync(directory, { recursive: true }));
 
   const type = async (commands: string): Promise<string> =>
-    (await run("bash", ["-euo", "pipefail", "-c", commands], { cwd: directory, env, maxBuffer: 16 * 2 ** 20, timeout: 120_000 })).stdout;
+    (
+      await run("bash", ["-euo", "pipefail", "-c", commands], {
+        cwd: directory,
+        env,
+        maxBuffer: 16 * 2 ** 20,
+        timeout: 120_000,
+      })
+    ).stdout;
 
   it("runs as written", async () => {
     const output = await type(guideScript("operations", ["operations"], {}));
-    expect(output).to.match(/^Release: +joypod /m).and.match(/^Stores: +ready$/m).and.match(/^NODE +TAKES +SLOTS/m);
-    expect(output).to.include("Players read: We are back at 14:00.").and.include("Maintenance is over").and.match(/joypod-support-[^\n]*\/logs\/joypod\/joypod-api-[^\n]*\/api\.log/);
-    expect(output).to.match(/node\/\S+ cordoned/).and.match(/node\/\S+ uncordoned/);
+    expect(output)
+      .to.match(/^Release: +joypod /m)
+      .and.match(/^Stores: +ready$/m)
+      .and.match(/^NODE +TAKES +SLOTS/m);
+    expect(output)
+      .to.include("Players read: We are back at 14:00.")
+      .and.include("Maintenance is over")
+      .and.match(/joypod-support-[^\n]*\/logs\/joypod\/joypod-api-[^\n]*\/api\.log/);
+    expect(output)
+      .to.match(/node\/\S+ cordoned/)
+      .and.match(/node\/\S+ uncordoned/);
   });
 
   it("restores a dump over a database of a later release, and leaves nothing of that", async () => {
     const postgres = "kubectl --namespace joypod exec --stdin statefulset/joypod-postgres --";
-    const dumped = guideScript("operations", ["operations"], {}).split("\n").find((line) => line.includes(" pg_dump "));
+    const dumped = guideScript("operations", ["operations"], {})
+      .split("\n")
+      .find((line) => line.includes(" pg_dump "));
     // A database of the test's own in the place of the platform's.
-    const inPlace = (commands: string): string => commands.replace(/(--dbname|--force|createdb --username joypod) joypod\b/g, "$1 restored");
+    const inPlace = (commands: string): string =>
+      commands.replace(/(--dbname|--force|createdb --username joypod) joypod\b/g, "$1 restored");
     const later = "CREATE TABLE later (game text REFERENCES games (id)); CREATE TABLE _later ()";
-    const tables = "SELECT to_regclass('games') IS NOT NULL, to_regclass('later') IS NULL, to_regclass('_later') IS NULL";
+    const tables =
+      "SELECT to_regclass('games') IS NOT NULL, to_regclass('later') IS NULL, to_regclass('_later') IS NULL";
     try {
-      await type(`${dumped}\n${postgres} createdb --username joypod restored\n${postgres} pg_restore --username joypod --dbname restored < joypod.dump`);
+      await type(
+        `${dumped}\n${postgres} createdb --username joypod restored\n${postgres} pg_restore --username joypod --dbname restored < joypod.dump`,
+      );
       await type(`${postgres} psql --username joypod --dbname restored --command "${later}"`);
       await type(inPlace(guideBlock("operations", "restore")));
-      expect(await type(`${postgres} psql --username joypod --dbname restored --tuples-only --no-align --command "${tables}"`)).to.equal("t|t|t\n");
+      expect(
+        await type(
+          `${postgres} psql --username joypod --dbname restored --tuples-only --no-align --command "${tables}"`,
+        ),
+      ).to.equal("t|t|t\n");
     } finally {
       await type(`${postgres} dropdb --username joypod --if-exists restored`);
     }
@@ -61,14 +91,23 @@ describe("docs/operations.md", () => {
     await game.startNewGame(1);
     const id = game.sessionId();
     const story = await type(`kubectl joypod session ${id}`);
-    for (const step of ["a node is chosen", "the game's files are there", "the pod is created", "the game's container starts", "the session is ready", "the viewer is connected"]) {
+    for (const step of [
+      "a node is chosen",
+      "the game's files are there",
+      "the pod is created",
+      "the game's container starts",
+      "the session is ready",
+      "the viewer is connected",
+    ]) {
       expect(story, step).to.match(new RegExp(`^${step} +~?[\\d.]+ s `, "m"));
     }
     expect(await type("kubectl joypod sessions")).to.match(new RegExp(`^${id} +Running `, "m"));
     await type("kubectl joypod maintenance on --message 'We are back at 15:00.'");
     try {
       const { baseUrl } = await platform();
-      await eventually(async () => (await (await fetch(`${baseUrl}/api/status`)).text()).includes("15:00"), { what: "the API to know of the maintenance" });
+      await eventually(async () => (await (await fetch(`${baseUrl}/api/status`)).text()).includes("15:00"), {
+        what: "the API to know of the maintenance",
+      });
     } finally {
       await type("kubectl joypod maintenance off");
     }

@@ -23,7 +23,9 @@ describe("playing a game", () => {
   it("shows the game, takes input, stays alive, stops with statistics, and goes on from the save", async () => {
     const { game } = await players.signIn();
     await game.openGame(title);
-    const kept = game.page.waitForResponse((response) => response.url().endsWith("/api/game/keepalive"), { timeout: 120_000 });
+    const kept = game.page.waitForResponse((response) => response.url().endsWith("/api/game/keepalive"), {
+      timeout: 120_000,
+    });
     await game.startNewGame(1);
     const card = new TestCard(game);
     await card.showsPresses(0);
@@ -34,7 +36,9 @@ describe("playing a game", () => {
     await eventually(() => card.isClickLit(), { what: "the click to show" });
     const keepalive = await kept;
     expect(keepalive.status()).to.equal(200);
-    expect(Date.parse((await keepalive.json() as { expiresAt: string }).expiresAt)).to.be.greaterThan(Date.now());
+    expect(Date.parse(((await keepalive.json()) as { expiresAt: string }).expiresAt)).to.be.greaterThan(
+      Date.now(),
+    );
 
     expectPlausible(await game.stop(), { minMemoryMb: 50 });
     await game.openGame(title);

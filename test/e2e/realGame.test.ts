@@ -16,10 +16,14 @@ describe("a real game", () => {
     await game.openGame("The Question");
     await game.startNewGame(1);
     const menu = await steadyPicture(game.page);
-    await eventually(async () => { // again when a game on a busy machine did not look yet
-      await game.click(startButton.x, startButton.y);
-      return distance(menu, await gridOf(game.page)) > 10;
-    }, { timeoutMs: 60_000, intervalMs: 2000, what: "the first scene" });
+    await eventually(
+      async () => {
+        // again when a game on a busy machine did not look yet
+        await game.click(startButton.x, startButton.y);
+        return distance(menu, await gridOf(game.page)) > 10;
+      },
+      { timeoutMs: 60_000, intervalMs: 2000, what: "the first scene" },
+    );
     await game.pressKey("Space", 2);
     const id = game.sessionId();
     expectPlausible(await game.stop(), { minMemoryMb: 100 });

@@ -10,11 +10,22 @@ import { playersOfSuite } from "./support/players.ts";
 /** Waits until a pod of the operator leads that is none of those. */
 async function anotherLeads(killed: readonly string[]): Promise<void> {
   const installed = await platform();
-  await eventually(async () => {
-    const holder = await installed.kubectl(["-n", releaseNamespace, "get", "lease", leaderLeases.operator, "-o", "jsonpath={.spec.holderIdentity}"]);
-    if (holder === "" || killed.includes(holder)) throw new Error(`the Lease is held by "${holder}"`);
-    return true;
-  }, { timeoutMs: 60_000, intervalMs: 500, what: "another pod of the operator to lead" });
+  await eventually(
+    async () => {
+      const holder = await installed.kubectl([
+        "-n",
+        releaseNamespace,
+        "get",
+        "lease",
+        leaderLeases.operator,
+        "-o",
+        "jsonpath={.spec.holderIdentity}",
+      ]);
+      if (holder === "" || killed.includes(holder)) throw new Error(`the Lease is held by "${holder}"`);
+      return true;
+    },
+    { timeoutMs: 60_000, intervalMs: 500, what: "another pod of the operator to lead" },
+  );
 }
 
 describe("restarts", () => {
@@ -31,7 +42,10 @@ describe("restarts", () => {
       await game.openGame(title);
       const installed = await platform();
       const isRunning = game.startNewGame(1);
-      const starting = await eventually(() => installed.gameSessionOf(userId), { intervalMs: 20, what: "the session" });
+      const starting = await eventually(() => installed.gameSessionOf(userId), {
+        intervalMs: 20,
+        what: "the session",
+      });
       expect(isConditionTrue(starting.status?.conditions, "Ready")).to.equal(false);
       const killed = await installed.killPods(component);
       await isRunning;
@@ -50,7 +64,14 @@ describe("restarts", () => {
     const ref = { namespace: sessionsNamespace, name: game.sessionId() };
     const { uid } = (await installed.pods.get(ref)).metadata;
     await anotherLeads(await installed.killPods("operator"));
-    await installed.kubectl(["-n", releaseNamespace, "rollout", "status", "deploy/joypod-operator", "--timeout=120s"]);
+    await installed.kubectl([
+      "-n",
+      releaseNamespace,
+      "rollout",
+      "status",
+      "deploy/joypod-operator",
+      "--timeout=120s",
+    ]);
     await game.pressKey("Space", 2);
     await card.showsPresses(2);
     expect((await installed.pods.get(ref)).metadata.uid).to.equal(uid);

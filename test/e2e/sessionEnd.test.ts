@@ -46,10 +46,13 @@ describe("the end of a session", () => {
 
   async function finished(userId: string): Promise<GameSession> {
     const installed = await platform();
-    return eventually(async () => {
-      const session = await installed.gameSessionOf(userId);
-      return session !== undefined && isFinished(session) ? session : undefined;
-    }, { timeoutMs: 90_000, intervalMs: 500, what: "the session to be finished" });
+    return eventually(
+      async () => {
+        const session = await installed.gameSessionOf(userId);
+        return session !== undefined && isFinished(session) ? session : undefined;
+      },
+      { timeoutMs: 90_000, intervalMs: 500, what: "the session to be finished" },
+    );
   }
 
   async function continuesFrom(game: GamePage, card: TestCard, presses: number): Promise<void> {

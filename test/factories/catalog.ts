@@ -15,10 +15,23 @@ export interface TestUser {
 }
 
 /** A stored user who can sign in with `password`. */
-export async function aUser({ postgres, passwords }: Stores, overrides: Partial<Omit<TestUser, "id">> & { image?: string } = {}): Promise<TestUser> {
-  const { name = "Ada Player", email = `${unique()}@example.test`, password = `password ${unique()}`, image } = overrides;
+export async function aUser(
+  { postgres, passwords }: Stores,
+  overrides: Partial<Omit<TestUser, "id">> & { image?: string } = {},
+): Promise<TestUser> {
+  const {
+    name = "Ada Player",
+    email = `${unique()}@example.test`,
+    password = `password ${unique()}`,
+    image,
+  } = overrides;
   const { id } = await postgres.prisma.user.create({
-    data: { name, email, passwordHash: await passwords.hash(password), ...(image !== undefined && { image }) },
+    data: {
+      name,
+      email,
+      passwordHash: await passwords.hash(password),
+      ...(image !== undefined && { image }),
+    },
   });
   return { id, name, email, password };
 }
@@ -32,10 +45,15 @@ export interface TestPartner {
 }
 
 /** A stored partner with one live key. */
-export async function aPartner({ postgres }: Pick<Deps, "postgres">, overrides: { name?: string } = {}): Promise<TestPartner> {
+export async function aPartner(
+  { postgres }: Pick<Deps, "postgres">,
+  overrides: { name?: string } = {},
+): Promise<TestPartner> {
   const { name = `Partner ${unique()}` } = overrides;
   const { key, keyId, secretHash } = createPartnerKey();
-  const { id } = await postgres.prisma.partner.create({ data: { name, keys: { create: { id: keyId, secretHash } } } });
+  const { id } = await postgres.prisma.partner.create({
+    data: { name, keys: { create: { id: keyId, secretHash } } },
+  });
   return { id, name, key, keyId };
 }
 
@@ -71,15 +89,32 @@ export interface GameOverrides {
 }
 
 /** A stored game, in the catalogue unless it is `pending_upload`. Its archive is only named, not stored. */
-export async function aGame({ postgres }: Pick<Deps, "postgres">, overrides: GameOverrides = {}): Promise<TestGame> {
+export async function aGame(
+  { postgres }: Pick<Deps, "postgres">,
+  overrides: GameOverrides = {},
+): Promise<TestGame> {
   const { partnerId = (await aPartner({ postgres })).id, status = "active", ...fields } = overrides;
   const slug = fields.slug ?? `game-${unique()}`;
-  const data = { title: `Game ${slug}`, developer: "Test Studio", launcher: "run.sh", engineDir: "engine", ...fields, slug, partnerId };
+  const data = {
+    title: `Game ${slug}`,
+    developer: "Test Studio",
+    launcher: "run.sh",
+    engineDir: "engine",
+    ...fields,
+    slug,
+    partnerId,
+  };
   const { id, title } = await postgres.prisma.game.create({ data });
   if (status === "pending_upload") return { id, slug, title, partnerId, versionId: null, sha256: null };
   const sha256 = randomBytes(32).toString("hex");
   const version = await postgres.prisma.gameVersion.create({
-    data: { gameId: id, objectKey: `archives/${id}/${unique()}.tar.gz`, sha256, sizeBytes: 1000n, unpackedSizeBytes: 5000n },
+    data: {
+      gameId: id,
+      objectKey: `archives/${id}/${unique()}.tar.gz`,
+      sha256,
+      sizeBytes: 1000n,
+      unpackedSizeBytes: 5000n,
+    },
   });
   await postgres.prisma.game.update({ where: { id }, data: { status, currentVersionId: version.id } });
   return { id, slug, title, partnerId, versionId: version.id, sha256 };
@@ -87,27 +122,49 @@ export async function aGame({ postgres }: Pick<Deps, "postgres">, overrides: Gam
 
 /** A used slot of a user. */
 export async function aSaveSlot(
-  { postgres }: Pick<Deps, "postgres">, { user, game, number = 1, label = `Slot ${number}` }:
-  { user: { id: string }; game: { id: string }; number?: number; label?: string },
+  { postgres }: Pick<Deps, "postgres">,
+  {
+    user,
+    game,
+    number = 1,
+    label = `Slot ${number}`,
+  }: { user: { id: string }; game: { id: string }; number?: number; label?: string },
 ): Promise<{ id: string; number: number; label: string; lastPlayedAt: Date }> {
   return postgres.prisma.saveSlot.create({
-    data: { userId: user.id, gameId: game.id, number, label }, select: { id: true, number: true, label: true, lastPlayedAt: true },
+    data: { userId: user.id, gameId: game.id, number, label },
+    select: { id: true, number: true, label: true, lastPlayedAt: true },
   });
 }
 
-/** A stored session that runs, in the player's first slot of the game unless another is given; its object is in no cluster. */
+/**
+ * A stored session that runs, in the player's first slot of the game unless another is given; its object is
+ * in no cluster.
+ */
 export async function aGameSessionRow(
-  { postgres }: Pick<Deps, "postgres">, { user, game }: { user: { id: string }; game: Pick<TestGame, "id" | "versionId"> },
+  { postgres }: Pick<Deps, "postgres">,
+  { user, game }: { user: { id: string }; game: Pick<TestGame, "id" | "versionId"> },
   overrides: Partial<Prisma.GameSessionUncheckedCreateInput> = {},
 ): Promise<{ id: string }> {
   const id = overrides.id ?? newGameSessionId("none");
-  const slotId = overrides.slotId === undefined ? (await aSaveSlot({ postgres }, { user, game })).id : overrides.slotId;
+  const slotId =
+    overrides.slotId === undefined ? (await aSaveSlot({ postgres }, { user, game })).id : overrides.slotId;
   const isOver = overrides.status === "stopped" || overrides.status === "error";
   return postgres.prisma.gameSession.create({
     data: {
-      crName: id, userId: user.id, gameId: game.id, versionId: game.versionId ?? "", idleTimeoutSeconds: 1800, spec: aGameSessionSpec(),
-      status: "running", crCreatedAt: new Date(), readyAt: new Date(), expiresAt: new Date(Date.now() + 1_800_000),
-      ...(isOver ? { recordedAt: new Date(), slotReleasedAt: new Date() } : {}), ...overrides, id, slotId,
+      crName: id,
+      userId: user.id,
+      gameId: game.id,
+      versionId: game.versionId ?? "",
+      idleTimeoutSeconds: 1800,
+      spec: aGameSessionSpec(),
+      status: "running",
+      crCreatedAt: new Date(),
+      readyAt: new Date(),
+      expiresAt: new Date(Date.now() + 1_800_000),
+      ...(isOver ? { recordedAt: new Date(), slotReleasedAt: new Date() } : {}),
+      ...overrides,
+      id,
+      slotId,
     },
     select: { id: true },
   });

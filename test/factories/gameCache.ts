@@ -5,18 +5,38 @@ import { aDigest, createdAt } from "./gameSession.ts";
 
 /** An archive in the store, named by its digest. */
 export function anArchiveSource(sha256 = aDigest): ArchiveSource {
-  return { bucket: "joypod", key: `archives/game/${sha256.slice(0, 8)}.tar.gz`, sha256, sizeBytes: 500, unpackedSizeBytes: 1000 };
+  return {
+    bucket: "joypod",
+    key: `archives/game/${sha256.slice(0, 8)}.tar.gz`,
+    sha256,
+    sizeBytes: 500,
+    unpackedSizeBytes: 1000,
+  };
 }
 
 /** A game that all nodes shall hold, unless said otherwise. */
-export function aGameCache(
-  { metadata = {}, spec = {}, status }: { metadata?: Partial<ObjectMeta>; spec?: Partial<GameCacheSpec>; status?: GameCacheStatus } = {},
-): Stored<GameCache> {
+export function aGameCache({
+  metadata = {},
+  spec = {},
+  status,
+}: {
+  metadata?: Partial<ObjectMeta>;
+  spec?: Partial<GameCacheSpec>;
+  status?: GameCacheStatus;
+} = {}): Stored<GameCache> {
   const { name = "the-question", ...rest } = metadata;
   return {
     apiVersion,
     kind: "GameCache",
-    metadata: { name, namespace: "joypod-sessions", uid: `uid-of-${name}`, resourceVersion: "1", generation: 1, creationTimestamp: createdAt, ...rest },
+    metadata: {
+      name,
+      namespace: "joypod-sessions",
+      uid: `uid-of-${name}`,
+      resourceVersion: "1",
+      generation: 1,
+      creationTimestamp: createdAt,
+      ...rest,
+    },
     spec: {
       source: anArchiveSource(),
       placement: { policy: "All" },

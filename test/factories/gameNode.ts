@@ -6,12 +6,23 @@ import { aDigest, createdAt } from "./gameSession.ts";
 
 /** A game node's object, with the entries that its agent reports. */
 export function aGameNode(
-  name = "node1", { spec, status, entries = [] }: { spec?: GameNodeSpec; status?: GameNodeStatus; entries?: CacheEntry[] } = {},
+  name = "node1",
+  {
+    spec,
+    status,
+    entries = [],
+  }: { spec?: GameNodeSpec; status?: GameNodeStatus; entries?: CacheEntry[] } = {},
 ): Stored<GameNode> {
   return {
     apiVersion,
     kind: "GameNode",
-    metadata: { name, uid: `uid-of-gamenode-${name}`, resourceVersion: "1", generation: 1, creationTimestamp: createdAt },
+    metadata: {
+      name,
+      uid: `uid-of-gamenode-${name}`,
+      resourceVersion: "1",
+      generation: 1,
+      creationTimestamp: createdAt,
+    },
     spec: spec ?? { desired: [] },
     status: {
       cache: { capacityBytes: 1e12, freeBytes: 1e12, entries },
@@ -29,17 +40,32 @@ export function aCacheEntry(overrides: Partial<CacheEntry> = {}): CacheEntry {
 /** A Kubernetes node that games may run on. */
 export function aNode(
   name = "node1",
-  { labels = {}, annotations, isReady = true, isCordoned = false, allocatable, addresses }: {
-    labels?: Record<string, string>; annotations?: Record<string, string>; isReady?: boolean; isCordoned?: boolean;
-    allocatable?: Record<string, string>; addresses?: { type: string; address: string }[];
+  {
+    labels = {},
+    annotations,
+    isReady = true,
+    isCordoned = false,
+    allocatable,
+    addresses,
+  }: {
+    labels?: Record<string, string>;
+    annotations?: Record<string, string>;
+    isReady?: boolean;
+    isCordoned?: boolean;
+    allocatable?: Record<string, string>;
+    addresses?: { type: string; address: string }[];
   } = {},
 ): Stored<Node> {
   return {
     apiVersion: "v1",
     kind: "Node",
     metadata: {
-      name, uid: `uid-of-node-${name}`, resourceVersion: "1", creationTimestamp: createdAt,
-      labels: { "nvidia.com/gpu.present": "true", ...labels }, annotations,
+      name,
+      uid: `uid-of-node-${name}`,
+      resourceVersion: "1",
+      creationTimestamp: createdAt,
+      labels: { "nvidia.com/gpu.present": "true", ...labels },
+      annotations,
     },
     spec: { unschedulable: isCordoned },
     status: {

@@ -39,16 +39,28 @@ export function aGameSessionSpec(overrides: Partial<GameSessionSpec> = {}): Game
 }
 
 /** A session as the API server might give it. */
-export function aGameSession(
-  { metadata = {}, spec = {}, status }: { metadata?: Partial<ObjectMeta>; spec?: Partial<GameSessionSpec>; status?: GameSessionStatus } = {},
-): Stored<GameSession> {
+export function aGameSession({
+  metadata = {},
+  spec = {},
+  status,
+}: {
+  metadata?: Partial<ObjectMeta>;
+  spec?: Partial<GameSessionSpec>;
+  status?: GameSessionStatus;
+} = {}): Stored<GameSession> {
   const { name = "gs-aaaaaaaaaaaaaaaaaaaa", ...rest } = metadata;
   return {
     apiVersion,
     kind: "GameSession",
     metadata: {
-      name, namespace: "joypod-sessions", uid: `uid-of-${name}`, resourceVersion: "1", generation: 1,
-      creationTimestamp: createdAt, finalizers: [finalizers.recorder], ...rest,
+      name,
+      namespace: "joypod-sessions",
+      uid: `uid-of-${name}`,
+      resourceVersion: "1",
+      generation: 1,
+      creationTimestamp: createdAt,
+      finalizers: [finalizers.recorder],
+      ...rest,
     },
     spec: aGameSessionSpec(spec),
     ...(status === undefined ? {} : { status }),
@@ -81,7 +93,9 @@ export function aRunningStatus(overrides: Partial<GameSessionStatus> = {}): Game
     readyAt: after(5).toISOString(),
     podIp: "10.0.0.5",
     podRef: { name: "gs-aaaaaaaaaaaaaaaaaaaa", uid: "uid-of-pod" },
-    conditions: ["Scheduled", "ContentReady", "SaveRestored", "PodReady", "StreamReady", "Ready"].map((type) => aCondition(type)),
+    conditions: ["Scheduled", "ContentReady", "SaveRestored", "PodReady", "StreamReady", "Ready"].map(
+      (type) => aCondition(type),
+    ),
     ...overrides,
   });
 }

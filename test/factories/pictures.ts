@@ -1,22 +1,43 @@
 import { crc32, deflateSync } from "node:zlib";
 
 /** A whole PNG of one colour; every colour makes another file. */
-export function aPng({ width = 128, height = 72, colour = 0x3060c0 }: { width?: number; height?: number; colour?: number } = {}): Buffer {
+export function aPng({
+  width = 128,
+  height = 72,
+  colour = 0x3060c0,
+}: { width?: number; height?: number; colour?: number } = {}): Buffer {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
   header.set([8, 2], 8);
-  const row = Buffer.concat([Buffer.of(0), Buffer.alloc(3 * width, Buffer.of(colour >> 16, (colour >> 8) & 255, colour & 255))]);
+  const row = Buffer.concat([
+    Buffer.of(0),
+    Buffer.alloc(3 * width, Buffer.of(colour >> 16, (colour >> 8) & 255, colour & 255)),
+  ]);
   const pixels = deflateSync(Buffer.concat(Array.from({ length: height }, () => row)));
-  return Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), chunk("IHDR", header), chunk("IDAT", pixels), chunk("IEND", Buffer.alloc(0))]);
+  return Buffer.concat([
+    Buffer.from("89504e470d0a1a0a", "hex"),
+    chunk("IHDR", header),
+    chunk("IDAT", pixels),
+    chunk("IEND", Buffer.alloc(0)),
+  ]);
 }
 
 /** The beginning and the end of a JPEG, with tables before its size as cameras write them. */
-export function aJpeg({ width = 128, height = 72, frame = 0xc2 }: { width?: number; height?: number; frame?: number } = {}): Buffer {
+export function aJpeg({
+  width = 128,
+  height = 72,
+  frame = 0xc2,
+}: { width?: number; height?: number; frame?: number } = {}): Buffer {
   const size = Buffer.from([8, height >> 8, height & 255, width >> 8, width & 255, 3]);
   return Buffer.concat([
-    Buffer.from("ffd8", "hex"), segment(0xe0, Buffer.from("JFIF\0")), segment(0xdb, Buffer.alloc(65)), segment(0xc4, Buffer.alloc(28)),
-    segment(frame, Buffer.concat([size, Buffer.alloc(9)])), segment(0xda, Buffer.alloc(10)), Buffer.from("12345678ffd9", "hex"),
+    Buffer.from("ffd8", "hex"),
+    segment(0xe0, Buffer.from("JFIF\0")),
+    segment(0xdb, Buffer.alloc(65)),
+    segment(0xc4, Buffer.alloc(28)),
+    segment(frame, Buffer.concat([size, Buffer.alloc(9)])),
+    segment(0xda, Buffer.alloc(10)),
+    Buffer.from("12345678ffd9", "hex"),
   ]);
 }
 
@@ -49,9 +70,14 @@ export function anAvif({ width = 128, height = 72 } = {}): Buffer {
     pixels.forEach((side, place) => body.writeUInt32BE(side, 4 + 4 * place));
     return box("ispe", body);
   };
-  const properties = box("iprp", box("ipco", sizeOf([width / 2, height / 2]), box("pixi", Buffer.alloc(8)), sizeOf([width, height])));
+  const properties = box(
+    "iprp",
+    box("ipco", sizeOf([width / 2, height / 2]), box("pixi", Buffer.alloc(8)), sizeOf([width, height])),
+  );
   return Buffer.concat([
-    box("ftyp", Buffer.from("avif\0\0\0\0mif1miaf")), box("meta", Buffer.alloc(4), box("pitm", Buffer.alloc(6)), properties), box("mdat", Buffer.alloc(40)),
+    box("ftyp", Buffer.from("avif\0\0\0\0mif1miaf")),
+    box("meta", Buffer.alloc(4), box("pitm", Buffer.alloc(6)), properties),
+    box("mdat", Buffer.alloc(40)),
   ]);
 }
 

@@ -8,9 +8,19 @@ type PodStatus = NonNullable<Pod["status"]>;
 export type ContainerStatus = NonNullable<PodStatus["containerStatuses"]>[number];
 
 /** What the two containers of a session's pod say when they are in the given state. */
-export function containerStatus(name: "game" | "streamer", state: ContainerStatus["state"], overrides: Partial<ContainerStatus> = {}): ContainerStatus {
+export function containerStatus(
+  name: "game" | "streamer",
+  state: ContainerStatus["state"],
+  overrides: Partial<ContainerStatus> = {},
+): ContainerStatus {
   return {
-    name, image: name, imageID: name, ready: state?.running !== undefined, restartCount: 0, ...(state === undefined ? {} : { state }), ...overrides,
+    name,
+    image: name,
+    imageID: name,
+    ready: state?.running !== undefined,
+    restartCount: 0,
+    ...(state === undefined ? {} : { state }),
+    ...overrides,
   };
 }
 
@@ -25,25 +35,55 @@ export const running: PodStatus = {
 /** The account that the game's supervisor leaves. */
 export function aTerminationReport(overrides: Record<string, unknown> = {}): string {
   return JSON.stringify({
-    state: "ended", reason: "stopped", exitCode: 0, oomKills: 0, cpuSeconds: 12.5, peakMemoryBytes: 300_000_000, wallSeconds: 60, ...overrides,
+    state: "ended",
+    reason: "stopped",
+    exitCode: 0,
+    oomKills: 0,
+    cpuSeconds: 12.5,
+    peakMemoryBytes: 300_000_000,
+    wallSeconds: 60,
+    ...overrides,
   });
 }
 
 /** The status of a pod whose game has ended. */
-export function ended(exitCode = 0, message = aTerminationReport({ exitCode }), reason = exitCode === 0 ? "Completed" : "Error"): PodStatus {
+export function ended(
+  exitCode = 0,
+  message = aTerminationReport({ exitCode }),
+  reason = exitCode === 0 ? "Completed" : "Error",
+): PodStatus {
   return {
     phase: exitCode === 0 ? "Succeeded" : "Failed",
     podIP: "10.0.0.5",
-    initContainerStatuses: [containerStatus("streamer", { terminated: { exitCode: 0, reason: "Completed" } })],
-    containerStatuses: [containerStatus("game", { terminated: { exitCode, reason, message, finishedAt: "2030-01-01T10:01:05Z" } })],
+    initContainerStatuses: [
+      containerStatus("streamer", { terminated: { exitCode: 0, reason: "Completed" } }),
+    ],
+    containerStatuses: [
+      containerStatus("game", {
+        terminated: { exitCode, reason, message, finishedAt: "2030-01-01T10:01:05Z" },
+      }),
+    ],
   };
 }
 
 /** The pod of a session at its place, as the API server might give it. */
 export function aSessionPod(
   session: Stored<GameSession>,
-  { status = running, metadata = {}, nodeName = "node1", mediaPort = 20_000, isBound = true }: {
-    status?: PodStatus; metadata?: Pick<Partial<Stored<Pod>["metadata"]>, "deletionTimestamp" | "deletionGracePeriodSeconds" | "finalizers">; nodeName?: string; mediaPort?: number; isBound?: boolean;
+  {
+    status = running,
+    metadata = {},
+    nodeName = "node1",
+    mediaPort = 20_000,
+    isBound = true,
+  }: {
+    status?: PodStatus;
+    metadata?: Pick<
+      Partial<Stored<Pod>["metadata"]>,
+      "deletionTimestamp" | "deletionGracePeriodSeconds" | "finalizers"
+    >;
+    nodeName?: string;
+    mediaPort?: number;
+    isBound?: boolean;
   } = {},
 ): Stored<Pod> {
   const { name, namespace, uid } = session.metadata;
@@ -52,16 +92,29 @@ export function aSessionPod(
     apiVersion: "v1",
     kind: "Pod",
     metadata: {
-      uid: "uid-of-pod", resourceVersion: "1", creationTimestamp: createdAt, finalizers: ["joypod.dev/usage"],
+      uid: "uid-of-pod",
+      resourceVersion: "1",
+      creationTimestamp: createdAt,
+      finalizers: ["joypod.dev/usage"],
       labels: { "joypod.dev/game-session": name },
-      ownerReferences: [{ apiVersion: "joypod.dev/v1alpha1", kind: "GameSession", name, uid, controller: true }],
-      ...metadata, name, namespace,
+      ownerReferences: [
+        { apiVersion: "joypod.dev/v1alpha1", kind: "GameSession", name, uid, controller: true },
+      ],
+      ...metadata,
+      name,
+      namespace,
     },
     spec: {
       ...(isBound ? { nodeName } : {}),
-      affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchFields }] } } },
+      affinity: {
+        nodeAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchFields }] },
+        },
+      },
       volumes: [{ name: podVolumes.spool }],
-      containers: [{ name: "game", ports: [{ containerPort: mediaPort, hostPort: mediaPort, protocol: "UDP" }] }],
+      containers: [
+        { name: "game", ports: [{ containerPort: mediaPort, hostPort: mediaPort, protocol: "UDP" }] },
+      ],
     },
     status,
   };

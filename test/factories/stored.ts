@@ -6,6 +6,13 @@ export function aStored(metadata: Partial<ObjectMeta> = {}): Stored<KubeObject> 
   return {
     apiVersion: "v1",
     kind: "ConfigMap",
-    metadata: { ...metadata, name, namespace, uid, resourceVersion, creationTimestamp: "2030-01-01T00:00:00Z" },
+    metadata: {
+      ...metadata,
+      name,
+      namespace,
+      uid,
+      resourceVersion,
+      creationTimestamp: "2030-01-01T00:00:00Z",
+    },
   };
 }

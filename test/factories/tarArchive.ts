@@ -24,12 +24,23 @@ export interface TarEntrySpec {
 
 /** The header block and the padded body of one entry. */
 export function tarEntry({
-  name, type, body = "", size, mode = 0o644, linkName = "", mtimeSeconds = 1_700_000_000, magic = "ustar\x0000", prefix = "",
-  numbers = "octal", checksum = "usual", paddingByte = 0,
+  name,
+  type,
+  body = "",
+  size,
+  mode = 0o644,
+  linkName = "",
+  mtimeSeconds = 1_700_000_000,
+  magic = "ustar\x0000",
+  prefix = "",
+  numbers = "octal",
+  checksum = "usual",
+  paddingByte = 0,
 }: TarEntrySpec): Buffer {
   const content = Buffer.from(body);
   const header = Buffer.alloc(512);
-  const put = (text: string, offset: number, length: number): void => void header.write(text, offset, length, "utf8");
+  const put = (text: string, offset: number, length: number): void =>
+    void header.write(text, offset, length, "utf8");
   put(name, 0, 100);
   put(octal(mode, 7), 100, 8);
   put(octal(0, 7), 108, 8);
@@ -42,7 +53,13 @@ export function tarEntry({
   put(prefix, 345, 155);
   header.fill(" ", 148, 156);
   const sum = header.reduce((total, byte) => total + byte, 0);
-  put({ usual: `${octal(sum, 6)}\0 `, spaces: `${sum.toString(8).padStart(6, " ")}\0 `, digits: octal(sum, 8) }[checksum], 148, 8);
+  put(
+    { usual: `${octal(sum, 6)}\0 `, spaces: `${sum.toString(8).padStart(6, " ")}\0 `, digits: octal(sum, 8) }[
+      checksum
+    ],
+    148,
+    8,
+  );
   return Buffer.concat([header, content, Buffer.alloc((512 - (content.length % 512)) % 512, paddingByte)]);
 }
 
@@ -52,7 +69,13 @@ function writeNumber(field: Buffer, value: number, way: "octal" | "spaces" | "ba
     field.writeBigInt64BE(BigInt(value), field.length - 8);
     if (value >= 0) field.writeUInt8(0x80, 0);
   } else {
-    field.write(way === "octal" ? octal(value, field.length - 1) : `${value.toString(8).padStart(field.length - 1, " ")} `, 0, "latin1");
+    field.write(
+      way === "octal"
+        ? octal(value, field.length - 1)
+        : `${value.toString(8).padStart(field.length - 1, " ")} `,
+      0,
+      "latin1",
+    );
   }
 }
 

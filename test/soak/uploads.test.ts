@@ -34,14 +34,19 @@ describe("uploads as long and as large as partners'", function () {
   after(() => api.stop());
 
   async function uploadUrl(): Promise<string> {
-    const { slug } = await aGame(api.deps, { partnerId: partner.id, status: "pending_upload", ...archivedGame });
+    const { slug } = await aGame(api.deps, {
+      partnerId: partner.id,
+      status: "pending_upload",
+      ...archivedGame,
+    });
     return `${served.url}/api/partners/games/${slug}/upload`;
   }
 
   it("need less than 300 MB of memory for four of 2 GiB at once", async () => {
     const packedGame = new PackedGame();
     const headers = { ...gzip, authorization: `Bearer ${partner.key}` };
-    await sendPackedGame(await uploadUrl(), packedGame, 2 ** 24, headers); // What is compiled and opened once is not an upload's memory.
+    // What is compiled and opened once is not an upload's memory.
+    await sendPackedGame(await uploadUrl(), packedGame, 2 ** 24, headers);
     const urls = await Promise.all(Array.from({ length: 4 }, uploadUrl));
     served.resetPeak();
     await Promise.all(urls.map((url) => sendPackedGame(url, packedGame, 2 * 2 ** 30, headers)));
@@ -51,14 +56,20 @@ describe("uploads as long and as large as partners'", function () {
   it("succeed when they take ten minutes, at hardly more than the minimal rate", async () => {
     const [bytesPerSecond, seconds] = [17 * 1024, 605];
     const noise = randomBytes(bytesPerSecond * seconds);
-    const archive = await anArchive({ header: { name: "engine/noise.bin", size: noise.length }, body: noise });
+    const archive = await anArchive({
+      header: { name: "engine/noise.bin", size: noise.length },
+      body: noise,
+    });
     async function* slowly(): AsyncGenerator<Buffer, void, void> {
       for (let sent = 0; sent < archive.length; sent += bytesPerSecond) {
         yield archive.subarray(sent, sent + bytesPerSecond);
         await delay(1_000);
       }
     }
-    const sending = request(await uploadUrl(), { method: "PUT", headers: { ...gzip, "authorization": `Bearer ${partner.key}`, "content-length": String(archive.length) } });
+    const sending = request(await uploadUrl(), {
+      method: "PUT",
+      headers: { ...gzip, authorization: `Bearer ${partner.key}`, "content-length": String(archive.length) },
+    });
     const response = responseTo(sending);
     response.catch(() => undefined);
     await pipeline(Readable.from(slowly(), { objectMode: false }), sending);

@@ -1,5 +1,5 @@
-// Bundles `kubectl joypod` with its packages into one file, kubectl/dist/kubectl-joypod, which runs wherever Node.js 24 does and kubectl finds it in
-// the PATH. An argument names another folder for it.
+// Bundles `kubectl joypod` with its packages into one file, kubectl/dist/kubectl-joypod, which runs wherever
+// Node.js 24 does and kubectl finds it in the PATH. An argument names another folder for it.
 import { chmod, mkdtemp, rename, rm, mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { build } from "vite";
@@ -30,7 +30,9 @@ await build({
     rolldownOptions: {
       input: { [name]: "kubectl/src/main.ts" },
       // Its index imports thousands of models; we use the reader of kubeconfigs.
-      treeshake: { moduleSideEffects: [{ test: /\/node_modules\/@kubernetes\/client-node\//, sideEffects: false }] },
+      treeshake: {
+        moduleSideEffects: [{ test: /\/node_modules\/@kubernetes\/client-node\//, sideEffects: false }],
+      },
       checks: { eval: false },
       output: { entryFileNames: "[name]", codeSplitting: false, banner, comments: false },
     },

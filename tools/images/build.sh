@@ -40,7 +40,10 @@ referenceOf() { printf '%s/%s%s:%s\n' "$repository" "$(rowOf "$1" | awk '{print 
 # What images of the other architecture run on.
 crossBase() {
   local inputs
-  inputs=$({ hashOf "$here/crossBase.Dockerfile"; "$containerEngine" image inspect --format '{{.Id}}' "$baseImage"; } | sha256sum | cut -c1-12)
+  inputs=$({
+    hashOf "$here/crossBase.Dockerfile"
+    "$containerEngine" image inspect --format '{{.Id}}' "$baseImage"
+  } | sha256sum | cut -c1-12)
   printf '%s/cross-base-%s:%s\n' "$repository" "$otherArchitecture" "$inputs"
 }
 

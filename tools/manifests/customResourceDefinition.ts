@@ -18,29 +18,34 @@ export function customResourceDefinition(kind: Kind): object {
         shortNames: kind.shortNames,
         categories: ["joypod"],
       },
-      versions: [{
-        name: kind.version,
-        served: true,
-        storage: true,
-        subresources: { status: {} },
-        additionalPrinterColumns: kind.printerColumns,
-        // An empty list would be dropped from the stored object, and each server-side apply would write anew.
-        ...(kind.selectableFields.length === 0 ? {} : { selectableFields: kind.selectableFields.map((jsonPath) => ({ jsonPath })) }),
-        schema: {
-          openAPIV3Schema: {
-            type: "object",
-            description: kind.description,
-            required: ["spec"],
-            properties: {
-              apiVersion: { type: "string" },
-              kind: { type: "string" },
-              metadata: { type: "object" },
-              spec: structuralSchema(kind.spec),
-              status: structuralSchema(kind.status),
+      versions: [
+        {
+          name: kind.version,
+          served: true,
+          storage: true,
+          subresources: { status: {} },
+          additionalPrinterColumns: kind.printerColumns,
+          // An empty list would be dropped from the stored object, and each server-side apply would write
+          // anew.
+          ...(kind.selectableFields.length === 0
+            ? {}
+            : { selectableFields: kind.selectableFields.map((jsonPath) => ({ jsonPath })) }),
+          schema: {
+            openAPIV3Schema: {
+              type: "object",
+              description: kind.description,
+              required: ["spec"],
+              properties: {
+                apiVersion: { type: "string" },
+                kind: { type: "string" },
+                metadata: { type: "object" },
+                spec: structuralSchema(kind.spec),
+                status: structuralSchema(kind.status),
+              },
             },
           },
         },
-      }],
+      ],
     },
   };
 }

@@ -2,16 +2,29 @@ import { gameNodeConditions, GameNodeStatus } from "#contracts/crd/gameNode.ts";
 import { gameSessionConditions, GameSessionStatus } from "#contracts/crd/gameSession.ts";
 import { statusRights } from "#node-agent/rbac.ts";
 
-/** What the node agent's writes to each status are held to: the conditions that are its own, those that the operator keeps, and the fields that are others'. */
+/**
+ * What the node agent's writes to each status are held to: the conditions that are its own, those that the
+ * operator keeps, and the fields that are others'.
+ */
 export const nodeAgentStatus = {
   gamenodes: boundsOf(statusRights.gamenodes, gameNodeConditions.operator, Object.keys(GameNodeStatus.shape)),
-  gamesessions: boundsOf(statusRights.gamesessions, gameSessionConditions.operator, Object.keys(GameSessionStatus.shape)),
+  gamesessions: boundsOf(
+    statusRights.gamesessions,
+    gameSessionConditions.operator,
+    Object.keys(GameSessionStatus.shape),
+  ),
 };
 
-interface StatusBounds { ownConditions: string[]; operatorConditions: string[]; othersFields: string[] }
+interface StatusBounds {
+  ownConditions: string[];
+  operatorConditions: string[];
+  othersFields: string[];
+}
 
 function boundsOf(
-  { conditions, fields }: { conditions: readonly string[]; fields: readonly string[] }, operatorConditions: readonly string[], all: readonly string[],
+  { conditions, fields }: { conditions: readonly string[]; fields: readonly string[] },
+  operatorConditions: readonly string[],
+  all: readonly string[],
 ): StatusBounds {
   const othersFields = all.filter((field) => field !== "conditions" && !fields.includes(field));
   return { ownConditions: [...conditions], operatorConditions: [...operatorConditions], othersFields };

@@ -4,14 +4,22 @@ import * as drain from "#operator/drain/rbac.ts";
 import * as nodeTest from "#operator/nodeTest/rbac.ts";
 import * as operator from "#operator/rbac.ts";
 
-function scopes({ clusterRules, sessionsNamespaceRules, releaseNamespaceRules }: typeof api | typeof nodeAgent | typeof operator | typeof drain | typeof nodeTest): object {
+function scopes({
+  clusterRules,
+  sessionsNamespaceRules,
+  releaseNamespaceRules,
+}: typeof api | typeof nodeAgent | typeof operator | typeof drain | typeof nodeTest): object {
   return { clusterRules, sessionsNamespaceRules, releaseNamespaceRules };
 }
 
 /** What each program may do, by scope; the chart makes its Roles from this. */
 export const programRules = {
   api: scopes(api),
-  operator: { ...scopes(operator), otherPodsRules: operator.otherPodsRules, nodeAgentNamespaceRules: operator.nodeAgentNamespaceRules },
+  operator: {
+    ...scopes(operator),
+    otherPodsRules: operator.otherPodsRules,
+    nodeAgentNamespaceRules: operator.nodeAgentNamespaceRules,
+  },
   nodeAgent: { ...scopes(nodeAgent), nodeAgentNamespaceRules: nodeAgent.nodeAgentNamespaceRules },
   drain: scopes(drain),
   nodeTest: scopes(nodeTest),

@@ -14,12 +14,14 @@ export interface StructuralSchema {
 
 /** Turns a zod schema into the structural schema that a CustomResourceDefinition carries. */
 export function structuralSchema(schema: z.ZodType): StructuralSchema {
-  return tidy(z.toJSONSchema(schema, { target: "openapi-3.0", io: "input", reused: "inline" }) as StructuralSchema);
+  return tidy(
+    z.toJSONSchema(schema, { target: "openapi-3.0", io: "input", reused: "inline" }) as StructuralSchema,
+  );
 }
 
 /**
- * The API server prunes unknown fields itself, so `additionalProperties: false` goes (it is forbidden beside `properties`);
- * integers are 64 bits wide; a date-time is checked by its format, not by a pattern.
+ * The API server prunes unknown fields itself, so `additionalProperties: false` goes (it is forbidden beside
+ * `properties`); integers are 64 bits wide; a date-time is checked by its format, not by a pattern.
  */
 function tidy(node: StructuralSchema): StructuralSchema {
   const { properties, items, additionalProperties, ...rest } = node;
@@ -28,7 +30,9 @@ function tidy(node: StructuralSchema): StructuralSchema {
   if (tidied.type === "integer") tidied.format = "int64";
   if (tidied.format === "date-time") delete tidied["pattern"];
   if (properties !== undefined) {
-    tidied.properties = Object.fromEntries(Object.entries(properties).map(([name, child]) => [name, tidy(child)]));
+    tidied.properties = Object.fromEntries(
+      Object.entries(properties).map(([name, child]) => [name, tidy(child)]),
+    );
   }
   if (items !== undefined) tidied.items = tidy(items);
   if (typeof additionalProperties === "object") tidied.additionalProperties = tidy(additionalProperties);

@@ -8,9 +8,12 @@ programModules=$repositoryRoot/tools/fromSource/programs/modules
 
 # moduleSource module: the folder of its go.mod. The relay is a program of ours; what tests alone run is among what they share.
 moduleSource() {
-  if [ "$1" = turn ]; then printf '%s/turn\n' "$repositoryRoot"
-  elif [ -d "$programModules/$1" ]; then printf '%s/%s\n' "$programModules" "$1"
-  else printf '%s/test/support/%s\n' "$repositoryRoot" "$1"
+  if [ "$1" = turn ]; then
+    printf '%s/turn\n' "$repositoryRoot"
+  elif [ -d "$programModules/$1" ]; then
+    printf '%s/%s\n' "$programModules" "$1"
+  else
+    printf '%s/test/support/%s\n' "$repositoryRoot" "$1"
   fi
 }
 

@@ -2,10 +2,21 @@ import { mediaTypes, type Descriptor, type OciLayout } from "./ociLayout.ts";
 import type { SavedImage, SavedImages } from "./savedImages.ts";
 
 /** What images say of themselves, as the OCI image specification names it. */
-export interface Origin { version: string; revision: string; created: string }
+export interface Origin {
+  version: string;
+  revision: string;
+  created: string;
+}
 
 /** Puts an image for one architecture into the layout; returns its manifest, which has no name yet. */
-export function addImage(layout: OciLayout, name: string, architecture: string, { config, layers }: SavedImage, saved: SavedImages, origin: Origin): Descriptor {
+export function addImage(
+  layout: OciLayout,
+  name: string,
+  architecture: string,
+  { config, layers }: SavedImage,
+  saved: SavedImages,
+  origin: Origin,
+): Descriptor {
   const labels = annotationsOf(name, origin);
   const container = typeof config["config"] === "object" ? config["config"] : {};
   // The engine takes every image for one of the machine that built it.
@@ -21,13 +32,25 @@ export function addImage(layout: OciLayout, name: string, architecture: string, 
 }
 
 /** Puts the index of an image's platforms into the layout, as `name:version`; returns its digest. */
-export function addIndex(layout: OciLayout, name: string, manifests: readonly Descriptor[], origin: Origin): string {
-  const index = layout.addJson(mediaTypes.index, { schemaVersion: 2, mediaType: mediaTypes.index, manifests, annotations: annotationsOf(name, origin) });
+export function addIndex(
+  layout: OciLayout,
+  name: string,
+  manifests: readonly Descriptor[],
+  origin: Origin,
+): string {
+  const index = layout.addJson(mediaTypes.index, {
+    schemaVersion: 2,
+    mediaType: mediaTypes.index,
+    manifests,
+    annotations: annotationsOf(name, origin),
+  });
   layout.name(index, `${name}:${origin.version}`);
   return index.digest;
 }
 
 function annotationsOf(name: string, { version, revision, created }: Origin): Record<string, string> {
   const said = { title: `joypod ${name}`, version, revision, created, licenses: "Apache-2.0" };
-  return Object.fromEntries(Object.entries(said).map(([key, value]) => [`org.opencontainers.image.${key}`, value]));
+  return Object.fromEntries(
+    Object.entries(said).map(([key, value]) => [`org.opencontainers.image.${key}`, value]),
+  );
 }

@@ -9,21 +9,51 @@ import { mediaTypes, type OciLayout } from "./ociLayout.ts";
 
 const run = promisify(execFile);
 
-/** Where the chart is in a registry, below the images' path: the last part is the chart's own name, as Helm wants it. */
+/**
+ * Where the chart is in a registry, below the images' path: the last part is the chart's own name, as Helm
+ * wants it.
+ */
 export const chartName = "charts/joypod";
 
-/** Returns the chart's values with each image pinned by its digest under the repository. Throws when the values do not name an image of the table. */
-export function pinImages(values: string, images: readonly ImageRow[], { repository, version, layout }: { repository: string; version: string; layout: OciLayout }): string {
+/**
+ * Returns the chart's values with each image pinned by its digest under the repository. Throws when the
+ * values do not name an image of the table.
+ */
+export function pinImages(
+  values: string,
+  images: readonly ImageRow[],
+  { repository, version, layout }: { repository: string; version: string; layout: OciLayout },
+): string {
   return images.reduce((text, { value, name }) => {
     const line = new RegExp(String.raw`^(  ${value}: )joypod/${name}:\S+$`, "m");
-    if (!line.test(text)) throw new Error(`charts/joypod/values.yaml does not name the image ${value} as joypod/${name}.`);
+    if (!line.test(text))
+      throw new Error(`charts/joypod/values.yaml does not name the image ${value} as joypod/${name}.`);
     return text.replace(line, `$1${repository}/${name}:${version}@${layout.digestOf(`${name}:${version}`)}`);
   }, values);
 }
 
-/** Packs the chart with the images of the layout, which are or will be in the repository, and puts it into the layout; returns the archive's path. */
-export async function packChart({ root, folder, helm, images, repository, version, layout, created }: {
-  root: string; folder: string; helm: string; images: readonly ImageRow[]; repository: string; version: string; layout: OciLayout; created: string;
+/**
+ * Packs the chart with the images of the layout, which are or will be in the repository, and puts it into the
+ * layout; returns the archive's path.
+ */
+export async function packChart({
+  root,
+  folder,
+  helm,
+  images,
+  repository,
+  version,
+  layout,
+  created,
+}: {
+  root: string;
+  folder: string;
+  helm: string;
+  images: readonly ImageRow[];
+  repository: string;
+  version: string;
+  layout: OciLayout;
+  created: string;
 }): Promise<string> {
   const work = await mkdtemp(join(folder, ".chart."));
   try {
@@ -31,8 +61,20 @@ export async function packChart({ root, folder, helm, images, repository, versio
     await cp(join(root, "charts/joypod"), chart, { recursive: true });
     await cp(join(root, "LICENSE"), join(chart, "LICENSE"));
     const valuesFile = join(chart, "values.yaml");
-    await writeFile(valuesFile, pinImages(await readFile(valuesFile, "utf8"), images, { repository, version, layout }));
-    await run(helm, ["package", chart, "--version", version, "--app-version", version, "--destination", folder]);
+    await writeFile(
+      valuesFile,
+      pinImages(await readFile(valuesFile, "utf8"), images, { repository, version, layout }),
+    );
+    await run(helm, [
+      "package",
+      chart,
+      "--version",
+      version,
+      "--app-version",
+      version,
+      "--destination",
+      folder,
+    ]);
     const archive = join(folder, `joypod-${version}.tgz`);
     await addChart(layout, archive, await readFile(join(chart, "Chart.yaml"), "utf8"), { version, created });
     return archive;
@@ -42,17 +84,27 @@ export async function packChart({ root, folder, helm, images, repository, versio
 }
 
 /** Puts a packed chart into the layout, as Helm itself would push it. */
-async function addChart(layout: OciLayout, archive: string, description: string, { version, created }: { version: string; created: string }): Promise<void> {
+async function addChart(
+  layout: OciLayout,
+  archive: string,
+  description: string,
+  { version, created }: { version: string; created: string },
+): Promise<void> {
   const about = parse(description) as Record<string, unknown>;
-  const digest = `sha256:${createHash("sha256").update(await readFile(archive)).digest("hex")}`;
+  const digest = `sha256:${createHash("sha256")
+    .update(await readFile(archive))
+    .digest("hex")}`;
   const manifest = layout.addJson(mediaTypes.manifest, {
     schemaVersion: 2,
     mediaType: mediaTypes.manifest,
     config: layout.addJson(mediaTypes.chartConfig, { ...about, version, appVersion: version }),
     layers: [layout.addFile(mediaTypes.chartContent, digest, archive)],
     annotations: {
-      "org.opencontainers.image.title": "joypod", "org.opencontainers.image.version": version, "org.opencontainers.image.created": created,
-      "org.opencontainers.image.description": String(about["description"]), "org.opencontainers.image.licenses": "Apache-2.0",
+      "org.opencontainers.image.title": "joypod",
+      "org.opencontainers.image.version": version,
+      "org.opencontainers.image.created": created,
+      "org.opencontainers.image.description": String(about["description"]),
+      "org.opencontainers.image.licenses": "Apache-2.0",
     },
   });
   layout.name(manifest, `${chartName}:${version}`);

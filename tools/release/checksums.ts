@@ -7,7 +7,10 @@ import { pipeline } from "node:stream/promises";
 /** Writes SHA256SUMS of everything in the folder, as `sha256sum --check` reads it. */
 export async function writeChecksums(folder: string): Promise<void> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile() && entry.name !== "SHA256SUMS").map((entry) => relative(folder, join(entry.parentPath, entry.name))).sort();
+  const files = entries
+    .filter((entry) => entry.isFile() && entry.name !== "SHA256SUMS")
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
+    .sort();
   const lines: string[] = [];
   for (const file of files) {
     const hash = createHash("sha256");

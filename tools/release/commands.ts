@@ -2,29 +2,58 @@ import { chmod, readFile, readdir, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { brotliCompressSync, constants } from "node:zlib";
 
-/** A command line as one file: its entry among the programs of tools/bundle, and what it reads beside the bundled code. */
-export interface CommandRow { name: string; entry: string; files: string[] }
+/**
+ * A command line as one file: its entry among the programs of tools/bundle, and what it reads beside the
+ * bundled code.
+ */
+export interface CommandRow {
+  name: string;
+  entry: string;
+  files: string[];
+}
 
 /** The command lines of a release. */
 export const commandTable: readonly CommandRow[] = [
-  { name: "joypod", entry: "joypod.js", files: ["api/dist/programs/passwordWorker.js", "api/dist/programs/queryCompiler.wasm", "api/prisma"] },
+  {
+    name: "joypod",
+    entry: "joypod.js",
+    files: ["api/dist/programs/passwordWorker.js", "api/dist/programs/queryCompiler.wasm", "api/prisma"],
+  },
 ];
 
 const programs = "api/dist/programs";
 
 /**
- * Writes the command as one executable file, which needs Node 24 and nothing else. Its files are in it, compressed, and lie in the user's cache
- * after its first start, because threads, WebAssembly and migrations are read as files.
+ * Writes the command as one executable file, which needs Node 24 and nothing else. Its files are in it,
+ * compressed, and lie in the user's cache after its first start, because threads, WebAssembly and migrations
+ * are read as files.
  */
-export async function packCommand(root: string, folder: string, { name, entry, files }: CommandRow, version: string): Promise<string> {
+export async function packCommand(
+  root: string,
+  folder: string,
+  { name, entry, files }: CommandRow,
+  version: string,
+): Promise<string> {
   const paths = new Set(await withImports(root, join(programs, entry)));
-  for (const file of files) for (const path of await below(root, file)) for (const one of await withImports(root, path)) paths.add(one);
+  for (const file of files)
+    for (const path of await below(root, file))
+      for (const one of await withImports(root, path)) paths.add(one);
   const contents: Record<string, string> = {};
-  for (const path of [...paths].sort()) contents[path] = (await readFile(join(root, path))).toString("base64");
-  const packed = brotliCompressSync(JSON.stringify(contents), { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } });
+  for (const path of [...paths].sort())
+    contents[path] = (await readFile(join(root, path))).toString("base64");
+  const packed = brotliCompressSync(JSON.stringify(contents), {
+    params: { [constants.BROTLI_PARAM_QUALITY]: 9 },
+  });
   const starter = await readFile(join(import.meta.dirname, "starter.js"), "utf8");
   const target = join(folder, name);
-  await writeFile(target, starter.replaceAll("@NAME@", name).replace("@VERSION@", version).replace("@ENTRY@", join(programs, entry)).replace("@CONTENTS@", packed.toString("base64")));
+  await writeFile(
+    target,
+    starter
+      .replaceAll("@NAME@", name)
+      .replace("@VERSION@", version)
+      .replace("@ENTRY@", join(programs, entry))
+      .replace("@CONTENTS@", packed.toString("base64")),
+  );
   await chmod(target, 0o755);
   return target;
 }
@@ -35,13 +64,18 @@ async function withImports(root: string, path: string, seen = new Set<string>())
   seen.add(path);
   if (path.startsWith(`${programs}/`) && path.endsWith(".js")) {
     const code = await readFile(join(root, path), "utf8");
-    for (const [, imported = ""] of code.matchAll(/(?:from|import) ?\(?"(\.\/[^"]+\.js)"/g)) await withImports(root, join(dirname(path), imported), seen);
+    for (const [, imported = ""] of code.matchAll(/(?:from|import) ?\(?"(\.\/[^"]+\.js)"/g))
+      await withImports(root, join(dirname(path), imported), seen);
   }
   return [...seen];
 }
 
 async function below(root: string, path: string): Promise<string[]> {
-  const entries = await readdir(join(root, path), { recursive: true, withFileTypes: true }).catch(() => undefined);
+  const entries = await readdir(join(root, path), { recursive: true, withFileTypes: true }).catch(
+    () => undefined,
+  );
   if (entries === undefined) return [path];
-  return entries.filter((entry) => entry.isFile()).map((entry) => relative(root, join(entry.parentPath, entry.name)));
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)));
 }

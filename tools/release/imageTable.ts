@@ -2,13 +2,25 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 /** An image of ours: its value in the chart, its name in a registry, the Go programs in it. */
-export interface ImageRow { value: string; name: string; programs: string[] }
+export interface ImageRow {
+  value: string;
+  name: string;
+  programs: string[];
+}
 
 /** The images of tools/images/table.txt. */
 export function readImageTable(root: string): ImageRow[] {
   const lines = readFileSync(join(root, "tools/images/table.txt"), "utf8").split("\n");
-  return lines.filter((line) => line !== "" && !line.startsWith("#")).map((line) => {
-    const [value = "", name = "", , , ...inputs] = line.split(/\s+/);
-    return { value, name, programs: inputs.filter((input) => input.startsWith("programs/")).map((input) => input.slice("programs/".length)) };
-  });
+  return lines
+    .filter((line) => line !== "" && !line.startsWith("#"))
+    .map((line) => {
+      const [value = "", name = "", , , ...inputs] = line.split(/\s+/);
+      return {
+        value,
+        name,
+        programs: inputs
+          .filter((input) => input.startsWith("programs/"))
+          .map((input) => input.slice("programs/".length)),
+      };
+    });
 }

@@ -1,6 +1,6 @@
-// main.ts: writes a release into a folder, from images that are built already; tools/release/release.sh calls it.
-// Environment: RELEASE_FOLDER, RELEASE_REPOSITORY (registry/path of the images), RELEASE_IMAGES (architecture=values file, separated by spaces),
-// RELEASE_PROGRAMS (program=path), ENGINE, HELM, CACHE.
+// main.ts: writes a release into a folder, from images that are built already; tools/release/release.sh calls
+// it. Environment: RELEASE_FOLDER, RELEASE_REPOSITORY (registry/path of the images), RELEASE_IMAGES
+// (architecture=values file, separated by spaces), RELEASE_PROGRAMS (program=path), ENGINE, HELM, CACHE.
 import { execFile } from "node:child_process";
 import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -20,14 +20,26 @@ import { SavedImages, type SavedImage } from "./savedImages.ts";
 import { projectVersion } from "./version.ts";
 
 const run = promisify(execFile);
-const pairs = z.string().transform((text) => text.split(" ").filter((pair) => pair !== "").map((pair): [string, string] => {
-  const at = pair.indexOf("=");
-  return [pair.slice(0, at), pair.slice(at + 1)];
-}));
-const env = z.object({
-  RELEASE_FOLDER: z.string().min(1), RELEASE_REPOSITORY: z.string().min(1), RELEASE_IMAGES: pairs, RELEASE_PROGRAMS: pairs,
-  ENGINE: z.string().min(1), HELM: z.string().min(1), CACHE: z.string().min(1),
-}).parse(process.env);
+const pairs = z.string().transform((text) =>
+  text
+    .split(" ")
+    .filter((pair) => pair !== "")
+    .map((pair): [string, string] => {
+      const at = pair.indexOf("=");
+      return [pair.slice(0, at), pair.slice(at + 1)];
+    }),
+);
+const env = z
+  .object({
+    RELEASE_FOLDER: z.string().min(1),
+    RELEASE_REPOSITORY: z.string().min(1),
+    RELEASE_IMAGES: pairs,
+    RELEASE_PROGRAMS: pairs,
+    ENGINE: z.string().min(1),
+    HELM: z.string().min(1),
+    CACHE: z.string().min(1),
+  })
+  .parse(process.env);
 const Images = z.object({ images: z.record(z.string(), z.string()) });
 
 /** What the npm packages of an image stand in: the names of tools/supplyChain/sbom.sh. */
@@ -38,7 +50,8 @@ const folder = env.RELEASE_FOLDER;
 const version = projectVersion(root);
 const images = readImageTable(root);
 const references = new Map<string, Record<string, string>>();
-for (const [architecture, file] of env.RELEASE_IMAGES) references.set(architecture, Images.parse(parse(await readFile(file, "utf8"))).images);
+for (const [architecture, file] of env.RELEASE_IMAGES)
+  references.set(architecture, Images.parse(parse(await readFile(file, "utf8"))).images);
 const { stdout: commit } = await run("git", ["log", "-1", "--format=%H %cI"], { cwd: root });
 const [revision = "", created = ""] = commit.trim().split(" ");
 const origin: Origin = { version, revision, created };
@@ -48,12 +61,24 @@ const layout = new OciLayout(join(folder, "oci"));
 const saved = new SavedImages({ engine: env.ENGINE, folder: join(env.CACHE, "release") });
 const components = new Map<string, Component>();
 for (const row of images) await releaseImage(row);
-await packChart({ root, folder, helm: env.HELM, images, repository: env.RELEASE_REPOSITORY, version, layout, created });
+await packChart({
+  root,
+  folder,
+  helm: env.HELM,
+  images,
+  repository: env.RELEASE_REPOSITORY,
+  version,
+  layout,
+  created,
+});
 for (const command of commandTable) await packCommand(root, folder, command, version);
 await run(process.execPath, [join(root, "tools/bundle/kubectlJoypod.ts"), folder]);
 await cp(join(root, "LICENSE"), join(folder, "LICENSE"));
 const { stdout: modules } = await run("go", ["env", "GOMODCACHE"]);
-const notices = await thirdPartyNotices([...components.values()], { npm: [join(root, "node_modules")], go: modules.trim() });
+const notices = await thirdPartyNotices([...components.values()], {
+  npm: [join(root, "node_modules")],
+  go: modules.trim(),
+});
 await writeFile(join(folder, "THIRD-PARTY-NOTICES.txt"), notices);
 await writeFile(join(folder, "CHANGELOG.md"), await changelogSection(root, version, created.slice(0, 10)));
 await writeFile(join(folder, "PLATFORMS.md"), platforms());
@@ -74,27 +99,40 @@ async function releaseImage({ value, name, programs }: ImageRow): Promise<void> 
   addIndex(layout, name, manifests, origin);
 }
 
-async function writeBill(name: string, architecture: string, image: SavedImage, programs: readonly string[]): Promise<void> {
+async function writeBill(
+  name: string,
+  architecture: string,
+  image: SavedImage,
+  programs: readonly string[],
+): Promise<void> {
   const found = debianComponents(image.packages);
   const npmBill = npmBills[name];
-  if (npmBill !== undefined) found.push(...npmComponents(await readFile(join(root, "dist/sbom", `${npmBill}.cdx.json`), "utf8")));
+  if (npmBill !== undefined)
+    found.push(...npmComponents(await readFile(join(root, "dist/sbom", `${npmBill}.cdx.json`), "utf8")));
   for (const program of programs) {
     const path = new Map(env.RELEASE_PROGRAMS).get(program);
     if (path === undefined) throw new Error(`No program ${program} was built.`);
-    found.push(...await goComponents(path));
+    found.push(...(await goComponents(path)));
   }
   for (const component of found) components.set(String(component["purl"]), component);
   const bill = billOf({ name, architecture, version, created, components: found });
-  await writeFile(join(folder, "sbom", `${name}-${architecture}.cdx.json`), JSON.stringify(bill, undefined, 1));
+  await writeFile(
+    join(folder, "sbom", `${name}-${architecture}.cdx.json`),
+    JSON.stringify(bill, undefined, 1),
+  );
 }
 
 /** Says in words what there is for which platform. */
 function platforms(): string {
   const rows = images.map(({ value, name }) => {
-    const has = [...references].filter(([, byValue]) => byValue[value] !== undefined).map(([architecture]) => `linux/${architecture}`);
+    const has = [...references]
+      .filter(([, byValue]) => byValue[value] !== undefined)
+      .map(([architecture]) => `linux/${architecture}`);
     return `| ${name} | ${has.join(", ")} |`;
   });
-  return `# Platforms of Joypod ${version}\n\n| Image | Platforms |\n|---|---|\n${rows.join("\n")}\n\nAn image lacks a platform where programs of that platform would have to run while it is built: those of a session (its streamer`
-    + " notes at that time what GStreamer and Node find on it), Postgres and Redis (whose Debian packages set themselves up). Game nodes are therefore of the platform that"
-    + " game and streamer have; the control plane's nodes may be of either.\n";
+  return (
+    `# Platforms of Joypod ${version}\n\n| Image | Platforms |\n|---|---|\n${rows.join("\n")}\n\nAn image lacks a platform where programs of that platform would have to run while it is built: those of a session (its streamer` +
+    " notes at that time what GStreamer and Node find on it), Postgres and Redis (whose Debian packages set themselves up). Game nodes are therefore of the platform that" +
+    " game and streamer have; the control plane's nodes may be of either.\n"
+  );
 }

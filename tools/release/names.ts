@@ -4,4 +4,5 @@ import { namesIn, OciLayout } from "./ociLayout.ts";
 const [folder] = process.argv.slice(2);
 if (folder === undefined) throw new Error("usage: names.ts <layout>");
 const isChart = (name: string): number => Number(name.startsWith("charts/"));
-for (const name of namesIn(new OciLayout(folder)).sort((one, other) => isChart(one) - isChart(other))) console.log(name);
+for (const name of namesIn(new OciLayout(folder)).sort((one, other) => isChart(one) - isChart(other)))
+  console.log(name);

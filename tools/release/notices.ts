@@ -5,11 +5,21 @@ import type { Component } from "./billOfMaterials.ts";
 const licenceFile = /^(licen[cs]e|copying|notice)([.-].*)?$/i;
 
 /** Where the sources of npm packages and Go modules are. */
-export interface Sources { npm: readonly string[]; go: string }
+export interface Sources {
+  npm: readonly string[];
+  go: string;
+}
 
-/** Returns the licences of the parts that are not Debian's, whose own stand in the images under /usr/share/doc; says of which no text was found. */
+/**
+ * Returns the licences of the parts that are not Debian's, whose own stand in the images under
+ * /usr/share/doc; says of which no text was found.
+ */
 export async function thirdPartyNotices(components: readonly Component[], sources: Sources): Promise<string> {
-  const parts = new Map(components.filter(({ purl }) => /^pkg:(npm|golang)\//.test(String(purl))).map((component) => [String(component["purl"]), component]));
+  const parts = new Map(
+    components
+      .filter(({ purl }) => /^pkg:(npm|golang)\//.test(String(purl)))
+      .map((component) => [String(component["purl"]), component]),
+  );
   const sections: string[] = [];
   const without: string[] = [];
   for (const [purl, component] of [...parts].sort(([one], [other]) => one.localeCompare(other))) {
@@ -17,24 +27,35 @@ export async function thirdPartyNotices(components: readonly Component[], source
     if (text === "") without.push(purl);
     else sections.push(`${"=".repeat(80)}\n${purl}\n${"=".repeat(80)}\n\n${text.trim()}\n`);
   }
-  const head = "Parts of the images and command lines that others wrote, by package, with their licences.\nThose of Debian's packages are in the images, in /usr/share/doc/*/copyright.\n";
-  const missing = without.length === 0 ? "" : `\nWithout a licence file of their own in what was at hand: ${without.join(", ")}\n`;
+  const head =
+    "Parts of the images and command lines that others wrote, by package, with their licences.\nThose of Debian's packages are in the images, in /usr/share/doc/*/copyright.\n";
+  const missing =
+    without.length === 0
+      ? ""
+      : `\nWithout a licence file of their own in what was at hand: ${without.join(", ")}\n`;
   return `${head}${missing}\n${sections.join("\n")}`;
 }
 
 async function licenceOf(purl: string, component: Component, { npm, go }: Sources): Promise<string> {
   const { name, version, group } = component;
   const fullName = typeof group === "string" && group !== "" ? `${group}/${name}` : name;
-  const folders = purl.startsWith("pkg:npm/") ? npm.map((folder) => join(folder, fullName)) : [join(go, `${escaped(name)}@${String(version)}`)];
+  const folders = purl.startsWith("pkg:npm/")
+    ? npm.map((folder) => join(folder, fullName))
+    : [join(go, `${escaped(name)}@${String(version)}`)];
   for (const folder of folders) {
     const files = (await readdir(folder).catch(() => [])).filter((file) => licenceFile.test(file)).sort();
-    const texts = await Promise.all(files.map((file) => readFile(join(folder, file), "utf8").catch(() => "")));
+    const texts = await Promise.all(
+      files.map((file) => readFile(join(folder, file), "utf8").catch(() => "")),
+    );
     if (texts.length > 0) return texts.join("\n\n");
   }
   return "";
 }
 
-/** A module's path as Go's cache of modules writes it: an upper-case letter becomes an exclamation mark and the small one. */
+/**
+ * A module's path as Go's cache of modules writes it: an upper-case letter becomes an exclamation mark and
+ * the small one.
+ */
 function escaped(path: string): string {
   return path.replaceAll(/[A-Z]/g, (letter) => `!${letter.toLowerCase()}`);
 }

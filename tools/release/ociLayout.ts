@@ -59,8 +59,14 @@ export class OciLayout {
   /** Names the manifest or index, in place of what had the name before. */
   name(descriptor: Descriptor, name: string): void {
     const others = this.references().filter(({ annotations }) => annotations?.[referenceName] !== name);
-    const manifests = [...others, { ...descriptor, annotations: { ...descriptor.annotations, [referenceName]: name } }];
-    writeFileSync(join(this.#folder, "index.json"), JSON.stringify({ schemaVersion: 2, mediaType: mediaTypes.index, manifests }));
+    const manifests = [
+      ...others,
+      { ...descriptor, annotations: { ...descriptor.annotations, [referenceName]: name } },
+    ];
+    writeFileSync(
+      join(this.#folder, "index.json"),
+      JSON.stringify({ schemaVersion: 2, mediaType: mediaTypes.index, manifests }),
+    );
   }
 
   /** What has a name. */

@@ -1,5 +1,5 @@
-// repackChart.ts FOLDER REPOSITORY: makes a release's chart name its images in another repository; its images stay as they are.
-// Environment: HELM.
+// repackChart.ts FOLDER REPOSITORY: makes a release's chart name its images in another repository; its images
+// stay as they are. Environment: HELM.
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -11,10 +11,18 @@ import { projectVersion } from "./version.ts";
 
 const [folder, repository] = process.argv.slice(2);
 const helm = process.env["HELM"];
-if (folder === undefined || repository === undefined || helm === undefined) throw new Error("usage: HELM=<path> repackChart.ts <folder> <repository>");
+if (folder === undefined || repository === undefined || helm === undefined)
+  throw new Error("usage: HELM=<path> repackChart.ts <folder> <repository>");
 const root = join(import.meta.dirname, "../..");
 const { stdout } = await promisify(execFile)("git", ["log", "-1", "--format=%cI"], { cwd: root });
 await packChart({
-  root, folder, helm, repository, images: readImageTable(root), version: projectVersion(root), layout: new OciLayout(join(folder, "oci")), created: stdout.trim(),
+  root,
+  folder,
+  helm,
+  repository,
+  images: readImageTable(root),
+  version: projectVersion(root),
+  layout: new OciLayout(join(folder, "oci")),
+  created: stdout.trim(),
 });
 await writeChecksums(folder);

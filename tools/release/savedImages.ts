@@ -1,7 +1,18 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
-import { mkdir, mkdtemp, open, readFile, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+import {
+  mkdir,
+  mkdtemp,
+  open,
+  readFile,
+  readdir,
+  rename,
+  rm,
+  stat,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
 import { join, relative } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
@@ -13,9 +24,16 @@ const diffId = z.string().regex(/^sha256:[0-9a-f]{64}$/);
 const Saved = z.tuple([z.object({ Config: z.string(), Layers: z.array(z.string()) })]);
 const ImageConfig = z.looseObject({ rootfs: z.object({ diff_ids: z.array(diffId) }) });
 const Layer = z.object({ digest: diffId });
-const Kept = z.object({ config: ImageConfig, layers: z.array(Layer), packages: z.string(), strangers: z.array(z.string()) });
+const Kept = z.object({
+  config: ImageConfig,
+  layers: z.array(Layer),
+  packages: z.string(),
+  strangers: z.array(z.string()),
+});
 
-/** An image as the release has it: its configuration, its compressed layers, Debian's list of its packages. */
+/**
+ * An image as the release has it: its configuration, its compressed layers, Debian's list of its packages.
+ */
 export type SavedImage = z.infer<typeof Kept>;
 
 /** ELF's numbers of processors, by Debian's words. */
@@ -26,7 +44,10 @@ const machines: Readonly<Record<string, number>> = { amd64: 62, arm64: 183 };
 const gzipMagic = "1f8b";
 const zstdMagic = "28b52ffd";
 
-/** Takes images out of the container engine, and keeps what it made of them by the images' ids, so that the next release compresses only what is new. */
+/**
+ * Takes images out of the container engine, and keeps what it made of them by the images' ids, so that the
+ * next release compresses only what is new.
+ */
 export class SavedImages {
   readonly #engine: string;
   readonly #folder: string;
@@ -44,11 +65,14 @@ export class SavedImages {
   /** The image of this architecture. Throws when a program in it is of another one. */
   async get(reference: string, architecture: string): Promise<SavedImage> {
     const { stdout } = await run(this.#engine, ["image", "inspect", "--format", "{{.Id}}", reference]);
-    // The name says that the layers were held to the configuration: earlier releases kept, by the id alone, layers that were compressed twice.
+    // The name says that the layers were held to the configuration: earlier releases kept, by the id alone,
+    // layers that were compressed twice.
     const file = join(this.#folder, `${stdout.trim().replace("sha256:", "")}-${architecture}-checked.json`);
-    const saved = await this.#kept(file) ?? await this.#save(reference, architecture, file);
+    const saved = (await this.#kept(file)) ?? (await this.#save(reference, architecture, file));
     if (saved.strangers.length > 0) {
-      throw new Error(`${reference} is meant for ${architecture}, and these files of it are not: ${saved.strangers.slice(0, 5).join(", ")}.`);
+      throw new Error(
+        `${reference} is meant for ${architecture}, and these files of it are not: ${saved.strangers.slice(0, 5).join(", ")}.`,
+      );
     }
     return saved;
   }
@@ -56,7 +80,8 @@ export class SavedImages {
   async #kept(file: string): Promise<SavedImage | undefined> {
     try {
       const kept = Kept.parse(JSON.parse(await readFile(file, "utf8")));
-      for (const used of [file, ...kept.layers.map(({ digest }) => this.layerFile(digest))]) await utimes(used, new Date(), new Date());
+      for (const used of [file, ...kept.layers.map(({ digest }) => this.layerFile(digest))])
+        await utimes(used, new Date(), new Date());
       return kept;
     } catch {
       return undefined;
@@ -70,17 +95,24 @@ export class SavedImages {
       await unpackImage(this.#engine, reference, work);
       const [saved] = Saved.parse(JSON.parse(await readFile(join(work, "manifest.json"), "utf8")));
       const config = ImageConfig.parse(JSON.parse(await readFile(join(work, saved.Config), "utf8")));
-      if (saved.Layers.length !== config.rootfs.diff_ids.length) throw new Error(`${reference} has another number of layers than its configuration says.`);
+      if (saved.Layers.length !== config.rootfs.diff_ids.length)
+        throw new Error(`${reference} has another number of layers than its configuration says.`);
       const files: string[] = [];
       const layers: { digest: string }[] = [];
       for (const [index, layer] of saved.Layers.entries()) {
         const plain = await plainLayer(join(work, layer), join(work, `plain-${index}`));
         const digest = `sha256:${await sha256Of(plain)}`;
-        if (digest !== config.rootfs.diff_ids[index]) throw new Error(`Layer ${index + 1} of ${reference} is not what its configuration says.`);
+        if (digest !== config.rootfs.diff_ids[index])
+          throw new Error(`Layer ${index + 1} of ${reference} is not what its configuration says.`);
         files.push(plain);
         layers.push({ digest: await this.#compress(plain, digest, work) });
       }
-      const kept = { config, layers, packages: await debianPackages(files), strangers: await strangersIn(files, architecture, work) };
+      const kept = {
+        config,
+        layers,
+        packages: await debianPackages(files),
+        strangers: await strangersIn(files, architecture, work),
+      };
       await writeFile(file, JSON.stringify(kept));
       return kept;
     } finally {
@@ -92,7 +124,14 @@ export class SavedImages {
   async #compress(layer: string, plainDigest: string, work: string): Promise<string> {
     const known = join(this.#folder, "layers", `of-${plainDigest.slice("sha256:".length)}`);
     const digest = await readFile(known, "utf8").catch(() => undefined);
-    if (digest !== undefined && await stat(this.layerFile(digest)).then(() => true, () => false)) return digest;
+    if (
+      digest !== undefined &&
+      (await stat(this.layerFile(digest)).then(
+        () => true,
+        () => false,
+      ))
+    )
+      return digest;
     const target = join(work, "compressed");
     await pipeline(createReadStream(layer), createGzip({ level: 6 }), createWriteStream(target));
     const made = `sha256:${await sha256Of(target)}`;
@@ -102,15 +141,24 @@ export class SavedImages {
   }
 }
 
-/** By the shell's pipe: a pipe of Node's is a socket, which tar leaves at the archive's end, while the engine may still write what fills up its last record. */
+/**
+ * By the shell's pipe: a pipe of Node's is a socket, which tar leaves at the archive's end, while the engine
+ * may still write what fills up its last record.
+ */
 async function unpackImage(engine: string, reference: string, folder: string): Promise<void> {
   await run("bash", ["-o", "pipefail", "-c", '"$0" save "$1" | tar -x -C "$2"', engine, reference, folder]);
 }
 
-/** Returns the file of the layer's plain archive: the layer itself, or `target` where the engine saved it compressed, as Docker's containerd image store does. */
+/**
+ * Returns the file of the layer's plain archive: the layer itself, or `target` where the engine saved it
+ * compressed, as Docker's containerd image store does.
+ */
 async function plainLayer(layer: string, target: string): Promise<string> {
   const head = (await headOf(layer, 4)).toString("hex");
-  if (head === zstdMagic) throw new Error("The engine saved a layer compressed with zstd, of which the release knows nothing; build the image with gzip.");
+  if (head === zstdMagic)
+    throw new Error(
+      "The engine saved a layer compressed with zstd, of which the release knows nothing; build the image with gzip.",
+    );
   if (!head.startsWith(gzipMagic)) return layer;
   await pipeline(createReadStream(layer), createGunzip(), createWriteStream(target));
   return target;
@@ -127,7 +175,9 @@ async function debianPackages(layers: readonly string[]): Promise<string> {
   let status = "";
   for (const layer of layers) {
     const { stdout: list } = await run("tar", ["-tf", layer], { maxBuffer: 256 * 2 ** 20 });
-    const names = list.split("\n").filter((name) => /^(\.\/)?var\/lib\/dpkg\/status(\.d\/[^/]+)?$/.test(name));
+    const names = list
+      .split("\n")
+      .filter((name) => /^(\.\/)?var\/lib\/dpkg\/status(\.d\/[^/]+)?$/.test(name));
     if (names.length === 0) continue;
     const { stdout } = await run("tar", ["-xOf", layer, ...names], { maxBuffer: 256 * 2 ** 20 });
     status = stdout;
@@ -142,10 +192,13 @@ async function strangersIn(layers: readonly string[], architecture: string, work
   const found: string[] = [];
   for (const layer of layers) {
     const root = await mkdtemp(join(work, "layer."));
-    await run("tar", ["-xf", layer, "-C", root, "--no-same-owner", "--exclude=dev/*"], { maxBuffer: 64 * 2 ** 20 });
+    await run("tar", ["-xf", layer, "-C", root, "--no-same-owner", "--exclude=dev/*"], {
+      maxBuffer: 64 * 2 ** 20,
+    });
     for (const entry of await readdir(root, { recursive: true, withFileTypes: true })) {
       const file = join(entry.parentPath, entry.name);
-      if (entry.isFile() && (await machineOf(file) ?? machine) !== machine) found.push(relative(root, file));
+      if (entry.isFile() && ((await machineOf(file)) ?? machine) !== machine)
+        found.push(relative(root, file));
     }
     await rm(root, { recursive: true });
   }

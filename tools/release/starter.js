@@ -5,9 +5,11 @@ if (Number(process.versions.node.split(".")[0]) < 24) {
   console.error(`@NAME@ needs Node.js 24 or later; this is ${process.versions.node}.`);
   process.exit(1);
 }
-// Without an ending to its name, Node takes this file for a module of either kind, by the folder that it lies in.
+// Without an ending to its name, Node takes this file for a module of either kind, by the folder that it lies
+// in.
 const { createHash } = process.getBuiltinModule("node:crypto");
-const { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } = process.getBuiltinModule("node:fs");
+const { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } =
+  process.getBuiltinModule("node:fs");
 const { homedir } = process.getBuiltinModule("node:os");
 const { dirname, join } = process.getBuiltinModule("node:path");
 const { pathToFileURL } = process.getBuiltinModule("node:url");
@@ -20,7 +22,10 @@ function unpacked(contents) {
   if (existsSync(folder)) return folder;
   mkdirSync(cache, { recursive: true, mode: 0o700 });
   const fresh = mkdtempSync(join(cache, ".new."));
-  const files = { "package.json": Buffer.from('{"type":"module"}').toString("base64"), ...JSON.parse(brotliDecompressSync(Buffer.from(contents, "base64"))) };
+  const files = {
+    "package.json": Buffer.from('{"type":"module"}').toString("base64"),
+    ...JSON.parse(brotliDecompressSync(Buffer.from(contents, "base64"))),
+  };
   for (const [path, content] of Object.entries(files)) {
     mkdirSync(dirname(join(fresh, path)), { recursive: true });
     writeFileSync(join(fresh, path), Buffer.from(content, "base64"));
@@ -39,7 +44,9 @@ let folder;
 try {
   folder = unpacked("@CONTENTS@");
 } catch (error) {
-  console.error(`@NAME@ could not unpack itself (${error.message}); set XDG_CACHE_HOME to a folder that can be written.`);
+  console.error(
+    `@NAME@ could not unpack itself (${error.message}); set XDG_CACHE_HOME to a folder that can be written.`,
+  );
   process.exit(1);
 }
 process.argv[1] = join(folder, "@ENTRY@");

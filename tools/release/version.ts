@@ -25,17 +25,25 @@ export function projectVersion(root: string): string {
 /** Returns where another version than that of package.json stands, as sentences. */
 export function disagreements(root: string): string[] {
   const version = projectVersion(root);
-  const found = places.map(({ file, pattern }) => ({ file, found: pattern.exec(readFileSync(join(root, file), "utf8"))?.[2] }));
-  const images = [...readFileSync(join(root, valuesFile), "utf8").matchAll(imageLine)].map(([, , tag]) => ({ file: valuesFile, found: tag }));
+  const found = places.map(({ file, pattern }) => ({
+    file,
+    found: pattern.exec(readFileSync(join(root, file), "utf8"))?.[2],
+  }));
+  const images = [...readFileSync(join(root, valuesFile), "utf8").matchAll(imageLine)].map(([, , tag]) => ({
+    file: valuesFile,
+    found: tag,
+  }));
   if (images.length === 0) return [`${valuesFile} names no images.`];
-  return [...found, ...images].filter((place) => place.found !== version)
+  return [...found, ...images]
+    .filter((place) => place.found !== version)
     .map((place) => `${place.file} says ${place.found ?? "nothing"} where package.json says ${version}.`);
 }
 
 /** Writes the version wherever it stands. Throws for what is no semantic version. */
 export function setVersion(root: string, version: string): void {
   if (!semanticVersion.test(version)) throw new Error(`"${version}" is no version; give one like 1.2.3.`);
-  for (const { file, pattern } of places) rewrite(join(root, file), (text) => text.replace(pattern, `$1${version}$3`));
+  for (const { file, pattern } of places)
+    rewrite(join(root, file), (text) => text.replace(pattern, `$1${version}$3`));
   rewrite(join(root, valuesFile), (text) => text.replace(imageLine, `$1${version}`));
 }
 

@@ -19,7 +19,10 @@ export class JoypodCli {
   /** Returns false when there is a user of that address. */
   async createUser(email: string, name: string, password: string): Promise<boolean> {
     try {
-      await this.#run(["user", "create", "--email", email, "--name", name, "--password-stdin", "--json"], password);
+      await this.#run(
+        ["user", "create", "--email", email, "--name", name, "--password-stdin", "--json"],
+        password,
+      );
       return true;
     } catch (error) {
       if (exitCodeOf(error) === existsExitCode) return false;
@@ -44,11 +47,30 @@ export class JoypodCli {
 
   /** Standard output of the command; fails with what it wrote on standard error. */
   #run(command: string[], input = ""): Promise<string> {
-    const args = ["--kubeconfig", this.#kubeconfig, "--namespace", "joypod", "exec", "--stdin", "deploy/joypod-api", "--container", "api", "--", "joypod", ...command];
+    const args = [
+      "--kubeconfig",
+      this.#kubeconfig,
+      "--namespace",
+      "joypod",
+      "exec",
+      "--stdin",
+      "deploy/joypod-api",
+      "--container",
+      "api",
+      "--",
+      "joypod",
+      ...command,
+    ];
     return new Promise((resolve, reject) => {
       const child = execFile(this.#kubectl, args, { timeout: 60_000 }, (error, stdout, stderr) => {
         if (error === null) resolve(stdout);
-        else reject(new Error(`joypod ${command.slice(0, 3).join(" ")} failed: ${stderr.trim() || stdout.trim() || error.message}`, { cause: error }));
+        else
+          reject(
+            new Error(
+              `joypod ${command.slice(0, 3).join(" ")} failed: ${stderr.trim() || stdout.trim() || error.message}`,
+              { cause: error },
+            ),
+          );
       });
       child.stdin?.on("error", () => undefined); // A command that ended early says why on standard error.
       child.stdin?.end(input);

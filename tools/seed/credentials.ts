@@ -14,13 +14,20 @@ export function partnerKeyFile(stateFolder: string): string {
   return join(stateFolder, "partner.key");
 }
 
-/** The demo player and partner of this cluster; made up at random the first time and kept readable by their owner alone. */
+/**
+ * The demo player and partner of this cluster; made up at random the first time and kept readable by their
+ * owner alone.
+ */
 export function readOrMakeCredentials(stateFolder: string): Credentials {
   const file = join(stateFolder, "credentials.json");
   const kept = readIfThere(file);
   if (kept !== undefined) return parseKept(file, kept);
   const made: Credentials = {
-    player: { email: "player@joypod.example", name: "Demo Player", password: randomBytes(15).toString("base64url") },
+    player: {
+      email: "player@joypod.example",
+      name: "Demo Player",
+      password: randomBytes(15).toString("base64url"),
+    },
     partner: { name: "Demo Games" },
   };
   writePrivately(file, JSON.stringify(made, undefined, 2) + "\n");

@@ -8,10 +8,22 @@ import { readIfThere, writePrivately } from "./credentials.ts";
 import type { PartnerClient } from "./partner.ts";
 
 /** Paths of a demo game's registration, its archive and, where it has one, its picture. */
-export interface DemoGame { metadata: string; archive: string; picture: string | undefined }
+export interface DemoGame {
+  metadata: string;
+  archive: string;
+  picture: string | undefined;
+}
 
-/** Registers the game, or brings it back, and uploads archive and picture, unless these very ones are the game's already. Resolves to its title. */
-export async function ensureGame(partner: PartnerClient, stateFolder: string, { metadata, archive, picture }: DemoGame, say: (line: string) => void): Promise<string> {
+/**
+ * Registers the game, or brings it back, and uploads archive and picture, unless these very ones are the
+ * game's already. Resolves to its title.
+ */
+export async function ensureGame(
+  partner: PartnerClient,
+  stateFolder: string,
+  { metadata, archive, picture }: DemoGame,
+  say: (line: string) => void,
+): Promise<string> {
   const game = RegisterGameRequest.parse(JSON.parse(readFileSync(metadata, "utf8")));
   if (game.slug === undefined) throw new Error(`${metadata} names no slug.`);
   const found = await partner.restore(game.slug);
@@ -21,16 +33,26 @@ export async function ensureGame(partner: PartnerClient, stateFolder: string, { 
   if (found?.status !== "active" || readIfThere(uploaded)?.trim() !== checksum) {
     say(`Uploading ${game.title} …`);
     const { checksum: stored } = await partner.upload(game.slug, archive);
-    if (stored !== checksum) throw new Error(`The platform stored ${stored} of ${archive}, which is ${checksum}.`);
+    if (stored !== checksum)
+      throw new Error(`The platform stored ${stored} of ${archive}, which is ${checksum}.`);
     writePrivately(uploaded, `${checksum}\n`);
   }
-  if (picture !== undefined) await ensurePicture(partner, stateFolder, game.slug, { picture, isThere: (found?.picture ?? null) !== null });
+  if (picture !== undefined)
+    await ensurePicture(partner, stateFolder, game.slug, {
+      picture,
+      isThere: (found?.picture ?? null) !== null,
+    });
   await awaitCopies(partner, game.slug, game.title, say);
   return game.title;
 }
 
 /** Uploads the picture unless it was uploaded before and is still there. */
-async function ensurePicture(partner: PartnerClient, stateFolder: string, slug: string, { picture, isThere }: { picture: string; isThere: boolean }): Promise<void> {
+async function ensurePicture(
+  partner: PartnerClient,
+  stateFolder: string,
+  slug: string,
+  { picture, isThere }: { picture: string; isThere: boolean },
+): Promise<void> {
   const uploaded = join(stateFolder, `picture-${slug}`);
   const checksum = await sha256Of(picture);
   if (isThere && readIfThere(uploaded)?.trim() === checksum) return;
@@ -38,14 +60,24 @@ async function ensurePicture(partner: PartnerClient, stateFolder: string, slug: 
   writePrivately(uploaded, `${checksum}\n`);
 }
 
-/** Waits until every game node holds the game; a slow node is no failure, it only makes the first launch there slower. */
-async function awaitCopies(partner: PartnerClient, slug: string, title: string, say: (line: string) => void): Promise<void> {
+/**
+ * Waits until every game node holds the game; a slow node is no failure, it only makes the first launch there
+ * slower.
+ */
+async function awaitCopies(
+  partner: PartnerClient,
+  slug: string,
+  title: string,
+  say: (line: string) => void,
+): Promise<void> {
   const deadline = Date.now() + 120_000;
   for (;;) {
     const { totalServers, pendingSync } = await partner.sync(slug);
     if (totalServers > 0 && pendingSync === 0) return;
     if (Date.now() > deadline) {
-      say(`${title} is on ${totalServers - pendingSync} of ${totalServers} game nodes so far; the others follow.`);
+      say(
+        `${title} is on ${totalServers - pendingSync} of ${totalServers} game nodes so far; the others follow.`,
+      );
       return;
     }
     await delay(1000);

@@ -1,6 +1,6 @@
-// Fills a fresh platform with a demo player, a demo partner and the demo games, through the same doors as everybody else, and says
-// where everything is. Arguments: --base-url, --state (folder), --kubectl (path), --game metadata.json=archive.tar.gz or
-// metadata.json=archive.tar.gz=picture.jpg (repeated).
+// Fills a fresh platform with a demo player, a demo partner and the demo games, through the same doors as
+// everybody else, and says where everything is. Arguments: --base-url, --state (folder), --kubectl (path),
+// --game metadata.json=archive.tar.gz or metadata.json=archive.tar.gz=picture.jpg (repeated).
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
@@ -42,12 +42,23 @@ A cluster that \`make up\` made from source enforces no NetworkPolicies: there, 
 
 function readOptions(): { baseUrl: string; state: string; kubectl: string; games: DemoGame[] } {
   const text = { type: "string" } as const;
-  const { values } = parseArgs({ options: { "base-url": text, state: text, kubectl: text, game: { type: "string", multiple: true, default: [] } } });
+  const { values } = parseArgs({
+    options: {
+      "base-url": text,
+      state: text,
+      kubectl: text,
+      game: { type: "string", multiple: true, default: [] },
+    },
+  });
   const { "base-url": baseUrl, state, kubectl } = values;
-  if (baseUrl === undefined || state === undefined || kubectl === undefined) throw new Error("--base-url, --state and --kubectl are needed.");
+  if (baseUrl === undefined || state === undefined || kubectl === undefined)
+    throw new Error("--base-url, --state and --kubectl are needed.");
   const games = values.game.map((pair) => {
     const [metadata, archive, picture] = pair.split("=");
-    if (metadata === undefined || archive === undefined) throw new Error(`--game ${pair} is not metadata.json=archive.tar.gz or metadata.json=archive.tar.gz=picture.jpg.`);
+    if (metadata === undefined || archive === undefined)
+      throw new Error(
+        `--game ${pair} is not metadata.json=archive.tar.gz or metadata.json=archive.tar.gz=picture.jpg.`,
+      );
     return { metadata, archive, picture };
   });
   return { baseUrl, state, kubectl, games };
@@ -74,8 +85,12 @@ function say(line: string): void {
   console.error(line);
 }
 
-/** What went wrong in words, with what lies behind a request that failed, which fetch itself does not tell. */
+/**
+ * What went wrong in words, with what lies behind a request that failed, which fetch itself does not tell.
+ */
 function sentenceOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  return error.message === "fetch failed" && error.cause instanceof Error ? `the platform did not answer (${error.cause.message}).` : error.message;
+  return error.message === "fetch failed" && error.cause instanceof Error
+    ? `the platform did not answer (${error.cause.message}).`
+    : error.message;
 }

@@ -1,5 +1,11 @@
 import { ErrorBody } from "#contracts/http/errors.ts";
-import { PartnerGameDetail, PictureResponse, SyncResponse, UploadResponse, type RegisterGameRequest } from "#contracts/http/partners.ts";
+import {
+  PartnerGameDetail,
+  PictureResponse,
+  SyncResponse,
+  UploadResponse,
+  type RegisterGameRequest,
+} from "#contracts/http/partners.ts";
 import { createReadStream, readFileSync, statSync } from "node:fs";
 import { Readable } from "node:stream";
 import type { JoypodCli } from "./cli.ts";
@@ -20,11 +26,15 @@ export class PartnerClient {
   async isAccepted(): Promise<boolean> {
     const response = await this.#send("GET", "/games");
     await response.body?.cancel();
-    if (response.status !== 200 && response.status !== 401) throw new Error(`GET /api/partners/games answered ${response.status}`);
+    if (response.status !== 200 && response.status !== 401)
+      throw new Error(`GET /api/partners/games answered ${response.status}`);
     return response.status === 200;
   }
 
-  /** The game, brought back if it was deleted; undefined when this partner never had one of that slug, or deleted it long ago. */
+  /**
+   * The game, brought back if it was deleted; undefined when this partner never had one of that slug, or
+   * deleted it long ago.
+   */
   async restore(slug: string): Promise<PartnerGameDetail | undefined> {
     const response = await this.#send("POST", `/games/${slug}/restore`);
     if (response.status === 404) {
@@ -35,7 +45,12 @@ export class PartnerClient {
   }
 
   async register(metadata: RegisterGameRequest): Promise<void> {
-    const response = await this.#send("POST", "/games", { "content-type": "application/json" }, JSON.stringify(metadata));
+    const response = await this.#send(
+      "POST",
+      "/games",
+      { "content-type": "application/json" },
+      JSON.stringify(metadata),
+    );
     await this.#json(response, 201);
   }
 
@@ -49,7 +64,12 @@ export class PartnerClient {
 
   /** Uploads a JPEG as the game's picture; the same one again changes nothing. */
   async uploadPicture(slug: string, picture: string): Promise<void> {
-    const response = await this.#send("PUT", `/games/${slug}/picture`, { "content-type": "image/jpeg" }, readFileSync(picture));
+    const response = await this.#send(
+      "PUT",
+      `/games/${slug}/picture`,
+      { "content-type": "image/jpeg" },
+      readFileSync(picture),
+    );
     PictureResponse.parse(await this.#json(response, 200));
   }
 
@@ -57,15 +77,26 @@ export class PartnerClient {
     return SyncResponse.parse(await this.#json(await this.#send("GET", `/games/${slug}/sync`), 200));
   }
 
-  #send(method: string, path: string, headers: Record<string, string> = {}, body?: Body, timeoutMs = 30_000): Promise<Response> {
-    const init: RequestInit = { method, headers: { ...headers, authorization: `Bearer ${this.#key}` }, signal: AbortSignal.timeout(timeoutMs) };
+  #send(
+    method: string,
+    path: string,
+    headers: Record<string, string> = {},
+    body?: Body,
+    timeoutMs = 30_000,
+  ): Promise<Response> {
+    const init: RequestInit = {
+      method,
+      headers: { ...headers, authorization: `Bearer ${this.#key}` },
+      signal: AbortSignal.timeout(timeoutMs),
+    };
     // A streamed body needs half duplex: the response comes when all of it was read.
     return fetch(this.#base + path, body === undefined ? init : { ...init, body, duplex: "half" });
   }
 
   async #json(response: Response, expected: number): Promise<unknown> {
     const text = await response.text();
-    if (response.status !== expected) throw new Error(`${response.url} answered ${response.status}: ${messageOf(text)}`);
+    if (response.status !== expected)
+      throw new Error(`${response.url} answered ${response.status}: ${messageOf(text)}`);
     return JSON.parse(text);
   }
 }
@@ -80,7 +111,12 @@ function messageOf(text: string): string {
 }
 
 /** A client whose key works: the kept one, else a new one, for a partner that is made when there is none. */
-export async function ensurePartner(cli: JoypodCli, baseUrl: string, stateFolder: string, partner: Credentials["partner"]): Promise<PartnerClient> {
+export async function ensurePartner(
+  cli: JoypodCli,
+  baseUrl: string,
+  stateFolder: string,
+  partner: Credentials["partner"],
+): Promise<PartnerClient> {
   const file = partnerKeyFile(stateFolder);
   const kept = readIfThere(file)?.trim();
   if (kept !== undefined) {
@@ -90,7 +126,10 @@ export async function ensurePartner(cli: JoypodCli, baseUrl: string, stateFolder
   const key = await cli.createPartnerKey(partner.name).catch(async (cause: unknown) => {
     // No key without a partner: this is the first run, unless making the partner fails too.
     await cli.createPartner(partner.name).catch((error: unknown) => {
-      throw new AggregateError([cause, error], `There is no key for the partner ${partner.name}: ${String(cause)}; ${String(error)}`);
+      throw new AggregateError(
+        [cause, error],
+        `There is no key for the partner ${partner.name}: ${String(cause)}; ${String(error)}`,
+      );
     });
     return cli.createPartnerKey(partner.name);
   });

@@ -1,19 +1,31 @@
 import type { JoypodCli } from "./cli.ts";
 import type { Credentials } from "./credentials.ts";
 
-/** Makes the demo player unless they can sign in already; returns the password, or why it is not known: they may have changed it. */
-export async function ensurePlayer(cli: JoypodCli, baseUrl: string, player: Credentials["player"]): Promise<string> {
+/**
+ * Makes the demo player unless they can sign in already; returns the password, or why it is not known: they
+ * may have changed it.
+ */
+export async function ensurePlayer(
+  cli: JoypodCli,
+  baseUrl: string,
+  player: Credentials["player"],
+): Promise<string> {
   if (await canSignIn(baseUrl, player)) return player.password;
-  if (!await cli.createUser(player.email, player.name, player.password)) return "(another one than at first: it was changed on the account page)";
-  if (!await canSignIn(baseUrl, player)) throw new Error(`${player.email} was created but cannot sign in at ${baseUrl}.`);
+  if (!(await cli.createUser(player.email, player.name, player.password)))
+    return "(another one than at first: it was changed on the account page)";
+  if (!(await canSignIn(baseUrl, player)))
+    throw new Error(`${player.email} was created but cannot sign in at ${baseUrl}.`);
   return player.password;
 }
 
 /** Signs in as a browser would: a token with its cookie, then the form. */
 async function canSignIn(baseUrl: string, { email, password }: Credentials["player"]): Promise<boolean> {
   const csrf = await fetch(`${baseUrl}/api/auth/csrf`, { signal: AbortSignal.timeout(10_000) });
-  if (!csrf.ok) throw new Error(`${baseUrl} answered ${csrf.status} to GET /api/auth/csrf, which Joypod does not: something else may have its port.`);
-  const { csrfToken } = await csrf.json() as { csrfToken: string };
+  if (!csrf.ok)
+    throw new Error(
+      `${baseUrl} answered ${csrf.status} to GET /api/auth/csrf, which Joypod does not: something else may have its port.`,
+    );
+  const { csrfToken } = (await csrf.json()) as { csrfToken: string };
   const response = await fetch(`${baseUrl}/api/auth/callback/credentials`, {
     method: "POST",
     redirect: "manual",
@@ -22,9 +34,14 @@ async function canSignIn(baseUrl: string, { email, password }: Credentials["play
     signal: AbortSignal.timeout(30_000),
   });
   await response.body?.cancel();
-  return response.headers.getSetCookie().some((cookie) => /^(__Secure-)?auth\.session-token=[^;]/.test(cookie));
+  return response.headers
+    .getSetCookie()
+    .some((cookie) => /^(__Secure-)?auth\.session-token=[^;]/.test(cookie));
 }
 
 function cookies(response: Response): string {
-  return response.headers.getSetCookie().map((cookie) => cookie.split(";")[0]).join("; ");
+  return response.headers
+    .getSetCookie()
+    .map((cookie) => cookie.split(";")[0])
+    .join("; ");
 }

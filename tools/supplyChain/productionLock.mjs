@@ -1,5 +1,6 @@
-// productionLock.mjs FOLDER TARGET: writes FOLDER's package.json and package-lock.json to TARGET without what only development needs.
-// npm's own bill of materials without development packages leaves out those that are needed for both.
+// productionLock.mjs FOLDER TARGET: writes FOLDER's package.json and package-lock.json to TARGET without what
+// only development needs. npm's own bill of materials without development packages leaves out those that are
+// needed for both.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -9,7 +10,12 @@ const write = (name, value) => writeFileSync(join(target, name), JSON.stringify(
 
 const { devDependencies: _, overrides: __, ...description } = read("package.json");
 const lock = read("package-lock.json");
-const { "": { devDependencies: ___, ...root }, ...others } = lock.packages;
-const packages = Object.fromEntries(Object.entries(others).filter(([, { dev, devOptional }]) => !dev && !devOptional));
+const {
+  "": { devDependencies: ___, ...root },
+  ...others
+} = lock.packages;
+const packages = Object.fromEntries(
+  Object.entries(others).filter(([, { dev, devOptional }]) => !dev && !devOptional),
+);
 write("package.json", description);
 write("package-lock.json", { ...lock, packages: { "": root, ...packages } });

@@ -12,8 +12,9 @@ const failuresKept = 20;
 const reasonLength = 2000;
 
 /**
- * Mocha's ordinary output, and beside it a summary file (SUMMARY_FILE) that is right even when the run is killed half-way: how many tests
- * passed and failed, which failed and why, and which tests and hooks took longest.
+ * Mocha's ordinary output, and beside it a summary file (SUMMARY_FILE) that is right even when the run is
+ * killed half-way: how many tests passed and failed, which failed and why, and which tests and hooks took
+ * longest.
  */
 export default class SummaryReporter extends Mocha.reporters.Spec {
   constructor(runner: Mocha.Runner, options: Mocha.MochaOptions) {
@@ -21,8 +22,11 @@ export default class SummaryReporter extends Mocha.reporters.Spec {
     const file = process.env["SUMMARY_FILE"];
     if (file === undefined) throw new Error("SUMMARY_FILE must name the file for the summary.");
     const summary = {
-      passed: 0, failed: 0, ended: false,
-      failures: new Array<{ title: string; reason: string }>(), slowest: new Array<{ title: string; seconds: number }>(),
+      passed: 0,
+      failed: 0,
+      ended: false,
+      failures: new Array<{ title: string; reason: string }>(),
+      slowest: new Array<{ title: string; seconds: number }>(),
     };
     const write = (): void => writeFileSync(file, JSON.stringify(summary));
     write();
@@ -40,7 +44,8 @@ export default class SummaryReporter extends Mocha.reporters.Spec {
         passed.delete(runnable);
         summary.passed = passed.size;
         const reason = (error?.message ?? "It was skipped.").slice(0, reasonLength);
-        if (summary.failures.length < failuresKept) summary.failures.push({ title: runnable.fullTitle(), reason });
+        if (summary.failures.length < failuresKept)
+          summary.failures.push({ title: runnable.fullTitle(), reason });
         write();
       });
     }
@@ -49,15 +54,20 @@ export default class SummaryReporter extends Mocha.reporters.Spec {
       runner.on(event, (runnable: Mocha.Runnable) => {
         const seconds = Math.round((runnable.duration ?? 0) / 100) / 10;
         if (seconds < (summary.slowest.at(slowestKept - 1)?.seconds ?? 0.1)) return;
-        summary.slowest = [...summary.slowest, { title: runnable.fullTitle(), seconds }].sort((a, b) => b.seconds - a.seconds).slice(0, slowestKept);
+        summary.slowest = [...summary.slowest, { title: runnable.fullTitle(), seconds }]
+          .sort((a, b) => b.seconds - a.seconds)
+          .slice(0, slowestKept);
       });
     }
     runner.on(Mocha.Runner.constants.EVENT_RUN_END, () => {
       summary.ended = true;
       write();
-      // Something that a test forgot to close would keep the process for ever; that is a failure, but none to wait for.
+      // Something that a test forgot to close would keep the process for ever; that is a failure, but none to
+      // wait for.
       setTimeout(() => {
-        console.error(`The tests have ended, but something they left open keeps the process: ${process.getActiveResourcesInfo().join(", ")}.`);
+        console.error(
+          `The tests have ended, but something they left open keeps the process: ${process.getActiveResourcesInfo().join(", ")}.`,
+        );
         summary.ended = false;
         write();
         process.exit();

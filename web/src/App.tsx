@@ -12,7 +12,10 @@ import { PlayFrame } from "./play/PlayFrame.tsx";
 import { SignInPage } from "./signIn/SignInPage.tsx";
 import { useAuth } from "./signIn/useAuth.ts";
 
-/** Bundles of their own, for what is not seen on each visit: the code for streaming, for example, is loaded when a game is played. */
+/**
+ * Bundles of their own, for what is not seen on each visit: the code for streaming, for example, is loaded
+ * when a game is played.
+ */
 const AccountPage = lazy(() => import("./account/AccountPage.tsx"));
 const PlayPage = lazy(() => import("./play/PlayPage.tsx"));
 
@@ -22,7 +25,20 @@ export function App() {
     <Routes>
       <Route path="/signin" element={<SignInPage />} />
       <Route element={<SignedIn />}>
-        <Route path="/play/:sessionId" element={<Suspense fallback={<PlayFrame><Spinner label="Loading…" /></PlayFrame>}><PlayPage /></Suspense>} />
+        <Route
+          path="/play/:sessionId"
+          element={
+            <Suspense
+              fallback={
+                <PlayFrame>
+                  <Spinner label="Loading…" />
+                </PlayFrame>
+              }
+            >
+              <PlayPage />
+            </Suspense>
+          }
+        />
         <Route element={<Layout />}>
           <Route index element={<CatalogPage />} />
           <Route path="/games/:slug" element={<GamePage />} />
@@ -34,24 +50,46 @@ export function App() {
   );
 }
 
-/** Shows its routes to signed-in players, and sends everybody else to the sign-in page, which leads back afterwards. */
+/**
+ * Shows its routes to signed-in players, and sends everybody else to the sign-in page, which leads back
+ * afterwards.
+ */
 function SignedIn() {
   const { auth, refresh } = useAuth();
   const { pathname, search } = useLocation();
   switch (auth.state) {
     case "loading":
-      return <PlayFrame><Spinner label="Loading…" /></PlayFrame>;
+      return (
+        <PlayFrame>
+          <Spinner label="Loading…" />
+        </PlayFrame>
+      );
     case "signedIn":
       return <PlayersPages key={auth.user.id} />;
     case "signedOut": {
       const path = `${pathname}${search}`;
-      const query = new URLSearchParams({ ...((path !== "/" || auth.isExpired) && { callbackUrl: path }), ...(auth.isExpired && { error: "SessionRequired" }) });
+      const query = new URLSearchParams({
+        ...((path !== "/" || auth.isExpired) && { callbackUrl: path }),
+        ...(auth.isExpired && { error: "SessionRequired" }),
+      });
       return <Navigate to={query.size === 0 ? "/signin" : `/signin?${query}`} replace />;
     }
     case "failed":
       return (
         <PlayFrame>
-          <Notice tone="problem" title="Joypod could not be reached" actions={<button type="button" className="button button-primary" onClick={() => void refresh().catch(() => undefined)}>Try again</button>}>
+          <Notice
+            tone="problem"
+            title="Joypod could not be reached"
+            actions={
+              <button
+                type="button"
+                className="button button-primary"
+                onClick={() => void refresh().catch(() => undefined)}
+              >
+                Try again
+              </button>
+            }
+          >
             <p>{sentenceFor(auth.error)}</p>
           </Notice>
         </PlayFrame>

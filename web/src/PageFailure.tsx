@@ -3,7 +3,10 @@ import { useLocation } from "react-router";
 import { PlayFrame } from "./play/PlayFrame.tsx";
 import { Notice } from "./components/Notice.tsx";
 
-/** Says what can be done where a page fails to show, until another page is gone to: without it the window would be empty. */
+/**
+ * Says what can be done where a page fails to show, until another page is gone to: without it the window
+ * would be empty.
+ */
 export function PageFailure({ children }: { children: ReactNode }) {
   const { pathname } = useLocation();
   return <FailureBoundary pathname={pathname}>{children}</FailureBoundary>;
@@ -36,7 +39,16 @@ class FailureBoundary extends Component<BoundaryProps, BoundaryState> {
     if (!this.state.hasFailed) return this.props.children;
     return (
       <PlayFrame>
-        <Notice tone="problem" title="This page could not be shown" isPage actions={<button type="button" className="button button-primary" onClick={() => window.location.reload()}>Reload</button>}>
+        <Notice
+          tone="problem"
+          title="This page could not be shown"
+          isPage
+          actions={
+            <button type="button" className="button button-primary" onClick={() => window.location.reload()}>
+              Reload
+            </button>
+          }
+        >
           <p>A game that runs goes on meanwhile.</p>
         </Notice>
       </PlayFrame>

@@ -18,7 +18,8 @@ import "./styles/forcedColors.css";
 z.config({ jitless: true });
 
 reloadForRelease();
-// Each page takes the tab's id out of its storage, also one that shows no game: a copy of the tab would bring it along.
+// Each page takes the tab's id out of its storage, also one that shows no game: a copy of the tab would bring
+// it along.
 clientIdOfTab();
 
 const root = document.getElementById("root");
@@ -26,7 +27,11 @@ if (root === null) throw new Error("index.html has no element with the id root."
 createRoot(root).render(
   <StrictMode>
     <QueryClientProvider client={createQueryClient()}>
-      <BrowserRouter><PageFailure><App /></PageFailure></BrowserRouter>
+      <BrowserRouter>
+        <PageFailure>
+          <App />
+        </PageFailure>
+      </BrowserRouter>
     </QueryClientProvider>
   </StrictMode>,
 );

@@ -10,24 +10,47 @@ export async function findUserIdByEmail(prisma: PrismaClient, email: string): Pr
 
 /** Returns the id of the user of a normalised e-mail address; undefined when there is none. */
 export async function findUserId(db: Queryable, email: string): Promise<string | undefined> {
-  const { rows: [user] } = await db.query<{ id: string }>("SELECT id FROM users WHERE email = $1", [email]);
+  const {
+    rows: [user],
+  } = await db.query<{ id: string }>("SELECT id FROM users WHERE email = $1", [email]);
   return user?.id;
 }
 
 /** Returns the user of that id or normalised e-mail address; undefined when there is none. */
-export async function findUserIdOf(prisma: PrismaClient, { id, email }: { id: string; email: string }): Promise<{ id: string; email: string } | undefined> {
-  return await prisma.user.findFirst({ where: { OR: [{ id }, { email }] }, select: { id: true, email: true } }) ?? undefined;
+export async function findUserIdOf(
+  prisma: PrismaClient,
+  { id, email }: { id: string; email: string },
+): Promise<{ id: string; email: string } | undefined> {
+  return (
+    (await prisma.user.findFirst({
+      where: { OR: [{ id }, { email }] },
+      select: { id: true, email: true },
+    })) ?? undefined
+  );
 }
 
-/** Locks the user of a normalised e-mail address until the transaction ends and returns the id; undefined when there is none. */
+/**
+ * Locks the user of a normalised e-mail address until the transaction ends and returns the id; undefined when
+ * there is none.
+ */
 export async function lockUserByEmail(transaction: Queryable, email: string): Promise<string | undefined> {
-  const { rows: [user] } = await transaction.query<{ id: string }>("SELECT id FROM users WHERE email = $1 FOR UPDATE", [email]);
+  const {
+    rows: [user],
+  } = await transaction.query<{ id: string }>("SELECT id FROM users WHERE email = $1 FOR UPDATE", [email]);
   return user?.id;
 }
 
-/** Stores a user whose address counts as verified and returns the new id; undefined when the address has an account already. */
-export async function insertUser(db: Queryable, { email, name, passwordHash }: { email: string; name: string; passwordHash: string }): Promise<string | undefined> {
-  const { rows: [created] } = await db.query<{ id: string }>(
+/**
+ * Stores a user whose address counts as verified and returns the new id; undefined when the address has an
+ * account already.
+ */
+export async function insertUser(
+  db: Queryable,
+  { email, name, passwordHash }: { email: string; name: string; passwordHash: string },
+): Promise<string | undefined> {
+  const {
+    rows: [created],
+  } = await db.query<{ id: string }>(
     `INSERT INTO users (email, name, password_hash, email_verified_at) VALUES ($1, $2, $3, now())
      ON CONFLICT (email) DO NOTHING RETURNING id`,
     [email, name, passwordHash],
@@ -43,7 +66,10 @@ export interface ImportedUserRow {
   isVerified: boolean;
 }
 
-/** Stores those users whose addresses have no account, each with its own audit event, and returns how many they are. */
+/**
+ * Stores those users whose addresses have no account, each with its own audit event, and returns how many
+ * they are.
+ */
 export async function insertImportedUsers(db: Queryable, rows: readonly ImportedUserRow[]): Promise<number> {
   if (rows.length === 0) return 0;
   const { rowCount } = await db.query(
@@ -54,31 +80,55 @@ export async function insertImportedUsers(db: Queryable, rows: readonly Imported
        ON CONFLICT (email) DO NOTHING RETURNING id)
      INSERT INTO audit_events (action, actor_kind, subject_kind, subject_id, details)
      SELECT 'user.imported', 'operator', 'user', id, '{}' FROM created`,
-    [rows.map(({ email }) => email), rows.map(({ name }) => name), rows.map(({ passwordHash }) => passwordHash), rows.map(({ isVerified }) => isVerified)],
+    [
+      rows.map(({ email }) => email),
+      rows.map(({ name }) => name),
+      rows.map(({ passwordHash }) => passwordHash),
+      rows.map(({ isVerified }) => isVerified),
+    ],
   );
   return rowCount ?? 0;
 }
 
-/** Locks the user until the transaction ends and returns how they can sign in; nothing for an unknown user. */
+/**
+ * Locks the user until the transaction ends and returns how they can sign in; nothing for an unknown user.
+ */
 export async function lockSignInMethods(transaction: Queryable, id: string): Promise<SignInMethods> {
   await transaction.query("SELECT FROM users WHERE id = $1 FOR UPDATE", [id]);
   return findSignInMethods(transaction, id);
 }
 
 /** Deletes the user's identities of these issuers and returns how many there were. */
-export async function deleteIdentities(transaction: Queryable, userId: string, issuers: readonly string[]): Promise<number> {
-  const { rowCount } = await transaction.query("DELETE FROM identities WHERE user_id = $1 AND issuer = ANY($2)", [userId, issuers]);
+export async function deleteIdentities(
+  transaction: Queryable,
+  userId: string,
+  issuers: readonly string[],
+): Promise<number> {
+  const { rowCount } = await transaction.query(
+    "DELETE FROM identities WHERE user_id = $1 AND issuer = ANY($2)",
+    [userId, issuers],
+  );
   return rowCount ?? 0;
 }
 
 /** Sets the user's password hash. */
-export async function updatePasswordHash(transaction: Queryable, id: string, passwordHash: string): Promise<void> {
-  await transaction.query("UPDATE users SET password_hash = $2, updated_at = now() WHERE id = $1", [id, passwordHash]);
+export async function updatePasswordHash(
+  transaction: Queryable,
+  id: string,
+  passwordHash: string,
+): Promise<void> {
+  await transaction.query("UPDATE users SET password_hash = $2, updated_at = now() WHERE id = $1", [
+    id,
+    passwordHash,
+  ]);
 }
 
 /** Disables the user's account. */
 export async function updateUserDisabled(transaction: Queryable, id: string): Promise<void> {
-  await transaction.query("UPDATE users SET disabled_at = coalesce(disabled_at, now()), updated_at = now() WHERE id = $1", [id]);
+  await transaction.query(
+    "UPDATE users SET disabled_at = coalesce(disabled_at, now()), updated_at = now() WHERE id = $1",
+    [id],
+  );
 }
 
 /** Enables the user's account. */
@@ -87,9 +137,15 @@ export async function updateUserEnabled(transaction: Queryable, id: string): Pro
 }
 
 /** Returns the id of the user's game session that has not ended; undefined when there is none. */
-export async function findActiveGameSessionOfUser(transaction: Queryable, id: string): Promise<string | undefined> {
-  const { rows: [active] } = await transaction.query<{ id: string }>(
-    "SELECT id FROM game_sessions WHERE user_id = $1 AND status IN ('starting', 'running', 'stopping')", [id],
+export async function findActiveGameSessionOfUser(
+  transaction: Queryable,
+  id: string,
+): Promise<string | undefined> {
+  const {
+    rows: [active],
+  } = await transaction.query<{ id: string }>(
+    "SELECT id FROM game_sessions WHERE user_id = $1 AND status IN ('starting', 'running', 'stopping')",
+    [id],
   );
   return active?.id;
 }

@@ -33,10 +33,14 @@ export interface ReplacedSignIns {
 }
 
 /**
- * Sets the player's password and ends their sign-ins; the browser goes on with a new one. Throws what requirePassword throws, and `unauthorized` where the browser's
- * own sign-in has been ended meanwhile.
+ * Sets the player's password and ends their sign-ins; the browser goes on with a new one. Throws what
+ * requirePassword throws, and `unauthorized` where the browser's own sign-in has been ended meanwhile.
  */
-export async function changeOwnPassword(deps: OwnSignInsDeps & { passwords: Passwords }, player: Player, newPassword: string): Promise<ReplacedSignIns> {
+export async function changeOwnPassword(
+  deps: OwnSignInsDeps & { passwords: Passwords },
+  player: Player,
+  newPassword: string,
+): Promise<ReplacedSignIns> {
   await requirePassword(newPassword);
   const passwordHash = await deps.passwords.hash(newPassword);
   const { begun, ended } = await deps.postgres.transaction(async (transaction) => {
@@ -47,30 +51,51 @@ export async function changeOwnPassword(deps: OwnSignInsDeps & { passwords: Pass
 }
 
 /**
- * Ends all other sign-ins of the player. Their browser gets a new one in place of its own, which somebody may have copied. Throws `unauthorized` where that has been
- * ended meanwhile.
+ * Ends all other sign-ins of the player. Their browser gets a new one in place of its own, which somebody may
+ * have copied. Throws `unauthorized` where that has been ended meanwhile.
  */
 export async function endOtherSignIns(deps: OwnSignInsDeps, player: Player): Promise<ReplacedSignIns> {
-  const replaced = await deps.postgres.transaction((transaction) => replaceAll(deps, transaction, player, player.signedInAt));
+  const replaced = await deps.postgres.transaction((transaction) =>
+    replaceAll(deps, transaction, player, player.signedInAt),
+  );
   return announced(deps, player, "user.signInsEnded", replaced);
 }
 
 /**
- * Replaces all sign-ins of the player. Throws unauthorized when the asking browser's own sign-in was ended meanwhile: it must neither end sign-ins
- * that have begun since, nor get another one.
+ * Replaces all sign-ins of the player. Throws unauthorized when the asking browser's own sign-in was ended
+ * meanwhile: it must neither end sign-ins that have begun since, nor get another one.
  */
-async function replaceAll({ authSessions }: OwnSignInsDeps, transaction: Queryable, { id: userId, place, authSessionId }: Player, startedAt?: Date): ReturnType<AuthSessions["replaceAll"]> {
-  const replaced = await authSessions.replaceAll(transaction, { userId, place, ...(startedAt !== undefined && { startedAt }) });
+async function replaceAll(
+  { authSessions }: OwnSignInsDeps,
+  transaction: Queryable,
+  { id: userId, place, authSessionId }: Player,
+  startedAt?: Date,
+): ReturnType<AuthSessions["replaceAll"]> {
+  const replaced = await authSessions.replaceAll(transaction, {
+    userId,
+    place,
+    ...(startedAt !== undefined && { startedAt }),
+  });
   if (!replaced.ended.includes(authSessionId)) throw unauthorized();
   return replaced;
 }
 
 async function announced(
-  { authSessions, audit }: OwnSignInsDeps, { id, address, requestId }: Player, action: string, { begun, ended }: { begun: NewAuthSession; ended: string[] },
+  { authSessions, audit }: OwnSignInsDeps,
+  { id, address, requestId }: Player,
+  action: string,
+  { begun, ended }: { begun: NewAuthSession; ended: string[] },
 ): Promise<ReplacedSignIns> {
   await authSessions.announceRevoked(ended);
   const endedOthers = Math.max(0, ended.length - 1);
   const user = { kind: "user", id } as const;
-  await audit.record({ action, actor: user, subject: user, address, requestId, details: { endedSignIns: endedOthers } });
+  await audit.record({
+    action,
+    actor: user,
+    subject: user,
+    address,
+    requestId,
+    details: { endedSignIns: endedOthers },
+  });
   return { begun, endedOthers };
 }

@@ -7,14 +7,23 @@ import type { Postgres } from "../stores/postgres.ts";
 import type { Queryable } from "../stores/queryable.ts";
 import { requirePassword } from "./passwordRule.ts";
 import {
-  deleteIdempotencyKeysOfUser, deleteUserById, findActiveGameSessionOfUser, lockUserByEmail, updatePasswordHash, updateUserDisabled, updateUserEnabled,
+  deleteIdempotencyKeysOfUser,
+  deleteUserById,
+  findActiveGameSessionOfUser,
+  lockUserByEmail,
+  updatePasswordHash,
+  updateUserDisabled,
+  updateUserEnabled,
 } from "./accountQueries.ts";
 
 /** What a change of an account needs. */
 export interface ChangeUserDeps {
   postgres: Postgres;
   audit: Audit;
-  /** Tells running API servers which sign-ins are over; resolves with false when they did not learn it at once. */
+  /**
+   * Tells running API servers which sign-ins are over; resolves with false when they did not learn it at
+   * once.
+   */
   announce: (authSessionIds: readonly string[]) => Promise<boolean>;
 }
 
@@ -28,8 +37,14 @@ export interface ChangedUser {
   isAnnounced: boolean;
 }
 
-/** Sets another password for an account and ends its sign-ins. Throws not_found, and what requirePassword throws. */
-export async function setPassword(deps: ChangeUserDeps & { passwords: Passwords }, { email, password }: { email: string; password: string }): Promise<ChangedUser> {
+/**
+ * Sets another password for an account and ends its sign-ins. Throws not_found, and what requirePassword
+ * throws.
+ */
+export async function setPassword(
+  deps: ChangeUserDeps & { passwords: Passwords },
+  { email, password }: { email: string; password: string },
+): Promise<ChangedUser> {
   await requirePassword(password);
   const passwordHash = await deps.passwords.hash(password);
   return change(deps, email, "user.passwordChanged", async (transaction, id) => {
@@ -55,16 +70,19 @@ export function enableUser(deps: ChangeUserDeps, email: string): Promise<Changed
 }
 
 /**
- * Removes an account with all that belongs to it: sign-ins, identities, favourites, past sessions, save slots, and in time the
- * saves in the object store. The audit trail keeps what was done, by the account's id. Throws not_found, and session_active while a
- * session of theirs has not ended.
+ * Removes an account with all that belongs to it: sign-ins, identities, favourites, past sessions, save
+ * slots, and in time the saves in the object store. The audit trail keeps what was done, by the account's id.
+ * Throws not_found, and session_active while a session of theirs has not ended.
  */
 export function deleteUser(deps: ChangeUserDeps, email: string): Promise<ChangedUser> {
   return change(deps, email, "user.deleted", async (transaction, id) => {
     // The user's row is locked: no launch can begin a session now.
     const active = await findActiveGameSessionOfUser(transaction, id);
     if (active !== undefined) {
-      throw new DomainError("session_active", { message: `The player has a session that has not ended: ${active}. Disable the player, stop it (kubectl delete gsess ${active}, in the sessions' namespace), and try again.`, extra: { sessionId: active } });
+      throw new DomainError("session_active", {
+        message: `The player has a session that has not ended: ${active}. Disable the player, stop it (kubectl delete gsess ${active}, in the sessions' namespace), and try again.`,
+        extra: { sessionId: active },
+      });
     }
     const ended = await updateAuthSessionsRevoked(transaction, id);
     await deleteIdempotencyKeysOfUser(transaction, id);
@@ -73,9 +91,15 @@ export function deleteUser(deps: ChangeUserDeps, email: string): Promise<Changed
   });
 }
 
-/** The change and the end of the sign-ins are one transaction: a new password must not leave an old sign-in behind. */
+/**
+ * The change and the end of the sign-ins are one transaction: a new password must not leave an old sign-in
+ * behind.
+ */
 async function change(
-  { postgres, audit, announce }: ChangeUserDeps, typed: string, action: string, work: (transaction: Queryable, id: string) => Promise<string[]>,
+  { postgres, audit, announce }: ChangeUserDeps,
+  typed: string,
+  action: string,
+  work: (transaction: Queryable, id: string) => Promise<string[]>,
 ): Promise<ChangedUser> {
   const email = normalizeEmail(typed);
   const { id, ended } = await postgres.transaction(async (transaction) => {
@@ -83,7 +107,12 @@ async function change(
     if (userId === undefined) throw notFound(`There is no user ${email}.`);
     return { id: userId, ended: await work(transaction, userId) };
   });
-  const isAnnounced = ended.length === 0 || await announce(ended);
-  await audit.record({ action, actor: { kind: "operator" }, subject: { kind: "user", id }, details: { endedSignIns: ended.length } });
+  const isAnnounced = ended.length === 0 || (await announce(ended));
+  await audit.record({
+    action,
+    actor: { kind: "operator" },
+    subject: { kind: "user", id },
+    details: { endedSignIns: ended.length },
+  });
   return { id, email, endedSignIns: ended.length, isAnnounced };
 }

@@ -14,16 +14,23 @@ export interface NewUser {
   password: string;
 }
 
-/** Creates an account whose address counts as verified, because an operator vouches for it. Throws invalid_request, common_password, and conflict with the id of the account there is. */
+/**
+ * Creates an account whose address counts as verified, because an operator vouches for it. Throws
+ * invalid_request, common_password, and conflict with the id of the account there is.
+ */
 export async function createUser(
-  { postgres, passwords, audit }: { postgres: Postgres; passwords: Passwords; audit: Audit }, { email: typed, name: typedName, password }: NewUser,
+  { postgres, passwords, audit }: { postgres: Postgres; passwords: Passwords; audit: Audit },
+  { email: typed, name: typedName, password }: NewUser,
 ): Promise<{ id: string; email: string; name: string }> {
   const { email, name } = checkedUser(typed, typedName);
   await requirePassword(password);
   const id = await insertUser(postgres.pool, { email, name, passwordHash: await passwords.hash(password) });
   if (id === undefined) {
     const existing = await findUserIdByEmail(postgres.prisma, email);
-    throw new DomainError("conflict", { message: `There is a user ${email} already.`, extra: { id: existing, email } });
+    throw new DomainError("conflict", {
+      message: `There is a user ${email} already.`,
+      extra: { id: existing, email },
+    });
   }
   await audit.record({ action: "user.created", actor: { kind: "operator" }, subject: { kind: "user", id } });
   return { id, email, name };

@@ -21,16 +21,24 @@ export interface ImportedUsers {
   existing: number;
 }
 
-/** Hashes of a lower cost are guessed too fast. A hash of a higher cost than ours would take longer to check, and so show that its user was imported. */
+/**
+ * Hashes of a lower cost are guessed too fast. A hash of a higher cost than ours would take longer to check,
+ * and so show that its user was imported.
+ */
 const costMin = 10;
 const rowsPerStatement = 500;
 const lineMaxLength = 8_192;
 
 /**
- * Creates accounts from lines of JSON, some hundred at a time, so that any number of them needs little memory. May be run again:
- * an address that has an account is left alone. Throws invalid_request with the number of the first wrong line.
+ * Creates accounts from lines of JSON, some hundred at a time, so that any number of them needs little
+ * memory. May be run again: an address that has an account is left alone. Throws invalid_request with the
+ * number of the first wrong line.
  */
-export async function importUsers({ postgres }: { postgres: Postgres }, lines: AsyncIterable<string>, costMax: number): Promise<ImportedUsers> {
+export async function importUsers(
+  { postgres }: { postgres: Postgres },
+  lines: AsyncIterable<string>,
+  costMax: number,
+): Promise<ImportedUsers> {
   const done = { created: 0, existing: 0 };
   let rows: ImportedUserRow[] = [];
   let number = 0;
@@ -47,7 +55,10 @@ export async function importUsers({ postgres }: { postgres: Postgres }, lines: A
       rows.push(readLine(line, costMax));
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
-      throw new DomainError("invalid_request", { message: `Line ${number}: ${error.message} ${done.created} players were created so far: correct the line and run the import again.`, extra: { line: String(number) } });
+      throw new DomainError("invalid_request", {
+        message: `Line ${number}: ${error.message} ${done.created} players were created so far: correct the line and run the import again.`,
+        extra: { line: String(number) },
+      });
     }
     if (rows.length === rowsPerStatement) await insertRows();
   }
@@ -60,17 +71,28 @@ function readLine(line: string, costMax: number): ImportedUserRow {
   const parsed = ImportedUser.safeParse(parseJson(line));
   if (!parsed.success) {
     const issues = parsed.error.issues.map(({ path, message }) => [...path, message].join(": "));
-    throw invalidRequest(`It must be {"email", "name", "passwordHash", "emailVerified"?} (${issues.join("; ")}).`);
+    throw invalidRequest(
+      `It must be {"email", "name", "passwordHash", "emailVerified"?} (${issues.join("; ")}).`,
+    );
   }
   const { emailVerified, ...typed } = parsed.data;
-  return { ...checkedUser(typed.email, typed.name), passwordHash: storedHash(typed.passwordHash, costMax), isVerified: emailVerified };
+  return {
+    ...checkedUser(typed.email, typed.name),
+    passwordHash: storedHash(typed.passwordHash, costMax),
+    isVerified: emailVerified,
+  };
 }
 
 function storedHash(hash: string, costMax: number): string {
   const imported = importedHash(hash);
-  if (imported === undefined) throw invalidRequest("passwordHash must be a bcrypt hash: $2a$, $2b$ or $2y$, the cost, and 53 characters.");
+  if (imported === undefined)
+    throw invalidRequest(
+      "passwordHash must be a bcrypt hash: $2a$, $2b$ or $2y$, the cost, and 53 characters.",
+    );
   if (imported.cost < costMin || imported.cost > costMax) {
-    throw invalidRequest(`passwordHash is of cost ${imported.cost}; it must be ${costMin} to ${costMax}, the API's own BCRYPT_COST.`);
+    throw invalidRequest(
+      `passwordHash is of cost ${imported.cost}; it must be ${costMin} to ${costMax}, the API's own BCRYPT_COST.`,
+    );
   }
   return imported.stored;
 }

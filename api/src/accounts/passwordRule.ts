@@ -3,16 +3,25 @@ import { DomainError, invalidRequest } from "../errors.ts";
 import { isCommonPassword } from "./commonPasswords.ts";
 
 const { passwordMinLength, passwordMaxLength, bodyBytes } = limits.auth;
-/** The sign-in form has room for the other fields too: each letter beyond ASCII takes six to twelve of its characters. */
+/**
+ * The sign-in form has room for the other fields too: each letter beyond ASCII takes six to twelve of its
+ * characters.
+ */
 const formLengthMax = bodyBytes - 2048;
 
-/** Throws invalid_request, or common_password, for a password that no account may be given. Passwords that accounts have are not held to it. */
+/**
+ * Throws invalid_request, or common_password, for a password that no account may be given. Passwords that
+ * accounts have are not held to it.
+ */
 export async function requirePassword(password: string): Promise<void> {
   if (password.length < passwordMinLength || password.length > passwordMaxLength) {
     throw invalidRequest(`The password must have ${passwordMinLength} to ${passwordMaxLength} characters.`);
   }
-  if (new URLSearchParams([["password", password]]).toString().length > formLengthMax) throw invalidRequest("The password is too long for the sign-in form: choose a shorter one.");
+  if (new URLSearchParams([["password", password]]).toString().length > formLengthMax)
+    throw invalidRequest("The password is too long for the sign-in form: choose a shorter one.");
   if (await isCommonPassword(password)) {
-    throw new DomainError("common_password", { message: "The password is one of the most common ones, which are guessed first: choose another." });
+    throw new DomainError("common_password", {
+      message: "The password is one of the most common ones, which are guessed first: choose another.",
+    });
   }
 }

@@ -5,7 +5,12 @@ import type { AuthSessionRow } from "../auth/authSessionQueries.ts";
 export function presentSignIns(rows: readonly AuthSessionRow[], currentId: string): SignInsResponse {
   return {
     signIns: rows.map(({ id, startedAt, lastUsedAt, device, ipPrefix }) => ({
-      signInId: id, isCurrent: id === currentId, device, network: ipPrefix, signedInAt: startedAt.toISOString(), lastUsedAt: lastUsedAt.toISOString(),
+      signInId: id,
+      isCurrent: id === currentId,
+      device,
+      network: ipPrefix,
+      signedInAt: startedAt.toISOString(),
+      lastUsedAt: lastUsedAt.toISOString(),
     })),
   };
 }

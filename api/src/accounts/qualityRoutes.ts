@@ -12,19 +12,30 @@ const route = userRouteFor<QualityDeps>();
 const path = "/api/account/stream-quality";
 
 const showQuality = route({
-  method: "GET", path, name: "getStreamQuality", summary: "Show one's choice of quality",
+  method: "GET",
+  path,
+  name: "getStreamQuality",
+  summary: "Show one's choice of quality",
   limits: ["catalog"],
   responses: { 200: StreamQualityResponse },
   errors: [],
   handle: async ({ ctx, deps, user }) => {
-    ctx.body = presentQualityChoice(await findKeptQuality(deps.postgres.pool, user.id), deps.config.gameSession.stream);
+    ctx.body = presentQualityChoice(
+      await findKeptQuality(deps.postgres.pool, user.id),
+      deps.config.gameSession.stream,
+    );
   },
 });
 
 const chooseQuality = route({
-  method: "PUT", path, name: "setStreamQuality", summary: "Choose the quality of the picture",
-  description: "Of the launches to come, unless one says otherwise. A session that runs changes its own by a message on its data channel.",
-  limits: ["account"], body: KeptQuality,
+  method: "PUT",
+  path,
+  name: "setStreamQuality",
+  summary: "Choose the quality of the picture",
+  description:
+    "Of the launches to come, unless one says otherwise. A session that runs changes its own by a message on its data channel.",
+  limits: ["account"],
+  body: KeptQuality,
   responses: { 200: StreamQualityResponse },
   errors: [],
   handle: async ({ ctx, deps, user, body }) => {
@@ -33,7 +44,10 @@ const chooseQuality = route({
   },
 });
 
-function presentQualityChoice(quality: KeptQuality, { maxWidth, maxHeight, maxFps, maxKbps }: SiteBounds): StreamQualityResponse {
+function presentQualityChoice(
+  quality: KeptQuality,
+  { maxWidth, maxHeight, maxFps, maxKbps }: SiteBounds,
+): StreamQualityResponse {
   return { quality, maximum: { width: maxWidth, height: maxHeight, fps: maxFps, maxKbps } };
 }
 

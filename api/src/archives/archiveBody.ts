@@ -7,7 +7,10 @@ import { MalformedDigest, parseDigests, type ExpectedDigests } from "./contentDi
 
 /** The body of an upload, which the client has not been asked to send yet. */
 export interface ArchiveBody {
-  /** Asks the client to send, where it waits for 100-continue. The request has to stay open whatever happens: it still needs a response. */
+  /**
+   * Asks the client to send, where it waits for 100-continue. The request has to stay open whatever happens:
+   * it still needs a response.
+   */
   open(): Readable;
   expectedDigests: ExpectedDigests;
   /** Its length, where the client says it. */
@@ -24,11 +27,17 @@ export const archiveTypes: readonly string[] = ["application/gzip", "application
 
 /** Checks the headers of an upload. Throws 400, 413 and 415 before the client has sent a byte. */
 export function archiveBodyOf(ctx: AppContext, maxBytes: number): OpenableBody {
-  const { "content-type": type = "", "content-encoding": encoding, "content-length": length, "content-range": range } = ctx.req.headers;
+  const {
+    "content-type": type = "",
+    "content-encoding": encoding,
+    "content-length": length,
+    "content-range": range,
+  } = ctx.req.headers;
   const [mediaType = ""] = type.split(";", 1);
   if (!archiveTypes.includes(mediaType.trim().toLowerCase())) throw unsupportedMediaType(archiveTypes);
   if (encoding !== undefined) throw unsupportedEncoding(archiveTypes);
-  if (range !== undefined && !isWhole(range)) throw invalidRequest("An upload cannot be continued: send the whole archive, without Content-Range.");
+  if (range !== undefined && !isWhole(range))
+    throw invalidRequest("An upload cannot be continued: send the whole archive, without Content-Range.");
   const bytes = length === undefined ? undefined : Number(length);
   if (bytes !== undefined && bytes > maxBytes) throw archiveTooLarge(maxBytes);
   let isOpen = false;
@@ -49,18 +58,23 @@ export function archiveBodyOf(ctx: AppContext, maxBytes: number): OpenableBody {
 /** Returns a 413 with the limit in the form of the draft on resumable uploads. */
 export function archiveTooLarge(maxBytes: number): HttpError {
   return new HttpError("payload_too_large", {
-    message: `An archive may have at most ${maxBytes} bytes.`, headers: { "Upload-Limit": `max-size=${maxBytes}` },
+    message: `An archive may have at most ${maxBytes} bytes.`,
+    headers: { "Upload-Limit": `max-size=${maxBytes}` },
   });
 }
 
-/** Whether a Content-Range is that of a whole body. A part that was taken for the whole would be called damaged. */
+/**
+ * Whether a Content-Range is that of a whole body. A part that was taken for the whole would be called
+ * damaged.
+ */
 function isWhole(range: string): boolean {
   const [, last, bytes] = /^bytes 0-([0-9]+)\/([0-9]+)$/i.exec(range) ?? [];
   return bytes !== undefined && Number(last) + 1 === Number(bytes);
 }
 
 function expectedDigestsOf(ctx: AppContext): ExpectedDigests {
-  const header = (name: string): string | undefined => (ctx.req.headers[name] === undefined ? undefined : ctx.get(name));
+  const header = (name: string): string | undefined =>
+    ctx.req.headers[name] === undefined ? undefined : ctx.get(name);
   try {
     return parseDigests(header("content-digest"), header("repr-digest"));
   } catch (error) {

@@ -6,7 +6,10 @@ import { createStrictGunzip, toArchiveRefused } from "#archive/gunzip.ts";
 import { limits } from "#contracts/limits.ts";
 import { releaseMemory } from "#runtime/releaseMemory.ts";
 
-/** What an accepted archive holds. Later changes of launcher or engineDir are checked against the names, of which there is a bounded number. */
+/**
+ * What an accepted archive holds. Later changes of launcher or engineDir are checked against the names, of
+ * which there is a bounded number.
+ */
 export interface InspectedArchive extends ArchiveSummary {
   /** Files with content at the root, the launcher among them. */
   rootFiles: string[];
@@ -18,7 +21,10 @@ export interface InspectedArchive extends ArchiveSummary {
 export interface InspectionOptions {
   /** Called with each entry that passes the rules. An error that it throws refuses the archive. */
   onEntry?: ((entry: ArchiveEntry) => void) | undefined;
-  /** Called with the number of names that are in memory, as it grows. An error that it throws ends the inspection. */
+  /**
+   * Called with the number of names that are in memory, as it grows. An error that it throws ends the
+   * inspection.
+   */
   keepNames?: ((names: number) => void) | undefined;
   /** Size of the whole packed archive, where it is known before its end. */
   packedTotal?: number | undefined;
@@ -40,12 +46,16 @@ export class ArchiveInspection {
   constructor(rules: ArchiveRules, { onEntry, keepNames, packedTotal }: InspectionOptions = {}) {
     this.#rules = rules;
     this.#keepNames = keepNames;
-    this.#reader = createArchiveReader(rules, {
-      entry: (entry) => {
-        this.#remember(entry);
-        onEntry?.(entry);
+    this.#reader = createArchiveReader(
+      rules,
+      {
+        entry: (entry) => {
+          this.#remember(entry);
+          onEntry?.(entry);
+        },
       },
-    }, packedTotal);
+      packedTotal,
+    );
     this.#failed.promise.catch(() => undefined); // The next write or finish throws it.
     this.#gunzip.on("data", (bytes: Buffer) => this.#read(bytes));
     this.#gunzip.once("end", () => this.#ended.resolve(undefined));

@@ -4,24 +4,34 @@ import type { ObjectStore } from "../stores/objectStore.ts";
 import { callObjectStore } from "../stores/callObjectStore.ts";
 import { releaseBytes } from "#runtime/releaseMemory.ts";
 
-/** The smallest part that S3 takes, in whole pieces: it needs little memory, and 10,000 of them are far more than an archive may have. */
+/**
+ * The smallest part that S3 takes, in whole pieces: it needs little memory, and 10,000 of them are far more
+ * than an archive may have.
+ */
 const partBytes = 5 * chunkBytes;
 /** One is filled while the others are sent: the object store responds some time after it has read a part. */
 const buffers = 3;
-/** How many timeouts of other requests these take: a part has to be sent, and thousands of parts have to be put together. */
+/**
+ * How many timeouts of other requests these take: a part has to be sent, and thousands of parts have to be
+ * put together.
+ */
 const timeouts = { part: 6, complete: 12 };
 
 /** A part that is filled with pieces. */
 interface Part {
   memory: Buffer<ArrayBuffer>;
   bytes: number;
-  /** CRC-32, computed piece by piece: a piece that was just read is still in the processor's cache, a whole part is not. */
+  /**
+   * CRC-32, computed piece by piece: a piece that was just read is still in the processor's cache, a whole
+   * part is not.
+   */
   crc32: number;
 }
 
 /**
- * One multipart upload of unknown length in constant memory: pieces are read into the memory of the parts that are sent, and a part's
- * memory is used again once the object store has it and ten pieces more have come. Throws unavailable when the object store fails.
+ * One multipart upload of unknown length in constant memory: pieces are read into the memory of the parts
+ * that are sent, and a part's memory is used again once the object store has it and ten pieces more have
+ * come. Throws unavailable when the object store fails.
  */
 export class ArchiveUpload {
   readonly #objectStore: ObjectStore;
@@ -41,8 +51,14 @@ export class ArchiveUpload {
 
   /** Opens an upload; nothing is visible under the key until it is completed. */
   static async open(store: ObjectStore, key: string): Promise<ArchiveUpload> {
-    const opening = store.client.initiateNewMultipartUpload(store.bucket, key, { "content-type": "application/gzip" });
-    return new ArchiveUpload(store, key, await callObjectStore(opening, store.timeoutMs, "Opening an upload"));
+    const opening = store.client.initiateNewMultipartUpload(store.bucket, key, {
+      "content-type": "application/gzip",
+    });
+    return new ArchiveUpload(
+      store,
+      key,
+      await callObjectStore(opening, store.timeoutMs, "Opening an upload"),
+    );
   }
 
   /** Returns memory for the next piece; waits while all parts are being sent. */
@@ -52,7 +68,10 @@ export class ArchiveUpload {
     return memory.subarray(bytes, bytes + chunkBytes);
   }
 
-  /** Adds the piece whose memory was returned last; only the archive's last piece may be shorter than that memory. */
+  /**
+   * Adds the piece whose memory was returned last; only the archive's last piece may be shorter than that
+   * memory.
+   */
   add(piece: Buffer): void {
     if (this.#filling === undefined) throw new Error("The piece is not in a part's memory.");
     this.#filling.bytes += piece.length;
@@ -66,16 +85,26 @@ export class ArchiveUpload {
     // The garbage collector would keep them until the next upload has as many of its own.
     for (const part of await Promise.all(this.#sending)) releaseBytes(part);
     const { client, bucket, timeoutMs } = this.#objectStore;
-    const completing = client.completeMultipartUpload(bucket, this.#key, this.#uploadId, this.#etags.toSorted((one, other) => one.part - other.part));
+    const completing = client.completeMultipartUpload(
+      bucket,
+      this.#key,
+      this.#uploadId,
+      this.#etags.toSorted((one, other) => one.part - other.part),
+    );
     await callObjectStore(completing, timeouts.complete * timeoutMs, "Completing an upload");
   }
 
   /** Discards everything; the sweeper removes what a failure here leaves. */
   async abort(): Promise<void> {
-    // The results of parts being sent no longer matter, but they must have ended, or they would arrive after the abort.
+    // The results of parts being sent no longer matter, but they must have ended, or they would arrive after
+    // the abort.
     await Promise.allSettled(this.#sending);
     const { client, bucket, timeoutMs } = this.#objectStore;
-    await callObjectStore(client.abortMultipartUpload(bucket, this.#key, this.#uploadId), timeoutMs, "Aborting an upload");
+    await callObjectStore(
+      client.abortMultipartUpload(bucket, this.#key, this.#uploadId),
+      timeoutMs,
+      "Aborting an upload",
+    );
   }
 
   #startSending(part: Part): void {
@@ -93,14 +122,18 @@ export class ArchiveUpload {
 
   async #send(partNumber: number, { memory, bytes, crc32 }: Part): Promise<Buffer<ArrayBuffer>> {
     const { client, bucket, timeoutMs } = this.#objectStore;
-    const sending = client.uploadPart({
-      bucketName: bucket,
-      objectName: this.#key,
-      uploadID: this.#uploadId,
-      partNumber,
-      // The object store checks it; MD5 and SHA-256, which S3 began with, cost as much as all the rest of an upload.
-      headers: { "content-length": String(bytes), "x-amz-checksum-crc32": inBase64(crc32) },
-    }, memory.subarray(0, bytes));
+    const sending = client.uploadPart(
+      {
+        bucketName: bucket,
+        objectName: this.#key,
+        uploadID: this.#uploadId,
+        partNumber,
+        // The object store checks it; MD5 and SHA-256, which S3 began with, cost as much as all the rest of
+        // an upload.
+        headers: { "content-length": String(bytes), "x-amz-checksum-crc32": inBase64(crc32) },
+      },
+      memory.subarray(0, bytes),
+    );
     const { etag } = await callObjectStore(sending, timeouts.part * timeoutMs, "Storing a part of an upload");
     this.#etags.push({ part: partNumber, etag });
     return memory;

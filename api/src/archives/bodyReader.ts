@@ -28,8 +28,8 @@ interface Filling {
 }
 
 /**
- * Copies a body into given memory and releases the memory of what was read. An upload comes in tens of thousands of reads: each costs
- * a copy here and leaves no promise behind.
+ * Copies a body into given memory and releases the memory of what was read. An upload comes in tens of
+ * thousands of reads: each costs a copy here and leaves no promise behind.
  */
 export class BodyReader {
   readonly #body: Readable;
@@ -57,8 +57,8 @@ export class BodyReader {
   }
 
   /**
-   * Fills the memory and returns how many bytes it holds; these are fewer than fit only at the body's end. Throws CutOff, TooSlow (only time spent
-   * here counts), and the signal's reason when it is aborted.
+   * Fills the memory and returns how many bytes it holds; these are fewer than fit only at the body's end.
+   * Throws CutOff, TooSlow (only time spent here counts), and the signal's reason when it is aborted.
    */
   async fill(memory: Buffer): Promise<number> {
     this.#signal.throwIfAborted();
@@ -106,13 +106,16 @@ export class BodyReader {
     this.#waitedMs += nowMs - this.#sinceMs;
     this.#sinceMs = nowMs;
     if (this.#waitedMs < this.#pace.windowMs) return;
-    if (this.#windowBytes < this.#pace.minBytesPerWindow) this.#fail(new TooSlow("The upload is too slow; try again over a faster line."));
+    if (this.#windowBytes < this.#pace.minBytesPerWindow)
+      this.#fail(new TooSlow("The upload is too slow; try again over a faster line."));
     this.#waitedMs = 0;
     this.#windowBytes = 0;
   }
 
   readonly #end = (error?: Error | null): void => {
-    this.#outcome = error ? { cutOff: new CutOff("The body was cut off: send it again.", { cause: error }) } : {};
+    this.#outcome = error
+      ? { cutOff: new CutOff("The body was cut off: send it again.", { cause: error }) }
+      : {};
     this.#continue();
   };
 

@@ -1,7 +1,10 @@
 import { createHash, type Hash, timingSafeEqual } from "node:crypto";
 
 /** Algorithms of RFC 9530 that are checked; digests of others are ignored, as the RFC asks. */
-const algorithms = { "sha-256": { name: "sha256", bytes: 32 }, "sha-512": { name: "sha512", bytes: 64 } } as const;
+const algorithms = {
+  "sha-256": { name: "sha256", bytes: 32 },
+  "sha-512": { name: "sha512", bytes: 64 },
+} as const;
 type Algorithm = keyof typeof algorithms;
 
 /** The digests that a request announces for its body. */
@@ -29,7 +32,10 @@ export function formatSha256Digest(sha256: Buffer): string {
   return `sha-256=:${sha256.toString("base64")}:`;
 }
 
-/** Compares a body with its announced digests as it streams through. SHA-256 is computed anyway, for the archive's own name. */
+/**
+ * Compares a body with its announced digests as it streams through. SHA-256 is computed anyway, for the
+ * archive's own name.
+ */
 export class DigestCheck {
   readonly #expected: ExpectedDigests;
   readonly #sha512: Hash | undefined;
@@ -46,7 +52,8 @@ export class DigestCheck {
   /** Returns the first algorithm whose digest is not the announced one; undefined when all match. */
   mismatch(sha256: Buffer): Algorithm | undefined {
     if (!matches(this.#expected["sha-256"], sha256)) return "sha-256";
-    if (this.#sha512 !== undefined && !matches(this.#expected["sha-512"], this.#sha512.digest())) return "sha-512";
+    if (this.#sha512 !== undefined && !matches(this.#expected["sha-512"], this.#sha512.digest()))
+      return "sha-512";
     return undefined;
   }
 }
@@ -59,10 +66,13 @@ function takeMember(expected: ExpectedDigests, member: string): void {
   if (!isAlgorithm(algorithm)) return;
   const digest = Buffer.from(base64, "base64");
   if (digest.length !== algorithms[algorithm].bytes || digest.toString("base64") !== base64) {
-    throw new MalformedDigest(`The ${algorithm} digest must be ${algorithms[algorithm].bytes} bytes in base64.`);
+    throw new MalformedDigest(
+      `The ${algorithm} digest must be ${algorithms[algorithm].bytes} bytes in base64.`,
+    );
   }
   const known = expected[algorithm];
-  if (known !== undefined && !known.equals(digest)) throw new MalformedDigest(`Two different ${algorithm} digests were given.`);
+  if (known !== undefined && !known.equals(digest))
+    throw new MalformedDigest(`Two different ${algorithm} digests were given.`);
   expected[algorithm] = digest;
 }
 

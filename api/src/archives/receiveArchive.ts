@@ -6,7 +6,10 @@ import type { ArchiveUpload } from "./archiveUpload.ts";
 import { BodyReader, type Pace } from "./bodyReader.ts";
 import { DigestCheck, type ExpectedDigests } from "./contentDigest.ts";
 
-/** How many pieces may wait for the gunzip thread, which then need not wait on a busy machine. Fewer than the upload keeps in memory. */
+/**
+ * How many pieces may wait for the gunzip thread, which then need not wait on a busy machine. Fewer than the
+ * upload keeps in memory.
+ */
 const piecesAhead = 4;
 
 /** An archive that is complete and valid; `sha256` is of the packed bytes. */
@@ -39,11 +42,21 @@ export interface ReceiveOptions extends InspectionOptions {
 }
 
 /**
- * Reads a body once: counts, hashes, inspects and stores each piece before the next is read, so that memory stays constant and the client
- * sends no faster than the object store takes. Throws ArchiveRefused, ArchiveTooLarge, DigestMismatch, CutOff, TooSlow.
+ * Reads a body once: counts, hashes, inspects and stores each piece before the next is read, so that memory
+ * stays constant and the client sends no faster than the object store takes. Throws ArchiveRefused,
+ * ArchiveTooLarge, DigestMismatch, CutOff, TooSlow.
  */
 export async function receiveArchive({
-  body, rules, onEntry, keepNames, packedTotal, upload, expectedDigests, maxBytes, pace, signal,
+  body,
+  rules,
+  onEntry,
+  keepNames,
+  packedTotal,
+  upload,
+  expectedDigests,
+  maxBytes,
+  pace,
+  signal,
 }: ReceiveOptions): Promise<ReceivedArchive> {
   const inspection = new ArchiveInspection(rules, { onEntry, keepNames, packedTotal });
   const sha256 = createHash("sha256");
@@ -70,8 +83,9 @@ export async function receiveArchive({
     await Promise.all(inspecting);
     const digest = sha256.digest();
     const mismatch = digests.mismatch(digest);
-    if (mismatch !== undefined) throw new DigestMismatch(`The body's ${mismatch} is not the announced one; send it again.`);
-    return { ...await inspection.finish(), sizeBytes, sha256: digest };
+    if (mismatch !== undefined)
+      throw new DigestMismatch(`The body's ${mismatch} is not the announced one; send it again.`);
+    return { ...(await inspection.finish()), sizeBytes, sha256: digest };
   } finally {
     reader.close();
     inspection.close();

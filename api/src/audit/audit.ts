@@ -36,17 +36,26 @@ export class Audit {
     const ipPrefix = address === undefined ? null : ipPrefixOf(address);
     try {
       await insertAuditEvent(this.#postgres.pool, {
-        action, actorKind: actor.kind, actorId: actor.id ?? null, subjectKind: subject?.kind ?? null, subjectId: subject?.id ?? null, ipPrefix,
-        requestId: requestId ?? null, details,
+        action,
+        actorKind: actor.kind,
+        actorId: actor.id ?? null,
+        subjectKind: subject?.kind ?? null,
+        subjectId: subject?.id ?? null,
+        ipPrefix,
+        requestId: requestId ?? null,
+        details,
       });
     } catch (error) {
-      this.#logger.error({ err: error, action, actor, subject, ipPrefix, requestId, details }, "The API could not store an audit event.");
+      this.#logger.error(
+        { err: error, action, actor, subject, ipPrefix, requestId, details },
+        "The API could not store an audit event.",
+      );
     }
   }
 
   /**
-   * Records an event that anybody can cause at will, at most once in `quietMs` milliseconds for the same key and network, so that the
-   * trail stays small. The request does not wait for it.
+   * Records an event that anybody can cause at will, at most once in `quietMs` milliseconds for the same key
+   * and network, so that the trail stays small. The request does not wait for it.
    */
   recordRarely(key: string, event: AuditEvent, quietMs = 60_000): void {
     const place = `${key} ${event.address === undefined ? "" : ipPrefixOf(event.address)}`;

@@ -7,7 +7,10 @@ import type { Audit, AuditEvent } from "./audit.ts";
 /** A request whose outcome goes to the audit trail. */
 type AuditContext = AppContext<{ audit: Audit }>;
 
-/** Records in the audit trail that a caller was refused: for a wrong credential or origin, or because a limit is reached. */
+/**
+ * Records in the audit trail that a caller was refused: for a wrong credential or origin, or because a limit
+ * is reached.
+ */
 export function auditErrorResponse(ctx: AuditContext, error: HttpError): void {
   if (error instanceof RateLimitError) auditLimits(ctx, error.exceeded);
   else auditRefused(ctx, error);
@@ -16,16 +19,22 @@ export function auditErrorResponse(ctx: AuditContext, error: HttpError): void {
 /** Records which limits were reached: once for each window, by the process that refuses first. */
 export function auditLimits(ctx: AuditContext, outcomes: readonly RateLimitOutcome[]): void {
   for (const { name, isFirstOverLimit } of outcomes) {
-    if (isFirstOverLimit) ctx.deps.audit.recordLater({ ...eventOf(ctx), action: "limit.reached", details: { limit: name } });
+    if (isFirstOverLimit)
+      ctx.deps.audit.recordLater({ ...eventOf(ctx), action: "limit.reached", details: { limit: name } });
   }
 }
 
 /** Records that another site's page, a suspended partner or an invalid API key was refused. */
 function auditRefused(ctx: AuditContext, { code }: HttpError): void {
-  const isBadKey = code === "unauthorized" && ctx.path.startsWith("/api/partners") && ctx.get("authorization") !== "";
+  const isBadKey =
+    code === "unauthorized" && ctx.path.startsWith("/api/partners") && ctx.get("authorization") !== "";
   if (code !== "forbidden" && code !== "csrf" && !isBadKey) return;
   const route = ctx.state.route ?? "none";
-  ctx.deps.audit.recordRarely(`access.refused ${code} ${route}`, { ...eventOf(ctx), action: "access.refused", details: { code, route } });
+  ctx.deps.audit.recordRarely(`access.refused ${code} ${route}`, {
+    ...eventOf(ctx),
+    action: "access.refused",
+    details: { code, route },
+  });
 }
 
 function eventOf({ state: { principal, requestId }, ip }: AuditContext): Omit<AuditEvent, "action"> {

@@ -14,13 +14,23 @@ export interface NewAuditRow {
 
 /** Appends a row to the audit trail. */
 export async function insertAuditEvent(
-  db: Queryable, { action, actorKind, actorId, subjectKind, subjectId, ipPrefix, requestId, details }: NewAuditRow,
+  db: Queryable,
+  { action, actorKind, actorId, subjectKind, subjectId, ipPrefix, requestId, details }: NewAuditRow,
 ): Promise<void> {
   await db.query({
     name: "record-audit-event",
     text: `INSERT INTO audit_events (action, actor_kind, actor_id, subject_kind, subject_id, ip_prefix, request_id, details)
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-    values: [action, actorKind, actorId, subjectKind, subjectId, ipPrefix, requestId, JSON.stringify(details)],
+    values: [
+      action,
+      actorKind,
+      actorId,
+      subjectKind,
+      subjectId,
+      ipPrefix,
+      requestId,
+      JSON.stringify(details),
+    ],
   });
 }
 
@@ -51,20 +61,30 @@ const columns = `id::text, at, action, actor_kind AS "actorKind", actor_id AS "a
 const isWanted = "($1::timestamptz IS NULL OR at >= $1) AND ($2::bigint IS NULL OR id < $2)";
 
 /** Returns the events that the filter lets through, the newest first. */
-export async function listAuditRows(db: Queryable, { since, principals, before, limit }: AuditFilter): Promise<AuditRow[]> {
+export async function listAuditRows(
+  db: Queryable,
+  { since, principals, before, limit }: AuditFilter,
+): Promise<AuditRow[]> {
   const values = [since ?? null, before ?? null, limit];
-  const { rows } = principals === undefined
-    ? await db.query<AuditRow>(`SELECT ${columns} FROM audit_events WHERE ${isWanted} ORDER BY audit_events.id DESC LIMIT $3`, values)
-    : await db.query<AuditRow>(
-      `SELECT ${columns} FROM audit_events WHERE id IN (
+  const { rows } =
+    principals === undefined
+      ? await db.query<AuditRow>(
+          `SELECT ${columns} FROM audit_events WHERE ${isWanted} ORDER BY audit_events.id DESC LIMIT $3`,
+          values,
+        )
+      : await db.query<AuditRow>(
+          `SELECT ${columns} FROM audit_events WHERE id IN (
          SELECT id FROM (${idsOf("actor")} UNION ${idsOf("subject")}) AS found ORDER BY id DESC LIMIT $3)
        ORDER BY audit_events.id DESC`,
-      [...values, principals.map(({ kind }) => kind), principals.map(({ id }) => id)],
-    );
+          [...values, principals.map(({ kind }) => kind), principals.map(({ id }) => id)],
+        );
   return rows;
 }
 
-/** Returns the SQL of the newest events in which one of the principals has that part: each part has an index of its own, which one condition on both would not use. */
+/**
+ * Returns the SQL of the newest events in which one of the principals has that part: each part has an index
+ * of its own, which one condition on both would not use.
+ */
 function idsOf(part: "actor" | "subject"): string {
   return `SELECT event.id FROM unnest($4::text[], $5::text[]) AS principal(kind, id) CROSS JOIN LATERAL (
     SELECT id FROM audit_events WHERE ${part}_kind = principal.kind AND ${part}_id = principal.id AND ${isWanted} ORDER BY id DESC LIMIT $3) AS event`;

@@ -14,22 +14,44 @@ export interface ListedAuditEvent {
   details: unknown;
 }
 
-/** A page of the trail, the newest event first. `before` continues with older ones; null when there are none. */
+/**
+ * A page of the trail, the newest event first. `before` continues with older ones; null when there are none.
+ */
 export interface AuditPage {
   events: ListedAuditEvent[];
   before: string | null;
 }
 
 /** Returns the newest events that the filter lets through. */
-export async function readAudit({ postgres }: { postgres: Postgres }, filter: AuditFilter): Promise<AuditPage> {
+export async function readAudit(
+  { postgres }: { postgres: Postgres },
+  filter: AuditFilter,
+): Promise<AuditPage> {
   const rows = await listAuditRows(postgres.pool, { ...filter, limit: filter.limit + 1 });
   const events = rows.slice(0, filter.limit).map(presentEvent);
-  return { events, before: rows.length > filter.limit ? events.at(-1)?.id ?? null : null };
+  return { events, before: rows.length > filter.limit ? (events.at(-1)?.id ?? null) : null };
 }
 
-function presentEvent({ id, at, action, actorKind, actorId, subjectKind, subjectId, ipPrefix, requestId, details }: AuditRow): ListedAuditEvent {
+function presentEvent({
+  id,
+  at,
+  action,
+  actorKind,
+  actorId,
+  subjectKind,
+  subjectId,
+  ipPrefix,
+  requestId,
+  details,
+}: AuditRow): ListedAuditEvent {
   return {
-    id, at: at.toISOString(), action, actor: { kind: actorKind, id: actorId }, subject: subjectKind === null ? null : { kind: subjectKind, id: subjectId },
-    network: ipPrefix, requestId, details,
+    id,
+    at: at.toISOString(),
+    action,
+    actor: { kind: actorKind, id: actorId },
+    subject: subjectKind === null ? null : { kind: subjectKind, id: subjectId },
+    network: ipPrefix,
+    requestId,
+    details,
   };
 }

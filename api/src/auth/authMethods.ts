@@ -10,12 +10,16 @@ const methods = userRouteFor<AuthDeps>()({
   path: "/api/auth/methods",
   name: "listSignInMethods",
   summary: "List how one can sign in oneself",
-  description: "A provider that is not linked is linked by signing in there: `POST /api/auth/signin/:provider`.",
+  description:
+    "A provider that is not linked is linked by signing in there: `POST /api/auth/signin/:provider`.",
   limits: ["catalog"],
   responses: { 200: SignInMethodsResponse },
   errors: [],
   handle: async ({ ctx, deps: { postgres, oauthProviders }, user }) => {
-    ctx.body = presentSignInMethods(await findSignInMethods(postgres.pool, user.id), await withIssuers(oauthProviders.values()));
+    ctx.body = presentSignInMethods(
+      await findSignInMethods(postgres.pool, user.id),
+      await withIssuers(oauthProviders.values()),
+    );
   },
 });
 

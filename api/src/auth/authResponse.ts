@@ -16,10 +16,17 @@ interface AuthForm {
 
 /** Whether the page wants to go on by itself (`{url}`), rather than be redirected. */
 function wantsJson(ctx: AppContext, form: AuthForm): boolean {
-  return form.json === "true" || form.json === true || ctx.get("x-auth-return-redirect") !== "" || acceptsJsonAlone(ctx);
+  return (
+    form.json === "true" ||
+    form.json === true ||
+    ctx.get("x-auth-return-redirect") !== "" ||
+    acceptsJsonAlone(ctx)
+  );
 }
 
-/** Many clients list JSON first and take anything after it, as axios does: they are redirected like others. */
+/**
+ * Many clients list JSON first and take anything after it, as axios does: they are redirected like others.
+ */
 function acceptsJsonAlone(ctx: AppContext): boolean {
   return /^application\/json\s*(?:;[^,]*)?$/i.test(ctx.get("accept"));
 }
@@ -37,17 +44,27 @@ export function respondWithUrl(ctx: AppContext, isJson: boolean, url: string): v
 }
 
 /** What the routes of forms say of their responses. */
-export const jsonInstead = "A client that accepts JSON alone gets `{url}`, and errors with their status, instead of a redirect.";
+export const jsonInstead =
+  "A client that accepts JSON alone gets `{url}`, and errors with their status, instead of a redirect.";
 
 /** What the routes of forms have in common. */
-export const formRoute = { isForm: true, limits: [], headers: ["X-Auth-Return-Redirect"], refuseInput: refuseForm } as const;
+export const formRoute = {
+  isForm: true,
+  limits: [],
+  headers: ["X-Auth-Return-Redirect"],
+  refuseInput: refuseForm,
+} as const;
 
 /**
- * Runs the work of a form, once the post is counted and its token is right; an error becomes the sign-in page with the reason
- * in its address. Pages that go on by themselves also get the status, and always a `url`: the Auth.js client reads the reason
- * from that.
+ * Runs the work of a form, once the post is counted and its token is right; an error becomes the sign-in page
+ * with the reason in its address. Pages that go on by themselves also get the status, and always a `url`: the
+ * Auth.js client reads the reason from that.
  */
-export async function respondToForm(ctx: AuthContext, form: AuthForm, work: (isJson: boolean) => Promise<void>): Promise<void> {
+export async function respondToForm(
+  ctx: AuthContext,
+  form: AuthForm,
+  work: (isJson: boolean) => Promise<void>,
+): Promise<void> {
   const isJson = wantsJson(ctx, form);
   try {
     await limitPosts(ctx);
@@ -64,7 +81,10 @@ export async function respondToForm(ctx: AuthContext, form: AuthForm, work: (isJ
   }
 }
 
-/** Refuses a form that could not be read. The attempt counts as any other. Nobody knows which kind of response its page wants. */
+/**
+ * Refuses a form that could not be read. The attempt counts as any other. Nobody knows which kind of response
+ * its page wants.
+ */
 async function refuseForm(ctx: AuthContext, thrown: unknown): Promise<never> {
   const error = await limitPosts(ctx).then(() => toHttpError(thrown), toHttpError);
   throw error.with({ url: pageAfter(ctx, error) });

@@ -21,11 +21,15 @@ export interface AuthSessionRow {
 }
 
 /**
- * Stores a sign-in of the user that began then, and returns true, unless the account is disabled or deleted by now or, where `checkedHash` is named, has another
- * password hash. A new password and a disabling change the user's row before they revoke the sign-ins that there are: the lock makes this wait for them, and them for this.
+ * Stores a sign-in of the user that began then, and returns true, unless the account is disabled or deleted
+ * by now or, where `checkedHash` is named, has another password hash. A new password and a disabling change
+ * the user's row before they revoke the sign-ins that there are: the lock makes this wait for them, and them
+ * for this.
  */
 export async function insertAuthSessionOfUnchanged(
-  db: Queryable, { id, userId, startedAt, place }: NewAuthSessionRow, checkedHash: string | undefined,
+  db: Queryable,
+  { id, userId, startedAt, place }: NewAuthSessionRow,
+  checkedHash: string | undefined,
 ): Promise<boolean> {
   const { rowCount } = await db.query({
     name: "begin-auth-session",
@@ -38,7 +42,10 @@ export async function insertAuthSessionOfUnchanged(
 }
 
 /** Stores a sign-in of the user that began then, in the place of others that the transaction revokes. */
-export async function insertAuthSession(transaction: Queryable, { id, userId, startedAt, place }: NewAuthSessionRow): Promise<void> {
+export async function insertAuthSession(
+  transaction: Queryable,
+  { id, userId, startedAt, place }: NewAuthSessionRow,
+): Promise<void> {
   await transaction.query({
     name: "insert-auth-session",
     text: "INSERT INTO auth_sessions (id, user_id, created_at, device, ip_prefix) VALUES ($1, $2, $3, $4, $5)",
@@ -47,11 +54,19 @@ export async function insertAuthSession(transaction: Queryable, { id, userId, st
 }
 
 /**
- * Returns when the user's sign-in began, in whole seconds of the epoch; undefined when it is revoked, or its user disabled. The same statement notes
- * that the sign-in was used now, and from where; it does so at most once in some minutes.
+ * Returns when the user's sign-in began, in whole seconds of the epoch; undefined when it is revoked, or its
+ * user disabled. The same statement notes that the sign-in was used now, and from where; it does so at most
+ * once in some minutes.
  */
-export async function updateAuthSessionSeen(db: Queryable, id: string, userId: string, place: SignInPlace | undefined): Promise<number | undefined> {
-  const { rows: [row] } = await db.query<{ startedAt: number }>({
+export async function updateAuthSessionSeen(
+  db: Queryable,
+  id: string,
+  userId: string,
+  place: SignInPlace | undefined,
+): Promise<number | undefined> {
+  const {
+    rows: [row],
+  } = await db.query<{ startedAt: number }>({
     name: "touch-auth-session",
     text: `WITH seen AS (
              UPDATE auth_sessions SET last_seen_at = now(), device = coalesce($3, device), ip_prefix = coalesce($4, ip_prefix)
@@ -63,8 +78,15 @@ export async function updateAuthSessionSeen(db: Queryable, id: string, userId: s
   return row?.startedAt;
 }
 
-/** Returns the user's sign-ins that are not revoked and were used within the last `seconds`, the one used last first. */
-export async function findAuthSessions(db: Queryable, userId: string, seconds: number): Promise<AuthSessionRow[]> {
+/**
+ * Returns the user's sign-ins that are not revoked and were used within the last `seconds`, the one used last
+ * first.
+ */
+export async function findAuthSessions(
+  db: Queryable,
+  userId: string,
+  seconds: number,
+): Promise<AuthSessionRow[]> {
   const { rows } = await db.query<AuthSessionRow>({
     name: "list-auth-sessions",
     text: `SELECT id, created_at AS "startedAt", last_seen_at AS "lastUsedAt", device, ip_prefix AS "ipPrefix" FROM auth_sessions
@@ -85,20 +107,34 @@ export async function updateAuthSessionRevoked(db: Queryable, id: string): Promi
 }
 
 /** Revokes one sign-in of the user; returns false when there is none of that id that is not revoked. */
-export async function updateOwnAuthSessionRevoked(db: Queryable, id: string, userId: string): Promise<boolean> {
-  const { rowCount } = await db.query("UPDATE auth_sessions SET revoked_at = now() WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL", [id, userId]);
+export async function updateOwnAuthSessionRevoked(
+  db: Queryable,
+  id: string,
+  userId: string,
+): Promise<boolean> {
+  const { rowCount } = await db.query(
+    "UPDATE auth_sessions SET revoked_at = now() WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL",
+    [id, userId],
+  );
   return rowCount === 1;
 }
 
-/** Revokes every sign-in of the user and returns the ids of those that were not revoked before: the cache must learn of them after the commit. */
+/**
+ * Revokes every sign-in of the user and returns the ids of those that were not revoked before: the cache must
+ * learn of them after the commit.
+ */
 export async function updateAuthSessionsRevoked(db: Queryable, userId: string): Promise<string[]> {
   const { rows } = await db.query<{ id: string }>(
-    "UPDATE auth_sessions SET revoked_at = now() WHERE user_id = $1 AND revoked_at IS NULL RETURNING id", [userId],
+    "UPDATE auth_sessions SET revoked_at = now() WHERE user_id = $1 AND revoked_at IS NULL RETURNING id",
+    [userId],
   );
   return rows.map(({ id }) => id);
 }
 
-/** Deletes sign-ins that were last used more than `seconds` ago, at most `max` at a time, and returns how many. */
+/**
+ * Deletes sign-ins that were last used more than `seconds` ago, at most `max` at a time, and returns how
+ * many.
+ */
 export async function deleteOldAuthSessions(db: Queryable, seconds: number, max: number): Promise<number> {
   const { rowCount } = await db.query({
     name: "delete-old-auth-sessions",

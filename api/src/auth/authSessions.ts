@@ -1,14 +1,26 @@
 import type { Clock } from "#runtime/clock.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import { unauthorized } from "../errors.ts";
-import { redisUnavailable, type RateLimitName, type RateLimitOutcome, type RateLimits } from "../http/rateLimits.ts";
+import {
+  redisUnavailable,
+  type RateLimitName,
+  type RateLimitOutcome,
+  type RateLimits,
+} from "../http/rateLimits.ts";
 import type { DatabaseOutages } from "../stores/databaseOutages.ts";
 import type { Queryable } from "../stores/queryable.ts";
 import type { Redis } from "../stores/redis.ts";
 import { announceRevoked, authSessionCacheKey, revoked } from "./revocations.ts";
 import {
-  findAuthSessions, insertAuthSession, insertAuthSessionOfUnchanged, updateAuthSessionRevoked, updateAuthSessionSeen, updateAuthSessionsRevoked,
-  updateOwnAuthSessionRevoked, type AuthSessionRow, type NewAuthSessionRow,
+  findAuthSessions,
+  insertAuthSession,
+  insertAuthSessionOfUnchanged,
+  updateAuthSessionRevoked,
+  updateAuthSessionSeen,
+  updateAuthSessionsRevoked,
+  updateOwnAuthSessionRevoked,
+  type AuthSessionRow,
+  type NewAuthSessionRow,
 } from "./authSessionQueries.ts";
 import type { SignInPlace } from "./signInPlace.ts";
 import { authSessionIdOf, createSid } from "./tokens.ts";
@@ -16,9 +28,15 @@ import type { CheckedUser } from "./userQueries.ts";
 
 /** For so long an entry of the cache is believed without asking the database. */
 const cacheSeconds = 60;
-/** For so much longer the entry is kept, to be believed while the database is unavailable. Each process remembers it as long, in case Redis is unavailable, too. */
+/**
+ * For so much longer the entry is kept, to be believed while the database is unavailable. Each process
+ * remembers it as long, in case Redis is unavailable, too.
+ */
 const outageSeconds = 3600;
-/** Together long enough for Redis' client to give up a connection after three timeouts and to make another one. */
+/**
+ * Together long enough for Redis' client to give up a connection after three timeouts and to make another
+ * one.
+ */
 const laterLooks = { count: 8, pauseMs: 250 };
 /** Sign-ins that one process remembers, the ones used last. */
 const rememberedMax = 10_000;
@@ -55,7 +73,10 @@ export interface Admission {
   endsAt: Date | undefined;
 }
 
-/** Keeps sign-ins in the database, so that a sign-out is final; Redis only spares most requests the question to it. */
+/**
+ * Keeps sign-ins in the database, so that a sign-out is final; Redis only spares most requests the question
+ * to it.
+ */
 export class AuthSessions {
   readonly #postgres: Postgres;
   readonly #redis: Redis;
@@ -66,10 +87,21 @@ export class AuthSessions {
   readonly #absoluteLifetimeSeconds: number | undefined;
   /** When each was revoked, by id: also those that Redis did not learn of. */
   readonly #revokedHere = new Map<string, number>();
-  /** Sign-ins that this process has admitted, by id, the newest last: when each began, and when this process learned that. */
+  /**
+   * Sign-ins that this process has admitted, by id, the newest last: when each began, and when this process
+   * learned that.
+   */
   readonly #admittedHere = new Map<string, { startedAt: number; atMs: number }>();
 
-  constructor({ postgres, redis, rateLimits, databaseOutages, clock, lifetimeSeconds, absoluteLifetimeSeconds }: AuthSessionsOptions) {
+  constructor({
+    postgres,
+    redis,
+    rateLimits,
+    databaseOutages,
+    clock,
+    lifetimeSeconds,
+    absoluteLifetimeSeconds,
+  }: AuthSessionsOptions) {
     this.#postgres = postgres;
     this.#redis = redis;
     this.#rateLimits = rateLimits;
@@ -79,7 +111,10 @@ export class AuthSessions {
     this.#absoluteLifetimeSeconds = absoluteLifetimeSeconds;
   }
 
-  /** Begins a sign-in, at `place` if that is known. Throws unauthorized for an account that is disabled, or deleted. */
+  /**
+   * Begins a sign-in, at `place` if that is known. Throws unauthorized for an account that is disabled, or
+   * deleted.
+   */
   async create(userId: string, place?: SignInPlace): Promise<NewAuthSession> {
     const begun = await this.#beginOfUnchanged(userId, place, undefined);
     if (begun === undefined) throw unauthorized();
@@ -87,19 +122,27 @@ export class AuthSessions {
   }
 
   /**
-   * Begins a sign-in by a password that was right. Returns undefined when the account has another password hash by now, or is disabled, or deleted:
-   * what ended all its sign-ins meanwhile must end this one, too.
+   * Begins a sign-in by a password that was right. Returns undefined when the account has another password
+   * hash by now, or is disabled, or deleted: what ended all its sign-ins meanwhile must end this one, too.
    */
-  createByPassword({ id, passwordHash }: Pick<CheckedUser, "id" | "passwordHash">, place: SignInPlace): Promise<NewAuthSession | undefined> {
+  createByPassword(
+    { id, passwordHash }: Pick<CheckedUser, "id" | "passwordHash">,
+    place: SignInPlace,
+  ): Promise<NewAuthSession | undefined> {
     return this.#beginOfUnchanged(id, place, passwordHash);
   }
 
   /**
-   * Revokes every sign-in of the user and begins one in their place, so that copies of every cookie so far are worthless; it began at
-   * `startedAt`, or now. `ended` has to be announced after the commit.
+   * Revokes every sign-in of the user and begins one in their place, so that copies of every cookie so far
+   * are worthless; it began at `startedAt`, or now. `ended` has to be announced after the commit.
    */
   async replaceAll(
-    transaction: Queryable, { userId, place, startedAt = this.#clock.now() }: { userId: string; place: SignInPlace; startedAt?: Date },
+    transaction: Queryable,
+    {
+      userId,
+      place,
+      startedAt = this.#clock.now(),
+    }: { userId: string; place: SignInPlace; startedAt?: Date },
   ): Promise<{ begun: NewAuthSession; ended: string[] }> {
     const ended = await updateAuthSessionsRevoked(transaction, userId);
     const { row, begun } = this.#newAuthSession({ userId, place, startedAt });
@@ -115,11 +158,17 @@ export class AuthSessions {
   }
 
   /**
-   * Counts a request of the sign-in's user under the limits; returns undefined, and counts nothing, when the sign-in is over. One command to Redis
-   * does both. Once a minute the database is asked as well, and told the `place`. While the database is unavailable nobody can sign out, so a sign-in
-   * that was good when it was last asked counts as good. Throws when neither is available.
+   * Counts a request of the sign-in's user under the limits; returns undefined, and counts nothing, when the
+   * sign-in is over. One command to Redis does both. Once a minute the database is asked as well, and told
+   * the `place`. While the database is unavailable nobody can sign out, so a sign-in that was good when it
+   * was last asked counts as good. Throws when neither is available.
    */
-  async admit(id: string, userId: string, limits: readonly RateLimitName[], place?: () => SignInPlace): Promise<Admission | undefined> {
+  async admit(
+    id: string,
+    userId: string,
+    limits: readonly RateLimitName[],
+    place?: () => SignInPlace,
+  ): Promise<Admission | undefined> {
     if (this.#revokedHere.has(id)) return undefined;
     const gate = { key: authSessionCacheKey(id), closed: revoked };
     const counted = await this.#rateLimits.consumeIf(gate, limits, userId);
@@ -131,10 +180,13 @@ export class AuthSessions {
       return this.#admission(cached, counted.outcomes);
     }
     let asked: Promise<number | undefined> | undefined;
-    const ask = (): Promise<number | undefined> => asked ??= updateAuthSessionSeen(this.#postgres.pool, id, userId, place?.());
+    const ask = (): Promise<number | undefined> =>
+      (asked ??= updateAuthSessionSeen(this.#postgres.pool, id, userId, place?.()));
     const known = isCached ? cached : this.#remembered(id);
     const mayBeKnown = known !== undefined || counted.gate === redisUnavailable;
-    const startedAt = mayBeKnown ? await this.#databaseOutages.orElse(ask, async () => known ?? await this.#lookAgain(gate.key, ask)) : await ask();
+    const startedAt = mayBeKnown
+      ? await this.#databaseOutages.orElse(ask, async () => known ?? (await this.#lookAgain(gate.key, ask)))
+      : await ask();
     if (startedAt === undefined) {
       this.#admittedHere.delete(id);
       // Redis missed the end: its entry would be believed again while the database is unavailable.
@@ -142,7 +194,8 @@ export class AuthSessions {
       return undefined;
     }
     this.#remember(id, startedAt);
-    if (counted.gate === redisUnavailable) return this.#admission(startedAt, await this.#rateLimits.consumeHere(limits, userId));
+    if (counted.gate === redisUnavailable)
+      return this.#admission(startedAt, await this.#rateLimits.consumeHere(limits, userId));
     // Where the gate had any value Redis has counted the request already.
     const isCounted = counted.gate !== undefined;
     const opening = { value: String(startedAt), seconds: cacheSeconds + outageSeconds };
@@ -150,21 +203,29 @@ export class AuthSessions {
     // A sign-out meanwhile has closed the gate, and it stays closed.
     if (again.gate === revoked) return undefined;
     if (isCounted) return this.#admission(startedAt, counted.outcomes);
-    return this.#admission(startedAt, again.gate === redisUnavailable ? await this.#rateLimits.consumeHere(limits, userId) : again.outcomes);
+    return this.#admission(
+      startedAt,
+      again.gate === redisUnavailable ? await this.#rateLimits.consumeHere(limits, userId) : again.outcomes,
+    );
   }
 
   /**
-   * Returns whether an admitted sign-in has ended since, as far as this process and Redis know: every end is announced there. The database is not
-   * asked, so that a request whose work is done waits for Redis at most. While Redis is unavailable the sign-in counts as going on.
+   * Returns whether an admitted sign-in has ended since, as far as this process and Redis know: every end is
+   * announced there. The database is not asked, so that a request whose work is done waits for Redis at most.
+   * While Redis is unavailable the sign-in counts as going on.
    */
   async hasEnded(id: string): Promise<boolean> {
     if (this.#revokedHere.has(id)) return true;
-    return this.#redis.get(authSessionCacheKey(id)).then((value) => value === revoked, () => false);
+    return this.#redis.get(authSessionCacheKey(id)).then(
+      (value) => value === revoked,
+      () => false,
+    );
   }
 
   /**
-   * Asks Redis again, which was too slow or had no connection, about a sign-in that this process has not seen before: while the database is
-   * unavailable Redis alone knows it. Returns when the sign-in began, by Redis or else by the database after all; undefined when it has ended.
+   * Asks Redis again, which was too slow or had no connection, about a sign-in that this process has not seen
+   * before: while the database is unavailable Redis alone knows it. Returns when the sign-in began, by Redis
+   * or else by the database after all; undefined when it has ended.
    */
   async #lookAgain(key: string, ask: () => Promise<number | undefined>): Promise<number | undefined> {
     for (let look = 0; look < laterLooks.count; look++) {
@@ -181,7 +242,8 @@ export class AuthSessions {
 
   #remember(id: string, startedAt: number): void {
     const atMs = this.#clock.monotonicMs();
-    // Without this bound each request would delete and add its entry, and the map would be grown and compacted all the time.
+    // Without this bound each request would delete and add its entry, and the map would be grown and
+    // compacted all the time.
     if (atMs - (this.#admittedHere.get(id)?.atMs ?? -Infinity) < rememberedAgainMs) return;
     this.#admittedHere.delete(id);
     this.#admittedHere.set(id, { startedAt, atMs });
@@ -193,12 +255,16 @@ export class AuthSessions {
 
   #remembered(id: string): number | undefined {
     const admitted = this.#admittedHere.get(id);
-    return admitted !== undefined && this.#clock.monotonicMs() - admitted.atMs < outageSeconds * 1000 ? admitted.startedAt : undefined;
+    return admitted !== undefined && this.#clock.monotonicMs() - admitted.atMs < outageSeconds * 1000
+      ? admitted.startedAt
+      : undefined;
   }
 
   #admission(startedAt: number, outcomes: RateLimitOutcome[]): Admission | undefined {
     const endsAt = this.#endOf(startedAt);
-    return endsAt !== undefined && endsAt <= this.#clock.now() ? undefined : { outcomes, endsAt, startedAt: new Date(startedAt * 1000) };
+    return endsAt !== undefined && endsAt <= this.#clock.now()
+      ? undefined
+      : { outcomes, endsAt, startedAt: new Date(startedAt * 1000) };
   }
 
   /** Ends one sign-in, first in the database: Redis alone could lose the end. */
@@ -224,14 +290,21 @@ export class AuthSessions {
     return new Date((Math.floor(startedAtSeconds) + this.#absoluteLifetimeSeconds) * 1000);
   }
 
-  async #beginOfUnchanged(userId: string, place: SignInPlace | undefined, checkedHash: string | undefined): Promise<NewAuthSession | undefined> {
+  async #beginOfUnchanged(
+    userId: string,
+    place: SignInPlace | undefined,
+    checkedHash: string | undefined,
+  ): Promise<NewAuthSession | undefined> {
     const { row, begun } = this.#newAuthSession({ userId, place, startedAt: this.#clock.now() });
-    return await insertAuthSessionOfUnchanged(this.#postgres.pool, row, checkedHash) ? begun : undefined;
+    return (await insertAuthSessionOfUnchanged(this.#postgres.pool, row, checkedHash)) ? begun : undefined;
   }
 
   #newAuthSession(of: Omit<NewAuthSessionRow, "id">): { row: NewAuthSessionRow; begun: NewAuthSession } {
     const sid = createSid();
-    return { row: { ...of, id: authSessionIdOf(sid) }, begun: { sid, endsAt: this.#endOf(of.startedAt.getTime() / 1000) } };
+    return {
+      row: { ...of, id: authSessionIdOf(sid) },
+      begun: { sid, endsAt: this.#endOf(of.startedAt.getTime() / 1000) },
+    };
   }
 
   /** Makes every process refuse sign-ins that the database calls revoked. */

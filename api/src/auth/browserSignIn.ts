@@ -11,7 +11,10 @@ import { signInPlaceOf } from "./signInPlace.ts";
 import type { User } from "./userQueries.ts";
 
 /** Signs the browser in by a password. Throws what `signIn` throws. */
-export async function signInByPassword(ctx: AuthContext, { email, password }: { email: string; password: string }): Promise<void> {
+export async function signInByPassword(
+  ctx: AuthContext,
+  { email, password }: { email: string; password: string },
+): Promise<void> {
   const { deps } = ctx;
   const credentials = { email, password, address: ctx.ip, requestId: ctx.state.requestId };
   const { user, begun } = await signIn(deps, credentials, async (checked) => {
@@ -21,28 +24,49 @@ export async function signInByPassword(ctx: AuthContext, { email, password }: { 
   await takeAuthSession(ctx, user, begun, "credentials");
 }
 
-/** Signs the browser in as a user whom a provider has identified. Throws OAuthFailure when the account was disabled, or deleted, since. */
+/**
+ * Signs the browser in as a user whom a provider has identified. Throws OAuthFailure when the account was
+ * disabled, or deleted, since.
+ */
 export async function signInByProvider(ctx: AuthContext, user: User, provider: string): Promise<void> {
   const begun = await ctx.deps.authSessions.create(user.id, signInPlaceOf(ctx)).catch((error: unknown) => {
     if (!(error instanceof DomainError) || error.code !== "unauthorized") throw error;
-    throw new OAuthFailure("AccessDenied", "The account was disabled, or deleted, while it was signed in to.", error, user.email);
+    throw new OAuthFailure(
+      "AccessDenied",
+      "The account was disabled, or deleted, while it was signed in to.",
+      error,
+      user.email,
+    );
   });
   await takeAuthSession(ctx, user, begun, provider);
 }
 
 /** Makes the browser go on with a sign-in that has begun, which never continues the one that it had. */
-async function takeAuthSession(ctx: AuthContext, user: User, begun: NewAuthSession, provider: string): Promise<void> {
+async function takeAuthSession(
+  ctx: AuthContext,
+  user: User,
+  begun: NewAuthSession,
+  provider: string,
+): Promise<void> {
   const { tokens, authSessions, audit } = ctx.deps;
   const before = await tokens.verify(ctx);
   if (before !== undefined) await authSessions.revoke(authSessionIdOf(before.sid));
   giveAuthSession(ctx, user, begun);
   await audit.record({
-    action: "signIn.succeeded", actor: { kind: "user", id: user.id }, address: ctx.ip, requestId: ctx.state.requestId, details: { provider },
+    action: "signIn.succeeded",
+    actor: { kind: "user", id: user.id },
+    address: ctx.ip,
+    requestId: ctx.state.requestId,
+    details: { provider },
   });
 }
 
 /** Makes the browser come with this sign-in from now on. */
-export function giveAuthSession(ctx: AppContext<UserDeps>, { id, name, email }: Pick<User, "id" | "name" | "email">, { sid, endsAt }: NewAuthSession): void {
+export function giveAuthSession(
+  ctx: AppContext<UserDeps>,
+  { id, name, email }: Pick<User, "id" | "name" | "email">,
+  { sid, endsAt }: NewAuthSession,
+): void {
   const { config, tokens } = ctx.deps;
   const { token, expiresAt } = tokens.issue({ sub: id, name, email, sid }, endsAt);
   setCookie(ctx, sessionCookieName(config), token, expiresAt);
@@ -54,12 +78,20 @@ export async function endAuthSession(ctx: AuthContext): Promise<void> {
   const claims = await tokens.verify(ctx);
   if (claims !== undefined) {
     await authSessions.revoke(authSessionIdOf(claims.sid));
-    await audit.record({ action: "signOut", actor: { kind: "user", id: claims.sub }, address: ctx.ip, requestId: ctx.state.requestId });
+    await audit.record({
+      action: "signOut",
+      actor: { kind: "user", id: claims.sub },
+      address: ctx.ip,
+      requestId: ctx.state.requestId,
+    });
   }
   clearCookie(ctx, sessionCookieName(config));
 }
 
-/** Returns the CSRF token for the browser's forms; a browser keeps the one it has, so that pages it has loaded go on working. */
+/**
+ * Returns the CSRF token for the browser's forms; a browser keeps the one it has, so that pages it has loaded
+ * go on working.
+ */
 export function csrfTokenFor(ctx: AuthContext): string {
   const { config, csrfTokens } = ctx.deps;
   const name = csrfCookieName(config);

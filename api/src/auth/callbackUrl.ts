@@ -1,10 +1,21 @@
 const lengthMax = 2048;
 
-/** Returns where to go after sign-in or sign-out: the wished address when it is of an allowed origin, the homepage otherwise. Never throws. */
-export function callbackUrlOf(wished: string | undefined, { baseUrl, allowedOrigins }: { baseUrl: string; allowedOrigins: ReadonlySet<string> }): string {
+/**
+ * Returns where to go after sign-in or sign-out: the wished address when it is of an allowed origin, the
+ * homepage otherwise. Never throws.
+ */
+export function callbackUrlOf(
+  wished: string | undefined,
+  { baseUrl, allowedOrigins }: { baseUrl: string; allowedOrigins: ReadonlySet<string> },
+): string {
   const home = `${baseUrl}/`;
   // Browsers read backslashes as slashes and drop control characters; no real address holds either.
-  if (wished === undefined || wished.length > lengthMax || !/^(?:https?:\/\/[^/]|\/(?!\/))[^\\\s\p{Cc}]*$/iu.test(wished)) return home;
+  if (
+    wished === undefined ||
+    wished.length > lengthMax ||
+    !/^(?:https?:\/\/[^/]|\/(?!\/))[^\\\s\p{Cc}]*$/iu.test(wished)
+  )
+    return home;
   if (!URL.canParse(wished, baseUrl)) return home;
   const url = new URL(wished, baseUrl);
   const isOurs = allowedOrigins.has(url.origin) && url.username === "" && url.password === "";
@@ -13,7 +24,8 @@ export function callbackUrlOf(wished: string | undefined, { baseUrl, allowedOrig
 
 /** Returns the address of the sign-in page, with the error of the last attempt in its query. */
 export function signInPageUrl(
-  { baseUrl, signInPageUrl: page }: { baseUrl: string; signInPageUrl: string | undefined }, query: Record<string, string | undefined> = {},
+  { baseUrl, signInPageUrl: page }: { baseUrl: string; signInPageUrl: string | undefined },
+  query: Record<string, string | undefined> = {},
 ): string {
   const url = new URL(page ?? `${baseUrl}/api/auth/signin`);
   for (const [name, value] of Object.entries(query)) {

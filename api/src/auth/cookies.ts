@@ -22,7 +22,10 @@ export function transactionCookiePrefix({ isSecure }: CookieConfig): string {
   return isSecure ? "__Host-auth.oauth." : "auth.oauth.";
 }
 
-/** Returns the request's cookies whose names have this prefix. Koa's own reader would keep every name that it was ever asked for. */
+/**
+ * Returns the request's cookies whose names have this prefix. Koa's own reader would keep every name that it
+ * was ever asked for.
+ */
 export function cookiesWithPrefix(ctx: AppContext, prefix: string): Map<string, string> {
   const found = new Map<string, string>();
   for (const pair of (ctx.req.headers.cookie ?? "").split(";")) {
@@ -34,8 +37,9 @@ export function cookiesWithPrefix(ctx: AppContext, prefix: string): Map<string, 
 }
 
 /**
- * Sets a cookie that scripts cannot read and other sites' requests do not carry; without `expires` it ends with the browser session.
- * Koa's own writer is not used because it refuses Secure cookies behind a proxy that ends TLS.
+ * Sets a cookie that scripts cannot read and other sites' requests do not carry; without `expires` it ends
+ * with the browser session. Koa's own writer is not used because it refuses Secure cookies behind a proxy
+ * that ends TLS.
  */
 export function setCookie(ctx: CookieContext, name: string, value: string, expires?: Date): void {
   const attributes = ["Path=/", "HttpOnly", "SameSite=Lax"];
@@ -50,7 +54,10 @@ export function clearCookie(ctx: CookieContext, name: string): void {
   replaceCookie(ctx, name, `${name}=; Path=/; HttpOnly; SameSite=Lax${secure}; Max-Age=0`);
 }
 
-/** Leaves a cookie with this value out of the response again; another one of its name that has taken its place stays. */
+/**
+ * Leaves a cookie with this value out of the response again; another one of its name that has taken its place
+ * stays.
+ */
 export function withdrawCookie(ctx: AppContext, name: string, value: string): void {
   const present = ctx.res.getHeader("Set-Cookie");
   if (!Array.isArray(present)) return;
@@ -59,7 +66,9 @@ export function withdrawCookie(ctx: AppContext, name: string, value: string): vo
   else ctx.res.setHeader("Set-Cookie", others);
 }
 
-/** Replaces an earlier Set-Cookie of the same name: signing out also undoes the renewal of the same request. */
+/**
+ * Replaces an earlier Set-Cookie of the same name: signing out also undoes the renewal of the same request.
+ */
 function replaceCookie(ctx: AppContext, name: string, cookie: string): void {
   const present = ctx.res.getHeader("Set-Cookie");
   const others = (Array.isArray(present) ? present : []).filter((other) => !other.startsWith(`${name}=`));

@@ -1,7 +1,10 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { deriveKey } from "./tokens.ts";
 
-/** Tokens of the sign-in and sign-out forms: the cookie holds `token|signature`, the form must hold the same token. */
+/**
+ * Tokens of the sign-in and sign-out forms: the cookie holds `token|signature`, the form must hold the same
+ * token.
+ */
 export class CsrfTokens {
   readonly #keys: Buffer[];
 

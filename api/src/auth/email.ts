@@ -7,5 +7,9 @@ export function normalizeEmail(text: string): string {
 
 /** Whether a normalised text can be an e-mail address; other text must not reach the database. */
 export function isEmail(normalized: string): boolean {
-  return normalized.length <= limits.auth.emailMaxLength && /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u.test(normalized) && normalized.isWellFormed();
+  return (
+    normalized.length <= limits.auth.emailMaxLength &&
+    /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u.test(normalized) &&
+    normalized.isWellFormed()
+  );
 }

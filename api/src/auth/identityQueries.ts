@@ -8,9 +8,15 @@ export type Identity = Pick<Profile, "issuer" | "subject">;
 
 /** Returns the user that has the identity and the user that has the e-mail address it comes with. */
 export async function findIdentityUsers(
-  transaction: Queryable, { issuer, subject, email }: Identity & { email: string | undefined },
+  transaction: Queryable,
+  { issuer, subject, email }: Identity & { email: string | undefined },
 ): Promise<Pick<IdentityContext, "owner" | "userWithSameEmail">> {
-  const { rows } = await transaction.query<{ id: string; isDisabled: boolean; isEmailVerified: boolean; isOwner: boolean }>({
+  const { rows } = await transaction.query<{
+    id: string;
+    isDisabled: boolean;
+    isEmailVerified: boolean;
+    isOwner: boolean;
+  }>({
     name: "find-identity-users",
     text: `SELECT u.id, u.disabled_at IS NOT NULL AS "isDisabled", u.email_verified_at IS NOT NULL AS "isEmailVerified", true AS "isOwner"
            FROM identities i JOIN users u ON u.id = i.user_id WHERE i.issuer = $1 AND i.subject = $2
@@ -18,7 +24,10 @@ export async function findIdentityUsers(
            SELECT u.id, u.disabled_at IS NOT NULL, u.email_verified_at IS NOT NULL, false FROM users u WHERE u.email = $3`,
     values: [issuer, subject, email ?? null],
   });
-  return { owner: rows.find(({ isOwner }) => isOwner), userWithSameEmail: rows.find(({ isOwner }) => !isOwner) };
+  return {
+    owner: rows.find(({ isOwner }) => isOwner),
+    userWithSameEmail: rows.find(({ isOwner }) => !isOwner),
+  };
 }
 
 /** How a user can sign in: with a password or not, and by accounts at these issuers. */
@@ -29,7 +38,9 @@ export interface SignInMethods {
 
 /** Returns how the user can sign in; nothing for an unknown user. */
 export async function findSignInMethods(db: Queryable, userId: string): Promise<SignInMethods> {
-  const { rows: [row] } = await db.query<SignInMethods>({
+  const {
+    rows: [row],
+  } = await db.query<SignInMethods>({
     name: "find-sign-in-methods",
     text: `SELECT password_hash IS NOT NULL AS "hasPassword", ARRAY(SELECT DISTINCT issuer FROM identities WHERE user_id = u.id) AS issuers
            FROM users u WHERE id = $1`,
@@ -39,19 +50,36 @@ export async function findSignInMethods(db: Queryable, userId: string): Promise<
 }
 
 /** Links the identity to the user. Violates the unique key when somebody else was first. */
-export async function insertIdentity(transaction: Queryable, { issuer, subject }: Identity, userId: string): Promise<void> {
-  await transaction.query("INSERT INTO identities (issuer, subject, user_id) VALUES ($1, $2, $3)", [issuer, subject, userId]);
+export async function insertIdentity(
+  transaction: Queryable,
+  { issuer, subject }: Identity,
+  userId: string,
+): Promise<void> {
+  await transaction.query("INSERT INTO identities (issuer, subject, user_id) VALUES ($1, $2, $3)", [
+    issuer,
+    subject,
+    userId,
+  ]);
 }
 
 /**
- * Stores a user without a password, and whether their address counts as proven; returns the new id. Violates the unique key when somebody else
- * was first.
+ * Stores a user without a password, and whether their address counts as proven; returns the new id. Violates
+ * the unique key when somebody else was first.
  */
 export async function insertUserOfIdentity(
-  transaction: Queryable, { email, isProven, name, image }: { email: string; isProven: boolean; name: string; image: string | undefined },
+  transaction: Queryable,
+  {
+    email,
+    isProven,
+    name,
+    image,
+  }: { email: string; isProven: boolean; name: string; image: string | undefined },
 ): Promise<string> {
-  const { rows: [row] } = await transaction.query<{ id: string }>(
-    "INSERT INTO users (email, name, image, email_verified_at) VALUES ($1, $2, $3, CASE WHEN $4::boolean THEN now() END) RETURNING id", [email, name, image ?? null, isProven],
+  const {
+    rows: [row],
+  } = await transaction.query<{ id: string }>(
+    "INSERT INTO users (email, name, image, email_verified_at) VALUES ($1, $2, $3, CASE WHEN $4::boolean THEN now() END) RETURNING id",
+    [email, name, image ?? null, isProven],
   );
   if (row === undefined) throw new Error("The new user has no row.");
   return row.id;
@@ -59,7 +87,9 @@ export async function insertUserOfIdentity(
 
 /** Returns the user of a known identity, within the transaction that found it. Throws when there is none. */
 export async function findUserOfIdentity(transaction: Queryable, id: string): Promise<User> {
-  const { rows: [user] } = await transaction.query<User>("SELECT id, email, name, image FROM users WHERE id = $1", [id]);
+  const {
+    rows: [user],
+  } = await transaction.query<User>("SELECT id, email, name, image FROM users WHERE id = $1", [id]);
   if (user === undefined) throw new Error("The user of an identity is gone.");
   return user;
 }

@@ -10,18 +10,30 @@ export interface ProviderIssuer {
 }
 
 /** Returns the providers with their issuers. */
-export function withIssuers(providers: Iterable<{ id: string; name: string; issuer(): Promise<string | undefined> }>): Promise<ProviderIssuer[]> {
-  return Promise.all([...providers].map(async (provider) => ({ id: provider.id, name: provider.name, issuer: await provider.issuer() })));
+export function withIssuers(
+  providers: Iterable<{ id: string; name: string; issuer(): Promise<string | undefined> }>,
+): Promise<ProviderIssuer[]> {
+  return Promise.all(
+    [...providers].map(async (provider) => ({
+      id: provider.id,
+      name: provider.name,
+      issuer: await provider.issuer(),
+    })),
+  );
 }
 
-/** Whether the name in a token is the issuer's: it may have a trailing slash where the other has none, and a tenant where the issuer is of all. */
+/**
+ * Whether the name in a token is the issuer's: it may have a trailing slash where the other has none, and a
+ * tenant where the issuer is of all.
+ */
 export function isIssuer(issuer: string, claimed: string): boolean {
   return normalized(issuer) === normalized(claimed) || isOfTenant(issuer, claimed);
 }
 
 function isOfTenant(issuer: string, claimed: string): boolean {
   const [before, after] = issuer.split(tenantMark);
-  if (before === undefined || after === undefined || !claimed.startsWith(before) || !claimed.endsWith(after)) return false;
+  if (before === undefined || after === undefined || !claimed.startsWith(before) || !claimed.endsWith(after))
+    return false;
   return tenantId.test(claimed.slice(before.length, claimed.length - after.length));
 }
 

@@ -26,8 +26,8 @@ export class LocalLockout {
   }
 
   /**
-   * Counts an attempt; returns for how many milliseconds the subject is still locked, or 0 when the attempt may be made. Returns
-   * undefined while attempts that count towards the lock may still turn out right.
+   * Counts an attempt; returns for how many milliseconds the subject is still locked, or 0 when the attempt
+   * may be made. Returns undefined while attempts that count towards the lock may still turn out right.
    */
   begin(name: string, attempt: string, now: number): number | undefined {
     const subject = this.#subjectOf(name, now);
@@ -66,8 +66,9 @@ export class LocalLockout {
   }
 
   /**
-   * Notes that a password was right at another process, as `attempt` has found out, which began after that. Failures, level and a lock up to that
-   * moment are forgotten; the attempt itself counts on, and locks only if there are enough failures without those.
+   * Notes that a password was right at another process, as `attempt` has found out, which began after that.
+   * Failures, level and a lock up to that moment are forgotten; the attempt itself counts on, and locks only
+   * if there are enough failures without those.
    */
   succeedElsewhere(name: string, attempt: string, at: number): void {
     const subject = this.#subjects.get(name);
@@ -76,7 +77,9 @@ export class LocalLockout {
     for (const [id, failedAt] of subject.failures) {
       if (failedAt <= at && id !== attempt) subject.failures.delete(id);
     }
-    const isLockedSince = subject.lockedAt > at && (subject.lockedBy !== attempt || subject.failures.size >= this.#rules.failures);
+    const isLockedSince =
+      subject.lockedAt > at &&
+      (subject.lockedBy !== attempt || subject.failures.size >= this.#rules.failures);
     if (isLockedSince) return;
     subject.level = 0;
     subject.lockedAt = -1;
@@ -97,7 +100,10 @@ export class LocalLockout {
     subject.lockedBy = attempt;
   }
 
-  /** Returns the subject. Subjects are kept in order of use, so those that are too old, or too many, are at the front. */
+  /**
+   * Returns the subject. Subjects are kept in order of use, so those that are too old, or too many, are at
+   * the front.
+   */
   #subjectOf(name: string, now: number): Subject {
     const known = this.#subjects.get(name);
     this.#subjects.delete(name);
@@ -115,7 +121,13 @@ export class LocalLockout {
 
 function newSubject(now: number): Subject {
   return {
-    failures: new Map<string, number>(), undecided: new Map<string, number>(),
-    level: 0, lockedAt: -1, lockedUntil: 0, lockedBy: undefined, succeededAt: -1, seenAt: now,
+    failures: new Map<string, number>(),
+    undecided: new Map<string, number>(),
+    level: 0,
+    lockedAt: -1,
+    lockedUntil: 0,
+    lockedBy: undefined,
+    succeededAt: -1,
+    seenAt: now,
   };
 }

@@ -31,10 +31,11 @@ const rules: LockoutRules = {
 };
 
 /**
- * Locks an e-mail address after too many failures. An attempt is counted as a failure before its password is checked, so that many attempts at once
- * get no more checks than one after another. An attempt that finds only undecided ones in its way waits for them. Failures are counted in Redis for
- * all replicas, and in this process as well: when Redis is unavailable or was emptied, the locks that this process knows of stay. A success leaves
- * its moment in Redis, where each process that counts an attempt learns of it.
+ * Locks an e-mail address after too many failures. An attempt is counted as a failure before its password is
+ * checked, so that many attempts at once get no more checks than one after another. An attempt that finds
+ * only undecided ones in its way waits for them. Failures are counted in Redis for all replicas, and in this
+ * process as well: when Redis is unavailable or was emptied, the locks that this process knows of stay. A
+ * success leaves its moment in Redis, where each process that counts an attempt learns of it.
  */
 export class Lockout {
   readonly #redis: Redis;
@@ -47,8 +48,8 @@ export class Lockout {
   }
 
   /**
-   * Counts an attempt to sign in as `email`, which must be normalised. Returns undefined when it depends on attempts that are under way: it may be
-   * begun again.
+   * Counts an attempt to sign in as `email`, which must be normalised. Returns undefined when it depends on
+   * attempts that are under way: it may be begun again.
    */
   async begin(email: string): Promise<Attempt | Locked | undefined> {
     const subject = createHash("sha256").update(email).digest("hex");
@@ -58,7 +59,9 @@ export class Lockout {
     const lockedMs = locallyLockedMs === 0 ? await this.#beginShared(subject, attempt, now) : locallyLockedMs;
     if (lockedMs === 0) return this.#attempt(subject, attempt);
     this.#local.takeBack(subject, attempt); // Refused by the count of all replicas: it was never made here.
-    return lockedMs === undefined ? undefined : { isAllowed: false, retryAfterSeconds: Math.ceil(lockedMs / 1000) };
+    return lockedMs === undefined
+      ? undefined
+      : { isAllowed: false, retryAfterSeconds: Math.ceil(lockedMs / 1000) };
   }
 
   #attempt(subject: string, attempt: string): Attempt {
@@ -67,12 +70,26 @@ export class Lockout {
       await shared().catch(() => 0);
     };
     const key = keyOf(subject);
-    const succeed = (): Promise<unknown> => this.#redis.eval(succeedScript, 2, key, successKeyOf(subject), this.#clock.now().getTime(), rules.memoryMs);
+    const succeed = (): Promise<unknown> =>
+      this.#redis.eval(
+        succeedScript,
+        2,
+        key,
+        successKeyOf(subject),
+        this.#clock.now().getTime(),
+        rules.memoryMs,
+      );
     return {
       isAllowed: true,
-      failed: reporting(() => this.#local.fail(subject, attempt), () => this.#redis.hdel(key, `u:${attempt}`)),
+      failed: reporting(
+        () => this.#local.fail(subject, attempt),
+        () => this.#redis.hdel(key, `u:${attempt}`),
+      ),
       succeeded: reporting(() => this.#local.forget(subject), succeed),
-      notMade: reporting(() => this.#local.takeBack(subject, attempt), () => this.#redis.eval(takeBackScript, 1, key, attempt, rules.failures)),
+      notMade: reporting(
+        () => this.#local.takeBack(subject, attempt),
+        () => this.#redis.eval(takeBackScript, 1, key, attempt, rules.failures),
+      ),
     };
   }
 
@@ -80,7 +97,15 @@ export class Lockout {
     try {
       const { failures, windowMs, memoryMs, undecidedMs, lockMs } = rules;
       const bounds = [failures, windowMs, memoryMs, undecidedMs, ...lockMs];
-      const reply = await this.#redis.eval(beginScript, 2, keyOf(subject), successKeyOf(subject), attempt, now, ...bounds);
+      const reply = await this.#redis.eval(
+        beginScript,
+        2,
+        keyOf(subject),
+        successKeyOf(subject),
+        attempt,
+        now,
+        ...bounds,
+      );
       const [lockedMs, succeededAt] = reply as [number, number];
       this.#local.succeedElsewhere(subject, attempt, succeededAt);
       return lockedMs < 0 ? undefined : lockedMs;
@@ -94,15 +119,19 @@ function keyOf(subject: string): string {
   return `joypod:lockout:${subject}`;
 }
 
-/** The key of the moment of the last success, by which the other processes learn that their own counts are out of date. */
+/**
+ * The key of the moment of the last success, by which the other processes learn that their own counts are out
+ * of date.
+ */
 function successKeyOf(subject: string): string {
   return `joypod:signInSuccess:${subject}`;
 }
 
 /**
- * One hash per subject: `level`, `lockedAt`, `lockedUntil`, `lockedBy`, `f:<attempt>` = time of each counted failure, and `u:<attempt>` = the
- * same of each attempt that is still undecided. Returns two numbers: for how many milliseconds the subject is still locked, 0 when this attempt
- * may be made, -1 when that depends on undecided ones; and when a password was last right, -1 when that is not known. Same rules as LocalLockout.
+ * One hash per subject: `level`, `lockedAt`, `lockedUntil`, `lockedBy`, `f:<attempt>` = time of each counted
+ * failure, and `u:<attempt>` = the same of each attempt that is still undecided. Returns two numbers: for how
+ * many milliseconds the subject is still locked, 0 when this attempt may be made, -1 when that depends on
+ * undecided ones; and when a password was last right, -1 when that is not known. Same rules as LocalLockout.
  */
 const beginScript = `
 local key, attempt, now, failures, window = KEYS[1], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -140,7 +169,10 @@ redis.call('DEL', KEYS[1])
 redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
 return 0`;
 
-/** `lockedBy` is for the release before, which lifts a lock by it alone: it must find none that is lifted already. */
+/**
+ * `lockedBy` is for the release before, which lifts a lock by it alone: it must find none that is lifted
+ * already.
+ */
 const takeBackScript = `
 local key, attempt, failures = KEYS[1], ARGV[1], tonumber(ARGV[2])
 local at = tonumber(redis.call('HGET', key, 'f:' .. attempt) or '')

@@ -1,4 +1,7 @@
-/** An attempt whose result is not reported for this long has died with its process: others wait no longer for it. */
+/**
+ * An attempt whose result is not reported for this long has died with its process: others wait no longer for
+ * it.
+ */
 export const undecidedMs = 15_000;
 
 /** When failures lock, and for how long. */

@@ -31,22 +31,39 @@ button { margin-top: 1rem; font-weight: 600; cursor: pointer; }
 const styleSource = `'sha256-${createHash("sha256").update(style).digest("base64")}'`;
 
 /** Returns the form for e-mail and password, and a button for each provider. */
-export function presentSignInPage({ csrfToken, callbackUrl, sentence, providers, formTargets }: SignInPageContent): AuthPage {
+export function presentSignInPage({
+  csrfToken,
+  callbackUrl,
+  sentence,
+  providers,
+  formTargets,
+}: SignInPageContent): AuthPage {
   const hidden = hiddenFields({ csrfToken, callbackUrl });
-  return page("Sign in", formTargets, `
+  return page(
+    "Sign in",
+    formTargets,
+    `
 ${sentence === undefined ? "" : `<p role="alert">${escape(sentence)}</p>`}
 <form method="post" action="/api/auth/callback/credentials">${hidden}
 <label>E-mail <input name="email" type="email" autocomplete="username" required maxlength="${limits.auth.emailMaxLength}" autofocus></label>
 <label>Password <input name="password" type="password" autocomplete="current-password" required maxlength="${limits.auth.passwordMaxLength}"></label>
 <button type="submit">Sign in</button>
 </form>
-${providers.map(({ id, name }) => `<form method="post" action="/api/auth/signin/${escape(id)}">${hidden}<button type="submit">Sign in with ${escape(name)}</button></form>`).join("\n")}`);
+${providers.map(({ id, name }) => `<form method="post" action="/api/auth/signin/${escape(id)}">${hidden}<button type="submit">Sign in with ${escape(name)}</button></form>`).join("\n")}`,
+  );
 }
 
 /** Returns the form that signs out: a GET never does. */
-export function presentSignOutPage({ csrfToken, callbackUrl }: Pick<SignInPageContent, "csrfToken" | "callbackUrl">): AuthPage {
-  return page("Sign out", [], `
-<form method="post" action="/api/auth/signout">${hiddenFields({ csrfToken, callbackUrl })}<button type="submit">Sign out</button></form>`);
+export function presentSignOutPage({
+  csrfToken,
+  callbackUrl,
+}: Pick<SignInPageContent, "csrfToken" | "callbackUrl">): AuthPage {
+  return page(
+    "Sign out",
+    [],
+    `
+<form method="post" action="/api/auth/signout">${hiddenFields({ csrfToken, callbackUrl })}<button type="submit">Sign out</button></form>`,
+  );
 }
 
 function page(title: string, formTargets: readonly string[], content: string): AuthPage {
@@ -67,16 +84,28 @@ ${content}
 </html>
 `;
   const policy = [
-    "default-src 'none'", `style-src ${styleSource}`, `form-action ${["'self'", ...formTargets].join(" ")}`, "base-uri 'none'", "frame-ancestors 'none'",
+    "default-src 'none'",
+    `style-src ${styleSource}`,
+    `form-action ${["'self'", ...formTargets].join(" ")}`,
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
   ];
   return { html, policy: policy.join("; ") };
 }
 
 function hiddenFields(fields: Record<string, string>): string {
-  return Object.entries(fields).map(([name, value]) => `<input type="hidden" name="${name}" value="${escape(value)}">`).join("");
+  return Object.entries(fields)
+    .map(([name, value]) => `<input type="hidden" name="${name}" value="${escape(value)}">`)
+    .join("");
 }
 
-const entities: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
+const entities: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
 
 function escape(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => entities[character] ?? "");

@@ -14,7 +14,10 @@ interface Job {
 }
 
 interface WorkerSlot {
-  /** Undefined after a thread ended by itself, until there is a task: a thread that cannot start is not restarted in a loop. */
+  /**
+   * Undefined after a thread ended by itself, until there is a task: a thread that cannot start is not
+   * restarted in a loop.
+   */
   worker: Worker | undefined;
   job: Job | undefined;
 }
@@ -37,7 +40,9 @@ export class PasswordPool {
     return this.#queue.length;
   }
 
-  /** Returns the result of a task. Throws unavailable when too many wait, or when the thread ends before it. */
+  /**
+   * Returns the result of a task. Throws unavailable when too many wait, or when the thread ends before it.
+   */
   run(task: WithoutId<PasswordTask>): Promise<Settlement> {
     return new Promise((resolve, reject) => {
       if (this.#isClosed || this.#queue.length >= this.#queueMax) {

@@ -3,7 +3,10 @@ import { parentPort } from "node:worker_threads";
 import bcrypt from "bcryptjs";
 import { messageOf } from "#runtime/toError.ts";
 
-/** A task for a password thread. With `hash`, whose cost is `cost`, it is a comparison that takes as long as one with a hash of `likeCost`; without `hash` the thread makes a new one. */
+/**
+ * A task for a password thread. With `hash`, whose cost is `cost`, it is a comparison that takes as long as
+ * one with a hash of `likeCost`; without `hash` the thread makes a new one.
+ */
 export type PasswordTask = { id: number; secret: string; cost: number } | (Comparison & { id: number });
 
 interface Comparison {
@@ -14,7 +17,10 @@ interface Comparison {
 }
 
 /** The result of a task, by its id. */
-export type PasswordResult = { id: number; hash: string } | { id: number; isEqual: boolean } | { id: number; error: string };
+export type PasswordResult =
+  | { id: number; hash: string }
+  | { id: number; isEqual: boolean }
+  | { id: number; error: string };
 
 // The priority of this thread alone, on Linux: sign-ins can wait a little, players cannot.
 setPriority(constants.priority.PRIORITY_LOW);
@@ -34,7 +40,10 @@ function run(task: PasswordTask): PasswordResult {
   }
 }
 
-/** Compares in the time of `likeCost`: a quick "no" must not reveal a cheaper hash, such as an imported one. Each step of cost doubles the work. */
+/**
+ * Compares in the time of `likeCost`: a quick "no" must not reveal a cheaper hash, such as an imported one.
+ * Each step of cost doubles the work.
+ */
 function compare({ secret, hash, cost, likeCost }: Comparison): boolean {
   const isEqual = bcrypt.compareSync(secret, hash);
   for (let step = cost; !isEqual && step < likeCost; step += 1) bcrypt.hashSync(secret, step);

@@ -10,7 +10,10 @@ export interface PasswordsOptions {
   workers: number;
 }
 
-/** The result of a check; `shouldRehash` is true when the stored hash has another cost than new ones, or was imported. */
+/**
+ * The result of a check; `shouldRehash` is true when the stored hash has another cost than new ones, or was
+ * imported.
+ */
 export interface PasswordCheck {
   isEqual: boolean;
   shouldRehash: boolean;
@@ -42,11 +45,11 @@ export class Passwords {
   }
 
   /**
-   * Compares a password with the stored hash. Without a hash it compares with a dummy, so that the result takes equally long. Throws unavailable when
-   * too many tasks wait.
+   * Compares a password with the stored hash. Without a hash it compares with a dummy, so that the result
+   * takes equally long. Throws unavailable when too many tasks wait.
    */
   async check(password: string, storedHash: string | null): Promise<PasswordCheck> {
-    const { hash, cost, isImported } = readStoredHash(storedHash ?? await this.#dummy());
+    const { hash, cost, isImported } = readStoredHash(storedHash ?? (await this.#dummy()));
     const secret = isImported ? password : this.#prepare(password);
     const result = await this.#pool.run({ secret, hash, cost, likeCost: this.#cost });
     if (!("isEqual" in result)) throw new Error("The password thread returned the result of another task.");
@@ -64,7 +67,10 @@ export class Passwords {
     await this.#pool.close();
   }
 
-  /** Returns what bcrypt hashes: it reads 72 bytes and stops at a NUL, so it gets a digest of fixed length instead of the password. */
+  /**
+   * Returns what bcrypt hashes: it reads 72 bytes and stops at a NUL, so it gets a digest of fixed length
+   * instead of the password.
+   */
   #prepare(password: string): string {
     return createHmac("sha256", this.#pepper).update(password).digest("base64");
   }

@@ -26,10 +26,14 @@ export interface UserPrincipal {
 }
 
 /**
- * The signed-in user of the request, who is counted under the limits and whose cookie is renewed. Throws 401 and clears the
- * cookie when there is none, 401 for a request that is for another player, 429 when a limit is used up.
+ * The signed-in user of the request, who is counted under the limits and whose cookie is renewed. Throws 401
+ * and clears the cookie when there is none, 401 for a request that is for another player, 429 when a limit is
+ * used up.
  */
-export async function requireUser(ctx: AppContext<UserDeps>, limits: readonly RateLimitName[]): Promise<UserPrincipal> {
+export async function requireUser(
+  ctx: AppContext<UserDeps>,
+  limits: readonly RateLimitName[],
+): Promise<UserPrincipal> {
   const signedIn = await findUser(ctx, limits);
   if (signedIn === undefined || !isForPlayer(ctx, signedIn.user)) throw unauthorized();
   enforceRateLimits(ctx, signedIn.outcomes);
@@ -44,14 +48,21 @@ export interface SignedIn {
   outcomes: RateLimitOutcome[];
 }
 
-/** A request that ends so soon after its admission is not checked again: that would cost each request one more question to Redis. */
+/**
+ * A request that ends so soon after its admission is not checked again: that would cost each request one more
+ * question to Redis.
+ */
 const quickMs = 1_000;
 
 /**
- * Does a request's work, and takes the renewal of its cookie back when that took long and the sign-in has ended meanwhile. The browser may have
- * another sign-in by then, as after a new password: the cookie of the old one would take its place, and the player would be signed out.
+ * Does a request's work, and takes the renewal of its cookie back when that took long and the sign-in has
+ * ended meanwhile. The browser may have another sign-in by then, as after a new password: the cookie of the
+ * old one would take its place, and the player would be signed out.
  */
-export async function renewingWhileValid(ctx: AppContext<UserDeps>, work: () => Promise<void>): Promise<void> {
+export async function renewingWhileValid(
+  ctx: AppContext<UserDeps>,
+  work: () => Promise<void>,
+): Promise<void> {
   try {
     await work();
   } finally {
@@ -64,18 +75,25 @@ async function withdrawRenewalOfEnded(ctx: AppContext<UserDeps>): Promise<void> 
   const { cookieRenewal: renewal } = ctx.state;
   if (renewal === undefined || clock.monotonicMs() - renewal.admittedMs <= quickMs) return;
   // The server may have sent a response of its own meanwhile, to a client that was too slow.
-  if (await authSessions.hasEnded(renewal.authSessionId) && !ctx.headerSent) withdrawCookie(ctx, sessionCookieName(config), renewal.token);
+  if ((await authSessions.hasEnded(renewal.authSessionId)) && !ctx.headerSent)
+    withdrawCookie(ctx, sessionCookieName(config), renewal.token);
 }
 
 /** Returns who is signed in, as requireUser does; undefined when nobody is. */
-export async function findUser(ctx: AppContext<UserDeps>, limits: readonly RateLimitName[] = []): Promise<SignedIn | undefined> {
+export async function findUser(
+  ctx: AppContext<UserDeps>,
+  limits: readonly RateLimitName[] = [],
+): Promise<SignedIn | undefined> {
   const { config, clock, tokens, authSessions } = ctx.deps;
   const cookie = sessionCookieName(config);
   // Nobody to look for, and no cookie to clear.
   if (ctx.cookies.get(cookie) === undefined) return undefined;
   const claims = await tokens.verify(ctx);
   const authSessionId = claims === undefined ? "" : authSessionIdOf(claims.sid);
-  const admission = claims === undefined ? undefined : await authSessions.admit(authSessionId, claims.sub, limits, () => signInPlaceOf(ctx));
+  const admission =
+    claims === undefined
+      ? undefined
+      : await authSessions.admit(authSessionId, claims.sub, limits, () => signInPlaceOf(ctx));
   if (claims === undefined || admission === undefined) {
     clearCookie(ctx, cookie);
     return undefined;
@@ -83,7 +101,13 @@ export async function findUser(ctx: AppContext<UserDeps>, limits: readonly RateL
   const { token, expiresAt } = tokens.issue(claims, admission.endsAt);
   setCookie(ctx, cookie, token, expiresAt);
   ctx.state.cookieRenewal = { authSessionId, token, admittedMs: clock.monotonicMs() };
-  const user = { id: claims.sub, name: claims.name, email: claims.email, authSessionId, signedInAt: admission.startedAt };
+  const user = {
+    id: claims.sub,
+    name: claims.name,
+    email: claims.email,
+    authSessionId,
+    signedInAt: admission.startedAt,
+  };
   ctx.state.principal = { kind: "user", id: user.id };
   return { user, expiresAt, outcomes: admission.outcomes };
 }

@@ -1,6 +1,12 @@
 import { z } from "zod";
 import {
-  AuthSessionResponse, CredentialsForm, CsrfResponse, ProvidersResponse, RedirectResponse, SignOutForm, UpdateSessionForm,
+  AuthSessionResponse,
+  CredentialsForm,
+  CsrfResponse,
+  ProvidersResponse,
+  RedirectResponse,
+  SignOutForm,
+  UpdateSessionForm,
 } from "#contracts/http/auth.ts";
 import { limits } from "#contracts/limits.ts";
 import { callbackUrlOf } from "./callbackUrl.ts";
@@ -30,8 +36,12 @@ const session = route({
 });
 
 /** Not strict, like the forms: pages come here with parameters of their own. */
-const CallbackQuery = z.object({ callbackUrl: z.string().optional().meta({ description: "The same as the form's field, which goes first." }) });
-const toPage = redirect("To the wished page; when refused, to the sign-in page with the reason in `error`.", { optionalHeaders: ["Set-Cookie"] });
+const CallbackQuery = z.object({
+  callbackUrl: z.string().optional().meta({ description: "The same as the form's field, which goes first." }),
+});
+const toPage = redirect("To the wished page; when refused, to the sign-in page with the reason in `error`.", {
+  optionalHeaders: ["Set-Cookie"],
+});
 
 /** The Auth.js client's update: whatever data it sends, the response is what the database holds. */
 const updateSession = route({
@@ -73,7 +83,10 @@ const providers = route({
   responses: { 200: ProvidersResponse },
   errors: [],
   handle: ({ ctx, deps: { config, oauthProviders } }) => {
-    const ways = [{ id: "credentials", name: "E-mail and password", type: "credentials" as const }, ...oauthProviders.values()];
+    const ways = [
+      { id: "credentials", name: "E-mail and password", type: "credentials" as const },
+      ...oauthProviders.values(),
+    ];
     ctx.body = presentAuthProviders(ways, config.baseUrl);
   },
 });
@@ -138,7 +151,10 @@ async function respondWithSession(ctx: AuthContext): Promise<void> {
   const signedIn = await findUser(ctx);
   const user = signedIn === undefined ? undefined : await findUserById(postgres.prisma, signedIn.user.id);
   if (signedIn !== undefined && user === undefined) clearCookie(ctx, sessionCookieName(config));
-  ctx.body = signedIn === undefined || user === undefined ? {} : presentAuthSession(user, signedIn.expiresAt, config.defaultAvatarUrl);
+  ctx.body =
+    signedIn === undefined || user === undefined
+      ? {}
+      : presentAuthSession(user, signedIn.expiresAt, config.defaultAvatarUrl);
 }
 
 export const authRoutes = [session, updateSession, csrf, providers, credentials, signOut, clientLog];

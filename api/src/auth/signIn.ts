@@ -49,11 +49,16 @@ type Begin<T extends SignedInUser> = (user: CheckedUser) => Promise<T | undefine
 const checksMax = 3;
 
 /**
- * Finds the user with this e-mail address and password, and returns what `begin` makes of it; that returns undefined when the account was changed
- * since the password was checked. Throws `invalid_credentials` (an unknown address and a wrong password look alike and take equally long),
- * `locked` after too many failures of the e-mail address, `rate_limited` after too many from one network.
+ * Finds the user with this e-mail address and password, and returns what `begin` makes of it; that returns
+ * undefined when the account was changed since the password was checked. Throws `invalid_credentials` (an
+ * unknown address and a wrong password look alike and take equally long), `locked` after too many failures of
+ * the e-mail address, `rate_limited` after too many from one network.
  */
-export async function signIn<T extends SignedInUser>(deps: SignInDeps, credentials: Credentials, begin: Begin<T>): Promise<T> {
+export async function signIn<T extends SignedInUser>(
+  deps: SignInDeps,
+  credentials: Credentials,
+  begin: Begin<T>,
+): Promise<T> {
   const { metrics, audit } = deps;
   const email = normalizeEmail(credentials.email);
   const attempt = await beginAttempt(deps, email, credentials);
@@ -66,22 +71,32 @@ export async function signIn<T extends SignedInUser>(deps: SignInDeps, credentia
   }
   if (begun === undefined) {
     metrics.signInDone("failed");
-    await Promise.all([attempt.failed(), audit.record({ action: "signIn.failed", ...accountEvent(deps, credentials) })]);
-    throw new DomainError("invalid_credentials", { message: "That e-mail and password do not match an account." });
+    await Promise.all([
+      attempt.failed(),
+      audit.record({ action: "signIn.failed", ...accountEvent(deps, credentials) }),
+    ]);
+    throw new DomainError("invalid_credentials", {
+      message: "That e-mail and password do not match an account.",
+    });
   }
   await attempt.succeeded();
   metrics.signInDone("succeeded");
   return begun;
 }
 
-/** Counts the attempt by network and by e-mail address and returns the permission to check one password; it may have to wait for others. */
+/**
+ * Counts the attempt by network and by e-mail address and returns the permission to check one password; it
+ * may have to wait for others.
+ */
 async function beginAttempt(deps: SignInDeps, email: string, credentials: Credentials): Promise<Attempt> {
   const { signInQueue, signInTurns, rateLimits } = deps;
   const place = rateLimits.addressKey(credentials.address);
   const subject = email.slice(0, limits.auth.emailMaxLength + 1);
-  // Many sign-ins at once would keep the event loop busy while they ask the stores: players must not wait for them.
-  const begin = (): Promise<Attempt[] | undefined> => signInQueue.run(() => beginAtBoth(deps, place, subject, credentials));
-  const attempts = await begin() ?? await signInTurns.take([place, subject], begin);
+  // Many sign-ins at once would keep the event loop busy while they ask the stores: players must not wait for
+  // them.
+  const begin = (): Promise<Attempt[] | undefined> =>
+    signInQueue.run(() => beginAtBoth(deps, place, subject, credentials));
+  const attempts = (await begin()) ?? (await signInTurns.take([place, subject], begin));
   const reporting = (report: (attempt: Attempt) => Promise<void>) => async (): Promise<void> => {
     await Promise.all(attempts.map(report));
     signInTurns.call(place);
@@ -89,12 +104,22 @@ async function beginAttempt(deps: SignInDeps, email: string, credentials: Creden
   };
   return {
     isAllowed: true,
-    failed: reporting((attempt) => attempt.failed()), succeeded: reporting((attempt) => attempt.succeeded()), notMade: reporting((attempt) => attempt.notMade()),
+    failed: reporting((attempt) => attempt.failed()),
+    succeeded: reporting((attempt) => attempt.succeeded()),
+    notMade: reporting((attempt) => attempt.notMade()),
   };
 }
 
-/** Returns the attempt as its network counts it and as its e-mail address does; undefined when either depends on attempts that are under way. */
-async function beginAtBoth(deps: SignInDeps, place: string, subject: string, credentials: Credentials): Promise<Attempt[] | undefined> {
+/**
+ * Returns the attempt as its network counts it and as its e-mail address does; undefined when either depends
+ * on attempts that are under way.
+ */
+async function beginAtBoth(
+  deps: SignInDeps,
+  place: string,
+  subject: string,
+  credentials: Credentials,
+): Promise<Attempt[] | undefined> {
   const ofPlace = await admitPlace(deps, await deps.signInFailures.begin(place), credentials);
   if (ofPlace === undefined) return undefined;
   let ofSubject: Attempt | undefined;
@@ -108,32 +133,60 @@ async function beginAtBoth(deps: SignInDeps, place: string, subject: string, cre
 }
 
 async function admitPlace(
-  { metrics, audit }: SignInDeps, attempt: Attempt | OverLimit | undefined, { address, requestId }: Credentials,
+  { metrics, audit }: SignInDeps,
+  attempt: Attempt | OverLimit | undefined,
+  { address, requestId }: Credentials,
 ): Promise<Attempt | undefined> {
   if (attempt?.isAllowed !== false) return attempt;
   metrics.signInDone("limited");
-  if (attempt.isFirst) await audit.record({ action: "limit.reached", actor: { kind: "anonymous" }, address, requestId, details: { limit: "signInFailures" } });
+  if (attempt.isFirst)
+    await audit.record({
+      action: "limit.reached",
+      actor: { kind: "anonymous" },
+      address,
+      requestId,
+      details: { limit: "signInFailures" },
+    });
   throw rateLimited(attempt.retryAfterSeconds);
 }
 
-async function admit(deps: SignInDeps, attempt: Attempt | Locked | undefined, credentials: Credentials): Promise<Attempt | undefined> {
+async function admit(
+  deps: SignInDeps,
+  attempt: Attempt | Locked | undefined,
+  credentials: Credentials,
+): Promise<Attempt | undefined> {
   if (attempt?.isAllowed !== false) return attempt;
   deps.metrics.signInDone("locked");
   await deps.audit.record({ action: "signIn.locked", ...accountEvent(deps, credentials) });
-  throw new DomainError("locked", { message: "Too many failed sign-ins: try again later.", retryAfterSeconds: attempt.retryAfterSeconds });
+  throw new DomainError("locked", {
+    message: "Too many failed sign-ins: try again later.",
+    retryAfterSeconds: attempt.retryAfterSeconds,
+  });
 }
 
-/** What the trail says of a failed sign-in: by whose e-mail address, as a hash, whether there is such an account or not. */
-function accountEvent({ config }: SignInDeps, { email, address, requestId }: Credentials): Omit<AuditEvent, "action"> {
+/**
+ * What the trail says of a failed sign-in: by whose e-mail address, as a hash, whether there is such an
+ * account or not.
+ */
+function accountEvent(
+  { config }: SignInDeps,
+  { email, address, requestId }: Credentials,
+): Omit<AuditEvent, "action"> {
   const id = accountHashOf(config.auth.pepper, normalizeEmail(email));
   return { actor: { kind: "anonymous" }, subject: { kind: "account", id }, address, requestId };
 }
 
 /**
- * Returns what `begin` makes of the user with this password; undefined when it is nobody's. An account that changes meanwhile is checked
- * anew: after a new password this one is wrong, and after a new hash of the same one, by another sign-in at the same time, it is still right.
+ * Returns what `begin` makes of the user with this password; undefined when it is nobody's. An account that
+ * changes meanwhile is checked anew: after a new password this one is wrong, and after a new hash of the same
+ * one, by another sign-in at the same time, it is still right.
  */
-async function beginChecked<T extends SignedInUser>(deps: SignInDeps, email: string, password: string, begin: Begin<T>): Promise<T | undefined> {
+async function beginChecked<T extends SignedInUser>(
+  deps: SignInDeps,
+  email: string,
+  password: string,
+  begin: Begin<T>,
+): Promise<T | undefined> {
   for (let checks = 0; checks < checksMax; checks += 1) {
     const checked = await checkedUser(deps, email, password);
     if (checked === undefined) return undefined;
@@ -144,17 +197,35 @@ async function beginChecked<T extends SignedInUser>(deps: SignInDeps, email: str
   throw tooManySignIns();
 }
 
-async function checkedUser(deps: SignInDeps, email: string, password: string): Promise<{ user: CheckedUser; shouldRehash: boolean } | undefined> {
+async function checkedUser(
+  deps: SignInDeps,
+  email: string,
+  password: string,
+): Promise<{ user: CheckedUser; shouldRehash: boolean } | undefined> {
   const isPossible = isEmail(email) && password.length <= limits.auth.passwordMaxLength;
-  const user = isPossible ? await deps.signInQueue.run(() => findUserByEmail(deps.postgres.pool, email)) : undefined;
+  const user = isPossible
+    ? await deps.signInQueue.run(() => findUserByEmail(deps.postgres.pool, email))
+    : undefined;
   const passwordHash = user?.passwordHash ?? null;
-  const { isEqual, shouldRehash } = await deps.passwords.check(password.slice(0, limits.auth.passwordMaxLength), passwordHash);
+  const { isEqual, shouldRehash } = await deps.passwords.check(
+    password.slice(0, limits.auth.passwordMaxLength),
+    passwordHash,
+  );
   if (!isEqual || user === undefined || user.isDisabled || passwordHash === null) return undefined;
   return { user: { ...user, passwordHash }, shouldRehash };
 }
 
-/** Replaces the hash that was checked by one of our own, and returns the user with that; undefined when the account has another one by now. */
-async function rehashed({ passwords, postgres }: SignInDeps, user: CheckedUser, password: string): Promise<CheckedUser | undefined> {
+/**
+ * Replaces the hash that was checked by one of our own, and returns the user with that; undefined when the
+ * account has another one by now.
+ */
+async function rehashed(
+  { passwords, postgres }: SignInDeps,
+  user: CheckedUser,
+  password: string,
+): Promise<CheckedUser | undefined> {
   const passwordHash = await passwords.hash(password);
-  return await updateUnchangedPasswordHash(postgres.prisma, user, passwordHash) ? { ...user, passwordHash } : undefined;
+  return (await updateUnchangedPasswordHash(postgres.prisma, user, passwordHash))
+    ? { ...user, passwordHash }
+    : undefined;
 }

@@ -14,9 +14,10 @@ export interface OverLimit extends Locked {
 }
 
 /**
- * Counts the failed sign-ins of a network, at whatever e-mail addresses, in a window that starts with the first of them. Attempts under way hold what
- * is left of the limit, so that many at once get no more checks than one after another. An attempt that finds only undecided ones in its way waits
- * for them. Counts in Redis for all replicas together; while Redis is unavailable each counts for itself.
+ * Counts the failed sign-ins of a network, at whatever e-mail addresses, in a window that starts with the
+ * first of them. Attempts under way hold what is left of the limit, so that many at once get no more checks
+ * than one after another. An attempt that finds only undecided ones in its way waits for them. Counts in
+ * Redis for all replicas together; while Redis is unavailable each counts for itself.
  */
 export class SignInFailures {
   readonly #redis: Redis;
@@ -34,7 +35,10 @@ export class SignInFailures {
     this.#local = new RateLimiterMemory({ points: policy.points, duration: policy.windowSeconds });
   }
 
-  /** Begins an attempt from the network `place`. Returns undefined when it depends on attempts that are under way: it may be begun again. */
+  /**
+   * Begins an attempt from the network `place`. Returns undefined when it depends on attempts that are under
+   * way: it may be begun again.
+   */
   async begin(place: string): Promise<Attempt | OverLimit | undefined> {
     const attempt = randomBytes(9).toString("base64url");
     return this.#beginShared(place, attempt).catch(() => this.#beginHere(place, attempt));
@@ -42,7 +46,10 @@ export class SignInFailures {
 
   async #beginShared(place: string, attempt: string): Promise<Attempt | OverLimit | undefined> {
     const values = [attempt, this.#policy.points, this.#clock.now().getTime(), undecidedMs];
-    const [result, leftMs] = await beginScript.run(this.#redis, keysOf(place), values) as ["allowed" | "waits" | "first over" | "over", number];
+    const [result, leftMs] = (await beginScript.run(this.#redis, keysOf(place), values)) as [
+      "allowed" | "waits" | "first over" | "over",
+      number,
+    ];
     if (result === "waits") return undefined;
     return result === "allowed" ? this.#attempt(place, attempt) : overLimit(result === "first over", leftMs);
   }
@@ -68,10 +75,16 @@ export class SignInFailures {
       if (undecided.size === 0) this.#undecided.delete(place);
     };
     const { points, windowSeconds } = this.#policy;
-    const notCounted = reporting(() => this.#redis.zrem(undecidedKeyOf(place), attempt), () => undefined);
+    const notCounted = reporting(
+      () => this.#redis.zrem(undecidedKeyOf(place), attempt),
+      () => undefined,
+    );
     return {
       isAllowed: true,
-      failed: reporting(() => failScript.run(this.#redis, keysOf(place), [attempt, points, windowSeconds]), () => this.#local.penalty(place)),
+      failed: reporting(
+        () => failScript.run(this.#redis, keysOf(place), [attempt, points, windowSeconds]),
+        () => this.#local.penalty(place),
+      ),
       succeeded: notCounted,
       notMade: notCounted,
     };
@@ -91,9 +104,10 @@ function undecidedKeyOf(place: string): string {
 }
 
 /**
- * KEYS: the count of failures, and the set of undecided attempts by the time of their beginning. ARGV: the attempt, the limit's points, now, and
- * how long an attempt may be undecided. What is refused is counted on, which tells the first of it. Returns the result, and the milliseconds that
- * the window lasts after one that is over the limit.
+ * KEYS: the count of failures, and the set of undecided attempts by the time of their beginning. ARGV: the
+ * attempt, the limit's points, now, and how long an attempt may be undecided. What is refused is counted on,
+ * which tells the first of it. Returns the result, and the milliseconds that the window lasts after one that
+ * is over the limit.
  */
 const beginScript = new RedisScript(`
 local points, now = tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -108,7 +122,10 @@ redis.call('ZADD', KEYS[2], now, ARGV[1])
 redis.call('PEXPIRE', KEYS[2], ARGV[4])
 return { 'allowed', 0 }`);
 
-/** KEYS: as above. ARGV: the attempt, the limit's points and its window in seconds. A failure that comes too late to refuse anything by it is not counted. */
+/**
+ * KEYS: as above. ARGV: the attempt, the limit's points and its window in seconds. A failure that comes too
+ * late to refuse anything by it is not counted.
+ */
 const failScript = new RedisScript(`
 redis.call('ZREM', KEYS[2], ARGV[1])
 if tonumber(redis.call('GET', KEYS[1]) or '0') >= tonumber(ARGV[2]) then return 0 end

@@ -1,6 +1,9 @@
 import { tooManySignIns } from "./signInQueue.ts";
 
-/** How many sign-ins may wait, for how many milliseconds, and how long one pauses before it asks again by itself. */
+/**
+ * How many sign-ins may wait, for how many milliseconds, and how long one pauses before it asks again by
+ * itself.
+ */
 export interface SignInTurnsOptions {
   waitingMax: number;
   deadlineMs: number;
@@ -8,8 +11,8 @@ export interface SignInTurnsOptions {
 }
 
 /**
- * Sign-ins that wait until others of the same network, or for the same e-mail address, are decided. A result of this process wakes them at once; a
- * result of another process is found by asking.
+ * Sign-ins that wait until others of the same network, or for the same e-mail address, are decided. A result
+ * of this process wakes them at once; a result of another process is found by asking.
  */
 export class SignInTurns {
   readonly #options: SignInTurnsOptions;
@@ -20,7 +23,10 @@ export class SignInTurns {
     this.#options = options;
   }
 
-  /** Waits for any of the names and asks until there is a result, which it returns. Throws unavailable when too many wait, or when it has waited too long. */
+  /**
+   * Waits for any of the names and asks until there is a result, which it returns. Throws unavailable when
+   * too many wait, or when it has waited too long.
+   */
   async take<T>(names: readonly string[], ask: () => Promise<T | undefined>): Promise<T> {
     const { waitingMax, deadlineMs } = this.#options;
     if (this.#waiting >= waitingMax) throw tooManySignIns();

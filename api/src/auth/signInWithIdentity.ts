@@ -3,7 +3,12 @@ import { resolveIdentity } from "./oauth/resolveIdentity.ts";
 import { OAuthFailure } from "./oauth/oauthFailure.ts";
 import type { OAuthProvider } from "./oauth/oauthProvider.ts";
 import type { Profile } from "./oauth/profile.ts";
-import { findIdentityUsers, findUserOfIdentity, insertIdentity, insertUserOfIdentity } from "./identityQueries.ts";
+import {
+  findIdentityUsers,
+  findUserOfIdentity,
+  insertIdentity,
+  insertUserOfIdentity,
+} from "./identityQueries.ts";
 import type { User } from "./userQueries.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import type { Queryable } from "../stores/queryable.ts";
@@ -36,20 +41,32 @@ const uniqueViolation = "23505";
 const attemptsMax = 3;
 
 /**
- * Returns the user that an identity signs in as: the one it is linked to, one it is linked to now, or a new one. Throws OAuthFailure
- * when it may sign in as none of these.
+ * Returns the user that an identity signs in as: the one it is linked to, one it is linked to now, or a new
+ * one. Throws OAuthFailure when it may sign in as none of these.
  */
 export async function signInWithIdentity(deps: IdentitySignInDeps, arrival: IdentityArrival): Promise<User> {
-  const { provider: { id: provider }, address, requestId } = arrival;
+  const {
+    provider: { id: provider },
+    address,
+    requestId,
+  } = arrival;
   const { user, isNewUser, isLinked } = await resolveWithRetries(deps, arrival);
   const event = { actor: { kind: "user", id: user.id }, address, requestId, details: { provider } } as const;
-  if (isNewUser) await deps.audit.record({ ...event, action: "user.created", subject: { kind: "user", id: user.id } });
-  if (isLinked) await deps.audit.record({ ...event, action: "identity.linked", subject: { kind: "user", id: user.id } });
+  if (isNewUser)
+    await deps.audit.record({ ...event, action: "user.created", subject: { kind: "user", id: user.id } });
+  if (isLinked)
+    await deps.audit.record({ ...event, action: "identity.linked", subject: { kind: "user", id: user.id } });
   return user;
 }
 
-/** An identity may arrive twice at once: the database lets one arrival write, and the other then finds what was written. */
-async function resolveWithRetries({ postgres }: IdentitySignInDeps, arrival: IdentityArrival): Promise<Outcome> {
+/**
+ * An identity may arrive twice at once: the database lets one arrival write, and the other then finds what
+ * was written.
+ */
+async function resolveWithRetries(
+  { postgres }: IdentitySignInDeps,
+  arrival: IdentityArrival,
+): Promise<Outcome> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await postgres.transaction((transaction) => resolveInTransaction(transaction, arrival));
@@ -60,13 +77,34 @@ async function resolveWithRetries({ postgres }: IdentitySignInDeps, arrival: Ide
   }
 }
 
-async function resolveInTransaction(transaction: Queryable, { provider: { trustsEmail }, profile, linkTo, mayLink }: IdentityArrival): Promise<Outcome> {
-  const decision = resolveIdentity({ profile, trustsEmail, linkTo, mayLink, ...await findIdentityUsers(transaction, profile) });
-  if (decision.kind === "refuse") throw new OAuthFailure(decision.reason, "The identity may not sign in as anybody here.", undefined, profile.email);
+async function resolveInTransaction(
+  transaction: Queryable,
+  { provider: { trustsEmail }, profile, linkTo, mayLink }: IdentityArrival,
+): Promise<Outcome> {
+  const decision = resolveIdentity({
+    profile,
+    trustsEmail,
+    linkTo,
+    mayLink,
+    ...(await findIdentityUsers(transaction, profile)),
+  });
+  if (decision.kind === "refuse")
+    throw new OAuthFailure(
+      decision.reason,
+      "The identity may not sign in as anybody here.",
+      undefined,
+      profile.email,
+    );
   const isNewUser = decision.kind === "create";
   const userId = isNewUser
-    // The word of a provider that is not trusted with addresses proves none: another identity with the address must not find its way here by it.
-    ? await insertUserOfIdentity(transaction, { email: decision.email, isProven: trustsEmail, name: profile.name ?? nameFrom(decision.email), image: profile.image })
+    ? // The word of a provider that is not trusted with addresses proves none: another identity with the
+      // address must not find its way here by it.
+      await insertUserOfIdentity(transaction, {
+        email: decision.email,
+        isProven: trustsEmail,
+        name: profile.name ?? nameFrom(decision.email),
+        image: profile.image,
+      })
     : decision.userId;
   const isLinked = decision.kind !== "signIn";
   if (isLinked) await insertIdentity(transaction, profile, userId);

@@ -1,4 +1,7 @@
-/** A password hash as it is stored: ours are of a digest under the pepper, imported ones of the plain password. */
+/**
+ * A password hash as it is stored: ours are of a digest under the pepper, imported ones of the plain
+ * password.
+ */
 export interface StoredHash {
   /** In bcrypt's format. */
   hash: string;
@@ -27,7 +30,10 @@ function costOf(hash: string): number {
   return Number(shape.exec(hash)?.[1]);
 }
 
-/** Whether plain bcrypt distinguishes this password from every other: it reads 72 bytes, and takes `a` and `a\0a` for the same. */
+/**
+ * Whether plain bcrypt distinguishes this password from every other: it reads 72 bytes, and takes `a` and
+ * `a\0a` for the same.
+ */
 export function isReadWhole(password: string): boolean {
   return Buffer.byteLength(password) <= plainBytesMax && !password.includes("\0");
 }

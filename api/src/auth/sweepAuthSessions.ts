@@ -8,7 +8,10 @@ export interface SweepAuthSessionsDeps {
   postgres: Postgres;
 }
 
-/** So long no cookie of a sign-in outlives its lifetime, also where an outage of the database kept its last use from being noted. */
+/**
+ * So long no cookie of a sign-in outlives its lifetime, also where an outage of the database kept its last
+ * use from being noted.
+ */
 const graceSeconds = 7 * 86_400;
 
 /** Deletes sign-ins, ended or not, that nobody has a valid cookie of any more. */

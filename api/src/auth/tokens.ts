@@ -51,8 +51,8 @@ export class Tokens {
   readonly #clock: Clock;
   readonly #cookie: string;
   /**
-   * The claims of valid tokens, the newest last: browsers mostly send their newest token to the process that signed it, which need not verify
-   * its own signature.
+   * The claims of valid tokens, the newest last: browsers mostly send their newest token to the process that
+   * signed it, which need not verify its own signature.
    */
   readonly #remembered = new Map<string, TokenClaims>();
   /** The last renewal of each remembered token, by its claims. */
@@ -67,7 +67,9 @@ export class Tokens {
     if (signingKid === undefined) throw new Error("There is no signing key.");
     this.#signingKid = signingKid;
     // KeyObjects: with raw bytes every signature would prepare the key again, at a hundred times the cost.
-    this.#keys = new Map([...signingKeys].map(([kid, key]) => [kid, createSecretKey(deriveKey(key, "session"))]));
+    this.#keys = new Map(
+      [...signingKeys].map(([kid, key]) => [kid, createSecretKey(deriveKey(key, "session"))]),
+    );
     this.#lifetimeSeconds = lifetimeSeconds;
     this.#clock = clock;
     this.#cookie = cookie;
@@ -77,17 +79,26 @@ export class Tokens {
       algorithms: ["HS256"],
       clockTolerance: clockToleranceSeconds,
       // The package types know only raw keys; jsonwebtoken itself takes KeyObjects.
-      secret: ({ kid }: { kid?: unknown }) => Promise.resolve(this.#keys.get(String(kid)) as unknown as Buffer),
+      secret: ({ kid }: { kid?: unknown }) =>
+        Promise.resolve(this.#keys.get(String(kid)) as unknown as Buffer),
       /** A getter, for jsonwebtoken reads it at each check. */
-      get clockTimestamp() { return Math.floor(clock.now().getTime() / 1000); },
+      get clockTimestamp() {
+        return Math.floor(clock.now().getTime() / 1000);
+      },
     };
     this.#verifyCookie = koaJwt(options);
   }
 
-  /** Returns a token for the sign-in `sid`, and when it expires: after its lifetime, or at `endsAt` if that is earlier. */
+  /**
+   * Returns a token for the sign-in `sid`, and when it expires: after its lifetime, or at `endsAt` if that is
+   * earlier.
+   */
   issue(claims: Pick<TokenClaims, "sub" | "name" | "email" | "sid">, endsAt?: Date): IssuedToken {
     const iat = this.#nowSeconds();
-    const exp = Math.min(iat + this.#lifetimeSeconds, endsAt === undefined ? Infinity : Math.floor(endsAt.getTime() / 1000));
+    const exp = Math.min(
+      iat + this.#lifetimeSeconds,
+      endsAt === undefined ? Infinity : Math.floor(endsAt.getTime() / 1000),
+    );
     const before = this.#renewals.get(claims);
     // Within one second it would be the same token again.
     if (before?.iat === iat && before.exp === exp) return before;
@@ -101,15 +112,21 @@ export class Tokens {
     return issued;
   }
 
-  /** Returns the claims in the request's cookie; undefined when they are missing, forged, expired or not ours. */
+  /**
+   * Returns the claims in the request's cookie; undefined when they are missing, forged, expired or not ours.
+   */
   async verify(ctx: TokenContext): Promise<TokenClaims | undefined> {
     const token = ctx.cookies.get(this.#cookie);
     // In the place of a missing cookie, or of an empty one, the verifier would take a Bearer header.
     if (token === undefined || token === "" || token.length > tokenMaxLength) return undefined;
     const remembered = this.#remembered.get(token);
-    if (remembered !== undefined) return this.#nowSeconds() < remembered.exp + clockToleranceSeconds ? remembered : undefined;
+    if (remembered !== undefined)
+      return this.#nowSeconds() < remembered.exp + clockToleranceSeconds ? remembered : undefined;
     // The verifier would take a key from there before ours.
-    if ("secret" in ctx.state) throw new Error("Something has set ctx.state.secret, which must not be: tokens could be signed with it.");
+    if ("secret" in ctx.state)
+      throw new Error(
+        "Something has set ctx.state.secret, which must not be: tokens could be signed with it.",
+      );
     try {
       await this.#verifyCookie(ctx, () => Promise.resolve());
     } catch {
@@ -127,8 +144,9 @@ export class Tokens {
   }
 
   /**
-   * Forgets what the token with these claims took the place of, since the browser has sent the newer one, and an earlier renewal of it, since it sent the
-   * older one again. Else each second in which a page asks would leave a token behind, and push out those of players whose pages ask seldom.
+   * Forgets what the token with these claims took the place of, since the browser has sent the newer one, and
+   * an earlier renewal of it, since it sent the older one again. Else each second in which a page asks would
+   * leave a token behind, and push out those of players whose pages ask seldom.
    */
   #forgetObsolete(claims: object, renewed: object, before: IssuedToken | undefined): void {
     const current = this.#tokens.get(claims);
@@ -157,7 +175,10 @@ export function createSid(): string {
   return randomBytes(16).toString("base64url");
 }
 
-/** Returns what is stored of a sid: its digest, so that nobody can sign a token for it with a copy of the database. */
+/**
+ * Returns what is stored of a sid: its digest, so that nobody can sign a token for it with a copy of the
+ * database.
+ */
 export function authSessionIdOf(sid: string): string {
   return hash("sha256", sid, "hex");
 }

@@ -34,11 +34,20 @@ export async function findUserByEmail(db: Queryable, email: string): Promise<Use
 
 /** Returns the user of that id; undefined when there is none, or when it is disabled. */
 export async function findUserById(prisma: PrismaClient, id: string): Promise<User | undefined> {
-  return await prisma.user.findFirst({ where: { id, disabledAt: null }, select: columns }) ?? undefined;
+  return (await prisma.user.findFirst({ where: { id, disabledAt: null }, select: columns })) ?? undefined;
 }
 
-/** Replaces the user's password hash, unless it was changed since the user was read; returns whether it did. */
-export async function updateUnchangedPasswordHash(prisma: PrismaClient, user: CheckedUser, passwordHash: string): Promise<boolean> {
-  const { count } = await prisma.user.updateMany({ where: { id: user.id, passwordHash: user.passwordHash }, data: { passwordHash } });
+/**
+ * Replaces the user's password hash, unless it was changed since the user was read; returns whether it did.
+ */
+export async function updateUnchangedPasswordHash(
+  prisma: PrismaClient,
+  user: CheckedUser,
+  passwordHash: string,
+): Promise<boolean> {
+  const { count } = await prisma.user.updateMany({
+    where: { id: user.id, passwordHash: user.passwordHash },
+    data: { passwordHash },
+  });
   return count === 1;
 }

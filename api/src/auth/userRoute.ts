@@ -22,7 +22,9 @@ export const userAccess: Access<UserDeps, UserCaller> = {
 
 /** Returns a function that makes routes for signed-in players, and whose handlers use `D`. */
 export function userRouteFor<D>() {
-  return <Params, Query, Body>(definition: Definition<D & UserDeps, UserCaller, Params, Query, Body>): Route<D & UserDeps> => {
+  return <Params, Query, Body>(
+    definition: Definition<D & UserDeps, UserCaller, Params, Query, Body>,
+  ): Route<D & UserDeps> => {
     const route: Route<D & UserDeps> = toRoute(userAccess, definition);
     return withValidRenewal(route);
   };

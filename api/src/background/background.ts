@@ -11,11 +11,15 @@ export interface Background extends BackgroundJob {
 }
 
 /** All background work as one; started before the first request, stopped after the last. */
-export function createBackground(deps: PopularityDeps & LeaderWorkDeps & { maintenance: BackgroundJob }): Background {
+export function createBackground(
+  deps: PopularityDeps & LeaderWorkDeps & { maintenance: BackgroundJob },
+): Background {
   const leaderWork = new LeaderWork(deps);
   const jobs: BackgroundJob[] = [createPopularityRefresher(deps), deps.cluster, deps.maintenance, leaderWork];
   return {
-    get isLeader() { return leaderWork.isLeader; },
+    get isLeader() {
+      return leaderWork.isLeader;
+    },
     resign: () => leaderWork.stop(),
     start: async () => {
       for (const job of jobs) await job.start();

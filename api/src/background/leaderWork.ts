@@ -6,7 +6,12 @@ import { sweepAuthSessions, type SweepAuthSessionsDeps } from "../auth/sweepAuth
 import { listUnrecordedGameSessions } from "../gameSessions/gameSessionLifecycleQueries.ts";
 import { Recorder } from "../gameSessions/recorder/recorder.ts";
 import type { RecorderDeps } from "../gameSessions/recorder/recorderDeps.ts";
-import { freePlayers, refusedSlotMaxMs, releaseSlots, type ReleaseSlotsDeps } from "../gameSessions/recorder/releaseSlots.ts";
+import {
+  freePlayers,
+  refusedSlotMaxMs,
+  releaseSlots,
+  type ReleaseSlotsDeps,
+} from "../gameSessions/recorder/releaseSlots.ts";
 import { relayGameSessions, type RelayDeps } from "../gameSessions/recorder/relay.ts";
 import { sweepIdle, type SweepIdleDeps } from "../gameSessions/sweepIdle.ts";
 import { sweepOverlong, type SweepOverlongDeps } from "../gameSessions/sweepOverlong.ts";
@@ -21,11 +26,23 @@ import { sweepSaves, type SweepSavesDeps } from "../saves/sweepSaves.ts";
 import { RefusedRows } from "../stores/refusedRows.ts";
 
 /** What the work needs, all of it together. */
-export type LeaderWorkDeps = RecorderDeps & ReleaseSlotsDeps & RelayDeps & SweepIdleDeps & SweepOverlongDeps & SyncGameCachesDeps & LostGameCachesDeps
-& SweepUploadsDeps & SweepVersionsDeps & SweepPicturesDeps & SweepSavesDeps & ScrubSavesDeps & SweepIdempotencyKeysDeps & SweepAuthSessionsDeps & {
-  config: { cluster: { sessionsNamespace: string; releaseNamespace: string; identity: string } };
-  kube: KubeTransport;
-};
+export type LeaderWorkDeps = RecorderDeps &
+  ReleaseSlotsDeps &
+  RelayDeps &
+  SweepIdleDeps &
+  SweepOverlongDeps &
+  SyncGameCachesDeps &
+  LostGameCachesDeps &
+  SweepUploadsDeps &
+  SweepVersionsDeps &
+  SweepPicturesDeps &
+  SweepSavesDeps &
+  ScrubSavesDeps &
+  SweepIdempotencyKeysDeps &
+  SweepAuthSessionsDeps & {
+    config: { cluster: { sessionsNamespace: string; releaseNamespace: string; identity: string } };
+    kube: KubeTransport;
+  };
 
 /** The pace of the work. */
 export interface LeaderWorkOptions {
@@ -38,9 +55,10 @@ export interface LeaderWorkOptions {
 const defaultIntervals = { relay: 2_000, idle: 5_000, active: 10_000, remains: 60_000 };
 
 /**
- * The work of one of the API's replicas besides requests: recording, relaying, sweeping. The election only spares the others the work:
- * every step is guarded in the database, so a leader that does not know it has lost the lease does no harm, and losing it (as when the
- * Kubernetes API is unavailable) is no reason to stop serving.
+ * The work of one of the API's replicas besides requests: recording, relaying, sweeping. The election only
+ * spares the others the work: every step is guarded in the database, so a leader that does not know it has
+ * lost the lease does no harm, and losing it (as when the Kubernetes API is unavailable) is no reason to stop
+ * serving.
  */
 export class LeaderWork implements BackgroundJob {
   readonly #deps: LeaderWorkDeps;
@@ -82,7 +100,10 @@ export class LeaderWork implements BackgroundJob {
         void elector.stop();
       };
       this.#stopping.signal.addEventListener("abort", stop, { once: true });
-      const isElected = await elector.start().then(() => true, () => false);
+      const isElected = await elector.start().then(
+        () => true,
+        () => false,
+      );
       if (isElected) await this.#lead(term.signal);
       this.#stopping.signal.removeEventListener("abort", stop);
       await elector.stop();
@@ -93,12 +114,16 @@ export class LeaderWork implements BackgroundJob {
     const deps = this.#deps;
     const recorder = new Recorder(deps, deps.config.cluster.sessionsNamespace);
     const lostGameCaches = new LostGameCaches(deps);
-    const [refused, refusedSlots] = [new RefusedRows(deps.clock), new RefusedRows(deps.clock, refusedSlotMaxMs)];
+    const [refused, refusedSlots] = [
+      new RefusedRows(deps.clock),
+      new RefusedRows(deps.clock, refusedSlotMaxMs),
+    ];
     try {
       await recorder.start(signal);
       const { relay, idle, active, remains } = this.#intervals;
       const { clock, logger } = deps;
-      const repeated = (name: string, periodMs: number, work: () => Promise<void>): Promise<void> => repeat({ name, periodMs, jitter: 0.5, clock, logger, work }, signal);
+      const repeated = (name: string, periodMs: number, work: () => Promise<void>): Promise<void> =>
+        repeat({ name, periodMs, jitter: 0.5, clock, logger, work }, signal);
       await Promise.all([
         repeated("relay", relay, () => relayGameSessions(deps)),
         repeated("lost caches", relay, () => lostGameCaches.pass()),
@@ -107,7 +132,9 @@ export class LeaderWork implements BackgroundJob {
         repeated("overlong", remains, async () => recorder.enqueue(await sweepOverlong(deps))),
         repeated("slow stops", idle, () => freePlayers(deps)),
         repeated("slots", idle, async () => recorder.enqueue(await releaseSlots(deps, refusedSlots))),
-        repeated("active", active, async () => recorder.enqueueUnsettled(await listUnrecordedGameSessions(deps.postgres.pool))),
+        repeated("active", active, async () =>
+          recorder.enqueueUnsettled(await listUnrecordedGameSessions(deps.postgres.pool)),
+        ),
         repeated("uploads", remains, () => sweepUploads(deps, refused)),
         repeated("versions", remains, () => sweepVersions(deps, refused)),
         repeated("pictures", remains, () => sweepPictures(deps, refused)),
@@ -130,7 +157,13 @@ export class LeaderWork implements BackgroundJob {
   #createElector(onLost: () => void): LeaderElector {
     const { config, logger, clock, kube: transport } = this.#deps;
     return new LeaderElector({
-      transport, namespace: config.cluster.releaseNamespace, name: leaderLeases.api, identity: config.cluster.identity, onLost, logger, clock,
+      transport,
+      namespace: config.cluster.releaseNamespace,
+      name: leaderLeases.api,
+      identity: config.cluster.identity,
+      onLost,
+      logger,
+      clock,
       ...this.#election,
     });
   }

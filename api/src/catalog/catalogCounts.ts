@@ -7,8 +7,8 @@ export interface KnownCount {
 const countsMax = 1_000;
 
 /**
- * Remembers counts of many games, which take long. A count is right while the catalogue has its revision, which the database compares;
- * after that it still says that there were many.
+ * Remembers counts of many games, which take long. A count is right while the catalogue has its revision,
+ * which the database compares; after that it still says that there were many.
  */
 export class CatalogCounts {
   readonly #counts = new Map<string, KnownCount>();

@@ -3,8 +3,8 @@ import { limits } from "#contracts/limits.ts";
 import type { KnownCount } from "./catalogCounts.ts";
 
 /**
- * Returns the columns of a game in lists, named and formatted as in the contract's `GameListItem`; `$1` is the user, and the expression what
- * the addresses of uploaded pictures begin with.
+ * Returns the columns of a game in lists, named and formatted as in the contract's `GameListItem`; `$1` is
+ * the user, and the expression what the addresses of uploaded pictures begin with.
  */
 export function listColumns(picturesAddress: string): string {
   return `g.id, g.slug, g.title, g.developer, g.description, g.tags, coalesce(${picturesAddress} || g.picture_id, g.thumbnail, '') AS thumbnail,
@@ -12,7 +12,10 @@ export function listColumns(picturesAddress: string): string {
   EXISTS (SELECT 1 FROM favorites f WHERE f.user_id = $1 AND f.game_id = g.id) AS "isFavorite"`;
 }
 
-/** A statement that returns `total`, `revision` and the page's `gamesJson`; the caller's `$1` goes before the values. */
+/**
+ * A statement that returns `total`, `revision` and the page's `gamesJson`; the caller's `$1` goes before the
+ * values.
+ */
 export interface CatalogPageQuery {
   name: string;
   text: string;
@@ -42,22 +45,36 @@ const sample = { games: 500, matches: 10 };
 /** The statements' texts by name: every request that asks in the same way shares one. */
 const texts = new Map<string, string>();
 
-/** Returns the statement for a page of the catalogue. A `known` count of many is not counted again while the catalogue has its revision. */
-export function catalogPageQuery(query: GamesQuery, known?: KnownCount, picturesAddress = ""): CatalogPageQuery {
+/**
+ * Returns the statement for a page of the catalogue. A `known` count of many is not counted again while the
+ * catalogue has its revision.
+ */
+export function catalogPageQuery(
+  query: GamesQuery,
+  known?: KnownCount,
+  picturesAddress = "",
+): CatalogPageQuery {
   const { sort, order, search, tag, page, limit } = query;
   const filter = filterOf(search, tag);
   const name = `list-catalog-${sort}-${order}-${filter?.name ?? "all"}`;
   const text = texts.get(name) ?? textOf(query, filter);
   texts.set(name, text);
   return {
-    name, text,
-    values: [limit, (page - 1) * limit, picturesAddress, ...(filter === undefined ? [] : [...filter.values, known?.revision ?? null, known?.total ?? null])],
+    name,
+    text,
+    values: [
+      limit,
+      (page - 1) * limit,
+      picturesAddress,
+      ...(filter === undefined ? [] : [...filter.values, known?.revision ?? null, known?.total ?? null]),
+    ],
   };
 }
 
 /**
- * However far from the start the page lies, its ids come from an index in the sort's order, read from whichever end is nearer; only then
- * are rows fetched. Values come into the plan by subqueries alone, so the plan's cost is the same for all values and Postgres keeps it.
+ * However far from the start the page lies, its ids come from an index in the sort's order, read from
+ * whichever end is nearer; only then are rows fetched. Values come into the plan by subqueries alone, so the
+ * plan's cost is the same for all values and Postgres keeps it.
  */
 function textOf(query: GamesQuery, filter: Filter | undefined): string {
   const { sort, order } = query;
@@ -71,9 +88,13 @@ function textOf(query: GamesQuery, filter: Filter | undefined): string {
         greatest(0, least($2::int, total - $3::int)) AS size
       FROM count
     ), page AS (
-      ${filter === undefined ? "" : `(SELECT g.id FROM few g ORDER BY ${forwards}
+      ${
+        filter === undefined
+          ? ""
+          : `(SELECT g.id FROM few g ORDER BY ${forwards}
         LIMIT (SELECT CASE WHEN isfew THEN size ELSE 0 END FROM place) OFFSET (SELECT ahead FROM place))
-      UNION ALL`}
+      UNION ALL`
+      }
       (SELECT g.id FROM games g WHERE ${isFound} ORDER BY ${forwards}
         LIMIT (SELECT CASE WHEN isfew OR isback THEN 0 ELSE size END FROM place) OFFSET (SELECT ahead FROM place))
       UNION ALL
@@ -90,14 +111,16 @@ function textOf(query: GamesQuery, filter: Filter | undefined): string {
 const countAll = "count AS (SELECT listed AS total, false AS isfew, revision FROM catalog_totals)";
 
 /**
- * Few matches are found by the search index and sorted. Many are not: Postgres would sort thousands for one page, or, left to choose,
- * walk the sort's index for the few. So it counts first how many there are; the part that does not apply has `LIMIT 0` and is not run.
- * Few matches are not looked for when a sample has many, or when an earlier page has counted many, even in another revision.
+ * Few matches are found by the search index and sorted. Many are not: Postgres would sort thousands for one
+ * page, or, left to choose, walk the sort's index for the few. So it counts first how many there are; the
+ * part that does not apply has `LIMIT 0` and is not run. Few matches are not looked for when a sample has
+ * many, or when an earlier page has counted many, even in another revision.
  */
 function countFound({ found, isIndexed, walked, values }: Filter, { sort, order }: GamesQuery): string {
   const knownRevision = `$${firstFilterParameter + values.length}::bigint`;
   const knownTotal = `$${firstFilterParameter + values.length + 1}::int`;
-  // A filter without an index walks the games in the sort's order, which only the sort's index returns without sorting them all.
+  // A filter without an index walks the games in the sort's order, which only the sort's index returns
+  // without sorting them all.
   const sorted = isIndexed ? "" : `ORDER BY ${keys[sort](order, "asc")}`;
   return `
     guess AS MATERIALIZED (
@@ -146,27 +169,42 @@ function filterOf(search: string | undefined, tag: string | undefined): Filter |
 }
 
 function searchFilter(search: string, n: number): Filter {
-  // Lower case has another sigma at a word's end, and a term may end where the name's word goes on: `search_text` has names with this one throughout.
+  // Lower case has another sigma at a word's end, and a term may end where the name's word goes on:
+  // `search_text` has names with this one throughout.
   const term = search.replace(/[Σς]/g, "σ");
   const pattern = `%${escapeLike(term)}%`;
   if (Array.from(term).length < trigramLength) {
-    // Faster than strpos for so little; in a collation of its own, because the trigram index would be read whole for it.
+    // Faster than strpos for so little; in a collation of its own, because the trigram index would be read
+    // whole for it.
     const walked = `g.search_text COLLATE "C" LIKE ${folded(`$${n}`)}`;
     return { name: "short", found: walked, isIndexed: false, walked, values: [pattern] };
   }
   const walked = `strpos(g.search_text, ${folded(`$${n}`)}) > 0`;
-  return { name: "search", found: `g.search_text LIKE ${folded(`$${n + 1}`)}`, isIndexed: true, walked, values: [term, pattern] };
+  return {
+    name: "search",
+    found: `g.search_text LIKE ${folded(`$${n + 1}`)}`,
+    isIndexed: true,
+    walked,
+    values: [term, pattern],
+  };
 }
 
 function tagFilter(tag: string, n: number): Filter {
   const walked = `${folded(`$${n}`)} = ANY (g.tag_keys)`;
-  return { name: "tag", found: `g.tag_keys @> ARRAY[${folded(`$${n}`)}]`, isIndexed: true, walked, values: [tag] };
+  return {
+    name: "tag",
+    found: `g.tag_keys @> ARRAY[${folded(`$${n}`)}]`,
+    isIndexed: true,
+    walked,
+    values: [tag],
+  };
 }
 
 /**
- * Returns the parameter in lower case, as the columns are, and in the columns' collation, without which their indexes are not used. A
- * subquery runs once, not for every game. It also hides the value: told that a term is common, Postgres would scan the table for the
- * first matches, which can lie behind everything that was ever deleted.
+ * Returns the parameter in lower case, as the columns are, and in the columns' collation, without which their
+ * indexes are not used. A subquery runs once, not for every game. It also hides the value: told that a term
+ * is common, Postgres would scan the table for the first matches, which can lie behind everything that was
+ * ever deleted.
  */
 function folded(parameter: string): string {
   return `(SELECT lower(${parameter}::text COLLATE "und-x-icu") COLLATE "default")`;

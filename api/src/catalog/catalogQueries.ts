@@ -5,7 +5,10 @@ import type { Queryable } from "../stores/queryable.ts";
 
 /** A page of the catalogue. */
 export interface CatalogPage {
-  /** A JSON array of the contract's `GameListItem`s, which is passed on unread from the database to the client. */
+  /**
+   * A JSON array of the contract's `GameListItem`s, which is passed on unread from the database to the
+   * client.
+   */
   gamesJson: string;
   total: number;
 }
@@ -15,13 +18,22 @@ export interface CatalogDetail extends Omit<GameDetail, "saveSlots"> {
   slots: { id: string; number: number; label: string; lastPlayedAt: string }[];
 }
 
-/** Returns one page of the catalogue as the user sees it; `counts` are those of earlier pages, and addresses of pictures begin with `picturesAddress`. */
+/**
+ * Returns one page of the catalogue as the user sees it; `counts` are those of earlier pages, and addresses
+ * of pictures begin with `picturesAddress`.
+ */
 export async function listCatalogGames(
-  db: Queryable, userId: string, query: GamesQuery, counts = new CatalogCounts(), picturesAddress = "",
+  db: Queryable,
+  userId: string,
+  query: GamesQuery,
+  counts = new CatalogCounts(),
+  picturesAddress = "",
 ): Promise<CatalogPage> {
   const filter = JSON.stringify([query.search?.toLowerCase(), query.tag?.toLowerCase()]);
   const { name, text, values } = catalogPageQuery(query, counts.find(filter), picturesAddress);
-  const { rows: [page] } = await db.query<CatalogPage & { revision: string }>({ name, text, values: [userId, ...values] });
+  const {
+    rows: [page],
+  } = await db.query<CatalogPage & { revision: string }>({ name, text, values: [userId, ...values] });
   if (page === undefined) return { total: 0, gamesJson: "[]" };
   if (page.total <= fewMax) counts.forget(filter);
   else if (query.search || query.tag) counts.keep(filter, { revision: page.revision, total: page.total });
@@ -29,7 +41,12 @@ export async function listCatalogGames(
 }
 
 /** Returns one game of the catalogue; undefined for one that is not (or no longer) in it. */
-export async function findCatalogGame(db: Queryable, userId: string, slug: string, picturesAddress = ""): Promise<CatalogDetail | undefined> {
+export async function findCatalogGame(
+  db: Queryable,
+  userId: string,
+  slug: string,
+  picturesAddress = "",
+): Promise<CatalogDetail | undefined> {
   const { rows } = await db.query<CatalogDetail>({
     name: "find-catalog-game",
     text: `

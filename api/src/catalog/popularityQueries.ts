@@ -5,7 +5,10 @@ const advisoryLock = 7_264_010_340;
 
 /** Takes the right to count the launches until the transaction ends; false when another replica has it. */
 export async function lockPopularity(transaction: Queryable): Promise<boolean> {
-  const { rows } = await transaction.query<{ isMine: boolean }>(`SELECT pg_try_advisory_xact_lock($1) AS "isMine"`, [advisoryLock]);
+  const { rows } = await transaction.query<{ isMine: boolean }>(
+    `SELECT pg_try_advisory_xact_lock($1) AS "isMine"`,
+    [advisoryLock],
+  );
   return rows[0]?.isMine === true;
 }
 

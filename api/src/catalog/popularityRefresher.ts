@@ -11,5 +11,11 @@ const periodMs = 60_000;
 
 /** Returns the job that refreshes `sort=popular` once a minute. */
 export function createPopularityRefresher({ clock, logger, postgres }: PopularityDeps): BackgroundJob {
-  return new RepeatedJob({ clock, logger, name: "popularity", periodMs, work: () => refreshPopularity(postgres) });
+  return new RepeatedJob({
+    clock,
+    logger,
+    name: "popularity",
+    periodMs,
+    work: () => refreshPopularity(postgres),
+  });
 }

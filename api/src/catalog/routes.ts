@@ -1,4 +1,11 @@
-import { FavoriteRequest, FavoriteResponse, GameDetail, GameParams, GamesQuery, GamesResponse } from "#contracts/http/catalog.ts";
+import {
+  FavoriteRequest,
+  FavoriteResponse,
+  GameDetail,
+  GameParams,
+  GamesQuery,
+  GamesResponse,
+} from "#contracts/http/catalog.ts";
 import { notFound } from "../errors.ts";
 import { presentGame, presentGames } from "./present.ts";
 import { respondCacheable, respondCacheableText } from "../http/respondCacheable.ts";
@@ -24,7 +31,19 @@ const list = route({
   responses: cacheable(GamesResponse),
   errors: [],
   handle: async ({ ctx, deps, user, query }) => {
-    respondCacheableText(ctx, presentGames(await listCatalogGames(deps.postgres.pool, user.id, query, deps.catalogCounts, pictureAddress(deps.config, "")), query));
+    respondCacheableText(
+      ctx,
+      presentGames(
+        await listCatalogGames(
+          deps.postgres.pool,
+          user.id,
+          query,
+          deps.catalogCounts,
+          pictureAddress(deps.config, ""),
+        ),
+        query,
+      ),
+    );
   },
 });
 
@@ -38,7 +57,12 @@ const detail = route({
   responses: cacheable(GameDetail),
   errors: [],
   handle: async ({ ctx, deps, user, params }) => {
-    const game = await findCatalogGame(deps.postgres.pool, user.id, params.slug, pictureAddress(deps.config, ""));
+    const game = await findCatalogGame(
+      deps.postgres.pool,
+      user.id,
+      params.slug,
+      pictureAddress(deps.config, ""),
+    );
     if (game === undefined) throw notFound("There is no such game.");
     respondCacheable(ctx, presentGame(game));
   },
@@ -49,7 +73,8 @@ const favorite = route({
   path: "/api/favorites",
   name: "toggleFavorite",
   summary: "Mark a game, or take the mark away",
-  description: "Each request turns the mark over. A request that may be sent twice needs an `Idempotency-Key`.",
+  description:
+    "Each request turns the mark over. A request that may be sent twice needs an `Idempotency-Key`.",
   limits: ["catalog"],
   body: FavoriteRequest,
   responses: { 200: FavoriteResponse },
@@ -63,4 +88,8 @@ const favorite = route({
 });
 
 /** The catalogue, its games and the player's favourites. */
-export const catalogRoutes: readonly Route<UserDeps & { catalogCounts: CatalogCounts }>[] = [list, detail, favorite];
+export const catalogRoutes: readonly Route<UserDeps & { catalogCounts: CatalogCounts }>[] = [
+  list,
+  detail,
+  favorite,
+];

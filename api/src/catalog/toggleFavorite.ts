@@ -8,12 +8,15 @@ import { updateFavorite } from "./favoriteQueries.ts";
 const attemptsMax = 100;
 
 /**
- * Marks the game as the user's favourite, or removes the mark; undefined for a game that is not in the catalogue. Requests of one user
- * at once take effect one after the other, so an even number of them changes nothing. `alsoWithin` runs in the same transaction.
- * Throws conflict when other requests get in between every time.
+ * Marks the game as the user's favourite, or removes the mark; undefined for a game that is not in the
+ * catalogue. Requests of one user at once take effect one after the other, so an even number of them changes
+ * nothing. `alsoWithin` runs in the same transaction. Throws conflict when other requests get in between
+ * every time.
  */
 export async function toggleFavorite(
-  { pool, transaction }: Pick<Postgres, "pool" | "transaction">, userId: string, gameId: string,
+  { pool, transaction }: Pick<Postgres, "pool" | "transaction">,
+  userId: string,
+  gameId: string,
   alsoWithin?: (toggled: FavoriteResponse, transaction: Queryable) => Promise<void>,
 ): Promise<FavoriteResponse | undefined> {
   if (alsoWithin === undefined) return toggle(pool, userId, gameId);
@@ -32,5 +35,8 @@ async function toggle(db: Queryable, userId: string, gameId: string): Promise<Fa
     if (isAdded) return { status: "added", gameId };
     // The mark was not there to remove, but was there when it came to adding it.
   }
-  throw new DomainError("conflict", { message: "This game is being marked and unmarked all the time: try again in a moment.", retryAfterSeconds: 1 });
+  throw new DomainError("conflict", {
+    message: "This game is being marked and unmarked all the time: try again in a moment.",
+    retryAfterSeconds: 1,
+  });
 }

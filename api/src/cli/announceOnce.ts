@@ -6,7 +6,11 @@ import { connectRedis, type RedisAddress } from "../stores/redis.ts";
 const connectMs = 3_000;
 
 /** Opens a connection to Redis for this one message; false when it cannot be delivered. */
-export async function announceOnce({ seconds, ...address }: RedisAddress & { seconds: number }, authSessionIds: readonly string[], logger: Logger): Promise<boolean> {
+export async function announceOnce(
+  { seconds, ...address }: RedisAddress & { seconds: number },
+  authSessionIds: readonly string[],
+  logger: Logger,
+): Promise<boolean> {
   const { redis } = connectRedis({ ...address, commandTimeoutMs: connectMs }, logger);
   try {
     await once(redis, "ready", { signal: AbortSignal.timeout(connectMs) });

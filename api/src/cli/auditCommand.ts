@@ -19,27 +19,43 @@ interface AuditOptions extends Json {
 /** Adds `joypod audit`. */
 export function addAuditCommand(command: AddCommand, program: Command, environment: CliEnvironment): void {
   command(program, "audit", "show who did what, the newest first")
-    .option("--since <time>", "not before this: 2026-11-22, 2026-11-22T18:00Z, or how long ago: 90m, 24h, 7d", toTime)
+    .option(
+      "--since <time>",
+      "not before this: 2026-11-22, 2026-11-22T18:00Z, or how long ago: 90m, 24h, 7d",
+      toTime,
+    )
     .option("--user <address or id>", "what a player did, or what was done or tried to do to the account")
     .addOption(new Option("--partner <name or id>", "the same for a partner").conflicts("user"))
     .option("--limit <events>", "at most so many, up to 1000", toLimit, 100)
     .option("--before <event>", "go on with what is older than this event, by its id", toEventId)
     .action(async ({ since, user, partner, limit, before, ...options }: AuditOptions) => {
-      const principals = user !== undefined ? await userPrincipals(environment, user) : partner !== undefined ? await partnerPrincipals(environment, partner) : undefined;
+      const principals =
+        user !== undefined
+          ? await userPrincipals(environment, user)
+          : partner !== undefined
+            ? await partnerPrincipals(environment, partner)
+            : undefined;
       const page = await readAudit(environment.stores(), { since, principals, before, limit });
       const rest = page.before === null ? "" : `\nThere are older ones: --before ${page.before}`;
-      environment.print({ ...page }, page.events.length === 0 ? "There is no such event." : tableOf(page.events) + rest, options.json === true);
+      environment.print(
+        { ...page },
+        page.events.length === 0 ? "There is no such event." : tableOf(page.events) + rest,
+        options.json === true,
+      );
     });
 }
 
-/** Returns the player, and the hash under which their failed sign-ins are recorded. A deleted player is not found: what was given is then taken for the id, and for the address if it is one. */
+/**
+ * Returns the player, and the hash under which their failed sign-ins are recorded. A deleted player is not
+ * found: what was given is then taken for the id, and for the address if it is one.
+ */
 async function userPrincipals(environment: CliEnvironment, addressOrId: string): Promise<AuditPrincipal[]> {
   const email = normalizeEmail(addressOrId);
   const user = await findUserIdOf(environment.stores().postgres.prisma, { id: addressOrId, email });
   const address = user?.email ?? (isEmail(email) ? email : undefined);
   return [
     { kind: "user", id: user?.id ?? addressOrId },
-    ...address === undefined ? [] : [{ kind: "account", id: accountHashOf(environment.pepper(), address) }],
+    ...(address === undefined ? [] : [{ kind: "account", id: accountHashOf(environment.pepper(), address) }]),
   ];
 }
 
@@ -51,11 +67,26 @@ async function partnerPrincipals(environment: CliEnvironment, nameOrId: string):
 
 function tableOf(events: readonly ListedAuditEvent[]): string {
   const rows = events.map(({ id, at, action, actor, subject, network, requestId, details }) => [
-    id, at, action, nameOf(actor), subject === null ? "-" : nameOf(subject), network ?? "-", requestId ?? "-", JSON.stringify(details),
+    id,
+    at,
+    action,
+    nameOf(actor),
+    subject === null ? "-" : nameOf(subject),
+    network ?? "-",
+    requestId ?? "-",
+    JSON.stringify(details),
   ]);
   const table = [["ID", "TIME", "ACTION", "ACTOR", "SUBJECT", "NETWORK", "REQUEST", "DETAILS"], ...rows];
-  const widths = table[0]?.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0))) ?? [];
-  return table.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ").trimEnd()).join("\n");
+  const widths =
+    table[0]?.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0))) ?? [];
+  return table
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
 }
 
 function nameOf({ kind, id }: { kind: string; id: string | null }): string {
@@ -66,10 +97,15 @@ const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 function toTime(text: string): Date {
   const { count, unit } = /^(?<count>\d{1,6})(?<unit>[mhd])$/.exec(text)?.groups ?? {};
-  if (count !== undefined && (unit === "m" || unit === "h" || unit === "d")) return new Date(Date.now() - Number(count) * unitMs[unit]);
-  const time = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/.test(text) ? new Date(text) : undefined;
+  if (count !== undefined && (unit === "m" || unit === "h" || unit === "d"))
+    return new Date(Date.now() - Number(count) * unitMs[unit]);
+  const time = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/.test(text)
+    ? new Date(text)
+    : undefined;
   if (time === undefined || Number.isNaN(time.getTime())) {
-    throw new InvalidArgumentError("Give a day (2026-11-22), a time with its zone (2026-11-22T18:00Z), or how long ago in minutes, hours or days (90m, 24h, 7d).");
+    throw new InvalidArgumentError(
+      "Give a day (2026-11-22), a time with its zone (2026-11-22T18:00Z), or how long ago in minutes, hours or days (90m, 24h, 7d).",
+    );
   }
   return time;
 }
@@ -81,6 +117,7 @@ function toLimit(text: string): number {
 }
 
 function toEventId(text: string): string {
-  if (!/^[1-9]\d{0,17}$/.test(text)) throw new InvalidArgumentError("Give an event's id, which is the first column.");
+  if (!/^[1-9]\d{0,17}$/.test(text))
+    throw new InvalidArgumentError("Give an event's id, which is the first column.");
   return text;
 }

@@ -17,7 +17,12 @@ import { connectObjectStore } from "../stores/objectStore.ts";
 import { connectPostgres } from "../stores/postgres.ts";
 
 const asJson = process.argv.includes("--json");
-const logger = createLogger({ program: "api", level: "error", secretKeys: secretLogKeys, destination: { write: (line) => void process.stderr.write(line) } });
+const logger = createLogger({
+  program: "api",
+  level: "error",
+  secretKeys: secretLogKeys,
+  destination: { write: (line) => void process.stderr.write(line) },
+});
 let postgres: ReturnType<typeof connectPostgres> | undefined;
 let passwords: Passwords | undefined;
 
@@ -31,15 +36,29 @@ const program = createProgram({
   stores,
   saves: () => {
     const { objectStore, ...config } = readCliSavesConfig(process.env);
-    return { ...stores(), config, logger, clock: systemClock, objectStore: connectObjectStore(objectStore), saveUploads: new SaveUploads(1), saveReads: new SaveReads() };
+    return {
+      ...stores(),
+      config,
+      logger,
+      clock: systemClock,
+      objectStore: connectObjectStore(objectStore),
+      saveUploads: new SaveUploads(1),
+      saveReads: new SaveReads(),
+    };
   },
-  passwords: () => passwords ??= new Passwords({
-    pepper: pepperOr("it must be the API's own, or the password will not be accepted."), cost: readCliConfig(process.env).bcryptCost, workers: 1,
-  }),
+  passwords: () =>
+    (passwords ??= new Passwords({
+      pepper: pepperOr("it must be the API's own, or the password will not be accepted."),
+      cost: readCliConfig(process.env).bcryptCost,
+      workers: 1,
+    })),
   pepper: () => pepperOr("it must be the API's own, or failed sign-ins will not be found."),
   announce: async (authSessionIds) => {
     const { redis, tokenLifetimeSeconds } = readCliConfig(process.env);
-    return redis !== undefined && await announceOnce({ ...redis, seconds: tokenLifetimeSeconds }, authSessionIds, logger);
+    return (
+      redis !== undefined &&
+      (await announceOnce({ ...redis, seconds: tokenLifetimeSeconds }, authSessionIds, logger))
+    );
   },
   input: () => process.stdin,
   output: () => process.stdout,

@@ -16,8 +16,15 @@ export interface CliError {
 }
 
 const words: Partial<Record<ErrorCode, CliError["error"]>> = {
-  invalid_request: "invalid", common_password: "invalid", invalid_archive: "invalid", payload_too_large: "invalid",
-  conflict: "exists", not_found: "not_found", session_active: "in_use", slot_in_use: "in_use", no_empty_slot: "in_use",
+  invalid_request: "invalid",
+  common_password: "invalid",
+  invalid_archive: "invalid",
+  payload_too_large: "invalid",
+  conflict: "exists",
+  not_found: "not_found",
+  session_active: "in_use",
+  slot_in_use: "in_use",
+  no_empty_slot: "in_use",
 };
 
 /** Returns what the command line tells of an error; one that nobody foresaw has failed. */

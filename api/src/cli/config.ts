@@ -8,36 +8,67 @@ import { databaseAddress } from "../stores/databaseAddress.ts";
 const { shape } = Variables;
 
 /**
- * Returns what the command line needs of the API's environment: the database, the pepper for new passwords, and Redis to tell of ended
- * sign-ins. Throws one error that names every wrong variable.
+ * Returns what the command line needs of the API's environment: the database, the pepper for new passwords,
+ * and Redis to tell of ended sign-ins. Throws one error that names every wrong variable.
  */
 export function readCliConfig(environment: Environment) {
-  const env = readEnvironment(z.object({
-    ...databaseVariables,
-    PASSWORD_PEPPER: shape.PASSWORD_PEPPER.optional(),
-    BCRYPT_COST: shape.BCRYPT_COST,
-    REDIS_URL: shape.REDIS_URL.optional(),
-    REDIS_CA_FILE: shape.REDIS_CA_FILE,
-    TOKEN_LIFETIME_SECONDS: shape.TOKEN_LIFETIME_SECONDS,
-  }).superRefine(checkDatabaseAuthority).superRefine(checkRedisAuthority), environment, "command line");
+  const env = readEnvironment(
+    z
+      .object({
+        ...databaseVariables,
+        PASSWORD_PEPPER: shape.PASSWORD_PEPPER.optional(),
+        BCRYPT_COST: shape.BCRYPT_COST,
+        REDIS_URL: shape.REDIS_URL.optional(),
+        REDIS_CA_FILE: shape.REDIS_CA_FILE,
+        TOKEN_LIFETIME_SECONDS: shape.TOKEN_LIFETIME_SECONDS,
+      })
+      .superRefine(checkDatabaseAuthority)
+      .superRefine(checkRedisAuthority),
+    environment,
+    "command line",
+  );
   return {
-    postgres: { url: databaseAddress(env.DATABASE_URL, env.DATABASE_CA_FILE), poolSize: 2, timeoutMs: env.DATABASE_TIMEOUT_MS },
+    postgres: {
+      url: databaseAddress(env.DATABASE_URL, env.DATABASE_CA_FILE),
+      poolSize: 2,
+      timeoutMs: env.DATABASE_TIMEOUT_MS,
+    },
     pepper: env.PASSWORD_PEPPER,
     bcryptCost: env.BCRYPT_COST,
-    redis: env.REDIS_URL === undefined ? undefined : { url: env.REDIS_URL, authorities: env.REDIS_CA_FILE?.certificates },
+    redis:
+      env.REDIS_URL === undefined
+        ? undefined
+        : { url: env.REDIS_URL, authorities: env.REDIS_CA_FILE?.certificates },
     tokenLifetimeSeconds: env.TOKEN_LIFETIME_SECONDS,
   };
 }
 
-/** Returns what the command line needs for players' saves besides. Throws one error that names every wrong variable. */
+/**
+ * Returns what the command line needs for players' saves besides. Throws one error that names every wrong
+ * variable.
+ */
 export function readCliSavesConfig(environment: Environment) {
   const { S3_TIMEOUT_MS, SAVE_RETENTION_DAYS, SAVE_VERSIONS_KEPT, SAVE_DAILY_VERSIONS_DAYS } = shape;
-  const env = readEnvironment(z.object({
-    ...objectStoreVariables, S3_TIMEOUT_MS, SAVE_RETENTION_DAYS, SAVE_VERSIONS_KEPT, SAVE_DAILY_VERSIONS_DAYS,
-  }).superRefine(checkObjectStore), environment, "command line");
+  const env = readEnvironment(
+    z
+      .object({
+        ...objectStoreVariables,
+        S3_TIMEOUT_MS,
+        SAVE_RETENTION_DAYS,
+        SAVE_VERSIONS_KEPT,
+        SAVE_DAILY_VERSIONS_DAYS,
+      })
+      .superRefine(checkObjectStore),
+    environment,
+    "command line",
+  );
   return {
     objectStore: { ...objectStoreAccessOf(env), timeoutMs: env.S3_TIMEOUT_MS },
-    saves: { versionsKept: env.SAVE_VERSIONS_KEPT, dailyVersionsDays: env.SAVE_DAILY_VERSIONS_DAYS, retentionMs: env.SAVE_RETENTION_DAYS * 86_400_000 },
+    saves: {
+      versionsKept: env.SAVE_VERSIONS_KEPT,
+      dailyVersionsDays: env.SAVE_DAILY_VERSIONS_DAYS,
+      retentionMs: env.SAVE_RETENTION_DAYS * 86_400_000,
+    },
     /** An admin's file may come from a slow line. */
     partner: { uploadPace: { idleMs: 600_000, windowMs: 600_000, minBytesPerWindow: 1 } },
   };

@@ -9,17 +9,24 @@ import type { AddCommand, CliEnvironment, Json } from "./environment.ts";
 /** Adds `joypod partner …`. */
 export function addPartnerCommands(command: AddCommand, program: Command, environment: CliEnvironment): void {
   const partner = program.command("partner").description("publishers of games");
-  command(partner, "create", "create a partner; exit code 3 when there is one of that name").requiredOption("--name <name>")
+  command(partner, "create", "create a partner; exit code 3 when there is one of that name")
+    .requiredOption("--name <name>")
     .action(async ({ name, ...options }: Json & { name: string }) => {
       const created = await createPartner(environment.stores(), name);
       environment.print(created, `Created the partner ${created.name}.`, options.json === true);
     });
-  command(partner, "suspend", "refuse all that a partner asks; their games stay").requiredOption("--partner <name or id>")
+  command(partner, "suspend", "refuse all that a partner asks; their games stay")
+    .requiredOption("--partner <name or id>")
     .action(async ({ partner: nameOrId, ...options }: Json & { partner: string }) => {
       const suspended = await suspendPartner(environment.stores(), nameOrId);
-      environment.print({ ...suspended }, `The partner ${suspended.name} is suspended.`, options.json === true);
+      environment.print(
+        { ...suspended },
+        `The partner ${suspended.name} is suspended.`,
+        options.json === true,
+      );
     });
-  command(partner, "resume", "take a suspension back").requiredOption("--partner <name or id>")
+  command(partner, "resume", "take a suspension back")
+    .requiredOption("--partner <name or id>")
     .action(async ({ partner: nameOrId, ...options }: Json & { partner: string }) => {
       const resumed = await resumePartner(environment.stores(), nameOrId);
       environment.print({ ...resumed }, `The partner ${resumed.name} may go on.`, options.json === true);
@@ -29,18 +36,39 @@ export function addPartnerCommands(command: AddCommand, program: Command, enviro
 
 function addKeyCommands(command: AddCommand, partner: Command, environment: CliEnvironment): void {
   const key = partner.command("key").description("partners' API keys");
-  command(key, "create", "make a key and show it, this once; a partner may have two").requiredOption("--partner <name or id>")
+  command(key, "create", "make a key and show it, this once; a partner may have two")
+    .requiredOption("--partner <name or id>")
     .option("--expires-in-days <days>", "end it after so many days", toDays)
-    .action(async ({ partner: nameOrId, expiresInDays, ...options }: Json & { partner: string; expiresInDays?: number }) => {
-      const { partner: owner, ...issued } = await issuePartnerKey(environment.stores(), nameOrId, expiresInDays);
-      environment.print({ partnerId: owner.id, partner: owner.name, ...issued }, `${issued.key}\nKeep it: it cannot be shown again. Its id is ${issued.keyId}.`, options.json === true);
-    });
-  command(key, "list", "show a partner's keys, without their secrets").requiredOption("--partner <name or id>")
+    .action(
+      async ({
+        partner: nameOrId,
+        expiresInDays,
+        ...options
+      }: Json & { partner: string; expiresInDays?: number }) => {
+        const { partner: owner, ...issued } = await issuePartnerKey(
+          environment.stores(),
+          nameOrId,
+          expiresInDays,
+        );
+        environment.print(
+          { partnerId: owner.id, partner: owner.name, ...issued },
+          `${issued.key}\nKeep it: it cannot be shown again. Its id is ${issued.keyId}.`,
+          options.json === true,
+        );
+      },
+    );
+  command(key, "list", "show a partner's keys, without their secrets")
+    .requiredOption("--partner <name or id>")
     .action(async ({ partner: nameOrId, ...options }: Json & { partner: string }) => {
       const keys = await listPartnerKeys(environment.stores(), nameOrId);
-      environment.print({ keys }, keys.length === 0 ? "There is no key." : keys.map(sentenceOf).join("\n"), options.json === true);
+      environment.print(
+        { keys },
+        keys.length === 0 ? "There is no key." : keys.map(sentenceOf).join("\n"),
+        options.json === true,
+      );
     });
-  command(key, "revoke", "end a key at once").requiredOption("--key <id>", "the key's id")
+  command(key, "revoke", "end a key at once")
+    .requiredOption("--key <id>", "the key's id")
     .action(async ({ key: keyId, ...options }: Json & { key: string }) => {
       const revoked = await revokePartnerKey(environment.stores(), keyId);
       environment.print(revoked, `The key ${keyId} is revoked.`, options.json === true);
@@ -48,7 +76,12 @@ function addKeyCommands(command: AddCommand, partner: Command, environment: CliE
 }
 
 function sentenceOf({ keyId, createdAt, expiresAt, revokedAt, lastUsedAt }: ListedKey): string {
-  const end = revokedAt !== null ? `revoked ${revokedAt}` : expiresAt !== null ? `expires ${expiresAt}` : "does not expire";
+  const end =
+    revokedAt !== null
+      ? `revoked ${revokedAt}`
+      : expiresAt !== null
+        ? `expires ${expiresAt}`
+        : "does not expire";
   return `${keyId}: created ${createdAt}, last used ${lastUsedAt ?? "never"}, ${end}.`;
 }
 

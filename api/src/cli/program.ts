@@ -10,16 +10,22 @@ const json = ["--json", "answer with one JSON object"] as const;
 
 /** The commands of `joypod`. */
 export function createProgram(environment: CliEnvironment): Command {
-  const program = new Command("joypod").description("Joypod's administration: the database is named by DATABASE_URL.")
+  const program = new Command("joypod")
+    .description("Joypod's administration: the database is named by DATABASE_URL.")
     .exitOverride(); // Before the subcommands, which inherit it.
-  const command: AddCommand = (parent, name, description) => parent.command(name).description(description).option(...json);
+  const command: AddCommand = (parent, name, description) =>
+    parent
+      .command(name)
+      .description(description)
+      .option(...json);
 
   command(program, "migrate", "bring the database to the newest schema; safe to run again")
     .option("--wait-seconds <seconds>", "wait so long for a database that is still starting", toSeconds, 0)
     .action(async ({ waitSeconds, ...options }: Json & { waitSeconds: number }) => {
       await waitForDatabase(environment.databaseUrl(), waitSeconds);
       const applied = await migrate(environment.databaseUrl());
-      const sentence = applied.length === 0 ? "The database is up to date." : `Applied ${applied.join(", ")}.`;
+      const sentence =
+        applied.length === 0 ? "The database is up to date." : `Applied ${applied.join(", ")}.`;
       environment.print({ applied }, sentence, options.json === true);
     });
 

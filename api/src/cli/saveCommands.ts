@@ -31,58 +31,116 @@ const unreadableShown = 1000;
 /** Adds `joypod save …`. */
 export function addSaveCommands(command: AddCommand, program: Command, environment: CliEnvironment): void {
   const save = program.command("save").description("players' saves; slots are numbered from 1");
-  const about = (name: string, description: string): Command => command(save, name, description)
-    .requiredOption("--user <address>", "the player's e-mail address").requiredOption("--game <slug>");
-  about("list", "show a player's saves of a game, with the versions that are kept").action(async (options: Whose) => {
-    const saves = environment.saves();
-    const shown = presentSaves(await findGameSaves(saves, saves.postgres.pool, await slotsOf(saves, options)));
-    environment.print({ ...shown }, shown.slots.map(sentenceOf).join("\n"), options.json === true);
-  });
+  const about = (name: string, description: string): Command =>
+    command(save, name, description)
+      .requiredOption("--user <address>", "the player's e-mail address")
+      .requiredOption("--game <slug>");
+  about("list", "show a player's saves of a game, with the versions that are kept").action(
+    async (options: Whose) => {
+      const saves = environment.saves();
+      const shown = presentSaves(
+        await findGameSaves(saves, saves.postgres.pool, await slotsOf(saves, options)),
+      );
+      environment.print({ ...shown }, shown.slots.map(sentenceOf).join("\n"), options.json === true);
+    },
+  );
   about("restore", "make an earlier version the slot's save again; exit code 5 while a session owns the slot")
-    .requiredOption("--slot <number>", "the slot", toSlotNumber).requiredOption("--version <id>", "of the list")
+    .requiredOption("--slot <number>", "the slot", toSlotNumber)
+    .requiredOption("--version <id>", "of the list")
     .action(async ({ slot: number, version, ...options }: Whose & { slot: number; version: string }) => {
       const saves = environment.saves();
       const whose = await offeredSlotsOf(saves, options);
       const { id } = await slotNumbered(saves, whose, number);
       const slot = await restoreSave(saves, { ...whose, slotId: id }, version);
-      await done(environment, "save.restored", whose, slot, `Slot ${number} goes on with the version ${version}.`, options);
+      await done(
+        environment,
+        "save.restored",
+        whose,
+        slot,
+        `Slot ${number} goes on with the version ${version}.`,
+        options,
+      );
     });
   addTransferCommands(about, environment);
-  command(save, "unreadable", `show the saves that were found missing or damaged, the last ${unreadableShown}`).action(async (options: Json) => {
+  command(
+    save,
+    "unreadable",
+    `show the saves that were found missing or damaged, the last ${unreadableShown}`,
+  ).action(async (options: Json) => {
     const unreadable = await listUnreadable(environment.stores().postgres.pool, unreadableShown);
-    environment.print({ unreadable }, unreadable.length === 0 ? "No save is known to be unreadable." : unreadable.map(unreadableSentence).join("\n"), options.json === true);
+    environment.print(
+      { unreadable },
+      unreadable.length === 0
+        ? "No save is known to be unreadable."
+        : unreadable.map(unreadableSentence).join("\n"),
+      options.json === true,
+    );
   });
 }
 
-function addTransferCommands(about: (name: string, description: string) => Command, environment: CliEnvironment): void {
-  about("export", "write a save's archive to a file").requiredOption("--slot <number>", "the slot", toSlotNumber).requiredOption("--output <file>", "- for standard output")
+function addTransferCommands(
+  about: (name: string, description: string) => Command,
+  environment: CliEnvironment,
+): void {
+  about("export", "write a save's archive to a file")
+    .requiredOption("--slot <number>", "the slot", toSlotNumber)
+    .requiredOption("--output <file>", "- for standard output")
     .option("--version <id>", "of the list; the slot's own otherwise")
-    .action(async ({ slot: number, version: versionId, output, ...options }: Whose & { slot: number; version?: string; output: string }) => {
-      const saves = environment.saves();
-      const whose = await slotsOf(saves, options);
-      const slot = await slotNumbered(saves, whose, number);
-      const wanted = versionId ?? currentVersion(slot)?.id;
-      if (wanted === undefined) throw notFound("This save slot has no save yet.");
-      const { version, stream } = await downloadSave(saves, whose.userId, slot, wanted);
-      if (output === "-") {
-        await pipeline(stream, environment.output(), { end: false });
-        return saves.audit.record(saveAuditEvent("save.exported", { actor: { kind: "operator" } }, whose.slug, slot));
-      }
-      await writeWhole(stream, output);
-      await done(environment, "save.exported", whose, slot, `Wrote ${version.bytes} bytes to ${output}.`, options);
-    });
-  about("import", "make an archive of standard input the save of a slot, or of the lowest empty one").option("--slot <number>", "a slot in use", toSlotNumber)
+    .action(
+      async ({
+        slot: number,
+        version: versionId,
+        output,
+        ...options
+      }: Whose & { slot: number; version?: string; output: string }) => {
+        const saves = environment.saves();
+        const whose = await slotsOf(saves, options);
+        const slot = await slotNumbered(saves, whose, number);
+        const wanted = versionId ?? currentVersion(slot)?.id;
+        if (wanted === undefined) throw notFound("This save slot has no save yet.");
+        const { version, stream } = await downloadSave(saves, whose.userId, slot, wanted);
+        if (output === "-") {
+          await pipeline(stream, environment.output(), { end: false });
+          return saves.audit.record(
+            saveAuditEvent("save.exported", { actor: { kind: "operator" } }, whose.slug, slot),
+          );
+        }
+        await writeWhole(stream, output);
+        await done(
+          environment,
+          "save.exported",
+          whose,
+          slot,
+          `Wrote ${version.bytes} bytes to ${output}.`,
+          options,
+        );
+      },
+    );
+  about("import", "make an archive of standard input the save of a slot, or of the lowest empty one")
+    .option("--slot <number>", "a slot in use", toSlotNumber)
     .action(async ({ slot: number, ...options }: Whose & { slot?: number }) => {
       const saves = environment.saves();
       const whose = await offeredSlotsOf(saves, options);
       const slotId = number === undefined ? undefined : (await slotNumbered(saves, whose, number)).id;
       const slot = await uploadSave(saves, { ...whose, slotId }, () => bodyOf(environment));
-      await done(environment, "save.imported", whose, slot, `Slot ${slot.number} goes on with the imported save.`, options);
+      await done(
+        environment,
+        "save.imported",
+        whose,
+        slot,
+        `Slot ${slot.number} goes on with the imported save.`,
+        options,
+      );
     });
 }
 
 async function done(
-  environment: CliEnvironment, action: string, { slug }: SlotsOf, slot: SlotHistory, sentence: string, { json }: Json,
+  environment: CliEnvironment,
+  action: string,
+  { slug }: SlotsOf,
+  slot: SlotHistory,
+  sentence: string,
+  { json }: Json,
 ): Promise<void> {
   await environment.saves().audit.record(saveAuditEvent(action, { actor: { kind: "operator" } }, slug, slot));
   environment.print({ ...presentSlot(slot) }, sentence, json === true);
@@ -95,7 +153,10 @@ async function slotsOf({ postgres }: CliSaves, { user, game: slug }: Whose): Pro
   return { userId, slug };
 }
 
-/** The same for what makes sense only while the game is offered: admins can do more about one that is gone than players are told. */
+/**
+ * The same for what makes sense only while the game is offered: admins can do more about one that is gone
+ * than players are told.
+ */
 async function offeredSlotsOf(saves: CliSaves, options: Whose): Promise<SlotsOf> {
   const whose = await slotsOf(saves, options);
   const { game } = await findGameSaves(saves, saves.postgres.pool, whose);
@@ -105,7 +166,9 @@ async function offeredSlotsOf(saves: CliSaves, options: Whose): Promise<SlotsOf>
 }
 
 async function slotNumbered(saves: CliSaves, whose: SlotsOf, number: number): Promise<SlotHistory> {
-  const slot = (await findGameSaves(saves, saves.postgres.pool, whose)).slots.find((one) => one.number === number);
+  const slot = (await findGameSaves(saves, saves.postgres.pool, whose)).slots.find(
+    (one) => one.number === number,
+  );
   if (slot === undefined) throw noSuchSlot();
   return slot;
 }
@@ -115,18 +178,28 @@ function bodyOf(environment: CliEnvironment): ArchiveBody {
 }
 
 function sentenceOf({ slotNumber, label, state, versions }: SaveSlotHistory): string {
-  const lines = versions.map(({ id, savedAt, bytes, kind, isCurrent, isReadable }) =>
-    `  ${id}: ${kind}, ${savedAt}, ${bytes} bytes${isCurrent ? ", the slot's own" : ""}${isReadable ? "" : ", UNREADABLE"}`);
+  const lines = versions.map(
+    ({ id, savedAt, bytes, kind, isCurrent, isReadable }) =>
+      `  ${id}: ${kind}, ${savedAt}, ${bytes} bytes${isCurrent ? ", the slot's own" : ""}${isReadable ? "" : ", UNREADABLE"}`,
+  );
   return [`Slot ${slotNumber}: ${label === null ? "empty" : `${label}, ${state}`}`, ...lines].join("\n");
 }
 
-function unreadableSentence({ email, slug, slotNumber, versionId, objectKey, unreadableAt }: UnreadableSave): string {
+function unreadableSentence({
+  email,
+  slug,
+  slotNumber,
+  versionId,
+  objectKey,
+  unreadableAt,
+}: UnreadableSave): string {
   const whose = email === null ? "a slot that is gone" : `${email}, ${slug}, slot ${slotNumber}`;
   return `${versionId}: ${whose}; found ${unreadableAt.toISOString()}: ${objectKey}`;
 }
 
 function toSlotNumber(text: string): number {
   const number = Number(text);
-  if (!/^\d$/.test(text) || number < 1 || number > limits.saveSlotsPerGame) throw new InvalidArgumentError(`Give a number from 1 to ${limits.saveSlotsPerGame}.`);
+  if (!/^\d$/.test(text) || number < 1 || number > limits.saveSlotsPerGame)
+    throw new InvalidArgumentError(`Give a number from 1 to ${limits.saveSlotsPerGame}.`);
   return number;
 }

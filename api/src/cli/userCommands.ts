@@ -1,5 +1,11 @@
 import type { Command } from "commander";
-import { deleteUser, disableUser, enableUser, setPassword, type ChangedUser } from "../accounts/changeUser.ts";
+import {
+  deleteUser,
+  disableUser,
+  enableUser,
+  setPassword,
+  type ChangedUser,
+} from "../accounts/changeUser.ts";
 import { createUser } from "../accounts/createUser.ts";
 import { importUsers } from "../accounts/importUsers.ts";
 import type { AddCommand, CliEnvironment, Json } from "./environment.ts";
@@ -10,41 +16,78 @@ export function addUserCommands(command: AddCommand, program: Command, environme
   const { announce } = environment;
   const readPassword = async (): Promise<string> => (await environment.readStdin()).replace(/\r?\n$/, "");
   const print = (changed: ChangedUser, what: string, options: Json): void => {
-    const wait = changed.isAnnounced ? "" : " The API could not be told: the ended sign-ins may work for another minute (set REDIS_URL to the API's own).";
-    environment.print({ ...changed }, `${what} Sign-ins ended: ${changed.endedSignIns}.${wait}`, options.json === true);
+    const wait = changed.isAnnounced
+      ? ""
+      : " The API could not be told: the ended sign-ins may work for another minute (set REDIS_URL to the API's own).";
+    environment.print(
+      { ...changed },
+      `${what} Sign-ins ended: ${changed.endedSignIns}.${wait}`,
+      options.json === true,
+    );
   };
 
   command(user, "create", "create a player; exit code 3 when there is one of that address")
-    .requiredOption("--email <address>").requiredOption("--name <name>").requiredOption("--password-stdin", "read the password from standard input")
+    .requiredOption("--email <address>")
+    .requiredOption("--name <name>")
+    .requiredOption("--password-stdin", "read the password from standard input")
     .action(async ({ email, name, ...options }: Json & { email: string; name: string }) => {
       const password = await readPassword();
-      const created = await createUser({ ...environment.stores(), passwords: environment.passwords() }, { email, name, password });
+      const created = await createUser(
+        { ...environment.stores(), passwords: environment.passwords() },
+        { email, name, password },
+      );
       environment.print(created, `Created the player ${created.email}.`, options.json === true);
     });
-  command(user, "import", "create the players of another platform, with their bcrypt hashes; those who are there already stay as they are")
-    .addHelpText("after", '\nReads JSON lines from standard input: {"email": "…", "name": "…", "passwordHash": "$2b$…", "emailVerified": true}')
+  command(
+    user,
+    "import",
+    "create the players of another platform, with their bcrypt hashes; those who are there already stay as they are",
+  )
+    .addHelpText(
+      "after",
+      '\nReads JSON lines from standard input: {"email": "…", "name": "…", "passwordHash": "$2b$…", "emailVerified": true}',
+    )
     .action(async (options: Json) => {
-      const imported = await importUsers(environment.stores(), environment.readLines(), environment.bcryptCost());
-      environment.print({ ...imported }, `Created players: ${imported.created}. There already: ${imported.existing}.`, options.json === true);
+      const imported = await importUsers(
+        environment.stores(),
+        environment.readLines(),
+        environment.bcryptCost(),
+      );
+      environment.print(
+        { ...imported },
+        `Created players: ${imported.created}. There already: ${imported.existing}.`,
+        options.json === true,
+      );
     });
   command(user, "set-password", "give a player another password and end their sign-ins")
-    .requiredOption("--email <address>").requiredOption("--password-stdin", "read the password from standard input")
+    .requiredOption("--email <address>")
+    .requiredOption("--password-stdin", "read the password from standard input")
     .action(async ({ email, ...options }: Json & { email: string }) => {
       const password = await readPassword();
-      const changed = await setPassword({ ...environment.stores(), announce, passwords: environment.passwords() }, { email, password });
+      const changed = await setPassword(
+        { ...environment.stores(), announce, passwords: environment.passwords() },
+        { email, password },
+      );
       print(changed, `The player ${changed.email} has a new password.`, options);
     });
-  command(user, "disable", "keep a player from signing in and end their sign-ins").requiredOption("--email <address>")
+  command(user, "disable", "keep a player from signing in and end their sign-ins")
+    .requiredOption("--email <address>")
     .action(async ({ email, ...options }: Json & { email: string }) => {
       const changed = await disableUser({ ...environment.stores(), announce }, email);
       print(changed, `The player ${changed.email} is disabled.`, options);
     });
-  command(user, "enable", "let a disabled player sign in again").requiredOption("--email <address>")
+  command(user, "enable", "let a disabled player sign in again")
+    .requiredOption("--email <address>")
     .action(async ({ email, ...options }: Json & { email: string }) => {
       const changed = await enableUser({ ...environment.stores(), announce }, email);
       print(changed, `The player ${changed.email} is enabled.`, options);
     });
-  command(user, "delete", "remove a player for good, with favourites and saves; exit code 5 while a session of theirs has not ended").requiredOption("--email <address>")
+  command(
+    user,
+    "delete",
+    "remove a player for good, with favourites and saves; exit code 5 while a session of theirs has not ended",
+  )
+    .requiredOption("--email <address>")
     .action(async ({ email, ...options }: Json & { email: string }) => {
       const changed = await deleteUser({ ...environment.stores(), announce }, email);
       print(changed, `The player ${changed.email} is deleted.`, options);

@@ -23,7 +23,10 @@ export interface ClusterViewOptions {
   metrics: KubeMetrics;
 }
 
-/** Caches of the cluster's game sessions, game caches and game nodes, which follow its changes; reading them costs no request. */
+/**
+ * Caches of the cluster's game sessions, game caches and game nodes, which follow its changes; reading them
+ * costs no request.
+ */
 export class ClusterView {
   readonly gameSessions: Reflector<GameSession>;
   readonly gameCaches: Reflector<GameCache>;
@@ -34,14 +37,15 @@ export class ClusterView {
 
   constructor({ transport, sessionsNamespace, installation, logger, metrics }: ClusterViewOptions) {
     this.#namespace = sessionsNamespace;
-    const reflect = <T extends KubeObject>(type: ResourceType<T>, labelSelector?: string): Reflector<T> => new Reflector<T>({
-      client: new ResourceClient(transport, type),
-      cache: new ObjectCache<T>({ logger }),
-      namespace: type.namespaced ? sessionsNamespace : undefined,
-      labelSelector,
-      logger,
-      metrics: metrics.reflector(type.plural),
-    });
+    const reflect = <T extends KubeObject>(type: ResourceType<T>, labelSelector?: string): Reflector<T> =>
+      new Reflector<T>({
+        client: new ResourceClient(transport, type),
+        cache: new ObjectCache<T>({ logger }),
+        namespace: type.namespaced ? sessionsNamespace : undefined,
+        labelSelector,
+        logger,
+        metrics: metrics.reflector(type.plural),
+      });
     this.gameSessions = reflect(gameSessions);
     this.gameCaches = reflect(gameCaches);
     this.gameNodes = reflect(gameNodes, gameNodeSelectorOf({ name: installation }));
@@ -68,7 +72,10 @@ export class ClusterView {
     await Promise.all(this.#reflectors().map((reflector) => reflector.stop()));
   }
 
-  /** Returns the game session's object; undefined when the cluster has none (or the cache does not have it yet). */
+  /**
+   * Returns the game session's object; undefined when the cluster has none (or the cache does not have it
+   * yet).
+   */
   gameSession(id: string): Stored<GameSession> | undefined {
     return this.gameSessions.cache.get(keyOfRef({ namespace: this.#namespace, name: id }));
   }
@@ -82,11 +89,14 @@ export class ClusterView {
   }
 
   /**
-   * Resolves as soon as `isReached` holds for the game session (undefined: it is gone) and returns true, or false when
-   * `deadlineMs` have passed first. Looks once at the start and then at each change, so nothing is polled.
+   * Resolves as soon as `isReached` holds for the game session (undefined: it is gone) and returns true, or
+   * false when `deadlineMs` have passed first. Looks once at the start and then at each change, so nothing is
+   * polled.
    */
   async waitForGameSession(
-    id: string, isReached: (gameSession: Stored<GameSession> | undefined) => boolean, deadlineMs: number,
+    id: string,
+    isReached: (gameSession: Stored<GameSession> | undefined) => boolean,
+    deadlineMs: number,
   ): Promise<boolean> {
     if (isReached(this.gameSession(id))) return true;
     const reached = Promise.withResolvers<boolean>();

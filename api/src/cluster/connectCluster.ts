@@ -16,11 +16,19 @@ export interface ClusterConnection {
 
 /** Everything that speaks to the Kubernetes API server. Nothing is asked of it yet. */
 export function connectCluster(
-  { kubeconfig, sessionsNamespace, installation }: { kubeconfig: string | undefined; sessionsNamespace: string; installation: string },
-  logger: Logger, metrics: KubeMetrics,
+  {
+    kubeconfig,
+    sessionsNamespace,
+    installation,
+  }: { kubeconfig: string | undefined; sessionsNamespace: string; installation: string },
+  logger: Logger,
+  metrics: KubeMetrics,
 ): ClusterConnection {
   const options = { userAgent: "joypod-api", metrics: metrics.requests };
-  const kube = kubeconfig === undefined ? KubeTransport.fromDefault(options) : KubeTransport.fromFile(kubeconfig, options);
+  const kube =
+    kubeconfig === undefined
+      ? KubeTransport.fromDefault(options)
+      : KubeTransport.fromFile(kubeconfig, options);
   return {
     kube,
     cluster: new ClusterView({ transport: kube, sessionsNamespace, installation, logger, metrics }),

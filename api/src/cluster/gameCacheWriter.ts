@@ -7,7 +7,10 @@ import { gameCaches } from "#contracts/crd/resources.ts";
 
 const deadlineMs = 3_000;
 
-/** All that the API writes to GameCaches: which archive is current. On which nodes it is cached is the admin's decision. */
+/**
+ * All that the API writes to GameCaches: which archive is current. On which nodes it is cached is the admin's
+ * decision.
+ */
 export class GameCacheWriter {
   readonly #client: ResourceClient<GameCache>;
   readonly #namespace: string;
@@ -17,7 +20,10 @@ export class GameCacheWriter {
     this.#namespace = sessionsNamespace;
   }
 
-  /** Makes `source` the game's current version; `previousSources` are those that sessions still play, newest first. */
+  /**
+   * Makes `source` the game's current version; `previousSources` are those that sessions still play, newest
+   * first.
+   */
   async apply(slug: string, source: ArchiveSource, previousSources: ArchiveSource[]): Promise<void> {
     await this.#client.apply(
       { metadata: { name: slug, namespace: this.#namespace }, spec: { source, previousSources } },

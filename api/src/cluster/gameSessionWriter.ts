@@ -38,8 +38,9 @@ export class GameSessionWriter {
       await this.#client.create(draft, options);
     } catch (error) {
       if (isAlreadyExists(error)) return;
-      // It may have been carried out nevertheless: the response was lost, or this process was frozen until it was too late.
-      if (!isUnreachable(error) || !await this.#isThere(id)) throw error;
+      // It may have been carried out nevertheless: the response was lost, or this process was frozen until it
+      // was too late.
+      if (!isUnreachable(error) || !(await this.#isThere(id))) throw error;
     }
   }
 
@@ -48,10 +49,17 @@ export class GameSessionWriter {
     return this.#client.find(this.#ref(id), { deadlineMs });
   }
 
-  /** Requests a graceful stop; resolves with false when there is no such object. A reason that was given before stays. */
+  /**
+   * Requests a graceful stop; resolves with false when there is no such object. A reason that was given
+   * before stays.
+   */
   async requestStop(id: string, stopReason: StopReason): Promise<boolean> {
     try {
-      await this.#client.mergePatch(this.#ref(id), { spec: { desiredState: "Stopped", stopReason } }, options);
+      await this.#client.mergePatch(
+        this.#ref(id),
+        { spec: { desiredState: "Stopped", stopReason } },
+        options,
+      );
       return true;
     } catch (error) {
       if (isNotFound(error)) return false;
@@ -61,20 +69,28 @@ export class GameSessionWriter {
     }
   }
 
-  /** Moves the time after which the operator regards the session as idle. `keptAliveUntil` covers what a keepalive promised while the database could not store it. */
+  /**
+   * Moves the time after which the operator regards the session as idle. `keptAliveUntil` covers what a
+   * keepalive promised while the database could not store it.
+   */
   async extend(id: string, expiresAt: Date, keptAliveUntil?: Date): Promise<void> {
     const metadata = { annotations: { [keptAliveUntilAnnotation]: keptAliveUntil?.toISOString() } };
     try {
-      await this.#client.mergePatch(this.#ref(id), { ...(keptAliveUntil !== undefined && { metadata }), spec: { expiresAt: expiresAt.toISOString() } }, options);
+      await this.#client.mergePatch(
+        this.#ref(id),
+        { ...(keptAliveUntil !== undefined && { metadata }), spec: { expiresAt: expiresAt.toISOString() } },
+        options,
+      );
     } catch (error) {
-      // Either the object is gone, or another keepalive has moved the time further (it only moves forward): nothing is left to do.
+      // Either the object is gone, or another keepalive has moved the time further (it only moves forward):
+      // nothing is left to do.
       if (!isNotFound(error) && !isInvalid(error)) throw error;
     }
   }
 
   /**
-   * Asks for the present state of play to be saved; resolves with false when there is no such object. Where a clock that was ahead has asked for a later
-   * time already, this request is for a moment after that.
+   * Asks for the present state of play to be saved; resolves with false when there is no such object. Where a
+   * clock that was ahead has asked for a later time already, this request is for a moment after that.
    */
   async requestSave(id: string, at: Date): Promise<boolean> {
     try {
@@ -85,11 +101,13 @@ export class GameSessionWriter {
       if (current === undefined) return false;
       const last = current.spec.saveRequestedAt;
       if (last === undefined) throw error;
-      return await this.#moveSaveRequest(id, new Date(Math.max(at.getTime(), Date.parse(last) + 1))).catch((again: unknown) => {
-        // Somebody else has asked meanwhile: that save is as good.
-        if (isInvalid(again)) return true;
-        throw again;
-      });
+      return await this.#moveSaveRequest(id, new Date(Math.max(at.getTime(), Date.parse(last) + 1))).catch(
+        (again: unknown) => {
+          // Somebody else has asked meanwhile: that save is as good.
+          if (isInvalid(again)) return true;
+          throw again;
+        },
+      );
     }
   }
 
@@ -110,7 +128,9 @@ export class GameSessionWriter {
 
   /** Returns whether the API server has the object; false also when it does not say so soon. */
   async #isThere(id: string): Promise<boolean> {
-    const found = await this.#client.find(this.#ref(id), { deadlineMs: lookDeadlineMs }).catch(() => undefined);
+    const found = await this.#client
+      .find(this.#ref(id), { deadlineMs: lookDeadlineMs })
+      .catch(() => undefined);
     return found !== undefined;
   }
 

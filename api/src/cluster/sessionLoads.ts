@@ -1,7 +1,13 @@
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { addShares, noShare, sessionShare, subtractShares, type NodeShare } from "#contracts/crd/nodeShare.ts";
+import {
+  addShares,
+  noShare,
+  sessionShare,
+  subtractShares,
+  type NodeShare,
+} from "#contracts/crd/nodeShare.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import type { CacheReader } from "#kube/cache.ts";
 import type { Stored } from "#kube/object.ts";
@@ -14,7 +20,10 @@ interface Load extends NodeShare {
 const noLoad: Load = { ...noShare, sessions: 0 };
 const noOverhead = { cpuMillicores: 0, memoryBytes: 0 };
 
-/** What the sessions in the cluster take of each node, and those that have no node yet. It follows the cache change by change. */
+/**
+ * What the sessions in the cluster take of each node, and those that have no node yet. It follows the cache
+ * change by change.
+ */
 export class SessionLoads {
   readonly #byNode = new Map<string, Load>();
   readonly #placed = new Map<string, { nodeName: string; share: NodeShare }>();
@@ -24,25 +33,34 @@ export class SessionLoads {
 
   constructor(gameSessions: CacheReader<GameSession>) {
     for (const session of gameSessions.list()) this.#set(session.metadata.name, session);
-    gameSessions.subscribe(({ type, object }) => this.#set(object.metadata.name, type === "deleted" ? undefined : object));
+    gameSessions.subscribe(({ type, object }) =>
+      this.#set(object.metadata.name, type === "deleted" ? undefined : object),
+    );
   }
 
   /** Returns what sessions take of the node. */
   on({ metadata, status }: GameNode): NodeShare {
     const { sessions, ...share } = this.#byNode.get(metadata.name) ?? noLoad;
     const { cpuMillicores, memoryBytes } = status?.capacity?.overhead ?? noOverhead;
-    return addShares(share, { slots: 0, cpuMillicores: sessions * cpuMillicores, memoryBytes: sessions * memoryBytes });
+    return addShares(share, {
+      slots: 0,
+      cpuMillicores: sessions * cpuMillicores,
+      memoryBytes: sessions * memoryBytes,
+    });
   }
 
   /**
-   * Returns how many sessions of the API the cluster can run: the slots of all nodes that take sessions, and those that its sessions have on other
-   * nodes, less what sessions have that an admin made by hand. The API's own sessions are counted in the database, which knows of them before the
-   * cluster does.
+   * Returns how many sessions of the API the cluster can run: the slots of all nodes that take sessions, and
+   * those that its sessions have on other nodes, less what sessions have that an admin made by hand. The
+   * API's own sessions are counted in the database, which knows of them before the cluster does.
    */
   offeredSlots(gameNodes: readonly GameNode[]): number {
     const schedulable = gameNodes.filter(({ status }) => status?.capacity?.schedulable === true);
     const slots = schedulable.reduce((sum, { status }) => sum + (status?.capacity?.slots ?? 0), 0);
-    const placedThere = schedulable.reduce((sum, { metadata }) => sum + (this.#byNode.get(metadata.name)?.sessions ?? 0), 0);
+    const placedThere = schedulable.reduce(
+      (sum, { metadata }) => sum + (this.#byNode.get(metadata.name)?.sessions ?? 0),
+      0,
+    );
     return slots + (this.#placed.size - placedThere) - this.#foreign.size;
   }
 

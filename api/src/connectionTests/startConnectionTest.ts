@@ -15,23 +15,41 @@ export interface StartDeps {
 const busyRetrySeconds = 10;
 
 /**
- * Returns the SDP answer of a responder on some game node, with the addresses that sessions on that node announce. Throws unavailable when no
- * node has one, no_servers when all that were asked are busy, and invalid_offer.
+ * Returns the SDP answer of a responder on some game node, with the addresses that sessions on that node
+ * announce. Throws unavailable when no node has one, no_servers when all that were asked are busy, and
+ * invalid_offer.
  */
-export async function startConnectionTest({ cluster, logger, testResponders }: StartDeps, offer: string, userId: string): Promise<string> {
+export async function startConnectionTest(
+  { cluster, logger, testResponders }: StartDeps,
+  offer: string,
+  userId: string,
+): Promise<string> {
   if (testResponders === undefined) throw unavailable("This installation has no connection test.");
   const outcome = await testResponders.ask(offer, userId);
   if ("sdpAnswer" in outcome) {
     const { sdp, addresses, nodeName, udpPort } = outcome.sdpAnswer;
     const { announced, external } = cluster.gameNode(nodeName)?.status?.addresses ?? {};
-    // What sessions announce, so that the test finds what a game would. An operator of an earlier release says no more of it than one address.
-    return withCandidates(sdp, announced ?? [...addresses, ...(external === undefined ? [] : [external])], udpPort);
+    // What sessions announce, so that the test finds what a game would. An operator of an earlier release
+    // says no more of it than one address.
+    return withCandidates(
+      sdp,
+      announced ?? [...addresses, ...(external === undefined ? [] : [external])],
+      udpPort,
+    );
   }
   switch (outcome.refused) {
-    case "offer": throw new DomainError("invalid_offer", { message: outcome.message });
-    case "busy": throw new DomainError("no_servers", { message: "Other players test their connection just now: try again in a few seconds.", retryAfterSeconds: busyRetrySeconds });
+    case "offer":
+      throw new DomainError("invalid_offer", { message: outcome.message });
+    case "busy":
+      throw new DomainError("no_servers", {
+        message: "Other players test their connection just now: try again in a few seconds.",
+        retryAfterSeconds: busyRetrySeconds,
+      });
     case "absent":
       logger.warn({ err: outcome.cause }, "No game node answers connection tests.");
-      throw unavailable("No game server can test the connection just now: try again in a moment.", outcome.cause);
+      throw unavailable(
+        "No game server can test the connection just now: try again in a moment.",
+        outcome.cause,
+      );
   }
 }

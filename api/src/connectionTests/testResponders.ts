@@ -24,16 +24,29 @@ export interface TestRespondersConfig {
   signingKey: KeyObject;
 }
 
-/** What became of an offer: answered, refused as no offer, or answered by nobody, since none is there or all are busy. */
-export type TestOutcome = { sdpAnswer: TestSdpAnswer } | { refused: "offer"; message: string } | { refused: "busy" | "absent"; cause?: unknown };
+/**
+ * What became of an offer: answered, refused as no offer, or answered by nobody, since none is there or all
+ * are busy.
+ */
+export type TestOutcome =
+  | { sdpAnswer: TestSdpAnswer }
+  | { refused: "offer"; message: string }
+  | { refused: "busy" | "absent"; cause?: unknown };
 
-/** Passes offers of pages that test their connection on to the responders of game nodes, with a ticket of the player. */
+/**
+ * Passes offers of pages that test their connection on to the responders of game nodes, with a ticket of the
+ * player.
+ */
 export class TestResponders {
   readonly #config: TestRespondersConfig;
   readonly #clock: Clock;
   readonly #random: () => number;
   readonly #dispatcher = new Agent({
-    connections: 2, keepAliveTimeout: 1_000, connect: { timeout: requestDeadlineMs }, headersTimeout: requestDeadlineMs, bodyTimeout: requestDeadlineMs,
+    connections: 2,
+    keepAliveTimeout: 1_000,
+    connect: { timeout: requestDeadlineMs },
+    headersTimeout: requestDeadlineMs,
+    bodyTimeout: requestDeadlineMs,
     maxResponseSize: maxResponseBytes,
   });
 
@@ -43,12 +56,17 @@ export class TestResponders {
     this.#random = random;
   }
 
-  /** Asks responders of different nodes in random order, which spreads tests over them, until one answers or is the third. */
+  /**
+   * Asks responders of different nodes in random order, which spreads tests over them, until one answers or
+   * is the third.
+   */
   async ask(offer: string, userId: string): Promise<TestOutcome> {
     const addresses = await this.#addresses();
     let outcome: TestOutcome = { refused: "absent" };
     for (const address of addresses.slice(0, maxAttempts)) {
-      const next = await this.#post(address, offer, this.#ticket(userId)).catch((cause: unknown): TestOutcome => ({ refused: "absent", cause }));
+      const next = await this.#post(address, offer, this.#ticket(userId)).catch(
+        (cause: unknown): TestOutcome => ({ refused: "absent", cause }),
+      );
       if ("sdpAnswer" in next || next.refused === "offer") return next;
       if (next.refused === "busy" || outcome.refused !== "busy") outcome = next;
     }
@@ -64,8 +82,15 @@ export class TestResponders {
     const name = hostname.replace(/^\[|\]$/g, "");
     if (isIP(name) !== 0) return [name];
     try {
-      const found = await withTimeout(lookup(name, { all: true }), lookupDeadlineMs, "The look-up of the responders");
-      return found.map(({ address }) => ({ address, place: this.#random() })).sort((a, b) => a.place - b.place).map(({ address }) => address);
+      const found = await withTimeout(
+        lookup(name, { all: true }),
+        lookupDeadlineMs,
+        "The look-up of the responders",
+      );
+      return found
+        .map(({ address }) => ({ address, place: this.#random() }))
+        .sort((a, b) => a.place - b.place)
+        .map(({ address }) => address);
     } catch {
       return []; // Without a ready responder the name stands for nothing.
     }
@@ -73,20 +98,34 @@ export class TestResponders {
 
   #ticket(userId: string): string {
     const iat = Math.floor(this.#clock.now().getTime() / 1_000);
-    return signTicket({ aud: connectionTest.audience, sub: userId, role: "play", iat, exp: iat + limits.streamTicket.proxyLifetimeSeconds }, this.#config.signingKey);
+    return signTicket(
+      {
+        aud: connectionTest.audience,
+        sub: userId,
+        role: "play",
+        iat,
+        exp: iat + limits.streamTicket.proxyLifetimeSeconds,
+      },
+      this.#config.signingKey,
+    );
   }
 
   async #post(address: string, offer: string, ticket: string): Promise<TestOutcome> {
     const { port } = new URL(this.#config.url);
     const { statusCode, body } = await this.#dispatcher.request({
-      origin: `http://${address.includes(":") ? `[${address}]` : address}:${port}`, method: "POST", path: connectionTest.path, body: offer,
-      headers: { "content-type": whep.contentType, authorization: `Bearer ${ticket}` }, signal: AbortSignal.timeout(requestDeadlineMs),
+      origin: `http://${address.includes(":") ? `[${address}]` : address}:${port}`,
+      method: "POST",
+      path: connectionTest.path,
+      body: offer,
+      headers: { "content-type": whep.contentType, authorization: `Bearer ${ticket}` },
+      signal: AbortSignal.timeout(requestDeadlineMs),
     });
     const json: unknown = await body.json();
     if (statusCode === 201) return { sdpAnswer: TestSdpAnswer.parse(json) };
     if (statusCode === errors.not_ready.status) return { refused: "busy" };
     const errorResponse = WhepError.safeParse(json).data;
-    if (errorResponse?.error === "invalid_offer") return { refused: "offer", message: errorResponse.message.slice(0, 500) };
+    if (errorResponse?.error === "invalid_offer")
+      return { refused: "offer", message: errorResponse.message.slice(0, 500) };
     throw new Error(`A responder answered with status ${statusCode}.`);
   }
 }

@@ -11,7 +11,10 @@ export interface BatcherOptions<T, R> {
   patienceMs: number;
   /** What an item throws that would wait for longer, or with more. */
   tooMany: () => Error;
-  /** Does a batch, and returns for each item its result or what it throws. What this throws itself, each item throws. */
+  /**
+   * Does a batch, and returns for each item its result or what it throws. What this throws itself, each item
+   * throws.
+   */
   work: (items: readonly T[]) => Promise<readonly (R | Error)[]>;
   /** Whether what a batch throws would befall the next one, too: then those that wait throw it at once. */
   isLasting: (error: unknown) => boolean;
@@ -25,8 +28,9 @@ interface Waiting<T, R> {
 }
 
 /**
- * Does one batch after the other. Items that come while a batch is worked on are done together after it. An item that comes alone waits for nothing.
- * Of many that come at once, each batch shares the round trips, and a lock that only one can hold.
+ * Does one batch after the other. Items that come while a batch is worked on are done together after it. An
+ * item that comes alone waits for nothing. Of many that come at once, each batch shares the round trips, and
+ * a lock that only one can hold.
  */
 export class Batcher<T, R> {
   readonly #options: BatcherOptions<T, R>;

@@ -36,8 +36,26 @@ export interface SpecSource {
 }
 
 /** Returns the spec of a launch's GameSession. */
-export function buildGameSessionSpec({ userId, slug, context, slot, settings, siteResources, quality, ticketPublicKey }: SpecSource): GameSessionSpec {
-  const { profile, stream, codecs, idleTimeoutSeconds, startDeadlineSeconds, downloadDeadlineSeconds, maxDurationSeconds, ttlSecondsAfterFinished } = settings;
+export function buildGameSessionSpec({
+  userId,
+  slug,
+  context,
+  slot,
+  settings,
+  siteResources,
+  quality,
+  ticketPublicKey,
+}: SpecSource): GameSessionSpec {
+  const {
+    profile,
+    stream,
+    codecs,
+    idleTimeoutSeconds,
+    startDeadlineSeconds,
+    downloadDeadlineSeconds,
+    maxDurationSeconds,
+    ttlSecondsAfterFinished,
+  } = settings;
   const graceSeconds = idleTimeoutSeconds * limits.gameSession.expiryMargin;
   return GameSessionSpec.parse({
     userId,
@@ -49,13 +67,19 @@ export function buildGameSessionSpec({ userId, slug, context, slot, settings, si
       slotId: slot.id,
       number: slot.number,
       generation: slot.generation,
-      ...(slot.objectKey === null || slot.sha256 === null ? {} : { objectKey: slot.objectKey, sha256: slot.sha256 }),
+      ...(slot.objectKey === null || slot.sha256 === null
+        ? {}
+        : { objectKey: slot.objectKey, sha256: slot.sha256 }),
     },
     profile,
     resources: resourcesFor(context, siteResources, profile),
     saveVolumeBytes: saveVolumeBytesFor(context.saveLimitMb, slot),
     network: context.network === "internet" ? "Internet" : "None",
-    stream: buildStreamSpec(quality, siteBoundsFor(stream, pictureFor(context.declared, siteResources)), codecs),
+    stream: buildStreamSpec(
+      quality,
+      siteBoundsFor(stream, pictureFor(context.declared, siteResources)),
+      codecs,
+    ),
     ticketPublicKey,
     desiredState: "Running",
     expiresAt: new Date(context.now.getTime() + graceSeconds * 1000).toISOString(),

@@ -23,7 +23,10 @@ export interface RecordedGameSession {
 }
 
 /** Returns the session of that id, whoever it belongs to; undefined when there is none. */
-export async function findRecordedGameSession(db: Queryable, id: string): Promise<RecordedGameSession | undefined> {
+export async function findRecordedGameSession(
+  db: Queryable,
+  id: string,
+): Promise<RecordedGameSession | undefined> {
   const { rows } = await db.query<RecordedGameSession>({
     name: "read-record",
     text: `SELECT id, status, slot_id AS "slotId", game_id AS "gameId", cr_created_at AS "crCreatedAt", stop_reason AS "stopReason",
@@ -45,7 +48,8 @@ export interface UnrecordedGameSession {
 /** Returns all sessions whose result is not stored yet. */
 export async function listUnrecordedGameSessions(db: Queryable): Promise<UnrecordedGameSession[]> {
   const { rows } = await db.query<UnrecordedGameSession>({
-    name: "list-unrecorded", text: `SELECT id, status, cr_created_at IS NOT NULL AS "isCreated" FROM game_sessions WHERE recorded_at IS NULL`,
+    name: "list-unrecorded",
+    text: `SELECT id, status, cr_created_at IS NOT NULL AS "isCreated" FROM game_sessions WHERE recorded_at IS NULL`,
   });
   return rows;
 }
@@ -57,8 +61,14 @@ export interface UncreatedGameSession {
   ageSeconds: number;
 }
 
-/** Locks the oldest starting session without an object that is older than `graceSeconds` and that nobody else has locked. */
-export async function lockUncreatedGameSession(transaction: Queryable, graceSeconds: number): Promise<UncreatedGameSession | undefined> {
+/**
+ * Locks the oldest starting session without an object that is older than `graceSeconds` and that nobody else
+ * has locked.
+ */
+export async function lockUncreatedGameSession(
+  transaction: Queryable,
+  graceSeconds: number,
+): Promise<UncreatedGameSession | undefined> {
   const { rows } = await transaction.query<UncreatedGameSession>({
     name: "claim-uncreated",
     text: `SELECT id, spec, extract(epoch FROM now() - started_at)::float8 AS "ageSeconds" FROM game_sessions
@@ -69,7 +79,10 @@ export async function lockUncreatedGameSession(transaction: Queryable, graceSeco
   return rows[0];
 }
 
-/** Locks the session's row, and returns whether the cluster has its object as far as anybody has noted. Waits for a relay that creates it just now. */
+/**
+ * Locks the session's row, and returns whether the cluster has its object as far as anybody has noted. Waits
+ * for a relay that creates it just now.
+ */
 export async function lockWhetherCreated(transaction: Queryable, id: string): Promise<boolean> {
   const { rows } = await transaction.query<{ isCreated: boolean }>({
     name: "lock-whether-created",
@@ -88,13 +101,21 @@ export async function updateGameSessionCreated(db: Queryable, id: string): Promi
   });
 }
 
-/** Returns the SQL of a parameter that is a time by the operator's clock, which may be minutes off: by the database's it lies between the launch and now. */
+/**
+ * Returns the SQL of a parameter that is a time by the operator's clock, which may be minutes off: by the
+ * database's it lies between the launch and now.
+ */
 function withinSession(parameter: string): string {
   return `CASE WHEN ${parameter}::timestamptz IS NOT NULL THEN LEAST(GREATEST(${parameter}::timestamptz, started_at), now()) END`;
 }
 
 /** Sets a starting session to running, which starts its idle timeout; false when it was not starting. */
-export async function updateGameSessionRunning(db: Queryable, id: string, readyAt: string, node: string | undefined): Promise<boolean> {
+export async function updateGameSessionRunning(
+  db: Queryable,
+  id: string,
+  readyAt: string,
+  node: string | undefined,
+): Promise<boolean> {
   const { rowCount } = await db.query({
     name: "record-ready",
     text: `
@@ -111,8 +132,16 @@ export async function updateGameSessionRunning(db: Queryable, id: string, readyA
   return rowCount === 1;
 }
 
-/** Sets a session to stopping that the cluster, not its player, has begun to stop. Changes nothing when it was stopping already. */
-export async function updateGameSessionStopping(db: Queryable, id: string, reason: StopReason, readyAt: string | undefined): Promise<void> {
+/**
+ * Sets a session to stopping that the cluster, not its player, has begun to stop. Changes nothing when it was
+ * stopping already.
+ */
+export async function updateGameSessionStopping(
+  db: Queryable,
+  id: string,
+  reason: StopReason,
+  readyAt: string | undefined,
+): Promise<void> {
   await db.query({
     name: "record-stopping",
     text: `UPDATE game_sessions SET status = 'stopping', stop_reason = $2, stopping_at = now(), ready_at = COALESCE(ready_at, ${withinSession("$3")})
@@ -130,9 +159,10 @@ export interface IdleGameSessions {
 }
 
 /**
- * Looks for idle sessions and notes that it did. When the look before was more than `maxGapSeconds` ago, keepalives may have been lost since, because
- * without the database there was no sweeper either: then it finds none, and all sessions begin their idle timeout anew. All this is one statement, so
- * that no frozen process can stop between its parts.
+ * Looks for idle sessions and notes that it did. When the look before was more than `maxGapSeconds` ago,
+ * keepalives may have been lost since, because without the database there was no sweeper either: then it
+ * finds none, and all sessions begin their idle timeout anew. All this is one statement, so that no frozen
+ * process can stop between its parts.
  */
 export async function findIdleGameSessions(db: Queryable, maxGapSeconds: number): Promise<IdleGameSessions> {
   const { rows } = await db.query<{ gapSeconds: number; id: string | null; expiresAt: Date | null }>({
@@ -149,22 +179,29 @@ export async function findIdleGameSessions(db: Queryable, maxGapSeconds: number)
       FROM look LEFT JOIN game_sessions s ON gap <= $1 AND s.status = 'running' AND s.expires_at < now()`,
     values: [maxGapSeconds],
   });
-  const idle = rows.flatMap(({ id, expiresAt }) => id === null || expiresAt === null ? [] : [{ id, expiresAt }]);
+  const idle = rows.flatMap(({ id, expiresAt }) =>
+    id === null || expiresAt === null ? [] : [{ id, expiresAt }],
+  );
   return { idle, gapSeconds: rows[0]?.gapSeconds ?? 0 };
 }
 
 /** Takes over the expiry of a keepalive that the database did not hear of. */
 export async function updateGameSessionKeptAlive(db: Queryable, id: string, until: Date): Promise<void> {
   await db.query({
-    name: "take-keepalive", text: "UPDATE game_sessions SET expires_at = GREATEST(expires_at, $2) WHERE id = $1 AND status = 'running'", values: [id, until],
+    name: "take-keepalive",
+    text: "UPDATE game_sessions SET expires_at = GREATEST(expires_at, $2) WHERE id = $1 AND status = 'running'",
+    values: [id, until],
   });
 }
 
 /**
- * Sets those of these sessions to stopping that are idle still, and returns their ids. A keepalive at the same moment comes either before or after
- * this as a whole.
+ * Sets those of these sessions to stopping that are idle still, and returns their ids. A keepalive at the
+ * same moment comes either before or after this as a whole.
  */
-export async function updateIdleGameSessionsStopping(db: Queryable, ids: readonly string[]): Promise<string[]> {
+export async function updateIdleGameSessionsStopping(
+  db: Queryable,
+  ids: readonly string[],
+): Promise<string[]> {
   const { rows } = await db.query<{ id: string }>({
     name: "begin-idle-stops",
     text: `UPDATE game_sessions SET status = 'stopping', stop_reason = $2, stopping_at = now()
@@ -175,8 +212,9 @@ export async function updateIdleGameSessionsStopping(db: Queryable, ids: readonl
 }
 
 /**
- * Sets every session that has been played for its longest duration to stopping, and returns their ids. The operator counts that duration, too, but
- * only from when it saw the session ready: it does not know how long a session was played under a former operator.
+ * Sets every session that has been played for its longest duration to stopping, and returns their ids. The
+ * operator counts that duration, too, but only from when it saw the session ready: it does not know how long
+ * a session was played under a former operator.
  */
 export async function updateOverlongGameSessionsStopping(db: Queryable): Promise<string[]> {
   const { rows } = await db.query<{ id: string }>({
@@ -202,11 +240,15 @@ export interface GameSessionEnd {
 }
 
 /**
- * Stores a session's end and result; false when that was done before, so that what follows happens exactly once. A player who was free
- * before keeps the status that they were told.
+ * Stores a session's end and result; false when that was done before, so that what follows happens exactly
+ * once. A player who was free before keeps the status that they were told.
  */
 export async function updateGameSessionEnded(
-  db: Queryable, id: string, end: GameSessionEnd, times: { readyAt: string | undefined; endedAt: string | undefined }, node: string | undefined,
+  db: Queryable,
+  id: string,
+  end: GameSessionEnd,
+  times: { readyAt: string | undefined; endedAt: string | undefined },
+  node: string | undefined,
 ): Promise<boolean> {
   const { rowCount } = await db.query({
     name: "record-end",
@@ -218,8 +260,18 @@ export async function updateGameSessionEnded(
         slot_released_at = CASE WHEN $12 THEN COALESCE(slot_released_at, now()) ELSE slot_released_at END
       WHERE id = $1 AND recorded_at IS NULL`,
     values: [
-      id, end.status, end.stopReason, end.failure?.reason ?? null, end.failure?.message ?? null, end.durationSeconds,
-      end.cpuSeconds, end.peakMemoryMb, times.readyAt ?? null, times.endedAt ?? null, node ?? null, end.isSlotReleased,
+      id,
+      end.status,
+      end.stopReason,
+      end.failure?.reason ?? null,
+      end.failure?.message ?? null,
+      end.durationSeconds,
+      end.cpuSeconds,
+      end.peakMemoryMb,
+      times.readyAt ?? null,
+      times.endedAt ?? null,
+      node ?? null,
+      end.isSlotReleased,
     ],
   });
   return rowCount === 1;
@@ -228,6 +280,8 @@ export async function updateGameSessionEnded(
 /** Stores what the player is told of the last save. */
 export async function updateSaveNotice(db: Queryable, id: string, notice: string): Promise<void> {
   await db.query({
-    name: "note-save", text: "UPDATE game_sessions SET save_notice = $2 WHERE id = $1 AND save_notice IS DISTINCT FROM $2", values: [id, notice],
+    name: "note-save",
+    text: "UPDATE game_sessions SET save_notice = $2 WHERE id = $1 AND save_notice IS DISTINCT FROM $2",
+    values: [id, notice],
   });
 }

@@ -32,8 +32,14 @@ const columns = `
 const readableSession = `FROM game_sessions s JOIN games g ON g.id = s.game_id
   WHERE s.id = $1 AND s.user_id = $2 AND (s.ended_at IS NULL OR s.ended_at > now() - make_interval(secs => $3))`;
 
-/** Returns the user's session of that id, as long as an ended one can be read; undefined when there is none. */
-export async function findGameSession(db: Queryable, id: string, userId: string): Promise<GameSessionRow | undefined> {
+/**
+ * Returns the user's session of that id, as long as an ended one can be read; undefined when there is none.
+ */
+export async function findGameSession(
+  db: Queryable,
+  id: string,
+  userId: string,
+): Promise<GameSessionRow | undefined> {
   const { rows } = await db.query<GameSessionRow>({
     name: "find-game-session",
     text: `SELECT ${columns} ${readableSession}`,
@@ -43,7 +49,11 @@ export async function findGameSession(db: Queryable, id: string, userId: string)
 }
 
 /** Returns the same with the database's time. */
-export async function findDatedGameSession(db: Queryable, id: string, userId: string): Promise<(GameSessionRow & { now: Date }) | undefined> {
+export async function findDatedGameSession(
+  db: Queryable,
+  id: string,
+  userId: string,
+): Promise<(GameSessionRow & { now: Date }) | undefined> {
   const { rows } = await db.query<GameSessionRow & { now: Date }>({
     name: "find-dated-game-session",
     text: `SELECT ${columns}, now() AS now ${readableSession}`,
@@ -52,8 +62,13 @@ export async function findDatedGameSession(db: Queryable, id: string, userId: st
   return rows[0];
 }
 
-/** Returns sessions of any users, each with the database's time; the caller has checked who may follow them. */
-export async function listFollowedGameSessions(db: Queryable, ids: readonly string[]): Promise<(GameSessionRow & { now: Date })[]> {
+/**
+ * Returns sessions of any users, each with the database's time; the caller has checked who may follow them.
+ */
+export async function listFollowedGameSessions(
+  db: Queryable,
+  ids: readonly string[],
+): Promise<(GameSessionRow & { now: Date })[]> {
   const { rows } = await db.query<GameSessionRow & { now: Date }>({
     name: "read-followed-game-sessions",
     text: `SELECT ${columns}, now() AS now FROM game_sessions s JOIN games g ON g.id = s.game_id WHERE s.id = ANY ($1)`,
@@ -80,10 +95,15 @@ export interface Keepalive {
 }
 
 /**
- * Moves the idle expiry to one timeout from now, by the database's clock and never back; undefined when the user has no
- * such session that is starting or running. Only this statement and the sweeper's decide whether a session is idle.
+ * Moves the idle expiry to one timeout from now, by the database's clock and never back; undefined when the
+ * user has no such session that is starting or running. Only this statement and the sweeper's decide whether
+ * a session is idle.
  */
-export async function updateGameSessionExpiry(db: Queryable, id: string, userId: string): Promise<Keepalive | undefined> {
+export async function updateGameSessionExpiry(
+  db: Queryable,
+  id: string,
+  userId: string,
+): Promise<Keepalive | undefined> {
   const { rows } = await db.query<Keepalive>({
     name: "extend-game-session",
     text: `UPDATE game_sessions SET expires_at = GREATEST(expires_at, now() + make_interval(secs => idle_timeout_seconds))
@@ -94,8 +114,16 @@ export async function updateGameSessionExpiry(db: Queryable, id: string, userId:
   return rows[0];
 }
 
-/** Sets the user's session to stopping; false when it was stopping or had ended before, or when there is no such session. */
-export async function updateGameSessionStopRequested(db: Queryable, id: string, userId: string, reason: StopReason): Promise<boolean> {
+/**
+ * Sets the user's session to stopping; false when it was stopping or had ended before, or when there is no
+ * such session.
+ */
+export async function updateGameSessionStopRequested(
+  db: Queryable,
+  id: string,
+  userId: string,
+  reason: StopReason,
+): Promise<boolean> {
   const { rowCount } = await db.query({
     name: "begin-stop",
     text: `UPDATE game_sessions SET status = 'stopping', stop_reason = $3, stopping_at = now()

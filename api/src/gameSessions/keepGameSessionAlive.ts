@@ -26,12 +26,15 @@ export interface KeepaliveDeps {
 const unmovedMax = 0.5;
 
 /**
- * Moves the idle expiry of the user's session and returns the new one. While the database is unavailable the object in the cluster takes the new
- * expiry: the operator ends idle sessions by it meanwhile, and the sweeper begins anew after an outage. Throws not_found, also when the session has
- * ended.
+ * Moves the idle expiry of the user's session and returns the new one. While the database is unavailable the
+ * object in the cluster takes the new expiry: the operator ends idle sessions by it meanwhile, and the
+ * sweeper begins anew after an outage. Throws not_found, also when the session has ended.
  */
 export async function keepGameSessionAlive(deps: KeepaliveDeps, userId: string, id: string): Promise<Date> {
-  return deps.databaseOutages.orElse(() => keepAliveInDatabase(deps, userId, id), (reason) => keepAliveInCluster(deps, userId, id, reason));
+  return deps.databaseOutages.orElse(
+    () => keepAliveInDatabase(deps, userId, id),
+    (reason) => keepAliveInCluster(deps, userId, id, reason),
+  );
 }
 
 async function keepAliveInDatabase(deps: KeepaliveDeps, userId: string, id: string): Promise<Date> {
@@ -39,16 +42,25 @@ async function keepAliveInDatabase(deps: KeepaliveDeps, userId: string, id: stri
   if (keepalive === undefined) throw noSuchSession();
   // Nobody waits for it: the row decides, and the next keepalive tries again.
   void extendInCluster(deps, id, keepalive, false).catch((error: unknown) => {
-    deps.logger.warn({ err: error, gameSession: id }, "The API could not extend a game session in the cluster; the next keepalive tries again.");
+    deps.logger.warn(
+      { err: error, gameSession: id },
+      "The API could not extend a game session in the cluster; the next keepalive tries again.",
+    );
   });
   return keepalive.expiresAt;
 }
 
 /**
- * Keeps the session alive by its object alone, which the sweeper asks before it stops the session: a keepalive that the object did not take has not
- * happened. Throws `reason` where the cluster does not know the session as the user's.
+ * Keeps the session alive by its object alone, which the sweeper asks before it stops the session: a
+ * keepalive that the object did not take has not happened. Throws `reason` where the cluster does not know
+ * the session as the user's.
  */
-async function keepAliveInCluster(deps: KeepaliveDeps, userId: string, id: string, reason: DomainError): Promise<Date> {
+async function keepAliveInCluster(
+  deps: KeepaliveDeps,
+  userId: string,
+  id: string,
+  reason: DomainError,
+): Promise<Date> {
   const gameSession = deps.cluster.gameSession(id);
   if (gameSession?.spec.userId !== userId) throw reason;
   if (!isOngoing(publicStatusOf(gameSession))) throw noSuchSession();
@@ -63,12 +75,16 @@ async function keepAliveInCluster(deps: KeepaliveDeps, userId: string, id: strin
 }
 
 /**
- * Moves the object's expiry, when it is near: the operator must not find a session idle before the sweeper does. The operator counts from when it saw the
- * last move, so an expiry that a clock has put far ahead is moved, too, when that was long ago. `isOnly`: no row has this keepalive, so that the object must
- * say until when it holds. It says a little more, so that not each of a page's keepalives is written.
+ * Moves the object's expiry, when it is near: the operator must not find a session idle before the sweeper
+ * does. The operator counts from when it saw the last move, so an expiry that a clock has put far ahead is
+ * moved, too, when that was long ago. `isOnly`: no row has this keepalive, so that the object must say until
+ * when it holds. It says a little more, so that not each of a page's keepalives is written.
  */
 async function extendInCluster(
-  { cluster, expiryMoves, gameSessionWriter }: KeepaliveDeps, id: string, { expiresAt, idleTimeoutSeconds }: Keepalive, isOnly: boolean,
+  { cluster, expiryMoves, gameSessionWriter }: KeepaliveDeps,
+  id: string,
+  { expiresAt, idleTimeoutSeconds }: Keepalive,
+  isOnly: boolean,
 ): Promise<void> {
   const gameSession = cluster.gameSession(id);
   const known = gameSession?.spec.expiresAt;
@@ -78,9 +94,14 @@ async function extendInCluster(
   if (knownUntil >= expiresAt && expiryMoves.unmovedMs(id) <= unmovedMax * idleTimeoutMs) return;
   const marginMs = (limits.gameSession.expiryMargin - 1) * idleTimeoutMs;
   const expiresAtMs = expiresAt.getTime();
-  // Both only move forward: where another replica's clock is ahead, the object must still take what goes with it, and the operator see a move.
+  // Both only move forward: where another replica's clock is ahead, the object must still take what goes with
+  // it, and the operator see a move.
   const objectExpiresAt = new Date(Math.max(Date.parse(known) + 1, expiresAtMs + marginMs));
-  await gameSessionWriter.extend(id, objectExpiresAt, isOnly ? new Date(Math.max(knownUntil.getTime(), expiresAtMs + marginMs / 2)) : undefined);
+  await gameSessionWriter.extend(
+    id,
+    objectExpiresAt,
+    isOnly ? new Date(Math.max(knownUntil.getTime(), expiresAtMs + marginMs / 2)) : undefined,
+  );
 }
 
 function noSuchSession(): DomainError {

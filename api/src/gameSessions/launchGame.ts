@@ -30,11 +30,18 @@ interface StoredLaunch {
 }
 
 /**
- * Stores a new game session, creates its object in the cluster and returns its id. Throws maintenance, not_found, session_active, no_empty_slot,
- * unreadable_save, conflict (also for a game that needs the internet where the site does not allow it) and no_servers, in this order of precedence, and
- * unavailable when very many launch at once. A process that dies in between leaves a row that the relay goes on with. `alsoWithin` runs in the transaction that stores the session.
+ * Stores a new game session, creates its object in the cluster and returns its id. Throws maintenance,
+ * not_found, session_active, no_empty_slot, unreadable_save, conflict (also for a game that needs the
+ * internet where the site does not allow it) and no_servers, in this order of precedence, and unavailable
+ * when very many launch at once. A process that dies in between leaves a row that the relay goes on with.
+ * `alsoWithin` runs in the transaction that stores the session.
  */
-export async function launchGame(deps: LaunchDeps, userId: string, launch: Launch, alsoWithin?: LaunchToStore["alsoWithin"]): Promise<string> {
+export async function launchGame(
+  deps: LaunchDeps,
+  userId: string,
+  launch: Launch,
+  alsoWithin?: LaunchToStore["alsoWithin"],
+): Promise<string> {
   refuseInMaintenance(deps.maintenance);
   const { id, created } = await deps.launchTurns.ofPlayer<StoredLaunch>(userId, async (before) => {
     // Many of the same at once, as from a page that is clicked again and again, cost the database one.
@@ -65,8 +72,9 @@ async function createInCluster(deps: LaunchDeps, { id, spec }: NewGameSession): 
   try {
     await gameSessionWriter.create(id, spec);
   } catch (error) {
-    if (error instanceof KubeError && error.status === 422) logger.error({ err: error, gameSession: id }, "The Kubernetes API refused the spec of a game session.");
-    if (!await recordLaunchFailure(deps, id, "The cluster could not take the session.")) return;
+    if (error instanceof KubeError && error.status === 422)
+      logger.error({ err: error, gameSession: id }, "The Kubernetes API refused the spec of a game session.");
+    if (!(await recordLaunchFailure(deps, id, "The cluster could not take the session."))) return;
     throw noServers("No game server can be reached just now: try again in a moment.", { cause: error });
   }
 }

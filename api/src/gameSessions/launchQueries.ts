@@ -15,7 +15,10 @@ export interface LaunchContext extends GameNeeds {
   saveLimitMb: number | null;
   /** The user's session that has not ended. */
   activeSessionId: string | null;
-  /** Sessions of all users that the cluster has not ended yet: their players may be free already, their places are not. */
+  /**
+   * Sessions of all users that the cluster has not ended yet: their players may be free already, their places
+   * are not.
+   */
   activeSessions: number;
   /** Those among them whose objects the cluster may not have yet, at most a hundred. */
   unseenSessions: UnseenSession[];
@@ -50,14 +53,20 @@ type FoundGame = Omit<LaunchContext, keyof FoundForAll> & { number: number };
 type FoundForAll = Pick<LaunchContext, "now" | "activeSessions" | "unseenSessions">;
 
 /**
- * Returns what decides about each launch, in their order; undefined for a game that the catalogue does not have. With `isToStore` a share lock holds
- * back new versions and deletions until the sessions, which pin these versions, are stored. Only then it returns the sessions that the cluster may
- * not have yet, which is the larger part of the work. A check without them merely lets a launch pass that is refused when it is to be stored.
+ * Returns what decides about each launch, in their order; undefined for a game that the catalogue does not
+ * have. With `isToStore` a share lock holds back new versions and deletions until the sessions, which pin
+ * these versions, are stored. Only then it returns the sessions that the cluster may not have yet, which is
+ * the larger part of the work. A check without them merely lets a launch pass that is refused when it is to
+ * be stored.
  */
 export async function findLaunchContexts(
-  db: Queryable, asked: readonly { userId: string; launch: { gameSlug: string } }[], { isToStore = false } = {},
+  db: Queryable,
+  asked: readonly { userId: string; launch: { gameSlug: string } }[],
+  { isToStore = false } = {},
 ): Promise<(LaunchContext | undefined)[]> {
-  const { rows: [row] } = await db.query<FoundForAll & { games: FoundGame[] }>({
+  const {
+    rows: [row],
+  } = await db.query<FoundForAll & { games: FoundGame[] }>({
     name: isToStore ? "launch-world" : "launch-check",
     text: `
       WITH asked AS (SELECT * FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS a (slug, user_id, number)),
@@ -94,11 +103,15 @@ const unseenSessions = `
     FROM (SELECT id, spec FROM game_sessions WHERE cr_created_at IS NULL AND status = 'starting' ORDER BY started_at DESC LIMIT 100) n)`;
 
 /**
- * Stores sessions of different players with their slots, when those are new, and counts the launches; each session owns its slot from then on.
- * Returns false when a user has an active session after all, when a session owns a slot, or when a slot was moved since it was read: the transaction
- * has to be rolled back then.
+ * Stores sessions of different players with their slots, when those are new, and counts the launches; each
+ * session owns its slot from then on. Returns false when a user has an active session after all, when a
+ * session owns a slot, or when a slot was moved since it was read: the transaction has to be rolled back
+ * then.
  */
-export async function insertGameSessions(transaction: Queryable, sessions: readonly NewGameSession[]): Promise<boolean> {
+export async function insertGameSessions(
+  transaction: Queryable,
+  sessions: readonly NewGameSession[],
+): Promise<boolean> {
   const { rowCount } = await transaction.query({
     name: "insert-game-session",
     text: `
@@ -125,7 +138,10 @@ export async function insertGameSessions(transaction: Queryable, sessions: reado
   return rowCount === sessions.length;
 }
 
-/** Counts the session's launch no longer. Launches of the same game wait for the transaction's end from here on, so it may wait for nothing more. */
+/**
+ * Counts the session's launch no longer. Launches of the same game wait for the transaction's end from here
+ * on, so it may wait for nothing more.
+ */
 export async function uncountLaunch(transaction: Queryable, id: string): Promise<void> {
   await transaction.query({
     name: "uncount-launch",
@@ -138,7 +154,8 @@ export async function uncountLaunch(transaction: Queryable, id: string): Promise
 /** Whether the user has a session that has not ended. */
 export async function hasActiveGameSession(transaction: Queryable, userId: string): Promise<boolean> {
   const { rowCount } = await transaction.query(
-    "SELECT FROM game_sessions WHERE user_id = $1 AND status IN ('starting', 'running', 'stopping')", [userId],
+    "SELECT FROM game_sessions WHERE user_id = $1 AND status IN ('starting', 'running', 'stopping')",
+    [userId],
   );
   return rowCount !== 0;
 }

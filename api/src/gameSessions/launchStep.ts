@@ -10,13 +10,18 @@ export interface LaunchProgress {
   progressPercent?: number;
 }
 
-/** Returns the launch's step: the first one that it has not done with. Without an object the launch is still scheduled. */
+/**
+ * Returns the launch's step: the first one that it has not done with. Without an object the launch is still
+ * scheduled.
+ */
 export function launchProgressOf(
-  gameSession: GameSession | undefined, nodeOf: (name: string) => GameNode | undefined,
+  gameSession: GameSession | undefined,
+  nodeOf: (name: string) => GameNode | undefined,
 ): LaunchProgress {
   if (gameSession === undefined || !isTrue(gameSession, "Scheduled")) return { step: "scheduling" };
   const { state, progressPercent } = entryOf(gameSession, nodeOf) ?? {};
-  if (!hasContent(gameSession, state === "Ready")) return { step: "downloading", ...(progressPercent === undefined ? {} : { progressPercent }) };
+  if (!hasContent(gameSession, state === "Ready"))
+    return { step: "downloading", ...(progressPercent === undefined ? {} : { progressPercent }) };
   if (!isTrue(gameSession, "SaveRestored")) return { step: "restoring" };
   if (!isTrue(gameSession, "PodReady")) return { step: "booting" };
   return { step: "connecting" };
@@ -27,7 +32,10 @@ function isTrue(gameSession: GameSession, condition: GameSessionConditionType): 
 }
 
 /** Returns what the session's node lists of the session's version. */
-function entryOf({ spec, status }: GameSession, nodeOf: (name: string) => GameNode | undefined): CacheEntry | undefined {
+function entryOf(
+  { spec, status }: GameSession,
+  nodeOf: (name: string) => GameNode | undefined,
+): CacheEntry | undefined {
   const node = status?.nodeName === undefined ? undefined : nodeOf(status.nodeName);
   return node?.status?.cache?.entries.find(({ digest }) => digest === spec.contentDigest);
 }

@@ -4,25 +4,37 @@ import { BoundedQueue } from "#runtime/boundedQueue.ts";
 import { unavailable } from "../errors.ts";
 
 /**
- * How long a launch waits for those before it, each time that it has to: half as long as proxies wait for a response. The page asks again under
- * the same key. A shorter wait would not help: a page that is refused earlier asks again, too, and makes the others wait for longer.
+ * How long a launch waits for those before it, each time that it has to: half as long as proxies wait for a
+ * response. The page asks again under the same key. A shorter wait would not help: a page that is refused
+ * earlier asks again, too, and makes the others wait for longer.
  */
 export const launchPatienceMs = 30_000;
 /** Launches that wait for the same reason at the same time in one process; further ones are refused. */
 export const waitingLaunchesMax = 10_000;
 
-/** So many launches are stored and get their object at once: enough to keep the API server busy, and too few for any of them to wait there beyond its deadline. */
+/**
+ * So many launches are stored and get their object at once: enough to keep the API server busy, and too few
+ * for any of them to wait there beyond its deadline.
+ */
 const launchesAtOnce = 16;
 
 /**
- * Lets launches wait in this process, where they hold no connection to the database meanwhile. A player's launches wait for each other, so that
- * all but the first find the first one's session. All players' launches wait for one of the places among those that go on.
+ * Lets launches wait in this process, where they hold no connection to the database meanwhile. A player's
+ * launches wait for each other, so that all but the first find the first one's session. All players' launches
+ * wait for one of the places among those that go on.
  */
 export class LaunchTurns {
   readonly #clock: Clock;
-  /** By player: the end of the launches so far, which the next one waits for, with the result that it is told. */
+  /**
+   * By player: the end of the launches so far, which the next one waits for, with the result that it is told.
+   */
   readonly #last = new Map<string, Promise<unknown>>();
-  readonly #places = new BoundedQueue({ concurrency: launchesAtOnce, waitingMax: waitingLaunchesMax, deadlineMs: launchPatienceMs, tooMany: tooManyLaunches });
+  readonly #places = new BoundedQueue({
+    concurrency: launchesAtOnce,
+    waitingMax: waitingLaunchesMax,
+    deadlineMs: launchPatienceMs,
+    tooMany: tooManyLaunches,
+  });
   #waiting = 0;
 
   constructor(clock: Clock) {
@@ -30,8 +42,8 @@ export class LaunchTurns {
   }
 
   /**
-   * Runs `work` when the player's launches before it have ended, with the result of the last of those that it waited for and that had one. Throws
-   * unavailable when that takes too long, or too many wait.
+   * Runs `work` when the player's launches before it have ended, with the result of the last of those that it
+   * waited for and that had one. Throws unavailable when that takes too long, or too many wait.
    */
   async ofPlayer<T>(userId: string, work: (before: T | undefined) => Promise<T>): Promise<T> {
     // All works return the same.
@@ -52,7 +64,10 @@ export class LaunchTurns {
     }
   }
 
-  /** Runs `work`, which stores a session and makes its object, when few enough others do. Throws as ofPlayer does. */
+  /**
+   * Runs `work`, which stores a session and makes its object, when few enough others do. Throws as ofPlayer
+   * does.
+   */
   inPlace<T>(work: () => Promise<T>): Promise<T> {
     return this.#places.run(work);
   }

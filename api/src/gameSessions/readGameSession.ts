@@ -15,18 +15,28 @@ export interface ReadGameSessionDeps {
 }
 
 /**
- * Returns the user's session of that id, as long as an ended one can be read; undefined when there is none. While the database is unavailable it is read
- * from the cluster's object; throws unavailable when there is none of the user's there: the database alone knows whether there ever was one.
+ * Returns the user's session of that id, as long as an ended one can be read; undefined when there is none.
+ * While the database is unavailable it is read from the cluster's object; throws unavailable when there is
+ * none of the user's there: the database alone knows whether there ever was one.
  */
-export async function readGameSession({ postgres, databaseOutages, cluster }: ReadGameSessionDeps, id: string, userId: string): Promise<GameSessionRow | undefined> {
-  return databaseOutages.orElse(() => findGameSession(postgres.pool, id, userId), (unavailable) => {
-    const gameSession = cluster.gameSession(id);
-    if (gameSession?.spec.userId !== userId) throw unavailable;
-    return rowOf(gameSession);
-  });
+export async function readGameSession(
+  { postgres, databaseOutages, cluster }: ReadGameSessionDeps,
+  id: string,
+  userId: string,
+): Promise<GameSessionRow | undefined> {
+  return databaseOutages.orElse(
+    () => findGameSession(postgres.pool, id, userId),
+    (unavailable) => {
+      const gameSession = cluster.gameSession(id);
+      if (gameSession?.spec.userId !== userId) throw unavailable;
+      return rowOf(gameSession);
+    },
+  );
 }
 
-/** Returns what the object knows of its row: no title of the game, whose slug stands for it, and no result. */
+/**
+ * Returns what the object knows of its row: no title of the game, whose slug stands for it, and no result.
+ */
 function rowOf(gameSession: Stored<GameSession>): GameSessionRow {
   const { metadata, spec, status } = gameSession;
   const shown = publicStatusOf(gameSession);
@@ -38,7 +48,13 @@ function rowOf(gameSession: Stored<GameSession>): GameSessionRow {
     gameTitle: spec.gameCacheRef.name,
     startedAt: new Date(metadata.creationTimestamp),
     readyAt: status?.readyAt === undefined ? null : new Date(status.readyAt),
-    expiresAt: spec.expiresAt === undefined ? null : new Date(Date.parse(spec.expiresAt) - (limits.gameSession.expiryMargin - 1) * spec.idleTimeoutSeconds * 1000),
+    expiresAt:
+      spec.expiresAt === undefined
+        ? null
+        : new Date(
+            Date.parse(spec.expiresAt) -
+              (limits.gameSession.expiryMargin - 1) * spec.idleTimeoutSeconds * 1000,
+          ),
     stopReason: status?.stopReason ?? spec.stopReason ?? null,
     durationSeconds: null,
     cpuSeconds: null,

@@ -13,10 +13,15 @@ export interface RequestSaveDeps {
 }
 
 /**
- * Asks the node of the user's session to store what is played now; the recorder keeps it as a version when it is stored, and dates it by this request:
- * so the request's time is the database's, by which all ages of versions go. Throws not_found, not_running and unavailable.
+ * Asks the node of the user's session to store what is played now; the recorder keeps it as a version when it
+ * is stored, and dates it by this request: so the request's time is the database's, by which all ages of
+ * versions go. Throws not_found, not_running and unavailable.
  */
-export async function requestSave({ postgres, cluster, gameSessionWriter }: RequestSaveDeps, userId: string, id: string): Promise<void> {
+export async function requestSave(
+  { postgres, cluster, gameSessionWriter }: RequestSaveDeps,
+  userId: string,
+  id: string,
+): Promise<void> {
   const row = await findDatedGameSession(postgres.pool, id, userId);
   if (row === undefined) throw notFound("There is no such session.");
   if (currentStatus(row, cluster.gameSession(id)) !== "running") throw notRunning();
@@ -27,5 +32,7 @@ export async function requestSave({ postgres, cluster, gameSessionWriter }: Requ
 }
 
 function notRunning(): DomainError {
-  return new DomainError("not_running", { message: "This session is not running: there is nothing to save." });
+  return new DomainError("not_running", {
+    message: "This session is not running: there is nothing to save.",
+  });
 }

@@ -7,8 +7,16 @@ export interface ResourceUse {
   durationSeconds: number;
 }
 
-/** Takes a session's use into the game's moving averages, weighted by `newestWeight` (0 to 1); the first use is the average. */
-export async function updateResourceProfile(db: Queryable, gameId: string, usage: ResourceUse, newestWeight: number): Promise<void> {
+/**
+ * Takes a session's use into the game's moving averages, weighted by `newestWeight` (0 to 1); the first use
+ * is the average.
+ */
+export async function updateResourceProfile(
+  db: Queryable,
+  gameId: string,
+  usage: ResourceUse,
+  newestWeight: number,
+): Promise<void> {
   await db.query({
     name: "average-in",
     text: `UPDATE games SET profile_sessions = profile_sessions + 1,
@@ -20,8 +28,15 @@ export async function updateResourceProfile(db: Queryable, gameId: string, usage
   });
 }
 
-/** Raises the game's highest memory, and the least limit of its next session, to these; neither is ever lowered, and undefined leaves one as it is. */
-export async function raiseGameMemory(db: Queryable, gameId: string, { highestMb, floorMb }: { highestMb: number | undefined; floorMb: number | undefined }): Promise<void> {
+/**
+ * Raises the game's highest memory, and the least limit of its next session, to these; neither is ever
+ * lowered, and undefined leaves one as it is.
+ */
+export async function raiseGameMemory(
+  db: Queryable,
+  gameId: string,
+  { highestMb, floorMb }: { highestMb: number | undefined; floorMb: number | undefined },
+): Promise<void> {
   await db.query({
     name: "raise-memory",
     text: `UPDATE games SET profile_highest_memory_mb = GREATEST(profile_highest_memory_mb, $2::float8),

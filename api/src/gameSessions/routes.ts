@@ -1,5 +1,12 @@
 import {
-  GameSessionRequest, GameSessionsResponse, GameSessionStatusResponse, KeepaliveResponse, LaunchRequest, LaunchResponse, StopPendingResponse, StopResponse,
+  GameSessionRequest,
+  GameSessionsResponse,
+  GameSessionStatusResponse,
+  KeepaliveResponse,
+  LaunchRequest,
+  LaunchResponse,
+  StopPendingResponse,
+  StopResponse,
 } from "#contracts/http/gameSessions.ts";
 import { SaveRequestedResponse } from "#contracts/http/saves.ts";
 import { requestSave, type RequestSaveDeps } from "./requestSave.ts";
@@ -8,7 +15,13 @@ import { launchGame, type LaunchDeps } from "./launchGame.ts";
 import { stopGameSession, type StopDeps } from "./stopGameSession.ts";
 import { notFound } from "../errors.ts";
 import { streamGameSession, type GameSessionStreamDeps } from "./events/streamGameSession.ts";
-import { presentGameSession, presentGameSessions, presentKeepalive, presentLaunch, presentStop } from "./present.ts";
+import {
+  presentGameSession,
+  presentGameSessions,
+  presentKeepalive,
+  presentLaunch,
+  presentStop,
+} from "./present.ts";
 import { eventStream, empty } from "../http/responses.ts";
 import { remembering } from "../http/idempotency.ts";
 import type { Route } from "../http/route.ts";
@@ -18,7 +31,13 @@ import { listActiveGameSessions } from "./gameSessionQueries.ts";
 import { readGameSession, type ReadGameSessionDeps } from "./readGameSession.ts";
 
 /** What these routes need. */
-type GameSessionDeps = UserDeps & LaunchDeps & StopDeps & KeepaliveDeps & ReadGameSessionDeps & RequestSaveDeps & GameSessionStreamDeps;
+type GameSessionDeps = UserDeps &
+  LaunchDeps &
+  StopDeps &
+  KeepaliveDeps &
+  ReadGameSessionDeps &
+  RequestSaveDeps &
+  GameSessionStreamDeps;
 
 const route = userRouteFor<GameSessionDeps>();
 
@@ -27,18 +46,29 @@ const launch = route({
   path: "/api/game/launch",
   name: "launchGame",
   summary: "Launch a game",
-  description: "A refused launch counts as one, but in the hour only if the response has no `Retry-After`. A repetition of one under way, by its"
-    + " `Idempotency-Key`, counts as a `poll` instead.",
+  description:
+    "A refused launch counts as one, but in the hour only if the response has no `Retry-After`. A repetition of one under way, by its" +
+    " `Idempotency-Key`, counts as a `poll` instead.",
   limits: ["launch", "launchHourly"],
   limitsGivenBack: ["launchHourly"],
   repeats: { countAs: "poll", insteadOf: "launch" },
   body: LaunchRequest,
   responses: { 202: LaunchResponse },
-  errors: ["not_found", "session_active", "no_empty_slot", "conflict", "unreadable_save", "maintenance", "no_servers"],
+  errors: [
+    "not_found",
+    "session_active",
+    "no_empty_slot",
+    "conflict",
+    "unreadable_save",
+    "maintenance",
+    "no_servers",
+  ],
   isIdempotent: true,
   handle: async ({ ctx, deps, user, body }) => {
     const remember = remembering(ctx, 202);
-    const sessionId = await launchGame(deps, user.id, body, (id, transaction) => remember?.(presentLaunch(id), transaction));
+    const sessionId = await launchGame(deps, user.id, body, (id, transaction) =>
+      remember?.(presentLaunch(id), transaction),
+    );
     ctx.status = 202;
     ctx.body = presentLaunch(sessionId);
   },
@@ -49,8 +79,9 @@ const status = route({
   path: "/api/game/session-status",
   name: "getGameSession",
   summary: "Show a session",
-  description: "To be asked every two seconds until the session is `running`. An ended session stays readable for 24 hours."
-    + " While the database is unavailable, only a session of which the cluster still has the object, and with the game's slug as its title.",
+  description:
+    "To be asked every two seconds until the session is `running`. An ended session stays readable for 24 hours." +
+    " While the database is unavailable, only a session of which the cluster still has the object, and with the game's slug as its title.",
   limits: ["poll"],
   query: GameSessionRequest,
   responses: { 200: GameSessionStatusResponse },
@@ -67,13 +98,17 @@ const events = route({
   path: "/api/game/events",
   name: "followGameSession",
   summary: "Follow a session",
-  description: "Server-sent events: `stage` while it starts, `running`, `expiring` before an idle end, `stopping`, and `end`, the last one."
-    + " The data of each is what `session-status` would answer; of `expiring` it is `sessionId`, `expiresAt` and `secondsLeft`. A client that comes"
-    + " back with `Last-Event-ID` is told only what it does not know.",
+  description:
+    "Server-sent events: `stage` while it starts, `running`, `expiring` before an idle end, `stopping`, and `end`, the last one." +
+    " The data of each is what `session-status` would answer; of `expiring` it is `sessionId`, `expiresAt` and `secondsLeft`. A client that comes" +
+    " back with `Last-Event-ID` is told only what it does not know.",
   limits: ["poll"],
   query: GameSessionRequest,
   headers: ["Last-Event-ID"],
-  responses: { 200: eventStream("The session's events, until its end."), 204: empty("The session has ended, and the client knows it.") },
+  responses: {
+    200: eventStream("The session's events, until its end."),
+    204: empty("The session has ended, and the client knows it."),
+  },
   errors: ["not_found", "rate_limited", "unavailable"],
   handle: async ({ ctx, deps, user, query }) => {
     const row = await readGameSession(deps, query.sessionId, user.id);
@@ -144,4 +179,12 @@ const list = route({
 });
 
 /** Launching, watching, keeping and ending the player's own sessions. */
-export const gameSessionRoutes: readonly Route<GameSessionDeps>[] = [launch, status, events, keepalive, save, stop, list];
+export const gameSessionRoutes: readonly Route<GameSessionDeps>[] = [
+  launch,
+  status,
+  events,
+  keepalive,
+  save,
+  stop,
+  list,
+];

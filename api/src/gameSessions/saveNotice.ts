@@ -1,7 +1,9 @@
 import { saveReasons } from "#contracts/crd/reasons.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 
-/** What the player is told of a save that is not kept as they left it: while the game is played, and after it. */
+/**
+ * What the player is told of a save that is not kept as they left it: while the game is played, and after it.
+ */
 interface Notice {
   /** Absent where the reason only exists at the end. */
   playing?: string;
@@ -16,8 +18,10 @@ const notStored: Notice = {
 
 const notices: Readonly<Record<string, Notice>> = {
   [saveReasons.saveTooLarge]: {
-    playing: "Your save has grown too large to be kept: what was saved before stays, and newer progress will be lost.",
-    ended: "Your newest progress could not be kept because the save grew too large: you have what was saved before that.",
+    playing:
+      "Your save has grown too large to be kept: what was saved before stays, and newer progress will be lost.",
+    ended:
+      "Your newest progress could not be kept because the save grew too large: you have what was saved before that.",
   },
   [saveReasons.saveMissing]: {
     playing: "The game has removed its save folder: what was saved before stays.",
@@ -35,11 +39,18 @@ const notices: Readonly<Record<string, Notice>> = {
   },
 };
 
-/** Returns what the player has to know of the session's save, when it is not kept as it is; undefined when all is well. */
+/**
+ * Returns what the player has to know of the session's save, when it is not kept as it is; undefined when all
+ * is well.
+ */
 export function saveNoticeOf({ status }: GameSession, isPlayed: boolean): string | undefined {
   const condition = status?.conditions?.find(({ type }) => type === "SavePersisted");
   // Of a game that is over, whose session is not quite yet, this is no answer to anybody.
-  if (condition === undefined || (condition.reason === saveReasons.nothingToSave && condition.status === "True")) return undefined;
+  if (
+    condition === undefined ||
+    (condition.reason === saveReasons.nothingToSave && condition.status === "True")
+  )
+    return undefined;
   const notice = notices[condition.reason];
   return isPlayed ? notice?.playing : notice?.ended;
 }

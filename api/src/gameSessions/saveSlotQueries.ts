@@ -2,15 +2,24 @@ import type { StoredSave } from "#contracts/crd/gameSession.ts";
 import { attemptOf } from "#contracts/objectKeys.ts";
 import type { Queryable } from "../stores/queryable.ts";
 
-/** What became of a session's save: the slot's own now, recorded before, or not the slot's because the session does not own that. */
+/**
+ * What became of a session's save: the slot's own now, recorded before, or not the slot's because the session
+ * does not own that.
+ */
 export type SlotMove = "moved" | "known" | "not_owner";
 
 /**
- * Points the slot to a newer save of the session that owns it, and moves that session's version with it; the first one supersedes the
- * version before, with the next generation. The agent's own count of generations is only a name: a restore may have moved the slot since. When it was played
- * says the node, whose clock may be ahead: never later than now.
+ * Points the slot to a newer save of the session that owns it, and moves that session's version with it; the
+ * first one supersedes the version before, with the next generation. The agent's own count of generations is
+ * only a name: a restore may have moved the slot since. When it was played says the node, whose clock may be
+ * ahead: never later than now.
  */
-export async function updateSlotSave(db: Queryable, slotId: string, gameSession: string, save: StoredSave): Promise<SlotMove> {
+export async function updateSlotSave(
+  db: Queryable,
+  slotId: string,
+  gameSession: string,
+  save: StoredSave,
+): Promise<SlotMove> {
   const { rows } = await db.query<{ isOwner: boolean; hasMoved: boolean }>({
     name: "move-slot",
     text: `
@@ -41,8 +50,15 @@ export async function updateSlotSave(db: Queryable, slotId: string, gameSession:
       )
       SELECT EXISTS (SELECT FROM owner) AS "isOwner", EXISTS (SELECT FROM moved) AS "hasMoved"`,
     values: [
-      slotId, gameSession, save.objectKey, save.sha256, save.bytes, save.sequence, attemptOf(save.objectKey),
-      save.unpackedBytes ?? null, save.persistedAt,
+      slotId,
+      gameSession,
+      save.objectKey,
+      save.sha256,
+      save.bytes,
+      save.sequence,
+      attemptOf(save.objectKey),
+      save.unpackedBytes ?? null,
+      save.persistedAt,
     ],
   });
   if (rows[0]?.isOwner !== true) return "not_owner";
@@ -50,7 +66,12 @@ export async function updateSlotSave(db: Queryable, slotId: string, gameSession:
 }
 
 /** Notes that the slot was played until now; `isPending` while its last save is still on its node. */
-export async function updateSlotPlayed(db: Queryable, slotId: string, gameSession: string, isPending: boolean): Promise<void> {
+export async function updateSlotPlayed(
+  db: Queryable,
+  slotId: string,
+  gameSession: string,
+  isPending: boolean,
+): Promise<void> {
   await db.query({
     name: "mark-slot-played",
     text: "UPDATE save_slots SET last_played_at = now(), pending_session = CASE WHEN $3 THEN $2 END WHERE id = $1",
@@ -58,7 +79,10 @@ export async function updateSlotPlayed(db: Queryable, slotId: string, gameSessio
   });
 }
 
-/** Removes the slot that this launch made and never used: both were stored in one transaction, at one moment, and nobody else has played it. */
+/**
+ * Removes the slot that this launch made and never used: both were stored in one transaction, at one moment,
+ * and nobody else has played it.
+ */
 export async function deleteUnusedSlot(db: Queryable, gameSession: string): Promise<void> {
   await db.query({
     name: "remove-unused-slot",
@@ -70,8 +94,8 @@ export async function deleteUnusedSlot(db: Queryable, gameSession: string): Prom
 }
 
 /**
- * Ends the session's claim to its slot: its last save has come, or never will. A slot that was made for a session which never ran, and that
- * has no save, is removed. May be repeated.
+ * Ends the session's claim to its slot: its last save has come, or never will. A slot that was made for a
+ * session which never ran, and that has no save, is removed. May be repeated.
  */
 export async function releaseSlot(db: Queryable, gameSession: string, hasRun: boolean): Promise<void> {
   if (!hasRun) await deleteUnusedSlot(db, gameSession);

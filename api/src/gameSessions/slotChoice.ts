@@ -24,7 +24,10 @@ export interface SlotWish {
   fresh?: boolean | undefined;
 }
 
-/** What was chosen: a slot to continue, a number for a new one, or nothing because the slot is unknown or all are in use. */
+/**
+ * What was chosen: a slot to continue, a number for a new one, or nothing because the slot is unknown or all
+ * are in use.
+ */
 export type SlotChoice =
   | { kind: "continue"; slot: Slot }
   | { kind: "fresh"; number: number }

@@ -13,11 +13,15 @@ export interface UnreleasedGameSession {
 }
 
 /**
- * Returns sessions that have not given back their slot, the earliest end first: those whose result is stored, and those that ended more than
- * `patienceSeconds` ago for their players alone. The next page begins after the last session of the one before.
+ * Returns sessions that have not given back their slot, the earliest end first: those whose result is stored,
+ * and those that ended more than `patienceSeconds` ago for their players alone. The next page begins after
+ * the last session of the one before.
  */
 export async function listUnreleasedGameSessions(
-  db: Queryable, patienceSeconds: number, limit: number, last?: Pick<UnreleasedGameSession, "id" | "endedAt">,
+  db: Queryable,
+  patienceSeconds: number,
+  limit: number,
+  last?: Pick<UnreleasedGameSession, "id" | "endedAt">,
 ): Promise<UnreleasedGameSession[]> {
   const { rows } = await db.query<UnreleasedGameSession>({
     name: "list-unreleased",
@@ -31,8 +35,8 @@ export async function listUnreleasedGameSessions(
 }
 
 /**
- * Ends, for their players, the sessions that were asked to stop more than `seconds` ago; the cluster's result is stored when it comes. Each keeps
- * its slot. Returns their ids.
+ * Ends, for their players, the sessions that were asked to stop more than `seconds` ago; the cluster's result
+ * is stored when it comes. Each keeps its slot. Returns their ids.
  */
 export async function updateSlowStopsEnded(db: Queryable, seconds: number): Promise<string[]> {
   const { rows } = await db.query<{ id: string }>({
@@ -52,8 +56,15 @@ export async function updateSlowStopsEnded(db: Queryable, seconds: number): Prom
   return rows.map(({ id }) => id);
 }
 
-/** Returns the last save of the session that its slot, or a version of it, knows; sequence 0 when there is none. */
-export async function findLastKnownSave(db: Queryable, slotId: string, gameSession: string): Promise<{ sequence: number; attempt: number }> {
+/**
+ * Returns the last save of the session that its slot, or a version of it, knows; sequence 0 when there is
+ * none.
+ */
+export async function findLastKnownSave(
+  db: Queryable,
+  slotId: string,
+  gameSession: string,
+): Promise<{ sequence: number; attempt: number }> {
   const { rows } = await db.query<{ sequence: number; attempt: number }>({
     name: "find-last-known-save",
     text: `SELECT sequence, attempt FROM save_versions WHERE slot_id = $1 AND game_session = $2

@@ -13,12 +13,18 @@ const noOverhead = { cpuMillicores: 0, memoryBytes: 0 };
 type KnownSessions = Pick<LaunchContext, "activeSessions" | "unseenSessions">;
 
 /**
- * Returns the spec for which the cluster has room. That is `advised`, which follows from what the game used before; where no node is large
- * enough for it, it is `unadvised`, which requests as much as a game that nobody has played. Throws no_servers when all slots are taken, or no
- * node has the memory or processors.
+ * Returns the spec for which the cluster has room. That is `advised`, which follows from what the game used
+ * before; where no node is large enough for it, it is `unadvised`, which requests as much as a game that
+ * nobody has played. Throws no_servers when all slots are taken, or no node has the memory or processors.
  */
-export function specWithRoom(cluster: ClusterView, sessions: KnownSessions, advised: GameSessionSpec, unadvised: () => GameSessionSpec): GameSessionSpec {
-  if (sessions.activeSessions >= cluster.sessionLoads.offeredSlots(cluster.gameNodes.cache.list())) throw noServers(allTaken);
+export function specWithRoom(
+  cluster: ClusterView,
+  sessions: KnownSessions,
+  advised: GameSessionSpec,
+  unadvised: () => GameSessionSpec,
+): GameSessionSpec {
+  if (sessions.activeSessions >= cluster.sessionLoads.offeredSlots(cluster.gameNodes.cache.list()))
+    throw noServers(allTaken);
   const shortage = shortageFor(cluster, sessions, advised);
   if (shortage === undefined) return advised;
   if (!shortage.isTooLarge) throw shortageError(shortage);
@@ -28,20 +34,40 @@ export function specWithRoom(cluster: ClusterView, sessions: KnownSessions, advi
   return spec;
 }
 
-function shortageFor({ gameNodes, sessionLoads }: ClusterView, { unseenSessions }: KnownSessions, spec: GameSessionSpec): Shortage | undefined {
+function shortageFor(
+  { gameNodes, sessionLoads }: ClusterView,
+  { unseenSessions }: KnownSessions,
+  spec: GameSessionSpec,
+): Shortage | undefined {
   const unseen = unseenSessions.filter(({ id }) => !sessionLoads.has(id)).map(shareOfUnseen);
   const waiting = [...unseen, ...sessionLoads.unplaced()];
-  return shortageOf(sessionShare(spec, noOverhead), { gameNodes: gameNodes.cache.list(), loadOn: (node) => sessionLoads.on(node), waiting });
+  return shortageOf(sessionShare(spec, noOverhead), {
+    gameNodes: gameNodes.cache.list(),
+    loadOn: (node) => sessionLoads.on(node),
+    waiting,
+  });
 }
 
 function shareOfUnseen({ resources, saveVolumeBytes }: UnseenSession): NodeShare {
-  return sessionShare({ resources: { ...resources, gpuShare: resources.gpuShare ?? 1 }, saveVolumeBytes }, noOverhead);
+  return sessionShare(
+    { resources: { ...resources, gpuShare: resources.gpuShare ?? 1 }, saveVolumeBytes },
+    noOverhead,
+  );
 }
 
-/** Returns a 503 that may be tried again soon; `lack` says what is missing where not all servers are simply taken. */
-export function noServers(message: string, { cause, lack }: { cause?: unknown; lack?: ServerLack } = {}): DomainError {
+/**
+ * Returns a 503 that may be tried again soon; `lack` says what is missing where not all servers are simply
+ * taken.
+ */
+export function noServers(
+  message: string,
+  { cause, lack }: { cause?: unknown; lack?: ServerLack } = {},
+): DomainError {
   return new DomainError("no_servers", {
-    message, retryAfterSeconds: limits.gameSession.noServersRetryAfterSeconds, cause, ...(lack === undefined ? {} : { extra: { lack } }),
+    message,
+    retryAfterSeconds: limits.gameSession.noServersRetryAfterSeconds,
+    cause,
+    ...(lack === undefined ? {} : { extra: { lack } }),
   });
 }
 

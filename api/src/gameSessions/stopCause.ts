@@ -5,17 +5,26 @@ import type { GameSessionEndReason } from "#contracts/http/gameSessions.ts";
 /** How a stop reason of the cluster appears to the player. */
 interface PublicStopText {
   endReason: GameSessionEndReason;
-  /** Sentences for an end before the game could be played, and for one while it was; none when the player wished to end what they played. */
+  /**
+   * Sentences for an end before the game could be played, and for one while it was; none when the player
+   * wished to end what they played.
+   */
   messages: { starting?: string; running?: string };
 }
 
 const publicStopTexts: Record<StopReason, PublicStopText> = {
-  UserRequested: { endReason: "user_requested", messages: { starting: "The launch was cancelled; your saves are as they were." } },
+  UserRequested: {
+    endReason: "user_requested",
+    messages: { starting: "The launch was cancelled; your saves are as they were." },
+  },
   IdleTimeout: {
     endReason: "idle_timeout",
     messages: { running: "The session was stopped because nobody was there; your progress is saved." },
   },
-  MaxDuration: { endReason: "max_duration", messages: { running: "The session has reached its longest time; your progress is saved." } },
+  MaxDuration: {
+    endReason: "max_duration",
+    messages: { running: "The session has reached its longest time; your progress is saved." },
+  },
   Deleted: {
     endReason: "deleted",
     messages: {
@@ -25,7 +34,10 @@ const publicStopTexts: Record<StopReason, PublicStopText> = {
   },
   GameExited: {
     endReason: "game_exited",
-    messages: { starting: "The game ended before it could be shown.", running: "The game has ended; your progress is saved." },
+    messages: {
+      starting: "The game ended before it could be shown.",
+      running: "The game has ended; your progress is saved.",
+    },
   },
   NodeLost: {
     endReason: "server_lost",
@@ -43,7 +55,8 @@ const publicStopTexts: Record<StopReason, PublicStopText> = {
   },
 };
 
-const unreadableMessage = "The save of this slot is missing or damaged: restore the version before it on the game's page.";
+const unreadableMessage =
+  "The save of this slot is missing or damaged: restore the version before it on the game's page.";
 
 /** An end as the player sees it. */
 export interface PublicEnd {
@@ -51,8 +64,15 @@ export interface PublicEnd {
   message?: string;
 }
 
-/** Returns how a stop reason, and the failure behind it, appear to the player; undefined when there is none yet. */
-export function publicEndOf(stopReason: string | null, wasReady: boolean, failureReason: string | null = null): PublicEnd | undefined {
+/**
+ * Returns how a stop reason, and the failure behind it, appear to the player; undefined when there is none
+ * yet.
+ */
+export function publicEndOf(
+  stopReason: string | null,
+  wasReady: boolean,
+  failureReason: string | null = null,
+): PublicEnd | undefined {
   const reason = StopReason.safeParse(stopReason).data;
   if (reason === undefined) return undefined;
   const { endReason, messages } = publicStopTexts[reason];

@@ -9,7 +9,11 @@ import type { ClusterView } from "../cluster/clusterView.ts";
 import type { GameSessionWriter } from "../cluster/gameSessionWriter.ts";
 import { notFound } from "../errors.ts";
 import { recordVanished } from "./recordVanished.ts";
-import { findGameSession, updateGameSessionStopRequested, type GameSessionRow } from "./gameSessionQueries.ts";
+import {
+  findGameSession,
+  updateGameSessionStopRequested,
+  type GameSessionRow,
+} from "./gameSessionQueries.ts";
 import type { Postgres } from "../stores/postgres.ts";
 
 /** What stopping a session needs. */
@@ -25,16 +29,21 @@ export interface StopDeps {
 const recheckMs = 100;
 
 /**
- * Stops the user's session gracefully and waits for its result. Returns the ended row, or undefined when the end takes longer than the
- * API waits; the session goes on stopping by itself. May be repeated at any time. Throws not_found.
+ * Stops the user's session gracefully and waits for its result. Returns the ended row, or undefined when the
+ * end takes longer than the API waits; the session goes on stopping by itself. May be repeated at any time.
+ * Throws not_found.
  */
-export async function stopGameSession(deps: StopDeps, userId: string, id: string): Promise<GameSessionRow | undefined> {
+export async function stopGameSession(
+  deps: StopDeps,
+  userId: string,
+  id: string,
+): Promise<GameSessionRow | undefined> {
   const { pool } = deps.postgres;
   await updateGameSessionStopRequested(pool, id, userId, stopReasons.userRequested);
   const row = await findGameSession(pool, id, userId);
   if (row === undefined) throw notFound("There is no such session.");
   if (hasEnded(row.status)) return row;
-  if (!await requestStopInCluster(deps, id)) return undefined;
+  if (!(await requestStopInCluster(deps, id))) return undefined;
   return waitForEnd(deps, id, userId);
 }
 
@@ -46,12 +55,19 @@ async function requestStopInCluster(deps: StopDeps, id: string): Promise<boolean
     if (!isThere) await recordVanished(deps, id);
     return true;
   } catch (error) {
-    deps.logger.warn({ err: error, gameSession: id }, "The API could not ask the cluster to stop a game session; the recorder will.");
+    deps.logger.warn(
+      { err: error, gameSession: id },
+      "The API could not ask the cluster to stop a game session; the recorder will.",
+    );
     return false;
   }
 }
 
-async function waitForEnd({ config, cluster, postgres }: StopDeps, id: string, userId: string): Promise<GameSessionRow | undefined> {
+async function waitForEnd(
+  { config, cluster, postgres }: StopDeps,
+  id: string,
+  userId: string,
+): Promise<GameSessionRow | undefined> {
   const deadlineMs = performance.now() + config.gameSession.stopWaitSeconds * 1000;
   await cluster.waitForGameSession(id, isReleased, deadlineMs - performance.now());
   for (;;) {

@@ -1,6 +1,10 @@
 import type { Logger } from "#runtime/logger.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
-import { findIdleGameSessions, updateGameSessionKeptAlive, updateIdleGameSessionsStopping } from "./gameSessionLifecycleQueries.ts";
+import {
+  findIdleGameSessions,
+  updateGameSessionKeptAlive,
+  updateIdleGameSessionsStopping,
+} from "./gameSessionLifecycleQueries.ts";
 import { keptAliveUntil } from "./keptAliveUntil.ts";
 import type { Postgres } from "../stores/postgres.ts";
 
@@ -15,12 +19,17 @@ export interface SweepIdleDeps {
 const maxGapSeconds = 10;
 
 /**
- * Stops idle sessions in the database and returns their ids; the recorder then stops them in the cluster. Time in which keepalives could not be heard
- * does not count as idle: no session is stopped right after such a time, nor one that only the cluster knows to be kept alive.
+ * Stops idle sessions in the database and returns their ids; the recorder then stops them in the cluster.
+ * Time in which keepalives could not be heard does not count as idle: no session is stopped right after such
+ * a time, nor one that only the cluster knows to be kept alive.
  */
 export async function sweepIdle({ postgres: { pool }, cluster, logger }: SweepIdleDeps): Promise<string[]> {
   const { idle, gapSeconds } = await findIdleGameSessions(pool, maxGapSeconds);
-  if (gapSeconds > maxGapSeconds) logger.info({ seconds: gapSeconds }, "Idle game sessions were not looked for during this time; all begin their idle timeout anew.");
+  if (gapSeconds > maxGapSeconds)
+    logger.info(
+      { seconds: gapSeconds },
+      "Idle game sessions were not looked for during this time; all begin their idle timeout anew.",
+    );
   const silent: string[] = [];
   for (const { id, expiresAt } of idle) {
     const until = keptAliveUntil(cluster.gameSession(id));

@@ -8,9 +8,13 @@ export interface SweepOverlongDeps {
   postgres: Postgres;
 }
 
-/** Stops sessions that have lasted as long as they may in the database and returns their ids; the recorder then stops them in the cluster. */
+/**
+ * Stops sessions that have lasted as long as they may in the database and returns their ids; the recorder
+ * then stops them in the cluster.
+ */
 export async function sweepOverlong({ postgres, logger }: SweepOverlongDeps): Promise<string[]> {
   const ids = await updateOverlongGameSessionsStopping(postgres.pool);
-  for (const id of ids) logger.info({ gameSession: id }, "The sweeper stopped a game session at its longest duration.");
+  for (const id of ids)
+    logger.info({ gameSession: id }, "The sweeper stopped a game session at its longest duration.");
   return ids;
 }

@@ -12,11 +12,14 @@ export interface DeleteGameDeps extends SyncGameCachesDeps {
 }
 
 /**
- * Deletes a game from the catalogue: no new session can start, running ones go on with their files. Its slug stays taken for 90 days.
- * Throws not_found and precondition_failed.
+ * Deletes a game from the catalogue: no new session can start, running ones go on with their files. Its slug
+ * stays taken for 90 days. Throws not_found and precondition_failed.
  */
 export async function deleteGame(
-  deps: DeleteGameDeps, partner: PartnerPrincipal, slug: string, precondition?: GamePrecondition,
+  deps: DeleteGameDeps,
+  partner: PartnerPrincipal,
+  slug: string,
+  precondition?: GamePrecondition,
 ): Promise<void> {
   const id = await deps.postgres.transaction(async (transaction) => {
     const game = await lockPartnerGame(transaction, partner.id, slug);
@@ -28,6 +31,9 @@ export async function deleteGame(
   await deps.audit.record(gameAuditEvent("game.deleted", partner, id));
   // When this fails, the leader's next pass does it.
   await syncGameCache(deps, id).catch((error: unknown) => {
-    deps.logger.warn({ err: error, game: slug }, "The API could not remove the GameCache of a deleted game yet; it tries again.");
+    deps.logger.warn(
+      { err: error, game: slug },
+      "The API could not remove the GameCache of a deleted game yet; it tries again.",
+    );
   });
 }

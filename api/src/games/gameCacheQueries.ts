@@ -27,16 +27,24 @@ const versionJson = `json_build_object('objectKey', v.object_key, 'sha256', v.sh
 /** As many as a GameCache may name. */
 const playedVersionsMax = 8;
 
-/** The first number of these advisory locks, any constant that all copies of this program agree on; the second is the game's. */
+/**
+ * The first number of these advisory locks, any constant that all copies of this program agree on; the second
+ * is the game's.
+ */
 const lockClass = 726_401;
 /** Looked at for one whose GameCache nobody else is updating. */
 const candidatesMax = 100;
 
 /**
- * Takes the right to update an outdated GameCache (that game's, or any that nobody else has) until the transaction ends, and returns the game's id. What the GameCache must
- * become is to be read after that, by a statement of its own: this one sees the games as they were before it had the lock.
+ * Takes the right to update an outdated GameCache (that game's, or any that nobody else has) until the
+ * transaction ends, and returns the game's id. What the GameCache must become is to be read after that, by a
+ * statement of its own: this one sees the games as they were before it had the lock.
  */
-export async function lockOutdatedGame(transaction: Queryable, gameId: string | undefined, skip: readonly string[]): Promise<string | undefined> {
+export async function lockOutdatedGame(
+  transaction: Queryable,
+  gameId: string | undefined,
+  skip: readonly string[],
+): Promise<string | undefined> {
   const { rows } = await transaction.query<{ id: string }>({
     name: "claim-game-behind",
     text: `
@@ -49,7 +57,9 @@ export async function lockOutdatedGame(transaction: Queryable, gameId: string | 
   return rows[0]?.id;
 }
 
-/** Returns what the GameCache of the game must become; undefined when it has the game's last change by now. */
+/**
+ * Returns what the GameCache of the game must become; undefined when it has the game's last change by now.
+ */
 export async function findOutdatedGame(db: Queryable, gameId: string): Promise<OutdatedGame | undefined> {
   const { rows } = await db.query<OutdatedGame>({
     name: "read-game-behind",
@@ -69,11 +79,16 @@ export async function findOutdatedGame(db: Queryable, gameId: string): Promise<O
 }
 
 /**
- * Notes that the GameCache has the game's changes up to that revision. Where a later one is noted already, a replica of a release that does not take the
- * lock has been before: the cluster may have the earlier change for good, so that the game counts as changed once more. Those who take the
- * lock never meet that, and one who does makes a revision that nobody else has applied, so that it ends there.
+ * Notes that the GameCache has the game's changes up to that revision. Where a later one is noted already, a
+ * replica of a release that does not take the lock has been before: the cluster may have the earlier change
+ * for good, so that the game counts as changed once more. Those who take the lock never meet that, and one
+ * who does makes a revision that nobody else has applied, so that it ends there.
  */
-export async function updateCacheApplied(transaction: Queryable, gameId: string, revision: number): Promise<void> {
+export async function updateCacheApplied(
+  transaction: Queryable,
+  gameId: string,
+  revision: number,
+): Promise<void> {
   await transaction.query({
     name: "mark-cache-applied",
     text: `UPDATE games SET cache_applied_revision = GREATEST(cache_applied_revision, $2),
@@ -92,11 +107,15 @@ export interface ClusterGameCache {
 }
 
 /**
- * Marks every game as outdated whose GameCache is not the one that the database says: it is missing, names another archive than the current version's, or is there though
- * the game is deleted. Returns their slugs. A GameCache that names no archive of the game of its name was not made of the database: a deleted game's is left alone, as is that
- * of a game without a version.
+ * Marks every game as outdated whose GameCache is not the one that the database says: it is missing, names
+ * another archive than the current version's, or is there though the game is deleted. Returns their slugs. A
+ * GameCache that names no archive of the game of its name was not made of the database: a deleted game's is
+ * left alone, as is that of a game without a version.
  */
-export async function updateLostCachesOutdated(db: Queryable, caches: readonly ClusterGameCache[]): Promise<string[]> {
+export async function updateLostCachesOutdated(
+  db: Queryable,
+  caches: readonly ClusterGameCache[],
+): Promise<string[]> {
   const { rows } = await db.query<{ slug: string }>({
     name: "mark-lost-caches",
     text: `
@@ -109,7 +128,11 @@ export async function updateLostCachesOutdated(db: Queryable, caches: readonly C
       UPDATE games SET cache_revision = cache_revision + 1 FROM lost
       WHERE games.id = lost.id AND cache_applied_revision = cache_revision
       RETURNING slug`,
-    values: [caches.map(({ slug }) => slug), caches.map(({ objectKey }) => objectKey), caches.map(({ isDeleting }) => isDeleting)],
+    values: [
+      caches.map(({ slug }) => slug),
+      caches.map(({ objectKey }) => objectKey),
+      caches.map(({ isDeleting }) => isDeleting),
+    ],
   });
   return rows.map(({ slug }) => slug);
 }

@@ -13,17 +13,17 @@ interface RevisedGame {
 export type GamePrecondition = (game: RevisedGame) => void;
 
 /**
- * Returns the entity tag of a game's detail: the game's revision, then a digest of the whole detail, for it also changes with the nodes, the
- * service's address and a release. `If-Match` compares the first part alone: a change must not be refused because an archive has meanwhile
- * reached another node.
+ * Returns the entity tag of a game's detail: the game's revision, then a digest of the whole detail, for it
+ * also changes with the nodes, the service's address and a release. `If-Match` compares the first part alone:
+ * a change must not be refused because an archive has meanwhile reached another node.
  */
 export function gameEtag(game: RevisedGame, detail: PartnerGameDetail): string {
   return `W/"${stateOf(game)}.${createHash("sha256").update(JSON.stringify(detail)).digest("base64url").slice(0, 8)}"`;
 }
 
 /**
- * Returns the request's `If-Match` as a check; undefined when there is none, and for `*`, which any game meets that is there. Tags are compared
- * weakly: all of ours are weak.
+ * Returns the request's `If-Match` as a check; undefined when there is none, and for `*`, which any game
+ * meets that is there. Tags are compared weakly: all of ours are weak.
  */
 export function gamePreconditionOf(ctx: AppContext): GamePrecondition | undefined {
   const header = ctx.req.headers["if-match"];
@@ -36,7 +36,10 @@ export function gamePreconditionOf(ctx: AppContext): GamePrecondition | undefine
 
 /** Returns a 412: the client has to read the game again. */
 function preconditionFailed(): DomainError {
-  return new DomainError("precondition_failed", { message: "The game has changed since you read it: read it again, then repeat the request with its new ETag." });
+  return new DomainError("precondition_failed", {
+    message:
+      "The game has changed since you read it: read it again, then repeat the request with its new ETag.",
+  });
 }
 
 function stateOf({ id, revision }: RevisedGame): string {

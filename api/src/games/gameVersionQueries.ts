@@ -1,7 +1,8 @@
 import type { Queryable } from "../stores/queryable.ts";
 
 /** SQL that is true while an active session plays the version `v`. */
-export const isVersionPlayed = "EXISTS (SELECT 1 FROM game_sessions s WHERE s.version_id = v.id AND s.status IN ('starting', 'running', 'stopping'))";
+export const isVersionPlayed =
+  "EXISTS (SELECT 1 FROM game_sessions s WHERE s.version_id = v.id AND s.status IN ('starting', 'running', 'stopping'))";
 
 /** A game's current archive, as it was stored. */
 export interface CurrentVersion {
@@ -30,8 +31,14 @@ export interface CheckedGame {
   engineDir: string;
 }
 
-/** Locks the game, with the lock that launches share, and returns its revision; undefined when it is not what the archive was checked for any more. */
-export async function lockCheckedGame(transaction: Queryable, { id, launcher, engineDir }: CheckedGame): Promise<number | undefined> {
+/**
+ * Locks the game, with the lock that launches share, and returns its revision; undefined when it is not what
+ * the archive was checked for any more.
+ */
+export async function lockCheckedGame(
+  transaction: Queryable,
+  { id, launcher, engineDir }: CheckedGame,
+): Promise<number | undefined> {
   const { rows } = await transaction.query<{ revision: number }>({
     name: "lock-checked-game",
     text: "SELECT revision FROM games WHERE id = $1 AND deleted_at IS NULL AND launcher = $2 AND engine_dir = $3 FOR UPDATE",
@@ -52,15 +59,24 @@ export interface NewVersion {
   rootDirectories: string[];
 }
 
-/** Stores the version and makes it the current one of its (locked) game. Sessions keep the version they started with. */
+/**
+ * Stores the version and makes it the current one of its (locked) game. Sessions keep the version they
+ * started with.
+ */
 export async function insertCurrentVersion(transaction: Queryable, version: NewVersion): Promise<void> {
   await transaction.query({
     name: "insert-version",
     text: `INSERT INTO game_versions (id, game_id, object_key, sha256, size_bytes, unpacked_size_bytes, root_files, root_directories)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
     values: [
-      version.id, version.gameId, version.objectKey, version.sha256, version.sizeBytes, version.unpackedSizeBytes,
-      version.rootFiles, version.rootDirectories,
+      version.id,
+      version.gameId,
+      version.objectKey,
+      version.sha256,
+      version.sizeBytes,
+      version.unpackedSizeBytes,
+      version.rootFiles,
+      version.rootDirectories,
     ],
   });
   await transaction.query({
@@ -89,10 +105,13 @@ export interface VersionReprieve {
 }
 
 /**
- * Returns a version that was superseded more than `graceSeconds` ago, or that is a game's that was deleted more than `deletedDays` ago, and that
- * no session plays, and none of these; undefined when there is none.
+ * Returns a version that was superseded more than `graceSeconds` ago, or that is a game's that was deleted
+ * more than `deletedDays` ago, and that no session plays, and none of these; undefined when there is none.
  */
-export async function findUnusedVersion(db: Queryable, { graceSeconds, deletedDays, except }: VersionReprieve): Promise<UnusedVersion | undefined> {
+export async function findUnusedVersion(
+  db: Queryable,
+  { graceSeconds, deletedDays, except }: VersionReprieve,
+): Promise<UnusedVersion | undefined> {
   const { rows } = await db.query<UnusedVersion>({
     name: "find-unused-version",
     text: `SELECT v.id, v.game_id AS "gameId", v.object_key AS "objectKey" FROM game_versions v

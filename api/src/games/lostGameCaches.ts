@@ -19,9 +19,11 @@ export interface LostGameCachesDeps {
 const comparisonIntervalMs = 60_000;
 
 /**
- * Finds the games whose GameCache is not in the cluster as the database has it, and marks them as outdated, so that the cache is made again of the
- * database: an admin deleted it, or its namespace, the cluster is a new one, or its storage was restored from a backup, with an earlier version of a
- * game or a game that was deleted since. It compares all games at its start, after each deletion that the cluster tells of, and once a minute.
+ * Finds the games whose GameCache is not in the cluster as the database has it, and marks them as outdated,
+ * so that the cache is made again of the database: an admin deleted it, or its namespace, the cluster is a
+ * new one, or its storage was restored from a backup, with an earlier version of a game or a game that was
+ * deleted since. It compares all games at its start, after each deletion that the cluster tells of, and once
+ * a minute.
  */
 export class LostGameCaches {
   readonly #deps: LostGameCachesDeps;
@@ -42,8 +44,15 @@ export class LostGameCaches {
     const formerlyDueMs = this.#dueMs;
     this.#dueMs = clock.monotonicMs() + comparisonIntervalMs;
     try {
-      const slugs = await updateLostCachesOutdated(postgres.pool, cluster.gameCaches.cache.list().map(toClusterGameCache));
-      if (slugs.length > 0) logger.warn({ games: slugs.length, first: slugs.slice(0, 10) }, "The cluster has lost changes of GameCaches; the API makes them again.");
+      const slugs = await updateLostCachesOutdated(
+        postgres.pool,
+        cluster.gameCaches.cache.list().map(toClusterGameCache),
+      );
+      if (slugs.length > 0)
+        logger.warn(
+          { games: slugs.length, first: slugs.slice(0, 10) },
+          "The cluster has lost changes of GameCaches; the API makes them again.",
+        );
     } catch (error) {
       this.#dueMs = formerlyDueMs;
       throw error;

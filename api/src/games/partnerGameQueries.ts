@@ -2,8 +2,8 @@ import type { Game, GameVersion, PrismaClient } from "../generated/client.ts";
 import type { Queryable } from "../stores/queryable.ts";
 
 /**
- * For so long a deleted game's slug stays taken and its archive is kept: links and habits must not lead to somebody else's game, and the game's
- * partner may restore it.
+ * For so long a deleted game's slug stays taken and its archive is kept: links and habits must not lead to
+ * somebody else's game, and the game's partner may restore it.
  */
 export const deletedGameKeptDays = 90;
 
@@ -33,46 +33,90 @@ export interface GameMetadata {
   pictureHeight?: number | null;
 }
 
-const listed = { id: true, slug: true, title: true, developer: true, tags: true, status: true, createdAt: true, updatedAt: true } as const;
+const listed = {
+  id: true,
+  slug: true,
+  title: true,
+  developer: true,
+  tags: true,
+  status: true,
+  createdAt: true,
+  updatedAt: true,
+} as const;
 
 /** What the list of a partner's games has of each. */
 export type ListedGame = Pick<Game, keyof typeof listed>;
 
 /** Returns the partner's games that are not deleted, by slug. */
 export async function listPartnerGames(prisma: PrismaClient, partnerId: string): Promise<ListedGame[]> {
-  return prisma.game.findMany({ where: { partnerId, deletedAt: null }, orderBy: { slug: "asc" }, select: listed });
+  return prisma.game.findMany({
+    where: { partnerId, deletedAt: null },
+    orderBy: { slug: "asc" },
+    select: listed,
+  });
 }
 
-/** Holds back others who add to the partner's games until the transaction ends. It comes before any lock of a game. */
+/**
+ * Holds back others who add to the partner's games until the transaction ends. It comes before any lock of a
+ * game.
+ */
 export async function lockPartnerGames(transaction: Queryable, partnerId: string): Promise<void> {
-  await transaction.query({ name: "lock-partner-games", text: "SELECT FROM partners WHERE id = $1 FOR NO KEY UPDATE", values: [partnerId] });
+  await transaction.query({
+    name: "lock-partner-games",
+    text: "SELECT FROM partners WHERE id = $1 FOR NO KEY UPDATE",
+    values: [partnerId],
+  });
 }
 
 /** Returns how many games the partner has that are not deleted. */
 export async function countPartnerGames(db: Queryable, partnerId: string): Promise<number> {
   const { rows } = await db.query<{ count: number }>({
-    name: "count-partner-games", text: "SELECT count(*)::int AS count FROM games WHERE partner_id = $1 AND deleted_at IS NULL", values: [partnerId],
+    name: "count-partner-games",
+    text: "SELECT count(*)::int AS count FROM games WHERE partner_id = $1 AND deleted_at IS NULL",
+    values: [partnerId],
   });
   return rows[0]?.count ?? 0;
 }
 
-/** Returns the partner's game of that slug; null when there is none, or when it is deleted or another partner's. */
-export async function findPartnerGame(prisma: PrismaClient, partnerId: string, slug: string): Promise<PartnerGame | null> {
-  return prisma.game.findFirst({ where: { partnerId, slug, deletedAt: null }, include: { currentVersion: true } });
+/**
+ * Returns the partner's game of that slug; null when there is none, or when it is deleted or another
+ * partner's.
+ */
+export async function findPartnerGame(
+  prisma: PrismaClient,
+  partnerId: string,
+  slug: string,
+): Promise<PartnerGame | null> {
+  return prisma.game.findFirst({
+    where: { partnerId, slug, deletedAt: null },
+    include: { currentVersion: true },
+  });
 }
 
 /** Whether the game is not deleted. */
 export async function isGameThere(db: Queryable, gameId: string): Promise<boolean> {
-  const { rowCount } = await db.query({ name: "is-game-there", text: "SELECT FROM games WHERE id = $1 AND deleted_at IS NULL", values: [gameId] });
+  const { rowCount } = await db.query({
+    name: "is-game-there",
+    text: "SELECT FROM games WHERE id = $1 AND deleted_at IS NULL",
+    values: [gameId],
+  });
   return rowCount === 1;
 }
 
 /** A game that was just stored. */
 export type InsertedGame = Pick<Game, "id" | "slug">;
 
-/** Stores a new game of the partner; undefined when the slug is taken, by whomever and for a while even if deleted. */
-export async function insertPartnerGame(transaction: Queryable, partnerId: string, game: GameMetadata & { slug: string }): Promise<InsertedGame | undefined> {
-  // The old row stays for what refers to it, under a name that no game can have; its cache, which bore the slug, must be gone.
+/**
+ * Stores a new game of the partner; undefined when the slug is taken, by whomever and for a while even if
+ * deleted.
+ */
+export async function insertPartnerGame(
+  transaction: Queryable,
+  partnerId: string,
+  game: GameMetadata & { slug: string },
+): Promise<InsertedGame | undefined> {
+  // The old row stays for what refers to it, under a name that no game can have; its cache, which bore the
+  // slug, must be gone.
   await transaction.query({
     name: "free-old-slug",
     text: `UPDATE games SET slug = slug || '~' || id
@@ -86,30 +130,60 @@ export async function insertPartnerGame(transaction: Queryable, partnerId: strin
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
       ON CONFLICT (slug) DO NOTHING RETURNING id, slug`,
     values: [
-      partnerId, game.slug, game.title, game.developer, game.launcher, game.engineDir, game.description ?? "", game.tags ?? [], game.thumbnail ?? null,
-      game.screenshots ?? [], game.contentRating ?? null, game.languages ?? [], game.website ?? null, game.releaseDate?.toISOString().slice(0, 10) ?? null,
-      game.network ?? "none", game.saveLimitMb ?? null, game.memoryMb ?? null, game.cpuMillicores ?? null, game.gpuShare ?? null,
-      game.pictureWidth ?? null, game.pictureHeight ?? null,
+      partnerId,
+      game.slug,
+      game.title,
+      game.developer,
+      game.launcher,
+      game.engineDir,
+      game.description ?? "",
+      game.tags ?? [],
+      game.thumbnail ?? null,
+      game.screenshots ?? [],
+      game.contentRating ?? null,
+      game.languages ?? [],
+      game.website ?? null,
+      game.releaseDate?.toISOString().slice(0, 10) ?? null,
+      game.network ?? "none",
+      game.saveLimitMb ?? null,
+      game.memoryMb ?? null,
+      game.cpuMillicores ?? null,
+      game.gpuShare ?? null,
+      game.pictureWidth ?? null,
+      game.pictureHeight ?? null,
     ],
   });
   return rows[0];
 }
 
 /**
- * Changes the given fields of the partner's game and returns it as this has left it; null when there is no such game or, if `revision` is given,
- * when the game is at another one.
+ * Changes the given fields of the partner's game and returns it as this has left it; null when there is no
+ * such game or, if `revision` is given, when the game is at another one.
  */
 export async function updatePartnerGame(
-  prisma: PrismaClient, partnerId: string, id: string, changes: Partial<GameMetadata> & { profileMemoryFloorMb?: null }, revision?: number,
+  prisma: PrismaClient,
+  partnerId: string,
+  id: string,
+  changes: Partial<GameMetadata> & { profileMemoryFloorMb?: null },
+  revision?: number,
 ): Promise<PartnerGame | null> {
   const [game] = await prisma.game.updateManyAndReturn({
-    where: { id, partnerId, deletedAt: null, ...(revision !== undefined && { revision }) }, data: changes, include: { currentVersion: true },
+    where: { id, partnerId, deletedAt: null, ...(revision !== undefined && { revision }) },
+    data: changes,
+    include: { currentVersion: true },
   });
   return game ?? null;
 }
 
-/** Locks the partner's game until the transaction ends and returns its revision with its id; undefined when there is none, or when it is deleted. */
-export async function lockPartnerGame(transaction: Queryable, partnerId: string, slug: string): Promise<Pick<Game, "id" | "revision"> | undefined> {
+/**
+ * Locks the partner's game until the transaction ends and returns its revision with its id; undefined when
+ * there is none, or when it is deleted.
+ */
+export async function lockPartnerGame(
+  transaction: Queryable,
+  partnerId: string,
+  slug: string,
+): Promise<Pick<Game, "id" | "revision"> | undefined> {
   const { rows } = await transaction.query<Pick<Game, "id" | "revision">>({
     name: "lock-partner-game",
     text: "SELECT id, revision FROM games WHERE partner_id = $1 AND slug = $2 AND deleted_at IS NULL FOR UPDATE",
@@ -119,8 +193,9 @@ export async function lockPartnerGame(transaction: Queryable, partnerId: string,
 }
 
 /**
- * Takes a (locked) game out of the catalogue with its archive and its picture, and abandons an upload under way. As a statement after the one that
- * locked it sees what became current, and which upload began, while that one waited.
+ * Takes a (locked) game out of the catalogue with its archive and its picture, and abandons an upload under
+ * way. As a statement after the one that locked it sees what became current, and which upload began, while
+ * that one waited.
  */
 export async function updateGameDeleted(transaction: Queryable, gameId: string): Promise<void> {
   await transaction.query({
@@ -138,8 +213,15 @@ export async function updateGameDeleted(transaction: Queryable, gameId: string):
   });
 }
 
-/** Locks the partner's deleted game until the transaction ends and returns its id; undefined when there is none that can be restored. */
-export async function lockDeletedGame(transaction: Queryable, partnerId: string, slug: string): Promise<string | undefined> {
+/**
+ * Locks the partner's deleted game until the transaction ends and returns its id; undefined when there is
+ * none that can be restored.
+ */
+export async function lockDeletedGame(
+  transaction: Queryable,
+  partnerId: string,
+  slug: string,
+): Promise<string | undefined> {
   const { rows } = await transaction.query<{ id: string }>({
     name: "lock-deleted-game",
     text: "SELECT id FROM games WHERE partner_id = $1 AND slug = $2 AND deleted_at > now() - make_interval(days => $3::int) FOR UPDATE",
@@ -148,7 +230,10 @@ export async function lockDeletedGame(transaction: Queryable, partnerId: string,
   return rows[0]?.id;
 }
 
-/** Puts a (locked) game back into the catalogue. A game whose archive has been removed waits there for another one. */
+/**
+ * Puts a (locked) game back into the catalogue. A game whose archive has been removed waits there for another
+ * one.
+ */
 export async function updateGameRestored(transaction: Queryable, gameId: string): Promise<void> {
   await transaction.query({
     name: "restore-game",

@@ -1,5 +1,12 @@
 import type { GameCache } from "#contracts/crd/gameCache.ts";
-import type { PartnerGameDetail, PartnerGameListItem, PartnerGamesResponse, RegisterGameResponse, SyncResponse, UploadResponse } from "#contracts/http/partners.ts";
+import type {
+  PartnerGameDetail,
+  PartnerGameListItem,
+  PartnerGamesResponse,
+  RegisterGameResponse,
+  SyncResponse,
+  UploadResponse,
+} from "#contracts/http/partners.ts";
 import type { UploadedArchive } from "./uploadArchive.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
 import { presentResources } from "./declaredResources.ts";
@@ -17,29 +24,69 @@ export function presentPartnerGames(games: readonly ListedGame[]): PartnerGamesR
 }
 
 /** Returns a game as its partner sees it, with the number of nodes that have its archive. */
-export function presentPartnerGame(game: PartnerGame, { cluster, config }: { cluster: ClusterView; config: { baseUrl: string } }): PartnerGameDetail {
-  const { id, slug, title, developer, description, tags, launcher, engineDir, screenshots, languages, network, saveLimitMb, status } = game;
+export function presentPartnerGame(
+  game: PartnerGame,
+  { cluster, config }: { cluster: ClusterView; config: { baseUrl: string } },
+): PartnerGameDetail {
+  const {
+    id,
+    slug,
+    title,
+    developer,
+    description,
+    tags,
+    launcher,
+    engineDir,
+    screenshots,
+    languages,
+    network,
+    saveLimitMb,
+    status,
+  } = game;
   const { totalServers, cachedOn } = presentSync(game, cluster);
   return {
-    id, slug, title, developer, description, tags, launcher, engineDir, thumbnail: game.thumbnail ?? "",
+    id,
+    slug,
+    title,
+    developer,
+    description,
+    tags,
+    launcher,
+    engineDir,
+    thumbnail: game.thumbnail ?? "",
     picture: game.pictureId === null ? null : pictureAddress(config, game.pictureId),
-    screenshots, contentRating: game.contentRating ?? "", languages, website: game.website ?? "", releaseDate: dayOf(game.releaseDate), network, saveLimitMb,
-    resources: presentResources(game), status, cacheStatus: { servers: totalServers, cached: cachedOn },
+    screenshots,
+    contentRating: game.contentRating ?? "",
+    languages,
+    website: game.website ?? "",
+    releaseDate: dayOf(game.releaseDate),
+    network,
+    saveLimitMb,
+    resources: presentResources(game),
+    status,
+    cacheStatus: { servers: totalServers, cached: cachedOn },
   };
 }
 
 /**
- * Returns every game server, `cached` once it has reported the current archive. A report of another version does not count, so that a new
- * upload is `pending` everywhere from the moment it is accepted.
+ * Returns every game server, `cached` once it has reported the current archive. A report of another version
+ * does not count, so that a new upload is `pending` everywhere from the moment it is accepted.
  */
 export function presentSync({ slug, currentVersion }: PartnerGame, cluster: ClusterView): SyncResponse {
   const digest = currentVersion?.sha256;
   const states = new Map(nodesOf(cluster.gameCache(slug)).map((node) => [node.nodeName, node]));
-  const servers = cluster.gameNodes.cache.list().map(({ metadata: { name } }) => {
-    const node = states.get(name);
-    const isCached = node?.state === "Cached" && node.digest === digest;
-    return { id: name, status: isCached ? "cached" as const : "pending" as const, cachedAt: isCached ? isoOf(node.cachedAt) : null };
-  }).sort((left, right) => (left.id < right.id ? -1 : 1));
+  const servers = cluster.gameNodes.cache
+    .list()
+    .map(({ metadata: { name } }) => {
+      const node = states.get(name);
+      const isCached = node?.state === "Cached" && node.digest === digest;
+      return {
+        id: name,
+        status: isCached ? ("cached" as const) : ("pending" as const),
+        cachedAt: isCached ? isoOf(node.cachedAt) : null,
+      };
+    })
+    .sort((left, right) => (left.id < right.id ? -1 : 1));
   const cachedOn = servers.filter(({ status }) => status === "cached").length;
   return { slug, totalServers: servers.length, cachedOn, pendingSync: servers.length - cachedOn, servers };
 }
@@ -49,8 +96,26 @@ export function presentUpload(slug: string, { sizeBytes, sha256 }: UploadedArchi
   return { status: "ok", slug, size: sizeBytes, checksum: `sha256:${sha256.toString("hex")}` };
 }
 
-function presentListItem({ id, slug, title, developer, tags, status, createdAt, updatedAt }: ListedGame): PartnerGameListItem {
-  return { id, slug, title, developer, tags, status, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
+function presentListItem({
+  id,
+  slug,
+  title,
+  developer,
+  tags,
+  status,
+  createdAt,
+  updatedAt,
+}: ListedGame): PartnerGameListItem {
+  return {
+    id,
+    slug,
+    title,
+    developer,
+    tags,
+    status,
+    createdAt: createdAt.toISOString(),
+    updatedAt: updatedAt.toISOString(),
+  };
 }
 
 function nodesOf(gameCache: GameCache | undefined): NonNullable<NonNullable<GameCache["status"]>["nodes"]> {

@@ -7,7 +7,12 @@ import { checkNetwork, type NetworkConfig } from "./networkRule.ts";
 import { requireRoom } from "./requireRoom.ts";
 import { slugOf } from "./slugs.ts";
 import type { PartnerPrincipal } from "../partners/requirePartner.ts";
-import { insertPartnerGame, lockPartnerGames, type GameMetadata, type InsertedGame } from "./partnerGameQueries.ts";
+import {
+  insertPartnerGame,
+  lockPartnerGames,
+  type GameMetadata,
+  type InsertedGame,
+} from "./partnerGameQueries.ts";
 import type { SiteResources } from "./siteResources.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import type { Queryable } from "../stores/queryable.ts";
@@ -20,22 +25,29 @@ export interface RegisterGameDeps {
 }
 
 /**
- * Registers a game, which then waits for its archive. Throws invalid_request for a network that the site does not allow or more resources than
- * it gives, and conflict when the slug is taken or the partner has as many games as there may be. `alsoWithin` runs in the same transaction.
+ * Registers a game, which then waits for its archive. Throws invalid_request for a network that the site does
+ * not allow or more resources than it gives, and conflict when the slug is taken or the partner has as many
+ * games as there may be. `alsoWithin` runs in the same transaction.
  */
 export async function registerGame(
-  { postgres, audit, config }: RegisterGameDeps, partner: PartnerPrincipal, { slug: wanted, ...request }: RegisterGameRequest,
+  { postgres, audit, config }: RegisterGameDeps,
+  partner: PartnerPrincipal,
+  { slug: wanted, ...request }: RegisterGameRequest,
   alsoWithin?: (game: InsertedGame, transaction: Queryable) => Promise<void>,
 ): Promise<InsertedGame> {
   checkNetwork(config, request);
   checkResources(config, request);
   const slug = wanted ?? slugOf(request.title);
-  if (slug === undefined) throw invalidRequest("No slug can be made from this title: give one.", [{ path: "slug", message: "is required for this title" }]);
+  if (slug === undefined)
+    throw invalidRequest("No slug can be made from this title: give one.", [
+      { path: "slug", message: "is required for this title" },
+    ]);
   const game = await postgres.transaction(async (transaction) => {
     await lockPartnerGames(transaction, partner.id);
     await requireRoom(transaction, partner);
     const inserted = await insertPartnerGame(transaction, partner.id, { slug, ...metadataOf(request) });
-    if (inserted === undefined) throw new DomainError("conflict", { message: `The slug ${slug} is taken: choose another one.` });
+    if (inserted === undefined)
+      throw new DomainError("conflict", { message: `The slug ${slug} is taken: choose another one.` });
     await alsoWithin?.(inserted, transaction);
     return inserted;
   });
@@ -43,9 +55,21 @@ export async function registerGame(
   return game;
 }
 
-function metadataOf({ title, developer, launcher, engineDir, releaseDate, resources, ...optional }: Omit<RegisterGameRequest, "slug">): GameMetadata {
+function metadataOf({
+  title,
+  developer,
+  launcher,
+  engineDir,
+  releaseDate,
+  resources,
+  ...optional
+}: Omit<RegisterGameRequest, "slug">): GameMetadata {
   return {
-    title, developer, launcher, engineDir, ...withoutUndefined(optional),
+    title,
+    developer,
+    launcher,
+    engineDir,
+    ...withoutUndefined(optional),
     ...(releaseDate === undefined ? {} : { releaseDate: new Date(releaseDate) }),
     ...(resources === undefined ? {} : declaredResourcesOf(resources)),
   };

@@ -2,7 +2,13 @@ import type { Audit } from "../audit/audit.ts";
 import type { PartnerPrincipal } from "../partners/requirePartner.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import { gameAuditEvent } from "./gameAuditEvent.ts";
-import { findPartnerGame, lockDeletedGame, lockPartnerGames, updateGameRestored, type PartnerGame } from "./partnerGameQueries.ts";
+import {
+  findPartnerGame,
+  lockDeletedGame,
+  lockPartnerGames,
+  updateGameRestored,
+  type PartnerGame,
+} from "./partnerGameQueries.ts";
 import { requireRoom } from "./requireRoom.ts";
 import { syncGameCache, type SyncGameCachesDeps } from "./syncGameCaches.ts";
 import { noSuchGame } from "./updateGame.ts";
@@ -14,10 +20,15 @@ export interface RestoreGameDeps extends SyncGameCachesDeps {
 }
 
 /**
- * Puts a game that was deleted within the last 90 days back into the catalogue and returns it, with the archive that it had. A game that is not
- * deleted is returned as it is. Throws not_found, and conflict when the partner has as many games as there may be.
+ * Puts a game that was deleted within the last 90 days back into the catalogue and returns it, with the
+ * archive that it had. A game that is not deleted is returned as it is. Throws not_found, and conflict when
+ * the partner has as many games as there may be.
  */
-export async function restoreGame(deps: RestoreGameDeps, partner: PartnerPrincipal, slug: string): Promise<PartnerGame> {
+export async function restoreGame(
+  deps: RestoreGameDeps,
+  partner: PartnerPrincipal,
+  slug: string,
+): Promise<PartnerGame> {
   const restoredId = await deps.postgres.transaction(async (transaction) => {
     await lockPartnerGames(transaction, partner.id);
     const id = await lockDeletedGame(transaction, partner.id, slug);
@@ -32,7 +43,10 @@ export async function restoreGame(deps: RestoreGameDeps, partner: PartnerPrincip
   await deps.audit.record(gameAuditEvent("game.restored", partner, restoredId));
   // When this fails, the leader's next pass does it.
   await syncGameCache(deps, restoredId).catch((error: unknown) => {
-    deps.logger.warn({ err: error, game: slug }, "The API could not write the GameCache of a restored game yet; it tries again.");
+    deps.logger.warn(
+      { err: error, game: slug },
+      "The API could not write the GameCache of a restored game yet; it tries again.",
+    );
   });
   return game;
 }

@@ -1,5 +1,12 @@
 import {
-  PartnerGameDetail, PartnerGameParams, PartnerGamesResponse, PatchGameRequest, RegisterGameRequest, RegisterGameResponse, SyncResponse, UploadResponse,
+  PartnerGameDetail,
+  PartnerGameParams,
+  PartnerGamesResponse,
+  PatchGameRequest,
+  RegisterGameRequest,
+  RegisterGameResponse,
+  SyncResponse,
+  UploadResponse,
 } from "#contracts/http/partners.ts";
 import { deleteGame, type DeleteGameDeps } from "./deleteGame.ts";
 import { registerGame, type RegisterGameDeps } from "./registerGame.ts";
@@ -9,7 +16,13 @@ import { uploadArchive, type UploadDeps } from "./uploadArchive.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
 import { DomainError } from "../errors.ts";
 import type { Postgres } from "../stores/postgres.ts";
-import { presentPartnerGame, presentPartnerGames, presentRegisteredGame, presentSync, presentUpload } from "./present.ts";
+import {
+  presentPartnerGame,
+  presentPartnerGames,
+  presentRegisteredGame,
+  presentSync,
+  presentUpload,
+} from "./present.ts";
 import { gameEtag, gamePreconditionOf } from "./gameEtag.ts";
 import type { AppContext } from "../http/appContext.ts";
 import { partnerRouteFor } from "../partners/partnerRoute.ts";
@@ -26,7 +39,12 @@ import { formatSha256Digest } from "../archives/contentDigest.ts";
 import { countUpload } from "../archives/countUpload.ts";
 
 /** What these routes need. */
-type GamesDeps = PartnerDeps & RegisterGameDeps & UpdateGameDeps & DeleteGameDeps & RestoreGameDeps & UploadDeps & { cluster: ClusterView };
+type GamesDeps = PartnerDeps &
+  RegisterGameDeps &
+  UpdateGameDeps &
+  DeleteGameDeps &
+  RestoreGameDeps &
+  UploadDeps & { cluster: ClusterView };
 
 const route = partnerRouteFor<GamesDeps>();
 const gamesPath = "/api/partners/games";
@@ -35,21 +53,39 @@ const limits = ["partner"] as const;
 const params = PartnerGameParams;
 
 const list = route({
-  method: "GET", path: gamesPath, name: "listPartnerGames", summary: "List the partner's games", limits,
-  headers: ["If-None-Match"], responses: cacheable(PartnerGamesResponse), errors: [],
+  method: "GET",
+  path: gamesPath,
+  name: "listPartnerGames",
+  summary: "List the partner's games",
+  limits,
+  headers: ["If-None-Match"],
+  responses: cacheable(PartnerGamesResponse),
+  errors: [],
   handle: async ({ ctx, deps, partner }) => {
     respondCacheable(ctx, presentPartnerGames(await listPartnerGames(deps.postgres.prisma, partner.id)));
   },
 });
 
 const register = route({
-  method: "POST", path: gamesPath, name: "registerGame", summary: "Register a game", limits, body: RegisterGameRequest, isIdempotent: true,
-  responses: { 201: json(RegisterGameResponse, undefined, { optionalHeaders: ["Location"] }) }, errors: ["conflict"],
+  method: "POST",
+  path: gamesPath,
+  name: "registerGame",
+  summary: "Register a game",
+  limits,
+  body: RegisterGameRequest,
+  isIdempotent: true,
+  responses: { 201: json(RegisterGameResponse, undefined, { optionalHeaders: ["Location"] }) },
+  errors: ["conflict"],
   handle: async ({ ctx, deps, partner, body }) => {
     const remember = remembering(ctx, 201);
     const locationOf = ({ slug }: { slug: string }): string => `${deps.config.baseUrl}${gamesPath}/${slug}`;
     const game = await registerGame(
-      deps, partner, body, remember && ((inserted, transaction) => remember(presentRegisteredGame(inserted), transaction, locationOf(inserted))),
+      deps,
+      partner,
+      body,
+      remember &&
+        ((inserted, transaction) =>
+          remember(presentRegisteredGame(inserted), transaction, locationOf(inserted))),
     );
     ctx.status = 201;
     ctx.set("Location", locationOf(game));
@@ -58,17 +94,33 @@ const register = route({
 });
 
 const detail = route({
-  method: "GET", path: gamePath, name: "getPartnerGame", summary: "Show a game with all that was set", limits, params,
-  headers: ["If-None-Match"], responses: cacheable(PartnerGameDetail), errors: [],
+  method: "GET",
+  path: gamePath,
+  name: "getPartnerGame",
+  summary: "Show a game with all that was set",
+  limits,
+  params,
+  headers: ["If-None-Match"],
+  responses: cacheable(PartnerGameDetail),
+  errors: [],
   handle: async ({ ctx, deps, partner, params: { slug } }) => {
     respondWithGame(ctx, await findGame(deps, partner, slug));
   },
 });
 
 const update = route({
-  method: "PATCH", path: gamePath, name: "updateGame", summary: "Change a game", limits, params, body: PatchGameRequest,
-  description: "`launcher` and `engineDir` of an active game can only change to what its archive holds. `resources` is replaced as a whole.",
-  headers: ["If-Match"], responses: { 200: json(PartnerGameDetail, undefined, { headers: ["ETag"] }) }, errors: ["conflict", "precondition_failed", "invalid_archive"],
+  method: "PATCH",
+  path: gamePath,
+  name: "updateGame",
+  summary: "Change a game",
+  limits,
+  params,
+  body: PatchGameRequest,
+  description:
+    "`launcher` and `engineDir` of an active game can only change to what its archive holds. `resources` is replaced as a whole.",
+  headers: ["If-Match"],
+  responses: { 200: json(PartnerGameDetail, undefined, { headers: ["ETag"] }) },
+  errors: ["conflict", "precondition_failed", "invalid_archive"],
   handle: async ({ ctx, deps, partner, params: { slug }, body }) => {
     const game = await updateGame(deps, partner, slug, body, gamePreconditionOf(ctx));
     const detail = presentPartnerGame(game, deps);
@@ -78,27 +130,59 @@ const update = route({
 });
 
 const upload = route({
-  method: "PUT", path: `${gamePath}/upload`, name: "uploadArchive", summary: "Upload a game's archive", limits, params,
-  description: "The new archive replaces the old one at once; running sessions keep theirs. "
-    + "An archive is sent whole: an upload that was cut cannot be continued. "
-    + "Of a partner's archives, four are received at a time by a replica; further ones wait some seconds for their turn. "
-    + "A failed upload changes nothing, and counts, except one that is refused with `Retry-After` before it begins.",
-  innerLimits: ["upload"], headers: ["Content-Digest", "Repr-Digest", "If-Match"],
-  rawBody: { types: archiveTypes, description: "The tar.gz archive.", maxBytes: ({ partner }) => partner.uploadMaxBytes },
+  method: "PUT",
+  path: `${gamePath}/upload`,
+  name: "uploadArchive",
+  summary: "Upload a game's archive",
+  limits,
+  params,
+  description:
+    "The new archive replaces the old one at once; running sessions keep theirs. " +
+    "An archive is sent whole: an upload that was cut cannot be continued. " +
+    "Of a partner's archives, four are received at a time by a replica; further ones wait some seconds for their turn. " +
+    "A failed upload changes nothing, and counts, except one that is refused with `Retry-After` before it begins.",
+  innerLimits: ["upload"],
+  headers: ["Content-Digest", "Repr-Digest", "If-Match"],
+  rawBody: {
+    types: archiveTypes,
+    description: "The tar.gz archive.",
+    maxBytes: ({ partner }) => partner.uploadMaxBytes,
+  },
   announce: ({ config }) => ({ "Upload-Limit": `max-size=${config.partner.uploadMaxBytes}` }),
   responses: { 200: json(UploadResponse, undefined, { headers: ["Repr-Digest"] }) },
-  errors: ["invalid_request", "checksum_mismatch", "request_timeout", "conflict", "upload_in_progress", "precondition_failed", "payload_too_large", "unsupported_media_type", "invalid_archive"],
+  errors: [
+    "invalid_request",
+    "checksum_mismatch",
+    "request_timeout",
+    "conflict",
+    "upload_in_progress",
+    "precondition_failed",
+    "payload_too_large",
+    "unsupported_media_type",
+    "invalid_archive",
+  ],
   handle: async ({ ctx, deps, partner, params: { slug } }) => {
     const game = await findGame(deps, partner, slug);
     await applyRateLimits(ctx, ["upload"], partner.id);
     const { uploadMaxBytes } = deps.config.partner;
     const body = archiveBodyOf(ctx, uploadMaxBytes);
     const archive = await countUpload(
-      deps.metrics, "game", () => uploadArchive(deps, partner, game, body, { precondition: gamePreconditionOf(ctx), signal: clientGoneSignal(ctx) }), ({ sizeBytes }) => sizeBytes,
+      deps.metrics,
+      "game",
+      () =>
+        uploadArchive(deps, partner, game, body, {
+          precondition: gamePreconditionOf(ctx),
+          signal: clientGoneSignal(ctx),
+        }),
+      ({ sizeBytes }) => sizeBytes,
     ).catch(async (error: unknown) => {
-      // Nothing of it was read, and who asks again when told to must not be out of uploads once there is a place.
-      if (!body.isOpen && error instanceof DomainError && error.retryAfterSeconds !== undefined) await giveBackRateLimit(ctx, "upload");
-      throw error instanceof DomainError && error.code === "payload_too_large" ? archiveTooLarge(uploadMaxBytes) : error;
+      // Nothing of it was read, and who asks again when told to must not be out of uploads once there is a
+      // place.
+      if (!body.isOpen && error instanceof DomainError && error.retryAfterSeconds !== undefined)
+        await giveBackRateLimit(ctx, "upload");
+      throw error instanceof DomainError && error.code === "payload_too_large"
+        ? archiveTooLarge(uploadMaxBytes)
+        : error;
     });
     ctx.set("Repr-Digest", formatSha256Digest(archive.sha256));
     ctx.body = presentUpload(slug, archive);
@@ -106,17 +190,32 @@ const upload = route({
 });
 
 const sync = route({
-  method: "GET", path: `${gamePath}/sync`, name: "getSync", summary: "Show how far the archive has reached the servers", limits, params,
-  headers: ["If-None-Match"], responses: cacheable(SyncResponse), errors: [],
+  method: "GET",
+  path: `${gamePath}/sync`,
+  name: "getSync",
+  summary: "Show how far the archive has reached the servers",
+  limits,
+  params,
+  headers: ["If-None-Match"],
+  responses: cacheable(SyncResponse),
+  errors: [],
   handle: async ({ ctx, deps, partner, params: { slug } }) => {
     respondCacheable(ctx, presentSync(await findGame(deps, partner, slug), deps.cluster));
   },
 });
 
 const remove = route({
-  method: "DELETE", path: gamePath, name: "deleteGame", summary: "Delete a game", limits, params,
-  description: "Running sessions go on; no new one can start. Its name stays taken for 90 days, and for so long it can be restored.",
-  headers: ["If-Match"], responses: { 204: empty("The game is gone.") }, errors: ["precondition_failed"],
+  method: "DELETE",
+  path: gamePath,
+  name: "deleteGame",
+  summary: "Delete a game",
+  limits,
+  params,
+  description:
+    "Running sessions go on; no new one can start. Its name stays taken for 90 days, and for so long it can be restored.",
+  headers: ["If-Match"],
+  responses: { 204: empty("The game is gone.") },
+  errors: ["precondition_failed"],
   handle: async ({ ctx, deps, partner, params: { slug } }) => {
     await deleteGame(deps, partner, slug, gamePreconditionOf(ctx));
     ctx.status = 204;
@@ -124,9 +223,16 @@ const remove = route({
 });
 
 const restore = route({
-  method: "POST", path: `${gamePath}/restore`, name: "restoreGame", summary: "Bring a deleted game back", limits, params,
-  description: "For 90 days, with its archive, favourites and saves. A game that is not deleted stays as it is.",
-  responses: { 200: json(PartnerGameDetail, undefined, { headers: ["ETag"] }) }, errors: ["conflict"],
+  method: "POST",
+  path: `${gamePath}/restore`,
+  name: "restoreGame",
+  summary: "Bring a deleted game back",
+  limits,
+  params,
+  description:
+    "For 90 days, with its archive, favourites and saves. A game that is not deleted stays as it is.",
+  responses: { 200: json(PartnerGameDetail, undefined, { headers: ["ETag"] }) },
+  errors: ["conflict"],
   handle: async ({ ctx, deps, partner, params: { slug } }) => {
     const game = await restoreGame(deps, partner, slug);
     const detail = presentPartnerGame(game, deps);
@@ -136,16 +242,35 @@ const restore = route({
 });
 
 /** A partner's own games, their archives and how far these have come. */
-export const partnerRoutes: readonly Route<GamesDeps>[] = [list, register, detail, update, upload, sync, remove, restore];
+export const partnerRoutes: readonly Route<GamesDeps>[] = [
+  list,
+  register,
+  detail,
+  update,
+  upload,
+  sync,
+  remove,
+  restore,
+];
 
-async function findGame({ postgres }: { postgres: Postgres }, partner: PartnerPrincipal, slug: string): Promise<PartnerGame> {
+async function findGame(
+  { postgres }: { postgres: Postgres },
+  partner: PartnerPrincipal,
+  slug: string,
+): Promise<PartnerGame> {
   const game = await findPartnerGame(postgres.prisma, partner.id, slug);
   if (game === null) throw noSuchGame(slug);
   return game;
 }
 
-/** The detail under the game's own tag, so that a client can say which state of the game a change is meant for. */
-function respondWithGame(ctx: AppContext<{ cluster: ClusterView; config: { baseUrl: string } }>, game: PartnerGame): void {
+/**
+ * The detail under the game's own tag, so that a client can say which state of the game a change is meant
+ * for.
+ */
+function respondWithGame(
+  ctx: AppContext<{ cluster: ClusterView; config: { baseUrl: string } }>,
+  game: PartnerGame,
+): void {
   const detail = presentPartnerGame(game, ctx.deps);
   respondTagged(ctx, gameEtag(game, detail), JSON.stringify(detail));
 }

@@ -7,7 +7,12 @@ const { declarable } = resources;
 
 /** Processors in thousandths. */
 const processors = (fallback: number, { min, max }: { min: number; max: number }) =>
-  z.coerce.number().min(min / 1000).max(max / 1000).default(fallback / 1000).transform((cpus) => Math.round(cpus * 1000));
+  z.coerce
+    .number()
+    .min(min / 1000)
+    .max(max / 1000)
+    .default(fallback / 1000)
+    .transform((cpus) => Math.round(cpus * 1000));
 
 /** Variables of the environment that say what games may take here. */
 export const siteResourceVariables = {
@@ -21,11 +26,16 @@ export const siteResourceVariables = {
 };
 type Variables = z.infer<z.ZodObject<typeof siteResourceVariables>>;
 
-/** What a game may take at this site: `normal` where its partner declares nothing, and never more than `most`. */
+/**
+ * What a game may take at this site: `normal` where its partner declares nothing, and never more than `most`.
+ */
 export interface SiteResources {
   normal: { memoryMb: number; cpuMillicores: number };
   most: { memoryMb: number; cpuMillicores: number; gpuShare: number; width: number; height: number };
-  /** The largest that a declared picture is sent in: what may be declared, or the stream's own maximum where an admin has set a smaller one. */
+  /**
+   * The largest that a declared picture is sent in: what may be declared, or the stream's own maximum where
+   * an admin has set a smaller one.
+   */
   picture: { width: number; height: number };
 }
 
@@ -40,18 +50,31 @@ export function siteResourcesOf(env: Variables & StreamMaximum): SiteResources {
   return {
     normal: { memoryMb: env.GAME_MEMORY_MB, cpuMillicores: env.GAME_CPUS },
     most: {
-      memoryMb: env.GAME_MEMORY_MB_MAX, cpuMillicores: env.GAME_CPUS_MAX, gpuShare: env.GAME_GPU_SHARE_MAX, width: env.GAME_WIDTH_MAX, height: env.GAME_HEIGHT_MAX,
+      memoryMb: env.GAME_MEMORY_MB_MAX,
+      cpuMillicores: env.GAME_CPUS_MAX,
+      gpuShare: env.GAME_GPU_SHARE_MAX,
+      width: env.GAME_WIDTH_MAX,
+      height: env.GAME_HEIGHT_MAX,
     },
     picture: {
-      width: Math.min(env.GAME_WIDTH_MAX, env.STREAM_MAX_WIDTH || Infinity), height: Math.min(env.GAME_HEIGHT_MAX, env.STREAM_MAX_HEIGHT || Infinity),
+      width: Math.min(env.GAME_WIDTH_MAX, env.STREAM_MAX_WIDTH || Infinity),
+      height: Math.min(env.GAME_HEIGHT_MAX, env.STREAM_MAX_HEIGHT || Infinity),
     },
   };
 }
 
 /** Adds an issue to the environment's check for each default that is above its maximum. */
 export function checkSiteResources(env: Variables, context: z.RefinementCtx): void {
-  const above = [["GAME_MEMORY_MB", "GAME_MEMORY_MB_MAX"], ["GAME_CPUS", "GAME_CPUS_MAX"]] as const;
+  const above = [
+    ["GAME_MEMORY_MB", "GAME_MEMORY_MB_MAX"],
+    ["GAME_CPUS", "GAME_CPUS_MAX"],
+  ] as const;
   for (const [normal, most] of above) {
-    if (env[normal] > env[most]) context.addIssue({ code: "custom", path: [normal], message: `is above ${most}: lower it, or raise ${most}` });
+    if (env[normal] > env[most])
+      context.addIssue({
+        code: "custom",
+        path: [normal],
+        message: `is above ${most}: lower it, or raise ${most}`,
+      });
   }
 }

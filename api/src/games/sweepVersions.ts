@@ -19,14 +19,28 @@ export interface SweepVersionsDeps {
 /** After so long, a launch that read the version just before it was superseded has committed. */
 const graceSeconds = 60;
 
-/** Removes archives that are neither current nor played, nor those of a deleted game that its partner may restore. */
-export async function sweepVersions({ postgres, objectStore, logger, clock }: SweepVersionsDeps, refused = new RefusedRows(clock)): Promise<void> {
+/**
+ * Removes archives that are neither current nor played, nor those of a deleted game that its partner may
+ * restore.
+ */
+export async function sweepVersions(
+  { postgres, objectStore, logger, clock }: SweepVersionsDeps,
+  refused = new RefusedRows(clock),
+): Promise<void> {
   const archives = new ArchiveObjectStore(objectStore);
-  await sweepRows({ postgres, refused }, {
-    claim: (db, except) => findUnusedVersion(db, { graceSeconds, deletedDays: deletedGameKeptDays, except }),
-    remove: ({ objectKey }) => archives.remove(objectKey),
-    note: updateVersionRemoved,
-    logRemoved: ({ id }) => logger.info({ version: id }, "The sweeper removed a superseded archive."),
-    logRefused: ({ id }, error) => logger.error({ err: error, version: id }, "The sweeper could not remove a superseded archive; it tries again."),
-  });
+  await sweepRows(
+    { postgres, refused },
+    {
+      claim: (db, except) =>
+        findUnusedVersion(db, { graceSeconds, deletedDays: deletedGameKeptDays, except }),
+      remove: ({ objectKey }) => archives.remove(objectKey),
+      note: updateVersionRemoved,
+      logRemoved: ({ id }) => logger.info({ version: id }, "The sweeper removed a superseded archive."),
+      logRefused: ({ id }, error) =>
+        logger.error(
+          { err: error, version: id },
+          "The sweeper could not remove a superseded archive; it tries again.",
+        ),
+    },
+  );
 }

@@ -7,7 +7,12 @@ import type { GamePrecondition } from "./gameEtag.ts";
 import { checkResources, declaredResourcesOf } from "./declaredResources.ts";
 import { checkNetwork, type NetworkConfig } from "./networkRule.ts";
 import type { PartnerPrincipal } from "../partners/requirePartner.ts";
-import { findPartnerGame, updatePartnerGame, type GameMetadata, type PartnerGame } from "./partnerGameQueries.ts";
+import {
+  findPartnerGame,
+  updatePartnerGame,
+  type GameMetadata,
+  type PartnerGame,
+} from "./partnerGameQueries.ts";
 import type { SiteResources } from "./siteResources.ts";
 import type { Postgres } from "../stores/postgres.ts";
 
@@ -22,12 +27,16 @@ export interface UpdateGameDeps {
 const attemptsMax = 100;
 
 /**
- * Changes the given fields of a game and leaves the others: of changes at once, all are carried out. Throws invalid_request for a network that
- * the site does not allow or more resources than it gives, not_found, precondition_failed, conflict when others get in between every time, and
- * invalid_archive when launcher or engineDir are not in the game's archive.
+ * Changes the given fields of a game and leaves the others: of changes at once, all are carried out. Throws
+ * invalid_request for a network that the site does not allow or more resources than it gives, not_found,
+ * precondition_failed, conflict when others get in between every time, and invalid_archive when launcher or
+ * engineDir are not in the game's archive.
  */
 export async function updateGame(
-  { postgres, audit, config }: UpdateGameDeps, partner: PartnerPrincipal, slug: string, changes: PatchGameRequest,
+  { postgres, audit, config }: UpdateGameDeps,
+  partner: PartnerPrincipal,
+  slug: string,
+  changes: PatchGameRequest,
   precondition?: GamePrecondition,
 ): Promise<PartnerGame> {
   checkNetwork(config, changes);
@@ -41,12 +50,21 @@ export async function updateGame(
     checkAgainstArchive(game, changes);
     if (Object.keys(data).length === 0) return game;
     const written = { ...data, ...memoryFloorOf(game, data) };
-    const updated = await updatePartnerGame(postgres.prisma, partner.id, game.id, written, isDecidedByGame ? game.revision : undefined);
+    const updated = await updatePartnerGame(
+      postgres.prisma,
+      partner.id,
+      game.id,
+      written,
+      isDecidedByGame ? game.revision : undefined,
+    );
     if (updated === null) continue;
     await audit.record(gameAuditEvent("game.updated", partner, game.id));
     return updated;
   }
-  throw new DomainError("conflict", { message: "The game is being changed by others all the time: try again in a moment.", retryAfterSeconds: 1 });
+  throw new DomainError("conflict", {
+    message: "The game is being changed by others all the time: try again in a moment.",
+    retryAfterSeconds: 1,
+  });
 }
 
 /** Returns the 404 for a game that is unknown, deleted or another partner's. */
@@ -54,28 +72,51 @@ export function noSuchGame(slug: string): DomainError {
   return notFound(`There is no game ${slug}.`);
 }
 
-/** Whether what is written depends on what was read: whether the archive has these names, or whether the declared memory is another one. */
+/**
+ * Whether what is written depends on what was read: whether the archive has these names, or whether the
+ * declared memory is another one.
+ */
 function dependsOnGame({ launcher, engineDir, resources }: PatchGameRequest): boolean {
   return launcher !== undefined || engineDir !== undefined || resources !== undefined;
 }
 
-function checkAgainstArchive({ currentVersion }: PartnerGame, { launcher, engineDir }: PatchGameRequest): void {
+function checkAgainstArchive(
+  { currentVersion }: PartnerGame,
+  { launcher, engineDir }: PatchGameRequest,
+): void {
   if (currentVersion === null) return;
   const { rootFiles, rootDirectories } = currentVersion;
-  if (launcher !== undefined && !rootFiles.includes(launcher)) throw notAtRoot(`file ${launcher}`, rootFiles, "the launcher");
-  if (engineDir !== undefined && !rootDirectories.includes(engineDir)) throw notAtRoot(`directory ${engineDir}`, rootDirectories, "engineDir");
+  if (launcher !== undefined && !rootFiles.includes(launcher))
+    throw notAtRoot(`file ${launcher}`, rootFiles, "the launcher");
+  if (engineDir !== undefined && !rootDirectories.includes(engineDir))
+    throw notAtRoot(`directory ${engineDir}`, rootDirectories, "engineDir");
 }
 
 function notAtRoot(what: string, known: readonly string[], field: string): DomainError {
   const { rootNames } = limits.archive;
-  const message = known.length < rootNames
-    ? `The game's archive has no ${what} at its root: upload one that has, or keep ${field}.`
-    : `The game's archive has no ${what} among the first ${rootNames} at its root, which are all that is known of it: pack that one before them and upload it again, or keep ${field}.`;
+  const message =
+    known.length < rootNames
+      ? `The game's archive has no ${what} at its root: upload one that has, or keep ${field}.`
+      : `The game's archive has no ${what} among the first ${rootNames} at its root, which are all that is known of it: pack that one before them and upload it again, or keep ${field}.`;
   return new DomainError("invalid_archive", { message });
 }
 
-/** Returns the changes of columns. Null empties an optional field: to null where the column allows it, to an empty text or list elsewhere. */
-function changesOf({ title, developer, launcher, engineDir, description, tags, screenshots, languages, releaseDate, ...rest }: PatchGameRequest): Partial<GameMetadata> {
+/**
+ * Returns the changes of columns. Null empties an optional field: to null where the column allows it, to an
+ * empty text or list elsewhere.
+ */
+function changesOf({
+  title,
+  developer,
+  launcher,
+  engineDir,
+  description,
+  tags,
+  screenshots,
+  languages,
+  releaseDate,
+  ...rest
+}: PatchGameRequest): Partial<GameMetadata> {
   return {
     ...(title !== undefined && { title }),
     ...(developer !== undefined && { developer }),
@@ -103,6 +144,11 @@ function sessionChangesOf({ network, saveLimitMb, resources }: PatchGameRequest)
 }
 
 /** A session that ran out of memory under another declaration says nothing of this one. */
-function memoryFloorOf({ memoryMb }: PartnerGame, changes: Partial<GameMetadata>): { profileMemoryFloorMb?: null } {
-  return changes.memoryMb === undefined || changes.memoryMb === memoryMb ? {} : { profileMemoryFloorMb: null };
+function memoryFloorOf(
+  { memoryMb }: PartnerGame,
+  changes: Partial<GameMetadata>,
+): { profileMemoryFloorMb?: null } {
+  return changes.memoryMb === undefined || changes.memoryMb === memoryMb
+    ? {}
+    : { profileMemoryFloorMb: null };
 }

@@ -34,7 +34,10 @@ export interface UploadedArchive {
   sha256: Buffer;
 }
 
-/** Whose upload it is, the game, and the revision that the client wants it to have when the archive becomes current. */
+/**
+ * Whose upload it is, the game, and the revision that the client wants it to have when the archive becomes
+ * current.
+ */
 interface UploadTarget {
   partner: PartnerPrincipal;
   game: PartnerGame;
@@ -48,42 +51,68 @@ interface IncomingArchive {
 }
 
 /**
- * Stores an archive and makes it the game's current version, or changes nothing at all: it becomes visible in the object store only when
- * it is complete and valid, and current only with the database's commit after that. Throws upload_in_progress,
- * invalid_archive, checksum_mismatch, payload_too_large, precondition_failed, request_timeout, conflict, not_found and unavailable, and what requirePartner throws when the key was revoked or the
- * partner suspended before the commit.
+ * Stores an archive and makes it the game's current version, or changes nothing at all: it becomes visible in
+ * the object store only when it is complete and valid, and current only with the database's commit after
+ * that. Throws upload_in_progress, invalid_archive, checksum_mismatch, payload_too_large,
+ * precondition_failed, request_timeout, conflict, not_found and unavailable, and what requirePartner throws
+ * when the key was revoked or the partner suspended before the commit.
  */
 export async function uploadArchive(
-  deps: UploadDeps, partner: PartnerPrincipal, game: PartnerGame, body: ArchiveBody, { precondition, signal }: { precondition?: GamePrecondition | undefined; signal?: AbortSignal } = {},
+  deps: UploadDeps,
+  partner: PartnerPrincipal,
+  game: PartnerGame,
+  body: ArchiveBody,
+  { precondition, signal }: { precondition?: GamePrecondition | undefined; signal?: AbortSignal } = {},
 ): Promise<UploadedArchive> {
   precondition?.(game);
   const id = randomUUID();
   const lease = { id, gameId: game.id, objectKey: archiveKey(game.id, id) };
   const target = { partner, game, precondition };
-  const received = await deps.gameUploads.run(partner.id, (keepNames) => holdUploadLease(deps, {
-    lease, recheck: () => recheckPartner(deps.postgres.pool, partner), work: (leased) => storeArchive(deps, lease, target, { body, keepNames }, leased),
-  }), signal);
+  const received = await deps.gameUploads.run(
+    partner.id,
+    (keepNames) =>
+      holdUploadLease(deps, {
+        lease,
+        recheck: () => recheckPartner(deps.postgres.pool, partner),
+        work: (leased) => storeArchive(deps, lease, target, { body, keepNames }, leased),
+      }),
+    signal,
+  );
   const details = { sizeBytes: received.sizeBytes, sha256: received.sha256.toString("hex") };
   await deps.audit.record(gameAuditEvent("game.uploaded", partner, game.id, details));
   // When this fails, the leader's next pass does it.
   await syncGameCache(deps, game.id).catch((error: unknown) => {
-    deps.logger.warn({ err: error, game: game.slug }, "The API could not update a game's GameCache yet; it tries again.");
+    deps.logger.warn(
+      { err: error, game: game.slug },
+      "The API could not update a game's GameCache yet; it tries again.",
+    );
   });
   return received;
 }
 
-async function storeArchive(deps: UploadDeps, lease: UploadLease, target: UploadTarget, incoming: IncomingArchive, signal: AbortSignal): Promise<ReceivedArchive> {
+async function storeArchive(
+  deps: UploadDeps,
+  lease: UploadLease,
+  target: UploadTarget,
+  incoming: IncomingArchive,
+  signal: AbortSignal,
+): Promise<ReceivedArchive> {
   const { partner, game } = target;
   const archives = new ArchiveObjectStore(deps.objectStore);
   const upload = await archives.openUpload(lease.objectKey);
   const received = await receive(deps, upload, game, incoming, signal).catch(async (error: unknown) => {
     // The lease stays behind, so the sweeper finds what an abort that fails leaves.
-    await upload.abort().catch((cause: unknown) => deps.logger.warn({ err: cause, upload: lease.id }, "The API could not abort a refused upload."));
+    await upload
+      .abort()
+      .catch((cause: unknown) =>
+        deps.logger.warn({ err: cause, upload: lease.id }, "The API could not abort a refused upload."),
+      );
     throw toReceptionError(error, deps.config.partner.uploadMaxBytes);
   });
   const current = await findCurrentVersion(deps.postgres.pool, game.id);
-  // Of an archive that the object store has lost, partners are told to upload it anew: then the same again is a new version.
-  if (current?.sha256 === received.sha256.toString("hex") && await archives.isAsStored(current)) {
+  // Of an archive that the object store has lost, partners are told to upload it anew: then the same again is
+  // a new version.
+  if (current?.sha256 === received.sha256.toString("hex") && (await archives.isAsStored(current))) {
     await upload.abort();
     await recheckPartner(deps.postgres.pool, partner);
     await releaseLease(deps.postgres.pool, lease, game);
@@ -93,42 +122,81 @@ async function storeArchive(deps: UploadDeps, lease: UploadLease, target: Upload
   try {
     await commit(deps, lease, target, received);
   } catch (error) {
-    // Any other error leaves open whether the archive is current by now. If it is not, the abandoned lease leads the sweeper to it.
+    // Any other error leaves open whether the archive is current by now. If it is not, the abandoned lease
+    // leads the sweeper to it.
     if (!(error instanceof DomainError)) throw error;
     await archives.remove(lease.objectKey).catch((cause: unknown) => {
-      deps.logger.warn({ err: cause, upload: lease.id }, "The API could not remove a refused archive; the sweeper tries again.");
+      deps.logger.warn(
+        { err: cause, upload: lease.id },
+        "The API could not remove a refused archive; the sweeper tries again.",
+      );
     });
     throw error;
   }
   return received;
 }
 
-/** Releases the upload's lease. Throws not_found when it was lost to the game's deletion, and conflict when another upload has it. */
+/**
+ * Releases the upload's lease. Throws not_found when it was lost to the game's deletion, and conflict when
+ * another upload has it.
+ */
 async function releaseLease(db: Queryable, lease: UploadLease, { id, slug }: PartnerGame): Promise<void> {
   if (await deleteUploadLease(db, lease)) return;
-  throw await isGameThere(db, id) ? lostUploadLease() : noSuchGame(slug);
+  throw (await isGameThere(db, id)) ? lostUploadLease() : noSuchGame(slug);
 }
 
-async function receive({ config }: UploadDeps, upload: ArchiveUpload, game: PartnerGame, { body, keepNames }: IncomingArchive, signal: AbortSignal): Promise<ReceivedArchive> {
+async function receive(
+  { config }: UploadDeps,
+  upload: ArchiveUpload,
+  game: PartnerGame,
+  { body, keepNames }: IncomingArchive,
+  signal: AbortSignal,
+): Promise<ReceivedArchive> {
   const { uploadMaxBytes: maxBytes, uploadPace: pace } = config.partner;
   const rules = gameArchiveRules({ launcher: game.launcher, engineDir: game.engineDir });
-  return receiveArchive({ body: body.open(), rules, keepNames, packedTotal: body.bytes, upload, expectedDigests: body.expectedDigests, maxBytes, pace, signal });
+  return receiveArchive({
+    body: body.open(),
+    rules,
+    keepNames,
+    packedTotal: body.bytes,
+    upload,
+    expectedDigests: body.expectedDigests,
+    maxBytes,
+    pace,
+    signal,
+  });
 }
 
-/** Makes the archive current. The lease is the fence: an upload that has lost it must not become current, however late it continues. */
-async function commit({ postgres }: UploadDeps, lease: UploadLease, { partner, game, precondition }: UploadTarget, received: ReceivedArchive): Promise<void> {
+/**
+ * Makes the archive current. The lease is the fence: an upload that has lost it must not become current,
+ * however late it continues.
+ */
+async function commit(
+  { postgres }: UploadDeps,
+  lease: UploadLease,
+  { partner, game, precondition }: UploadTarget,
+  received: ReceivedArchive,
+): Promise<void> {
   const { sizeBytes, sha256, unpackedBytes, rootFiles, rootDirectories } = received;
   await postgres.transaction(async (transaction) => {
     await lockPartnerAccess(transaction, partner);
-    // First the game, then its upload, as a deletion of the game does: in the other order each would wait for the other.
+    // First the game, then its upload, as a deletion of the game does: in the other order each would wait for
+    // the other.
     const revision = await lockCheckedGame(transaction, game);
     await releaseLease(transaction, lease, game);
     if (revision === undefined) {
-      throw new DomainError("conflict", { message: "The game was changed while its archive was on its way: upload it again." });
+      throw new DomainError("conflict", {
+        message: "The game was changed while its archive was on its way: upload it again.",
+      });
     }
     precondition?.({ id: game.id, revision });
     await insertCurrentVersion(transaction, {
-      ...lease, sha256: sha256.toString("hex"), sizeBytes, unpackedSizeBytes: unpackedBytes, rootFiles, rootDirectories,
+      ...lease,
+      sha256: sha256.toString("hex"),
+      sizeBytes,
+      unpackedSizeBytes: unpackedBytes,
+      rootFiles,
+      rootDirectories,
     });
   });
 }

@@ -11,8 +11,8 @@ export interface Access<D, Caller extends object> {
   /** A route that names no query parameters takes none; otherwise it ignores those that come. */
   refusesStrayQuery: boolean;
   /**
-   * Checks the credential, notes whose it is in `ctx.state.principal`, and counts the request under the limits. Throws unauthorized,
-   * forbidden, and RateLimitError when a limit is used up.
+   * Checks the credential, notes whose it is in `ctx.state.principal`, and counts the request under the
+   * limits. Throws unauthorized, forbidden, and RateLimitError when a limit is used up.
    */
   admit: (ctx: AppContext<D>, limits: readonly RateLimitName[]) => Promise<Caller>;
 }

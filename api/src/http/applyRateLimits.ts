@@ -14,16 +14,26 @@ export class RateLimitError extends HttpError {
   }
 }
 
-/** Counts the request under every named limit and sets the headers that say how much is left. Throws RateLimitError when a limit is used up. */
-export async function applyRateLimits(ctx: AppContext<{ rateLimits: RateLimits }>, names: readonly RateLimitName[], key: string): Promise<void> {
+/**
+ * Counts the request under every named limit and sets the headers that say how much is left. Throws
+ * RateLimitError when a limit is used up.
+ */
+export async function applyRateLimits(
+  ctx: AppContext<{ rateLimits: RateLimits }>,
+  names: readonly RateLimitName[],
+  key: string,
+): Promise<void> {
   enforceRateLimits(ctx, await ctx.deps.rateLimits.consumeAll(names, key));
 }
 
-/** Sets the headers for a request that is counted already, with these outcomes. Throws RateLimitError when a limit is used up. */
+/**
+ * Sets the headers for a request that is counted already, with these outcomes. Throws RateLimitError when a
+ * limit is used up.
+ */
 export function enforceRateLimits(ctx: AppContext, outcomes: readonly RateLimitOutcome[]): void {
   if (outcomes.length === 0) return;
   // A request may be counted again further in, under another key (a partner's upload): the headers show all.
-  tell(ctx, [...ctx.state.rateLimitOutcomes ?? [], ...outcomes]);
+  tell(ctx, [...(ctx.state.rateLimitOutcomes ?? []), ...outcomes]);
   const exceeded = outcomes.filter((outcome) => !outcome.isAllowed);
   if (exceeded.length > 0) throw new RateLimitError(exceeded);
 }
@@ -33,19 +43,40 @@ export function countedUnder(ctx: AppContext, name: RateLimitName): RateLimitOut
   return ctx.state.rateLimitOutcomes?.find((outcome) => outcome.name === name);
 }
 
-/** Takes the request back under a limit that it was counted under, for what turned out not to count; the headers then say what is left after that. */
-export async function giveBackRateLimit(ctx: AppContext<{ rateLimits: RateLimits }>, name: RateLimitName): Promise<void> {
+/**
+ * Takes the request back under a limit that it was counted under, for what turned out not to count; the
+ * headers then say what is left after that.
+ */
+export async function giveBackRateLimit(
+  ctx: AppContext<{ rateLimits: RateLimits }>,
+  name: RateLimitName,
+): Promise<void> {
   const counted = countedUnder(ctx, name);
   if (counted === undefined) return;
   await ctx.deps.rateLimits.giveBack(name, counted.key);
   const outcomes = ctx.state.rateLimitOutcomes ?? [];
-  tell(ctx, outcomes.map((outcome) => (outcome.name === name ? { ...outcome, remaining: Math.min(outcome.points, outcome.remaining + 1) } : outcome)));
+  tell(
+    ctx,
+    outcomes.map((outcome) =>
+      outcome.name === name
+        ? { ...outcome, remaining: Math.min(outcome.points, outcome.remaining + 1) }
+        : outcome,
+    ),
+  );
 }
 
 /** Sets the headers to these outcomes: of the response, whatever becomes of the request. */
 function tell(ctx: AppContext, outcomes: readonly RateLimitOutcome[]): void {
   ctx.state.rateLimitOutcomes = outcomes;
   // Both of the IETF draft, with one item for each limit.
-  ctx.res.setHeader("RateLimit-Policy", outcomes.map(({ name, points, windowSeconds }) => `"${name}";q=${points};w=${windowSeconds}`).join(", "));
-  ctx.res.setHeader("RateLimit", outcomes.map(({ name, remaining, resetSeconds }) => `"${name}";r=${remaining};t=${Math.ceil(resetSeconds)}`).join(", "));
+  ctx.res.setHeader(
+    "RateLimit-Policy",
+    outcomes.map(({ name, points, windowSeconds }) => `"${name}";q=${points};w=${windowSeconds}`).join(", "),
+  );
+  ctx.res.setHeader(
+    "RateLimit",
+    outcomes
+      .map(({ name, remaining, resetSeconds }) => `"${name}";r=${remaining};t=${Math.ceil(resetSeconds)}`)
+      .join(", "),
+  );
 }

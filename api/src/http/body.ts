@@ -13,16 +13,22 @@ const depthMax = 10;
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
- * Returns the value of a JSON body of at most `maxBytes`. Throws invalid_request, payload_too_large, unsupported_media_type or, for a body that
- * does not arrive in time, request_timeout.
+ * Returns the value of a JSON body of at most `maxBytes`. Throws invalid_request, payload_too_large,
+ * unsupported_media_type or, for a body that does not arrive in time, request_timeout.
  */
-export async function readJson(ctx: BodyContext, maxBytes: number = limits.partner.bodyBytes): Promise<unknown> {
+export async function readJson(
+  ctx: BodyContext,
+  maxBytes: number = limits.partner.bodyBytes,
+): Promise<unknown> {
   if (!hasBody(ctx)) throw invalidRequest("The body is missing: send a JSON object, as application/json.");
   requireType(ctx, [jsonType]);
   return parseJson(await readText(ctx, maxBytes));
 }
 
-/** Returns the fields of a form, or the value of a JSON body that stands for one; without a body, no field. Throws as `readJson` does. */
+/**
+ * Returns the fields of a form, or the value of a JSON body that stands for one; without a body, no field.
+ * Throws as `readJson` does.
+ */
 export async function readForm(ctx: BodyContext, maxBytes: number = limits.auth.bodyBytes): Promise<unknown> {
   if (!hasBody(ctx)) return {};
   const type = requireType(ctx, [formType, jsonType]);
@@ -36,7 +42,10 @@ export async function readPlain(ctx: BodyContext, type: string, maxBytes: number
   return readText(ctx, maxBytes);
 }
 
-/** Tells a client that asked first (`Expect: 100-continue`) to send its body: to be called once a body is wanted at all. */
+/**
+ * Tells a client that asked first (`Expect: 100-continue`) to send its body: to be called once a body is
+ * wanted at all.
+ */
 export function continueBody(ctx: AppContext): void {
   if (!waitsForContinue(ctx)) return;
   ctx.state.isBodyRequested = true;
@@ -48,15 +57,25 @@ export function waitsForContinue({ req, state }: AppContext): boolean {
   return req.headers.expect?.toLowerCase() === "100-continue" && !state.isBodyRequested;
 }
 
-/** Returns the bytes of a body of one of these media types, and which type it has. Throws as `readJson` does. */
-export async function readBinary<Type extends string>(ctx: BodyContext, types: readonly Type[], maxBytes: number): Promise<{ type: Type; bytes: Buffer }> {
+/**
+ * Returns the bytes of a body of one of these media types, and which type it has. Throws as `readJson` does.
+ */
+export async function readBinary<Type extends string>(
+  ctx: BodyContext,
+  types: readonly Type[],
+  maxBytes: number,
+): Promise<{ type: Type; bytes: Buffer }> {
   const type = requireType(ctx, types);
   return { type, bytes: await readWhole(ctx, maxBytes) };
 }
 
 /** Returns whether the request has a body: without one it has no media type that could be wrong. */
 function hasBody({ req: { headers } }: AppContext): boolean {
-  return headers["content-type"] !== undefined || headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
+  return (
+    headers["content-type"] !== undefined ||
+    headers["transfer-encoding"] !== undefined ||
+    Number(headers["content-length"] ?? 0) > 0
+  );
 }
 
 function requireType<Type extends string>(ctx: AppContext, accepted: readonly Type[]): Type {
@@ -82,7 +101,10 @@ async function readWhole(ctx: BodyContext, maxBytes: number): Promise<Buffer> {
   return ctx.req.complete ? takeBytes(ctx, maxBytes) : readBytes(ctx, maxBytes);
 }
 
-/** Returns the body of a request that is complete. Most bodies come while the credential is checked, and need no wait. */
+/**
+ * Returns the body of a request that is complete. Most bodies come while the credential is checked, and need
+ * no wait.
+ */
 function takeBytes({ req }: AppContext, maxBytes: number): Buffer {
   const bytes: unknown = req.read();
   if (!Buffer.isBuffer(bytes)) return Buffer.alloc(0);
@@ -95,9 +117,15 @@ function readBytes({ req, deps }: BodyContext, maxBytes: number): Promise<Buffer
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
-    const timer = setTimeout(() => fail(new DomainError("request_timeout", {
-      message: `The body did not arrive within ${deadlineMs / 1000} s.`,
-    })), deadlineMs);
+    const timer = setTimeout(
+      () =>
+        fail(
+          new DomainError("request_timeout", {
+            message: `The body did not arrive within ${deadlineMs / 1000} s.`,
+          }),
+        ),
+      deadlineMs,
+    );
     const fail = (error: Error): void => {
       clearTimeout(timer);
       req.removeAllListeners("data");
@@ -113,7 +141,9 @@ function readBytes({ req, deps }: BodyContext, maxBytes: number): Promise<Buffer
       clearTimeout(timer);
       resolve(Buffer.concat(chunks));
     });
-    req.once("error", (cause) => fail(new DomainError("invalid_request", { message: "The body was cut off.", cause })));
+    req.once("error", (cause) =>
+      fail(new DomainError("invalid_request", { message: "The body was cut off.", cause })),
+    );
     req.once("close", () => {
       if (!req.complete) fail(new DomainError("invalid_request", { message: "The body was cut off." }));
     });
@@ -127,7 +157,8 @@ function parseJson(text: string): unknown {
   } catch (cause) {
     throw new DomainError("invalid_request", { message: "The body is not valid JSON.", cause });
   }
-  if (isDeeper(value, depthMax)) throw invalidRequest(`The body is nested more than ${depthMax} levels deep.`);
+  if (isDeeper(value, depthMax))
+    throw invalidRequest(`The body is nested more than ${depthMax} levels deep.`);
   return value;
 }
 

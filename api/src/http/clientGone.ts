@@ -1,7 +1,10 @@
 import { invalidRequest } from "../errors.ts";
 import type { AppContext } from "./appContext.ts";
 
-/** Returns a signal that aborts, with an invalid_request, when the connection closes before the response was sent: the client gave the request up. */
+/**
+ * Returns a signal that aborts, with an invalid_request, when the connection closes before the response was
+ * sent: the client gave the request up.
+ */
 export function clientGoneSignal({ res }: AppContext): AbortSignal {
   const gone = new AbortController();
   const onClose = (): void => {

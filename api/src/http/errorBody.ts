@@ -9,16 +9,26 @@ export interface RefusedRequest {
 }
 
 /** Returns the body of an error response: those of partner routes always have a message. */
-export function errorBodyOf({ path, requestId }: RefusedRequest, { code, message, hasMessage, details, extra }: Pick<DomainError, "code" | "message" | "hasMessage" | "details" | "extra">): ErrorBody {
+export function errorBodyOf(
+  { path, requestId }: RefusedRequest,
+  {
+    code,
+    message,
+    hasMessage,
+    details,
+    extra,
+  }: Pick<DomainError, "code" | "message" | "hasMessage" | "details" | "extra">,
+): ErrorBody {
   const isPartner = path?.startsWith("/api/partners") === true;
   // The specification gives the whole body; forms alone add where the browser would have been sent.
   if (code === "unauthorized" && !isPartner) return { error: code, ...extra };
   const needsMessage = hasMessage || isPartner || code === "internal_error";
-  // Partners' error responses have the form of the specification; the id is in a header. A fault of ours must be reportable.
+  // Partners' error responses have the form of the specification; the id is in a header. A fault of ours must
+  // be reportable.
   const needsRequestId = !isPartner || code === "internal_error";
   return {
     error: code,
-    ...(needsMessage && { message: hasMessage ? message : sentences[code] ?? "The request was refused." }),
+    ...(needsMessage && { message: hasMessage ? message : (sentences[code] ?? "The request was refused.") }),
     ...(needsRequestId && { requestId }),
     ...(details !== undefined && { details }),
     ...extra,

@@ -14,15 +14,21 @@ export interface ErrorHandling<D> {
 }
 
 /**
- * The one place where an error becomes a response, also for a client that reads it only when its body is sent. An unforeseen error is logged, and told
- * only as a request id. What comes after this can rely on the request's path.
+ * The one place where an error becomes a response, also for a client that reads it only when its body is
+ * sent. An unforeseen error is logged, and told only as a request id. What comes after this can rely on the
+ * request's path.
  */
-export function handleErrors<D extends HttpDeps>({ translate, onErrorResponse }: ErrorHandling<D>): (ctx: AppContext<D>, next: Next) => Promise<void> {
+export function handleErrors<D extends HttpDeps>({
+  translate,
+  onErrorResponse,
+}: ErrorHandling<D>): (ctx: AppContext<D>, next: Next) => Promise<void> {
   return async (ctx, next) => {
     try {
-      if (requestedPath(ctx) === undefined) throw new HttpError("invalid_request", { headers: { Connection: "close" } });
+      if (requestedPath(ctx) === undefined)
+        throw new HttpError("invalid_request", { headers: { Connection: "close" } });
       await next();
-      if (ctx.status === 404 && ctx.body === undefined) throw new HttpError("not_found", { message: "There is nothing at this address." });
+      if (ctx.status === 404 && ctx.body === undefined)
+        throw new HttpError("not_found", { message: "There is nothing at this address." });
     } catch (thrown) {
       const error = toHttpError(translate(thrown));
       if (error.status >= 500) logFault(ctx, error, thrown);

@@ -14,9 +14,15 @@ const everywhere: HeaderPairs = Object.entries({
   "API-Version": apiVersion,
 });
 
-const everywhereSecure: HeaderPairs = [...everywhere, ["Strict-Transport-Security", `max-age=${hstsSeconds}; includeSubDomains`]];
+const everywhereSecure: HeaderPairs = [
+  ...everywhere,
+  ["Strict-Transport-Security", `max-age=${hstsSeconds}; includeSubDomains`],
+];
 
-/** Headers of every response, also of those that the server makes without the application; `isSecure` where browsers come by https. */
+/**
+ * Headers of every response, also of those that the server makes without the application; `isSecure` where
+ * browsers come by https.
+ */
 export function headersOfEveryResponse({ isSecure }: { isSecure: boolean }): HeaderPairs {
   return isSecure ? everywhereSecure : everywhere;
 }

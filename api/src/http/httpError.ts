@@ -7,10 +7,15 @@ export interface HttpErrorOptions extends DomainErrorOptions {
   headers?: Readonly<Record<string, string>>;
 }
 
-/** Codes after which the rest of the request's body is unread, so that the connection cannot be used again. */
+/**
+ * Codes after which the rest of the request's body is unread, so that the connection cannot be used again.
+ */
 const closingCodes: ReadonlySet<ErrorCode> = new Set(["payload_too_large", "request_timeout"]);
 
-/** An error as HTTP tells it: with a status and headers. What reads and writes HTTP throws it; commands throw DomainError. */
+/**
+ * An error as HTTP tells it: with a status and headers. What reads and writes HTTP throws it; commands throw
+ * DomainError.
+ */
 export class HttpError extends DomainError {
   override readonly name: string = "HttpError";
   readonly status: number;
@@ -30,7 +35,12 @@ export class HttpError extends DomainError {
   /** Returns the same error with more fields of the body. */
   with(extra: Readonly<Record<string, string>>): HttpError {
     const { code, headers } = this;
-    return new HttpError(code, { ...wordsOf(this), headers, extra: { ...this.extra, ...extra }, cause: this });
+    return new HttpError(code, {
+      ...wordsOf(this),
+      headers,
+      extra: { ...this.extra, ...extra },
+      cause: this,
+    });
   }
 }
 
@@ -39,10 +49,18 @@ export function toHttpError(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
   if (error instanceof DomainError) return new HttpError(error.code, { ...wordsOf(error), cause: error });
   if (isDatabaseUnavailable(error)) {
-    return new HttpError("unavailable", { message: "The service is not available just now: try again in a moment.", retryAfterSeconds: 5, cause: error });
+    return new HttpError("unavailable", {
+      message: "The service is not available just now: try again in a moment.",
+      retryAfterSeconds: 5,
+      cause: error,
+    });
   }
   if (isTransactionSacrificed(error)) {
-    return new HttpError("unavailable", { message: "Another request got in the way of this one: try again in a moment.", retryAfterSeconds: 1, cause: error });
+    return new HttpError("unavailable", {
+      message: "Another request got in the way of this one: try again in a moment.",
+      retryAfterSeconds: 1,
+      cause: error,
+    });
   }
   return new HttpError(codeOfStatus(error) ?? "internal_error", { cause: error });
 }
@@ -54,20 +72,36 @@ export function payloadTooLarge(maxBytes: number): HttpError {
 
 /** Returns the error of a body of another type than those accepted. */
 export function unsupportedMediaType(accepted: readonly string[]): HttpError {
-  return new HttpError("unsupported_media_type", { message: `The body must be ${accepted.join(" or ")}.`, headers: { Accept: accepted.join(", ") } });
+  return new HttpError("unsupported_media_type", {
+    message: `The body must be ${accepted.join(" or ")}.`,
+    headers: { Accept: accepted.join(", ") },
+  });
 }
 
-/** Returns the error of a body that is encoded, which no route takes: with the header that RFC 9110 has for it (15.5.16). */
+/**
+ * Returns the error of a body that is encoded, which no route takes: with the header that RFC 9110 has for it
+ * (15.5.16).
+ */
 export function unsupportedEncoding(accepted: readonly string[]): HttpError {
   return new HttpError("unsupported_media_type", {
-    message: `The body must be ${accepted.join(" or ")} without Content-Encoding.`, headers: { "Accept": accepted.join(", "), "Accept-Encoding": "identity" },
+    message: `The body must be ${accepted.join(" or ")} without Content-Encoding.`,
+    headers: { Accept: accepted.join(", "), "Accept-Encoding": "identity" },
   });
 }
 
 /** Returns what an error says, as options of one that says the same. */
-function wordsOf({ message, hasMessage, details, retryAfterSeconds, extra }: DomainError): DomainErrorOptions {
+function wordsOf({
+  message,
+  hasMessage,
+  details,
+  retryAfterSeconds,
+  extra,
+}: DomainError): DomainErrorOptions {
   return {
-    extra, ...(hasMessage && { message }), ...(details !== undefined && { details }), ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+    extra,
+    ...(hasMessage && { message }),
+    ...(details !== undefined && { details }),
+    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
   };
 }
 
@@ -76,5 +110,7 @@ function codeOfStatus(error: unknown): ErrorCode | undefined {
   const status = error instanceof Error && "status" in error ? error.status : undefined;
   if (typeof status !== "number" || status >= 500) return undefined;
   if (status === 400) return "invalid_request";
-  return (Object.keys(errors) as ErrorCode[]).find((code) => errors[code].status === status) ?? "invalid_request";
+  return (
+    (Object.keys(errors) as ErrorCode[]).find((code) => errors[code].status === status) ?? "invalid_request"
+  );
 }

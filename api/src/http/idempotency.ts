@@ -5,17 +5,25 @@ import type { Timer } from "#runtime/clock.ts";
 import { DomainError } from "../errors.ts";
 import { HttpError, toHttpError, type HttpErrorOptions } from "./httpError.ts";
 import type { RequestHeaderName } from "./requestHeaders.ts";
-import { deleteIdempotencyKey, insertIdempotencyKey, updateIdempotencyLease, updateIdempotencyResponse, type IdempotentAttempt } from "./idempotencyQueries.ts";
+import {
+  deleteIdempotencyKey,
+  insertIdempotencyKey,
+  updateIdempotencyLease,
+  updateIdempotencyResponse,
+  type IdempotentAttempt,
+} from "./idempotencyQueries.ts";
 import type { Queryable } from "../stores/queryable.ts";
 import { toResponse, type Responses } from "./responses.ts";
 import type { AppContext, HttpDeps } from "./appContext.ts";
 import { parseIdempotencyKey } from "./idempotencyKey.ts";
 
 /**
- * What is kept of a response: its body as text, to the letter. An error response is made anew rather than copied, because its request id
- * is the new one's.
+ * What is kept of a response: its body as text, to the letter. An error response is made anew rather than
+ * copied, because its request id is the new one's.
  */
-type StoredResponse = { status: number; text: string; location?: string } | { [storedErrorCode]: ErrorCode; options: HttpErrorOptions };
+type StoredResponse =
+  | { status: number; text: string; location?: string }
+  | { [storedErrorCode]: ErrorCode; options: HttpErrorOptions };
 
 /** By this name rows of earlier releases have an error's code. */
 const storedErrorCode = "refusal";
@@ -43,7 +51,10 @@ export function idempotencyOf({ headers = [], responses, errors }: Description):
 /** The same request is being worked on. */
 export class StillRunningError extends DomainError {
   constructor() {
-    super("conflict", { message: "This request is still being worked on: ask again in a moment.", retryAfterSeconds: runningRetrySeconds });
+    super("conflict", {
+      message: "This request is still being worked on: ask again in a moment.",
+      retryAfterSeconds: runningRetrySeconds,
+    });
   }
 }
 
@@ -51,27 +62,43 @@ export class StillRunningError extends DomainError {
 const turns = new WeakMap<AppContext, { attempt: IdempotentAttempt; isRemembered: boolean }>();
 
 const runningRetrySeconds = 1;
-const renewalMs = limits.idempotency.leaseSeconds * 1000 / 3;
+const renewalMs = (limits.idempotency.leaseSeconds * 1000) / 3;
 
 /**
- * Does `work` once for each `Idempotency-Key` of the principal: a request that comes again within a day gets the first response. Without the header
- * the work is simply done. The result of a failure on our side, or of one that says when to ask again, is not kept, so that a retry does the work.
+ * Does `work` once for each `Idempotency-Key` of the principal: a request that comes again within a day gets
+ * the first response. Without the header the work is simply done. The result of a failure on our side, or of
+ * one that says when to ask again, is not kept, so that a retry does the work.
  */
-export async function onceForKey(ctx: AppContext<HttpDeps>, input: unknown, work: () => Promise<void> | void): Promise<void> {
+export async function onceForKey(
+  ctx: AppContext<HttpDeps>,
+  input: unknown,
+  work: () => Promise<void> | void,
+): Promise<void> {
   const header = ctx.req.headers["idempotency-key"];
   if (header === undefined) return work();
   const { principal } = ctx.state;
-  if (principal === undefined) throw new Error("A route that takes an Idempotency-Key must know whom it serves.");
+  if (principal === undefined)
+    throw new Error("A route that takes an Idempotency-Key must know whom it serves.");
   const key = parseIdempotencyKey(String(header));
-  const request = { principal: `${principal.kind}:${principal.id}`, route: `${ctx.method} ${ctx.state.route ?? ctx.path}`, key };
+  const request = {
+    principal: `${principal.kind}:${principal.id}`,
+    route: `${ctx.method} ${ctx.state.route ?? ctx.path}`,
+    key,
+  };
   const attempt = { ...request, attempt: randomUUID() };
   const { pool } = ctx.deps.postgres;
-  const claim = await insertIdempotencyKey(pool, { ...request, fingerprint: fingerprintOf(input) }, attempt.attempt);
+  const claim = await insertIdempotencyKey(
+    pool,
+    { ...request, fingerprint: fingerprintOf(input) },
+    attempt.attempt,
+  );
   switch (claim.kind) {
     case "running":
       throw new StillRunningError();
     case "reused":
-      throw new HttpError("idempotency_key_reused", { message: "This Idempotency-Key was used for another request: take a new one." });
+      throw new HttpError("idempotency_key_reused", {
+        message: "This Idempotency-Key was used for another request: take a new one.",
+      });
     case "done":
       replay(ctx, claim.response as StoredResponse);
       return;
@@ -84,14 +111,19 @@ export async function onceForKey(ctx: AppContext<HttpDeps>, input: unknown, work
 type Remember = (body: unknown, transaction: Queryable, location?: string) => Promise<void>;
 
 /**
- * Returns the function that keeps the response which the handler is about to give, in the transaction that makes it true: when the process dies right
- * after, the work is done and its response is known. Undefined for a request without a key.
+ * Returns the function that keeps the response which the handler is about to give, in the transaction that
+ * makes it true: when the process dies right after, the work is done and its response is known. Undefined for
+ * a request without a key.
  */
 export function remembering(ctx: AppContext, status: number): Remember | undefined {
   const turn = turns.get(ctx);
   if (turn === undefined) return undefined;
   return async (body, transaction, location) => {
-    const response: StoredResponse = { status, text: JSON.stringify(body), ...(location !== undefined && { location }) };
+    const response: StoredResponse = {
+      status,
+      text: JSON.stringify(body),
+      ...(location !== undefined && { location }),
+    };
     const isOurs = await updateIdempotencyResponse(transaction, turn.attempt, response);
     // It took so long that another request has the turn by now: only one of them may do the work.
     if (!isOurs) throw new StillRunningError();
@@ -99,7 +131,11 @@ export function remembering(ctx: AppContext, status: number): Remember | undefin
   };
 }
 
-async function doOnce(ctx: AppContext<HttpDeps>, attempt: IdempotentAttempt, work: () => Promise<void> | void): Promise<void> {
+async function doOnce(
+  ctx: AppContext<HttpDeps>,
+  attempt: IdempotentAttempt,
+  work: () => Promise<void> | void,
+): Promise<void> {
   const { pool } = ctx.deps.postgres;
   const turn = { attempt, isRemembered: false };
   turns.set(ctx, turn);
@@ -107,26 +143,42 @@ async function doOnce(ctx: AppContext<HttpDeps>, attempt: IdempotentAttempt, wor
     await keepingLease(ctx, attempt, work);
   } catch (error) {
     const known = error instanceof DomainError ? toHttpError(error) : undefined;
-    await settle(ctx, () => (known !== undefined && isLasting(known)
-      ? updateIdempotencyResponse(pool, attempt, storedError(known))
-      // Any other error leaves open whether the work was committed, and the response with it.
-      : deleteIdempotencyKey(pool, attempt, known !== undefined)));
+    await settle(ctx, () =>
+      known !== undefined && isLasting(known)
+        ? updateIdempotencyResponse(pool, attempt, storedError(known))
+        : // Any other error leaves open whether the work was committed, and the response with it.
+          deleteIdempotencyKey(pool, attempt, known !== undefined),
+    );
     throw error;
   }
   if (turn.isRemembered) return;
   const location = ctx.response.get("Location");
-  const response: StoredResponse = { status: ctx.status, text: JSON.stringify(ctx.body), ...(location !== "" && { location }) };
+  const response: StoredResponse = {
+    status: ctx.status,
+    text: JSON.stringify(ctx.body),
+    ...(location !== "" && { location }),
+  };
   await settle(ctx, () => updateIdempotencyResponse(pool, attempt, response));
 }
 
-/** Renews the attempt's lease for as long as the work goes on: a repetition must not begin it beside a request that merely takes its time. */
-async function keepingLease({ deps: { clock, postgres, logger }, state }: AppContext<HttpDeps>, attempt: IdempotentAttempt, work: () => Promise<void> | void): Promise<void> {
+/**
+ * Renews the attempt's lease for as long as the work goes on: a repetition must not begin it beside a request
+ * that merely takes its time.
+ */
+async function keepingLease(
+  { deps: { clock, postgres, logger }, state }: AppContext<HttpDeps>,
+  attempt: IdempotentAttempt,
+  work: () => Promise<void> | void,
+): Promise<void> {
   let isDone = false;
   const next = (): Timer => clock.setTimer(renewalMs, () => void renew());
   let timer = next();
   const renew = async (): Promise<void> => {
     const isHeld = await updateIdempotencyLease(postgres.pool, attempt).catch((error: unknown) => {
-      logger.warn({ err: error, requestId: state.requestId }, "The lease of an Idempotency-Key could not be renewed; the API tries again.");
+      logger.warn(
+        { err: error, requestId: state.requestId },
+        "The lease of an Idempotency-Key could not be renewed; the API tries again.",
+      );
       return true;
     });
     if (isHeld && !isDone) timer = next();
@@ -139,27 +191,43 @@ async function keepingLease({ deps: { clock, postgres, logger }, state }: AppCon
   }
 }
 
-/** Whether the same request would be refused for as long as its key is kept. What failed on our side, or says when to ask again, may succeed the next time. */
+/**
+ * Whether the same request would be refused for as long as its key is kept. What failed on our side, or says
+ * when to ask again, may succeed the next time.
+ */
 function isLasting({ status, retryAfterSeconds }: HttpError): boolean {
   return status < 500 && retryAfterSeconds === undefined;
 }
 
-/** The work is done and its response stands, whether or not it can be kept: then the key is free again after its lease. */
+/**
+ * The work is done and its response stands, whether or not it can be kept: then the key is free again after
+ * its lease.
+ */
 async function settle(ctx: AppContext<HttpDeps>, write: () => Promise<unknown>): Promise<void> {
   try {
     await write();
   } catch (error) {
-    ctx.deps.logger.warn({ err: error, requestId: ctx.state.requestId }, "A response could not be kept for its Idempotency-Key.");
+    ctx.deps.logger.warn(
+      { err: error, requestId: ctx.state.requestId },
+      "A response could not be kept for its Idempotency-Key.",
+    );
   }
 }
 
 function storedError({ code, message, hasMessage, details, headers, extra }: HttpError): StoredResponse {
-  return { [storedErrorCode]: code, options: { headers, extra, ...(hasMessage && { message }), ...(details !== undefined && { details }) } };
+  return {
+    [storedErrorCode]: code,
+    options: { headers, extra, ...(hasMessage && { message }), ...(details !== undefined && { details }) },
+  };
 }
 
 function replay(ctx: AppContext, response: StoredResponse): void {
   const replayed = { "Idempotency-Replayed": "true" };
-  if (storedErrorCode in response) throw new HttpError(response[storedErrorCode], { ...response.options, headers: { ...response.options.headers, ...replayed } });
+  if (storedErrorCode in response)
+    throw new HttpError(response[storedErrorCode], {
+      ...response.options,
+      headers: { ...response.options.headers, ...replayed },
+    });
   ctx.set({ ...replayed, ...(response.location !== undefined && { Location: response.location }) });
   ctx.status = response.status;
   ctx.type = "json";

@@ -1,7 +1,10 @@
 import { limits } from "#contracts/limits.ts";
 import type { Queryable } from "../stores/queryable.ts";
 
-/** What names a request that must be done once: the key alone is the client's choice, and means nothing to others or elsewhere. */
+/**
+ * What names a request that must be done once: the key alone is the client's choice, and means nothing to
+ * others or elsewhere.
+ */
 export interface IdempotentRequest {
   /** `user:<id>` or `partner:<id>`. */
   principal: string;
@@ -35,10 +38,14 @@ const attemptsMax = 3;
 const { keptSeconds, leaseSeconds } = limits.idempotency;
 
 /**
- * Takes the key for this attempt, unless its request is done or is being worked on, and returns its state. A key older than a day, and one
- * whose request died with its process, are taken over.
+ * Takes the key for this attempt, unless its request is done or is being worked on, and returns its state. A
+ * key older than a day, and one whose request died with its process, are taken over.
  */
-export async function insertIdempotencyKey(db: Queryable, { principal, route, key, fingerprint }: IdempotentRequest, attempt: string): Promise<IdempotencyClaim> {
+export async function insertIdempotencyKey(
+  db: Queryable,
+  { principal, route, key, fingerprint }: IdempotentRequest,
+  attempt: string,
+): Promise<IdempotencyClaim> {
   for (let count = 0; count < attemptsMax; count++) {
     const { rowCount } = await db.query({
       name: "claim-idempotency-key",
@@ -51,7 +58,9 @@ export async function insertIdempotencyKey(db: Queryable, { principal, route, ke
       values: [principal, route, key, fingerprint, attempt, leaseSeconds, keptSeconds],
     });
     if (rowCount === 1) return { kind: "claimed" };
-    const { rows: [known] } = await db.query<KnownRow>({
+    const {
+      rows: [known],
+    } = await db.query<KnownRow>({
       name: "find-idempotency-key",
       text: `SELECT fingerprint = $4 AS "isSame", answer AS response FROM idempotency_keys WHERE principal = $1 AND route = $2 AND key = $3`,
       values: [principal, route, key, fingerprint],
@@ -64,8 +73,14 @@ export async function insertIdempotencyKey(db: Queryable, { principal, route, ke
   return { kind: "running" };
 }
 
-/** Renews the lease of an attempt that is worked on; false when it has its response, or another attempt has the key by now. */
-export async function updateIdempotencyLease(db: Queryable, { principal, route, key, attempt }: IdempotentAttempt): Promise<boolean> {
+/**
+ * Renews the lease of an attempt that is worked on; false when it has its response, or another attempt has
+ * the key by now.
+ */
+export async function updateIdempotencyLease(
+  db: Queryable,
+  { principal, route, key, attempt }: IdempotentAttempt,
+): Promise<boolean> {
   const { rowCount } = await db.query({
     name: "renew-idempotency-key",
     text: `UPDATE idempotency_keys SET leased_until = now() + make_interval(secs => $5)
@@ -76,7 +91,11 @@ export async function updateIdempotencyLease(db: Queryable, { principal, route, 
 }
 
 /** Stores the response for repeated requests; false when another attempt has the key by now. */
-export async function updateIdempotencyResponse(db: Queryable, { principal, route, key, attempt }: IdempotentAttempt, response: unknown): Promise<boolean> {
+export async function updateIdempotencyResponse(
+  db: Queryable,
+  { principal, route, key, attempt }: IdempotentAttempt,
+  response: unknown,
+): Promise<boolean> {
   const { rowCount } = await db.query({
     name: "remember-response",
     text: "UPDATE idempotency_keys SET answer = $5 WHERE principal = $1 AND route = $2 AND key = $3 AND attempt = $4",
@@ -85,8 +104,15 @@ export async function updateIdempotencyResponse(db: Queryable, { principal, rout
   return rowCount === 1;
 }
 
-/** Deletes the key of an attempt that failed: the next request with it does the work. One that has a stored response is kept unless `hasFailed` for certain. */
-export async function deleteIdempotencyKey(db: Queryable, { principal, route, key, attempt }: IdempotentAttempt, hasFailed: boolean): Promise<void> {
+/**
+ * Deletes the key of an attempt that failed: the next request with it does the work. One that has a stored
+ * response is kept unless `hasFailed` for certain.
+ */
+export async function deleteIdempotencyKey(
+  db: Queryable,
+  { principal, route, key, attempt }: IdempotentAttempt,
+  hasFailed: boolean,
+): Promise<void> {
   await db.query({
     name: "give-back-idempotency-key",
     text: "DELETE FROM idempotency_keys WHERE principal = $1 AND route = $2 AND key = $3 AND attempt = $4 AND (answer IS NULL OR $5)",

@@ -29,16 +29,21 @@ const issuesShown = 20;
 const namedLength = 256;
 
 /**
- * Reads and checks a request's input. Throws not_found for an impossible path parameter, and 400 for anything else that is wrong. With
- * `refusesStrayQuery` a route that takes no query parameters refuses them, too.
+ * Reads and checks a request's input. Throws not_found for an impossible path parameter, and 400 for anything
+ * else that is wrong. With `refusesStrayQuery` a route that takes no query parameters refuses them, too.
  */
 export async function readInput<Params, Query, Body>(
-  ctx: AppContext<HttpDeps>, schemas: InputSchemas<Params, Query, Body>, { refusesStrayQuery = false } = {},
+  ctx: AppContext<HttpDeps>,
+  schemas: InputSchemas<Params, Query, Body>,
+  { refusesStrayQuery = false } = {},
 ): Promise<Input<Params | undefined, Query | z.infer<typeof NoQuery> | undefined, Body | undefined>> {
   const params = schemas.params?.safeParse(ctx.params);
   if (params?.success === false) throw noSuch(ctx.params, params.error);
   const querySchema = schemas.query ?? (refusesStrayQuery ? NoQuery : undefined);
-  const query = querySchema === undefined ? undefined : check<Query | z.infer<typeof NoQuery>>(querySchema, readQuery(ctx, schemas));
+  const query =
+    querySchema === undefined
+      ? undefined
+      : check<Query | z.infer<typeof NoQuery>>(querySchema, readQuery(ctx, schemas));
   const body = schemas.body === undefined ? undefined : check(schemas.body, await readBody(ctx, schemas));
   return { params: params?.data, query, body };
 }
@@ -46,10 +51,15 @@ export async function readInput<Params, Query, Body>(
 /** Returns the error for an impossible part of the address, in the words that an unknown one gets. */
 function noSuch(params: Readonly<Record<string, string>>, { issues }: z.ZodError): DomainError {
   const value = params[String(issues[0]?.path[0])] ?? "";
-  return notFound(`There is nothing named ${Array.from(value).slice(0, namedLength).join("")} at this address.`);
+  return notFound(
+    `There is nothing named ${Array.from(value).slice(0, namedLength).join("")} at this address.`,
+  );
 }
 
-function readBody(ctx: AppContext<HttpDeps>, { isForm = false, bodyBytes }: InputSchemas<unknown, unknown, unknown>): Promise<unknown> {
+function readBody(
+  ctx: AppContext<HttpDeps>,
+  { isForm = false, bodyBytes }: InputSchemas<unknown, unknown, unknown>,
+): Promise<unknown> {
   return isForm ? readForm(ctx, bodyBytes) : readJson(ctx, bodyBytes);
 }
 
@@ -57,21 +67,28 @@ function readBody(ctx: AppContext<HttpDeps>, { isForm = false, bodyBytes }: Inpu
 function check<T>(schema: z.ZodType<T>, value: unknown): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  const details = parsed.error.issues.slice(0, issuesShown).map((issue) => ({ path: issue.path.join("."), message: issue.message }));
+  const details = parsed.error.issues
+    .slice(0, issuesShown)
+    .map((issue) => ({ path: issue.path.join("."), message: issue.message }));
   const named = details.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`));
   throw invalidRequest(`The request is not valid. ${named.join("; ")}`, details);
 }
 
 /**
- * Returns the query parameters by name. Throws 400 for a repeated one, because programs disagree on which of its values counts; the sign-in forms,
- * which refuse nothing that pages add to their address, take the first.
+ * Returns the query parameters by name. Throws 400 for a repeated one, because programs disagree on which of
+ * its values counts; the sign-in forms, which refuse nothing that pages add to their address, take the
+ * first.
  */
-function readQuery(ctx: AppContext, { isForm = false }: InputSchemas<unknown, unknown, unknown>): Record<string, string> {
+function readQuery(
+  ctx: AppContext,
+  { isForm = false }: InputSchemas<unknown, unknown, unknown>,
+): Record<string, string> {
   if (ctx.querystring === "") return {};
   const values = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(ctx.querystring)) {
     if (values.has(name) && isForm) continue;
-    if (values.has(name)) throw invalidRequest(`The parameter ${JSON.stringify(name.slice(0, 64))} is given more than once.`);
+    if (values.has(name))
+      throw invalidRequest(`The parameter ${JSON.stringify(name.slice(0, 64))} is given more than once.`);
     values.set(name, value);
   }
   return Object.fromEntries(values);

@@ -3,13 +3,20 @@ import { randomBase32 } from "#runtime/base32.ts";
 import type { AppContext, HttpDeps } from "./appContext.ts";
 import { isBodyUnread } from "./unreadBody.ts";
 
-/** A caller's own id is taken over if it can be nothing but an id: it goes into the log and the audit trail. */
+/**
+ * A caller's own id is taken over if it can be nothing but an id: it goes into the log and the audit trail.
+ */
 const idPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$/;
 
-/** What is measured of a request whose client left before any response, as by others: nobody saw the 404 that Koa begins with. */
+/**
+ * What is measured of a request whose client left before any response, as by others: nobody saw the 404 that
+ * Koa begins with.
+ */
 const clientLeft = 499;
 
-/** Assigns an id to every request, and writes one log line and one measurement when its response has ended. */
+/**
+ * Assigns an id to every request, and writes one log line and one measurement when its response has ended.
+ */
 export async function observeRequests(ctx: AppContext<HttpDeps>, next: Next): Promise<void> {
   const { clock, lifecycle } = ctx.deps;
   const startedMs = clock.monotonicMs();
@@ -18,18 +25,29 @@ export async function observeRequests(ctx: AppContext<HttpDeps>, next: Next): Pr
   ctx.res.setHeader("X-Request-Id", ctx.state.requestId);
   ctx.res.once("close", () => observe(ctx, (clock.monotonicMs() - startedMs) / 1000));
   await next();
-  // Clients of a process that ends take their next request elsewhere. A body that nobody has read would be taken for the next request, or keep coming
-  // for gigabytes.
+  // Clients of a process that ends take their next request elsewhere. A body that nobody has read would be
+  // taken for the next request, or keep coming for gigabytes.
   if (lifecycle.isStopping || isBodyUnread(ctx)) ctx.set("Connection", "close");
 }
 
-function observe({ deps: { logger, metrics }, method, res, state }: AppContext<HttpDeps>, seconds: number): void {
+function observe(
+  { deps: { logger, metrics }, method, res, state }: AppContext<HttpDeps>,
+  seconds: number,
+): void {
   const { requestId, route = "none", principal } = state;
   const status = res.headersSent ? res.statusCode : clientLeft;
   metrics.requestDone({ method, route, status, seconds });
   if (!logger.isLevelEnabled("debug")) return;
-  logger.debug({
-    requestId, method, route, status, milliseconds: Math.round(seconds * 1000),
-    ...(principal && { [principal.kind]: principal.id }), ...(!res.writableFinished && { isCut: true }),
-  }, "A request has ended.");
+  logger.debug(
+    {
+      requestId,
+      method,
+      route,
+      status,
+      milliseconds: Math.round(seconds * 1000),
+      ...(principal && { [principal.kind]: principal.id }),
+      ...(!res.writableFinished && { isCut: true }),
+    },
+    "A request has ended.",
+  );
 }

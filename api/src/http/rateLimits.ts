@@ -62,7 +62,10 @@ export interface RateLimitOutcome extends RateLimitPolicy {
   resetSeconds: number;
 }
 
-/** A Redis key that decides whether a request counts at all: it has to have a value that is not the closed one. */
+/**
+ * A Redis key that decides whether a request counts at all: it has to have a value that is not the closed
+ * one.
+ */
 export interface Gate {
   key: string;
   closed: string;
@@ -70,7 +73,10 @@ export interface Gate {
   opening?: { value: string; seconds: number };
 }
 
-/** The gate's value (undefined when it has none), or that Redis is unavailable; the request was counted only if the gate is open. */
+/**
+ * The gate's value (undefined when it has none), or that Redis is unavailable; the request was counted only
+ * if the gate is open.
+ */
 export interface GatedCount {
   gate: string | undefined | typeof redisUnavailable;
   /** How much longer Redis keeps that value. */
@@ -88,7 +94,10 @@ interface Limit extends RateLimitPolicy {
   local: RateLimiterMemory;
 }
 
-/** Counts in Redis for all replicas together; while Redis is unavailable each counts for itself, so nothing is ever unlimited. */
+/**
+ * Counts in Redis for all replicas together; while Redis is unavailable each counts for itself, so nothing is
+ * ever unlimited.
+ */
 export class RateLimits {
   readonly #redis: Redis;
   readonly #limits: ReadonlyMap<RateLimitName, Limit>;
@@ -97,10 +106,21 @@ export class RateLimits {
   constructor(redis: Redis, config: RateLimitConfig) {
     this.#redis = redis;
     const policies = Object.entries(policiesOf(config)) as [RateLimitName, RateLimitPolicy][];
-    this.#limits = new Map(policies.map(([name, policy]) => [name, {
-      ...policy, name, keyPrefix: `joypod:limit:${name}:`,
-      local: new RateLimiterMemory({ keyPrefix: name, points: policy.points, duration: policy.windowSeconds }),
-    }]));
+    this.#limits = new Map(
+      policies.map(([name, policy]) => [
+        name,
+        {
+          ...policy,
+          name,
+          keyPrefix: `joypod:limit:${name}:`,
+          local: new RateLimiterMemory({
+            keyPrefix: name,
+            points: policy.points,
+            duration: policy.windowSeconds,
+          }),
+        },
+      ]),
+    );
   }
 
   /** Counts one request of `key`; a refused one does not make the wait longer. */
@@ -110,7 +130,10 @@ export class RateLimits {
     return outcome;
   }
 
-  /** Counts one request of `key` under each limit, in this order; what one of them refuses counts under none that follow. */
+  /**
+   * Counts one request of `key` under each limit, in this order; what one of them refuses counts under none
+   * that follow.
+   */
   async consumeAll(names: readonly RateLimitName[], key: string): Promise<RateLimitOutcome[]> {
     if (names.length === 0) return [];
     const { gate, outcomes } = await this.consumeIf({ key: "", closed: "" }, names, key);
@@ -122,9 +145,23 @@ export class RateLimits {
     const wanted = names.map((name) => this.#limitOf(name));
     try {
       const keys = [gate.key, ...wanted.map(({ keyPrefix }) => keyPrefix + key)];
-      const values = [gate.closed, gate.opening?.value ?? "", gate.opening?.seconds ?? 0, ...wanted.flatMap(({ windowSeconds, points }) => [windowSeconds, points])];
-      const [value, leftMs, ...counts] = await countScript.run(this.#redis, keys, values) as [string, number, ...number[]];
-      const outcomes = counts.length === 0 ? [] : wanted.map((limit, index) => outcomeOf(limit, key, counts[2 * index] ?? 0, counts[2 * index + 1] ?? 0));
+      const values = [
+        gate.closed,
+        gate.opening?.value ?? "",
+        gate.opening?.seconds ?? 0,
+        ...wanted.flatMap(({ windowSeconds, points }) => [windowSeconds, points]),
+      ];
+      const [value, leftMs, ...counts] = (await countScript.run(this.#redis, keys, values)) as [
+        string,
+        number,
+        ...number[],
+      ];
+      const outcomes =
+        counts.length === 0
+          ? []
+          : wanted.map((limit, index) =>
+              outcomeOf(limit, key, counts[2 * index] ?? 0, counts[2 * index + 1] ?? 0),
+            );
       return { gate: value === "" ? undefined : value, gateSeconds: Math.max(0, leftMs) / 1000, outcomes };
     } catch {
       return { gate: redisUnavailable, gateSeconds: 0, outcomes: [] };
@@ -143,19 +180,24 @@ export class RateLimits {
     return outcomes;
   }
 
-  /** Takes one request back, for what turned out not to count, and with it those that were refused: the next request is allowed. */
+  /**
+   * Takes one request back, for what turned out not to count, and with it those that were refused: the next
+   * request is allowed.
+   */
   async giveBack(name: RateLimitName, key: string): Promise<void> {
     const limit = this.#limitOf(name);
-    await giveBackScript.run(this.#redis, [limit.keyPrefix + key], [limit.points]).catch(() => this.#giveBackHere(limit, key));
+    await giveBackScript
+      .run(this.#redis, [limit.keyPrefix + key], [limit.points])
+      .catch(() => this.#giveBackHere(limit, key));
   }
 
   /** One after the other, for each takes back by the count that it finds. */
   #giveBackHere({ local, points }: Limit, key: string): Promise<void> {
-    return this.#givenBackHere = this.#givenBackHere.then(async () => {
+    return (this.#givenBackHere = this.#givenBackHere.then(async () => {
       const found = await local.get(key);
       if (found === null || found.msBeforeNext <= 0 || found.consumedPoints <= 0) return;
       await local.reward(key, 1 + Math.max(0, found.consumedPoints - points));
-    });
+    }));
   }
 
   /** The key of a client's address: a whole /64 for IPv6, which one household commands. */
@@ -177,17 +219,29 @@ async function consumePoint(limiter: RateLimiterMemory, key: string): Promise<Ra
   });
 }
 
-function outcomeOf({ name, points, windowSeconds }: Limit, key: string, count: number, leftMs: number): RateLimitOutcome {
+function outcomeOf(
+  { name, points, windowSeconds }: Limit,
+  key: string,
+  count: number,
+  leftMs: number,
+): RateLimitOutcome {
   return {
-    name, key, points, windowSeconds, isAllowed: count <= points, isFirstOverLimit: count === points + 1,
-    remaining: Math.max(0, points - count), resetSeconds: Math.max(0, leftMs) / 1000,
+    name,
+    key,
+    points,
+    windowSeconds,
+    isAllowed: count <= points,
+    isFirstOverLimit: count === points + 1,
+    remaining: Math.max(0, points - count),
+    resetSeconds: Math.max(0, leftMs) / 1000,
   };
 }
 
 /**
- * KEYS: the gate (empty for none), then the limits' counters. ARGV: the gate's closed value, the value to open it with and for
- * how many seconds, then each limit's window in seconds and points. Returns the gate's value and the milliseconds it is kept for; when it is open,
- * each count and milliseconds left follow. Counters after one that is over its points are read only.
+ * KEYS: the gate (empty for none), then the limits' counters. ARGV: the gate's closed value, the value to
+ * open it with and for how many seconds, then each limit's window in seconds and points. Returns the gate's
+ * value and the milliseconds it is kept for; when it is open, each count and milliseconds left follow.
+ * Counters after one that is over its points are read only.
  */
 const countScript = new RedisScript(`
 local closed, opening, seconds = ARGV[1], ARGV[2], ARGV[3]
@@ -217,8 +271,9 @@ end
 return reply`);
 
 /**
- * KEYS: the limit's counter. ARGV: its points. What was counted beyond the points was refused, and is taken back as well: otherwise the requests that
- * a burst had refused would hold places until the window ends. A counter that has run out stays removed: taking back must not leave one that never ends.
+ * KEYS: the limit's counter. ARGV: its points. What was counted beyond the points was refused, and is taken
+ * back as well: otherwise the requests that a burst had refused would hold places until the window ends. A
+ * counter that has run out stays removed: taking back must not leave one that never ends.
  */
 const giveBackScript = new RedisScript(`
 local count = tonumber(redis.call('GET', KEYS[1]) or '0')

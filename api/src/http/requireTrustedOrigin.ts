@@ -7,8 +7,8 @@ export function requireTrustedOrigin(ctx: AppContext<HttpDeps>): void {
 }
 
 /**
- * Returns whether the request is a read, or a write that no other site's page sent. Browsers name the page's origin. A program that names none is no
- * browser, and sends no cookie but its own.
+ * Returns whether the request is a read, or a write that no other site's page sent. Browsers name the page's
+ * origin. A program that names none is no browser, and sends no cookie but its own.
  */
 export function isTrustedOrigin(ctx: AppContext<HttpDeps>): boolean {
   if (ctx.method === "GET" || ctx.method === "HEAD") return true;

@@ -1,7 +1,10 @@
 import { createHash } from "node:crypto";
 import type { AppContext } from "./appContext.ts";
 
-/** Responds with JSON that may be kept by the browser but must be asked for again: 304 without a body when it is the same. */
+/**
+ * Responds with JSON that may be kept by the browser but must be asked for again: 304 without a body when it
+ * is the same.
+ */
 export function respondCacheable(ctx: AppContext, body: unknown): void {
   respondCacheableText(ctx, JSON.stringify(body));
 }
@@ -26,13 +29,17 @@ export function etagOf(content: string | Buffer): string {
 }
 
 /**
- * Sets the tag, and responds with 304 when the client has it already. Koa's own `fresh` also obeys `Cache-Control: no-cache`, which
- * scripts' requests carry whenever they ask with a tag.
+ * Sets the tag, and responds with 304 when the client has it already. Koa's own `fresh` also obeys
+ * `Cache-Control: no-cache`, which scripts' requests carry whenever they ask with a tag.
  */
 export function respondUnchanged(ctx: AppContext, etag: string): boolean {
   ctx.set("ETag", etag);
-  const known = ctx.get("if-none-match").split(",").map((tag) => tag.trim());
-  const isUnchanged = known.includes("*") || known.some((tag) => tag.replace(/^W\//, "") === etag.replace(/^W\//, ""));
+  const known = ctx
+    .get("if-none-match")
+    .split(",")
+    .map((tag) => tag.trim());
+  const isUnchanged =
+    known.includes("*") || known.some((tag) => tag.replace(/^W\//, "") === etag.replace(/^W\//, ""));
   if (isUnchanged) ctx.status = 304;
   return isUnchanged;
 }

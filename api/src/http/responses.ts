@@ -4,7 +4,10 @@ import type { HeaderName } from "./responseHeaders.ts";
 /** A response of a route that is no error response. */
 export interface RouteResponse {
   description: string;
-  /** What the body may be, by media type: a schema for JSON, and a sentence for what is not JSON. Without any, the body is empty. */
+  /**
+   * What the body may be, by media type: a schema for JSON, and a sentence for what is not JSON. Without any,
+   * the body is empty.
+   */
   content: Readonly<Record<string, z.ZodType | string>>;
   /** Headers beyond those of every response of the route's kind; always present. */
   headers: readonly HeaderName[];
@@ -31,13 +34,20 @@ export function empty(description: string, options: ResponseOptions = {}): Route
 }
 
 /** Returns a response whose body is not JSON but of one of these media types. */
-export function media(types: readonly string[], description: string, options: ResponseOptions = {}): RouteResponse {
+export function media(
+  types: readonly string[],
+  description: string,
+  options: ResponseOptions = {},
+): RouteResponse {
   return responseOf(description, Object.fromEntries(types.map((type) => [type, description])), options);
 }
 
 /** Returns a response that sends the browser on: with `Location`, for status 302. */
 export function redirect(description: string, options: ResponseOptions = {}): RouteResponse {
-  return media(["text/plain"], description, { ...options, headers: ["Location", ...options.headers ?? []] });
+  return media(["text/plain"], description, {
+    ...options,
+    headers: ["Location", ...(options.headers ?? [])],
+  });
 }
 
 /** Returns a response of server-sent events. */
@@ -58,12 +68,17 @@ export function toResponse(response: z.ZodType | RouteResponse): RouteResponse {
   return "content" in response ? response : json(response);
 }
 
-function responseOf(description: string, content: RouteResponse["content"], { headers = [], optionalHeaders = [] }: ResponseOptions): RouteResponse {
+function responseOf(
+  description: string,
+  content: RouteResponse["content"],
+  { headers = [], optionalHeaders = [] }: ResponseOptions,
+): RouteResponse {
   return { description, content, headers, optionalHeaders };
 }
 
 function describe(schema: z.ZodType): string {
   const description = schema.meta()?.description;
-  if (description === undefined) throw new Error("A response's schema needs a description, or the response does.");
+  if (description === undefined)
+    throw new Error("A response's schema needs a description, or the response does.");
   return description;
 }

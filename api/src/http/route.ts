@@ -10,7 +10,10 @@ import type { Responses } from "./responses.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-/** What a route says of itself: the router, the checks, the limits and the OpenAPI document are all made of this. */
+/**
+ * What a route says of itself: the router, the checks, the limits and the OpenAPI document are all made of
+ * this.
+ */
 interface Description<D> extends RetryLimits {
   method: Method;
   path: string;
@@ -60,13 +63,16 @@ export interface Route<D = never> extends Description<D> {
 }
 
 /** A route as its noun writes it. */
-export interface Definition<D, Caller, Params, Query, Body> extends InputSchemas<Params, Query, Body>, Description<D> {
+export interface Definition<D, Caller, Params, Query, Body>
+  extends InputSchemas<Params, Query, Body>, Description<D> {
   /** Refuses input that is not valid, in place of the response that all routes have for it. */
   refuseInput?: (ctx: AppContext<D>, error: unknown) => Promise<never>;
   handle: (request: RouteRequest<D, Params, Query, Body> & Caller) => Promise<void> | void;
 }
 
-/** What a handler gets: the checked input, what it uses, and the context only for status, headers and body. */
+/**
+ * What a handler gets: the checked input, what it uses, and the context only for status, headers and body.
+ */
 export interface RouteRequest<D, Params, Query, Body> extends Input<Params, Query, Body> {
   ctx: AppContext<D>;
   deps: D;
@@ -74,24 +80,39 @@ export interface RouteRequest<D, Params, Query, Body> extends Input<Params, Quer
 
 /** Returns a function that makes routes which anybody may call, and whose handlers use `D`. */
 export function publicRouteFor<D>() {
-  return <Params, Query, Body>(definition: Definition<D & HttpDeps, object, Params, Query, Body>): Route<D & HttpDeps> => toRoute(publicAccess, definition);
+  return <Params, Query, Body>(
+    definition: Definition<D & HttpDeps, object, Params, Query, Body>,
+  ): Route<D & HttpDeps> => toRoute(publicAccess, definition);
 }
 
-/** A route for those whom `access` admits. Order of errors: those of the access, then of the input, then the handler's own. */
+/**
+ * A route for those whom `access` admits. Order of errors: those of the access, then of the input, then the
+ * handler's own.
+ */
 export function toRoute<D extends HttpDeps, Caller extends object, Params, Query, Body>(
-  access: Access<D, Caller>, definition: Definition<D, Caller, Params, Query, Body>,
+  access: Access<D, Caller>,
+  definition: Definition<D, Caller, Params, Query, Body>,
 ): Route<D> {
   const { params, query, body, isForm, bodyBytes, refuseInput, handle, ...description } = definition;
   const schemas = {
-    ...(params && { params }), ...(query && { query }), ...(body && { body }), ...(isForm && { isForm }), ...(bodyBytes !== undefined && { bodyBytes }),
+    ...(params && { params }),
+    ...(query && { query }),
+    ...(body && { body }),
+    ...(isForm && { isForm }),
+    ...(bodyBytes !== undefined && { bodyBytes }),
   };
   return {
-    ...description, ...(description.isIdempotent && idempotencyOf(description)), access: access.name, schemas,
+    ...description,
+    ...(description.isIdempotent && idempotencyOf(description)),
+    access: access.name,
+    schemas,
     handle: async (ctx) => {
       const caller = await access.admit(ctx, definition.limits);
       await countingRetries(ctx, description, async () => {
         const reading = checkedInput(ctx, definition, access);
-        const input = await (refuseInput === undefined ? reading : reading.catch((error: unknown) => refuseInput(ctx, error)));
+        const input = await (refuseInput === undefined
+          ? reading
+          : reading.catch((error: unknown) => refuseInput(ctx, error)));
         const work = (): Promise<void> | void => handle({ ...caller, ctx, deps: ctx.deps, ...input });
         // A request that may be repeated with a key is told apart by all that it asks for.
         await (description.isIdempotent ? onceForKey(ctx, input, work) : work());
@@ -100,9 +121,14 @@ export function toRoute<D extends HttpDeps, Caller extends object, Params, Query
   };
 }
 
-/** A part without a schema is undefined or empty here and `unknown` in the handler's types, so that nobody can use it. */
+/**
+ * A part without a schema is undefined or empty here and `unknown` in the handler's types, so that nobody can
+ * use it.
+ */
 function checkedInput<Params, Query, Body>(
-  ctx: AppContext<HttpDeps>, schemas: InputSchemas<Params, Query, Body>, options: { refusesStrayQuery: boolean },
+  ctx: AppContext<HttpDeps>,
+  schemas: InputSchemas<Params, Query, Body>,
+  options: { refusesStrayQuery: boolean },
 ): Promise<Input<Params, Query, Body>> {
   return readInput(ctx, schemas, options) as Promise<Input<Params, Query, Body>>;
 }

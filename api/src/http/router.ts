@@ -6,7 +6,10 @@ import type { Route } from "./route.ts";
 
 type Middleware<D> = (ctx: AppContext<D>, next: Next) => Promise<void>;
 
-/** The table as the router knows it: paths are exact, so that no limit and no cache can be passed by another spelling. */
+/**
+ * The table as the router knows it: paths are exact, so that no limit and no cache can be passed by another
+ * spelling.
+ */
 export function registerRoutes<D>(routes: readonly Route<D>[]): Router<AppState, AppExtras<D>> {
   const router = new Router<AppState, AppExtras<D>>({ strict: true, sensitive: true });
   for (const { method, path, handle } of routes) {
@@ -18,7 +21,10 @@ export function registerRoutes<D>(routes: readonly Route<D>[]): Router<AppState,
   return router;
 }
 
-/** Serves the route table; a known path with another method is 405 with `Allow`, and OPTIONS tells what there is. */
+/**
+ * Serves the route table; a known path with another method is 405 with `Allow`, and OPTIONS tells what there
+ * is.
+ */
 export function createRouter<D>(routes: readonly Route<D>[]): Middleware<D> {
   const router = registerRoutes(routes);
   const dispatch = router.routes() as unknown as Middleware<D>;
@@ -27,19 +33,26 @@ export function createRouter<D>(routes: readonly Route<D>[]): Middleware<D> {
     // An address that is written out in the table is no parameter of another one.
     const exact = fitting.filter((layer) => layer.path === ctx.path);
     const layers = exact.length > 0 ? exact : fitting;
-    if (layers.length === 0 || layers.some(({ methods }) => methods.includes(ctx.method))) return dispatch(ctx, next);
+    if (layers.length === 0 || layers.some(({ methods }) => methods.includes(ctx.method)))
+      return dispatch(ctx, next);
     const allow = [...new Set(layers.flatMap((layer) => layer.methods)), "OPTIONS"].join(", ");
     if (ctx.method !== "OPTIONS") {
-      throw new HttpError("method_not_allowed", { message: `Use one of ${allow} here.`, headers: { Allow: allow } });
+      throw new HttpError("method_not_allowed", {
+        message: `Use one of ${allow} here.`,
+        headers: { Allow: allow },
+      });
     }
     ctx.set("Allow", allow);
     for (const { path, announce } of routes) {
-      if (announce !== undefined && layers.some((layer) => layer.path === path)) ctx.set(announce(ctx.deps, ctx));
+      if (announce !== undefined && layers.some((layer) => layer.path === path))
+        ctx.set(announce(ctx.deps, ctx));
     }
     ctx.status = 204;
   };
   // Most addresses have no parameters: they are found without a search.
-  const fixed = new Map(routes.filter(({ path }) => !path.includes(":")).map((route) => [`${route.method} ${route.path}`, route]));
+  const fixed = new Map(
+    routes.filter(({ path }) => !path.includes(":")).map((route) => [`${route.method} ${route.path}`, route]),
+  );
   return (ctx, next) => {
     const known = fixed.get(`${ctx.method} ${ctx.path}`);
     if (known === undefined) return search(ctx, next);

@@ -15,29 +15,48 @@ interface WebFile {
 export type WebPages = ReadonlyMap<string, WebFile>;
 
 const pagePolicy = [
-  "default-src 'none'", "script-src 'self'", "style-src 'self' 'unsafe-inline'", "font-src 'self'", "connect-src 'self'", "manifest-src 'self'",
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "manifest-src 'self'",
   // Partners' pictures live anywhere on https.
-  "img-src 'self' https: data:", "media-src 'self' blob:", "worker-src 'self' blob:",
-  "base-uri 'none'", "form-action 'self'", "frame-ancestors 'none'",
+  "img-src 'self' https: data:",
+  "media-src 'self' blob:",
+  "worker-src 'self' blob:",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
 ].join("; ");
 
-/** A script whose base address ends in a slash asks for //api/…: a page there would look to it like a success. */
+/**
+ * A script whose base address ends in a slash asks for //api/…: a page there would look to it like a success.
+ */
 const apiAddress = /^\/+api(?:\/|$)/;
 
 /** Reads all files below the web app's directory; throws when there is no page to serve. */
 export async function readWebPages(root: string): Promise<WebPages> {
   const entries = await readdir(root, { recursive: true, withFileTypes: true });
-  const files = await Promise.all(entries.filter((entry) => entry.isFile()).map(async (entry) => {
-    const file = join(entry.parentPath, entry.name);
-    const path = `/${relative(root, file).split(sep).join("/")}`;
-    return [path, describe(path, await readFile(file))] as const;
-  }));
+  const files = await Promise.all(
+    entries
+      .filter((entry) => entry.isFile())
+      .map(async (entry) => {
+        const file = join(entry.parentPath, entry.name);
+        const path = `/${relative(root, file).split(sep).join("/")}`;
+        return [path, describe(path, await readFile(file))] as const;
+      }),
+  );
   const pages = new Map(files);
-  if (!pages.has("/index.html")) throw new Error(`WEB_ROOT ${root} has no index.html: build the web app first (npm run build:web).`);
+  if (!pages.has("/index.html"))
+    throw new Error(`WEB_ROOT ${root} has no index.html: build the web app first (npm run build:web).`);
   return pages;
 }
 
-/** Serves files by their path, and the app's page for every address that is not a file's: it has its own routes. */
+/**
+ * Serves files by their path, and the app's page for every address that is not a file's: it has its own
+ * routes.
+ */
 export function serveWeb(pages: WebPages): (ctx: AppContext, next: Next) => Promise<void> {
   return async (ctx, next) => {
     const isRead = ctx.method === "GET" || ctx.method === "HEAD";
@@ -61,7 +80,10 @@ export function serveWeb(pages: WebPages): (ctx: AppContext, next: Next) => Prom
   };
 }
 
-/** A missing script must stay missing, and so must a probe's address: the page in its place would only confuse, and pass for a good sign. */
+/**
+ * A missing script must stay missing, and so must a probe's address: the page in its place would only
+ * confuse, and pass for a good sign.
+ */
 function isPageAddress(path: string): boolean {
   return !/\.[A-Za-z0-9]+$/.test(path) && !/^\/+(?:assets|healthz|readyz|metrics)(?:\/|$)/i.test(path);
 }

@@ -34,32 +34,41 @@ const connectionCheckMs = 50;
 type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 
 /**
- * An HTTP server that cuts slow headers and clients that do not read, but lets a long upload take its time, because bodies have deadlines of their
- * own. A client that asks before it sends a body (`Expect: 100-continue`) is told to send it by the code that reads the body, so after all checks.
- * Other expectations are ignored, which harms nobody.
+ * An HTTP server that cuts slow headers and clients that do not read, but lets a long upload take its time,
+ * because bodies have deadlines of their own. A client that asks before it sends a body (`Expect:
+ * 100-continue`) is told to send it by the code that reads the body, so after all checks. Other expectations
+ * are ignored, which harms nobody.
  */
 export function createHttpServer(handler: Handler, config: ServerConfig, logger: Logger): Server {
   const limits = config.http;
   const errors = new ServerErrors(config, logger);
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
     errors.begin(request, response);
-    if (request.headers.host === undefined && request.httpVersion === "1.1") errors.refuseRequest("invalid_request", response);
+    if (request.headers.host === undefined && request.httpVersion === "1.1")
+      errors.refuseRequest("invalid_request", response);
     else if (isHeadTooLarge(request, config)) errors.refuseRequest("headers_too_large", response);
     else void handler(request, response);
   };
-  const server = createServer({
-    headersTimeout: limits.headersTimeoutMs,
-    requestTimeout: 0,
-    connectionsCheckingInterval: limits.checkingIntervalMs,
-    keepAliveTimeout: keepAliveMs,
-    requireHostHeader: false, // Node's own error response has no body and no headers.
-  }, serve);
+  const server = createServer(
+    {
+      headersTimeout: limits.headersTimeoutMs,
+      requestTimeout: 0,
+      connectionsCheckingInterval: limits.checkingIntervalMs,
+      keepAliveTimeout: keepAliveMs,
+      requireHostHeader: false, // Node's own error response has no body and no headers.
+    },
+    serve,
+  );
   server.maxConnections = limits.connections;
   boundHeaders(server, limits.connections);
   server.on("checkContinue", serve);
   server.on("checkExpectation", serve);
-  server.on("connect", (_: IncomingMessage, socket: Socket) => errors.refuseConnection("method_not_allowed", socket, { Allow: "GET, HEAD, OPTIONS" }));
-  server.on("clientError", (error: Error & { code?: string }, socket: Socket) => errors.refuseBytes(error, socket));
+  server.on("connect", (_: IncomingMessage, socket: Socket) =>
+    errors.refuseConnection("method_not_allowed", socket, { Allow: "GET, HEAD, OPTIONS" }),
+  );
+  server.on("clientError", (error: Error & { code?: string }, socket: Socket) =>
+    errors.refuseBytes(error, socket),
+  );
   cutStalledResponses(server, limits);
   return server;
 }
@@ -78,7 +87,10 @@ export async function listen(server: Server, port: number, host?: string): Promi
 }
 
 /** Why no request should be sent to the server; undefined while it takes them. */
-export function unreadyBecause({ listening }: Pick<Server, "listening">, { isStopping }: { isStopping: boolean }): string | undefined {
+export function unreadyBecause(
+  { listening }: Pick<Server, "listening">,
+  { isStopping }: { isStopping: boolean },
+): string | undefined {
   if (isStopping) return "The server is stopping.";
   return listening ? undefined : "The server does not listen yet.";
 }
@@ -92,14 +104,20 @@ export interface DrainTimes {
 }
 
 /**
- * Resolves when proxies send no more connections, and those that clients kept are gone, as far as time allows. The response to its next request ends each:
- * one that was closed while it is idle would take along a request that is on its way. Resolves at once where the server never listened.
+ * Resolves when proxies send no more connections, and those that clients kept are gone, as far as time
+ * allows. The response to its next request ends each: one that was closed while it is idle would take along a
+ * request that is on its way. Resolves at once where the server never listened.
  */
-export async function drain(server: Server, clock: Clock, { proxiesMs, clientsMs }: DrainTimes): Promise<void> {
+export async function drain(
+  server: Server,
+  clock: Clock,
+  { proxiesMs, clientsMs }: DrainTimes,
+): Promise<void> {
   if (!server.listening) return;
   await clock.sleep(proxiesMs);
   const endMs = clock.monotonicMs() + clientsMs;
-  while (clock.monotonicMs() < endMs && await countConnections(server) > 0) await clock.sleep(connectionCheckMs);
+  while (clock.monotonicMs() < endMs && (await countConnections(server)) > 0)
+    await clock.sleep(connectionCheckMs);
 }
 
 function countConnections(server: Server): Promise<number> {
@@ -112,7 +130,10 @@ export async function close(server: Server, graceMs: number): Promise<void> {
   // A response that was begun before kept its connection alive: it is idle from the response's end on.
   const idleCheck = setInterval(() => server.closeIdleConnections(), connectionCheckMs);
   const controller = new AbortController();
-  await Promise.race([closed, delay(graceMs, undefined, { signal: controller.signal }).catch(() => undefined)]);
+  await Promise.race([
+    closed,
+    delay(graceMs, undefined, { signal: controller.signal }).catch(() => undefined),
+  ]);
   controller.abort();
   clearInterval(idleCheck);
   server.closeAllConnections();

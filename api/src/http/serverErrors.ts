@@ -16,8 +16,8 @@ const codes: Readonly<Record<string, ErrorCode>> = {
 };
 
 /**
- * The server's own error responses, to what never reaches the application: they look as the application's do. The connection ends
- * with each of them, for nobody knows where a next request would begin.
+ * The server's own error responses, to what never reaches the application: they look as the application's do.
+ * The connection ends with each of them, for nobody knows where a next request would begin.
  */
 export class ServerErrors {
   readonly #config: { isSecure: boolean };
@@ -30,7 +30,10 @@ export class ServerErrors {
     this.#logger = logger;
   }
 
-  /** Notes whose response the connection is about to carry. It is forgotten at its end: a connection that waits would keep all of its last request. */
+  /**
+   * Notes whose response the connection is about to carry. It is forgotten at its end: a connection that
+   * waits would keep all of its last request.
+   */
   begin({ socket }: IncomingMessage, response: ServerResponse): void {
     this.#latest.set(socket, response);
     response.once("finish", () => {
@@ -38,7 +41,10 @@ export class ServerErrors {
     });
   }
 
-  /** Refuses bytes that are no request. The response is written by hand, because Node has made none that could be written to. */
+  /**
+   * Refuses bytes that are no request. The response is written by hand, because Node has made none that could
+   * be written to.
+   */
   refuseBytes(error: Error & { code?: string }, socket: Socket): void {
     const latest = this.#latest.get(socket);
     // In the middle of a response another one would be taken for a part of it.
@@ -65,13 +71,33 @@ export class ServerErrors {
     response.writeHead(status).end(response.req.method === "HEAD" ? undefined : body);
   }
 
-  #make(code: ErrorCode, path: string | undefined, more: Record<string, string> = {}): { status: number; body: string; all: [string, string][] } {
+  #make(
+    code: ErrorCode,
+    path: string | undefined,
+    more: Record<string, string> = {},
+  ): { status: number; body: string; all: [string, string][] } {
     const { status } = errors[code];
     const requestId = randomBase32(20);
     const body = JSON.stringify(errorBodyOf({ path, requestId }, new DomainError(code)));
-    this.#logger.debug({ requestId, status, reason: code }, "A connection sent no request that can be served.");
-    const own = { "X-Request-Id": requestId, "Content-Type": "application/json; charset=utf-8", "Content-Length": String(body.length), "Connection": "close", ...more };
-    return { status, body, all: [...headersOfEveryResponse(this.#config), ...Object.entries(own)].map(([name, value]) => [name, value]) };
+    this.#logger.debug(
+      { requestId, status, reason: code },
+      "A connection sent no request that can be served.",
+    );
+    const own = {
+      "X-Request-Id": requestId,
+      "Content-Type": "application/json; charset=utf-8",
+      "Content-Length": String(body.length),
+      Connection: "close",
+      ...more,
+    };
+    return {
+      status,
+      body,
+      all: [...headersOfEveryResponse(this.#config), ...Object.entries(own)].map(([name, value]) => [
+        name,
+        value,
+      ]),
+    };
   }
 }
 

@@ -8,10 +8,13 @@ interface Progress {
 }
 
 /**
- * Cuts connections whose client takes nothing of its response, because each of them holds the response's memory. It looks now and then at what is
- * still unsent, which costs requests nothing.
+ * Cuts connections whose client takes nothing of its response, because each of them holds the response's
+ * memory. It looks now and then at what is still unsent, which costs requests nothing.
  */
-export function cutStalledResponses(server: Server, { stalledResponseMs, checkingIntervalMs }: { stalledResponseMs: number; checkingIntervalMs: number }): void {
+export function cutStalledResponses(
+  server: Server,
+  { stalledResponseMs, checkingIntervalMs }: { stalledResponseMs: number; checkingIntervalMs: number },
+): void {
   const connections = new Map<Socket, Progress>();
   server.on("connection", (socket: Socket) => {
     connections.set(socket, { taken: 0, sinceMs: performance.now() });
@@ -21,8 +24,10 @@ export function cutStalledResponses(server: Server, { stalledResponseMs, checkin
     const nowMs = performance.now();
     for (const [socket, progress] of connections) {
       const taken = socket.bytesWritten - socket.writableLength;
-      if (socket.writableLength === 0 || taken !== progress.taken) connections.set(socket, { taken, sinceMs: nowMs });
-      // A plain end would leave the kernel to hold what it took of the response, and the client to read it for days.
+      if (socket.writableLength === 0 || taken !== progress.taken)
+        connections.set(socket, { taken, sinceMs: nowMs });
+      // A plain end would leave the kernel to hold what it took of the response, and the client to read it
+      // for days.
       else if (nowMs - progress.sinceMs >= stalledResponseMs) socket.resetAndDestroy();
     }
   }, checkingIntervalMs);

@@ -19,7 +19,10 @@ export interface StoreLookOptions {
 
 const lookMs = 2_000;
 
-/** Looks at a store once for all who ask at the same time or soon after, so that a flood of questions costs the store nothing. */
+/**
+ * Looks at a store once for all who ask at the same time or soon after, so that a flood of questions costs
+ * the store nothing.
+ */
 export class StoreLook {
   readonly #options: StoreLookOptions;
   /** Goes on when the look is over: a store that hangs is not asked once more by each look. */
@@ -33,21 +36,27 @@ export class StoreLook {
     this.#options = options;
   }
 
-  /** Resolves when the store serves requests. Throws unavailable when it does not, or not within two seconds. */
+  /**
+   * Resolves when the store serves requests. Throws unavailable when it does not, or not within two seconds.
+   */
   check(): Promise<void> {
     const { clock } = this.#options;
     if (this.#look !== undefined && clock.monotonicMs() < this.#freshUntilMs) return this.#look;
     this.#freshUntilMs = Infinity;
-    const look = this.#begin().finally(() => this.#freshUntilMs = clock.monotonicMs() + this.#options.keptMs);
+    const look = this.#begin().finally(
+      () => (this.#freshUntilMs = clock.monotonicMs() + this.#options.keptMs),
+    );
     look.catch(() => undefined); // Told to whoever asks.
-    return this.#look = look;
+    return (this.#look = look);
   }
 
   async #begin(): Promise<void> {
     const { clock, ask, message, explain, logger } = this.#options;
-    const question = this.#question ??= ask().finally(() => this.#question = undefined);
+    const question = (this.#question ??= ask().finally(() => (this.#question = undefined)));
     try {
-      await withDeadline({ clock, ms: lookMs, what: "A health check" }, (signal) => orAborted(question, signal));
+      await withDeadline({ clock, ms: lookMs, what: "A health check" }, (signal) =>
+        orAborted(question, signal),
+      );
       if (this.#told !== undefined) logger.info({ former: this.#told }, "A store can be used again.");
       this.#told = undefined;
     } catch (cause) {

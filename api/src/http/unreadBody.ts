@@ -1,7 +1,10 @@
 import type { AppContext, HttpDeps } from "./appContext.ts";
 import { waitsForContinue } from "./body.ts";
 
-/** A refused client's body is read on for as long as so much of it comes in each second, and up to these bounds. */
+/**
+ * A refused client's body is read on for as long as so much of it comes in each second, and up to these
+ * bounds.
+ */
 const lookMs = 1_000;
 const bytesBetweenLooks = 64 * 1024;
 const discardMs = 5_000;
@@ -9,15 +12,21 @@ const discardBytes = 64 * 2 ** 20;
 
 /** Returns whether the request has a body that has not come to its end. */
 export function isBodyUnread({ req: { complete, headers } }: AppContext): boolean {
-  return !complete && (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0);
+  return (
+    !complete && (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0)
+  );
 }
 
 /**
- * Reads what comes of a refused request's body and discards it, within bounds. A client that sends its whole body before it reads would not see the error:
- * a connection that is closed while bytes of it are unread is reset. A client that waits for 100-continue sends nothing.
+ * Reads what comes of a refused request's body and discards it, within bounds. A client that sends its whole
+ * body before it reads would not see the error: a connection that is closed while bytes of it are unread is
+ * reset. A client that waits for 100-continue sends nothing.
  */
 export async function discardBody(ctx: AppContext<HttpDeps>): Promise<void> {
-  const { req, deps: { clock } } = ctx;
+  const {
+    req,
+    deps: { clock },
+  } = ctx;
   if (!isBodyUnread(ctx) || req.destroyed || waitsForContinue(ctx)) return;
   const done = Promise.withResolvers<undefined>();
   const stop = (): void => done.resolve(undefined);

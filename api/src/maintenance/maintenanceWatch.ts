@@ -16,8 +16,8 @@ export interface MaintenanceWatchOptions {
 }
 
 /**
- * Follows the ConfigMap of maintenance, so that every replica learns of a change within a moment and asking costs no request. While the Kubernetes
- * API is unavailable the state that was seen last holds.
+ * Follows the ConfigMap of maintenance, so that every replica learns of a change within a moment and asking
+ * costs no request. While the Kubernetes API is unavailable the state that was seen last holds.
  */
 export class MaintenanceWatch implements BackgroundJob {
   readonly #reflector: Reflector<ConfigMap>;
@@ -27,10 +27,18 @@ export class MaintenanceWatch implements BackgroundJob {
     const cache = new ObjectCache<ConfigMap>({ logger });
     this.#key = keyOfRef({ namespace: releaseNamespace, name: maintenanceConfigMap });
     this.#reflector = new Reflector<ConfigMap>({
-      client: new ResourceClient(transport, configMaps), cache, namespace: releaseNamespace, fieldSelector: `metadata.name=${maintenanceConfigMap}`, logger,
+      client: new ResourceClient(transport, configMaps),
+      cache,
+      namespace: releaseNamespace,
+      fieldSelector: `metadata.name=${maintenanceConfigMap}`,
+      logger,
     });
     cache.subscribe(({ type }) => {
-      if (type !== "updated") logger.info({}, type === "added" ? "Maintenance has begun: no game is launched." : "Maintenance is over.");
+      if (type !== "updated")
+        logger.info(
+          {},
+          type === "added" ? "Maintenance has begun: no game is launched." : "Maintenance is over.",
+        );
     });
   }
 

@@ -8,6 +8,7 @@ const retryAfterSeconds = 60;
 export function refuseInMaintenance(maintenance: { current: () => Maintenance | undefined }): void {
   const current = maintenance.current();
   if (current === undefined) return;
-  const message = current.message ?? "Joypod is being worked on, and no game can be started just now: try again later.";
+  const message =
+    current.message ?? "Joypod is being worked on, and no game can be started just now: try again later.";
   throw new DomainError("maintenance", { message, retryAfterSeconds });
 }

@@ -8,13 +8,20 @@ import type { MaintenanceWatch } from "./maintenanceWatch.ts";
 type StatusDeps = HttpDeps & { maintenance: Pick<MaintenanceWatch, "current"> };
 
 const status = publicRouteFor<StatusDeps>()({
-  method: "GET", path: "/api/status", name: "getServiceStatus", summary: "Tell whether games can be launched",
+  method: "GET",
+  path: "/api/status",
+  name: "getServiceStatus",
+  summary: "Tell whether games can be launched",
   description: "Asks no store. Pages show the message as a notice.",
-  limits: [], query: NoQuery,
-  responses: { 200: ServiceStatusResponse }, errors: [],
+  limits: [],
+  query: NoQuery,
+  responses: { 200: ServiceStatusResponse },
+  errors: [],
   handle: ({ ctx, deps }) => {
     const current = deps.maintenance.current();
-    ctx.body = { maintenance: current === undefined ? null : { since: current.since, message: current.message ?? null } } satisfies ServiceStatusResponse;
+    ctx.body = {
+      maintenance: current === undefined ? null : { since: current.since, message: current.message ?? null },
+    } satisfies ServiceStatusResponse;
   },
 });
 

@@ -4,9 +4,13 @@ import type { Audit } from "../audit/audit.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import { findPartnerId, insertPartner } from "./partnerQueries.ts";
 
-/** Creates a partner, who has no key yet. Throws invalid_request for the name, and conflict with the id of the one of that name. */
+/**
+ * Creates a partner, who has no key yet. Throws invalid_request for the name, and conflict with the id of the
+ * one of that name.
+ */
 export async function createPartner(
-  { postgres, audit }: { postgres: Postgres; audit: Audit }, typedName: string,
+  { postgres, audit }: { postgres: Postgres; audit: Audit },
+  typedName: string,
 ): Promise<{ id: string; name: string }> {
   const name = typedName.trim();
   if (name === "" || name.length > limits.auth.nameMaxLength || /\p{Cc}/u.test(name)) {
@@ -15,8 +19,15 @@ export async function createPartner(
   const id = await insertPartner(postgres.pool, name);
   if (id === undefined) {
     const existing = await findPartnerId(postgres.prisma, name);
-    throw new DomainError("conflict", { message: `There is a partner ${name} already.`, extra: { id: existing, name } });
+    throw new DomainError("conflict", {
+      message: `There is a partner ${name} already.`,
+      extra: { id: existing, name },
+    });
   }
-  await audit.record({ action: "partner.created", actor: { kind: "operator" }, subject: { kind: "partner", id } });
+  await audit.record({
+    action: "partner.created",
+    actor: { kind: "operator" },
+    subject: { kind: "partner", id },
+  });
   return { id, name };
 }

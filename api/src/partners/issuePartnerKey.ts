@@ -16,26 +16,39 @@ export interface IssuedKey {
 }
 
 /**
- * Issues another key for a partner (by name or id); two at a time may be valid, so that one can replace the other. Throws not_found, and conflict
- * when there are two already.
+ * Issues another key for a partner (by name or id); two at a time may be valid, so that one can replace the
+ * other. Throws not_found, and conflict when there are two already.
  */
 export async function issuePartnerKey(
-  { postgres, audit }: { postgres: Postgres; audit: Audit }, partnerNameOrId: string, expiresInDays: number | undefined,
+  { postgres, audit }: { postgres: Postgres; audit: Audit },
+  partnerNameOrId: string,
+  expiresInDays: number | undefined,
 ): Promise<IssuedKey> {
   const { key, keyId, secretHash } = createPartnerKey();
   const issued = await postgres.transaction(async (transaction) => {
     const partner = await lockPartner(transaction, partnerNameOrId);
-    if (partner === undefined) throw notFound(`There is no partner ${partnerNameOrId}: make one with 'joypod partner create --name …'.`);
+    if (partner === undefined)
+      throw notFound(
+        `There is no partner ${partnerNameOrId}: make one with 'joypod partner create --name …'.`,
+      );
     const live = await listLivePartnerKeyIds(transaction, partner.id);
     if (live.length >= limits.partner.liveKeys) {
       const message = `${partner.name} has ${live.length} live keys already (${live.join(", ")}): revoke one with 'joypod partner key revoke --key …'.`;
       throw new DomainError("conflict", { message, extra: { partner: partner.id } });
     }
-    const expiresAt = await insertPartnerKey(transaction, { keyId, partnerId: partner.id, secretHash, expiresInDays });
+    const expiresAt = await insertPartnerKey(transaction, {
+      keyId,
+      partnerId: partner.id,
+      secretHash,
+      expiresInDays,
+    });
     return { partner, expiresAt: expiresAt?.toISOString() ?? null };
   });
   await audit.record({
-    action: "partnerKey.created", actor: { kind: "operator" }, subject: { kind: "partner", id: issued.partner.id }, details: { keyId },
+    action: "partnerKey.created",
+    actor: { kind: "operator" },
+    subject: { kind: "partner", id: issued.partner.id },
+    details: { keyId },
   });
   return { ...issued, keyId, key };
 }

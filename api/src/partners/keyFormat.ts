@@ -2,8 +2,9 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { randomBase32, toBase32 } from "#runtime/base32.ts";
 
 /**
- * A partner's API key reads `joypod_live_<keyId>_<secret><check>`: the id finds the row, the secret (200 bits) proves who holds it. The check
- * tells a typing error from a wrong key without asking the database, and lets secret scanners recognize a key.
+ * A partner's API key reads `joypod_live_<keyId>_<secret><check>`: the id finds the row, the secret (200
+ * bits) proves who holds it. The check tells a typing error from a wrong key without asking the database, and
+ * lets secret scanners recognize a key.
  */
 const prefix = "joypod_live";
 const keyIdLength = 16;
@@ -37,7 +38,8 @@ export function createPartnerKey(): NewPartnerKey {
 /** Parses a key; undefined when the text is none, be it mistyped, cut short or of another kind. */
 export function parsePartnerKey(text: string): PresentedPartnerKey | undefined {
   const { signed, keyId, secret, check } = keyPattern.exec(text)?.groups ?? {};
-  if (signed === undefined || keyId === undefined || secret === undefined || check !== checkOf(signed)) return undefined;
+  if (signed === undefined || keyId === undefined || secret === undefined || check !== checkOf(signed))
+    return undefined;
   return { keyId, secretHash: hashOf(secret) };
 }
 

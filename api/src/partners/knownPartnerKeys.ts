@@ -3,8 +3,8 @@ import type { PresentedPartnerKey } from "./keyFormat.ts";
 const keysMax = 10_000;
 
 /**
- * Keys that this process has found right before: their requests are not counted as guesses, whatever else comes from their address. Whether
- * one still works is for the database to say each time.
+ * Keys that this process has found right before: their requests are not counted as guesses, whatever else
+ * comes from their address. Whether one still works is for the database to say each time.
  */
 export class KnownPartnerKeys {
   /** The hash of the secret, by the key's id; the oldest first. */
@@ -24,8 +24,8 @@ export class KnownPartnerKeys {
   }
 
   /**
-   * Runs the first check of a key, and lets requests with the same key wait for it meanwhile: hundreds of requests that use a key for the first time
-   * at once are not hundreds of guesses.
+   * Runs the first check of a key, and lets requests with the same key wait for it meanwhile: hundreds of
+   * requests that use a key for the first time at once are not hundreds of guesses.
    */
   async check<T>(presented: PresentedPartnerKey, first: () => Promise<T>): Promise<T | "checked"> {
     const name = `${presented.keyId} ${presented.secretHash}`;

@@ -13,11 +13,19 @@ export interface ListedKey {
 }
 
 /** Returns all keys that a partner (by name or id) was given, the oldest first. Throws not_found. */
-export async function listPartnerKeys({ postgres }: { postgres: Postgres }, partnerNameOrId: string): Promise<ListedKey[]> {
+export async function listPartnerKeys(
+  { postgres }: { postgres: Postgres },
+  partnerNameOrId: string,
+): Promise<ListedKey[]> {
   const keys = await listPartnerKeyRows(postgres.prisma, partnerNameOrId);
-  if (keys === undefined) throw notFound(`There is no partner ${partnerNameOrId}: make one with 'joypod partner create --name …'.`);
+  if (keys === undefined)
+    throw notFound(`There is no partner ${partnerNameOrId}: make one with 'joypod partner create --name …'.`);
   return keys.map(({ id, createdAt, expiresAt, revokedAt, lastUsedAt }) => ({
-    keyId: id, createdAt: createdAt.toISOString(), expiresAt: isoOf(expiresAt), revokedAt: isoOf(revokedAt), lastUsedAt: isoOf(lastUsedAt),
+    keyId: id,
+    createdAt: createdAt.toISOString(),
+    expiresAt: isoOf(expiresAt),
+    revokedAt: isoOf(revokedAt),
+    lastUsedAt: isoOf(lastUsedAt),
   }));
 }
 

@@ -23,8 +23,13 @@ export interface NewPartnerKeyRow {
 }
 
 /** Stores a key and returns when it expires; null when it never does. */
-export async function insertPartnerKey(transaction: Queryable, { keyId, partnerId, secretHash, expiresInDays }: NewPartnerKeyRow): Promise<Date | null> {
-  const { rows: [row] } = await transaction.query<{ expiresAt: Date | null }>(
+export async function insertPartnerKey(
+  transaction: Queryable,
+  { keyId, partnerId, secretHash, expiresInDays }: NewPartnerKeyRow,
+): Promise<Date | null> {
+  const {
+    rows: [row],
+  } = await transaction.query<{ expiresAt: Date | null }>(
     `INSERT INTO partner_keys (id, partner_id, secret_hash, expires_at)
      VALUES ($1, $2, $3, now() + make_interval(days => $4::int)) RETURNING expires_at AS "expiresAt"`,
     [keyId, partnerId, secretHash, expiresInDays ?? null],
@@ -41,8 +46,13 @@ export interface PartnerKeyRevocation {
 }
 
 /** Revokes the key; undefined when there is no such key. */
-export async function updatePartnerKeyRevoked(db: Queryable, keyId: string): Promise<PartnerKeyRevocation | undefined> {
-  const { rows: [row] } = await db.query<PartnerKeyRevocation>(
+export async function updatePartnerKeyRevoked(
+  db: Queryable,
+  keyId: string,
+): Promise<PartnerKeyRevocation | undefined> {
+  const {
+    rows: [row],
+  } = await db.query<PartnerKeyRevocation>(
     `WITH before AS (SELECT id, revoked_at FROM partner_keys WHERE id = $1)
      UPDATE partner_keys SET revoked_at = coalesce(partner_keys.revoked_at, now()) FROM before
      WHERE partner_keys.id = before.id
@@ -52,10 +62,17 @@ export async function updatePartnerKeyRevoked(db: Queryable, keyId: string): Pro
   return row;
 }
 
-/** Returns all keys that the partner of that name or id was given, the oldest first; undefined when there is no such partner. */
-export async function listPartnerKeyRows(prisma: PrismaClient, nameOrId: string): Promise<PartnerKey[] | undefined> {
+/**
+ * Returns all keys that the partner of that name or id was given, the oldest first; undefined when there is
+ * no such partner.
+ */
+export async function listPartnerKeyRows(
+  prisma: PrismaClient,
+  nameOrId: string,
+): Promise<PartnerKey[] | undefined> {
   const partner = await prisma.partner.findFirst({
-    where: { OR: [{ id: nameOrId }, { name: nameOrId }] }, include: { keys: { orderBy: { createdAt: "asc" } } },
+    where: { OR: [{ id: nameOrId }, { name: nameOrId }] },
+    include: { keys: { orderBy: { createdAt: "asc" } } },
   });
   return partner?.keys;
 }
@@ -84,10 +101,13 @@ export async function findLivePartnerKey(db: Queryable, keyId: string): Promise<
 }
 
 /**
- * Returns whose key this is, if it works now, and keeps revocations and suspensions waiting until the transaction ends; undefined when it
- * does not work.
+ * Returns whose key this is, if it works now, and keeps revocations and suspensions waiting until the
+ * transaction ends; undefined when it does not work.
  */
-export async function lockLivePartnerKey(transaction: Queryable, keyId: string): Promise<Pick<LivePartnerKey, "isSuspended"> | undefined> {
+export async function lockLivePartnerKey(
+  transaction: Queryable,
+  keyId: string,
+): Promise<Pick<LivePartnerKey, "isSuspended"> | undefined> {
   const { rows } = await transaction.query<Pick<LivePartnerKey, "isSuspended">>({
     name: "lock-partner-key",
     text: `SELECT p.suspended_at IS NOT NULL AS "isSuspended" FROM partner_keys k JOIN partners p ON p.id = k.partner_id
@@ -99,5 +119,9 @@ export async function lockLivePartnerKey(transaction: Queryable, keyId: string):
 
 /** Notes that the key was used now. */
 export async function updatePartnerKeyUsed(db: Queryable, keyId: string): Promise<void> {
-  await db.query({ name: "note-partner-key-use", text: "UPDATE partner_keys SET last_used_at = now() WHERE id = $1", values: [keyId] });
+  await db.query({
+    name: "note-partner-key-use",
+    text: "UPDATE partner_keys SET last_used_at = now() WHERE id = $1",
+    values: [keyId],
+  });
 }

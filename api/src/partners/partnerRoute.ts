@@ -21,6 +21,7 @@ const partnerAccess: Access<PartnerDeps, PartnerCaller> = {
 
 /** Returns a function that makes routes for partners, and whose handlers use `D`. */
 export function partnerRouteFor<D>() {
-  return <Params, Query, Body>(definition: Definition<D & PartnerDeps, PartnerCaller, Params, Query, Body>): Route<D & PartnerDeps> =>
-    toRoute(partnerAccess, definition);
+  return <Params, Query, Body>(
+    definition: Definition<D & PartnerDeps, PartnerCaller, Params, Query, Body>,
+  ): Route<D & PartnerDeps> => toRoute(partnerAccess, definition);
 }

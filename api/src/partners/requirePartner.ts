@@ -6,7 +6,12 @@ import type { KnownPartnerKeys } from "./knownPartnerKeys.ts";
 import type { AppContext, HttpDeps } from "../http/appContext.ts";
 import { HttpError } from "../http/httpError.ts";
 import type { Queryable } from "../stores/queryable.ts";
-import { findLivePartnerKey, lockLivePartnerKey, updatePartnerKeyUsed, type LivePartnerKey } from "./partnerKeyQueries.ts";
+import {
+  findLivePartnerKey,
+  lockLivePartnerKey,
+  updatePartnerKeyUsed,
+  type LivePartnerKey,
+} from "./partnerKeyQueries.ts";
 
 /** What partners' routes need to check a key. */
 export interface PartnerDeps extends HttpDeps {
@@ -28,13 +33,15 @@ export interface PartnerPrincipal {
 const useAuditMs = 3_600_000;
 
 /**
- * Returns the partner whose API key the request bears. Throws unauthorized for any other credential, forbidden for a suspended partner, and
- * RateLimitError where too many unknown keys came from the address.
+ * Returns the partner whose API key the request bears. Throws unauthorized for any other credential,
+ * forbidden for a suspended partner, and RateLimitError where too many unknown keys came from the address.
  */
 export async function requirePartner(ctx: AppContext<PartnerDeps>): Promise<PartnerPrincipal> {
-  // Node passes on only one of two such headers. A request with two is refused, because nothing says which of them counts.
+  // Node passes on only one of two such headers. A request with two is refused, because nothing says which of
+  // them counts.
   const { authorization = [] } = ctx.req.headersDistinct;
-  const [, text] = authorization.length === 1 ? /^Bearer +([^\s,]+)$/i.exec(authorization[0] ?? "") ?? [] : [];
+  const [, text] =
+    authorization.length === 1 ? (/^Bearer +([^\s,]+)$/i.exec(authorization[0] ?? "") ?? []) : [];
   const presented = text === undefined ? undefined : parsePartnerKey(text);
   const key = presented === undefined ? undefined : await findKey(ctx, presented);
   if (presented === undefined || key === undefined) throw invalidKey();
@@ -43,14 +50,27 @@ export async function requirePartner(ctx: AppContext<PartnerDeps>): Promise<Part
   const partner = { id: key.partnerId, name: key.partnerName, keyId: presented.keyId, request };
   ctx.state.principal = { kind: "partner", id: partner.id };
   if (key.isUseDue) await noteUse(ctx, partner.keyId);
-  ctx.deps.audit.recordRarely(`partnerKey.used ${partner.keyId}`, {
-    action: "partnerKey.used", actor: { kind: "partner", id: partner.id }, details: { keyId: partner.keyId }, ...request,
-  }, useAuditMs);
+  ctx.deps.audit.recordRarely(
+    `partnerKey.used ${partner.keyId}`,
+    {
+      action: "partnerKey.used",
+      actor: { kind: "partner", id: partner.id },
+      details: { keyId: partner.keyId },
+      ...request,
+    },
+    useAuditMs,
+  );
   return partner;
 }
 
-/** Returns the key if it works. An address that has sent too many keys that do not work is refused before the database is asked about another one. */
-async function findKey(ctx: AppContext<PartnerDeps>, presented: PresentedPartnerKey): Promise<LivePartnerKey | undefined> {
+/**
+ * Returns the key if it works. An address that has sent too many keys that do not work is refused before the
+ * database is asked about another one.
+ */
+async function findKey(
+  ctx: AppContext<PartnerDeps>,
+  presented: PresentedPartnerKey,
+): Promise<LivePartnerKey | undefined> {
   const { knownPartnerKeys } = ctx.deps;
   if (knownPartnerKeys.has(presented)) return findRightKey(ctx, presented);
   const found = await knownPartnerKeys.check(presented, () => findUnknownKey(ctx, presented));
@@ -58,7 +78,10 @@ async function findKey(ctx: AppContext<PartnerDeps>, presented: PresentedPartner
   return knownPartnerKeys.has(presented) ? findRightKey(ctx, presented) : findUnknownKey(ctx, presented);
 }
 
-async function findUnknownKey(ctx: AppContext<PartnerDeps>, presented: PresentedPartnerKey): Promise<LivePartnerKey | undefined> {
+async function findUnknownKey(
+  ctx: AppContext<PartnerDeps>,
+  presented: PresentedPartnerKey,
+): Promise<LivePartnerKey | undefined> {
   const { rateLimits } = ctx.deps;
   const place = rateLimits.addressKey(ctx.ip);
   const outcome = await rateLimits.consume("unknownKeys", place);
@@ -69,7 +92,10 @@ async function findUnknownKey(ctx: AppContext<PartnerDeps>, presented: Presented
 }
 
 /** Asks the database, and remembers what it says. */
-async function findRightKey({ deps: { knownPartnerKeys, postgres } }: AppContext<PartnerDeps>, presented: PresentedPartnerKey): Promise<LivePartnerKey | undefined> {
+async function findRightKey(
+  { deps: { knownPartnerKeys, postgres } }: AppContext<PartnerDeps>,
+  presented: PresentedPartnerKey,
+): Promise<LivePartnerKey | undefined> {
   const key = await findLivePartnerKey(postgres.pool, presented.keyId);
   if (key === undefined || !isSameSecretHash(presented.secretHash, key.secretHash)) {
     knownPartnerKeys.forget(presented);
@@ -79,12 +105,18 @@ async function findRightKey({ deps: { knownPartnerKeys, postgres } }: AppContext
   return key;
 }
 
-/** Throws as requirePartner does, if the key of a request that takes long has been revoked or has expired meanwhile, or its partner is suspended. */
+/**
+ * Throws as requirePartner does, if the key of a request that takes long has been revoked or has expired
+ * meanwhile, or its partner is suspended.
+ */
 export async function recheckPartner(db: Queryable, { keyId }: PartnerPrincipal): Promise<void> {
   requireActive(await findLivePartnerKey(db, keyId));
 }
 
-/** The same within a transaction: whoever revokes the key waits for its end, so that nothing is done after a revocation. */
+/**
+ * The same within a transaction: whoever revokes the key waits for its end, so that nothing is done after a
+ * revocation.
+ */
 export async function lockPartnerAccess(transaction: Queryable, { keyId }: PartnerPrincipal): Promise<void> {
   requireActive(await lockLivePartnerKey(transaction, keyId));
 }
@@ -101,8 +133,14 @@ function invalidKey(): HttpError {
   });
 }
 
-/** Notes the use, so that partners can see which keys are forgotten or stolen. A request is not refused when that fails. */
-async function noteUse({ deps: { postgres, logger } }: AppContext<PartnerDeps>, keyId: string): Promise<void> {
+/**
+ * Notes the use, so that partners can see which keys are forgotten or stolen. A request is not refused when
+ * that fails.
+ */
+async function noteUse(
+  { deps: { postgres, logger } }: AppContext<PartnerDeps>,
+  keyId: string,
+): Promise<void> {
   try {
     await updatePartnerKeyUsed(postgres.pool, keyId);
   } catch (error) {

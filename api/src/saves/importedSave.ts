@@ -23,46 +23,86 @@ export interface ImportDeps extends SlotChangeDeps {
 export type StoreSave = (objectKey: string) => Promise<Omit<NamedSave, "objectKey">>;
 
 /**
- * Makes what `store` stores the only save of a new slot in the lowest empty place, and returns the slot. Nothing of it is left when that fails.
- * Throws no_empty_slot, not_found, conflict for a game that is gone, and what `store` throws.
+ * Makes what `store` stores the only save of a new slot in the lowest empty place, and returns the slot.
+ * Nothing of it is left when that fails. Throws no_empty_slot, not_found, conflict for a game that is gone,
+ * and what `store` throws.
  */
-export async function importIntoNewSlot(deps: ImportDeps, slotsOf: SlotsOf, customLabel: string | null, store: StoreSave, alsoWithin?: AlsoWithin): Promise<SlotHistory> {
+export async function importIntoNewSlot(
+  deps: ImportDeps,
+  slotsOf: SlotsOf,
+  customLabel: string | null,
+  store: StoreSave,
+  alsoWithin?: AlsoWithin,
+): Promise<SlotHistory> {
   const { pool } = deps.postgres;
   const id = randomUUID();
   await insertNewSlotSweep(pool, id);
-  return importSave(deps, newSaveKey(id, 1), store, (save) => withGameSaves(deps, slotsOf, async (transaction, { game, slots }) => {
-    await insertSlot(transaction, { id, userId: slotsOf.userId, gameId: game.id, number: emptySlotNumber(slots), customLabel });
-    await deleteNewSlotSweep(transaction, id);
-    await insertSlotVersion(transaction, id, { ...save, kind: "imported" });
-    return answered(deps, transaction, { ...slotsOf, slotId: id }, alsoWithin);
-  }));
+  return importSave(deps, newSaveKey(id, 1), store, (save) =>
+    withGameSaves(deps, slotsOf, async (transaction, { game, slots }) => {
+      await insertSlot(transaction, {
+        id,
+        userId: slotsOf.userId,
+        gameId: game.id,
+        number: emptySlotNumber(slots),
+        customLabel,
+      });
+      await deleteNewSlotSweep(transaction, id);
+      await insertSlotVersion(transaction, id, { ...save, kind: "imported" });
+      return answered(deps, transaction, { ...slotsOf, slotId: id }, alsoWithin);
+    }),
+  );
 }
 
-/** Makes what `store` stores the save of a slot that no session owns, and returns the slot. Throws as above, and slot_in_use. */
-export async function importIntoSlot(deps: ImportDeps, slotsOf: SlotsOf, before: SlotHistory, store: StoreSave, alsoWithin?: AlsoWithin): Promise<SlotHistory> {
+/**
+ * Makes what `store` stores the save of a slot that no session owns, and returns the slot. Throws as above,
+ * and slot_in_use.
+ */
+export async function importIntoSlot(
+  deps: ImportDeps,
+  slotsOf: SlotsOf,
+  before: SlotHistory,
+  store: StoreSave,
+  alsoWithin?: AlsoWithin,
+): Promise<SlotHistory> {
   const slotOf = { ...slotsOf, slotId: before.id };
-  return importSave(deps, newSaveKey(before.id, before.generation + 1), store, (save) => withFreeSlot(deps, slotOf, async (transaction, { game }) => {
-    requireListed(game);
-    await insertSlotVersion(transaction, before.id, { ...save, kind: "imported" });
-    return answered(deps, transaction, slotOf, alsoWithin);
-  }));
+  return importSave(deps, newSaveKey(before.id, before.generation + 1), store, (save) =>
+    withFreeSlot(deps, slotOf, async (transaction, { game }) => {
+      requireListed(game);
+      await insertSlotVersion(transaction, before.id, { ...save, kind: "imported" });
+      return answered(deps, transaction, slotOf, alsoWithin);
+    }),
+  );
 }
 
-async function importSave(deps: ImportDeps, objectKey: string, store: StoreSave, commit: (save: NamedSave) => Promise<SlotHistory>): Promise<SlotHistory> {
-  const save = { ...await store(objectKey), objectKey };
+async function importSave(
+  deps: ImportDeps,
+  objectKey: string,
+  store: StoreSave,
+  commit: (save: NamedSave) => Promise<SlotHistory>,
+): Promise<SlotHistory> {
+  const save = { ...(await store(objectKey)), objectKey };
   try {
     return await commit(save);
   } catch (error) {
-    // Any other error leaves open whether the slot has the save by now: what is left is nobody's, or becomes a conflict copy.
+    // Any other error leaves open whether the slot has the save by now: what is left is nobody's, or becomes
+    // a conflict copy.
     if (!(error instanceof DomainError) && !isTransactionSacrificed(error)) throw error;
     await new SaveObjectStore(deps.objectStore).remove([objectKey]).catch((cause: unknown) => {
-      deps.logger.warn({ err: cause, objectKey }, "The API could not remove a refused save; the sweeper does.");
+      deps.logger.warn(
+        { err: cause, objectKey },
+        "The API could not remove a refused save; the sweeper does.",
+      );
     });
     throw error;
   }
 }
 
-async function answered(deps: ImportDeps, transaction: Queryable, slotOf: SlotsOf & { slotId: string }, alsoWithin: AlsoWithin): Promise<SlotHistory> {
+async function answered(
+  deps: ImportDeps,
+  transaction: Queryable,
+  slotOf: SlotsOf & { slotId: string },
+  alsoWithin: AlsoWithin,
+): Promise<SlotHistory> {
   const { slot } = await findSlotHistory(deps, transaction, slotOf);
   await alsoWithin?.(slot, transaction);
   return slot;

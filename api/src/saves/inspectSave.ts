@@ -11,12 +11,15 @@ export interface InspectedSave extends SaveDigest {
 }
 
 /**
- * Reads a save to its end and returns what it is; undefined as soon as it is larger than `bytesMax`. Who stores saves may store anything: so it is held
- * to the rules for a save as it is packed, which bound what there is to unpack, and what breaks them is only not counted.
+ * Reads a save to its end and returns what it is; undefined as soon as it is larger than `bytesMax`. Who
+ * stores saves may store anything: so it is held to the rules for a save as it is packed, which bound what
+ * there is to unpack, and what breaks them is only not counted.
  */
 export async function inspectSave(save: Readable, bytesMax: number): Promise<InspectedSave | undefined> {
   let [unpackedBytes, isRefused] = [0, false];
-  const inspection = new ArchiveInspection(saveArchiveRules, { onEntry: (entry) => void (unpackedBytes += fileMemory(entry)) });
+  const inspection = new ArchiveInspection(saveArchiveRules, {
+    onEntry: (entry) => void (unpackedBytes += fileMemory(entry)),
+  });
   // Whatever ends the inspection does not make the save another.
   const inspect = async (step: () => Promise<unknown>): Promise<void> => {
     if (!isRefused) await step().catch(() => void (isRefused = true));

@@ -17,20 +17,26 @@ export interface LateSave {
 /** As what a late save is kept. */
 export interface LateSaveKind {
   kind: "conflict" | "played";
-  /** When it came; now, unless given. Saves from before there were versions came earlier, and are superseded. */
+  /**
+   * When it came; now, unless given. Saves from before there were versions came earlier, and are superseded.
+   */
   storedAt?: Date;
 }
 
 /**
- * SQL that is true of a save (slot, session, key, sequence and attempt are the parameters 1 to 5) whose session does not own the slot, and of which no
- * record is left: neither of that object, nor of a later save of the session.
+ * SQL that is true of a save (slot, session, key, sequence and attempt are the parameters 1 to 5) whose
+ * session does not own the slot, and of which no record is left: neither of that object, nor of a later save
+ * of the session.
  */
 const isUnrecorded = `NOT EXISTS (SELECT FROM game_sessions WHERE id = $2 AND slot_id = $1 AND slot_released_at IS NULL)
         AND NOT EXISTS (SELECT FROM save_versions WHERE slot_id = $1 AND (object_key = $3 OR game_session = $2 AND (sequence, attempt) >= ($4::int, $5::int)))
         AND NOT EXISTS (SELECT FROM save_slots WHERE id = $1 AND saved_by_session = $2 AND (sequence, attempt) >= ($4::int, $5::int))`;
 
 /** Returns whether `insertLateSave` would keep the save. */
-export async function isLateSaveUnrecorded(db: Queryable, save: Pick<LateSave, "slotId" | "gameSession" | "objectKey" | "sequence" | "attempt">): Promise<boolean> {
+export async function isLateSaveUnrecorded(
+  db: Queryable,
+  save: Pick<LateSave, "slotId" | "gameSession" | "objectKey" | "sequence" | "attempt">,
+): Promise<boolean> {
   const { rows } = await db.query<{ isUnrecorded: boolean }>({
     name: "is-late-save-unrecorded",
     text: `SELECT ${isUnrecorded} AS "isUnrecorded"`,
@@ -40,10 +46,14 @@ export async function isLateSaveUnrecorded(db: Queryable, save: Pick<LateSave, "
 }
 
 /**
- * Keeps the save as a version of its own, in the place of an earlier one of that kind and session; false when the session owns the slot, or
- * when this save or a later one of the session is recorded. May be repeated.
+ * Keeps the save as a version of its own, in the place of an earlier one of that kind and session; false when
+ * the session owns the slot, or when this save or a later one of the session is recorded. May be repeated.
  */
-export async function insertLateSave(db: Queryable, save: LateSave, { kind, storedAt }: LateSaveKind): Promise<boolean> {
+export async function insertLateSave(
+  db: Queryable,
+  save: LateSave,
+  { kind, storedAt }: LateSaveKind,
+): Promise<boolean> {
   const { rowCount } = await db.query({
     name: "insert-late-save",
     text: `
@@ -57,7 +67,16 @@ export async function insertLateSave(db: Queryable, save: LateSave, { kind, stor
         generation = EXCLUDED.generation, sequence = EXCLUDED.sequence, attempt = EXCLUDED.attempt, stored_at = EXCLUDED.stored_at, unreadable_at = NULL
       WHERE (v.sequence, v.attempt) < (EXCLUDED.sequence, EXCLUDED.attempt)`,
     values: [
-      save.slotId, save.gameSession, save.objectKey, save.sequence, save.attempt, kind, save.sha256, save.bytes, save.unpackedBytes, save.generation,
+      save.slotId,
+      save.gameSession,
+      save.objectKey,
+      save.sequence,
+      save.attempt,
+      kind,
+      save.sha256,
+      save.bytes,
+      save.unpackedBytes,
+      save.generation,
       storedAt ?? null,
     ],
   });

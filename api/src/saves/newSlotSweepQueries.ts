@@ -1,6 +1,9 @@
 import type { Queryable } from "../stores/queryable.ts";
 
-/** Notes that what is stored for a slot that is about to be made has to be removed, unless the slot is made: its process may die before. */
+/**
+ * Notes that what is stored for a slot that is about to be made has to be removed, unless the slot is made:
+ * its process may die before.
+ */
 export async function insertNewSlotSweep(db: Queryable, slotId: string): Promise<void> {
   await db.query({
     name: "note-new-slot",
@@ -11,5 +14,9 @@ export async function insertNewSlotSweep(db: Queryable, slotId: string): Promise
 
 /** Takes the note back: the slot is made. */
 export async function deleteNewSlotSweep(transaction: Queryable, slotId: string): Promise<void> {
-  await transaction.query({ name: "forget-new-slot", text: "DELETE FROM save_sweeps WHERE slot_id = $1", values: [slotId] });
+  await transaction.query({
+    name: "forget-new-slot",
+    text: "DELETE FROM save_sweeps WHERE slot_id = $1",
+    values: [slotId],
+  });
 }

@@ -18,7 +18,14 @@ export function namedSaves(objects: readonly StoredSaveObject[]): NamedSaveObjec
 }
 
 /** Returns the session's last save among them; undefined when there is none. */
-export function newestSaveOf(objects: readonly StoredSaveObject[], gameSession: string): NamedSaveObject | undefined {
-  return namedSaves(objects).filter((save) => save.gameSession === gameSession)
-    .reduce<NamedSaveObject | undefined>((newest, save) => (newest === undefined || isEarlier(newest, save) ? save : newest), undefined);
+export function newestSaveOf(
+  objects: readonly StoredSaveObject[],
+  gameSession: string,
+): NamedSaveObject | undefined {
+  return namedSaves(objects)
+    .filter((save) => save.gameSession === gameSession)
+    .reduce<NamedSaveObject | undefined>(
+      (newest, save) => (newest === undefined || isEarlier(newest, save) ? save : newest),
+      undefined,
+    );
 }

@@ -51,8 +51,14 @@ const slotColumns = `
   s.id, s.number, COALESCE(s.custom_label, s.label) AS label, s.last_played_at AS "lastPlayedAt", s.object_key AS "objectKey", s.generation,
   (SELECT o.status FROM game_sessions o WHERE o.slot_id = s.id AND o.slot_released_at IS NULL) AS "ownerStatus"`;
 
-/** Returns a game that the player may ask about: one of the catalogue, or one that is gone and of which the player has saves. */
-export async function findSavesGame(db: Queryable, { userId, slug }: SlotsOf): Promise<SavesGame | undefined> {
+/**
+ * Returns a game that the player may ask about: one of the catalogue, or one that is gone and of which the
+ * player has saves.
+ */
+export async function findSavesGame(
+  db: Queryable,
+  { userId, slug }: SlotsOf,
+): Promise<SavesGame | undefined> {
   const { rows } = await db.query<SavesGame>({
     name: "find-saves-game",
     text: `SELECT ${gameColumns} FROM games g WHERE g.slug = $2
@@ -73,7 +79,10 @@ export async function listPlayerSlots(db: Queryable, userId: string, gameId: str
 }
 
 /** Stores a slot without a save. The caller holds back launches, and the number is free. */
-export async function insertSlot(transaction: Queryable, { id, userId, gameId, number, customLabel }: NewSlot): Promise<void> {
+export async function insertSlot(
+  transaction: Queryable,
+  { id, userId, gameId, number, customLabel }: NewSlot,
+): Promise<void> {
   await transaction.query({
     name: "insert-slot",
     text: `INSERT INTO save_slots (id, user_id, game_id, number, label, custom_label)
@@ -94,5 +103,9 @@ export async function updateSlotLabel(db: Queryable, slotId: string, label: stri
 
 /** Removes a slot; a trigger has its saves swept after the retention. */
 export async function deleteSlotRow(transaction: Queryable, slotId: string): Promise<void> {
-  await transaction.query({ name: "delete-slot", text: "DELETE FROM save_slots WHERE id = $1", values: [slotId] });
+  await transaction.query({
+    name: "delete-slot",
+    text: "DELETE FROM save_slots WHERE id = $1",
+    values: [slotId],
+  });
 }

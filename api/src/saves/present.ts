@@ -1,6 +1,11 @@
 import { isOngoing } from "#contracts/crd/publicStatus.ts";
 import { limits } from "#contracts/limits.ts";
-import type { SaveSlotHistory, SaveSlotState, SavesResponse, SaveVersion as PublicVersion } from "#contracts/http/saves.ts";
+import type {
+  SaveSlotHistory,
+  SaveSlotState,
+  SavesResponse,
+  SaveVersion as PublicVersion,
+} from "#contracts/http/saves.ts";
 import type { PlayerSlot } from "./playerSlotQueries.ts";
 import { saveBytesMaxOf } from "./saveLimit.ts";
 import { isCurrentVersion } from "./saveVersion.ts";
@@ -41,5 +46,12 @@ function stateOf({ ownerStatus }: PlayerSlot): SaveSlotState {
 
 function presentVersion(slot: PlayerSlot, version: SaveVersion): PublicVersion {
   const { id, storedAt, bytes, kind, unreadableAt } = version;
-  return { id, savedAt: storedAt.toISOString(), bytes, kind, isCurrent: isCurrentVersion(slot, version), isReadable: unreadableAt === null };
+  return {
+    id,
+    savedAt: storedAt.toISOString(),
+    bytes,
+    kind,
+    isCurrent: isCurrentVersion(slot, version),
+    isReadable: unreadableAt === null,
+  };
 }

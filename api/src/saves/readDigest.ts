@@ -8,8 +8,15 @@ export interface SaveDigest {
   bytes: number;
 }
 
-/** Reads a save to its end and returns what it is; undefined as soon as it is larger than `bytesMax`. `onPiece` is awaited with each piece. */
-export async function readDigest(save: Readable, bytesMax: number, onPiece?: (piece: Buffer) => Promise<void>): Promise<SaveDigest | undefined> {
+/**
+ * Reads a save to its end and returns what it is; undefined as soon as it is larger than `bytesMax`.
+ * `onPiece` is awaited with each piece.
+ */
+export async function readDigest(
+  save: Readable,
+  bytesMax: number,
+  onPiece?: (piece: Buffer) => Promise<void>,
+): Promise<SaveDigest | undefined> {
   const hash = createHash("sha256");
   let bytes = 0;
   for await (const piece of save as AsyncIterable<Buffer>) {

@@ -1,5 +1,11 @@
 import {
-  RenameSaveSlotRequest, RestoreSaveRequest, SaveSlotHistory, SaveSlotParams, SavesParams, SavesResponse, SaveVersionParams,
+  RenameSaveSlotRequest,
+  RestoreSaveRequest,
+  SaveSlotHistory,
+  SaveSlotParams,
+  SavesParams,
+  SavesResponse,
+  SaveVersionParams,
 } from "#contracts/http/saves.ts";
 import { limits as allLimits } from "#contracts/limits.ts";
 import { archiveBodyOf, archiveTypes } from "../archives/archiveBody.ts";
@@ -31,9 +37,19 @@ const route = userRouteFor<SavesDeps>();
 const savesPath = "/api/games/:slug/saves";
 const slotPath = `${savesPath}/:slotId`;
 const limits = ["saves"] as const;
-const rawBody = { types: archiveTypes, description: "The save's archive, as it was downloaded.", maxBytes: allLimits.save.packedBytes };
+const rawBody = {
+  types: archiveTypes,
+  description: "The save's archive, as it was downloaded.",
+  maxBytes: allLimits.save.packedBytes,
+};
 const uploadErrors = [
-  "invalid_request", "checksum_mismatch", "request_timeout", "conflict", "payload_too_large", "unsupported_media_type", "invalid_archive",
+  "invalid_request",
+  "checksum_mismatch",
+  "request_timeout",
+  "conflict",
+  "payload_too_large",
+  "unsupported_media_type",
+  "invalid_archive",
 ] as const;
 
 /** Who changes saves, and by which request. */
@@ -42,19 +58,37 @@ function byPlayer({ ip, state }: AppContext, { id }: { id: string }): SaveChange
 }
 
 const list = route({
-  method: "GET", path: savesPath, name: "listSaves", summary: "List the saves of a game", limits: ["catalog"], params: SavesParams,
+  method: "GET",
+  path: savesPath,
+  name: "listSaves",
+  summary: "List the saves of a game",
+  limits: ["catalog"],
+  params: SavesParams,
   description: "Also of a game that is not offered any more, while the player has saves of it.",
-  headers: ["If-None-Match"], responses: cacheable(SavesResponse), errors: [],
+  headers: ["If-None-Match"],
+  responses: cacheable(SavesResponse),
+  errors: [],
   handle: async ({ ctx, deps, user, params: { slug } }) => {
-    respondCacheable(ctx, presentSaves(await findGameSaves(deps, deps.postgres.pool, { userId: user.id, slug })));
+    respondCacheable(
+      ctx,
+      presentSaves(await findGameSaves(deps, deps.postgres.pool, { userId: user.id, slug })),
+    );
   },
 });
 
 const uploadNew = route({
-  method: "POST", path: savesPath, name: "uploadNewSave", summary: "Upload a save into an empty slot", limits, innerLimits: ["saveTransfers"], params: SavesParams,
+  method: "POST",
+  path: savesPath,
+  name: "uploadNewSave",
+  summary: "Upload a save into an empty slot",
+  limits,
+  innerLimits: ["saveTransfers"],
+  params: SavesParams,
   description: "The archive is checked as it comes; a failed upload leaves nothing, and counts.",
-  headers: ["Content-Digest", "Repr-Digest"], rawBody,
-  responses: { 201: json(SaveSlotHistory, "The new slot.") }, errors: [...uploadErrors, "no_empty_slot"],
+  headers: ["Content-Digest", "Repr-Digest"],
+  rawBody,
+  responses: { 201: json(SaveSlotHistory, "The new slot.") },
+  errors: [...uploadErrors, "no_empty_slot"],
   handle: async ({ ctx, deps, user, params: { slug } }) => {
     await applyRateLimits(ctx, ["saveTransfers"], user.id);
     const slot = await receiveSave(ctx, deps, { userId: user.id, slug });
@@ -65,10 +99,19 @@ const uploadNew = route({
 });
 
 const upload = route({
-  method: "POST", path: `${slotPath}/archive`, name: "uploadSave", summary: "Upload a save into a slot", limits, innerLimits: ["saveTransfers"], params: SaveSlotParams,
-  description: "It becomes the slot's save; what the slot held before stays among its versions. An archive is sent whole: an upload that was cut cannot be continued. A failed upload changes nothing, and counts.",
-  headers: ["Content-Digest", "Repr-Digest"], rawBody,
-  responses: { 200: json(SaveSlotHistory, "The slot.") }, errors: [...uploadErrors, "slot_in_use"],
+  method: "POST",
+  path: `${slotPath}/archive`,
+  name: "uploadSave",
+  summary: "Upload a save into a slot",
+  limits,
+  innerLimits: ["saveTransfers"],
+  params: SaveSlotParams,
+  description:
+    "It becomes the slot's save; what the slot held before stays among its versions. An archive is sent whole: an upload that was cut cannot be continued. A failed upload changes nothing, and counts.",
+  headers: ["Content-Digest", "Repr-Digest"],
+  rawBody,
+  responses: { 200: json(SaveSlotHistory, "The slot.") },
+  errors: [...uploadErrors, "slot_in_use"],
   handle: async ({ ctx, deps, user, params: { slug, slotId } }) => {
     await applyRateLimits(ctx, ["saveTransfers"], user.id);
     const slot = await receiveSave(ctx, deps, { userId: user.id, slug, slotId });
@@ -77,33 +120,63 @@ const upload = route({
   },
 });
 
-/** Makes the request's body the save of a slot, unless the client goes before: a player who cancels an upload keeps the save that the slot has. */
+/**
+ * Makes the request's body the save of a slot, unless the client goes before: a player who cancels an upload
+ * keeps the save that the slot has.
+ */
 function receiveSave(ctx: AppContext, deps: SavesDeps, target: UploadTarget): Promise<SlotHistory> {
   const signal = clientGoneSignal(ctx);
-  const upload = (): Promise<SlotHistory> => uploadSave(deps, target, (game) => archiveBodyOf(ctx, packedBytesMaxOf(game)), signal);
+  const upload = (): Promise<SlotHistory> =>
+    uploadSave(deps, target, (game) => archiveBodyOf(ctx, packedBytesMaxOf(game)), signal);
   return countUpload(deps.metrics, "save", upload, (slot) => currentVersion(slot)?.bytes ?? 0);
 }
 
 const restore = route({
-  method: "POST", path: `${slotPath}/restore`, name: "restoreSave", summary: "Make an earlier version the slot's save again", limits, innerLimits: ["saveTransfers"], params: SaveSlotParams,
+  method: "POST",
+  path: `${slotPath}/restore`,
+  name: "restoreSave",
+  summary: "Make an earlier version the slot's save again",
+  limits,
+  innerLimits: ["saveTransfers"],
+  params: SaveSlotParams,
   description: "It becomes a version of its own; what the slot held before stays among its versions.",
-  body: RestoreSaveRequest, responses: { 200: json(SaveSlotHistory, "The slot.") }, errors: ["conflict", "slot_in_use", "unreadable_save"], isIdempotent: true,
+  body: RestoreSaveRequest,
+  responses: { 200: json(SaveSlotHistory, "The slot.") },
+  errors: ["conflict", "slot_in_use", "unreadable_save"],
+  isIdempotent: true,
   handle: async ({ ctx, deps, user, params: { slug, slotId }, body: { versionId } }) => {
     await applyRateLimits(ctx, ["saveTransfers"], user.id);
     const remember = remembering(ctx, 200);
-    const slot = await restoreSave(deps, { userId: user.id, slug, slotId }, versionId, remember && ((after, transaction) => remember(presentSlot(after), transaction)));
+    const slot = await restoreSave(
+      deps,
+      { userId: user.id, slug, slotId },
+      versionId,
+      remember && ((after, transaction) => remember(presentSlot(after), transaction)),
+    );
     deps.audit.recordLater(saveAuditEvent("save.restored", byPlayer(ctx, user), slug, slot));
     ctx.body = presentSlot(slot);
   },
 });
 
 const copy = route({
-  method: "POST", path: `${slotPath}/copy`, name: "copySaveSlot", summary: "Copy a slot's save into an empty slot", limits, innerLimits: ["saveTransfers"], params: SaveSlotParams,
-  responses: { 201: json(SaveSlotHistory, "The new slot.") }, errors: ["conflict", "slot_in_use", "no_empty_slot", "unreadable_save"], isIdempotent: true,
+  method: "POST",
+  path: `${slotPath}/copy`,
+  name: "copySaveSlot",
+  summary: "Copy a slot's save into an empty slot",
+  limits,
+  innerLimits: ["saveTransfers"],
+  params: SaveSlotParams,
+  responses: { 201: json(SaveSlotHistory, "The new slot.") },
+  errors: ["conflict", "slot_in_use", "no_empty_slot", "unreadable_save"],
+  isIdempotent: true,
   handle: async ({ ctx, deps, user, params: { slug, slotId } }) => {
     await applyRateLimits(ctx, ["saveTransfers"], user.id);
     const remember = remembering(ctx, 201);
-    const slot = await copySlot(deps, { userId: user.id, slug, slotId }, remember && ((made, transaction) => remember(presentSlot(made), transaction)));
+    const slot = await copySlot(
+      deps,
+      { userId: user.id, slug, slotId },
+      remember && ((made, transaction) => remember(presentSlot(made), transaction)),
+    );
     deps.audit.recordLater(saveAuditEvent("save.copied", byPlayer(ctx, user), slug, slot));
     ctx.status = 201;
     ctx.body = presentSlot(slot);
@@ -111,16 +184,29 @@ const copy = route({
 });
 
 const rename = route({
-  method: "PATCH", path: slotPath, name: "renameSaveSlot", summary: "Name a slot", limits, params: SaveSlotParams, body: RenameSaveSlotRequest,
-  responses: { 200: json(SaveSlotHistory, "The slot.") }, errors: [],
+  method: "PATCH",
+  path: slotPath,
+  name: "renameSaveSlot",
+  summary: "Name a slot",
+  limits,
+  params: SaveSlotParams,
+  body: RenameSaveSlotRequest,
+  responses: { 200: json(SaveSlotHistory, "The slot.") },
+  errors: [],
   handle: async ({ ctx, deps, user, params: { slug, slotId }, body: { label } }) => {
     ctx.body = presentSlot(await renameSlot(deps, { userId: user.id, slug, slotId }, label));
   },
 });
 
 const remove = route({
-  method: "DELETE", path: slotPath, name: "deleteSaveSlot", summary: "Delete a slot with its saves", limits, params: SaveSlotParams,
-  responses: { 204: empty("The slot is empty.") }, errors: ["slot_in_use"],
+  method: "DELETE",
+  path: slotPath,
+  name: "deleteSaveSlot",
+  summary: "Delete a slot with its saves",
+  limits,
+  params: SaveSlotParams,
+  responses: { 204: empty("The slot is empty.") },
+  errors: ["slot_in_use"],
   handle: async ({ ctx, deps, user, params: { slug, slotId } }) => {
     const slot = await deleteSlot(deps, { userId: user.id, slug, slotId });
     deps.audit.recordLater(saveAuditEvent("saveSlot.deleted", byPlayer(ctx, user), slug, slot));
@@ -129,9 +215,21 @@ const remove = route({
 });
 
 const download = route({
-  method: "GET", path: `${slotPath}/versions/:versionId/archive`, name: "downloadSave", summary: "Download a version of a save", limits, innerLimits: ["saveTransfers"],
-  params: SaveVersionParams, description: "The archive's files are those of the game's save directory. All of it is read and checked before the response begins.",
-  responses: { 200: media(["application/gzip"], "The save's archive.", { headers: ["Content-Disposition", "Repr-Digest"] }) }, errors: ["conflict", "unreadable_save"],
+  method: "GET",
+  path: `${slotPath}/versions/:versionId/archive`,
+  name: "downloadSave",
+  summary: "Download a version of a save",
+  limits,
+  innerLimits: ["saveTransfers"],
+  params: SaveVersionParams,
+  description:
+    "The archive's files are those of the game's save directory. All of it is read and checked before the response begins.",
+  responses: {
+    200: media(["application/gzip"], "The save's archive.", {
+      headers: ["Content-Disposition", "Repr-Digest"],
+    }),
+  },
+  errors: ["conflict", "unreadable_save"],
   handle: async ({ ctx, deps, user, params: { slug, slotId, versionId } }) => {
     await applyRateLimits(ctx, ["saveTransfers"], user.id);
     const { slot } = await findSlotHistory(deps, deps.postgres.pool, { userId: user.id, slug, slotId });
@@ -146,4 +244,13 @@ const download = route({
 });
 
 /** The player's saves: their history, and what the player does with it. */
-export const saveRoutes: readonly Route<SavesDeps>[] = [list, uploadNew, restore, copy, rename, remove, upload, download];
+export const saveRoutes: readonly Route<SavesDeps>[] = [
+  list,
+  uploadNew,
+  restore,
+  copy,
+  rename,
+  remove,
+  upload,
+  download,
+];

@@ -9,7 +9,11 @@ export interface CheckedObject extends SavedObject {
 }
 
 /** Notes whether an object is whole, in all versions that name it. Returns whether that is news. */
-export async function updateObjectReadable(db: Queryable, { slotId, objectKey }: Pick<CheckedObject, "slotId" | "objectKey">, isReadable: boolean): Promise<boolean> {
+export async function updateObjectReadable(
+  db: Queryable,
+  { slotId, objectKey }: Pick<CheckedObject, "slotId" | "objectKey">,
+  isReadable: boolean,
+): Promise<boolean> {
   const { rowCount } = await db.query({
     name: "note-object-readable",
     text: `UPDATE save_versions SET unreadable_at = CASE WHEN $3 THEN NULL ELSE now() END, check_due_at = LEAST(check_due_at, now())
@@ -29,10 +33,14 @@ export async function findDueCheck(db: Queryable): Promise<CheckedObject | undef
 }
 
 /**
- * Has the object checked again after so many seconds, and the version that was due, which may name a newer one by now: it would else stay the one
- * that is due the longest for as long as its session plays.
+ * Has the object checked again after so many seconds, and the version that was due, which may name a newer
+ * one by now: it would else stay the one that is due the longest for as long as its session plays.
  */
-export async function updateCheckDue(db: Queryable, { slotId, objectKey, versionId }: CheckedObject, seconds: number): Promise<void> {
+export async function updateCheckDue(
+  db: Queryable,
+  { slotId, objectKey, versionId }: CheckedObject,
+  seconds: number,
+): Promise<void> {
   await db.query({
     name: "defer-save-check",
     text: "UPDATE save_versions SET check_due_at = now() + make_interval(secs => $3) WHERE slot_id = $1 AND (object_key = $2 OR id = $4)",
@@ -65,7 +73,8 @@ export async function listUnreadable(db: Queryable, limit: number): Promise<Unre
 /** Returns how many kept versions were found missing or damaged. */
 export async function countUnreadable(db: Queryable): Promise<number> {
   const { rows } = await db.query<{ count: number }>({
-    name: "count-unreadable-saves", text: "SELECT count(*)::int AS count FROM save_versions WHERE unreadable_at IS NOT NULL",
+    name: "count-unreadable-saves",
+    text: "SELECT count(*)::int AS count FROM save_versions WHERE unreadable_at IS NOT NULL",
   });
   return rows[0]?.count ?? 0;
 }

@@ -26,7 +26,11 @@ export class SaveObjectStore {
   async list(slotId: string): Promise<StoredSaveObject[]> {
     const { client, bucket, timeoutMs } = this.#objectStore;
     const listing = client.listObjectsV2(bucket, savesPrefix(slotId), true);
-    const items = await callObjectStore(listing.toArray() as Promise<{ name: string; lastModified: Date }[]>, timeoutMs, "Listing saves").finally(() => listing.destroy());
+    const items = await callObjectStore(
+      listing.toArray() as Promise<{ name: string; lastModified: Date }[]>,
+      timeoutMs,
+      "Listing saves",
+    ).finally(() => listing.destroy());
     return items.map(({ name, lastModified }) => ({ key: name, storedAt: lastModified }));
   }
 
@@ -43,14 +47,23 @@ export class SaveObjectStore {
     }
   }
 
-  /** Removes the saves of these keys; missing ones do not matter. Throws unavailable also when the object store keeps some, or has not removed them within `ms`. */
+  /**
+   * Removes the saves of these keys; missing ones do not matter. Throws unavailable also when the object
+   * store keeps some, or has not removed them within `ms`.
+   */
   async remove(keys: readonly string[], ms = Infinity): Promise<void> {
     if (keys.length === 0) return;
     const { client, bucket, timeoutMs } = this.#objectStore;
-    const results = await callObjectStore(client.removeObjects(bucket, [...keys]), Math.min(timeoutMs, ms), "Removing saves");
+    const results = await callObjectStore(
+      client.removeObjects(bucket, [...keys]),
+      Math.min(timeoutMs, ms),
+      "Removing saves",
+    );
     const refused = results.flatMap((result) => result?.Error ?? []);
     if (refused.length === 0) return;
-    const cause = new Error(`The object store keeps ${refused.length} saves that it was to remove: ${refused[0]?.Code ?? "no reason given"}.`);
+    const cause = new Error(
+      `The object store keeps ${refused.length} saves that it was to remove: ${refused[0]?.Code ?? "no reason given"}.`,
+    );
     throw unavailable("The archive store keeps what it was to remove: try again in a moment.", cause);
   }
 
@@ -58,7 +71,11 @@ export class SaveObjectStore {
   async copy(fromKey: string, toKey: string): Promise<void> {
     const { client, bucket, timeoutMs } = this.#objectStore;
     const source = new CopySourceOptions({ Bucket: bucket, Object: fromKey });
-    await callObjectStore(client.copyObject(source, new CopyDestinationOptions({ Bucket: bucket, Object: toKey })), copyTimeouts * timeoutMs, "Copying a save");
+    await callObjectStore(
+      client.copyObject(source, new CopyDestinationOptions({ Bucket: bucket, Object: toKey })),
+      copyTimeouts * timeoutMs,
+      "Copying a save",
+    );
   }
 
   /** Opens an upload; nothing is visible under the key until it is completed. */

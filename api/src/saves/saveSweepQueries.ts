@@ -32,7 +32,10 @@ export type SweptSlotRecord = Omit<SlotRecord, "versions"> & {
 export interface SweptSlot {
   /** Null when there is no such slot. */
   slot: SweptSlotRecord | null;
-  /** When the slot was removed; null while it is there, and when it is missing without anybody having removed it. */
+  /**
+   * When the slot was removed; null while it is there, and when it is missing without anybody having removed
+   * it.
+   */
   deletedAt: Date | null;
 }
 
@@ -50,7 +53,10 @@ export async function findSweptSlot(db: Queryable, slotId: string): Promise<Swep
   return rows[0];
 }
 
-/** Stores the version of the slot's own save that is missing because a process of the release before moved the slot. */
+/**
+ * Stores the version of the slot's own save that is missing because a process of the release before moved the
+ * slot.
+ */
 export async function insertMissingSlotVersion(db: Queryable, slotId: string): Promise<void> {
   await db.query({
     name: "insert-missing-version",
@@ -73,19 +79,43 @@ export async function insertMissingSlotVersion(db: Queryable, slotId: string): P
 }
 
 /** Deletes these versions of a slot; all of them where none are named. */
-export async function deleteSaveVersions(db: Queryable, slotId: string, ids?: readonly string[]): Promise<void> {
-  await db.query({ name: "delete-versions", text: "DELETE FROM save_versions WHERE slot_id = $1 AND ($2::text[] IS NULL OR id = ANY ($2))", values: [slotId, ids ?? null] });
+export async function deleteSaveVersions(
+  db: Queryable,
+  slotId: string,
+  ids?: readonly string[],
+): Promise<void> {
+  await db.query({
+    name: "delete-versions",
+    text: "DELETE FROM save_versions WHERE slot_id = $1 AND ($2::text[] IS NULL OR id = ANY ($2))",
+    values: [slotId, ids ?? null],
+  });
 }
 
-/** Ends a sweep until the slot's next change, which makes a new one. Changes nothing when the slot has changed meanwhile. */
+/**
+ * Ends a sweep until the slot's next change, which makes a new one. Changes nothing when the slot has changed
+ * meanwhile.
+ */
 export async function deleteSweep(db: Queryable, { slotId, changes }: SaveSweep): Promise<void> {
-  await db.query({ name: "end-sweep", text: "DELETE FROM save_sweeps WHERE slot_id = $1 AND changes = $2", values: [slotId, changes] });
+  await db.query({
+    name: "end-sweep",
+    text: "DELETE FROM save_sweeps WHERE slot_id = $1 AND changes = $2",
+    values: [slotId, changes],
+  });
 }
 
-/** Ends a sweep, which saw the slot point to `seenKey`, until `dueAt`. Changes nothing when the slot has changed meanwhile. */
-export async function updateSweepDue(db: Queryable, { slotId, changes }: SaveSweep, dueAt: Date, seenKey: string | null): Promise<void> {
+/**
+ * Ends a sweep, which saw the slot point to `seenKey`, until `dueAt`. Changes nothing when the slot has
+ * changed meanwhile.
+ */
+export async function updateSweepDue(
+  db: Queryable,
+  { slotId, changes }: SaveSweep,
+  dueAt: Date,
+  seenKey: string | null,
+): Promise<void> {
   await db.query({
     name: "defer-sweep",
-    text: "UPDATE save_sweeps SET due_at = $3, seen_key = $4 WHERE slot_id = $1 AND changes = $2", values: [slotId, changes, dueAt, seenKey],
+    text: "UPDATE save_sweeps SET due_at = $3, seen_key = $4 WHERE slot_id = $1 AND changes = $2",
+    values: [slotId, changes, dueAt, seenKey],
   });
 }

@@ -26,12 +26,18 @@ export interface SaveVersion extends NamedSave {
   unreadableAt: Date | null;
 }
 
-/** Sizes come from Postgres as text unless they are made numbers that JavaScript holds exactly: no save is larger than those. */
+/**
+ * Sizes come from Postgres as text unless they are made numbers that JavaScript holds exactly: no save is
+ * larger than those.
+ */
 const columns = `id, slot_id AS "slotId", kind, game_session AS "gameSession", object_key AS "objectKey", sha256, bytes::float8 AS bytes,
   unpacked_bytes::float8 AS "unpackedBytes", generation, sequence, attempt, stored_at AS "storedAt", superseded_at AS "supersededAt",
   unreadable_at AS "unreadableAt"`;
 
-/** Returns all versions of the slots, the newest first. Players are shown those of them that `keptVersions` returns. */
+/**
+ * Returns all versions of the slots, the newest first. Players are shown those of them that `keptVersions`
+ * returns.
+ */
 export async function listSaveVersions(db: Queryable, slotIds: readonly string[]): Promise<SaveVersion[]> {
   const { rows } = await db.query<SaveVersion>({
     name: "list-save-versions",
@@ -55,14 +61,21 @@ export interface LockedSlot {
 }
 
 /**
- * Locks the slot's row: until the transaction ends nobody else moves it, and the sweeper removes none of its versions. No session begins to own it
- * either, unless `letsLaunch` allows that. Returns undefined when there is no such slot. Waits for another transaction that holds it, unless `waits`
- * is false: then it throws an error of which `isLockedByAnother` is true.
+ * Locks the slot's row: until the transaction ends nobody else moves it, and the sweeper removes none of its
+ * versions. No session begins to own it either, unless `letsLaunch` allows that. Returns undefined when there
+ * is no such slot. Waits for another transaction that holds it, unless `waits` is false: then it throws an
+ * error of which `isLockedByAnother` is true.
  */
-export async function lockSlot(transaction: Queryable, slotId: string, { letsLaunch = false, waits = true } = {}): Promise<LockedSlot | undefined> {
+export async function lockSlot(
+  transaction: Queryable,
+  slotId: string,
+  { letsLaunch = false, waits = true } = {},
+): Promise<LockedSlot | undefined> {
   const lock = `FOR ${letsLaunch ? "NO KEY UPDATE" : "UPDATE"}${waits ? "" : " NOWAIT"}`;
   const { rowCount } = await transaction.query({
-    name: `lock-slot-${lock.toLowerCase().replaceAll(" ", "-")}`, text: `SELECT FROM save_slots WHERE id = $1 ${lock}`, values: [slotId],
+    name: `lock-slot-${lock.toLowerCase().replaceAll(" ", "-")}`,
+    text: `SELECT FROM save_slots WHERE id = $1 ${lock}`,
+    values: [slotId],
   });
   if (rowCount === 0) return undefined;
   // Another statement: one that waited for the lock does not see the owner that it waited for.
@@ -82,10 +95,15 @@ export interface NewSlotVersion extends NamedSave {
 }
 
 /**
- * Makes a save the slot's own: stores it as a version with the slot's generation plus one, moves the slot to it, and notes that the version
- * before is superseded. Returns the version's id. The transaction has locked the slot and found that no session owns it.
+ * Makes a save the slot's own: stores it as a version with the slot's generation plus one, moves the slot to
+ * it, and notes that the version before is superseded. Returns the version's id. The transaction has locked
+ * the slot and found that no session owns it.
  */
-export async function insertSlotVersion(transaction: Queryable, slotId: string, version: NewSlotVersion): Promise<string> {
+export async function insertSlotVersion(
+  transaction: Queryable,
+  slotId: string,
+  version: NewSlotVersion,
+): Promise<string> {
   const { rows } = await transaction.query<{ id: string }>({
     name: "insert-slot-version",
     text: `

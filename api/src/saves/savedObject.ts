@@ -15,12 +15,23 @@ export type SaveState = "whole" | "missing" | "damaged";
 /** How long reading a whole save may take, in timeouts of requests that move no data. */
 const timeouts = 30;
 
-/** Opens a save. Returns undefined when the object store does not have it, throws unavailable when that cannot be told. */
-export async function openSave({ client, bucket, timeoutMs }: ObjectStore, { objectKey }: SavedObject): Promise<Readable | undefined> {
+/**
+ * Opens a save. Returns undefined when the object store does not have it, throws unavailable when that cannot
+ * be told.
+ */
+export async function openSave(
+  { client, bucket, timeoutMs }: ObjectStore,
+  { objectKey }: SavedObject,
+): Promise<Readable | undefined> {
   const opening = client.getObject(bucket, objectKey);
   // One that opens after the deadline must not stay open.
   const late = new AbortController();
-  opening.then((stream) => { if (late.signal.aborted) stream.destroy(); }, () => undefined);
+  opening.then(
+    (stream) => {
+      if (late.signal.aborted) stream.destroy();
+    },
+    () => undefined,
+  );
   try {
     return await withTimeout(opening, timeoutMs, "Opening a save");
   } catch (cause) {
@@ -31,15 +42,23 @@ export async function openSave({ client, bucket, timeoutMs }: ObjectStore, { obj
 }
 
 /**
- * Reads a whole save and says how it was found. `pace` is awaited with the size of each piece that was read. Throws unavailable when the
- * object store fails meanwhile.
+ * Reads a whole save and says how it was found. `pace` is awaited with the size of each piece that was read.
+ * Throws unavailable when the object store fails meanwhile.
  */
-export async function checkSave(objectStore: ObjectStore, save: SavedObject, pace?: (bytes: number) => Promise<void>): Promise<SaveState> {
+export async function checkSave(
+  objectStore: ObjectStore,
+  save: SavedObject,
+  pace?: (bytes: number) => Promise<void>,
+): Promise<SaveState> {
   const stream = await openSave(objectStore, save);
   if (stream === undefined) return "missing";
   try {
     const reading = isWhole(stream, save, pace);
-    return await (pace === undefined ? withTimeout(reading, timeouts * objectStore.timeoutMs, "Reading a save") : reading) ? "whole" : "damaged";
+    return (await (pace === undefined
+      ? withTimeout(reading, timeouts * objectStore.timeoutMs, "Reading a save")
+      : reading))
+      ? "whole"
+      : "damaged";
   } catch (cause) {
     throw unavailable("The store of saves is not available just now: try again in a moment.", cause);
   } finally {
@@ -47,7 +66,10 @@ export async function checkSave(objectStore: ObjectStore, save: SavedObject, pac
   }
 }
 
-/** Passes a save on while it is read. The last piece follows only when the whole has its digest, so that a reader never takes a damaged save for a whole one. */
+/**
+ * Passes a save on while it is read. The last piece follows only when the whole has its digest, so that a
+ * reader never takes a damaged save for a whole one.
+ */
 export function createDigestGate({ sha256, bytes }: SavedObject): Transform {
   const hash = createHash("sha256");
   let held: Buffer | undefined;
@@ -68,12 +90,19 @@ export function createDigestGate({ sha256, bytes }: SavedObject): Transform {
   });
 }
 
-async function isWhole(stream: Readable, { sha256, bytes }: SavedObject, pace?: (bytes: number) => Promise<void>): Promise<boolean> {
+async function isWhole(
+  stream: Readable,
+  { sha256, bytes }: SavedObject,
+  pace?: (bytes: number) => Promise<void>,
+): Promise<boolean> {
   const read = await readDigest(stream, bytes, pace && ((piece) => pace(piece.length)));
   return read?.bytes === bytes && read.sha256 === sha256;
 }
 
-/** Only S3's own word counts: for a 404 without one, as of a proxy that has no way to the object store, the client says NotFound. */
+/**
+ * Only S3's own word counts: for a 404 without one, as of a proxy that has no way to the object store, the
+ * client says NotFound.
+ */
 function isMissing(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "NoSuchKey";
 }

@@ -23,13 +23,17 @@ export interface SweepPlan {
   superseded: string[];
   /** The last saves of sessions that were never recorded, the oldest first. */
   unrecorded: NamedSaveObject[];
-  /** Sessions of which objects stay that no version names: a later sweep looks at them again, and needs their versions for that. */
+  /**
+   * Sessions of which objects stay that no version names: a later sweep looks at them again, and needs their
+   * versions for that.
+   */
   unfinished: ReadonlySet<string>;
 }
 
 /**
- * Sorts out a slot's objects that neither the slot nor a version names and that are older than an hour. Whatever is newer than all that is
- * recorded of its session stays: it is about to be recorded, or its report was lost.
+ * Sorts out a slot's objects that neither the slot nor a version names and that are older than an hour.
+ * Whatever is newer than all that is recorded of its session stays: it is about to be recorded, or its report
+ * was lost.
  */
 export function planSweep(objects: readonly StoredSaveObject[], record: SlotRecord, now: Date): SweepPlan {
   const names = new Set([record.objectKey, ...record.versions.map(({ objectKey }) => objectKey)]);
@@ -39,13 +43,20 @@ export function planSweep(objects: readonly StoredSaveObject[], record: SlotReco
   const superseded = ofAgents.filter((save) => isSuperseded(save, record, now));
   const foreign = old.filter(({ key }) => parseSaveKey(key) === undefined);
   const removed = new Set([...superseded, ...foreign].map(({ key }) => key));
-  const unrecorded = [...new Set(ofAgents.map(({ gameSession }) => gameSession))].filter((id) => id !== record.owner)
+  const unrecorded = [...new Set(ofAgents.map(({ gameSession }) => gameSession))]
+    .filter((id) => id !== record.owner)
     .flatMap((id) => newestSaveOf(ofAgents, id) ?? [])
-    .filter((save) => !removed.has(save.key) && !recordedPositions(save, record).some((position) => isEarlier(save, position)));
+    .filter(
+      (save) =>
+        !removed.has(save.key) &&
+        !recordedPositions(save, record).some((position) => isEarlier(save, position)),
+    );
   return {
     superseded: [...removed],
     unrecorded: unrecorded.toSorted((a, b) => a.storedAt.getTime() - b.storedAt.getTime()),
-    unfinished: new Set(unnamed.filter(({ key }) => !removed.has(key)).map(({ key }) => parseSaveKey(key)?.gameSession ?? "")),
+    unfinished: new Set(
+      unnamed.filter(({ key }) => !removed.has(key)).map(({ key }) => parseSaveKey(key)?.gameSession ?? ""),
+    ),
   };
 }
 
@@ -53,7 +64,10 @@ export function planSweep(objects: readonly StoredSaveObject[], record: SlotReco
 function isSuperseded(save: NamedSaveObject, { versions, seenKey }: SlotRecord, now: Date): boolean {
   const seen = seenKey === null ? undefined : parseSaveKey(seenKey);
   if (seen?.gameSession === save.gameSession && isEarlier(save, seen)) return true;
-  return versions.some((version) => version.gameSession === save.gameSession && isEarlier(save, version) && isPast(version.storedAt, now));
+  return versions.some(
+    (version) =>
+      version.gameSession === save.gameSession && isEarlier(save, version) && isPast(version.storedAt, now),
+  );
 }
 
 function recordedPositions({ gameSession }: NamedSaveObject, record: SlotRecord): SavePosition[] {

@@ -9,7 +9,16 @@ import { adoptUnrecordedSaves } from "./adoptUnrecordedSaves.ts";
 import { graceMs, keptVersions, type HistoryRule } from "./keptVersions.ts";
 import { savePatienceMs } from "./savePatience.ts";
 import { SaveObjectStore } from "./saveObjectStore.ts";
-import { deleteSaveVersions, deleteSweep, findSweptSlot, insertMissingSlotVersion, lockDueSweep, updateSweepDue, type SaveSweep, type SweptSlotRecord } from "./saveSweepQueries.ts";
+import {
+  deleteSaveVersions,
+  deleteSweep,
+  findSweptSlot,
+  insertMissingSlotVersion,
+  lockDueSweep,
+  updateSweepDue,
+  type SaveSweep,
+  type SweptSlotRecord,
+} from "./saveSweepQueries.ts";
 import { listSaveVersions, lockSlot, type SaveVersion } from "./saveVersionQueries.ts";
 import { planSweep } from "./sweepPlan.ts";
 
@@ -25,65 +34,112 @@ export interface SweepSavesDeps {
 
 const slotsPerPassMax = 200;
 const dayMs = 24 * 3600_000;
-/** The slot stays locked for as long as the object store takes to remove versions: with a margin, less than Postgres lets a transaction wait. */
+/**
+ * The slot stays locked for as long as the object store takes to remove versions: with a margin, less than
+ * Postgres lets a transaction wait.
+ */
 const removalMs = idleTransactionMs - 3_000;
-/** A node that was unavailable for no longer than this may still store saves. It cannot report them, because their session's object has gone. */
+/**
+ * A node that was unavailable for no longer than this may still store saves. It cannot report them, because
+ * their session's object has gone.
+ */
 const absentNodeMs = 30 * dayMs;
 /**
- * A removed slot is emptied again so long after its removal, for what came since: an hour after nodes end their attempts, because clocks differ, and
- * when no node that was unavailable brings anything any more. In between nothing is listed.
+ * A removed slot is emptied again so long after its removal, for what came since: an hour after nodes end
+ * their attempts, because clocks differ, and when no node that was unavailable brings anything any more. In
+ * between nothing is listed.
  */
 const emptiedAgainMs = [savePatienceMs + 3600_000, absentNodeMs];
 
 /**
- * Looks through the saves of slots, one by one: records what nobody recorded, and removes what the rule of decision 17 does not keep. Ages go by the
- * database's clock, which has noted when each save came.
+ * Looks through the saves of slots, one by one: records what nobody recorded, and removes what the rule of
+ * decision 17 does not keep. Ages go by the database's clock, which has noted when each save came.
  */
 export async function sweepSaves(
-  deps: SweepSavesDeps, findNow: (db: Queryable) => Promise<Date> = findDatabaseNow, refused = new RefusedRows(deps.clock),
+  deps: SweepSavesDeps,
+  findNow: (db: Queryable) => Promise<Date> = findDatabaseNow,
+  refused = new RefusedRows(deps.clock),
 ): Promise<void> {
-  const { postgres: { pool }, logger } = deps;
-  for (let count = 0, refusedCount = 0; count < slotsPerPassMax && refusedCount < refusedPerPassMax; count++) {
+  const {
+    postgres: { pool },
+    logger,
+  } = deps;
+  for (
+    let count = 0, refusedCount = 0;
+    count < slotsPerPassMax && refusedCount < refusedPerPassMax;
+    count++
+  ) {
     const sweep = await lockDueSweep(pool);
     if (sweep === undefined) return;
     const now = await findNow(pool);
     // One that is refused is due again when its lease ends.
-    const isSwept = await refused.attempt(sweep.slotId, () => sweepSlot(deps, sweep, now), (error) => {
-      logger.error({ err: error, slot: sweep.slotId }, "The sweeper could not look through the saves of a slot; it tries again.");
-    });
+    const isSwept = await refused.attempt(
+      sweep.slotId,
+      () => sweepSlot(deps, sweep, now),
+      (error) => {
+        logger.error(
+          { err: error, slot: sweep.slotId },
+          "The sweeper could not look through the saves of a slot; it tries again.",
+        );
+      },
+    );
     if (!isSwept) refusedCount++;
   }
 }
 
 async function sweepSlot(deps: SweepSavesDeps, sweep: SaveSweep, now: Date): Promise<void> {
-  const { postgres: { pool }, logger } = deps;
+  const {
+    postgres: { pool },
+    logger,
+  } = deps;
   const swept = await findSweptSlot(pool, sweep.slotId);
   if (swept === undefined) return;
   if (swept.slot !== null) return sweepHistory(deps, sweep, swept.slot, now);
   if (swept.deletedAt !== null) return sweepDeleted(deps, sweep, swept.deletedAt, now);
-  logger.error({ slot: sweep.slotId }, "A slot is missing that nobody removed: its saves are left alone, as a restored database may lack their slot for a while.");
+  logger.error(
+    { slot: sweep.slotId },
+    "A slot is missing that nobody removed: its saves are left alone, as a restored database may lack their slot for a while.",
+  );
   await updateSweepDue(pool, sweep, later(now, dayMs), null);
 }
 
 /** Removes all saves of a slot that was removed long ago, and again when late ones may have come. */
-async function sweepDeleted({ postgres: { pool }, objectStore, config, logger }: SweepSavesDeps, sweep: SaveSweep, deletedAt: Date, now: Date): Promise<void> {
+async function sweepDeleted(
+  { postgres: { pool }, objectStore, config, logger }: SweepSavesDeps,
+  sweep: SaveSweep,
+  deletedAt: Date,
+  now: Date,
+): Promise<void> {
   const keptUntil = later(deletedAt, config.saves.retentionMs);
   if (now < keptUntil) return updateSweepDue(pool, sweep, keptUntil, null);
   const saveObjects = new SaveObjectStore(objectStore);
   const saves = await saveObjects.list(sweep.slotId);
   await saveObjects.remove(saves.map(({ key }) => key));
   await deleteSaveVersions(pool, sweep.slotId);
-  if (saves.length > 0) logger.info({ slot: sweep.slotId, removed: saves.length }, "The sweeper removed the saves of a removed slot.");
+  if (saves.length > 0)
+    logger.info(
+      { slot: sweep.slotId, removed: saves.length },
+      "The sweeper removed the saves of a removed slot.",
+    );
   const againAt = emptiedAgainMs.map((ms) => later(deletedAt, ms)).find((at) => now < at);
   await (againAt === undefined ? deleteSweep(pool, sweep) : updateSweepDue(pool, sweep, againAt, null));
 }
 
-async function sweepHistory(deps: SweepSavesDeps, sweep: SaveSweep, slot: SweptSlotRecord, now: Date): Promise<void> {
-  const { postgres: { pool }, objectStore, logger } = deps;
+async function sweepHistory(
+  deps: SweepSavesDeps,
+  sweep: SaveSweep,
+  slot: SweptSlotRecord,
+  now: Date,
+): Promise<void> {
+  const {
+    postgres: { pool },
+    objectStore,
+    logger,
+  } = deps;
   const saveObjects = new SaveObjectStore(objectStore);
   const slotId = sweep.slotId;
-  // The records are read before the objects are listed, and only ever advance: a save that they supersede stays superseded, and a save that they
-  // name is in the list.
+  // The records are read before the objects are listed, and only ever advance: a save that they supersede
+  // stays superseded, and a save that they name is in the list.
   await insertMissingSlotVersion(pool, slotId);
   const versions = await listSaveVersions(pool, [slotId]);
   const objects = await saveObjects.list(slotId);
@@ -94,34 +150,61 @@ async function sweepHistory(deps: SweepSavesDeps, sweep: SaveSweep, slot: SweptS
   const plan = planSweep(objects, { ...slot, versions }, now);
   const adopted = await adoptUnrecordedSaves(deps, slotId, { ...slot, versions }, plan.unrecorded);
   await saveObjects.remove(plan.superseded);
-  const { kept, removed } = await removeUnkeptVersions(deps, saveObjects, { slotId, unfinished: plan.unfinished, now });
+  const { kept, removed } = await removeUnkeptVersions(deps, saveObjects, {
+    slotId,
+    unfinished: plan.unfinished,
+    now,
+  });
   if (plan.superseded.length + removed + adopted > 0) {
-    logger.info({ slot: slotId, removed: plan.superseded.length, versionsRemoved: removed, versionsKept: kept, adopted }, "The sweeper removed saves that nobody needs.");
+    logger.info(
+      {
+        slot: slotId,
+        removed: plan.superseded.length,
+        versionsRemoved: removed,
+        versionsKept: kept,
+        adopted,
+      },
+      "The sweeper removed saves that nobody needs.",
+    );
   }
   if (plan.unfinished.size > 0) return updateSweepDue(pool, sweep, later(now, graceMs), slot.objectKey);
   // Kept versions grow too old in time: the slot is looked at again while it has any beside its current save.
   const mayGetSaves = now.getTime() - Date.parse(slot.lastPlayedAt) < absentNodeMs;
-  await (kept > 1 || mayGetSaves ? updateSweepDue(pool, sweep, later(now, dayMs), slot.objectKey) : deleteSweep(pool, sweep));
+  await (kept > 1 || mayGetSaves
+    ? updateSweepDue(pool, sweep, later(now, dayMs), slot.objectKey)
+    : deleteSweep(pool, sweep));
 }
 
 /**
- * Removes the versions that the rule does not keep, with the objects that no other names. The slot is locked meanwhile, so that nobody restores
- * one of them; a process that dies in between leaves versions that the next sweep removes.
+ * Removes the versions that the rule does not keep, with the objects that no other names. The slot is locked
+ * meanwhile, so that nobody restores one of them; a process that dies in between leaves versions that the
+ * next sweep removes.
  */
 async function removeUnkeptVersions(
-  { postgres, config }: SweepSavesDeps, saveObjects: SaveObjectStore, { slotId, unfinished, now }: { slotId: string; unfinished: ReadonlySet<string>; now: Date },
+  { postgres, config }: SweepSavesDeps,
+  saveObjects: SaveObjectStore,
+  { slotId, unfinished, now }: { slotId: string; unfinished: ReadonlySet<string>; now: Date },
 ): Promise<{ kept: number; removed: number }> {
   return postgres.transaction(async (transaction) => {
-    // A launch takes the slot's save, which stays. It must not wait for the object store: all others would wait for it.
+    // A launch takes the slot's save, which stays. It must not wait for the object store: all others would
+    // wait for it.
     const slot = await lockSlot(transaction, slotId, { letsLaunch: true });
     const versions = await listSaveVersions(transaction, [slotId]);
     const wanted = new Set(keptVersions(versions, config.saves, now));
-    const isKept = (version: SaveVersion): boolean => wanted.has(version) || (version.gameSession !== null && unfinished.has(version.gameSession));
+    const isKept = (version: SaveVersion): boolean =>
+      wanted.has(version) || (version.gameSession !== null && unfinished.has(version.gameSession));
     const [kept, unkept] = [versions.filter(isKept), versions.filter((version) => !isKept(version))];
     if (slot === undefined || unkept.length === 0) return { kept: versions.length, removed: 0 };
     const names = new Set([slot.objectKey, ...kept.map(({ objectKey }) => objectKey)]);
-    await saveObjects.remove([...new Set(unkept.map(({ objectKey }) => objectKey))].filter((key) => !names.has(key)), removalMs);
-    await deleteSaveVersions(transaction, slotId, unkept.map(({ id }) => id));
+    await saveObjects.remove(
+      [...new Set(unkept.map(({ objectKey }) => objectKey))].filter((key) => !names.has(key)),
+      removalMs,
+    );
+    await deleteSaveVersions(
+      transaction,
+      slotId,
+      unkept.map(({ id }) => id),
+    );
     return { kept: kept.length, removed: unkept.length };
   });
 }

@@ -25,7 +25,10 @@ export interface UploadTarget extends SlotsOf {
   slotId?: string | undefined;
 }
 
-/** What an archive may have on top of its files' bytes, for its own headers and for files that do not compress. */
+/**
+ * What an archive may have on top of its files' bytes, for its own headers and for files that do not
+ * compress.
+ */
 const packingBytes = limits.save.packedBytes - limits.save.unpackedBytes;
 
 /** What an upload is checked against. */
@@ -40,13 +43,17 @@ export function packedBytesMaxOf(game: Pick<SavesGame, "saveLimitMb">): number {
 }
 
 /**
- * Makes an uploaded archive the save of a slot, and returns the slot; or leaves nothing of it. `body` is asked of the client when the slot
- * can take it; `signal` aborts when the client wants it no more, until the commit. Throws not_found, slot_in_use, no_empty_slot, conflict for a game that is gone or
- * another upload of the player's, payload_too_large, invalid_archive, checksum_mismatch, invalid_request for a body that is cut off, request_timeout, unavailable
- * and the signal's reason.
+ * Makes an uploaded archive the save of a slot, and returns the slot; or leaves nothing of it. `body` is
+ * asked of the client when the slot can take it; `signal` aborts when the client wants it no more, until the
+ * commit. Throws not_found, slot_in_use, no_empty_slot, conflict for a game that is gone or another upload of
+ * the player's, payload_too_large, invalid_archive, checksum_mismatch, invalid_request for a body that is cut
+ * off, request_timeout, unavailable and the signal's reason.
  */
 export async function uploadSave(
-  deps: UploadSaveDeps, { slotId, ...slotsOf }: UploadTarget, bodyFor: (game: SavesGame) => ArchiveBody, signal = new AbortController().signal,
+  deps: UploadSaveDeps,
+  { slotId, ...slotsOf }: UploadTarget,
+  bodyFor: (game: SavesGame) => ArchiveBody,
+  signal = new AbortController().signal,
 ): Promise<SlotHistory> {
   const { game, slots, slot } = await findTarget(deps, { ...slotsOf, slotId });
   requireListed(game);
@@ -54,31 +61,58 @@ export async function uploadSave(
   else requireFree(slot);
   const body = bodyFor(game);
   return deps.saveUploads.run(slotsOf.userId, () => {
-    const store = storeOf(deps, body, { packedBytesMax: packedBytesMaxOf(game), unpackedBytesMax: saveBytesMaxOf(game.saveLimitMb) }, signal);
+    const store = storeOf(
+      deps,
+      body,
+      { packedBytesMax: packedBytesMaxOf(game), unpackedBytesMax: saveBytesMaxOf(game.saveLimitMb) },
+      signal,
+    );
     // The client may go while the archive's end is checked and stored, when no read of the body notices.
     const stillWanted = (): void => signal.throwIfAborted();
-    return slot === undefined ? importIntoNewSlot(deps, slotsOf, null, store, stillWanted) : importIntoSlot(deps, slotsOf, slot, store, stillWanted);
+    return slot === undefined
+      ? importIntoNewSlot(deps, slotsOf, null, store, stillWanted)
+      : importIntoSlot(deps, slotsOf, slot, store, stillWanted);
   });
 }
 
-async function findTarget(deps: UploadSaveDeps, { slotId, ...slotsOf }: UploadTarget): Promise<GameSaves & { slot?: SlotHistory }> {
+async function findTarget(
+  deps: UploadSaveDeps,
+  { slotId, ...slotsOf }: UploadTarget,
+): Promise<GameSaves & { slot?: SlotHistory }> {
   const { pool } = deps.postgres;
-  return slotId === undefined ? findGameSaves(deps, pool, slotsOf) : findSlotHistory(deps, pool, { ...slotsOf, slotId });
+  return slotId === undefined
+    ? findGameSaves(deps, pool, slotsOf)
+    : findSlotHistory(deps, pool, { ...slotsOf, slotId });
 }
 
-function storeOf({ objectStore, logger, config }: UploadSaveDeps, body: ArchiveBody, { packedBytesMax, unpackedBytesMax }: UploadLimits, signal: AbortSignal): StoreSave {
+function storeOf(
+  { objectStore, logger, config }: UploadSaveDeps,
+  body: ArchiveBody,
+  { packedBytesMax, unpackedBytesMax }: UploadLimits,
+  signal: AbortSignal,
+): StoreSave {
   return async (objectKey) => {
     const upload = await new SaveObjectStore(objectStore).openUpload(objectKey);
     const memory = memoryCounter(unpackedBytesMax);
     try {
       const { sha256, sizeBytes } = await receiveArchive({
-        body: body.open(), rules: saveArchiveRules, onEntry: memory.add, upload, expectedDigests: body.expectedDigests, maxBytes: packedBytesMax,
-        pace: config.partner.uploadPace, signal,
+        body: body.open(),
+        rules: saveArchiveRules,
+        onEntry: memory.add,
+        upload,
+        expectedDigests: body.expectedDigests,
+        maxBytes: packedBytesMax,
+        pace: config.partner.uploadPace,
+        signal,
       });
       await upload.complete();
       return { sha256: sha256.toString("hex"), bytes: sizeBytes, unpackedBytes: memory.bytes() };
     } catch (error) {
-      await upload.abort().catch((cause: unknown) => logger.warn({ err: cause, objectKey }, "The API could not abort a refused upload of a save."));
+      await upload
+        .abort()
+        .catch((cause: unknown) =>
+          logger.warn({ err: cause, objectKey }, "The API could not abort a refused upload of a save."),
+        );
       throw toReceptionError(error, packedBytesMax);
     }
   };
@@ -91,7 +125,9 @@ function memoryCounter(bytesMax: number): { add: (entry: { size: number }) => vo
     add: (entry) => {
       bytes += fileMemory(entry);
       if (bytes > bytesMax) {
-        throw new DomainError("payload_too_large", { message: `The files of this save take more than ${Math.floor(bytesMax / mebibyte)} MiB, the most that this game may keep.` });
+        throw new DomainError("payload_too_large", {
+          message: `The files of this save take more than ${Math.floor(bytesMax / mebibyte)} MiB, the most that this game may keep.`,
+        });
       }
     },
     bytes: () => bytes,

@@ -1,7 +1,10 @@
 import { unavailable } from "../errors.ts";
 import { withTimeout } from "#runtime/deadline.ts";
 
-/** Returns the object store's response to a request. Throws unavailable when it fails, or does not respond within `ms`. */
+/**
+ * Returns the object store's response to a request. Throws unavailable when it fails, or does not respond
+ * within `ms`.
+ */
 export async function callObjectStore<T>(request: Promise<T>, ms: number, what: string): Promise<T> {
   try {
     return await withTimeout(request, ms, what);

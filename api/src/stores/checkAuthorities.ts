@@ -4,19 +4,38 @@ import type { AuthorityFile } from "#runtime/authorityFile.ts";
 /** Modes in which an address asks for TLS; pg checks the server's certificate and name in each of them. */
 const checkedModes: readonly (string | null)[] = [null, "prefer", "require", "verify-ca", "verify-full"];
 
-/** Adds an issue where the database's authority is set and its address turns checks off: a mistake that nobody would notice. */
-export function checkDatabaseAuthority(env: { DATABASE_URL: string; DATABASE_CA_FILE: AuthorityFile | undefined }, context: z.core.$RefinementCtx): void {
+/**
+ * Adds an issue where the database's authority is set and its address turns checks off: a mistake that nobody
+ * would notice.
+ */
+export function checkDatabaseAuthority(
+  env: { DATABASE_URL: string; DATABASE_CA_FILE: AuthorityFile | undefined },
+  context: z.core.$RefinementCtx,
+): void {
   if (env.DATABASE_CA_FILE === undefined) return;
   const { searchParams } = new URL(env.DATABASE_URL);
-  if (checkedModes.includes(searchParams.get("sslmode")) && !/^(?:0|false|no-verify)$/.test(searchParams.get("ssl") ?? "")) return;
+  if (
+    checkedModes.includes(searchParams.get("sslmode")) &&
+    !/^(?:0|false|no-verify)$/.test(searchParams.get("ssl") ?? "")
+  )
+    return;
   context.addIssue({
-    code: "custom", path: ["DATABASE_CA_FILE"],
-    message: "is set, and DATABASE_URL asks for a connection that would not be checked against it: take ssl and sslmode out of the address, or say sslmode=verify-full",
+    code: "custom",
+    path: ["DATABASE_CA_FILE"],
+    message:
+      "is set, and DATABASE_URL asks for a connection that would not be checked against it: take ssl and sslmode out of the address, or say sslmode=verify-full",
   });
 }
 
 /** The same for Redis, whose address begins in another way with TLS. */
-export function checkRedisAuthority(env: { REDIS_URL?: string | undefined; REDIS_CA_FILE: AuthorityFile | undefined }, context: z.core.$RefinementCtx): void {
+export function checkRedisAuthority(
+  env: { REDIS_URL?: string | undefined; REDIS_CA_FILE: AuthorityFile | undefined },
+  context: z.core.$RefinementCtx,
+): void {
   if (env.REDIS_CA_FILE === undefined || env.REDIS_URL?.startsWith("redis:") !== true) return;
-  context.addIssue({ code: "custom", path: ["REDIS_CA_FILE"], message: "is set, and REDIS_URL asks for no TLS: begin that with rediss://" });
+  context.addIssue({
+    code: "custom",
+    path: ["REDIS_CA_FILE"],
+    message: "is set, and REDIS_URL asks for no TLS: begin that with rediss://",
+  });
 }

@@ -1,6 +1,9 @@
 import type { AuthorityFile } from "#runtime/authorityFile.ts";
 
-/** Returns the address with the authority that must have signed the server's certificate, for the name in the address; or the address as it is. */
+/**
+ * Returns the address with the authority that must have signed the server's certificate, for the name in the
+ * address; or the address as it is.
+ */
 export function databaseAddress(url: string, authority: AuthorityFile | undefined): string {
   if (authority === undefined) return url;
   const address = new URL(url);

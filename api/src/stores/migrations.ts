@@ -15,7 +15,10 @@ const advisoryLock = 7_264_010_331;
 const lockTimeoutSeconds = 120;
 const retryMs = 500;
 
-/** Brings the database to the newest schema and returns the names of the migrations that were missing. Safe to run at any time, by several at once. */
+/**
+ * Brings the database to the newest schema and returns the names of the migrations that were missing. Safe to
+ * run at any time, by several at once.
+ */
 export async function migrate(databaseUrl: string, directory = migrationsDirectory): Promise<string[]> {
   return withLock(databaseUrl, async (client) => {
     await requireExtension(client, "pg_trgm");
@@ -23,7 +26,10 @@ export async function migrate(databaseUrl: string, directory = migrationsDirecto
   });
 }
 
-/** Resolves once the database answers; throws its error when it still does not after `seconds`, and at once what waiting cannot mend. */
+/**
+ * Resolves once the database answers; throws its error when it still does not after `seconds`, and at once
+ * what waiting cannot mend.
+ */
 export async function waitForDatabase(databaseUrl: string, seconds: number): Promise<void> {
   const deadline = performance.now() + seconds * 1000;
   for (;;) {
@@ -31,7 +37,8 @@ export async function waitForDatabase(databaseUrl: string, seconds: number): Pro
       await withClient(databaseUrl, (client) => client.query("SELECT 1"));
       return;
     } catch (error) {
-      if (performance.now() >= deadline || !isDatabaseUnavailable(error) || isDatabaseOutOfReach(error)) throw error;
+      if (performance.now() >= deadline || !isDatabaseUnavailable(error) || isDatabaseOutOfReach(error))
+        throw error;
     }
     await delay(jittered(retryMs, Math.random, 0.25));
   }
@@ -53,9 +60,13 @@ async function applyMissing(client: pg.Client, migrations: readonly Migration[])
   await requireOwnDatabase(client);
   await client.query(createHistory);
   const checksums = await readHistory(client);
-  const edited = migrations.filter(({ name, checksum }) => checksums.has(name) && checksums.get(name) !== checksum);
+  const edited = migrations.filter(
+    ({ name, checksum }) => checksums.has(name) && checksums.get(name) !== checksum,
+  );
   if (edited.length > 0) {
-    throw new Error(`these migrations were applied in another form: ${namesOf(edited).join(", ")}; use the version of Joypod that made the database`);
+    throw new Error(
+      `these migrations were applied in another form: ${namesOf(edited).join(", ")}; use the version of Joypod that made the database`,
+    );
   }
   const missing = migrations.filter(({ name }) => !checksums.has(name));
   for (const migration of missing) await apply(client, migration);
@@ -64,38 +75,59 @@ async function applyMissing(client: pg.Client, migrations: readonly Migration[])
 
 /** Tables that no migration of Joypod made are somebody else's. */
 async function requireOwnDatabase(client: pg.Client): Promise<void> {
-  const { rows: [found] } = await client.query<{ schema: string; isForeign: boolean }>(`SELECT current_schema() AS schema,
+  const {
+    rows: [found],
+  } = await client.query<{ schema: string; isForeign: boolean }>(`SELECT current_schema() AS schema,
     to_regclass('_prisma_migrations') IS NULL AND EXISTS (SELECT FROM pg_tables WHERE schemaname = current_schema()) AS "isForeign"`);
-  if (found?.isForeign === true) throw new Error(`the schema ${found.schema} of this database holds tables that are not Joypod's: give Joypod a database of its own`);
+  if (found?.isForeign === true)
+    throw new Error(
+      `the schema ${found.schema} of this database holds tables that are not Joypod's: give Joypod a database of its own`,
+    );
 }
 
 /** Returns the checksums of what is applied, by name. */
 async function readHistory(client: pg.Client): Promise<Map<string, string>> {
   const { rows } = await client.query<{ name: string; checksum: string }>(
-    "SELECT migration_name AS name, checksum FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL");
+    "SELECT migration_name AS name, checksum FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL",
+  );
   return new Map(rows.map(({ name, checksum }) => [name, checksum]));
 }
 
-/** A script and its record are one transaction: one that failed left nothing behind and may simply run again. */
+/**
+ * A script and its record are one transaction: one that failed left nothing behind and may simply run again.
+ */
 async function apply(client: pg.Client, { name, script, checksum }: Migration): Promise<void> {
   await client.query("BEGIN");
   await client.query(script).catch((error: unknown) => {
-    throw new Error(`the migration ${name} failed and changed nothing: ${messageOf(error)}`, { cause: error });
+    throw new Error(`the migration ${name} failed and changed nothing: ${messageOf(error)}`, {
+      cause: error,
+    });
   });
   // Releases before this one left a record of a failed attempt, which Prisma's tool would want to be told of.
-  await client.query("UPDATE _prisma_migrations SET rolled_back_at = now() WHERE migration_name = $1 AND finished_at IS NULL AND rolled_back_at IS NULL", [name]);
-  await client.query(`INSERT INTO _prisma_migrations (id, checksum, migration_name, started_at, finished_at, applied_steps_count)
-    VALUES (gen_random_uuid(), $1, $2, now(), clock_timestamp(), 1)`, [checksum, name]);
+  await client.query(
+    "UPDATE _prisma_migrations SET rolled_back_at = now() WHERE migration_name = $1 AND finished_at IS NULL AND rolled_back_at IS NULL",
+    [name],
+  );
+  await client.query(
+    `INSERT INTO _prisma_migrations (id, checksum, migration_name, started_at, finished_at, applied_steps_count)
+    VALUES (gen_random_uuid(), $1, $2, now(), clock_timestamp(), 1)`,
+    [checksum, name],
+  );
   await client.query("COMMIT");
 }
 
 async function readMigrations(directory: string): Promise<Migration[]> {
   const entries = await readdir(directory, { withFileTypes: true });
-  const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name).sort();
-  return Promise.all(names.map(async (name) => {
-    const script = await readFile(join(directory, name, "migration.sql"), "utf8");
-    return { name, script, checksum: createHash("sha256").update(script).digest("hex") };
-  }));
+  const names = entries
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => entry.name)
+    .sort();
+  return Promise.all(
+    names.map(async (name) => {
+      const script = await readFile(join(directory, name, "migration.sql"), "utf8");
+      return { name, script, checksum: createHash("sha256").update(script).digest("hex") };
+    }),
+  );
 }
 
 const namesOf = (migrations: readonly Migration[]): string[] => migrations.map(({ name }) => name);
@@ -123,6 +155,8 @@ async function withClient<T>(databaseUrl: string, work: (client: pg.Client) => P
 async function requireExtension(client: pg.Client, name: string): Promise<void> {
   const { rowCount } = await client.query("SELECT 1 FROM pg_available_extensions WHERE name = $1", [name]);
   if (rowCount === 0) {
-    throw new Error(`this Postgres has no extension ${name}: install the contrib modules of its version (Debian: the postgresql package has them)`);
+    throw new Error(
+      `this Postgres has no extension ${name}: install the contrib modules of its version (Debian: the postgresql package has them)`,
+    );
   }
 }

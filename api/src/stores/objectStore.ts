@@ -22,19 +22,31 @@ export interface ObjectStore {
 const idleTimeouts = 12;
 
 /** Returns a client for any S3 object store; nothing is requested yet. */
-export function connectObjectStore({ endpoint, region, bucket, accessKey, secretKey, webIdentity, authorities, timeoutMs }: ObjectStoreOptions): ObjectStore {
+export function connectObjectStore({
+  endpoint,
+  region,
+  bucket,
+  accessKey,
+  secretKey,
+  webIdentity,
+  authorities,
+  timeoutMs,
+}: ObjectStoreOptions): ObjectStore {
   const { protocol, hostname, port } = new URL(endpoint);
   const useSSL = protocol === "https:";
   const client = new Client({
     endPoint: hostname.replace(/^\[|\]$/g, ""),
     port: port === "" ? (useSSL ? 443 : 80) : Number(port),
     useSSL,
-    ...(webIdentity === undefined ? { accessKey, secretKey } : { credentialsProvider: new WebIdentityProvider(webIdentity) }),
+    ...(webIdentity === undefined
+      ? { accessKey, secretKey }
+      : { credentialsProvider: new WebIdentityProvider(webIdentity) }),
     region,
     pathStyle: true,
     transportAgent: createTimeoutAgent(useSSL, idleTimeouts * timeoutMs, authorities),
   });
-  // As over https: parts carry checksums of their own, and hashing each body just to sign it would halve the speed of uploads.
+  // As over https: parts carry checksums of their own, and hashing each body just to sign it would halve the
+  // speed of uploads.
   client.enableSHA256 = false;
   return { client, bucket, timeoutMs };
 }
@@ -42,7 +54,9 @@ export function connectObjectStore({ endpoint, region, bucket, accessKey, secret
 /** Returns an agent that closes connections which hang; the client itself would wait for ever. */
 function createTimeoutAgent(isSecure: boolean, idleMs: number, ca: string[] | undefined): Agent {
   const options = { keepAlive: true, timeout: idleMs };
-  const agent = isSecure ? new SecureAgent({ ...options, ...(ca !== undefined && { ca }) }) : new Agent(options);
+  const agent = isSecure
+    ? new SecureAgent({ ...options, ...(ca !== undefined && { ca }) })
+    : new Agent(options);
   const connect = agent.createConnection.bind(agent);
   agent.createConnection = (options, callback) => {
     const socket = connect(options, callback);
@@ -51,7 +65,10 @@ function createTimeoutAgent(isSecure: boolean, idleMs: number, ca: string[] | un
   return agent;
 }
 
-/** Resolves when the bucket is there and may be listed. Throws the object store's error otherwise, with its reason. */
+/**
+ * Resolves when the bucket is there and may be listed. Throws the object store's error otherwise, with its
+ * reason.
+ */
 export async function requireBucket({ client, bucket }: ObjectStore): Promise<void> {
   try {
     if (await client.bucketExists(bucket)) return;

@@ -12,14 +12,17 @@ export interface Postgres {
   /** For Prisma's queries; it shares the pool. */
   prisma: PrismaClient;
   /**
-   * Runs `work` in one transaction and returns its result; any error rolls it back. `opening`, a statement without parameters and results, goes
-   * with the transaction's begin in one round trip.
+   * Runs `work` in one transaction and returns its result; any error rolls it back. `opening`, a statement
+   * without parameters and results, goes with the transaction's begin in one round trip.
    */
   transaction<T>(work: (client: pg.PoolClient) => Promise<T>, opening?: string): Promise<T>;
   close(): Promise<void>;
 }
 
-/** The server ends a transaction, and its locks with it, in which nothing is asked of it for so long, in milliseconds. */
+/**
+ * The server ends a transaction, and its locks with it, in which nothing is asked of it for so long, in
+ * milliseconds.
+ */
 export const idleTransactionMs = 15_000;
 
 /** Where the database is, and how it is used. */
@@ -31,7 +34,10 @@ export interface PostgresOptions {
   logger: Logger;
 }
 
-/** Opens the pool. Connections are made when first needed, so a database that is unavailable does not hinder the start. */
+/**
+ * Opens the pool. Connections are made when first needed, so a database that is unavailable does not hinder
+ * the start.
+ */
 export function connectPostgres({ url, poolSize, timeoutMs, logger }: PostgresOptions): Postgres {
   const pool = new pg.Pool({
     connectionString: url,
@@ -59,10 +65,14 @@ export function connectPostgres({ url, poolSize, timeoutMs, logger }: PostgresOp
   };
 }
 
-async function transaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>, opening: string | undefined): Promise<T> {
+async function transaction<T>(
+  pool: pg.Pool,
+  work: (client: pg.PoolClient) => Promise<T>,
+  opening: string | undefined,
+): Promise<T> {
   const client = await pool.connect();
-  // While a connection is checked out the pool does not listen for its errors, and an error that nothing listens for ends the process. The statement
-  // that is hit throws the error, too.
+  // While a connection is checked out the pool does not listen for its errors, and an error that nothing
+  // listens for ends the process. The statement that is hit throws the error, too.
   const ignore = (): void => undefined;
   client.on("error", ignore);
   let broken: Error | undefined;
@@ -72,8 +82,11 @@ async function transaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Pr
     await client.query("COMMIT");
     return result;
   } catch (error) {
-    // A connection that cannot roll back is not put back into the pool; without it the server rolls back by itself.
-    broken = isUnanswered(error) ? toError(error) : await client.query("ROLLBACK").then(() => undefined, toError);
+    // A connection that cannot roll back is not put back into the pool; without it the server rolls back by
+    // itself.
+    broken = isUnanswered(error)
+      ? toError(error)
+      : await client.query("ROLLBACK").then(() => undefined, toError);
     throw error;
   } finally {
     client.off("error", ignore);

@@ -2,7 +2,9 @@ import { backOffMs } from "#runtime/backOff.ts";
 import type { Clock } from "#runtime/clock.ts";
 import { DomainError } from "../errors.ts";
 
-/** So many failures end a pass: the object store itself may be unavailable then, and each costs its timeout. */
+/**
+ * So many failures end a pass: the object store itself may be unavailable then, and each costs its timeout.
+ */
 export const refusedPerPassMax = 5;
 
 const baseMs = 5_000;
@@ -12,8 +14,9 @@ const ordinaryMaxMs = 3600_000;
 const rowsMax = 1000;
 
 /**
- * Remembers rows of which the object store refused what was to be done. Each is left alone for a while, from some seconds up to `maxMs` (an
- * hour unless given), so that those behind it are not held up by it. One process does such work, and forgets them when it ends.
+ * Remembers rows of which the object store refused what was to be done. Each is left alone for a while, from
+ * some seconds up to `maxMs` (an hour unless given), so that those behind it are not held up by it. One
+ * process does such work, and forgets them when it ends.
  */
 export class RefusedRows {
   readonly #clock: Clock;
@@ -32,8 +35,8 @@ export class RefusedRows {
   }
 
   /**
-   * Does the work of a row and returns whether the object store let it: when it is unavailable for it, the row is left alone for a while, and the
-   * first of its failures is reported. Throws any other error.
+   * Does the work of a row and returns whether the object store let it: when it is unavailable for it, the
+   * row is left alone for a while, and the first of its failures is reported. Throws any other error.
    */
   async attempt(id: string, work: () => Promise<void>, report: (error: unknown) => void): Promise<boolean> {
     try {
@@ -51,7 +54,10 @@ export class RefusedRows {
   #add(id: string): number {
     const failures = (this.#rows.get(id)?.failures ?? 0) + 1;
     this.#rows.delete(id);
-    this.#rows.set(id, { failures, againMs: this.#clock.monotonicMs() + backOffMs({ baseMs, maxMs: this.#maxMs }, failures, Math.random) });
+    this.#rows.set(id, {
+      failures,
+      againMs: this.#clock.monotonicMs() + backOffMs({ baseMs, maxMs: this.#maxMs }, failures, Math.random),
+    });
     const [longest] = this.#rows.keys();
     if (this.#rows.size > rowsMax && longest !== undefined) this.#rows.delete(longest);
     return failures;

@@ -6,7 +6,10 @@ import { readGameSession, type ReadGameSessionDeps } from "../gameSessions/readG
 /** What finding a session's streamer needs. */
 export type FindStreamerDeps = ReadGameSessionDeps;
 
-/** A session's status, and the address of its pod while requests may be sent there: once its streamer runs, and until the end begins. */
+/**
+ * A session's status, and the address of its pod while requests may be sent there: once its streamer runs,
+ * and until the end begins.
+ */
 export interface StreamerLocation {
   status: PublicStatus;
   podIp: string | undefined;
@@ -28,48 +31,70 @@ export interface FollowedStreamer {
 }
 
 /** Returns where the user's session is streamed from. Throws not_found, and what `withoutPod` returns. */
-export async function findStreamer(deps: FindStreamerDeps, userId: string, id: string): Promise<ReachableStreamer> {
+export async function findStreamer(
+  deps: FindStreamerDeps,
+  userId: string,
+  id: string,
+): Promise<ReachableStreamer> {
   const { podIp, ...location } = (await followStreamer(deps, userId, id)).current();
   if (podIp === undefined) throw withoutPod(location.status);
   return { ...location, podIp };
 }
 
 /** Returns the user's session with its streamer as the cluster knows it. Throws not_found. */
-export async function followStreamer(deps: FindStreamerDeps, userId: string, id: string): Promise<FollowedStreamer> {
+export async function followStreamer(
+  deps: FindStreamerDeps,
+  userId: string,
+  id: string,
+): Promise<FollowedStreamer> {
   const { cluster } = deps;
   const row = await readGameSession(deps, id, userId);
   if (row === undefined) throw notFound("There is no such session.");
   const current = (): StreamerLocation => {
     const gameSession = cluster.gameSession(id);
     const status = currentStatus(row, gameSession);
-    return { status, podIp: isOngoing(status) ? gameSession?.status?.podIp : undefined, ticketPublicKey: gameSession?.spec.ticketPublicKey };
+    return {
+      status,
+      podIp: isOngoing(status) ? gameSession?.status?.podIp : undefined,
+      ticketPublicKey: gameSession?.spec.ticketPublicKey,
+    };
   };
   const wait = async (ms: number): Promise<void> => {
-    await cluster.waitForGameSession(id, () => {
-      const { status, podIp } = current();
-      return status !== "starting" || podIp !== undefined;
-    }, ms);
+    await cluster.waitForGameSession(
+      id,
+      () => {
+        const { status, podIp } = current();
+        return status !== "starting" || podIp !== undefined;
+      },
+      ms,
+    );
   };
   return { current, wait };
 }
 
 /**
- * Returns the error for a session of which no pod is known: not_ready while it starts, unavailable while it runs, whose pod this replica's
- * copy of the cluster has yet to show, and not_running after that.
+ * Returns the error for a session of which no pod is known: not_ready while it starts, unavailable while it
+ * runs, whose pod this replica's copy of the cluster has yet to show, and not_running after that.
  */
 export function withoutPod(status: PublicStatus): DomainError {
   if (status === "starting") return notReady();
   return status === "running" ? streamUnavailable() : notRunning();
 }
 
-/** Returns the error for the streamer of a running session that cannot be asked yet, or says nothing that is understood. */
+/**
+ * Returns the error for the streamer of a running session that cannot be asked yet, or says nothing that is
+ * understood.
+ */
 export function streamUnavailable(): DomainError {
   return unavailable("The stream is not ready: try again in a moment.", undefined, 1);
 }
 
 /** Returns the error for a session whose streamer is still expected. */
 export function notReady(): DomainError {
-  return new DomainError("not_ready", { message: "The session is still starting: offer again.", retryAfterSeconds: 1 });
+  return new DomainError("not_ready", {
+    message: "The session is still starting: offer again.",
+    retryAfterSeconds: 1,
+  });
 }
 
 /** Returns the error for a session whose end has begun. */

@@ -15,7 +15,10 @@ export interface IceServersDeps {
   clock: Pick<Clock, "now">;
 }
 
-/** Returns the relays with credentials of this name, as the "REST API for access to TURN services" describes them; none where there is no relay. */
+/**
+ * Returns the relays with credentials of this name, as the "REST API for access to TURN services" describes
+ * them; none where there is no relay.
+ */
 export function iceServersFor({ config: { turn }, clock }: IceServersDeps, name: string): IceServersResponse {
   if (turn.relay === undefined) return { iceServers: [], expiresInSeconds: turn.lifetimeSeconds };
   const { urls, secret } = turn.relay;
@@ -25,15 +28,26 @@ export function iceServersFor({ config: { turn }, clock }: IceServersDeps, name:
 }
 
 /** The same for a viewer: relays count by names. */
-export function iceServersOfViewer(deps: IceServersDeps, viewer: Pick<StreamGrant, "userId" | "role">): IceServersResponse {
+export function iceServersOfViewer(
+  deps: IceServersDeps,
+  viewer: Pick<StreamGrant, "userId" | "role">,
+): IceServersResponse {
   return iceServersFor(deps, viewerNameOf(viewer));
 }
 
-/** Returns the relays as WHEP tells them: one value of the header `Link` for each address; undefined without any. */
+/**
+ * Returns the relays as WHEP tells them: one value of the header `Link` for each address; undefined without
+ * any.
+ */
 export function linkOf(iceServers: readonly IceServer[]): string | undefined {
-  const links = iceServers.flatMap(({ urls, username, credential }) => urls.map((url) => {
-    const login = username === undefined || credential === undefined ? "" : `; username="${username}"; credential="${credential}"; credential-type="password"`;
-    return `<${url}>; rel="ice-server"${login}`;
-  }));
+  const links = iceServers.flatMap(({ urls, username, credential }) =>
+    urls.map((url) => {
+      const login =
+        username === undefined || credential === undefined
+          ? ""
+          : `; username="${username}"; credential="${credential}"; credential-type="password"`;
+      return `<${url}>; rel="ice-server"${login}`;
+    }),
+  );
   return links.length === 0 ? undefined : links.join(", ");
 }

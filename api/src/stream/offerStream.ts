@@ -12,16 +12,24 @@ export interface OfferDeps extends FindStreamerDeps, StreamerTicketDeps {
   streamers: StreamerClient;
 }
 
-/** Waits between attempts to reach a streamer that does not listen yet: it is expected to within a fraction of a second. */
+/**
+ * Waits between attempts to reach a streamer that does not listen yet: it is expected to within a fraction of
+ * a second.
+ */
 const retries = { firstMs: 20, growth: 1.25, longestMs: 500 };
 
 /**
- * Sends the viewer's offer, with a ticket, to the pod of the session and returns the pod's response. An offer for a session that starts stays
- * pending until its streamer can be reached: the browser connects while the game starts, not after it. Throws not_found; not_running once the
- * end has begun; not_ready when the streamer cannot be reached in time; unavailable when that of a running session is not known here yet or
+ * Sends the viewer's offer, with a ticket, to the pod of the session and returns the pod's response. An offer
+ * for a session that starts stays pending until its streamer can be reached: the browser connects while the
+ * game starts, not after it. Throws not_found; not_running once the end has begun; not_ready when the
+ * streamer cannot be reached in time; unavailable when that of a running session is not known here yet or
  * does not respond, or no ticket to it can be signed.
  */
-export async function offerStream(deps: OfferDeps, grant: StreamGrant, offer: Omit<StreamOffer, "sessionId" | "ticket">): Promise<StreamerResponse> {
+export async function offerStream(
+  deps: OfferDeps,
+  grant: StreamGrant,
+  offer: Omit<StreamOffer, "sessionId" | "ticket">,
+): Promise<StreamerResponse> {
   const deadlineMs = performance.now() + whep.pendingOfferSeconds * 1_000;
   let retryMs = retries.firstMs;
   const session = await followStreamer(deps, grant.userId, grant.sessionId);
@@ -29,10 +37,15 @@ export async function offerStream(deps: OfferDeps, grant: StreamGrant, offer: Om
     await session.wait(deadlineMs - performance.now());
     const { status, podIp, ticketPublicKey } = session.current();
     if (podIp === undefined) throw withoutPod(status);
-    const signed = { ...offer, sessionId: grant.sessionId, ticket: ticketForStreamer(deps, grant, { ticketPublicKey }) };
+    const signed = {
+      ...offer,
+      sessionId: grant.sessionId,
+      ticket: ticketForStreamer(deps, grant, { ticketPublicKey }),
+    };
     if (status === "running") return sendOffer(deps, podIp, signed);
     const response = await offerEarly(deps, podIp, signed);
-    if (response !== undefined && session.current().podIp === podIp) return response; // Otherwise the session has ended or moved meanwhile.
+    // Otherwise the session has ended or moved meanwhile.
+    if (response !== undefined && session.current().podIp === podIp) return response;
     if (performance.now() >= deadlineMs) throw notReady();
     await delay(retryMs, undefined, { signal: offer.signal });
     retryMs = Math.min(retryMs * retries.growth, retries.longestMs);
@@ -40,7 +53,11 @@ export async function offerStream(deps: OfferDeps, grant: StreamGrant, offer: Om
 }
 
 /** Returns undefined when the streamer does not take offers yet. */
-async function offerEarly(deps: OfferDeps, podIp: string, offer: StreamOffer): Promise<StreamerResponse | undefined> {
+async function offerEarly(
+  deps: OfferDeps,
+  podIp: string,
+  offer: StreamOffer,
+): Promise<StreamerResponse | undefined> {
   const response = await sendOffer(deps, podIp, offer).catch((error: unknown) => {
     if (error instanceof DomainError && error.code === "unavailable") return undefined;
     throw error;
@@ -48,11 +65,18 @@ async function offerEarly(deps: OfferDeps, podIp: string, offer: StreamOffer): P
   return response?.status === 503 ? undefined : response;
 }
 
-async function sendOffer({ streamers, logger }: OfferDeps, podIp: string, offer: StreamOffer): Promise<StreamerResponse> {
+async function sendOffer(
+  { streamers, logger }: OfferDeps,
+  podIp: string,
+  offer: StreamOffer,
+): Promise<StreamerResponse> {
   const response = await streamers.offer(podIp, offer);
   if (response.status === errors.unauthorized.status || response.status === errors.forbidden.status) {
     const keys = { gameSession: offer.sessionId, status: response.status };
-    logger.warn(keys, "A streamer refused the API's ticket: its key is another one, or the clocks of API and node differ by more than ten minutes.");
+    logger.warn(
+      keys,
+      "A streamer refused the API's ticket: its key is another one, or the clocks of API and node differ by more than ten minutes.",
+    );
   }
   return response;
 }

@@ -30,24 +30,43 @@ const messageMaxLength = 500;
 const StreamParams = z.object({ sessionId: opaqueId });
 const ConnectionParams = StreamParams.extend({ connectionId: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/) });
 const OfferQuery = z.strictObject({
-  [whep.clientParameter]: WhepClientId.optional()
-    .meta({ description: "A random id that the page keeps: the same client replaces its own old connection without asking.", examples: ["k3v9x2m7q1"] }),
-  [whep.takeoverParameter]: z.enum(["true", "false"]).optional().meta({ description: "`true` replaces another viewer, who is told so." }),
+  [whep.clientParameter]: WhepClientId.optional().meta({
+    description:
+      "A random id that the page keeps: the same client replaces its own old connection without asking.",
+    examples: ["k3v9x2m7q1"],
+  }),
+  [whep.takeoverParameter]: z
+    .enum(["true", "false"])
+    .optional()
+    .meta({ description: "`true` replaces another viewer, who is told so." }),
 });
 
-/** WHEP: the browser's offer goes to the session's pod, the pod's answer back. Media never passes through here. */
+/**
+ * WHEP: the browser's offer goes to the session's pod, the pod's answer back. Media never passes through
+ * here.
+ */
 const offer = route({
   method: "POST",
   path: `${streamPath}/:sessionId`,
   name: "offerStream",
   summary: "Connect to a session's stream",
-  description: "WHEP: the SDP offer is answered by the session's streamer; media goes by WebRTC and never through here. While the session starts the offer stays pending, and is answered as soon as its streamer runs, which is before the game does.",
+  description:
+    "WHEP: the SDP offer is answered by the session's streamer; media goes by WebRTC and never through here. While the session starts the offer stays pending, and is answered as soon as its streamer runs, which is before the game does.",
   limits: ["signalling"],
   rawBody: { types: [whep.contentType], description: "The SDP offer.", maxBytes: whep.maxOfferBytes },
-  responses: { 201: media([whep.contentType], "The SDP answer.", { headers: ["Location"], optionalHeaders: ["Link"] }) },
-  errors: ["not_running", "invalid_request", "request_timeout", "payload_too_large", ...WhepErrorCode.options],
+  responses: {
+    201: media([whep.contentType], "The SDP answer.", { headers: ["Location"], optionalHeaders: ["Link"] }),
+  },
+  errors: [
+    "not_running",
+    "invalid_request",
+    "request_timeout",
+    "payload_too_large",
+    ...WhepErrorCode.options,
+  ],
   announce: (deps, ctx) => {
-    // Who asks without a ticket to this session, as browsers do before a request from elsewhere, gets no credentials.
+    // Who asks without a ticket to this session, as browsers do before a request from elsewhere, gets no
+    // credentials.
     const grant = readTicketOf(ctx);
     const isForThisSession = grant !== undefined && ctx.path === `${streamPath}/${grant.sessionId}`;
     const link = isForThisSession ? linkOf(iceServersOfViewer(deps, grant).iceServers) : undefined;
@@ -57,8 +76,13 @@ const offer = route({
   query: OfferQuery,
   handle: async ({ ctx, deps, viewer, params: { sessionId }, query }) => {
     const sdp = await readPlain(ctx, whep.contentType, whep.maxOfferBytes);
-    const left = clientGoneSignal(ctx); // A page that left while its offer was pending must not become a viewer.
-    const response = await offerStream(deps, { ...viewer, sessionId }, { query: queryString(query), sdp, signal: left }).catch((error: unknown) => {
+    // A page that left while its offer was pending must not become a viewer.
+    const left = clientGoneSignal(ctx);
+    const response = await offerStream(
+      deps,
+      { ...viewer, sessionId },
+      { query: queryString(query), sdp, signal: left },
+    ).catch((error: unknown) => {
       if (!left.aborted) throw error;
     });
     if (response === undefined) return;
@@ -94,7 +118,8 @@ const ticket = playerRoute({
   path: "/api/game/stream-ticket",
   name: "createStreamTicket",
   summary: "Get a ticket to a session's stream",
-  description: "For a WHEP player that has no cookie: it sends the ticket as `Authorization: Bearer <ticket>`, and needs nothing else of the player's. The ticket of the role `watch` sees and hears, and its input is dropped; beside a player it is refused with `viewer_active`.",
+  description:
+    "For a WHEP player that has no cookie: it sends the ticket as `Authorization: Bearer <ticket>`, and needs nothing else of the player's. The ticket of the role `watch` sees and hears, and its input is dropped; beside a player it is refused with `viewer_active`.",
   limits: ["streamTicket"],
   body: StreamTicketRequest,
   responses: { 200: StreamTicketResponse },
@@ -109,7 +134,8 @@ const iceServers = playerRoute({
   path: `${streamPath}/ice-servers`,
   name: "listIceServers",
   summary: "Get the relays",
-  description: "Relays (TURN) with credentials of the player's own, for networks that let no UDP through to game servers. They reach game servers' media ports and nothing else. WHEP players get them in the `Link` headers of the SDP answer, and of `OPTIONS` with a ticket to the session; who watches gets credentials apart from the player's.",
+  description:
+    "Relays (TURN) with credentials of the player's own, for networks that let no UDP through to game servers. They reach game servers' media ports and nothing else. WHEP players get them in the `Link` headers of the SDP answer, and of `OPTIONS` with a ticket to the session; who watches gets credentials apart from the player's.",
   limits: ["signalling"],
   responses: { 200: IceServersResponse },
   errors: [],
@@ -118,10 +144,16 @@ const iceServers = playerRoute({
   },
 });
 
-/** Signalling for the player's own session, starting or running, tickets for players that are no browser of theirs, and relays for both. */
+/**
+ * Signalling for the player's own session, starting or running, tickets for players that are no browser of
+ * theirs, and relays for both.
+ */
 export const streamRoutes: readonly Route<StreamDeps>[] = [iceServers, offer, hangUp, ticket];
 
-/** Copies only the responses of the protocol, and never as anything a page would run: the pod runs other people's code. */
+/**
+ * Copies only the responses of the protocol, and never as anything a page would run: the pod runs other
+ * people's code.
+ */
 function forwardResponse(ctx: AppContext, response: StreamerResponse, expected: 200 | 201): void {
   if (response.status !== expected) throw toDomainError(response);
   if (expected === 201 && !response.contentType.startsWith(whep.contentType)) throw streamUnavailable();
@@ -134,7 +166,10 @@ function forwardResponse(ctx: AppContext, response: StreamerResponse, expected: 
 function toDomainError({ status, body }: StreamerResponse): DomainError {
   const whepError = WhepError.safeParse(parseJson(body)).data;
   if (whepError === undefined || errors[whepError.error].status !== status) return streamUnavailable();
-  return new DomainError(whepError.error, { message: whepError.message.slice(0, messageMaxLength), ...(status === 503 && { retryAfterSeconds: 1 }) });
+  return new DomainError(whepError.error, {
+    message: whepError.message.slice(0, messageMaxLength),
+    ...(status === 503 && { retryAfterSeconds: 1 }),
+  });
 }
 
 function parseJson(text: string): unknown {

@@ -27,34 +27,60 @@ export interface StreamerResponse {
   body: string;
 }
 
-/** Speaks WHEP to the streamers in session pods, one short request at a time. Throws unavailable when one does not answer. */
+/**
+ * Speaks WHEP to the streamers in session pods, one short request at a time. Throws unavailable when one does
+ * not answer.
+ */
 export class StreamerClient {
   readonly #dispatcher: Dispatcher = new Agent({
-    connections: 2, keepAliveTimeout: 1_000, connect: { timeout: 3_000 }, headersTimeout: deadlineMs, bodyTimeout: deadlineMs,
+    connections: 2,
+    keepAliveTimeout: 1_000,
+    connect: { timeout: 3_000 },
+    headersTimeout: deadlineMs,
+    bodyTimeout: deadlineMs,
     maxResponseSize: maxResponseBytes,
   });
 
-  /** Posts an offer, with its session: the address may belong to another pod by now, whose streamer then answers not_ready. */
-  async offer(podIp: string, { sessionId, ticket, query, sdp, signal }: StreamOffer): Promise<StreamerResponse> {
+  /**
+   * Posts an offer, with its session: the address may belong to another pod by now, whose streamer then
+   * answers not_ready.
+   */
+  async offer(
+    podIp: string,
+    { sessionId, ticket, query, sdp, signal }: StreamOffer,
+  ): Promise<StreamerResponse> {
     const path = query === "" ? whep.path : `${whep.path}?${query}`;
     const headers = { "content-type": whep.contentType, [whep.sessionHeader]: sessionId, ...bearing(ticket) };
     return this.#send(podIp, { method: "POST", path, headers, body: sdp }, signal);
   }
 
-  async hangUp(podIp: string, { connectionId, ticket }: { connectionId: string; ticket: string | undefined }): Promise<StreamerResponse> {
-    return this.#send(podIp, { method: "DELETE", path: `${whep.path}/${connectionId}`, headers: bearing(ticket) });
+  async hangUp(
+    podIp: string,
+    { connectionId, ticket }: { connectionId: string; ticket: string | undefined },
+  ): Promise<StreamerResponse> {
+    return this.#send(podIp, {
+      method: "DELETE",
+      path: `${whep.path}/${connectionId}`,
+      headers: bearing(ticket),
+    });
   }
 
   async close(): Promise<void> {
     await this.#dispatcher.close();
   }
 
-  async #send(podIp: string, request: Pick<Dispatcher.RequestOptions, "method" | "path" | "headers" | "body">, left?: AbortSignal): Promise<StreamerResponse> {
+  async #send(
+    podIp: string,
+    request: Pick<Dispatcher.RequestOptions, "method" | "path" | "headers" | "body">,
+    left?: AbortSignal,
+  ): Promise<StreamerResponse> {
     const deadline = AbortSignal.timeout(deadlineMs);
     const host = podIp.includes(":") ? `[${podIp}]` : podIp;
     try {
       const { statusCode, headers, body } = await this.#dispatcher.request({
-        origin: `http://${host}:${signalPort}`, ...request, signal: left === undefined ? deadline : AbortSignal.any([left, deadline]),
+        origin: `http://${host}:${signalPort}`,
+        ...request,
+        signal: left === undefined ? deadline : AbortSignal.any([left, deadline]),
       });
       return {
         status: statusCode,

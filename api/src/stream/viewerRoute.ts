@@ -19,7 +19,10 @@ interface ViewerCaller {
   viewer: Pick<StreamGrant, "userId" | "role">;
 }
 
-/** Signed-in players may call, and who has a ticket to the session in the path; who plays is counted by the player's id, and who watches apart. */
+/**
+ * Signed-in players may call, and who has a ticket to the session in the path; who plays is counted by the
+ * player's id, and who watches apart.
+ */
 const viewerAccess: Access<ViewerDeps, ViewerCaller> = {
   name: "viewer",
   refusesStrayQuery: true,
@@ -32,9 +35,14 @@ const viewerAccess: Access<ViewerDeps, ViewerCaller> = {
 };
 
 /** Browsers add no ticket by themselves, so that the page that sends one may be of any site. */
-async function requireTicket(ctx: AppContext<ViewerDeps>, ticket: string, limits: Parameters<typeof applyRateLimits>[1]): Promise<StreamGrant> {
+async function requireTicket(
+  ctx: AppContext<ViewerDeps>,
+  ticket: string,
+  limits: Parameters<typeof applyRateLimits>[1],
+): Promise<StreamGrant> {
   const grant = ctx.deps.streamTickets.read(ticket);
-  if (grant === undefined) throw new HttpError("unauthorized", { headers: { "WWW-Authenticate": 'Bearer realm="joypod streams"' } });
+  if (grant === undefined)
+    throw new HttpError("unauthorized", { headers: { "WWW-Authenticate": 'Bearer realm="joypod streams"' } });
   ctx.state.principal = { kind: "user", id: grant.userId };
   if (ctx.params.sessionId !== grant.sessionId) throw forbidden("This ticket is for another session.");
   await applyRateLimits(ctx, limits, viewerNameOf(grant));
@@ -54,7 +62,9 @@ export function readTicketOf(ctx: AppContext<ViewerDeps>): StreamGrant | undefin
 
 /** Returns a function that makes routes for players and holders of tickets, and whose handlers use `D`. */
 export function viewerRouteFor<D>() {
-  return <Params, Query, Body>(definition: Definition<D & ViewerDeps, ViewerCaller, Params, Query, Body>): Route<D & ViewerDeps> => {
+  return <Params, Query, Body>(
+    definition: Definition<D & ViewerDeps, ViewerCaller, Params, Query, Body>,
+  ): Route<D & ViewerDeps> => {
     const route: Route<D & ViewerDeps> = toRoute(viewerAccess, definition);
     return withValidRenewal(route);
   };

@@ -3,10 +3,16 @@ import type { GameNode } from "./gameNode.ts";
 import { group, type ObjectMeta } from "./kind.ts";
 import { heartbeatLabel, nodeAgentLabel } from "./names.ts";
 
-/** Label of GameNodes with the installation that they belong to; those of the installation without a name have none. */
+/**
+ * Label of GameNodes with the installation that they belong to; those of the installation without a name have
+ * none.
+ */
 export const installationLabel = `${group}/installation`;
 
-/** Annotation of GameNodes with the namespace of the sessions that are placed there, which two installations never share. */
+/**
+ * Annotation of GameNodes with the namespace of the sessions that are placed there, which two installations
+ * never share.
+ */
 export const sessionsNamespaceAnnotation = `${group}/sessions-namespace`;
 
 /** What tells the installations of one cluster apart. */
@@ -16,9 +22,18 @@ export interface Installation {
   sessionsNamespace: string;
 }
 
-/** An installation's name, empty where it has none: it is a label's value, and `true` is what the label of agents' nodes has for the one without a name. */
-export const installationName = z.string().trim()
-  .regex(/^(?!true$)([a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?)?$/, "must be a short name of lower-case letters, digits and hyphens, and not true").default("");
+/**
+ * An installation's name, empty where it has none: it is a label's value, and `true` is what the label of
+ * agents' nodes has for the one without a name.
+ */
+export const installationName = z
+  .string()
+  .trim()
+  .regex(
+    /^(?!true$)([a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?)?$/,
+    "must be a short name of lower-case letters, digits and hyphens, and not true",
+  )
+  .default("");
 
 /** Returns the label selector of the installation's GameNodes. */
 export function gameNodeSelectorOf({ name }: Pick<Installation, "name">): string {
@@ -41,26 +56,39 @@ export function heartbeatSelectorOf(installation: Pick<Installation, "name">): s
 }
 
 /** Returns what a GameNode of the installation says of whose it is. */
-export function marksOf({ name, sessionsNamespace }: Installation): Pick<ObjectMeta, "labels" | "annotations"> {
+export function marksOf({
+  name,
+  sessionsNamespace,
+}: Installation): Pick<ObjectMeta, "labels" | "annotations"> {
   return {
     ...(name === "" ? {} : { labels: { [installationLabel]: name } }),
     annotations: { [sessionsNamespaceAnnotation]: sessionsNamespace },
   };
 }
 
-/** Returns why the GameNode is another installation's, as a sentence that says what to do; undefined when it is the given one's. One of an earlier release says no namespace. */
-export function foreignBecause({ metadata }: Pick<GameNode, "metadata">, { name, sessionsNamespace }: Installation): string | undefined {
+/**
+ * Returns why the GameNode is another installation's, as a sentence that says what to do; undefined when it
+ * is the given one's. One of an earlier release says no namespace.
+ */
+export function foreignBecause(
+  { metadata }: Pick<GameNode, "metadata">,
+  { name, sessionsNamespace }: Installation,
+): string | undefined {
   const label = metadata.labels?.[installationLabel] ?? "";
   const namespace = metadata.annotations?.[sessionsNamespaceAnnotation];
   if (label !== name) {
     const owner = label === "" ? "the installation without a name" : `the installation ${label}`;
-    return `Game node ${metadata.name} belongs to ${owner}: a node has one installation. Give the two installations selectors that share no node (chart value gameNodes.selector). `
-      + `If that one is gone, take away what it left: ${takeAwayNodesOf({ name: label })}; ${takeAwayLabelsOf({ name: label })}`;
+    return (
+      `Game node ${metadata.name} belongs to ${owner}: a node has one installation. Give the two installations selectors that share no node (chart value gameNodes.selector). ` +
+      `If that one is gone, take away what it left: ${takeAwayNodesOf({ name: label })}; ${takeAwayLabelsOf({ name: label })}`
+    );
   }
   if (namespace === undefined || namespace === sessionsNamespace) return undefined;
-  return `Game node ${metadata.name} belongs to an installation of the same name whose sessions are in namespace ${namespace}, and those of this one are in ${sessionsNamespace}: `
-    + "give this one a name of its own (chart value installation), and a selector that shares no node with the other's. If that one is gone, delete what it left: "
-    + takeAwayNodesOf({ name });
+  return (
+    `Game node ${metadata.name} belongs to an installation of the same name whose sessions are in namespace ${namespace}, and those of this one are in ${sessionsNamespace}: ` +
+    "give this one a name of its own (chart value installation), and a selector that shares no node with the other's. If that one is gone, delete what it left: " +
+    takeAwayNodesOf({ name })
+  );
 }
 
 function takeAwayNodesOf(installation: Pick<Installation, "name">): string {

@@ -1,6 +1,9 @@
 import { group } from "./kind.ts";
 
-/** Finalizers, each of which keeps an object until its part is done. The API sets `recorder` when it creates a GameSession; the operator adds `operator` only to sessions without it. */
+/**
+ * Finalizers, each of which keeps an object until its part is done. The API sets `recorder` when it creates a
+ * GameSession; the operator adds `operator` only to sessions without it.
+ */
 export const finalizers = {
   /** Held by the API until the session's result is in the database. */
   recorder: `${group}/recorder`,
@@ -36,13 +39,22 @@ export const labels = {
   networkProbe: `${group}/network-probe`,
 } as const;
 
-/** Label that the operator keeps on game nodes, and on former ones until their last session and save are gone: the node agents' DaemonSet selects by it. */
+/**
+ * Label that the operator keeps on game nodes, and on former ones until their last session and save are gone:
+ * the node agents' DaemonSet selects by it.
+ */
 export const nodeAgentLabel = `${group}/node-agent`;
 
-/** GameSession annotation: until when a keepalive has kept it alive that the database could not take. The API alone reads it. */
+/**
+ * GameSession annotation: until when a keepalive has kept it alive that the database could not take. The API
+ * alone reads it.
+ */
 export const keptAliveUntilAnnotation = `${group}/kept-alive-until`;
 
-/** Label of the Leases in which node agents renew their heartbeats, in the agents' namespace; each has its node's name. Its value is that of the label of agents' nodes. */
+/**
+ * Label of the Leases in which node agents renew their heartbeats, in the agents' namespace; each has its
+ * node's name. Its value is that of the label of agents' nodes.
+ */
 export const heartbeatLabel = `${group}/heartbeat`;
 
 /** Node annotation that overrides the address announced to browsers. */

@@ -19,7 +19,10 @@ export type Lack = "slots" | "memory" | "processors";
 export const noShare: NodeShare = { slots: 0, cpuMillicores: 0, memoryBytes: 0 };
 
 /** Returns what a session takes of its node, with what its pod requests beside the game. */
-export function sessionShare({ resources, saveVolumeBytes }: Pick<GameSessionSpec, "resources" | "saveVolumeBytes">, overhead: PodResources): NodeShare {
+export function sessionShare(
+  { resources, saveVolumeBytes }: Pick<GameSessionSpec, "resources" | "saveVolumeBytes">,
+  overhead: PodResources,
+): NodeShare {
   return {
     slots: resources.gpuShare,
     cpuMillicores: resources.cpuMillicores + overhead.cpuMillicores,
@@ -27,7 +30,10 @@ export function sessionShare({ resources, saveVolumeBytes }: Pick<GameSessionSpe
   };
 }
 
-/** Returns what all sessions together may take of a node that takes sessions; undefined when it takes none. What its status does not say is unlimited. */
+/**
+ * Returns what all sessions together may take of a node that takes sessions; undefined when it takes none.
+ * What its status does not say is unlimited.
+ */
 export function nodeOffer({ status }: GameNode): NodeShare | undefined {
   const capacity = status?.capacity;
   if (capacity?.schedulable !== true) return undefined;
@@ -44,10 +50,18 @@ export function lackOf(needed: NodeShare, left: NodeShare): Lack | undefined {
 
 /** Returns the sum of two shares. */
 export function addShares(a: NodeShare, b: NodeShare): NodeShare {
-  return { slots: a.slots + b.slots, cpuMillicores: a.cpuMillicores + b.cpuMillicores, memoryBytes: a.memoryBytes + b.memoryBytes };
+  return {
+    slots: a.slots + b.slots,
+    cpuMillicores: a.cpuMillicores + b.cpuMillicores,
+    memoryBytes: a.memoryBytes + b.memoryBytes,
+  };
 }
 
 /** Returns what is left of the first share without the second; less than nothing where that is more. */
 export function subtractShares(a: NodeShare, b: NodeShare): NodeShare {
-  return { slots: a.slots - b.slots, cpuMillicores: a.cpuMillicores - b.cpuMillicores, memoryBytes: a.memoryBytes - b.memoryBytes };
+  return {
+    slots: a.slots - b.slots,
+    cpuMillicores: a.cpuMillicores - b.cpuMillicores,
+    memoryBytes: a.memoryBytes - b.memoryBytes,
+  };
 }

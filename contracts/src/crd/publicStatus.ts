@@ -10,7 +10,10 @@ export function isOngoing(status: PublicStatus): boolean {
   return status === "starting" || status === "running";
 }
 
-/** Returns whether a session of that status has ended for good: one that is stopping has not, and is not ongoing any more either. */
+/**
+ * Returns whether a session of that status has ended for good: one that is stopping has not, and is not
+ * ongoing any more either.
+ */
 export function hasEnded(status: PublicStatus): boolean {
   return status === "stopped" || status === "error";
 }
@@ -18,8 +21,12 @@ export function hasEnded(status: PublicStatus): boolean {
 /** Returns what players are told of a session; `error` is a session that failed before it was ever ready. */
 export function publicStatusOf(gameSession: GameSession): PublicStatus {
   const { status, spec, metadata } = gameSession;
-  if (isFinished(gameSession)) return status?.failure !== undefined && status.readyAt === undefined ? "error" : "stopped";
-  const isStopping = spec.desiredState === "Stopped" || metadata.deletionTimestamp !== undefined || status?.stoppingAt !== undefined;
+  if (isFinished(gameSession))
+    return status?.failure !== undefined && status.readyAt === undefined ? "error" : "stopped";
+  const isStopping =
+    spec.desiredState === "Stopped" ||
+    metadata.deletionTimestamp !== undefined ||
+    status?.stoppingAt !== undefined;
   if (isStopping) return "stopping";
   return conditionStatus(gameSession, "Ready") === "True" ? "running" : "starting";
 }

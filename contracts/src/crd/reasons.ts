@@ -1,6 +1,7 @@
 /**
- * Every reason that a program of Joypod writes into a condition, a failure or an event, or matches in one. The comments are part of the
- * documentation: docs/crd takes them over. Admins match reasons in alerts, so none is renamed.
+ * Every reason that a program of Joypod writes into a condition, a failure or an event, or matches in one.
+ * The comments are part of the documentation: docs/crd takes them over. Admins match reasons in alerts, so
+ * none is renamed.
  */
 
 type ValueOf<T> = T[keyof T];
@@ -13,7 +14,10 @@ export const scheduledReasons = {
   noGameNodes: "NoGameNodes",
   /** `False`, by the operator: all slots of all game nodes are taken. */
   noCapacity: "NoCapacity",
-  /** `False`, by the operator: game nodes have free slots, but none has the memory and processors left that the session's pod requests. */
+  /**
+   * `False`, by the operator: game nodes have free slots, but none has the memory and processors left that
+   * the session's pod requests.
+   */
   insufficientResources: "InsufficientResources",
   /** `False`, by the operator: all media ports of the game nodes that have room are taken. */
   noFreePort: "NoFreePort",
@@ -25,7 +29,11 @@ export const podReadyReasons = {
   containersReady: "ContainersReady",
   /** `False`, by the operator: the pod was ready before, and is not any more. */
   containersNotReady: "ContainersNotReady",
-  /** `False`, by the operator, and the event: the API server does not make the pod, because of a quota, a policy, a runtime class that is not there, or an admission webhook that does not respond; the message has its words. It is tried again until the start deadline. */
+  /**
+   * `False`, by the operator, and the event: the API server does not make the pod, because of a quota, a
+   * policy, a runtime class that is not there, or an admission webhook that does not respond; the message has
+   * its words. It is tried again until the start deadline.
+   */
   failedCreate: "FailedCreate",
 } as const;
 
@@ -47,17 +55,26 @@ export const readyReasons = {
   stopping: "Stopping",
 } as const;
 
-/** Condition Accelerated of a GameSession, which only a session has that was to have a GPU, and the event when it is `False`. */
+/**
+ * Condition Accelerated of a GameSession, which only a session has that was to have a GPU, and the event when
+ * it is `False`.
+ */
 export const acceleratedReasons = {
   /** `True`, by the operator: the GPU renders, as `status.stream.renderer` says. */
   rendersOnGpu: "RendersOnGpu",
-  /** `False`, by the operator: the streamer has no render node, /dev/dri/renderD*; the session renders in software. */
+  /**
+   * `False`, by the operator: the streamer has no render node, /dev/dri/renderD*; the session renders in
+   * software.
+   */
   noRenderNode: "NoRenderNode",
   /** `False`, by the operator: the accelerated display did not start; the session renders in software. */
   displayFailed: "DisplayFailed",
   /** `False`, by the operator: there is a render node, and yet OpenGL renders in software. */
   softwareRenderer: "SoftwareRenderer",
-  /** `False`, by the operator: what was drawn with OpenGL or Vulkan was not captured right; the session renders in software. */
+  /**
+   * `False`, by the operator: what was drawn with OpenGL or Vulkan was not captured right; the session
+   * renders in software.
+   */
   probeFailed: "ProbeFailed",
 } as const;
 
@@ -79,7 +96,9 @@ export const contentReasons = {
   archiveRefused: "ArchiveRefused",
   /** `False`, by the node agent: the archive has no launcher or no engine directory at its root. */
   archiveIncomplete: "ArchiveIncomplete",
-  /** `False`, by the node agent: the game, or what the session itself keeps there, does not fit on the node. */
+  /**
+   * `False`, by the node agent: the game, or what the session itself keeps there, does not fit on the node.
+   */
   insufficientSpace: "InsufficientSpace",
   /** `False`, by the node agent: the download failed in another way; it is tried again. */
   downloadFailed: "DownloadFailed",
@@ -101,13 +120,19 @@ export const restoreReasons = {
   saveMissing: "SaveMissing",
   /** `False`, by the node agent: what was fetched does not have the save's SHA-256. */
   checksumMismatch: "ChecksumMismatch",
-  /** `False`, by the node agent: the packer refused the save, for example because its archive breaks the rules. */
+  /**
+   * `False`, by the node agent: the packer refused the save, for example because its archive breaks the
+   * rules.
+   */
   saveRefused: "SaveRefused",
   /** `False`, by the node agent: the save does not fit into the session's save volume. */
   saveVolumeFull: "SaveVolumeFull",
 } as const;
 
-/** What the packer tells the node agent when it cannot restore a save. All but SaveVolumeFull become SaveRefused in condition SaveRestored. */
+/**
+ * What the packer tells the node agent when it cannot restore a save. All but SaveVolumeFull become
+ * SaveRefused in condition SaveRestored.
+ */
 export const packerRestoreReasons = {
   /** The save to restore does not have its size or SHA-256. */
   checksumMismatch: "ChecksumMismatch",
@@ -122,8 +147,9 @@ export const packerRestoreReasons = {
 } as const;
 
 /**
- * Condition SavePersisted of a GameSession, from good to bad. `True` with any of them means that the node agent has done what can be done and
- * the session need not wait; what is lost, and what the player is told of it, follows from the reason.
+ * Condition SavePersisted of a GameSession, from good to bad. `True` with any of them means that the node
+ * agent has done what can be done and the session need not wait; what is lost, and what the player is told of
+ * it, follows from the reason.
  */
 export const saveReasons = {
   /** `True`, by the node agent: the last save is in the object store. */
@@ -131,11 +157,14 @@ export const saveReasons = {
   /** `True`, by the node agent: the game left the restored save as it was. */
   unchanged: "Unchanged",
   /**
-   * `True`, by the node agent: there is nothing to store, as the game wrote no save or never started. `False`, while the game is played: its player asked
-   * for a save, and the game has written none yet.
+   * `True`, by the node agent: there is nothing to store, as the game wrote no save or never started.
+   * `False`, while the game is played: its player asked for a save, and the game has written none yet.
    */
   nothingToSave: "NothingToSave",
-  /** `True`, by the node agent: the pod ended without packing its last save, as at an eviction or a reboot; the newest pack before that is stored. */
+  /**
+   * `True`, by the node agent: the pod ended without packing its last save, as at an eviction or a reboot;
+   * the newest pack before that is stored.
+   */
   lastAutosave: "LastAutosave",
   /** The packer found the save directory over the limits of a save; the newest pack before that is kept. */
   saveTooLarge: "SaveTooLarge",
@@ -145,9 +174,15 @@ export const saveReasons = {
   spoolFull: "SpoolFull",
   /** The node's disk failed when the save was packed; the newest pack before that is kept. */
   spoolFailed: "SpoolFailed",
-  /** The packer cannot read the save directory: the game has closed it, or the node lacks memory or open files. */
+  /**
+   * The packer cannot read the save directory: the game has closed it, or the node lacks memory or open
+   * files.
+   */
   saveUnreadable: "SaveUnreadable",
-  /** The node agent found a pack that is not what its manifest says, is gone, or breaks the rules of archives, or a disk that does not return what the packer wrote; what the session left on the node is set aside. */
+  /**
+   * The node agent found a pack that is not what its manifest says, is gone, or breaks the rules of archives,
+   * or a disk that does not return what the packer wrote; what the session left on the node is set aside.
+   */
   spoolUnreadable: "SpoolUnreadable",
   /** `False`, by the node agent: the game is played, and its newest pack is stored. */
   playing: "Playing",
@@ -159,7 +194,10 @@ export const saveReasons = {
   saveFailed: "SaveFailed",
 } as const;
 
-/** Returns the reason of the event that tells a save's outcome: `Save` and the reason of SavePersisted, such as SaveStored or SaveTooLarge. */
+/**
+ * Returns the reason of the event that tells a save's outcome: `Save` and the reason of SavePersisted, such
+ * as SaveStored or SaveTooLarge.
+ */
 export function saveEventReason(reason: string): string {
   return reason.startsWith("Save") ? reason : `Save${reason}`;
 }
@@ -168,7 +206,10 @@ export function saveEventReason(reason: string): string {
 export const unsetReasons = {
   /** `Unknown`, by the operator: the session has not come so far. */
   pending: "Pending",
-  /** `Unknown`, by the operator in the node agent's place: the agent of the session's node has not reported yet. */
+  /**
+   * `Unknown`, by the operator in the node agent's place: the agent of the session's node has not reported
+   * yet.
+   */
   nodeAgentSilent: "NodeAgentSilent",
   /** `Unknown`, by the node agent: it has not come so far. */
   notYet: "NotYet",
@@ -184,20 +225,29 @@ export const stopReasons = {
   idleTimeout: "IdleTimeout",
   /** By the API or the operator: it was played for `spec.maxDurationSeconds`. */
   maxDuration: "MaxDuration",
-  /** By the operator: an admin deleted the object. By the API: the database has no session of that name, as after it was restored from a backup. */
+  /**
+   * By the operator: an admin deleted the object. By the API: the database has no session of that name, as
+   * after it was restored from a backup.
+   */
   deleted: "Deleted",
   /** By the operator: the game ended by itself, in good order. */
   gameExited: "GameExited",
-  /** By the operator: its node is lost. By the API, in the database alone: the object is gone from the cluster. */
+  /**
+   * By the operator: its node is lost. By the API, in the database alone: the object is gone from the
+   * cluster.
+   */
   nodeLost: "NodeLost",
-  /** By the operator: `status.failure` says what failed. By the API, in the database alone: the object was never created. */
+  /**
+   * By the operator: `status.failure` says what failed. By the API, in the database alone: the object was
+   * never created.
+   */
   failed: "Failed",
 } as const;
 
 /**
- * `status.failure` of a GameSession, and with it condition Finished and the event of the end: written by the operator. A session without
- * failure has its `stopReason` in Finished. Scheduled's reasons, and those of ContentReady and SaveRestored that waiting does not
- * cure, become failures as they are.
+ * `status.failure` of a GameSession, and with it condition Finished and the event of the end: written by the
+ * operator. A session without failure has its `stopReason` in Finished. Scheduled's reasons, and those of
+ * ContentReady and SaveRestored that waiting does not cure, become failures as they are.
  */
 export const failureReasons = {
   /** The game needs the internet, which no game gets here. */
@@ -228,7 +278,10 @@ export const failureReasons = {
   gameCrashed: "GameCrashed",
   /** The game ended in good order, before its stream was ready. */
   gameEndedEarly: "GameEndedEarly",
-  /** The last save could not be stored in time. The node keeps it until that is possible, which condition SavePersisted then says. */
+  /**
+   * The last save could not be stored in time. The node keeps it until that is possible, which condition
+   * SavePersisted then says.
+   */
   saveNotStored: "SaveNotStored",
 } as const;
 
@@ -241,8 +294,9 @@ export const recordedFailureReasons = {
 } as const;
 
 /**
- * Events on a GameSession, beside those that have the reason of a condition, of a failure or of a stop. The node agent's event of the last
- * save is `Save` and the reason of SavePersisted, such as SaveStored or SaveTooLarge.
+ * Events on a GameSession, beside those that have the reason of a condition, of a failure or of a stop. The
+ * node agent's event of the last save is `Save` and the reason of SavePersisted, such as SaveStored or
+ * SaveTooLarge.
  */
 export const gameSessionEventReasons = {
   /** By the operator: the session was placed on a node. */
@@ -291,9 +345,15 @@ export const cacheProgressReasons = {
 
 /** Condition Stalled of a GameCache, which tools that wait for objects read as a failure. */
 export const cacheStalledReasons = {
-  /** `True`, by the operator: some nodes could not fetch the current version, no other node fetches it, and `spec.suspend` is not set. The failed ones try again by themselves. */
+  /**
+   * `True`, by the operator: some nodes could not fetch the current version, no other node fetches it, and
+   * `spec.suspend` is not set. The failed ones try again by themselves.
+   */
   nodesFailed: "NodesFailed",
-  /** `False`, by the operator: nodes hold the version, fetch it, or wait for their turn, or `spec.suspend` is set. */
+  /**
+   * `False`, by the operator: nodes hold the version, fetch it, or wait for their turn, or `spec.suspend` is
+   * set.
+   */
   noFailure: "NoFailure",
 } as const;
 
@@ -307,7 +367,10 @@ export const nodeReadyReasons = {
   nodeNotReady: "NodeNotReady",
   /** `False`, by the operator: the node agent has not reported in time. */
   agentSilent: "AgentSilent",
-  /** Why `status.capacity.schedulable` is false on a node that is Ready: it is cordoned. Not written into the condition. */
+  /**
+   * Why `status.capacity.schedulable` is false on a node that is Ready: it is cordoned. Not written into the
+   * condition.
+   */
   nodeCordoned: "NodeCordoned",
   /** The same, of a node with a taint that session pods do not tolerate. */
   nodeTainted: "NodeTainted",
@@ -319,7 +382,10 @@ export const nodeReadyReasons = {
 
 /** Condition Draining of a GameNode. */
 export const drainingReasons = {
-  /** `True`, by the operator: the node has lost the label of game nodes. Its agent stays until the last session and its save are gone. */
+  /**
+   * `True`, by the operator: the node has lost the label of game nodes. Its agent stays until the last
+   * session and its save are gone.
+   */
   labelRemoved: "LabelRemoved",
   /** `False`, by the operator: the node is a game node. */
   gameNode: "GameNode",
@@ -329,17 +395,29 @@ export const drainingReasons = {
 export const lostReasons = {
   /** `True`, by the operator: neither kubelet nor node agent has been heard, and its sessions were ended. */
   silent: "Silent",
-  /** `Unknown`, by the operator: neither has been heard, but many game nodes fell silent together; its sessions go on. */
+  /**
+   * `Unknown`, by the operator: neither has been heard, but many game nodes fell silent together; its
+   * sessions go on.
+   */
   brakeHolds: "BrakeHolds",
   /** `False`, by the operator: kubelet or node agent is heard. */
   heard: "Heard",
 } as const;
 
-/** Condition Filled of a GameNode: a new node gets the games that are pinned there before it takes sessions that another node could take. */
+/**
+ * Condition Filled of a GameNode: a new node gets the games that are pinned there before it takes sessions
+ * that another node could take.
+ */
 export const filledReasons = {
-  /** `True`, by the operator: the node holds the pinned games that it is to hold, or did once: those that come later keep no session away. */
+  /**
+   * `True`, by the operator: the node holds the pinned games that it is to hold, or did once: those that come
+   * later keep no session away.
+   */
   pinnedGamesHeld: "PinnedGamesHeld",
-  /** `False`, by the operator: the node is new, and pinned games are on their way; the message says how far they are. */
+  /**
+   * `False`, by the operator: the node is new, and pinned games are on their way; the message says how far
+   * they are.
+   */
   filling: "Filling",
   /** `True`, by the operator: they did not come in time, and the node takes sessions as any other. */
   notInTime: "NotInTime",
@@ -347,19 +425,33 @@ export const filledReasons = {
   notReported: "NotReported",
 } as const;
 
-/** Condition GpuNotShared of a GameNode: `True` where a value of the chart is needed, which the message names. */
+/**
+ * Condition GpuNotShared of a GameNode: `True` where a value of the chart is needed, which the message names.
+ */
 export const gpuNotSharedReasons = {
   /** `False`, by the operator: both containers of a session reach the GPU. */
   shared: "Shared",
   /** `False`, by the operator: sessions take no GPU. */
   software: "SoftwareRendering",
-  /** `True`, by the operator: the node offers none of the resource that a session takes, so it takes no session. */
+  /**
+   * `True`, by the operator: the node offers none of the resource that a session takes, so it takes no
+   * session.
+   */
   noDevices: "NoDevices",
-  /** `True`, by the operator: the node offers less of the resource than one session takes, so it takes no session. */
+  /**
+   * `True`, by the operator: the node offers less of the resource than one session takes, so it takes no
+   * session.
+   */
   tooFewDevices: "TooFewDevices",
-  /** `True`, by the operator: the game holds the GPU, and the streamer, whose display it draws on, has no way to it: games are played, and render in software. */
+  /**
+   * `True`, by the operator: the game holds the GPU, and the streamer, whose display it draws on, has no way
+   * to it: games are played, and render in software.
+   */
   oneContainer: "OneContainer",
-  /** `True`, by the operator: sessions claim the GPU, and nobody has said how many fit on the node; it takes one. */
+  /**
+   * `True`, by the operator: sessions claim the GPU, and nobody has said how many fit on the node; it takes
+   * one.
+   */
   slotsNotSet: "SlotsNotSet",
 } as const;
 
@@ -379,7 +471,9 @@ export const diskPressureReasons = {
   spaceLeft: "SpaceLeft",
 } as const;
 
-/** Condition ArchitectureSupported of a GameNode; one of the checks that hold before the node takes sessions. */
+/**
+ * Condition ArchitectureSupported of a GameNode; one of the checks that hold before the node takes sessions.
+ */
 export const architectureSupportedReasons = {
   /** `True`, by the operator: the node's processors are those that games are made for. */
   supported: "Supported",
@@ -413,7 +507,10 @@ export const spaceLeftReasons = {
   enoughSpace: "EnoughSpace",
   /** `False`, by the node agent: the file system of games and saves is all but full. */
   tooLittleSpace: "TooLittleSpace",
-  /** `False`, by the node agent: it has room for bytes, but all but no inodes, so that no more files can be made. */
+  /**
+   * `False`, by the node agent: it has room for bytes, but all but no inodes, so that no more files can be
+   * made.
+   */
   tooFewInodes: "TooFewInodes",
 } as const;
 
@@ -421,7 +518,10 @@ export const spaceLeftReasons = {
 export const clockInStepReasons = {
   /** `True`, by the node agent: the node's clock and the API server's agree. */
   inStep: "InStep",
-  /** `False`, by the node agent: they differ by more than a minute; the object store and streams refuse what is signed then. */
+  /**
+   * `False`, by the node agent: they differ by more than a minute; the object store and streams refuse what
+   * is signed then.
+   */
   outOfStep: "OutOfStep",
   /** `Unknown`, by the node agent: the API server has not told the time yet. */
   notCompared: "NotCompared",
@@ -435,19 +535,31 @@ export const portsFreeReasons = {
   someTaken: "SomeTaken",
   /** `False`, by the operator: other pods take all of them. */
   allTaken: "AllTaken",
-  /** `Unknown`, by the operator: it does not see other pods, as `gameNodes.countOtherPods` is false, or session pods have a priority class. */
+  /**
+   * `Unknown`, by the operator: it does not see other pods, as `gameNodes.countOtherPods` is false, or
+   * session pods have a priority class.
+   */
   notCounted: "NotCounted",
 } as const;
 
-/** Condition Reachable of a GameNode: whether it has an address that players can be expected to reach. It keeps no session off the node. */
+/**
+ * Condition Reachable of a GameNode: whether it has an address that players can be expected to reach. It
+ * keeps no session off the node.
+ */
 export const reachableReasons = {
-  /** `True`, by the operator: an admin has said where players reach it, by an annotation or `media.announceAddress`. */
+  /**
+   * `True`, by the operator: an admin has said where players reach it, by an annotation or
+   * `media.announceAddress`.
+   */
   addressGiven: "AddressGiven",
   /** `True`, by the operator: the node has a public address. */
   publicAddress: "PublicAddress",
   /** `True`, by the operator: players come through a relay, which reaches the node. */
   relayed: "Relayed",
-  /** `Unknown`, by the operator: all its addresses are private, so that only players of the same network reach it; the message says what to do for others. */
+  /**
+   * `Unknown`, by the operator: all its addresses are private, so that only players of the same network reach
+   * it; the message says what to do for others.
+   */
   privateAddress: "PrivateAddress",
   /** `False`, by the operator: it has no address at all. */
   noAddress: "NoAddress",
@@ -463,9 +575,15 @@ export const sessionsSetAsideReasons = {
 
 /** Events on a GameNode. */
 export const gameNodeEventReasons = {
-  /** By the operator, on the Node: another installation has it as a game node, so that this one leaves it alone. */
+  /**
+   * By the operator, on the Node: another installation has it as a game node, so that this one leaves it
+   * alone.
+   */
   nodeTaken: "NodeTaken",
-  /** By the node agent: it has stored the save of a session that is gone from the cluster; no slot may point to it. */
+  /**
+   * By the node agent: it has stored the save of a session that is gone from the cluster; no slot may point
+   * to it.
+   */
   orphanedSave: "OrphanedSave",
   /** By the node agent: it has set a session's folder aside, which cannot be read. */
   sessionSetAside: "SessionSetAside",

@@ -4,8 +4,9 @@ import { gameSessionKind, type GameSession } from "./gameSession.ts";
 import type { Kind } from "./kind.ts";
 
 /**
- * What a Kubernetes client must know of a kind to read and write objects of type T. It has the shape of kube's ResourceType, which
- * contracts cannot import; `parse` is never set, as the API server has checked the objects against the same schemas.
+ * What a Kubernetes client must know of a kind to read and write objects of type T. It has the shape of
+ * kube's ResourceType, which contracts cannot import; `parse` is never set, as the API server has checked the
+ * objects against the same schemas.
  */
 export interface KindResource<T> extends Pick<Kind, "group" | "version" | "plural" | "kind" | "namespaced"> {
   parse?: ((value: unknown) => T) | undefined;
@@ -14,7 +15,8 @@ export interface KindResource<T> extends Pick<Kind, "group" | "version" | "plura
 
 /** Joypod's kinds, for the programs that read or write them. */
 export const gameSessions: KindResource<GameSession> = {
-  ...resourceOf(gameSessionKind), repeated: { spec: ["contentDigest"], status: ["nodeName", "address"] },
+  ...resourceOf(gameSessionKind),
+  repeated: { spec: ["contentDigest"], status: ["nodeName", "address"] },
 };
 export const gameCaches: KindResource<GameCache> = resourceOf(gameCacheKind);
 export const gameNodes: KindResource<GameNode> = resourceOf(gameNodeKind);

@@ -18,7 +18,11 @@ export function immutable<T extends z.ZodType>(schema: T): T {
 
 /** Marks a list of objects as a map keyed by `key`, so that server-side apply merges it by entry. */
 export function listMap<T extends z.ZodType>(schema: T, key: string): T {
-  return schema.meta({ ...schema.meta(), "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [key] });
+  return schema.meta({
+    ...schema.meta(),
+    "x-kubernetes-list-type": "map",
+    "x-kubernetes-list-map-keys": [key],
+  });
 }
 
 /** A list without duplicates. */
@@ -26,16 +30,42 @@ export function listSet<T extends z.ZodType>(schema: T): T {
   return schema.meta({ ...schema.meta(), "x-kubernetes-list-type": "set" });
 }
 
-export const objectName = z.string().min(1).max(63).regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/);
-export const nodeName = z.string().min(1).max(253).regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/);
+export const objectName = z
+  .string()
+  .min(1)
+  .max(63)
+  .regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/);
+export const nodeName = z
+  .string()
+  .min(1)
+  .max(253)
+  .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/);
 /** SHA-256 of the archive as uploaded, in lower-case hex. */
-export const sha256Hex = z.string().length(64).regex(/^[0-9a-f]{64}$/);
+export const sha256Hex = z
+  .string()
+  .length(64)
+  .regex(/^[0-9a-f]{64}$/);
 /** Ed25519 public key: the `x` of its JWK, 32 bytes in base64url. */
-export const ed25519PublicKey = z.string().length(43).regex(/^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/);
+export const ed25519PublicKey = z
+  .string()
+  .length(43)
+  .regex(/^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/);
 /** A name directly under the archive's root: no separators, no leading dot or dash. */
-export const rootEntryName = z.string().min(1).max(128).regex(/^[A-Za-z0-9_][A-Za-z0-9._-]*$/);
-export const objectKey = z.string().min(1).max(512).regex(/^[A-Za-z0-9][A-Za-z0-9._/-]*$/);
+export const rootEntryName = z
+  .string()
+  .min(1)
+  .max(128)
+  .regex(/^[A-Za-z0-9_][A-Za-z0-9._-]*$/);
+export const objectKey = z
+  .string()
+  .min(1)
+  .max(512)
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._/-]*$/);
 export const timestamp = z.iso.datetime({ offset: true }).meta({ format: "date-time" });
 export const byteCount = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
-export const reasonName = z.string().min(1).max(128).regex(/^[A-Za-z][A-Za-z0-9]*$/);
+export const reasonName = z
+  .string()
+  .min(1)
+  .max(128)
+  .regex(/^[A-Za-z][A-Za-z0-9]*$/);
 export const message = z.string().max(1024);

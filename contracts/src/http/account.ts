@@ -7,15 +7,33 @@ const { passwordMinLength, passwordMaxLength } = limits.auth;
 /** Nobody can type a NUL, and other programs end a text there. */
 const hasNoNul = [(text: string): boolean => !text.includes("\0"), "must not contain NUL"] as const;
 
-const currentPassword = z.string().max(passwordMaxLength).refine(...hasNoNul).optional()
-  .meta({ format: "password", description: "The account's password. A sign-in younger than 5 minutes needs none; one that is given must be right." });
+const currentPassword = z
+  .string()
+  .max(passwordMaxLength)
+  .refine(...hasNoNul)
+  .optional()
+  .meta({
+    format: "password",
+    description:
+      "The account's password. A sign-in younger than 5 minutes needs none; one that is given must be right.",
+  });
 
 /** `PUT /api/account/password`. */
-export const SetPasswordRequest = z.strictObject({
-  newPassword: z.string().min(passwordMinLength).max(passwordMaxLength).refine(...hasNoNul)
-    .meta({ format: "password", description: "None of the most common passwords.", examples: ["correct horse battery staple"] }),
-  currentPassword,
-}).meta({ id: "SetPasswordRequest" });
+export const SetPasswordRequest = z
+  .strictObject({
+    newPassword: z
+      .string()
+      .min(passwordMinLength)
+      .max(passwordMaxLength)
+      .refine(...hasNoNul)
+      .meta({
+        format: "password",
+        description: "None of the most common passwords.",
+        examples: ["correct horse battery staple"],
+      }),
+    currentPassword,
+  })
+  .meta({ id: "SetPasswordRequest" });
 export type SetPasswordRequest = z.infer<typeof SetPasswordRequest>;
 
 /** `POST /api/account/providers/{provider}/unlink`. */
@@ -23,27 +41,57 @@ export const UnlinkRequest = z.strictObject({ currentPassword }).meta({ id: "Unl
 export type UnlinkRequest = z.infer<typeof UnlinkRequest>;
 
 /** How many sign-ins a request ended. */
-export const EndedSignInsResponse = z.object({
-  endedSignIns: z.int().min(0).meta({ description: "How many other sign-ins of the player were ended.", examples: [2] }),
-}).meta({ id: "EndedSignIns", description: "This browser stays signed in, by a new cookie: copies of the old one are worth nothing." });
+export const EndedSignInsResponse = z
+  .object({
+    endedSignIns: z
+      .int()
+      .min(0)
+      .meta({ description: "How many other sign-ins of the player were ended.", examples: [2] }),
+  })
+  .meta({
+    id: "EndedSignIns",
+    description: "This browser stays signed in, by a new cookie: copies of the old one are worth nothing.",
+  });
 export type EndedSignInsResponse = z.infer<typeof EndedSignInsResponse>;
 
-const signInId = z.string().max(64).regex(/^[0-9a-f]+$/);
+const signInId = z
+  .string()
+  .max(64)
+  .regex(/^[0-9a-f]+$/);
 
-export const SignIn = z.object({
-  signInId: signInId.meta({ examples: ["0f".repeat(32)] }),
-  isCurrent: z.boolean().meta({ description: "Whether this very request came with it." }),
-  device: z.string().nullable().meta({ description: "Browser and system in words; null when it is not known (yet).", examples: ["Firefox on Linux"] }),
-  network: z.string().nullable().meta({ description: "Where it was last used: the address without its last part; null when it is not known (yet).", examples: ["192.0.2.0/24"] }),
-  signedInAt: isoMoment.meta({ description: "When it began." }),
-  lastUsedAt: isoMoment.meta({ description: "To within some minutes." }),
-}).meta({ id: "SignIn", description: "One sign-in of one browser." });
+export const SignIn = z
+  .object({
+    signInId: signInId.meta({ examples: ["0f".repeat(32)] }),
+    isCurrent: z.boolean().meta({ description: "Whether this very request came with it." }),
+    device: z
+      .string()
+      .nullable()
+      .meta({
+        description: "Browser and system in words; null when it is not known (yet).",
+        examples: ["Firefox on Linux"],
+      }),
+    network: z
+      .string()
+      .nullable()
+      .meta({
+        description:
+          "Where it was last used: the address without its last part; null when it is not known (yet).",
+        examples: ["192.0.2.0/24"],
+      }),
+    signedInAt: isoMoment.meta({ description: "When it began." }),
+    lastUsedAt: isoMoment.meta({ description: "To within some minutes." }),
+  })
+  .meta({ id: "SignIn", description: "One sign-in of one browser." });
 export type SignIn = z.infer<typeof SignIn>;
 
 /** `GET /api/account/sign-ins`. */
-export const SignInsResponse = z.object({
-  signIns: z.array(SignIn).meta({ description: `Where the player is signed in, the one used last first; at most ${limits.auth.signInsListed}.` }),
-}).meta({ id: "SignIns", description: "Where the player is signed in." });
+export const SignInsResponse = z
+  .object({
+    signIns: z.array(SignIn).meta({
+      description: `Where the player is signed in, the one used last first; at most ${limits.auth.signInsListed}.`,
+    }),
+  })
+  .meta({ id: "SignIns", description: "Where the player is signed in." });
 export type SignInsResponse = z.infer<typeof SignInsResponse>;
 
 export const SignInParams = z.object({

@@ -2,102 +2,164 @@ import { z } from "zod";
 import { isoMoment } from "./text.ts";
 
 /** `GET /api/auth/session` of a signed-in user. All four user fields are always strings. */
-export const AuthSession = z.object({
-  user: z.object({
-    id: z.string().meta({ examples: ["cm3qk1x2v0000"] }),
-    name: z.string().meta({ examples: ["Ada"] }),
-    email: z.string().meta({ examples: ["ada@example.org"] }),
-    image: z.string().meta({ description: "Address of a picture, or empty.", examples: [""] }),
-  }),
-  expires: isoMoment.meta({ description: "When the cookie set by this response expires." }),
-}).meta({ id: "AuthSession", description: "Who is signed in." });
+export const AuthSession = z
+  .object({
+    user: z.object({
+      id: z.string().meta({ examples: ["cm3qk1x2v0000"] }),
+      name: z.string().meta({ examples: ["Ada"] }),
+      email: z.string().meta({ examples: ["ada@example.org"] }),
+      image: z.string().meta({ description: "Address of a picture, or empty.", examples: [""] }),
+    }),
+    expires: isoMoment.meta({ description: "When the cookie set by this response expires." }),
+  })
+  .meta({ id: "AuthSession", description: "Who is signed in." });
 export type AuthSession = z.infer<typeof AuthSession>;
 
 /** The same when nobody is signed in. */
-export const NoAuthSession = z.strictObject({}).meta({ id: "NoAuthSession", description: "Nobody is signed in." });
+export const NoAuthSession = z
+  .strictObject({})
+  .meta({ id: "NoAuthSession", description: "Nobody is signed in." });
 
-export const AuthSessionResponse = z.union([AuthSession, NoAuthSession]).meta({ description: "Who is signed in; an empty object when nobody is." });
+export const AuthSessionResponse = z
+  .union([AuthSession, NoAuthSession])
+  .meta({ description: "Who is signed in; an empty object when nobody is." });
 export type AuthSessionResponse = z.infer<typeof AuthSessionResponse>;
 
-/** Request header with the id of the player whom the request is for, as the page shows it. It may be left out; 401 when another player, or nobody, is signed in by then. */
+/**
+ * Request header with the id of the player whom the request is for, as the page shows it. It may be left out;
+ * 401 when another player, or nobody, is signed in by then.
+ */
 export const playerHeader = "Joypod-Player";
 
-export const CsrfResponse = z.object({
-  csrfToken: z.string().regex(/^[0-9a-f]{64}$/).meta({ examples: ["0f".repeat(32)] }),
-}).meta({ id: "CsrfToken", description: "The token that every form of this browser carries; it belongs to a cookie set with it." });
+export const CsrfResponse = z
+  .object({
+    csrfToken: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/)
+      .meta({ examples: ["0f".repeat(32)] }),
+  })
+  .meta({
+    id: "CsrfToken",
+    description: "The token that every form of this browser carries; it belongs to a cookie set with it.",
+  });
 export type CsrfResponse = z.infer<typeof CsrfResponse>;
 
-export const AuthProvider = z.object({
-  id: z.string().meta({ examples: ["credentials"] }),
-  name: z.string().meta({ description: "For a button.", examples: ["E-mail and password"] }),
-  type: z.enum(["credentials", "oauth", "oidc"]),
-  signinUrl: z.url(),
-  callbackUrl: z.url(),
-}).meta({ id: "AuthProvider", description: "A way to sign in." });
+export const AuthProvider = z
+  .object({
+    id: z.string().meta({ examples: ["credentials"] }),
+    name: z.string().meta({ description: "For a button.", examples: ["E-mail and password"] }),
+    type: z.enum(["credentials", "oauth", "oidc"]),
+    signinUrl: z.url(),
+    callbackUrl: z.url(),
+  })
+  .meta({ id: "AuthProvider", description: "A way to sign in." });
 export type AuthProvider = z.infer<typeof AuthProvider>;
 
 /** `GET /api/auth/providers`, keyed by provider id. */
-export const ProvidersResponse = z.record(z.string(), AuthProvider).meta({ description: "The ways to sign in, by id." });
+export const ProvidersResponse = z
+  .record(z.string(), AuthProvider)
+  .meta({ description: "The ways to sign in, by id." });
 export type ProvidersResponse = z.infer<typeof ProvidersResponse>;
 
 /** `GET /api/auth/methods`: how the signed-in user can sign in. */
-export const SignInMethodsResponse = z.object({
-  hasPassword: z.boolean().meta({ description: "Whether e-mail and password sign in to this account." }),
-  providers: z.array(z.object({
-    id: z.string().meta({ examples: ["example"] }),
-    name: z.string().meta({ description: "For a button.", examples: ["Example"] }),
-    isLinked: z.boolean().meta({ description: "Whether an account there signs in to this one." }),
-  })).meta({ description: "Every external provider, in the order of the sign-in page." }),
-}).meta({ id: "SignInMethods", description: "How the signed-in user can sign in." });
+export const SignInMethodsResponse = z
+  .object({
+    hasPassword: z.boolean().meta({ description: "Whether e-mail and password sign in to this account." }),
+    providers: z
+      .array(
+        z.object({
+          id: z.string().meta({ examples: ["example"] }),
+          name: z.string().meta({ description: "For a button.", examples: ["Example"] }),
+          isLinked: z.boolean().meta({ description: "Whether an account there signs in to this one." }),
+        }),
+      )
+      .meta({ description: "Every external provider, in the order of the sign-in page." }),
+  })
+  .meta({ id: "SignInMethods", description: "How the signed-in user can sign in." });
 export type SignInMethodsResponse = z.infer<typeof SignInMethodsResponse>;
 
 /**
- * Fields of the sign-in, sign-out and update forms. Not strict: the Auth.js client posts whatever its caller gave it,
- * such as `redirect`. Values are checked where they are used, so that a bad password is a failed sign-in and no 400.
+ * Fields of the sign-in, sign-out and update forms. Not strict: the Auth.js client posts whatever its caller
+ * gave it, such as `redirect`. Values are checked where they are used, so that a bad password is a failed
+ * sign-in and no 400.
  */
 const formFields = {
   csrfToken: z.string().optional().catch(undefined).meta({ description: "From `GET /api/auth/csrf`." }),
-  callbackUrl: z.string().optional().catch(undefined).meta({ description: "Where to go afterwards; an address of another site counts as the home page." }),
+  callbackUrl: z
+    .string()
+    .optional()
+    .catch(undefined)
+    .meta({ description: "Where to go afterwards; an address of another site counts as the home page." }),
   /** `"true"` asks for JSON responses instead of redirects. */
-  json: z.union([z.string(), z.boolean()]).optional().catch(undefined).meta({ description: '`"true"` asks for `{url}` instead of a redirect.' }),
+  json: z
+    .union([z.string(), z.boolean()])
+    .optional()
+    .catch(undefined)
+    .meta({ description: '`"true"` asks for `{url}` instead of a redirect.' }),
 };
-export const SignOutForm = z.object(formFields).meta({ id: "SignOutForm", description: "Other fields are ignored." });
+export const SignOutForm = z
+  .object(formFields)
+  .meta({ id: "SignOutForm", description: "Other fields are ignored." });
 export type SignOutForm = z.infer<typeof SignOutForm>;
 
 /** Begins a sign-in at an external provider. */
-export const ProviderForm = z.object({
-  ...formFields,
-  currentPassword: z.string().optional().catch(undefined)
-    .meta({ format: "password", description: "Of the signed-in player who wants the provider's account linked; a sign-in younger than 5 minutes needs none." }),
-}).meta({ id: "ProviderForm", description: "Other fields are ignored." });
+export const ProviderForm = z
+  .object({
+    ...formFields,
+    currentPassword: z.string().optional().catch(undefined).meta({
+      format: "password",
+      description:
+        "Of the signed-in player who wants the provider's account linked; a sign-in younger than 5 minutes needs none.",
+    }),
+  })
+  .meta({ id: "ProviderForm", description: "Other fields are ignored." });
 export type ProviderForm = z.infer<typeof ProviderForm>;
 
 export const ProviderParams = z.object({
-  provider: z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/).meta({ description: "Id of the provider, from `GET /api/auth/providers`.", examples: ["example"] }),
+  provider: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9-]{0,31}$/)
+    .meta({ description: "Id of the provider, from `GET /api/auth/providers`.", examples: ["example"] }),
 });
 
-export const CredentialsForm = z.object({
-  ...formFields,
-  email: z.string().catch("").meta({ description: "Case and surrounding space do not count.", examples: ["ada@example.org"] }),
-  password: z.string().catch("").meta({ format: "password" }),
-}).meta({ id: "CredentialsForm", description: "Other fields are ignored." });
+export const CredentialsForm = z
+  .object({
+    ...formFields,
+    email: z
+      .string()
+      .catch("")
+      .meta({ description: "Case and surrounding space do not count.", examples: ["ada@example.org"] }),
+    password: z.string().catch("").meta({ format: "password" }),
+  })
+  .meta({ id: "CredentialsForm", description: "Other fields are ignored." });
 export type CredentialsForm = z.infer<typeof CredentialsForm>;
 
 /** `POST /api/auth/session`; `data` is accepted and ignored: a client cannot change who it is. */
-export const UpdateSessionForm = z.object({ csrfToken: formFields.csrfToken, data: z.unknown().optional() })
+export const UpdateSessionForm = z
+  .object({ csrfToken: formFields.csrfToken, data: z.unknown().optional() })
   .meta({ id: "UpdateSessionForm", description: "`data` is accepted and ignored." });
 export type UpdateSessionForm = z.infer<typeof UpdateSessionForm>;
 
 /** JSON answer of sign-in and sign-out: an absolute address, always present. */
-export const RedirectResponse = z.object({
-  url: z.url().meta({ examples: ["https://joypod.example/"] }),
-}).meta({ id: "Redirect", description: "Where the browser is to go on: an absolute address." });
+export const RedirectResponse = z
+  .object({
+    url: z.url().meta({ examples: ["https://joypod.example/"] }),
+  })
+  .meta({ id: "Redirect", description: "Where the browser is to go on: an absolute address." });
 export type RedirectResponse = z.infer<typeof RedirectResponse>;
 
 /** `error` values in the query of the sign-in page. */
 const signInErrors = [
-  "CredentialsSignin", "MissingCSRF", "SessionRequired", "AccessDenied", "Configuration", "OAuthSignin", "OAuthCallback",
-  "OAuthAccountNotLinked", "OAuthCreateAccount", "ReauthenticationRequired",
+  "CredentialsSignin",
+  "MissingCSRF",
+  "SessionRequired",
+  "AccessDenied",
+  "Configuration",
+  "OAuthSignin",
+  "OAuthCallback",
+  "OAuthAccountNotLinked",
+  "OAuthCreateAccount",
+  "ReauthenticationRequired",
 ] as const;
 export type SignInError = (typeof signInErrors)[number];
 
@@ -108,16 +170,20 @@ export const signInErrorSentences: Readonly<Record<SignInError, string>> = {
   SessionRequired: "Please sign in to go on.",
   AccessDenied: "The sign-in was declined.",
   Configuration: "This way to sign in is not set up correctly. Please use another one.",
-  OAuthSignin: "That provider does not answer just now. Please try again in a moment, or sign in another way.",
+  OAuthSignin:
+    "That provider does not answer just now. Please try again in a moment, or sign in another way.",
   OAuthCallback: "The sign-in was not completed. Please try again.",
-  OAuthAccountNotLinked: "There is an account with this e-mail already. Please sign in the way you did before.",
-  OAuthCreateAccount: "The provider did not confirm your e-mail address, so no account could be made with it.",
+  OAuthAccountNotLinked:
+    "There is an account with this e-mail already. Please sign in the way you did before.",
+  OAuthCreateAccount:
+    "The provider did not confirm your e-mail address, so no account could be made with it.",
   ReauthenticationRequired: "To link another account, please sign in once more first.",
 };
 
 /** The sentence for the `error` and `code` of the sign-in page's address, whatever stands there. */
 export function sentenceForSignIn(error: string, code: string | null): string {
-  if (code === "locked") return "Too many failed sign-ins. For your safety this account is locked for a while; try again later.";
+  if (code === "locked")
+    return "Too many failed sign-ins. For your safety this account is locked for a while; try again later.";
   if (code === "rate_limited") return "That was too often in a short time. Try again in a few minutes.";
   const known = signInErrors.find((name) => name === error);
   return known === undefined ? "The sign-in did not work. Please try again." : signInErrorSentences[known];

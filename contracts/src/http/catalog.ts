@@ -5,7 +5,11 @@ import { isoMoment, name, opaqueId, slug } from "./text.ts";
 const { catalog } = limits;
 
 /** Positive integers as plain digits: coercion would also take `1e3`, `0x10` and arrays. */
-const pageNumber = z.string().regex(/^\d{1,6}$/, "must be a whole number").transform(Number).pipe(z.int().min(1))
+const pageNumber = z
+  .string()
+  .regex(/^\d{1,6}$/, "must be a whole number")
+  .transform(Number)
+  .pipe(z.int().min(1))
   .meta({
     override: ({ jsonSchema }: { jsonSchema: { pattern?: unknown } }) => {
       delete jsonSchema.pattern;
@@ -15,48 +19,90 @@ const pageNumber = z.string().regex(/^\d{1,6}$/, "must be a whole number").trans
 
 /** Query of `GET /api/games`, as strings; a `limit` above the maximum is cut to it. */
 export const GamesQuery = z.strictObject({
-  page: pageNumber.default(catalog.pageDefault).meta({ description: "Page, from 1; a page past the end is empty.", override: { default: catalog.pageDefault } }),
-  limit: pageNumber.transform((size) => Math.min(size, catalog.pageSizeMax)).default(catalog.pageSizeDefault)
-    .meta({ description: `Games on a page; more than ${catalog.pageSizeMax} is taken as ${catalog.pageSizeMax}.`, override: { default: catalog.pageSizeDefault } }),
-  search: name(catalog.searchMaxLength).optional().meta({ description: "Part of the title or of the developer's name; case does not count.", examples: ["moon"] }),
-  tag: name(catalog.searchMaxLength).optional().meta({ description: "A whole tag; case does not count.", examples: ["racing"] }),
-  sort: z.enum(["title", "createdAt", "popular"]).default("title")
-    .meta({ description: `\`popular\` counts the launches of the last ${catalog.popularWindowDays} days; ties go by title.` }),
-  order: z.enum(["asc", "desc"]).default("asc").meta({ description: "Ascending or descending, for every sort." }),
+  page: pageNumber.default(catalog.pageDefault).meta({
+    description: "Page, from 1; a page past the end is empty.",
+    override: { default: catalog.pageDefault },
+  }),
+  limit: pageNumber
+    .transform((size) => Math.min(size, catalog.pageSizeMax))
+    .default(catalog.pageSizeDefault)
+    .meta({
+      description: `Games on a page; more than ${catalog.pageSizeMax} is taken as ${catalog.pageSizeMax}.`,
+      override: { default: catalog.pageSizeDefault },
+    }),
+  search: name(catalog.searchMaxLength)
+    .optional()
+    .meta({
+      description: "Part of the title or of the developer's name; case does not count.",
+      examples: ["moon"],
+    }),
+  tag: name(catalog.searchMaxLength)
+    .optional()
+    .meta({ description: "A whole tag; case does not count.", examples: ["racing"] }),
+  sort: z
+    .enum(["title", "createdAt", "popular"])
+    .default("title")
+    .meta({
+      description: `\`popular\` counts the launches of the last ${catalog.popularWindowDays} days; ties go by title.`,
+    }),
+  order: z
+    .enum(["asc", "desc"])
+    .default("asc")
+    .meta({ description: "Ascending or descending, for every sort." }),
 });
 export type GamesQuery = z.infer<typeof GamesQuery>;
 
-export const GameListItem = z.object({
-  id: z.string().meta({ examples: ["cm3qk1x2v0001"] }),
-  slug: z.string().meta({ examples: ["moonlight-drift"] }),
-  title: z.string().meta({ examples: ["Moonlight Drift"] }),
-  developer: z.string().meta({ examples: ["Night Studio"] }),
-  description: z.string().meta({ description: "May be empty.", examples: ["Drive until the sun comes up."] }),
-  tags: z.array(z.string()).meta({ examples: [["racing", "indie"]] }),
-  thumbnail: z.string().meta({ description: "Address of a picture, or empty.", examples: ["https://images.example.org/moonlight-drift.jpg"] }),
-  releaseDate: z.string().meta({ description: "`YYYY-MM-DD`, or empty.", examples: ["2026-10-31"] }),
-  isFavorite: z.boolean().meta({ description: "Whether the asking player marked it." }),
-}).meta({ id: "Game", description: "A game as the catalogue lists it." });
+export const GameListItem = z
+  .object({
+    id: z.string().meta({ examples: ["cm3qk1x2v0001"] }),
+    slug: z.string().meta({ examples: ["moonlight-drift"] }),
+    title: z.string().meta({ examples: ["Moonlight Drift"] }),
+    developer: z.string().meta({ examples: ["Night Studio"] }),
+    description: z
+      .string()
+      .meta({ description: "May be empty.", examples: ["Drive until the sun comes up."] }),
+    tags: z.array(z.string()).meta({ examples: [["racing", "indie"]] }),
+    thumbnail: z.string().meta({
+      description: "Address of a picture, or empty.",
+      examples: ["https://images.example.org/moonlight-drift.jpg"],
+    }),
+    releaseDate: z.string().meta({ description: "`YYYY-MM-DD`, or empty.", examples: ["2026-10-31"] }),
+    isFavorite: z.boolean().meta({ description: "Whether the asking player marked it." }),
+  })
+  .meta({ id: "Game", description: "A game as the catalogue lists it." });
 export type GameListItem = z.infer<typeof GameListItem>;
 
-export const GamesResponse = z.object({
-  games: z.array(GameListItem),
-  pagination: z.object({
-    page: z.int().min(1),
-    limit: z.int().min(1).max(catalog.pageSizeMax),
-    total: z.int().min(0).meta({ description: "Games on all pages." }),
-    totalPages: z.int().min(0).meta({ description: "0 when there is no game." }),
-  }),
-}).meta({ id: "Games", description: "A page of the catalogue." });
+export const GamesResponse = z
+  .object({
+    games: z.array(GameListItem),
+    pagination: z.object({
+      page: z.int().min(1),
+      limit: z.int().min(1).max(catalog.pageSizeMax),
+      total: z.int().min(0).meta({ description: "Games on all pages." }),
+      totalPages: z.int().min(0).meta({ description: "0 when there is no game." }),
+    }),
+  })
+  .meta({ id: "Games", description: "A page of the catalogue." });
 export type GamesResponse = z.infer<typeof GamesResponse>;
 
 /** One of a game's three slots; the three nullable fields are null together, when it is empty. */
-export const SaveSlot = z.object({
-  id: z.string().nullable().meta({ description: "Names the slot in a launch; null when the slot is empty.", examples: ["cm3qk1x2v0002"] }),
-  slotNumber: z.int().min(1).max(limits.saveSlotsPerGame),
-  label: z.string().nullable(),
-  lastPlayedAt: isoMoment.nullable(),
-}).meta({ id: "SaveSlot", description: "One of a game's save slots; the three nullable fields are null together, when it is empty." });
+export const SaveSlot = z
+  .object({
+    id: z
+      .string()
+      .nullable()
+      .meta({
+        description: "Names the slot in a launch; null when the slot is empty.",
+        examples: ["cm3qk1x2v0002"],
+      }),
+    slotNumber: z.int().min(1).max(limits.saveSlotsPerGame),
+    label: z.string().nullable(),
+    lastPlayedAt: isoMoment.nullable(),
+  })
+  .meta({
+    id: "SaveSlot",
+    description: "One of a game's save slots; the three nullable fields are null together, when it is empty.",
+  });
 export type SaveSlot = z.infer<typeof SaveSlot>;
 
 export const GameDetail = GameListItem.extend({
@@ -64,7 +110,10 @@ export const GameDetail = GameListItem.extend({
   contentRating: z.string().meta({ description: "May be empty.", examples: ["PEGI 7"] }),
   languages: z.array(z.string()).meta({ description: "BCP 47 tags.", examples: [["en", "de"]] }),
   website: z.string().meta({ description: "An address, or empty.", examples: [""] }),
-  saveSlots: z.array(SaveSlot).length(limits.saveSlotsPerGame).meta({ description: "The asking player's slots, by number." }),
+  saveSlots: z
+    .array(SaveSlot)
+    .length(limits.saveSlotsPerGame)
+    .meta({ description: "The asking player's slots, by number." }),
 }).meta({ id: "GameDetail", description: "A game's own page." });
 export type GameDetail = z.infer<typeof GameDetail>;
 
@@ -73,6 +122,7 @@ export const GameParams = z.object({ slug });
 export const FavoriteRequest = z.strictObject({ gameId: opaqueId }).meta({ id: "FavoriteRequest" });
 export type FavoriteRequest = z.infer<typeof FavoriteRequest>;
 
-export const FavoriteResponse = z.object({ status: z.enum(["added", "removed"]), gameId: z.string() })
+export const FavoriteResponse = z
+  .object({ status: z.enum(["added", "removed"]), gameId: z.string() })
   .meta({ id: "Favorite", description: "What the toggle did." });
 export type FavoriteResponse = z.infer<typeof FavoriteResponse>;

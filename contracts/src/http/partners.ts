@@ -9,26 +9,65 @@ const { declarable } = limits.resources;
 const id = z.string().meta({ examples: ["cm3qk1x2v0001"] });
 const slugText = z.string().meta({ examples: ["moonlight-drift"] });
 
-const evenPixels = ({ min, max }: { min: number; max: number }) => z.int().min(min).max(max).multipleOf(2, "must be even");
+const evenPixels = ({ min, max }: { min: number; max: number }) =>
+  z.int().min(min).max(max).multipleOf(2, "must be even");
 
 const resourceFields = {
-  memoryMb: z.int().min(declarable.memoryMb.min).max(declarable.memoryMb.max).optional()
-    .meta({ description: "MiB that the game's processes take at most: kept free for it, and it is ended beyond.", examples: [4096] }),
-  cpus: z.number().min(declarable.cpuMillicores.min / 1000).max(declarable.cpuMillicores.max / 1000).multipleOf(0.25, "must be whole quarters").optional()
-    .meta({ description: "Processors that the game keeps busy; it may use more while others do not.", examples: [2.5] }),
-  gpuShare: z.int().min(declarable.gpuShare.min).max(declarable.gpuShare.max).optional()
-    .meta({ description: "How many of the site's shares of a GPU the game takes; without meaning where games render in software.", examples: [1] }),
+  memoryMb: z
+    .int()
+    .min(declarable.memoryMb.min)
+    .max(declarable.memoryMb.max)
+    .optional()
+    .meta({
+      description: "MiB that the game's processes take at most: kept free for it, and it is ended beyond.",
+      examples: [4096],
+    }),
+  cpus: z
+    .number()
+    .min(declarable.cpuMillicores.min / 1000)
+    .max(declarable.cpuMillicores.max / 1000)
+    .multipleOf(0.25, "must be whole quarters")
+    .optional()
+    .meta({
+      description: "Processors that the game keeps busy; it may use more while others do not.",
+      examples: [2.5],
+    }),
+  gpuShare: z
+    .int()
+    .min(declarable.gpuShare.min)
+    .max(declarable.gpuShare.max)
+    .optional()
+    .meta({
+      description:
+        "How many of the site's shares of a GPU the game takes; without meaning where games render in software.",
+      examples: [1],
+    }),
 };
 const resolutionFields = { width: evenPixels(declarable.width), height: evenPixels(declarable.height) };
-const resolutionMeta = { description: "Pixels of the picture that the game is made for: it is streamed so, and never larger.", examples: [{ width: 1920, height: 1080 }] };
+const resolutionMeta = {
+  description: "Pixels of the picture that the game is made for: it is streamed so, and never larger.",
+  examples: [{ width: 1920, height: 1080 }],
+};
 
-export const GameResources = z.strictObject({ ...resourceFields, resolution: z.strictObject(resolutionFields).optional().meta(resolutionMeta) })
-  .meta({ id: "GameResources", description: "What a game needs of a server. The site has a maximum, and a default for what is left out." });
+export const GameResources = z
+  .strictObject({
+    ...resourceFields,
+    resolution: z.strictObject(resolutionFields).optional().meta(resolutionMeta),
+  })
+  .meta({
+    id: "GameResources",
+    description: "What a game needs of a server. The site has a maximum, and a default for what is left out.",
+  });
 export type GameResources = z.infer<typeof GameResources>;
 
 /** The same in a response, which may gain fields. */
-const PartnerGameResources = z.object({ ...resourceFields, resolution: z.object(resolutionFields).optional().meta(resolutionMeta) })
-  .meta({ id: "PartnerGameResources", description: "What the partner declared that the game needs of a server; the site's default holds for what is left out." });
+const PartnerGameResources = z
+  .object({ ...resourceFields, resolution: z.object(resolutionFields).optional().meta(resolutionMeta) })
+  .meta({
+    id: "PartnerGameResources",
+    description:
+      "What the partner declared that the game needs of a server; the site's default holds for what is left out.",
+  });
 
 const required = {
   title: requiredName(partner.titleMaxLength),
@@ -43,148 +82,246 @@ const optional = {
   thumbnail: httpsUrl,
   screenshots: z.array(httpsUrl).max(partner.screenshots),
   contentRating: line(32),
-  languages: z.array(z.string().max(35).regex(/^[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*$/, "must be a BCP 47 language tag")).max(partner.languages),
+  languages: z
+    .array(
+      z
+        .string()
+        .max(35)
+        .regex(/^[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*$/, "must be a BCP 47 language tag"),
+    )
+    .max(partner.languages),
   website: httpsUrl,
   releaseDate: z.iso.date().refine((day) => day >= "0001-01-01", "must be a day of the year 1 or later"),
   network: z.enum(["none", "internet"]).meta({
-    description: "Whether the game may open connections: none at all (the default), or to public addresses, where this site allows it.", examples: ["none"],
+    description:
+      "Whether the game may open connections: none at all (the default), or to public addresses, where this site allows it.",
+    examples: ["none"],
   }),
-  saveLimitMb: z.int().min(save.volumeBytes.min / mebibyte).max(save.volumeBytes.max / mebibyte).meta({
-    description: `MiB that the game may keep in its save folder; null for ${save.volumeBytes.default / mebibyte}.`, examples: [64],
-  }),
+  saveLimitMb: z
+    .int()
+    .min(save.volumeBytes.min / mebibyte)
+    .max(save.volumeBytes.max / mebibyte)
+    .meta({
+      description: `MiB that the game may keep in its save folder; null for ${save.volumeBytes.default / mebibyte}.`,
+      examples: [64],
+    }),
 };
 
 /** Of fields that a response shows as "" when there is nothing: what was read there may be sent back. */
-function orEmpty<T extends z.ZodType>(schema: T, empty: null | undefined, form = "An https address without credentials") {
-  return z.preprocess((value) => (value === "" ? empty : value), schema).optional().meta({ description: `${form}; empty for none, as responses have it.` });
+function orEmpty<T extends z.ZodType>(
+  schema: T,
+  empty: null | undefined,
+  form = "An https address without credentials",
+) {
+  return z
+    .preprocess((value) => (value === "" ? empty : value), schema)
+    .optional()
+    .meta({ description: `${form}; empty for none, as responses have it.` });
 }
 
 /** `POST /api/partners/games`; without a slug, one is made from the title. */
-export const RegisterGameRequest = z.strictObject({
-  ...required,
-  slug: slug.optional(),
-  description: optional.description.optional(),
-  tags: optional.tags.optional(),
-  thumbnail: orEmpty(optional.thumbnail.optional(), undefined),
-  screenshots: optional.screenshots.optional(),
-  contentRating: optional.contentRating.optional(),
-  languages: optional.languages.optional(),
-  website: orEmpty(optional.website.optional(), undefined),
-  releaseDate: orEmpty(optional.releaseDate.optional(), undefined, "`YYYY-MM-DD`"),
-  network: optional.network.optional(),
-  saveLimitMb: optional.saveLimitMb.nullish(),
-  resources: GameResources.nullish(),
-}).meta({ id: "RegisterGameRequest", description: "A new game. Without a slug, one is made from the title." });
+export const RegisterGameRequest = z
+  .strictObject({
+    ...required,
+    slug: slug.optional(),
+    description: optional.description.optional(),
+    tags: optional.tags.optional(),
+    thumbnail: orEmpty(optional.thumbnail.optional(), undefined),
+    screenshots: optional.screenshots.optional(),
+    contentRating: optional.contentRating.optional(),
+    languages: optional.languages.optional(),
+    website: orEmpty(optional.website.optional(), undefined),
+    releaseDate: orEmpty(optional.releaseDate.optional(), undefined, "`YYYY-MM-DD`"),
+    network: optional.network.optional(),
+    saveLimitMb: optional.saveLimitMb.nullish(),
+    resources: GameResources.nullish(),
+  })
+  .meta({
+    id: "RegisterGameRequest",
+    description: "A new game. Without a slug, one is made from the title.",
+  });
 export type RegisterGameRequest = z.infer<typeof RegisterGameRequest>;
 
 /** `PATCH /api/partners/games/{slug}`: fields left out stay; null empties an optional one. */
-export const PatchGameRequest = z.strictObject({
-  title: required.title.optional(),
-  developer: required.developer.optional(),
-  launcher: required.launcher.optional(),
-  engineDir: required.engineDir.optional(),
-  description: optional.description.nullish(),
-  tags: optional.tags.nullish(),
-  thumbnail: orEmpty(optional.thumbnail.nullable(), null),
-  screenshots: optional.screenshots.nullish(),
-  contentRating: optional.contentRating.nullish(),
-  languages: optional.languages.nullish(),
-  website: orEmpty(optional.website.nullable(), null),
-  releaseDate: orEmpty(optional.releaseDate.nullable(), null, "`YYYY-MM-DD`"),
-  network: optional.network.nullish(),
-  saveLimitMb: optional.saveLimitMb.nullish(),
-  resources: GameResources.nullish(),
-}).meta({ id: "PatchGameRequest", description: "What is to change: fields left out stay, null empties an optional one." });
+export const PatchGameRequest = z
+  .strictObject({
+    title: required.title.optional(),
+    developer: required.developer.optional(),
+    launcher: required.launcher.optional(),
+    engineDir: required.engineDir.optional(),
+    description: optional.description.nullish(),
+    tags: optional.tags.nullish(),
+    thumbnail: orEmpty(optional.thumbnail.nullable(), null),
+    screenshots: optional.screenshots.nullish(),
+    contentRating: optional.contentRating.nullish(),
+    languages: optional.languages.nullish(),
+    website: orEmpty(optional.website.nullable(), null),
+    releaseDate: orEmpty(optional.releaseDate.nullable(), null, "`YYYY-MM-DD`"),
+    network: optional.network.nullish(),
+    saveLimitMb: optional.saveLimitMb.nullish(),
+    resources: GameResources.nullish(),
+  })
+  .meta({
+    id: "PatchGameRequest",
+    description: "What is to change: fields left out stay, null empties an optional one.",
+  });
 export type PatchGameRequest = z.infer<typeof PatchGameRequest>;
 
-export const PartnerGameStatus = z.enum(["active", "pending_upload"])
-  .meta({ id: "PartnerGameStatus", description: "`pending_upload` until the first archive is stored, then `active`: players see it." });
+export const PartnerGameStatus = z.enum(["active", "pending_upload"]).meta({
+  id: "PartnerGameStatus",
+  description: "`pending_upload` until the first archive is stored, then `active`: players see it.",
+});
 export type PartnerGameStatus = z.infer<typeof PartnerGameStatus>;
 
-export const RegisterGameResponse = z.object({ id, slug: slugText, status: z.literal("pending_upload") })
+export const RegisterGameResponse = z
+  .object({ id, slug: slugText, status: z.literal("pending_upload") })
   .meta({ id: "RegisteredGame", description: "The game is known and waits for its archive." });
 export type RegisterGameResponse = z.infer<typeof RegisterGameResponse>;
 
-export const PartnerGameListItem = z.object({
-  id,
-  slug: slugText,
-  title: z.string().meta({ examples: ["Moonlight Drift"] }),
-  developer: z.string().meta({ examples: ["Night Studio"] }),
-  tags: z.array(z.string()).meta({ examples: [["racing", "indie"]] }),
-  status: PartnerGameStatus,
-  createdAt: isoMoment,
-  updatedAt: isoMoment,
-}).meta({ id: "PartnerGame", description: "A game as its partner's list has it." });
+export const PartnerGameListItem = z
+  .object({
+    id,
+    slug: slugText,
+    title: z.string().meta({ examples: ["Moonlight Drift"] }),
+    developer: z.string().meta({ examples: ["Night Studio"] }),
+    tags: z.array(z.string()).meta({ examples: [["racing", "indie"]] }),
+    status: PartnerGameStatus,
+    createdAt: isoMoment,
+    updatedAt: isoMoment,
+  })
+  .meta({ id: "PartnerGame", description: "A game as its partner's list has it." });
 export type PartnerGameListItem = z.infer<typeof PartnerGameListItem>;
 
-export const PartnerGamesResponse = z.object({ games: z.array(PartnerGameListItem), total: z.int().min(0) })
+export const PartnerGamesResponse = z
+  .object({ games: z.array(PartnerGameListItem), total: z.int().min(0) })
   .meta({ id: "PartnerGames", description: "All games of the partner." });
 export type PartnerGamesResponse = z.infer<typeof PartnerGamesResponse>;
 
 /** Detail of a partner's game; also the response of PATCH. */
-export const PartnerGameDetail = z.object({
-  id,
-  slug: slugText,
-  title: z.string().meta({ examples: ["Moonlight Drift"] }),
-  developer: z.string().meta({ examples: ["Night Studio"] }),
-  description: z.string().meta({ examples: ["Drive until the sun comes up."] }),
-  tags: z.array(z.string()).meta({ examples: [["racing", "indie"]] }),
-  launcher: z.string().meta({ description: "The archive's file that starts the game.", examples: ["play.sh"] }),
-  engineDir: z.string().meta({ description: "The archive's directory of engine files.", examples: ["engine"] }),
-  thumbnail: z.string().meta({ description: "Address of a picture, or empty.", examples: ["https://images.example.org/moonlight-drift.jpg"] }),
-  picture: z.string().nullable().meta({ description: "Address of the uploaded picture, which players see in place of `thumbnail`.", examples: [null] }),
-  screenshots: z.array(z.string()).meta({ description: "Addresses of pictures.", examples: [["https://images.example.org/moonlight-drift-1.jpg"]] }),
-  contentRating: z.string().meta({ description: "May be empty.", examples: ["PEGI 12"] }),
-  languages: z.array(z.string()).meta({ examples: [["en", "pt-BR"]] }),
-  website: z.string().meta({ description: "May be empty.", examples: ["https://moonlight-drift.example.org/"] }),
-  releaseDate: z.string().meta({ description: "`YYYY-MM-DD`, or empty.", examples: ["2026-10-31"] }),
-  network: optional.network,
-  saveLimitMb: optional.saveLimitMb.nullable(),
-  resources: PartnerGameResources.nullable(),
-  status: PartnerGameStatus,
-  cacheStatus: z.object({
-    servers: z.int().min(0).meta({ description: "Game servers in total.", examples: [3] }),
-    cached: z.int().min(0).meta({ description: "Those that hold the current archive.", examples: [2] }),
-  }),
-}).meta({ id: "PartnerGameDetail", description: "A game with all that its partner set." });
+export const PartnerGameDetail = z
+  .object({
+    id,
+    slug: slugText,
+    title: z.string().meta({ examples: ["Moonlight Drift"] }),
+    developer: z.string().meta({ examples: ["Night Studio"] }),
+    description: z.string().meta({ examples: ["Drive until the sun comes up."] }),
+    tags: z.array(z.string()).meta({ examples: [["racing", "indie"]] }),
+    launcher: z
+      .string()
+      .meta({ description: "The archive's file that starts the game.", examples: ["play.sh"] }),
+    engineDir: z
+      .string()
+      .meta({ description: "The archive's directory of engine files.", examples: ["engine"] }),
+    thumbnail: z.string().meta({
+      description: "Address of a picture, or empty.",
+      examples: ["https://images.example.org/moonlight-drift.jpg"],
+    }),
+    picture: z
+      .string()
+      .nullable()
+      .meta({
+        description: "Address of the uploaded picture, which players see in place of `thumbnail`.",
+        examples: [null],
+      }),
+    screenshots: z.array(z.string()).meta({
+      description: "Addresses of pictures.",
+      examples: [["https://images.example.org/moonlight-drift-1.jpg"]],
+    }),
+    contentRating: z.string().meta({ description: "May be empty.", examples: ["PEGI 12"] }),
+    languages: z.array(z.string()).meta({ examples: [["en", "pt-BR"]] }),
+    website: z
+      .string()
+      .meta({ description: "May be empty.", examples: ["https://moonlight-drift.example.org/"] }),
+    releaseDate: z.string().meta({ description: "`YYYY-MM-DD`, or empty.", examples: ["2026-10-31"] }),
+    network: optional.network,
+    saveLimitMb: optional.saveLimitMb.nullable(),
+    resources: PartnerGameResources.nullable(),
+    status: PartnerGameStatus,
+    cacheStatus: z.object({
+      servers: z
+        .int()
+        .min(0)
+        .meta({ description: "Game servers in total.", examples: [3] }),
+      cached: z
+        .int()
+        .min(0)
+        .meta({ description: "Those that hold the current archive.", examples: [2] }),
+    }),
+  })
+  .meta({ id: "PartnerGameDetail", description: "A game with all that its partner set." });
 export type PartnerGameDetail = z.infer<typeof PartnerGameDetail>;
 
-export const SyncServer = z.object({
-  id: z.string().meta({ examples: ["server-1"] }),
-  status: z.enum(["cached", "pending"]),
-  cachedAt: isoMoment.nullable(),
-}).meta({ id: "SyncServer", description: "A game server; `cached` once it holds the current archive." });
+export const SyncServer = z
+  .object({
+    id: z.string().meta({ examples: ["server-1"] }),
+    status: z.enum(["cached", "pending"]),
+    cachedAt: isoMoment.nullable(),
+  })
+  .meta({ id: "SyncServer", description: "A game server; `cached` once it holds the current archive." });
 
 /** How far the current archive has reached the game servers; `pendingSync` = `totalServers` − `cachedOn`. */
-export const SyncResponse = z.object({
-  slug: slugText,
-  totalServers: z.int().min(0).meta({ examples: [3] }),
-  cachedOn: z.int().min(0).meta({ examples: [2] }),
-  pendingSync: z.int().min(0).meta({ description: "`totalServers` − `cachedOn`.", examples: [1] }),
-  servers: z.array(SyncServer),
-}).meta({ id: "Sync", description: "How far the current archive has reached the game servers." });
+export const SyncResponse = z
+  .object({
+    slug: slugText,
+    totalServers: z
+      .int()
+      .min(0)
+      .meta({ examples: [3] }),
+    cachedOn: z
+      .int()
+      .min(0)
+      .meta({ examples: [2] }),
+    pendingSync: z
+      .int()
+      .min(0)
+      .meta({ description: "`totalServers` − `cachedOn`.", examples: [1] }),
+    servers: z.array(SyncServer),
+  })
+  .meta({ id: "Sync", description: "How far the current archive has reached the game servers." });
 export type SyncResponse = z.infer<typeof SyncResponse>;
 
-export const UploadResponse = z.object({
-  status: z.literal("ok"),
-  slug: slugText,
-  size: z.int().min(0).meta({ description: "Bytes of the archive as sent.", examples: [73_400_320] }),
-  checksum: z.string().regex(/^sha256:[0-9a-f]{64}$/).meta({ examples: [`sha256:${"0f".repeat(32)}`] }),
-}).meta({ id: "Upload", description: "The archive is stored and is the game's current version." });
+export const UploadResponse = z
+  .object({
+    status: z.literal("ok"),
+    slug: slugText,
+    size: z
+      .int()
+      .min(0)
+      .meta({ description: "Bytes of the archive as sent.", examples: [73_400_320] }),
+    checksum: z
+      .string()
+      .regex(/^sha256:[0-9a-f]{64}$/)
+      .meta({ examples: [`sha256:${"0f".repeat(32)}`] }),
+  })
+  .meta({ id: "Upload", description: "The archive is stored and is the game's current version." });
 export type UploadResponse = z.infer<typeof UploadResponse>;
 
 /** Media types of a game's picture. */
 export const pictureTypes = ["image/png", "image/jpeg", "image/webp", "image/avif"] as const;
 export type PictureType = (typeof pictureTypes)[number];
 
-export const PictureResponse = z.object({
-  slug: slugText,
-  picture: z.string().meta({ description: "Its address, which anybody may open; another picture has another.", examples: ["https://joypod.example/api/pictures/5e0c8f3a-7f0d-4a53-9a35-0d2e6d1c9b11"] }),
-  type: z.enum(pictureTypes),
-  width: z.int().min(1).meta({ examples: [1280] }),
-  height: z.int().min(1).meta({ examples: [720] }),
-  size: z.int().min(1).meta({ description: "Bytes.", examples: [182_044] }),
-}).meta({ id: "Picture", description: "The picture is stored, and players see it." });
+export const PictureResponse = z
+  .object({
+    slug: slugText,
+    picture: z.string().meta({
+      description: "Its address, which anybody may open; another picture has another.",
+      examples: ["https://joypod.example/api/pictures/5e0c8f3a-7f0d-4a53-9a35-0d2e6d1c9b11"],
+    }),
+    type: z.enum(pictureTypes),
+    width: z
+      .int()
+      .min(1)
+      .meta({ examples: [1280] }),
+    height: z
+      .int()
+      .min(1)
+      .meta({ examples: [720] }),
+    size: z
+      .int()
+      .min(1)
+      .meta({ description: "Bytes.", examples: [182_044] }),
+  })
+  .meta({ id: "Picture", description: "The picture is stored, and players see it." });
 export type PictureResponse = z.infer<typeof PictureResponse>;
 
 export const PictureParams = z.object({ pictureId: opaqueId });

@@ -1,16 +1,22 @@
 /*
- * joypodav1pay: temporal units of AV1 as RTP packets, by the RTP payload format of the Alliance for Open Media (version 1.0).
+ * joypodav1pay: temporal units of AV1 as RTP packets, by the RTP payload format of the Alliance for Open
+ * Media (version 1.0).
  *
  * GStreamer has this in Rust alone, among plugins that the distribution does not have.
  *
- * A temporal unit is what an encoder makes of a picture: OBUs, each with a header, its length and its content. In packets each OBU, or the part of
- * it that fits, comes after a length of its own; the header's length goes, and what a receiver does not need.
+ * A temporal unit is what an encoder makes of a picture: OBUs, each with a header, its length and its
+ * content. In packets each OBU, or the part of it that fits, comes after a length of its own; the header's
+ * length goes, and what a receiver does not need.
  */
 #include <gst/rtp/rtp.h>
 #include <string.h>
 
-typedef struct { GstRTPBasePayload parent; } Av1Pay;
-typedef struct { GstRTPBasePayloadClass parent; } Av1PayClass;
+typedef struct {
+  GstRTPBasePayload parent;
+} Av1Pay;
+typedef struct {
+  GstRTPBasePayloadClass parent;
+} Av1PayClass;
 
 GType av1Pay_get_type(void);
 G_DEFINE_TYPE(Av1Pay, av1Pay, GST_TYPE_RTP_BASE_PAYLOAD)
@@ -20,10 +26,12 @@ enum { HAS_EXTENSION = 0x04, HAS_SIZE = 0x02 };
 /* The first byte of a packet. */
 enum { CONTINUES = 0x80, IS_CONTINUED = 0x40, STARTS_SEQUENCE = 0x08 };
 
-static GstStaticPadTemplate sinkTemplate = GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
-  GST_STATIC_CAPS("video/x-av1, stream-format=obu-stream, alignment=tu"));
-static GstStaticPadTemplate sourceTemplate = GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS,
-  GST_STATIC_CAPS("application/x-rtp, media=video, encoding-name=AV1, clock-rate=90000"));
+static GstStaticPadTemplate sinkTemplate =
+    GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
+                            GST_STATIC_CAPS("video/x-av1, stream-format=obu-stream, alignment=tu"));
+static GstStaticPadTemplate sourceTemplate = GST_STATIC_PAD_TEMPLATE(
+    "src", GST_PAD_SRC, GST_PAD_ALWAYS,
+    GST_STATIC_CAPS("application/x-rtp, media=video, encoding-name=AV1, clock-rate=90000"));
 
 /* Bytes that are still to be read. */
 typedef struct {
@@ -38,7 +46,8 @@ typedef struct {
   Bytes content;
 } Obu;
 
-/* A number of seven bits a byte, the lowest first; FALSE where it ends too early, or is larger than any OBU. */
+/* A number of seven bits a byte, the lowest first; FALSE where it ends too early, or is larger than any OBU.
+ */
 static gboolean readLength(Bytes *bytes, gsize *value) {
   *value = 0;
   for (guint shift = 0; shift < 32 && bytes->left > 0; shift += 7) {
@@ -50,7 +59,8 @@ static gboolean readLength(Bytes *bytes, gsize *value) {
   return FALSE;
 }
 
-/* The next OBU, its header without the length; FALSE where the unit ends within it. One without a length is all that is left. */
+/* The next OBU, its header without the length; FALSE where the unit ends within it. One without a length is
+ * all that is left. */
 static gboolean readObu(Bytes *unit, Obu *obu) {
   guint8 header = unit->at[0];
   obu->type = header >> 3 & 15;
@@ -80,7 +90,8 @@ typedef struct {
 } Packets;
 
 static void closePacket(Packets *packets, gboolean isLast) {
-  GstBuffer *buffer = gst_rtp_base_payload_allocate_output_buffer(packets->payload, packets->packet->len, 0, 0);
+  GstBuffer *buffer =
+      gst_rtp_base_payload_allocate_output_buffer(packets->payload, packets->packet->len, 0, 0);
   GstRTPBuffer rtp = GST_RTP_BUFFER_INIT;
   gst_rtp_buffer_map(buffer, GST_MAP_WRITE, &rtp);
   memcpy(gst_rtp_buffer_get_payload(&rtp), packets->packet->data, packets->packet->len);
@@ -127,7 +138,8 @@ static void addObu(Packets *packets, const Obu *obu) {
       headerLeft = 0;
     }
     if (contentLeft + headerLeft == 0) return;
-    if (headerLeft == 0) packets->packet->data[0] |= IS_CONTINUED; /* What did not begin here is not continued. */
+    if (headerLeft == 0)
+      packets->packet->data[0] |= IS_CONTINUED; /* What did not begin here is not continued. */
     closePacket(packets, FALSE);
   }
 }
@@ -136,7 +148,8 @@ static gboolean isSent(const Obu *obu) {
   return obu->type != TEMPORAL_DELIMITER && obu->type != TILE_LIST && obu->type != PADDING;
 }
 
-/* Whether all of the unit's OBUs are whole; and whether a sequence starts with it, from which a receiver can begin. */
+/* Whether all of the unit's OBUs are whole; and whether a sequence starts with it, from which a receiver can
+ * begin. */
 static gboolean checkUnit(Bytes unit, gboolean *startsSequence) {
   *startsSequence = FALSE;
   while (unit.left > 0) {
@@ -147,10 +160,15 @@ static gboolean checkUnit(Bytes unit, gboolean *startsSequence) {
   return TRUE;
 }
 
-static GstBufferList *packetsOf(GstRTPBasePayload *payload, Bytes unit, gboolean startsSequence, GstClockTime at) {
+static GstBufferList *packetsOf(GstRTPBasePayload *payload, Bytes unit, gboolean startsSequence,
+                                GstClockTime at) {
   Packets packets = {
-    .payload = payload, .full = gst_buffer_list_new(), .packet = g_byte_array_new(),
-    .room = GST_RTP_BASE_PAYLOAD_MTU(payload) - gst_rtp_buffer_calc_header_len(0), .at = at, .startsSequence = startsSequence,
+      .payload = payload,
+      .full = gst_buffer_list_new(),
+      .packet = g_byte_array_new(),
+      .room = GST_RTP_BASE_PAYLOAD_MTU(payload) - gst_rtp_buffer_calc_header_len(0),
+      .at = at,
+      .startsSequence = startsSequence,
   };
   while (unit.left > 0) {
     Obu obu;
@@ -196,7 +214,8 @@ static void av1Pay_class_init(Av1PayClass *class) {
   payload->set_caps = setCaps;
   payload->handle_buffer = handleBuffer;
   GstElementClass *element = GST_ELEMENT_CLASS(class);
-  gst_element_class_set_static_metadata(element, "RTP packets of AV1", "Codec/Payloader/Network/RTP", "Makes RTP packets of AV1's temporal units", "Joypod");
+  gst_element_class_set_static_metadata(element, "RTP packets of AV1", "Codec/Payloader/Network/RTP",
+                                        "Makes RTP packets of AV1's temporal units", "Joypod");
   gst_element_class_add_static_pad_template(element, &sinkTemplate);
   gst_element_class_add_static_pad_template(element, &sourceTemplate);
 }

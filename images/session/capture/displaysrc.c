@@ -1,13 +1,15 @@
 /*
  * joypoddisplaysrc: the picture of an X display, as a live GStreamer source.
  *
- * A picture is captured when something was drawn or the pointer moved, not at fixed intervals: that saves half a frame of latency on
- * average, and no two clocks drift against each other. Downstream runs in this element's thread, so that a picture is captured no earlier
- * than the encoder is free. A still display is repeated at intervals, for the encoder to refine it and for viewers that join late.
+ * A picture is captured when something was drawn or the pointer moved, not at fixed intervals: that saves
+ * half a frame of latency on average, and no two clocks drift against each other. Downstream runs in this
+ * element's thread, so that a picture is captured no earlier than the encoder is free. A still display is
+ * repeated at intervals, for the encoder to refine it and for viewers that join late.
  *
  * The display may change its size, as a game may ask of it: the next picture has the new one.
  *
- * It comes as the display has it, BGRx, or as software encoders take it: I420, converted by libyuv in a third of videoconvert's time.
+ * It comes as the display has it, BGRx, or as software encoders take it: I420, converted by libyuv in a third
+ * of videoconvert's time.
  */
 #define _GNU_SOURCE
 #include <X11/Xlib.h>
@@ -29,28 +31,31 @@
 enum { SEGMENTS = 4, BYTES_PER_PIXEL = 4, MAX_RATE = 240, CAPTURE_TRIES = 3 };
 enum { PROPERTY_DISPLAY = 1, PROPERTY_RATE };
 
-/* A game that draws once more because of an input must not wait for its slot: this many pictures may come early. */
+/* A game that draws once more because of an input must not wait for its slot: this many pictures may come
+ * early. */
 static const gint64 earlyPictures = 2;
 /* The rate limit is a tenth higher than the rate, so that early pictures are made up for. */
 static const double rateAllowance = 1.1;
-/* An unchanged picture is repeated after this many intervals, later than the next one of a game at the full rate. */
+/* An unchanged picture is repeated after this many intervals, later than the next one of a game at the full
+ * rate. */
 static const double repeatIntervals = 1.5;
-/* A display that is unchanged for this long is repeated at this interval: the encoder has refined it by then. */
+/* A display that is unchanged for this long is repeated at this interval: the encoder has refined it by then.
+ */
 static const gint64 stillAfterUs = 1000000, stillRepeatUs = 50000;
 
 typedef struct {
   XShmSegmentInfo info;
   XImage *image;
   guint8 *planes; /* the picture as I420; NULL until one is wanted */
-  gint isBusy; /* downstream reads it; atomic */
+  gint isBusy;    /* downstream reads it; atomic */
 } Segment;
 
 typedef struct {
   GstPushSrc parent;
   char *displayName;
-  gint rate; /* pictures a second at most; atomic */
+  gint rate;                    /* pictures a second at most; atomic */
   gint isImmediate, isFlushing; /* atomic */
-  int wake; /* eventfd: another thread changed one of these */
+  int wake;                     /* eventfd: another thread changed one of these */
   GstVideoInfo video;
 
   Display *display;
@@ -66,26 +71,34 @@ typedef struct {
   gint64 takenAt, changedAt, pointerCheckAt, nextSlotAt; /* monotonic, in microseconds */
 } DisplaySrc;
 
-typedef struct { GstPushSrcClass parent; } DisplaySrcClass;
+typedef struct {
+  GstPushSrcClass parent;
+} DisplaySrcClass;
 
 GType displaySrc_get_type(void);
 G_DEFINE_TYPE(DisplaySrc, displaySrc, GST_TYPE_PUSH_SRC)
 
-static GstStaticPadTemplate template = GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS,
-  GST_STATIC_CAPS("video/x-raw, format=BGRx, width=[1,32767], height=[1,32767], framerate=[1/1,240/1];"
-    /* The matrix that libyuv converts by. */
-    "video/x-raw, format=I420, colorimetry=bt601, width=[1,32767], height=[1,32767], framerate=[1/1,240/1]"));
+static GstStaticPadTemplate template = GST_STATIC_PAD_TEMPLATE(
+    "src", GST_PAD_SRC, GST_PAD_ALWAYS,
+    GST_STATIC_CAPS("video/x-raw, format=BGRx, width=[1,32767], height=[1,32767], framerate=[1/1,240/1];"
+                    /* The matrix that libyuv converts by. */
+                    "video/x-raw, format=I420, colorimetry=bt601, width=[1,32767], height=[1,32767], "
+                    "framerate=[1/1,240/1]"));
 
 static void wakeUp(DisplaySrc *self) {
   guint64 one = 1;
-  if (write(self->wake, &one, sizeof one) < 0) GST_WARNING_OBJECT(self, "the waiting thread could not be woken");
+  if (write(self->wake, &one, sizeof one) < 0)
+    GST_WARNING_OBJECT(self, "the waiting thread could not be woken");
 }
 
 static gboolean addSegment(DisplaySrc *self, Segment *segment) {
   int screen = DefaultScreen(self->display);
-  segment->image = XShmCreateImage(self->display, DefaultVisual(self->display, screen), (unsigned)DefaultDepth(self->display, screen),
-    ZPixmap, NULL, &segment->info, (unsigned)self->width, (unsigned)self->height);
-  if (!segment->image || segment->image->bits_per_pixel != 8 * BYTES_PER_PIXEL || segment->image->byte_order != LSBFirst) return FALSE;
+  segment->image = XShmCreateImage(self->display, DefaultVisual(self->display, screen),
+                                   (unsigned)DefaultDepth(self->display, screen), ZPixmap, NULL,
+                                   &segment->info, (unsigned)self->width, (unsigned)self->height);
+  if (!segment->image || segment->image->bits_per_pixel != 8 * BYTES_PER_PIXEL ||
+      segment->image->byte_order != LSBFirst)
+    return FALSE;
   size_t bytes = (size_t)segment->image->bytes_per_line * (size_t)self->height;
   segment->info.shmid = shmget(IPC_PRIVATE, bytes, IPC_CREAT | 0600);
   if (segment->info.shmid < 0) return FALSE;
@@ -139,20 +152,24 @@ static gboolean openDisplay(DisplaySrc *self) {
   if (!self->display) return FALSE;
   self->root = DefaultRootWindow(self->display);
   if (!followSize(self)) return FALSE;
-  if (!XShmQueryExtension(self->display) || !XDamageQueryExtension(self->display, &self->damageEvent, &error) ||
-      !XFixesQueryExtension(self->display, &self->fixesEvent, &error)) return FALSE;
+  if (!XShmQueryExtension(self->display) ||
+      !XDamageQueryExtension(self->display, &self->damageEvent, &error) ||
+      !XFixesQueryExtension(self->display, &self->fixesEvent, &error))
+    return FALSE;
   XFixesQueryVersion(self->display, &major, &minor);
   self->damage = XDamageCreate(self->display, self->root, XDamageReportNonEmpty);
   XFixesSelectCursorInput(self->display, self->root, XFixesDisplayCursorNotifyMask);
   self->cursor = XFixesGetCursorImage(self->display);
-  for (int i = 0; i < SEGMENTS; i++) if (!addSegment(self, &self->segments[i])) return FALSE;
+  for (int i = 0; i < SEGMENTS; i++)
+    if (!addSegment(self, &self->segments[i])) return FALSE;
   return TRUE;
 }
 
 static gboolean start(GstBaseSrc *base) {
   DisplaySrc *self = (DisplaySrc *)base;
   if (openDisplay(self)) return TRUE;
-  GST_ELEMENT_ERROR(self, RESOURCE, OPEN_READ, ("The display %s cannot be captured.", self->displayName), (NULL));
+  GST_ELEMENT_ERROR(self, RESOURCE, OPEN_READ, ("The display %s cannot be captured.", self->displayName),
+                    (NULL));
   return FALSE;
 }
 
@@ -180,7 +197,8 @@ static void readEvents(DisplaySrc *self) {
     XNextEvent(self->display, &event);
     if (event.type == self->damageEvent + XDamageNotify) self->isChanged = TRUE;
     if (event.type == self->fixesEvent + XFixesCursorNotify) hasNewCursor = TRUE;
-    if (event.type == ConfigureNotify && event.xconfigure.window == self->root && !event.xconfigure.send_event) {
+    if (event.type == ConfigureNotify && event.xconfigure.window == self->root &&
+        !event.xconfigure.send_event) {
       self->width = event.xconfigure.width;
       self->height = event.xconfigure.height;
       self->isChanged = TRUE;
@@ -216,20 +234,24 @@ static void drawPointer(DisplaySrc *self, XImage *image) {
   for (int y = MAX(0, -top); y < cursor->height && top + y < image->height; y++) {
     for (int x = MAX(0, -left); x < cursor->width && left + x < image->width; x++) {
       gulong pixel = cursor->pixels[y * cursor->width + x];
-      guint8 *below = (guint8 *)image->data + (top + y) * image->bytes_per_line + (left + x) * BYTES_PER_PIXEL;
+      guint8 *below =
+          (guint8 *)image->data + (top + y) * image->bytes_per_line + (left + x) * BYTES_PER_PIXEL;
       for (int part = 0; part < 3; part++) below[part] = over(below[part], pixel, 8 * part);
     }
   }
 }
 
 static void sleepUntil(DisplaySrc *self, gint64 at) {
-  if (XPending(self->display)) return; /* it came with the answer to a request: the socket says nothing of it any more */
-  struct pollfd sources[] = {{.fd = self->wake, .events = POLLIN}, {.fd = ConnectionNumber(self->display), .events = POLLIN}};
+  if (XPending(self->display))
+    return; /* it came with the answer to a request: the socket says nothing of it any more */
+  struct pollfd sources[] = {{.fd = self->wake, .events = POLLIN},
+                             {.fd = ConnectionNumber(self->display), .events = POLLIN}};
   gint64 restUs = MAX(0, at - g_get_monotonic_time());
   struct timespec rest = {.tv_sec = restUs / G_USEC_PER_SEC, .tv_nsec = restUs % G_USEC_PER_SEC * 1000};
   ppoll(sources, 2, &rest, NULL);
   guint64 count;
-  if (sources[0].revents & POLLIN && read(self->wake, &count, sizeof count) < 0) GST_LOG_OBJECT(self, "woken by two at once");
+  if (sources[0].revents & POLLIN && read(self->wake, &count, sizeof count) < 0)
+    GST_LOG_OBJECT(self, "woken by two at once");
 }
 
 /* Returns TRUE when a picture is to be captured, FALSE when the element stops. */
@@ -247,7 +269,8 @@ static gboolean awaitPicture(DisplaySrc *self) {
       self->pointerCheckAt = now + intervalUs;
     }
     if (self->isChanged) self->changedAt = now;
-    gint64 repeatUs = now - self->changedAt > stillAfterUs ? stillRepeatUs : (gint64)(repeatIntervals * (double)intervalUs);
+    gint64 repeatUs =
+        now - self->changedAt > stillAfterUs ? stillRepeatUs : (gint64)(repeatIntervals * (double)intervalUs);
     gint64 wantedAt = self->isChanged ? now : self->takenAt + MAX(repeatUs, intervalUs);
     gint64 dueAt = MAX(wantedAt, self->nextSlotAt - earlyPictures * intervalUs);
     if (now >= dueAt) return TRUE;
@@ -263,7 +286,8 @@ static Segment *freeSegment(DisplaySrc *self) {
   for (int i = 0; i < SEGMENTS; i++) {
     Segment *segment = &self->segments[i];
     if (g_atomic_int_get(&segment->isBusy)) continue;
-    if (segment->image && segment->image->width == self->width && segment->image->height == self->height) return segment;
+    if (segment->image && segment->image->width == self->width && segment->image->height == self->height)
+      return segment;
     removeSegment(self, segment);
     return addSegment(self, segment) ? segment : NULL;
   }
@@ -276,7 +300,8 @@ static Segment *capture(DisplaySrc *self) {
     Segment *segment = freeSegment(self);
     if (!segment) return NULL;
     self->isChanged = FALSE;
-    XDamageSubtract(self->display, self->damage, None, None); /* before the capture: what is drawn from here on is a new change */
+    XDamageSubtract(self->display, self->damage, None,
+                    None); /* before the capture: what is drawn from here on is a new change */
     followPointer(self);
     if (XShmGetImage(self->display, self->root, segment->image, 0, 0, AllPlanes)) return segment;
     readEvents(self); /* a display that has just become smaller has said so before the error */
@@ -291,9 +316,11 @@ static GstBuffer *bufferOf(DisplaySrc *self, Segment *segment) {
   guint8 *picture = (guint8 *)segment->image->data;
   if (GST_VIDEO_INFO_FORMAT(video) == GST_VIDEO_FORMAT_I420) {
     if (!segment->planes) segment->planes = g_malloc(bytes);
-    guint8 *planes[] = {segment->planes, segment->planes + GST_VIDEO_INFO_PLANE_OFFSET(video, 1), segment->planes + GST_VIDEO_INFO_PLANE_OFFSET(video, 2)};
-    ARGBToI420(picture, segment->image->bytes_per_line, planes[0], GST_VIDEO_INFO_PLANE_STRIDE(video, 0), planes[1], GST_VIDEO_INFO_PLANE_STRIDE(video, 1),
-      planes[2], GST_VIDEO_INFO_PLANE_STRIDE(video, 2), segment->image->width, segment->image->height);
+    guint8 *planes[] = {segment->planes, segment->planes + GST_VIDEO_INFO_PLANE_OFFSET(video, 1),
+                        segment->planes + GST_VIDEO_INFO_PLANE_OFFSET(video, 2)};
+    ARGBToI420(picture, segment->image->bytes_per_line, planes[0], GST_VIDEO_INFO_PLANE_STRIDE(video, 0),
+               planes[1], GST_VIDEO_INFO_PLANE_STRIDE(video, 1), planes[2],
+               GST_VIDEO_INFO_PLANE_STRIDE(video, 2), segment->image->width, segment->image->height);
     picture = segment->planes;
   }
   g_atomic_int_set(&segment->isBusy, TRUE);
@@ -309,10 +336,13 @@ static GstFlowReturn create(GstPushSrc *base, GstBuffer **buffer) {
   self->takenAt = now;
   Segment *segment = capture(self);
   if (!segment) {
-    GST_ELEMENT_ERROR(self, RESOURCE, READ, ("The display has no picture, or all that were captured are in use downstream."), (NULL));
+    GST_ELEMENT_ERROR(self, RESOURCE, READ,
+                      ("The display has no picture, or all that were captured are in use downstream."),
+                      (NULL));
     return GST_FLOW_ERROR;
   }
-  gboolean hasOtherSize = segment->image->width != GST_VIDEO_INFO_WIDTH(&self->video) || segment->image->height != GST_VIDEO_INFO_HEIGHT(&self->video);
+  gboolean hasOtherSize = segment->image->width != GST_VIDEO_INFO_WIDTH(&self->video) ||
+                          segment->image->height != GST_VIDEO_INFO_HEIGHT(&self->video);
   if (hasOtherSize && !gst_base_src_negotiate(GST_BASE_SRC(base))) return GST_FLOW_NOT_NEGOTIATED;
   drawPointer(self, segment->image);
   *buffer = bufferOf(self, segment);
@@ -364,9 +394,12 @@ static void setProperty(GObject *object, guint id, const GValue *value, GParamSp
 
 static void getProperty(GObject *object, guint id, GValue *value, GParamSpec *spec) {
   DisplaySrc *self = (DisplaySrc *)object;
-  if (id == PROPERTY_DISPLAY) g_value_set_string(value, self->displayName);
-  else if (id == PROPERTY_RATE) g_value_set_int(value, g_atomic_int_get(&self->rate));
-  else G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+  if (id == PROPERTY_DISPLAY)
+    g_value_set_string(value, self->displayName);
+  else if (id == PROPERTY_RATE)
+    g_value_set_int(value, g_atomic_int_get(&self->rate));
+  else
+    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
 }
 
 static void finalize(GObject *object) {
@@ -389,10 +422,14 @@ static void displaySrc_class_init(DisplaySrcClass *class) {
   object->set_property = setProperty;
   object->get_property = getProperty;
   object->finalize = finalize;
-  g_object_class_install_property(object, PROPERTY_DISPLAY, g_param_spec_string("display-name", "Display", "Such as :99",
-    NULL, G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS));
-  g_object_class_install_property(object, PROPERTY_RATE, g_param_spec_int("rate", "Rate",
-    "Approximate maximum of pictures a second; setting it captures one at once", 1, MAX_RATE, 60, G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS));
+  g_object_class_install_property(object, PROPERTY_DISPLAY,
+                                  g_param_spec_string("display-name", "Display", "Such as :99", NULL,
+                                                      G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS));
+  g_object_class_install_property(
+      object, PROPERTY_RATE,
+      g_param_spec_int("rate", "Rate",
+                       "Approximate maximum of pictures a second; setting it captures one at once", 1,
+                       MAX_RATE, 60, G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS));
   GstBaseSrcClass *source = GST_BASE_SRC_CLASS(class);
   source->start = start;
   source->stop = stop;
@@ -402,7 +439,7 @@ static void displaySrc_class_init(DisplaySrcClass *class) {
   source->unlock_stop = unlockStop;
   GST_PUSH_SRC_CLASS(class)->create = create;
   gst_element_class_set_static_metadata(GST_ELEMENT_CLASS(class), "Display capture", "Source/Video",
-    "Captures a display's picture as soon as it changes", "Joypod");
+                                        "Captures a display's picture as soon as it changes", "Joypod");
   gst_element_class_add_static_pad_template(GST_ELEMENT_CLASS(class), &template);
 }
 
@@ -410,10 +447,12 @@ GType pictures_get_type(void); /* pictures.c */
 GType av1Pay_get_type(void);   /* av1pay.c */
 
 static gboolean loadPlugin(GstPlugin *plugin) {
-  return gst_element_register(plugin, "joypoddisplaysrc", GST_RANK_NONE, displaySrc_get_type())
-    && gst_element_register(plugin, "joypodpictures", GST_RANK_NONE, pictures_get_type())
-    && gst_element_register(plugin, "joypodav1pay", GST_RANK_NONE, av1Pay_get_type());
+  return gst_element_register(plugin, "joypoddisplaysrc", GST_RANK_NONE, displaySrc_get_type()) &&
+         gst_element_register(plugin, "joypodpictures", GST_RANK_NONE, pictures_get_type()) &&
+         gst_element_register(plugin, "joypodav1pay", GST_RANK_NONE, av1Pay_get_type());
 }
 
 #define PACKAGE "joypod"
-GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, joypod, "Joypod's capture of a display, and packets of pictures", loadPlugin, "1.0", GST_LICENSE_UNKNOWN, PACKAGE, "https://joypod.dev")
+GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, joypod,
+                  "Joypod's capture of a display, and packets of pictures", loadPlugin, "1.0",
+                  GST_LICENSE_UNKNOWN, PACKAGE, "https://joypod.dev")

@@ -1,7 +1,9 @@
 /*
- * joypodpictures: all RTP packets of a picture as one buffer, each after its length of two bytes, the higher one first.
+ * joypodpictures: all RTP packets of a picture as one buffer, each after its length of two bytes, the higher
+ * one first.
  *
- * The packets of a picture come at once. Whoever pulls them one by one is woken for each, which costs a streamer more than copying them.
+ * The packets of a picture come at once. Whoever pulls them one by one is woken for each, which costs a
+ * streamer more than copying them.
  */
 #include <gst/gst.h>
 
@@ -11,15 +13,19 @@ typedef struct {
   GByteArray *picture; /* what has come of it so far */
 } Pictures;
 
-typedef struct { GstElementClass parent; } PicturesClass;
+typedef struct {
+  GstElementClass parent;
+} PicturesClass;
 
 GType pictures_get_type(void);
 G_DEFINE_TYPE(Pictures, pictures, GST_TYPE_ELEMENT)
 
 enum { HEADER_BYTES = 12, MARKER = 0x80 };
 
-static GstStaticPadTemplate sinkTemplate = GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS("application/x-rtp"));
-static GstStaticPadTemplate sourceTemplate = GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS("application/x-joypod-picture"));
+static GstStaticPadTemplate sinkTemplate =
+    GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS("application/x-rtp"));
+static GstStaticPadTemplate sourceTemplate = GST_STATIC_PAD_TEMPLATE(
+    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS("application/x-joypod-picture"));
 
 static GstFlowReturn pushPicture(Pictures *self, GstClockTime at) {
   gsize bytes = self->picture->len;
@@ -96,7 +102,7 @@ static void pictures_class_init(PicturesClass *class) {
   G_OBJECT_CLASS(class)->finalize = finalize;
   GstElementClass *element = GST_ELEMENT_CLASS(class);
   gst_element_class_set_static_metadata(element, "Pictures of packets", "Codec/Payloader/Network/RTP",
-    "Hands the RTP packets of a picture on as one buffer", "Joypod");
+                                        "Hands the RTP packets of a picture on as one buffer", "Joypod");
   gst_element_class_add_static_pad_template(element, &sinkTemplate);
   gst_element_class_add_static_pad_template(element, &sourceTemplate);
 }

@@ -2,11 +2,12 @@
  * displayprobe COMMAND: finds out what the display in DISPLAY can do, and prints it as lines of `name value`.
  *
  *   size WIDTH HEIGHT   sets the display's size by RandR
- *   gl [FRAMES]         draws with OpenGL, and reads the picture back the way the capture does; then times so many frames
- *   vulkan [FRAMES]     the same through a Vulkan swapchain
- *   extensions          names the extensions of the display's protocol, each on a line with its number
+ *   gl [FRAMES]         draws with OpenGL, and reads the picture back the way the capture does; then times so
+ * many frames vulkan [FRAMES]     the same through a Vulkan swapchain extensions          names the
+ * extensions of the display's protocol, each on a line with its number
  *
- * Exits with 0 when the last step worked; a driver may also crash it, or hang it: whoever starts it sets a deadline.
+ * Exits with 0 when the last step worked; a driver may also crash it, or hang it: whoever starts it sets a
+ * deadline.
  */
 #include "displayprobe.h"
 
@@ -33,7 +34,8 @@ void fail(const char *what) {
 void tell(const char *name, const char *value) {
   char line[MAX_LINE];
   snprintf(line, sizeof line, "%s", value ? value : "");
-  for (char *c = line; *c; c++) if (*c < ' ' || *c > '~') *c = '?';
+  for (char *c = line; *c; c++)
+    if (*c < ' ' || *c > '~') *c = '?';
   printf("%s %s\n", name, line);
   fflush(stdout);
 }
@@ -59,10 +61,13 @@ Window openWindow(Display *display, XVisualInfo *visual, int *width, int *height
   *width = DisplayWidth(display, screen);
   *height = DisplayHeight(display, screen);
   XSetWindowAttributes attributes = {
-    .override_redirect = True, .border_pixel = 0, .colormap = XCreateColormap(display, root, visual->visual, AllocNone),
+      .override_redirect = True,
+      .border_pixel = 0,
+      .colormap = XCreateColormap(display, root, visual->visual, AllocNone),
   };
-  Window window = XCreateWindow(display, root, 0, 0, (unsigned)*width, (unsigned)*height, 0, visual->depth, InputOutput, visual->visual,
-    CWOverrideRedirect | CWBorderPixel | CWColormap, &attributes);
+  Window window =
+      XCreateWindow(display, root, 0, 0, (unsigned)*width, (unsigned)*height, 0, visual->depth, InputOutput,
+                    visual->visual, CWOverrideRedirect | CWBorderPixel | CWColormap, &attributes);
   XMapRaised(display, window);
   XSync(display, False);
   return window;
@@ -70,10 +75,12 @@ Window openWindow(Display *display, XVisualInfo *visual, int *width, int *height
 
 static XImage *attachImage(Display *display, XShmSegmentInfo *segment) {
   int screen = DefaultScreen(display);
-  XImage *image = XShmCreateImage(display, DefaultVisual(display, screen), (unsigned)DefaultDepth(display, screen), ZPixmap, NULL, segment,
-    (unsigned)DisplayWidth(display, screen), (unsigned)DisplayHeight(display, screen));
+  XImage *image = XShmCreateImage(
+      display, DefaultVisual(display, screen), (unsigned)DefaultDepth(display, screen), ZPixmap, NULL,
+      segment, (unsigned)DisplayWidth(display, screen), (unsigned)DisplayHeight(display, screen));
   if (!image) fail("the display has no shared images");
-  segment->shmid = shmget(IPC_PRIVATE, (size_t)image->bytes_per_line * (size_t)image->height, IPC_CREAT | 0600);
+  segment->shmid =
+      shmget(IPC_PRIVATE, (size_t)image->bytes_per_line * (size_t)image->height, IPC_CREAT | 0600);
   if (segment->shmid < 0) fail("there is no shared memory");
   segment->shmaddr = image->data = shmat(segment->shmid, NULL, 0);
   segment->readOnly = False;
@@ -100,7 +107,8 @@ static bool showsColor(XImage *image, unsigned long color) {
   return true;
 }
 
-void expectCaptured(Display *display, const char *name, unsigned long color, void (*draw)(void *), void *drawing) {
+void expectCaptured(Display *display, const char *name, unsigned long color, void (*draw)(void *),
+                    void *drawing) {
   XShmSegmentInfo segment;
   XImage *image = attachImage(display, &segment);
   for (int try = 0; try < TRIES; try++) {
@@ -113,13 +121,15 @@ void expectCaptured(Display *display, const char *name, unsigned long color, voi
     usleep(TRY_EVERY_US);
   }
   char seen[32];
-  snprintf(seen, sizeof seen, "wrong: %06lx", XGetPixel(image, image->width / 2, image->height / 2) & 0xffffff);
+  snprintf(seen, sizeof seen, "wrong: %06lx",
+           XGetPixel(image, image->width / 2, image->height / 2) & 0xffffff);
   tell(name, seen);
   fail("what was drawn is not what is captured");
 }
 
 /* Returns the output's mode of this size, made when there is none. */
-static RRMode modeOf(Display *display, Window root, XRRScreenResources *resources, RROutput output, unsigned width, unsigned height) {
+static RRMode modeOf(Display *display, Window root, XRRScreenResources *resources, RROutput output,
+                     unsigned width, unsigned height) {
   XRROutputInfo *info = XRRGetOutputInfo(display, resources, output);
   for (int i = 0; info && i < info->nmode; i++) {
     for (int j = 0; j < resources->nmode; j++) {
@@ -130,9 +140,17 @@ static RRMode modeOf(Display *display, Window root, XRRScreenResources *resource
   char name[32];
   snprintf(name, sizeof name, "%ux%u", width, height);
   XRRModeInfo made = {
-    .width = width, .height = height, .dotClock = (unsigned long)(width + 8) * (height + 8) * 60, .hSyncStart = width + 2,
-    .hSyncEnd = width + 4, .hTotal = width + 8, .vSyncStart = height + 2, .vSyncEnd = height + 4, .vTotal = height + 8,
-    .name = name, .nameLength = (unsigned)strlen(name),
+      .width = width,
+      .height = height,
+      .dotClock = (unsigned long)(width + 8) * (height + 8) * 60,
+      .hSyncStart = width + 2,
+      .hSyncEnd = width + 4,
+      .hTotal = width + 8,
+      .vSyncStart = height + 2,
+      .vSyncEnd = height + 4,
+      .vTotal = height + 8,
+      .name = name,
+      .nameLength = (unsigned)strlen(name),
   };
   RRMode mode = XRRCreateMode(display, root, &made);
   XRRAddOutputMode(display, output, mode);
@@ -146,7 +164,8 @@ static void setSize(Display *display, unsigned width, unsigned height) {
   if (!resources || resources->noutput < 1 || resources->ncrtc < 1) fail("the display has no output");
   RROutput output = resources->outputs[0];
   RRMode mode = modeOf(display, root, resources, output, width, height);
-  if (XRRSetCrtcConfig(display, resources, resources->crtcs[0], CurrentTime, 0, 0, mode, RR_Rotate_0, &output, 1) != RRSetConfigSuccess) {
+  if (XRRSetCrtcConfig(display, resources, resources->crtcs[0], CurrentTime, 0, 0, mode, RR_Rotate_0, &output,
+                       1) != RRSetConfigSuccess) {
     fail("the display does not take the size");
   }
   for (int try = 0; try < TRIES; try++) {
@@ -173,11 +192,16 @@ int main(int argc, char **argv) {
   const char *command = argc > 1 ? argv[1] : "";
   Display *display = XOpenDisplay(NULL);
   if (!display) fail("the display takes no connection");
-  if (strcmp(command, "size") == 0 && argc == 4) setSize(display, (unsigned)atoi(argv[2]), (unsigned)atoi(argv[3]));
-  else if (strcmp(command, "gl") == 0) probeGl(display, argc > 2 ? atoi(argv[2]) : 0);
-  else if (strcmp(command, "vulkan") == 0) probeVulkan(display, argc > 2 ? atoi(argv[2]) : 0);
-  else if (strcmp(command, "extensions") == 0) tellExtensions(display);
-  else fail("say size WIDTH HEIGHT, gl, vulkan or extensions");
+  if (strcmp(command, "size") == 0 && argc == 4)
+    setSize(display, (unsigned)atoi(argv[2]), (unsigned)atoi(argv[3]));
+  else if (strcmp(command, "gl") == 0)
+    probeGl(display, argc > 2 ? atoi(argv[2]) : 0);
+  else if (strcmp(command, "vulkan") == 0)
+    probeVulkan(display, argc > 2 ? atoi(argv[2]) : 0);
+  else if (strcmp(command, "extensions") == 0)
+    tellExtensions(display);
+  else
+    fail("say size WIDTH HEIGHT, gl, vulkan or extensions");
   XCloseDisplay(display);
   return 0;
 }

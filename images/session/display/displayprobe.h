@@ -13,7 +13,8 @@ void timeFrames(const char *name, int frames, void (*draw)(void *), void *drawin
 /* A window that covers the display, without a window manager. */
 Window openWindow(Display *display, XVisualInfo *visual, int *width, int *height);
 /* Draws until the display's capture shows the colour; ends the program when it does not within a second. */
-void expectCaptured(Display *display, const char *name, unsigned long color, void (*draw)(void *), void *drawing);
+void expectCaptured(Display *display, const char *name, unsigned long color, void (*draw)(void *),
+                    void *drawing);
 
 void probeGl(Display *display, int timedFrames);
 void probeVulkan(Display *display, int timedFrames);

@@ -19,7 +19,8 @@ static void draw(void *argument) {
   glFinish();
 }
 
-/* OpenGL by GLX, as games use it: what renders, whether it is captured, and how long a frame takes that is drawn and shown. */
+/* OpenGL by GLX, as games use it: what renders, whether it is captured, and how long a frame takes that is
+ * drawn and shown. */
 void probeGl(Display *display, int timedFrames) {
   int wanted[] = {GLX_RGBA, GLX_DOUBLEBUFFER, GLX_RED_SIZE, 8, GLX_GREEN_SIZE, 8, GLX_BLUE_SIZE, 8, None};
   XVisualInfo *visual = glXChooseVisual(display, DefaultScreen(display), wanted);

@@ -31,16 +31,20 @@ static void check(VkResult result, const char *what) {
 
 static void makeInstance(void) {
   const char *extensions[] = {VK_KHR_SURFACE_EXTENSION_NAME, VK_KHR_XLIB_SURFACE_EXTENSION_NAME};
-  VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .apiVersion = VK_API_VERSION_1_0};
+  VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
+                                   .apiVersion = VK_API_VERSION_1_0};
   VkInstanceCreateInfo info = {
-    .sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pApplicationInfo = &application,
-    .enabledExtensionCount = 2, .ppEnabledExtensionNames = extensions,
+      .sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
+      .pApplicationInfo = &application,
+      .enabledExtensionCount = 2,
+      .ppEnabledExtensionNames = extensions,
   };
   check(vkCreateInstance(&info, NULL, &vk.instance), "there is no Vulkan");
 }
 
 static void makeSurface(Display *display, Window window) {
-  VkXlibSurfaceCreateInfoKHR info = {.sType = VK_STRUCTURE_TYPE_XLIB_SURFACE_CREATE_INFO_KHR, .dpy = display, .window = window};
+  VkXlibSurfaceCreateInfoKHR info = {
+      .sType = VK_STRUCTURE_TYPE_XLIB_SURFACE_CREATE_INFO_KHR, .dpy = display, .window = window};
   check(vkCreateXlibSurfaceKHR(vk.instance, &info, NULL, &vk.surface), "there is no Vulkan surface");
 }
 
@@ -61,7 +65,10 @@ static bool canShow(VkPhysicalDevice device) {
 }
 
 static int rank(VkPhysicalDeviceType type) {
-  return type == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU ? 3 : type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU ? 2 : type == VK_PHYSICAL_DEVICE_TYPE_CPU ? 0 : 1;
+  return type == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU     ? 3
+         : type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU ? 2
+         : type == VK_PHYSICAL_DEVICE_TYPE_CPU            ? 0
+                                                          : 1;
 }
 
 static void chooseDevice(void) {
@@ -86,11 +93,17 @@ static void makeDevice(void) {
   const char *extensions[] = {VK_KHR_SWAPCHAIN_EXTENSION_NAME};
   float priority = 1;
   VkDeviceQueueCreateInfo queue = {
-    .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueFamilyIndex = vk.family, .queueCount = 1, .pQueuePriorities = &priority,
+      .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+      .queueFamilyIndex = vk.family,
+      .queueCount = 1,
+      .pQueuePriorities = &priority,
   };
   VkDeviceCreateInfo info = {
-    .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .queueCreateInfoCount = 1, .pQueueCreateInfos = &queue,
-    .enabledExtensionCount = 1, .ppEnabledExtensionNames = extensions,
+      .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+      .queueCreateInfoCount = 1,
+      .pQueueCreateInfos = &queue,
+      .enabledExtensionCount = 1,
+      .ppEnabledExtensionNames = extensions,
   };
   check(vkCreateDevice(vk.physical, &info, NULL, &vk.device), "there is no Vulkan device");
   vkGetDeviceQueue(vk.device, vk.family, 0, &vk.queue);
@@ -98,18 +111,28 @@ static void makeDevice(void) {
 
 static void makeSwapchain(int width, int height) {
   VkSurfaceCapabilitiesKHR able;
-  check(vkGetPhysicalDeviceSurfaceCapabilitiesKHR(vk.physical, vk.surface, &able), "the Vulkan surface has no capabilities");
+  check(vkGetPhysicalDeviceSurfaceCapabilitiesKHR(vk.physical, vk.surface, &able),
+        "the Vulkan surface has no capabilities");
   VkSurfaceFormatKHR formats[64];
   uint32_t count = 64;
   vkGetPhysicalDeviceSurfaceFormatsKHR(vk.physical, vk.surface, &count, formats);
   VkSurfaceFormatKHR format = formats[0];
-  for (uint32_t i = 0; i < count; i++) if (formats[i].format == VK_FORMAT_B8G8R8A8_UNORM) format = formats[i];
+  for (uint32_t i = 0; i < count; i++)
+    if (formats[i].format == VK_FORMAT_B8G8R8A8_UNORM) format = formats[i];
   VkSwapchainCreateInfoKHR info = {
-    .sType = VK_STRUCTURE_TYPE_SWAPCHAIN_CREATE_INFO_KHR, .surface = vk.surface, .minImageCount = able.minImageCount,
-    .imageFormat = format.format, .imageColorSpace = format.colorSpace,
-    .imageExtent = {(uint32_t)width, (uint32_t)height}, .imageArrayLayers = 1,
-    .imageUsage = VK_IMAGE_USAGE_TRANSFER_DST_BIT, .imageSharingMode = VK_SHARING_MODE_EXCLUSIVE, .preTransform = able.currentTransform,
-    .compositeAlpha = VK_COMPOSITE_ALPHA_OPAQUE_BIT_KHR, .presentMode = VK_PRESENT_MODE_FIFO_KHR, .clipped = VK_TRUE,
+      .sType = VK_STRUCTURE_TYPE_SWAPCHAIN_CREATE_INFO_KHR,
+      .surface = vk.surface,
+      .minImageCount = able.minImageCount,
+      .imageFormat = format.format,
+      .imageColorSpace = format.colorSpace,
+      .imageExtent = {(uint32_t)width, (uint32_t)height},
+      .imageArrayLayers = 1,
+      .imageUsage = VK_IMAGE_USAGE_TRANSFER_DST_BIT,
+      .imageSharingMode = VK_SHARING_MODE_EXCLUSIVE,
+      .preTransform = able.currentTransform,
+      .compositeAlpha = VK_COMPOSITE_ALPHA_OPAQUE_BIT_KHR,
+      .presentMode = VK_PRESENT_MODE_FIFO_KHR,
+      .clipped = VK_TRUE,
   };
   check(vkCreateSwapchainKHR(vk.device, &info, NULL, &vk.swapchain), "there is no Vulkan swapchain");
   count = MAX_IMAGES;
@@ -118,12 +141,17 @@ static void makeSwapchain(int width, int height) {
 
 static void makeCommands(void) {
   VkCommandPoolCreateInfo pool = {
-    .sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT, .queueFamilyIndex = vk.family,
+      .sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+      .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
+      .queueFamilyIndex = vk.family,
   };
   VkCommandPool made;
   check(vkCreateCommandPool(vk.device, &pool, NULL, &made), "there is no command pool");
   VkCommandBufferAllocateInfo buffer = {
-    .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = made, .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY, .commandBufferCount = 1,
+      .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+      .commandPool = made,
+      .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+      .commandBufferCount = 1,
   };
   check(vkAllocateCommandBuffers(vk.device, &buffer, &vk.commands), "there is no command buffer");
   VkFenceCreateInfo fence = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
@@ -134,12 +162,18 @@ static void makeCommands(void) {
 
 static void transition(VkImage image, VkImageLayout from, VkImageLayout to) {
   VkImageMemoryBarrier barrier = {
-    .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER, .oldLayout = from, .newLayout = to, .image = image,
-    .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT, .dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT,
-    .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED, .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-    .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1},
+      .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
+      .oldLayout = from,
+      .newLayout = to,
+      .image = image,
+      .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
+      .dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT,
+      .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+      .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+      .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1},
   };
-  vkCmdPipelineBarrier(vk.commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0, NULL, 0, NULL, 1, &barrier);
+  vkCmdPipelineBarrier(vk.commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0,
+                       0, NULL, 0, NULL, 1, &barrier);
 }
 
 static void waitForFence(const char *what) {
@@ -150,7 +184,8 @@ static void waitForFence(const char *what) {
 static void draw(void *nothing) {
   (void)nothing;
   uint32_t index = 0;
-  check(vkAcquireNextImageKHR(vk.device, vk.swapchain, waitNs, VK_NULL_HANDLE, vk.fence, &index), "the swapchain gives no picture");
+  check(vkAcquireNextImageKHR(vk.device, vk.swapchain, waitNs, VK_NULL_HANDLE, vk.fence, &index),
+        "the swapchain gives no picture");
   if (index >= MAX_IMAGES) fail("the swapchain has too many pictures");
   waitForFence("the swapchain's picture does not become free");
   VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
@@ -158,25 +193,35 @@ static void draw(void *nothing) {
   VkImageSubresourceRange whole = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
   vkBeginCommandBuffer(vk.commands, &begin);
   transition(vk.images[index], VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
-  vkCmdClearColorImage(vk.commands, vk.images[index], VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, &clear, 1, &whole);
+  vkCmdClearColorImage(vk.commands, vk.images[index], VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, &clear, 1,
+                       &whole);
   transition(vk.images[index], VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, VK_IMAGE_LAYOUT_PRESENT_SRC_KHR);
   vkEndCommandBuffer(vk.commands);
   VkSubmitInfo submit = {
-    .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &vk.commands,
-    .signalSemaphoreCount = 1, .pSignalSemaphores = &vk.drawn,
+      .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+      .commandBufferCount = 1,
+      .pCommandBuffers = &vk.commands,
+      .signalSemaphoreCount = 1,
+      .pSignalSemaphores = &vk.drawn,
   };
   check(vkQueueSubmit(vk.queue, 1, &submit, vk.fence), "the picture cannot be drawn");
   VkPresentInfoKHR present = {
-    .sType = VK_STRUCTURE_TYPE_PRESENT_INFO_KHR, .waitSemaphoreCount = 1, .pWaitSemaphores = &vk.drawn,
-    .swapchainCount = 1, .pSwapchains = &vk.swapchain, .pImageIndices = &index,
+      .sType = VK_STRUCTURE_TYPE_PRESENT_INFO_KHR,
+      .waitSemaphoreCount = 1,
+      .pWaitSemaphores = &vk.drawn,
+      .swapchainCount = 1,
+      .pSwapchains = &vk.swapchain,
+      .pImageIndices = &index,
   };
   check(vkQueuePresentKHR(vk.queue, &present), "the picture cannot be shown");
   waitForFence("the picture is not drawn in time");
 }
 
-/* Vulkan, as games use it: what renders, whether a swapchain's pictures are captured, and how long one takes. */
+/* Vulkan, as games use it: what renders, whether a swapchain's pictures are captured, and how long one takes.
+ */
 void probeVulkan(Display *display, int timedFrames) {
-  XVisualInfo wanted = {.screen = DefaultScreen(display), .visualid = XVisualIDFromVisual(DefaultVisual(display, DefaultScreen(display)))};
+  XVisualInfo wanted = {.screen = DefaultScreen(display),
+                        .visualid = XVisualIDFromVisual(DefaultVisual(display, DefaultScreen(display)))};
   int count, width, height;
   XVisualInfo *visual = XGetVisualInfo(display, VisualScreenMask | VisualIDMask, &wanted, &count);
   if (!visual) fail("the display has no visual");

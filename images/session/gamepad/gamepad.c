@@ -1,9 +1,10 @@
 /*
  * LD_PRELOAD shim: a gamepad for games in a container without /dev/input and without privilege.
  *
- * Opening the path in JOYPOD_GAMEPAD connects to the unix socket of that name instead, the streamer's; evdev ioctls on it are
- * answered as by a wired Xbox 360 pad; read() returns the `struct input_event` records that the streamer writes. SDL 2 looks for the
- * pad where SDL_JOYSTICK_DEVICE points, so both variables name the same path. Other input libraries scan /dev/input and see none.
+ * Opening the path in JOYPOD_GAMEPAD connects to the unix socket of that name instead, the streamer's; evdev
+ * ioctls on it are answered as by a wired Xbox 360 pad; read() returns the `struct input_event` records that
+ * the streamer writes. SDL 2 looks for the pad where SDL_JOYSTICK_DEVICE points, so both variables name the
+ * same path. Other input libraries scan /dev/input and see none.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -24,7 +25,7 @@ enum { MAX_FDS = 4096, STICK = 32767, TRIGGER = 255 };
 static const char name[] = "Microsoft X-Box 360 pad";
 static const struct input_id identity = {BUS_USB, 0x045e, 0x028e, 0x0114};
 static const unsigned short buttons[] = {
-  BTN_A, BTN_B, BTN_X, BTN_Y, BTN_TL, BTN_TR, BTN_SELECT, BTN_START, BTN_MODE, BTN_THUMBL, BTN_THUMBR,
+    BTN_A, BTN_B, BTN_X, BTN_Y, BTN_TL, BTN_TR, BTN_SELECT, BTN_START, BTN_MODE, BTN_THUMBL, BTN_THUMBR,
 };
 static const unsigned short axes[] = {ABS_X, ABS_Y, ABS_Z, ABS_RX, ABS_RY, ABS_RZ, ABS_HAT0X, ABS_HAT0Y};
 
@@ -37,7 +38,10 @@ static bool isPadPath(const char *path) {
 
 static int connectPad(const char *path, int flags) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
-  if (strlen(path) >= sizeof address.sun_path) { errno = ENAMETOOLONG; return -1; }
+  if (strlen(path) >= sizeof address.sun_path) {
+    errno = ENAMETOOLONG;
+    return -1;
+  }
   strcpy(address.sun_path, path);
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return -1;
@@ -52,26 +56,26 @@ static int connectPad(const char *path, int flags) {
 }
 
 /* A game's build flags decide which of these names it calls; each overrides the C library's own. */
-#define OPEN_WITH_MODE(function)                                            \
-  int function(const char *path, int flags, ...) {                          \
-    static int (*real)(const char *, int, ...);                             \
-    if (isPadPath(path)) return connectPad(path, flags);                    \
-    if (!real) real = dlsym(RTLD_NEXT, #function);                          \
-    mode_t mode = 0;                                                        \
-    if (flags & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))) {                   \
-      va_list rest;                                                         \
-      va_start(rest, flags);                                                \
-      mode = va_arg(rest, mode_t);                                          \
-      va_end(rest);                                                         \
-    }                                                                       \
-    return real(path, flags, mode);                                         \
+#define OPEN_WITH_MODE(function)                                                                             \
+  int function(const char *path, int flags, ...) {                                                           \
+    static int (*real)(const char *, int, ...);                                                              \
+    if (isPadPath(path)) return connectPad(path, flags);                                                     \
+    if (!real) real = dlsym(RTLD_NEXT, #function);                                                           \
+    mode_t mode = 0;                                                                                         \
+    if (flags & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))) {                                                    \
+      va_list rest;                                                                                          \
+      va_start(rest, flags);                                                                                 \
+      mode = va_arg(rest, mode_t);                                                                           \
+      va_end(rest);                                                                                          \
+    }                                                                                                        \
+    return real(path, flags, mode);                                                                          \
   }
-#define OPEN_WITHOUT_MODE(function)                                         \
-  int function(const char *path, int flags) {                               \
-    static int (*real)(const char *, int);                                  \
-    if (isPadPath(path)) return connectPad(path, flags);                    \
-    if (!real) real = dlsym(RTLD_NEXT, #function);                          \
-    return real(path, flags);                                               \
+#define OPEN_WITHOUT_MODE(function)                                                                          \
+  int function(const char *path, int flags) {                                                                \
+    static int (*real)(const char *, int);                                                                   \
+    if (isPadPath(path)) return connectPad(path, flags);                                                     \
+    if (!real) real = dlsym(RTLD_NEXT, #function);                                                           \
+    return real(path, flags);                                                                                \
   }
 OPEN_WITH_MODE(open)
 OPEN_WITH_MODE(open64)
@@ -119,14 +123,24 @@ static int handleRequest(unsigned long request, void *to) {
   size_t room = _IOC_SIZE(request);
   unsigned number = _IOC_NR(request);
   static const int version = EV_VERSION;
-  if (_IOC_TYPE(request) != 'E') { errno = ENOTTY; return -1; }
-  if (request == EVIOCGVERSION) { memcpy(to, &version, sizeof version); return 0; }
-  if (request == EVIOCGID) { memcpy(to, &identity, sizeof identity); return 0; }
+  if (_IOC_TYPE(request) != 'E') {
+    errno = ENOTTY;
+    return -1;
+  }
+  if (request == EVIOCGVERSION) {
+    memcpy(to, &version, sizeof version);
+    return 0;
+  }
+  if (request == EVIOCGID) {
+    memcpy(to, &identity, sizeof identity);
+    return 0;
+  }
   if (number == _IOC_NR(EVIOCGNAME(0))) return copyOut(to, room, name, sizeof name);
   if (number == _IOC_NR(EVIOCGKEY(0)) || number == _IOC_NR(EVIOCGPROP(0))) return copyOut(to, room, "", 0);
   if (number >= _IOC_NR(EVIOCGBIT(0, 0)) && number < _IOC_NR(EVIOCGABS(0)))
     return copyCapabilities((int)(number - _IOC_NR(EVIOCGBIT(0, 0))), to, room);
-  if (number >= _IOC_NR(EVIOCGABS(0)) && number < _IOC_NR(EVIOCGABS(ABS_CNT))) return copyAxis((int)(number - _IOC_NR(EVIOCGABS(0))), to);
+  if (number >= _IOC_NR(EVIOCGABS(0)) && number < _IOC_NR(EVIOCGABS(ABS_CNT)))
+    return copyAxis((int)(number - _IOC_NR(EVIOCGABS(0))), to);
   errno = EINVAL; /* no force feedback, no key maps */
   return -1;
 }

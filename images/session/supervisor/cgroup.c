@@ -8,7 +8,8 @@
 
 #define MOUNT "/sys/fs/cgroup"
 
-/* Finds the path below the controller's mount: the end of its line in /proc/self/cgroup ("" is version 2's controller). */
+/* Finds the path below the controller's mount: the end of its line in /proc/self/cgroup ("" is version 2's
+ * controller). */
 static void ownPath(const char *controller, char *path, size_t room) {
   path[0] = 0;
   FILE *f = fopen("/proc/self/cgroup", "re");
@@ -24,7 +25,8 @@ static void ownPath(const char *controller, char *path, size_t room) {
   if (f) fclose(f);
 }
 
-/* With a private cgroup namespace or mount the container's files are at the mount's root, otherwise below its own path. */
+/* With a private cgroup namespace or mount the container's files are at the mount's root, otherwise below its
+ * own path. */
 static FILE *openFile(const char *controller, const char *name) {
   static const char *const places[] = {"%s/%s%s/%s", "%s/cpu,%s%s/%s"};
   char own[384], path[1024];
@@ -62,17 +64,17 @@ static struct usage readVersion2(void) {
   long long peak = readNumber("", "memory.peak"), current = readNumber("", "memory.current");
   if (current > seen) seen = current;
   return (struct usage){
-    .cpuSeconds = readKeyed("", "cpu.stat", "usage_usec") / 1e6,
-    .peakMemoryBytes = peak > 0 ? peak : seen,
-    .oomKills = readKeyed("", "memory.events", "oom_kill"),
+      .cpuSeconds = readKeyed("", "cpu.stat", "usage_usec") / 1e6,
+      .peakMemoryBytes = peak > 0 ? peak : seen,
+      .oomKills = readKeyed("", "memory.events", "oom_kill"),
   };
 }
 
 static struct usage readVersion1(void) {
   return (struct usage){
-    .cpuSeconds = readNumber("cpuacct", "cpuacct.usage") / 1e9,
-    .peakMemoryBytes = readNumber("memory", "memory.max_usage_in_bytes"),
-    .oomKills = readKeyed("memory", "memory.oom_control", "oom_kill"),
+      .cpuSeconds = readNumber("cpuacct", "cpuacct.usage") / 1e9,
+      .peakMemoryBytes = readNumber("memory", "memory.max_usage_in_bytes"),
+      .oomKills = readKeyed("memory", "memory.oom_control", "oom_kill"),
   };
 }
 

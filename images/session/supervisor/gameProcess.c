@@ -16,9 +16,11 @@ enum { REAPED_AT_ONCE = 256 }; /* a game that starts processes without end must 
 
 /* Returns why the launcher does not run, in words by which its partner can mend it. */
 static const char *reasonFor(const char *launcher, int failure) {
-  if (failure == EACCES) return "it may not be executed: set its executable bit (chmod +x) and pack the game anew";
+  if (failure == EACCES)
+    return "it may not be executed: set its executable bit (chmod +x) and pack the game anew";
   if (failure == ENOENT && access(launcher, F_OK) == 0)
-    return "what its first line (#!) names, or its loader, is not in the image; a line end of Windows counts as part of the name";
+    return "what its first line (#!) names, or its loader, is not in the image; a line end of Windows counts "
+           "as part of the name";
   return strerror(failure);
 }
 
@@ -29,7 +31,8 @@ static void execGame(char **command, const sigset_t *mask, int output) {
   signal(SIGPIPE, SIG_DFL);
   sigprocmask(SIG_SETMASK, mask, NULL);
   char *copy = strdup(command[0]);
-  if (copy && chdir(dirname(copy)) != 0) { /* not needed: a launcher can find its folder by its own path */ }
+  if (copy && chdir(dirname(copy)) != 0) { /* not needed: a launcher can find its folder by its own path */
+  }
   execvp(command[0], command); /* runs a script without an interpreter line with sh */
   int failure = errno;
   fprintf(stderr, "supervise: cannot start %s: %s\n", command[0], reasonFor(command[0], failure));
@@ -37,7 +40,9 @@ static void execGame(char **command, const sigset_t *mask, int output) {
 }
 
 bool startGame(struct game *game, char **command, const sigset_t *mask) {
-  prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); /* PID 1 is one anyway, but is another process where a pod's containers share a process namespace */
+  prctl(
+      PR_SET_CHILD_SUBREAPER, 1, 0, 0,
+      0); /* PID 1 is one anyway, but is another process where a pod's containers share a process namespace */
   int output = openOutput();
   if (output < 0) return false;
   game->group = fork();
@@ -58,7 +63,8 @@ bool reap(struct game *game) {
   return true;
 }
 
-/* The launcher's process makes the group itself: until it has, the signal goes to that process, which gets it before it becomes the launcher. */
+/* The launcher's process makes the group itself: until it has, the signal goes to that process, which gets it
+ * before it becomes the launcher. */
 void signalGame(const struct game *game, int number) {
   if (kill(-game->group, number) != 0 && !game->hasEnded) kill(game->group, number);
 }
@@ -68,6 +74,7 @@ bool groupIsEmpty(const struct game *game) { return kill(-game->group, 0) != 0 &
 void killGroup(struct game *game) {
   signalGame(game, SIGKILL);
   if (game->hasEnded) return;
-  while (waitpid(game->group, &game->status, 0) < 0 && errno == EINTR) {}
+  while (waitpid(game->group, &game->status, 0) < 0 && errno == EINTR) {
+  }
   game->hasEnded = true;
 }

@@ -3,9 +3,9 @@
 
 /* The game: its launcher and the processes that it starts, in a process group of their own. */
 struct game {
-  int group; /* also the launcher's process */
+  int group;     /* also the launcher's process */
   bool hasEnded; /* the launcher has ended; others of the group may go on */
-  int status; /* the launcher's, as waitpid returns it */
+  int status;    /* the launcher's, as waitpid returns it */
 };
 
 /* Starts the launcher with this signal mask. Returns false when the kernel has no process or pipe for it. */

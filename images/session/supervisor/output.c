@@ -14,9 +14,10 @@
 enum {
   SUSTAINED_BYTES_PER_MS = 64,
   BURST_BYTES = 1 << 20,
-  LINE_COST = 64, /* the log adds a time stamp to each line, and the node's work grows with lines more than with bytes */
+  LINE_COST = 64, /* the log adds a time stamp to each line, and the node's work grows with lines more than
+                     with bytes */
   LOG_DROPPED_EVERY_MS = 60000,
-  CHUNK = 4096, /* a pipe with room takes this much without blocking */
+  CHUNK = 4096,          /* a pipe with room takes this much without blocking */
   DRAIN_BYTES = 1 << 20, /* the most that a pipe holds */
   DRAIN_WAIT_MS = 200,
 };
@@ -27,7 +28,8 @@ static long long droppedBytes;
 static long loggedMs;
 static bool isMidLine;
 
-/* Writes what can be written within this time, as the log's reader may have stopped for good. Returns the number of bytes written. */
+/* Writes what can be written within this time, as the log's reader may have stopped for good. Returns the
+ * number of bytes written. */
 static long writeWithin(int to, const char *text, long length, long withinMs) {
   long done = 0, deadline = nowMs() + withinMs;
   while (done < length) {
@@ -117,7 +119,8 @@ void forwardOutput(void) {
 
 void drainOutput(void) {
   long deadline = nowMs() + DRAIN_WAIT_MS;
-  for (long bytes = 0, more; bytes < DRAIN_BYTES && (more = forward(deadline - nowMs())) > 0; bytes += more) {}
+  for (long bytes = 0, more; bytes < DRAIN_BYTES && (more = forward(deadline - nowMs())) > 0; bytes += more) {
+  }
   logDropped(loggedMs + LOG_DROPPED_EVERY_MS);
   if (source >= 0) close(source);
   source = -1;

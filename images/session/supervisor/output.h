@@ -1,6 +1,7 @@
 /*
- * Forwards the game's output to the container's log, within a rate. The node keeps that log and spends processor time on it that no pod
- * accounts for. What a game prints beyond the rate is dropped; the game never waits for it.
+ * Forwards the game's output to the container's log, within a rate. The node keeps that log and spends
+ * processor time on it that no pod accounts for. What a game prints beyond the rate is dropped; the game
+ * never waits for it.
  */
 
 /* Opens the pipe. Returns the end that the game writes to, or -1. */

@@ -1,12 +1,13 @@
 /*
  * PID 1 of the game's container:  supervise LAUNCHER [ARG...]
  *
- * First it enters a sandbox, which holds for all that it starts: a filter of system calls, resource limits, and no access to itself. Then
- * it waits for the display, the sound socket and the saves, takes over what the streamer found out about rendering, starts the launcher in a process group of its own, forwards its output within
- * a rate, forwards SIGTERM to that group and kills what is left of it GAME_GRACE_SECONDS later.
+ * First it enters a sandbox, which holds for all that it starts: a filter of system calls, resource limits,
+ * and no access to itself. Then it waits for the display, the sound socket and the saves, takes over what the
+ * streamer found out about rendering, starts the launcher in a process group of its own, forwards its output
+ * within a rate, forwards SIGTERM to that group and kills what is left of it GAME_GRACE_SECONDS later.
  *
- * Environment: DISPLAY, RUN_DIR (/run/session), GAME_REPORT_DIR (/run/game), GAME_NETWORK (none, or "internet"), GAME_GRACE_SECONDS
- * (3), AWAIT_DIRECTORY (none: the game starts without waiting for saves).
+ * Environment: DISPLAY, RUN_DIR (/run/session), GAME_REPORT_DIR (/run/game), GAME_NETWORK (none, or
+ * "internet"), GAME_GRACE_SECONDS (3), AWAIT_DIRECTORY (none: the game starts without waiting for saves).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -28,7 +29,7 @@
 #include "systemCallFilter.h"
 
 enum {
-  DISPLAY_WAIT_MS = 30000, /* the display may have to be probed first */
+  DISPLAY_WAIT_MS = 30000,    /* the display may have to be probed first */
   DIRECTORY_WAIT_MS = 600000, /* the cluster ends the session long before */
   POLL_MS = 20,
   REPORT_EVERY_MS = 2000,
@@ -70,7 +71,8 @@ static bool isDirectory(const char *path) {
 
 static bool hasDisplay(void) { return isSocket(displaySocket) && isSocket(soundSocket); }
 
-/* The saves appear by one rename when they are complete; a game that started before would overwrite them with a new playthrough. */
+/* The saves appear by one rename when they are complete; a game that started before would overwrite them with
+ * a new playthrough. */
 static bool hasSaves(void) { return !awaitedDirectory || isDirectory(awaitedDirectory); }
 
 /* Waits for at most one signal, up to this long. Returns whether the game is to stop. */
@@ -103,9 +105,13 @@ static void watch(struct game *game) {
     long now = nowMs();
     if (stopping && (now >= killAt || (game->hasEnded && groupIsEmpty(game)))) return;
     if (game->hasEnded && !stopping) return;
-    if (now >= nextReport) { writeTerminationReport(NULL, 0); nextReport = now + REPORT_EVERY_MS; }
+    if (now >= nextReport) {
+      writeTerminationReport(NULL, 0);
+      nextReport = now + REPORT_EVERY_MS;
+    }
     long wait = isReaping ? 0 : nextReport - now;
-    if (stopping && wait > GROUP_POLL_MS) wait = GROUP_POLL_MS; /* no signal tells of the end of members other than the launcher */
+    if (stopping && wait > GROUP_POLL_MS)
+      wait = GROUP_POLL_MS; /* no signal tells of the end of members other than the launcher */
     int number = nextSignal(wait);
     if (number == SIGCHLD || isReaping) isReaping = reap(game);
     if (isStopSignal(number) && !stopping) {
@@ -125,15 +131,18 @@ static int reportEnd(int status, bool forced, long long oomKillsBefore) {
   }
   char reason[24] = "exited";
   /* A launcher that is a shell reports its game's SIGKILL as exit code 137. */
-  if (code == 128 + SIGKILL && readUsage().oomKills > oomKillsBefore) snprintf(reason, sizeof reason, "out-of-memory");
-  else if (WIFSIGNALED(status)) snprintf(reason, sizeof reason, "signal-%d", WTERMSIG(status));
+  if (code == 128 + SIGKILL && readUsage().oomKills > oomKillsBefore)
+    snprintf(reason, sizeof reason, "out-of-memory");
+  else if (WIFSIGNALED(status))
+    snprintf(reason, sizeof reason, "signal-%d", WTERMSIG(status));
   writeTerminationReport(reason, code);
   return code;
 }
 
 /* Comes first: what is started before is not in the sandbox. */
 static bool enterSandbox(void) {
-  /* The game has the same user id. As this process is not dumpable, the game cannot open its memory or descriptors. exec makes the game dumpable again. */
+  /* The game has the same user id. As this process is not dumpable, the game cannot open its memory or
+   * descriptors. exec makes the game dumpable again. */
   if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return false;
   setResourceLimits();
   return installSystemCallFilter(strcmp(environmentOr("GAME_NETWORK", "none"), "internet") == 0);
@@ -141,7 +150,8 @@ static bool enterSandbox(void) {
 
 int main(int argc, char **argv) {
   sigset_t before;
-  /* First of all: as PID 1 this process would never hear of a SIGTERM that came before it blocks or handles it, and loading the filter takes a while. */
+  /* First of all: as PID 1 this process would never hear of a SIGTERM that came before it blocks or handles
+   * it, and loading the filter takes a while. */
   blockSignals(&before);
   bool isSandboxed = enterSandbox();
   int sandboxError = errno;
@@ -152,7 +162,8 @@ int main(int argc, char **argv) {
   readEnvironment();
   openTerminationReport(environmentOr("GAME_REPORT_DIR", "/run/game"));
   if (!isSandboxed) {
-    logLine("the game is not started: this node's kernel takes no filter of system calls (seccomp): %s", strerror(sandboxError));
+    logLine("the game is not started: this node's kernel takes no filter of system calls (seccomp): %s",
+            strerror(sandboxError));
     return giveUp("exited", EXIT_NO_SANDBOX);
   }
   if (!waitFor(hasDisplay, DISPLAY_WAIT_MS)) return giveUp("no-display", EXIT_NO_DISPLAY);

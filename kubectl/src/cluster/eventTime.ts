@@ -2,6 +2,10 @@ import type { Event } from "#kube/builtin.ts";
 
 /** Returns when an event last happened: the kubelet's older form has no `eventTime`. */
 export function timeOfEvent({ eventTime, deprecatedLastTimestamp, metadata }: Event): string | undefined {
-  const times: readonly (string | null | undefined)[] = [eventTime, deprecatedLastTimestamp, metadata.creationTimestamp];
+  const times: readonly (string | null | undefined)[] = [
+    eventTime,
+    deprecatedLastTimestamp,
+    metadata.creationTimestamp,
+  ];
   return times.find((time) => typeof time === "string") ?? undefined;
 }

@@ -26,31 +26,57 @@ export interface Installation {
 
 const apiSelector = `app.kubernetes.io/name=joypod,${componentLabel}=api`;
 
-/** Finds the installation by the Deployment of its API: in the namespace that is named, or else in the whole cluster. Throws AdminError when there is none, or more than one. */
-export async function findInstallation({ transport, server, contextNamespace, now }: Connection, namespace?: string): Promise<Installation> {
+/**
+ * Finds the installation by the Deployment of its API: in the namespace that is named, or else in the whole
+ * cluster. Throws AdminError when there is none, or more than one.
+ */
+export async function findInstallation(
+  { transport, server, contextNamespace, now }: Connection,
+  namespace?: string,
+): Promise<Installation> {
   const found = await apis(transport, namespace, contextNamespace);
   const own = found.filter(({ metadata }) => metadata.namespace === contextNamespace);
   const candidates = namespace === undefined && found.length > 1 && own.length > 0 ? own : found;
   const [api, ...others] = candidates;
   if (api === undefined) {
     const where = namespace === undefined ? "in this cluster" : `in the namespace ${namespace}`;
-    throw new AdminError(`There is no Joypod ${where}: name its namespace with --namespace, or another cluster with --context.`, exitCodes.notFound);
+    throw new AdminError(
+      `There is no Joypod ${where}: name its namespace with --namespace, or another cluster with --context.`,
+      exitCodes.notFound,
+    );
   }
   if (others.length > 0) {
-    const names = candidates.map(({ metadata }) => `${metadata.namespace ?? ""}/${metadata.labels?.[instanceLabel] ?? metadata.name}`).join(", ");
-    throw new AdminError(`There is more than one Joypod here (${names}): name the namespace of one with --namespace.`, exitCodes.usage);
+    const names = candidates
+      .map(
+        ({ metadata }) => `${metadata.namespace ?? ""}/${metadata.labels?.[instanceLabel] ?? metadata.name}`,
+      )
+      .join(", ");
+    throw new AdminError(
+      `There is more than one Joypod here (${names}): name the namespace of one with --namespace.`,
+      exitCodes.usage,
+    );
   }
   const valueOf = (variable: string): string | undefined => variableOf(api, "api", variable);
   const installation = valueOf("INSTALLATION") ?? "";
   const { labels = {}, namespace: releaseNamespace = "joypod" } = api.metadata;
   return {
-    transport, server, now, namespace: releaseNamespace, sessionsNamespace: valueOf("SESSIONS_NAMESPACE") ?? "joypod-sessions",
-    gameNodeSelector: gameNodeSelectorOf({ name: installation }), heartbeatSelector: heartbeatSelectorOf({ name: installation }),
-    release: labels[instanceLabel] ?? "joypod", version: labels["app.kubernetes.io/version"] ?? "unknown",
+    transport,
+    server,
+    now,
+    namespace: releaseNamespace,
+    sessionsNamespace: valueOf("SESSIONS_NAMESPACE") ?? "joypod-sessions",
+    gameNodeSelector: gameNodeSelectorOf({ name: installation }),
+    heartbeatSelector: heartbeatSelectorOf({ name: installation }),
+    release: labels[instanceLabel] ?? "joypod",
+    version: labels["app.kubernetes.io/version"] ?? "unknown",
   };
 }
 
-async function apis(transport: KubeTransport, namespace: string | undefined, fallback: string | undefined): Promise<Stored<Workload>[]> {
+async function apis(
+  transport: KubeTransport,
+  namespace: string | undefined,
+  fallback: string | undefined,
+): Promise<Stored<Workload>[]> {
   const client = new ResourceClient(transport, deployments);
   try {
     return (await client.listAll({ namespace, labelSelector: apiSelector })).items;

@@ -10,7 +10,10 @@ export interface KubeconfigPlaces {
   variable?: string | undefined;
 }
 
-/** Returns the kubeconfig that kubectl would take: of the file, or of those of KUBECONFIG, or ~/.kube/config. Throws when none can be read. */
+/**
+ * Returns the kubeconfig that kubectl would take: of the file, or of those of KUBECONFIG, or ~/.kube/config.
+ * Throws when none can be read.
+ */
 export function readKubeconfig({ file, variable = "" }: KubeconfigPlaces): KubeConfig {
   if (file !== undefined) return fromFile(file);
   if (variable !== "") return fromFiles(variable.split(delimiter).filter((path) => path !== ""));
@@ -19,7 +22,10 @@ export function readKubeconfig({ file, variable = "" }: KubeconfigPlaces): KubeC
   return config;
 }
 
-/** The client's own merging lets the last file say the context, and fails at a file that is missing and at a name that two files have. */
+/**
+ * The client's own merging lets the last file say the context, and fails at a file that is missing and at a
+ * name that two files have.
+ */
 function fromFiles(paths: readonly string[]): KubeConfig {
   const configs = paths.filter((path) => existsSync(path)).map(fromFile);
   if (configs.length === 0) throw new Error("KUBECONFIG names no file that is there");

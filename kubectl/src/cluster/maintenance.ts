@@ -1,18 +1,37 @@
 import { fieldManagers } from "#contracts/crd/names.ts";
-import { maintenanceConfigMap, maintenanceData, readMaintenance, type Maintenance } from "#contracts/maintenance.ts";
+import {
+  maintenanceConfigMap,
+  maintenanceData,
+  readMaintenance,
+  type Maintenance,
+} from "#contracts/maintenance.ts";
 import { configMaps } from "#kube/builtin.ts";
 import { isNotFound } from "#kube/errors.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import type { Installation } from "./installation.ts";
 
-/** Turns maintenance on, or changes its message, and returns it. Every replica of the API sees it within a moment. Throws KubeError. */
-export async function beginMaintenance(installation: Installation, message: string | undefined, now: Date): Promise<Maintenance> {
+/**
+ * Turns maintenance on, or changes its message, and returns it. Every replica of the API sees it within a
+ * moment. Throws KubeError.
+ */
+export async function beginMaintenance(
+  installation: Installation,
+  message: string | undefined,
+  now: Date,
+): Promise<Maintenance> {
   const { client, ref } = at(installation);
   const known = await client.find(ref);
-  const maintenance = { since: known === undefined ? now.toISOString() : readMaintenance(known).since, message };
-  const { data } = await client.apply({ metadata: ref, data: maintenanceData(maintenance) }, { fieldManager: fieldManagers.kubectl });
+  const maintenance = {
+    since: known === undefined ? now.toISOString() : readMaintenance(known).since,
+    message,
+  };
+  const { data } = await client.apply(
+    { metadata: ref, data: maintenanceData(maintenance) },
+    { fieldManager: fieldManagers.kubectl },
+  );
   // A message that somebody else wrote, as by hand, is not of what is applied and would stay.
-  if (message === undefined && data?.message !== undefined) await client.mergePatch(ref, { data: { message: null } });
+  if (message === undefined && data?.message !== undefined)
+    await client.mergePatch(ref, { data: { message: null } });
   return maintenance;
 }
 
@@ -36,5 +55,8 @@ export async function findMaintenance(installation: Installation): Promise<Maint
 }
 
 function at({ transport, namespace }: Installation) {
-  return { client: new ResourceClient(transport, configMaps), ref: { namespace, name: maintenanceConfigMap } };
+  return {
+    client: new ResourceClient(transport, configMaps),
+    ref: { namespace, name: maintenanceConfigMap },
+  };
 }

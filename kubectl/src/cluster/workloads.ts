@@ -5,7 +5,15 @@ import type { ResourceType } from "#kube/resourceType.ts";
 export interface Workload extends KubeObject {
   spec: {
     replicas?: number;
-    template: { spec: { containers: readonly { name: string; image?: string; env?: readonly { name: string; value?: string }[] }[] } };
+    template: {
+      spec: {
+        containers: readonly {
+          name: string;
+          image?: string;
+          env?: readonly { name: string; value?: string }[];
+        }[];
+      };
+    };
   };
   status?: { readyReplicas?: number; numberReady?: number; desiredNumberScheduled?: number };
 }
@@ -18,9 +26,14 @@ export const daemonSets: ResourceType<Workload> = apps("daemonsets", "DaemonSet"
 export const componentLabel = "app.kubernetes.io/component";
 export const instanceLabel = "app.kubernetes.io/instance";
 
-/** Returns what the workload's container is given as this variable, in its manifest; undefined where it is not, or comes from elsewhere. */
+/**
+ * Returns what the workload's container is given as this variable, in its manifest; undefined where it is
+ * not, or comes from elsewhere.
+ */
 export function variableOf({ spec }: Workload, container: string, variable: string): string | undefined {
-  return spec.template.spec.containers.find(({ name }) => name === container)?.env?.find(({ name }) => name === variable)?.value;
+  return spec.template.spec.containers
+    .find(({ name }) => name === container)
+    ?.env?.find(({ name }) => name === variable)?.value;
 }
 
 function apps(plural: string, kind: string): ResourceType<Workload> {

@@ -1,4 +1,7 @@
-/** Returns the time between two moments as kubectl writes ages: `45s`, `12m`, `3h`, `2d`; undefined without a beginning. */
+/**
+ * Returns the time between two moments as kubectl writes ages: `45s`, `12m`, `3h`, `2d`; undefined without a
+ * beginning.
+ */
 export function ageText(from: string | undefined, now: Date): string | undefined {
   if (from === undefined) return undefined;
   const seconds = Math.max(0, Math.round((now.getTime() - Date.parse(from)) / 1000));

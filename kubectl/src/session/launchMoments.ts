@@ -6,7 +6,10 @@ import type { Event, Pod } from "#kube/builtin.ts";
 import { findCondition } from "#kube/conditions.ts";
 import { timeOfEvent } from "../cluster/eventTime.ts";
 
-/** Something that happened in a launch. Kubernetes keeps most times in whole seconds: such a moment lies within the second that begins at `atMs`. */
+/**
+ * Something that happened in a launch. Kubernetes keeps most times in whole seconds: such a moment lies
+ * within the second that begins at `atMs`.
+ */
 export interface Moment {
   atMs: number;
   isWholeSecond: boolean;
@@ -29,28 +32,65 @@ export interface SessionEvidence {
   streamerLog: readonly string[];
 }
 
-/** Returns the steps of a launch from the object's creation to the connection of the first viewer, in the order in which they are expected. */
+/**
+ * Returns the steps of a launch from the object's creation to the connection of the first viewer, in the
+ * order in which they are expected.
+ */
 export function launchSteps(evidence: SessionEvidence): LaunchStep[] {
-  const { session: { metadata, status }, pod, streamerLog } = evidence;
+  const {
+    session: { metadata, status },
+    pod,
+    streamerLog,
+  } = evidence;
   const accepted = momentOf(metadata.creationTimestamp);
   const seen = momentOf(status?.startedAt);
   const placed = momentOf(status?.placement?.assignedAt);
-  const prepared = (type: "ContentReady" | "SaveRestored"): Moment | undefined => conditionMoment(status?.conditions, type);
-  const created = eventMoment(evidence, gameSessionEventReasons.podCreated) ?? momentOf(pod?.metadata.creationTimestamp);
+  const prepared = (type: "ContentReady" | "SaveRestored"): Moment | undefined =>
+    conditionMoment(status?.conditions, type);
+  const created =
+    eventMoment(evidence, gameSessionEventReasons.podCreated) ?? momentOf(pod?.metadata.creationTimestamp);
   const streamer = startOf(pod, containerNames.streamer);
   const ready = momentOf(status?.readyAt);
   const answered = logMoment(streamerLog, ({ msg }) => msg === streamerMessages.viewerAnswered);
-  const connected = logMoment(streamerLog, ({ msg, state }) => msg === streamerMessages.viewerConnectionChanged && state === "connected");
+  const connected = logMoment(
+    streamerLog,
+    ({ msg, state }) => msg === streamerMessages.viewerConnectionChanged && state === "connected",
+  );
   return [
-    { name: "the operator sees the session", from: accepted, to: seen, source: "metadata.creationTimestamp, status.startedAt" },
+    {
+      name: "the operator sees the session",
+      from: accepted,
+      to: seen,
+      source: "metadata.creationTimestamp, status.startedAt",
+    },
     { name: "a node is chosen", from: seen, to: placed, source: "status.placement.assignedAt" },
-    { name: "the game's files are there", from: placed, to: prepared("ContentReady"), source: "condition ContentReady" },
-    { name: "the save is there", from: placed, to: prepared("SaveRestored"), source: "condition SaveRestored" },
+    {
+      name: "the game's files are there",
+      from: placed,
+      to: prepared("ContentReady"),
+      source: "condition ContentReady",
+    },
+    {
+      name: "the save is there",
+      from: placed,
+      to: prepared("SaveRestored"),
+      source: "condition SaveRestored",
+    },
     { name: "the pod is created", from: placed, to: created, source: "event PodCreated" },
     { name: "the streamer's container starts", from: created, to: streamer, source: "pod" },
-    { name: "the game's container starts", from: created, to: startOf(pod, containerNames.game), source: "pod" },
+    {
+      name: "the game's container starts",
+      from: created,
+      to: startOf(pod, containerNames.game),
+      source: "pod",
+    },
     { name: "the session is ready", from: streamer ?? created, to: ready, source: "status.readyAt" },
-    { name: "a viewer's offer is answered", from: streamer ?? created, to: answered, source: "the streamer's log" },
+    {
+      name: "a viewer's offer is answered",
+      from: streamer ?? created,
+      to: answered,
+      source: "the streamer's log",
+    },
     { name: "the viewer is connected", from: answered, to: connected, source: "the streamer's log" },
   ];
 }
@@ -62,18 +102,24 @@ function momentOf(time: string | undefined): Moment | undefined {
   return Number.isNaN(atMs) ? undefined : { atMs, isWholeSecond: !time.includes(".") };
 }
 
-function conditionMoment(conditions: NonNullable<GameSession["status"]>["conditions"], type: string): Moment | undefined {
+function conditionMoment(
+  conditions: NonNullable<GameSession["status"]>["conditions"],
+  type: string,
+): Moment | undefined {
   const condition = findCondition(conditions, type);
   return condition?.status === "True" ? momentOf(condition.lastTransitionTime) : undefined;
 }
 
 function eventMoment({ events }: SessionEvidence, reason: string): Moment | undefined {
-  const times = events.filter((event) => event.reason === reason).map(timeOfEvent).filter((time) => time !== undefined);
+  const times = events
+    .filter((event) => event.reason === reason)
+    .map(timeOfEvent)
+    .filter((time) => time !== undefined);
   return momentOf(times.toSorted().at(-1));
 }
 
 function startOf(pod: Pod | undefined, name: string): Moment | undefined {
-  const statuses = [...pod?.status?.initContainerStatuses ?? [], ...pod?.status?.containerStatuses ?? []];
+  const statuses = [...(pod?.status?.initContainerStatuses ?? []), ...(pod?.status?.containerStatuses ?? [])];
   const state = statuses.find((status) => status.name === name)?.state;
   return momentOf(state?.running?.startedAt ?? state?.terminated?.startedAt);
 }

@@ -17,10 +17,16 @@ const logLines = 2_000;
 const eventsShown = 30;
 
 /** Reads all that the cluster knows of a session. Throws AdminError when it has no such session. */
-export async function findEvidence({ transport, sessionsNamespace: namespace }: Installation, name: string): Promise<SessionEvidence> {
+export async function findEvidence(
+  { transport, sessionsNamespace: namespace }: Installation,
+  name: string,
+): Promise<SessionEvidence> {
   const session = await new ResourceClient(transport, gameSessions).find({ name, namespace });
   if (session === undefined) {
-    throw new AdminError(`There is no session ${name} in ${namespace}: \`kubectl joypod sessions\` lists them. A finished one is kept for some minutes only; the API's audit trail and logs name it for longer.`, exitCodes.notFound);
+    throw new AdminError(
+      `There is no session ${name} in ${namespace}: \`kubectl joypod sessions\` lists them. A finished one is kept for some minutes only; the API's audit trail and logs name it for longer.`,
+      exitCodes.notFound,
+    );
   }
   const [pod, recorded, streamerLog] = await Promise.all([
     new ResourceClient(transport, pods).find({ name: session.status?.podRef?.name ?? name, namespace }),
@@ -36,12 +42,17 @@ export function presentSession(evidence: SessionEvidence): string {
   const { metadata, spec, status } = session;
   const facts: readonly Fact[] = [
     ["Session", `${metadata.name} of player ${spec.userId}`],
-    ["Game", `${spec.gameCacheRef.name}, version ${spec.contentDigest.slice(0, 12)}, slot ${spec.saveSlot.number}`],
+    [
+      "Game",
+      `${spec.gameCacheRef.name}, version ${spec.contentDigest.slice(0, 12)}, slot ${spec.saveSlot.number}`,
+    ],
     ["Phase", phaseOf(session)],
-    ...status === undefined ? [] : [...placeFacts(status), ...endFacts(status, failureText(session))],
+    ...(status === undefined ? [] : [...placeFacts(status), ...endFacts(status, failureText(session))]),
   ];
   return [
-    facts.flatMap(([name, fact]) => (fact === undefined ? [] : [`${`${name}:`.padEnd(10)}${fact}`])).join("\n"),
+    facts
+      .flatMap(([name, fact]) => (fact === undefined ? [] : [`${`${name}:`.padEnd(10)}${fact}`]))
+      .join("\n"),
     `From the launch to the first viewer:\n${waterfall(launchSteps(evidence))}\n${limitsOfWhatIsKnown}`,
     `Conditions:\n${conditionTable(evidence)}`,
     `Events:\n${eventTable(evidence.events)}`,
@@ -52,33 +63,65 @@ export function presentSession(evidence: SessionEvidence): string {
 type Fact = readonly [name: string, words: string | undefined];
 
 function placeFacts({ nodeName, ports, address, placement, stream, readyAt }: GameSessionStatus): Fact[] {
-  const moves = placement === undefined || placement.attempt === 1 ? "" : `, attempt ${placement.attempt}, after ${placement.triedNodes.join(", ")}`;
+  const moves =
+    placement === undefined || placement.attempt === 1
+      ? ""
+      : `, attempt ${placement.attempt}, after ${placement.triedNodes.join(", ")}`;
   return [
     ["Node", nodeName && `${nodeName}, UDP port ${ports?.media ?? "?"} at ${address ?? "?"}${moves}`],
-    ["Stream", stream && `${stream.width}x${stream.height} at up to ${stream.fps} frames/s, ${stream.codec} by ${stream.encoder}, rendered by ${stream.renderer}`],
+    [
+      "Stream",
+      stream &&
+        `${stream.width}x${stream.height} at up to ${stream.fps} frames/s, ${stream.codec} by ${stream.encoder}, rendered by ${stream.renderer}`,
+    ],
     ["Ready", readyAt],
   ];
 }
 
-function endFacts({ stoppingAt, stopReason, finishedAt, save, usage }: GameSessionStatus, failure: string | undefined): Fact[] {
+function endFacts(
+  { stoppingAt, stopReason, finishedAt, save, usage }: GameSessionStatus,
+  failure: string | undefined,
+): Fact[] {
   return [
     ["Stopping", stoppingAt && `${stoppingAt} (${stopReason ?? "?"})`],
     ["Finished", finishedAt],
     ["Failure", failure],
-    ["Save", save && `${bytesText(save.bytes)} stored ${save.persistedAt}, ${save.final ? "the last one" : "not the last one"}`],
-    ["Used", usage && `${Math.round(usage.durationSeconds)} s, ${Math.round(usage.cpuSeconds)} s of a processor, ${bytesText(usage.peakMemoryBytes)} at most`],
+    [
+      "Save",
+      save &&
+        `${bytesText(save.bytes)} stored ${save.persistedAt}, ${save.final ? "the last one" : "not the last one"}`,
+    ],
+    [
+      "Used",
+      usage &&
+        `${Math.round(usage.durationSeconds)} s, ${Math.round(usage.cpuSeconds)} s of a processor, ${bytesText(usage.peakMemoryBytes)} at most`,
+    ],
   ];
 }
 
-const limitsOfWhatIsKnown = "The launch is counted from the object's creation, which follows the click by the request's way. `~`: Kubernetes keeps whole seconds.\n"
-  + "Of the first picture in the browser the cluster hears nothing: it follows the connection by a fraction of a second (Statistics on the play page).";
+const limitsOfWhatIsKnown =
+  "The launch is counted from the object's creation, which follows the click by the request's way. `~`: Kubernetes keeps whole seconds.\n" +
+  "Of the first picture in the browser the cluster hears nothing: it follows the connection by a fraction of a second (Statistics on the play page).";
 
 function conditionTable({ session: { status } }: SessionEvidence): string {
-  return table(["CONDITION", "STATUS", "SINCE", "REASON", "MESSAGE"], (status?.conditions ?? []).map((condition) => [condition.type, condition.status, condition.lastTransitionTime, condition.reason, condition.message]));
+  return table(
+    ["CONDITION", "STATUS", "SINCE", "REASON", "MESSAGE"],
+    (status?.conditions ?? []).map((condition) => [
+      condition.type,
+      condition.status,
+      condition.lastTransitionTime,
+      condition.reason,
+      condition.message,
+    ]),
+  );
 }
 
 function eventTable(recorded: readonly Event[]): string {
-  const rows = recorded.toSorted((a, b) => (timeOfEvent(a) ?? "").localeCompare(timeOfEvent(b) ?? "")).slice(-eventsShown)
+  const rows = recorded
+    .toSorted((a, b) => (timeOfEvent(a) ?? "").localeCompare(timeOfEvent(b) ?? ""))
+    .slice(-eventsShown)
     .map((event) => [timeOfEvent(event), event.type, event.reason, event.regarding?.kind, event.note]);
-  return rows.length === 0 ? "None is kept: Kubernetes forgets events after an hour." : table(["TIME", "TYPE", "REASON", "OF", "NOTE"], rows);
+  return rows.length === 0
+    ? "None is kept: Kubernetes forgets events after an hour."
+    : table(["TIME", "TYPE", "REASON", "OF", "NOTE"], rows);
 }

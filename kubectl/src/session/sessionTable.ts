@@ -7,11 +7,25 @@ import { failureText, phaseOf } from "./sessionState.ts";
 
 /** Returns sessions as a table, those that started last at the end. */
 export function sessionTable(sessions: readonly GameSession[], now: Date): string {
-  const rows = sessions.toSorted((a, b) => (a.metadata.creationTimestamp ?? "").localeCompare(b.metadata.creationTimestamp ?? "")).map((session) => {
-    const { metadata, spec, status } = session;
-    return [metadata.name, phaseOf(session), spec.gameCacheRef.name, status?.nodeName, status?.ports?.media, ageText(metadata.creationTimestamp, now), reasonOf(session)];
-  });
-  return rows.length === 0 ? "There is no session." : table(["NAME", "PHASE", "GAME", "NODE", "PORT", "AGE", "WHY"], rows);
+  const rows = sessions
+    .toSorted((a, b) =>
+      (a.metadata.creationTimestamp ?? "").localeCompare(b.metadata.creationTimestamp ?? ""),
+    )
+    .map((session) => {
+      const { metadata, spec, status } = session;
+      return [
+        metadata.name,
+        phaseOf(session),
+        spec.gameCacheRef.name,
+        status?.nodeName,
+        status?.ports?.media,
+        ageText(metadata.creationTimestamp, now),
+        reasonOf(session),
+      ];
+    });
+  return rows.length === 0
+    ? "There is no session."
+    : table(["NAME", "PHASE", "GAME", "NODE", "PORT", "AGE", "WHY"], rows);
 }
 
 /** What a session waits for, or why it ended; undefined of one that is played. */
@@ -22,5 +36,9 @@ function reasonOf(session: GameSession): string | undefined {
   if (isFinished(session) || status?.stoppingAt !== undefined) return status?.stopReason;
   if (phaseOf(session) === "Stopping") return spec.stopReason ?? stopReasons.deleted;
   const ready = status?.conditions?.find(({ type }) => type === "Ready");
-  return ready === undefined || ready.status === "True" ? undefined : ready.message === "" ? ready.reason : ready.message;
+  return ready === undefined || ready.status === "True"
+    ? undefined
+    : ready.message === ""
+      ? ready.reason
+      : ready.message;
 }

@@ -14,8 +14,14 @@ export interface WatchOptions {
   signal: AbortSignal;
 }
 
-/** Prints the table of sessions at once and again after each change, at most once a second, until the signal is aborted. */
-export async function watchSessions({ transport, sessionsNamespace, now }: Installation, { clock, print, signal }: WatchOptions): Promise<void> {
+/**
+ * Prints the table of sessions at once and again after each change, at most once a second, until the signal
+ * is aborted.
+ */
+export async function watchSessions(
+  { transport, sessionsNamespace, now }: Installation,
+  { clock, print, signal }: WatchOptions,
+): Promise<void> {
   const client = new ResourceClient(transport, gameSessions);
   // A cluster that refuses says so here: a reflector would try again for ever.
   await client.list({ namespace: sessionsNamespace, limit: 1 });
@@ -28,7 +34,7 @@ export async function watchSessions({ transport, sessionsNamespace, now }: Insta
       const text = sessionTable(cache.list(), now());
       if (withoutAges(text) !== withoutAges(shown)) print(`${now().toISOString()}\n${text}\n`);
       shown = text;
-      if (!await slept(clock, 1_000, signal)) return;
+      if (!(await slept(clock, 1_000, signal))) return;
     }
   } catch (error) {
     if (!signal.aborted) throw error;

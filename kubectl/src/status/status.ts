@@ -26,22 +26,41 @@ export interface Status {
 }
 
 /** Sums up what was observed. */
-export function statusOf({ release, version, namespace, server }: Installation, observed: Observed, now: Date): Status {
+export function statusOf(
+  { release, version, namespace, server }: Installation,
+  observed: Observed,
+  now: Date,
+): Status {
   const { workloads, leases, nodes, sessions, caches, stores, maintenance } = observed;
   const capacities = nodes.flatMap(({ status }) => status?.capacity ?? []);
   const open = capacities.filter(({ schedulable }) => schedulable);
   const sum = (numbers: number[]): number => numbers.reduce((total, number) => total + number, 0);
   return {
-    release, version, namespace, server,
-    maintenance: maintenance === undefined ? null : { since: maintenance.since, message: maintenance.message ?? null },
+    release,
+    version,
+    namespace,
+    server,
+    maintenance:
+      maintenance === undefined ? null : { since: maintenance.since, message: maintenance.message ?? null },
     components: workloads.map(componentOf),
     leaders: programsWithLeaders.map((program) => {
       const lease = leaseOf(program, leases);
-      return { program, holder: isHeld(lease, now) ? lease?.spec?.holderIdentity ?? null : null };
+      return { program, holder: isHeld(lease, now) ? (lease?.spec?.holderIdentity ?? null) : null };
     }),
-    nodes: { total: nodes.length, schedulable: open.length, slots: sum(open.map(({ slots }) => slots)), used: sum(open.map(({ used }) => used)) },
+    nodes: {
+      total: nodes.length,
+      schedulable: open.length,
+      slots: sum(open.map(({ slots }) => slots)),
+      used: sum(open.map(({ used }) => used)),
+    },
     sessions: phasesOf(sessions),
-    games: { total: caches.length, ready: caches.filter(({ status }) => status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") ?? false).length },
+    games: {
+      total: caches.length,
+      ready: caches.filter(
+        ({ status }) =>
+          status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") ?? false,
+      ).length,
+    },
     stores: { state: stores.state, message: stores.state === "ready" ? null : stores.message },
     warnings: warningsOf(observed, now),
   };
@@ -49,34 +68,71 @@ export function statusOf({ release, version, namespace, server }: Installation, 
 
 /** Returns the screen. */
 export function presentStatus(status: Status, now: Date): string {
-  const { release, version, namespace, server, maintenance, components, leaders, nodes, sessions, games, stores, warnings } = status;
+  const {
+    release,
+    version,
+    namespace,
+    server,
+    maintenance,
+    components,
+    leaders,
+    nodes,
+    sessions,
+    games,
+    stores,
+    warnings,
+  } = status;
   const phases = Object.entries(sessions).map(([phase, count]) => `${count} ${phase}`);
   const facts = [
     ["Release", `${release} ${version} in the namespace ${namespace} of ${server}`],
-    ["Maintenance", maintenance === null ? "off" : `ON for ${ageText(maintenance.since, now) ?? ""}: ${maintenance.message ?? "no message"}`],
+    [
+      "Maintenance",
+      maintenance === null
+        ? "off"
+        : `ON for ${ageText(maintenance.since, now) ?? ""}: ${maintenance.message ?? "no message"}`,
+    ],
     ["Leaders", leaders.map(({ program, holder }) => `${program} ${holder ?? "NONE"}`).join(", ")],
-    ["Nodes", `${nodes.schedulable} of ${nodes.total} take sessions; ${nodes.used} of their ${nodes.slots} slots are used`],
+    [
+      "Nodes",
+      `${nodes.schedulable} of ${nodes.total} take sessions; ${nodes.used} of their ${nodes.slots} slots are used`,
+    ],
     ["Sessions", phases.length === 0 ? "none" : phases.join(", ")],
     ["Games", `${games.ready} of ${games.total} are where they shall be`],
     ["Stores", stores.state === "ready" ? "ready" : `${stores.state}: ${stores.message ?? ""}`],
   ];
-  const rows = components.map(({ name, namespace: place, ready, wanted, image }) => [name, `${ready}/${wanted}`, place, image ?? undefined]);
+  const rows = components.map(({ name, namespace: place, ready, wanted, image }) => [
+    name,
+    `${ready}/${wanted}`,
+    place,
+    image ?? undefined,
+  ]);
   return [
     facts.map(([name = "", fact = ""]) => `${`${name}:`.padEnd(14)}${fact}`).join("\n"),
     table(["COMPONENT", "READY", "NAMESPACE", "IMAGE"], rows),
-    warnings.length === 0 ? "No warnings." : `Warnings:\n${warnings.map((warning) => `  ! ${warning}`).join("\n")}`,
+    warnings.length === 0
+      ? "No warnings."
+      : `Warnings:\n${warnings.map((warning) => `  ! ${warning}`).join("\n")}`,
   ].join("\n\n");
 }
 
 function componentOf(workload: Workload): Status["components"][number] {
   const { metadata, spec } = workload;
   const [container] = spec.template.spec.containers;
-  return { name: metadata.labels?.[componentLabel] ?? metadata.name, namespace: metadata.namespace ?? "", ...readyOf(workload), image: container?.image ?? null };
+  return {
+    name: metadata.labels?.[componentLabel] ?? metadata.name,
+    namespace: metadata.namespace ?? "",
+    ...readyOf(workload),
+    image: container?.image ?? null,
+  };
 }
 
 /** Counts sessions by phase, in the order of their life; those that failed apart. */
 function phasesOf(sessions: readonly GameSession[]): Status["sessions"] {
-  const counted = sessions.map((session) => (isFinished(session) && session.status?.failure !== undefined ? "Failed" : phaseOf(session)));
-  const counts = [...GameSessionPhase.options, "Failed" as const].map((phase) => [phase, counted.filter((each) => each === phase).length] as const);
+  const counted = sessions.map((session) =>
+    isFinished(session) && session.status?.failure !== undefined ? "Failed" : phaseOf(session),
+  );
+  const counts = [...GameSessionPhase.options, "Failed" as const].map(
+    (phase) => [phase, counted.filter((each) => each === phase).length] as const,
+  );
   return Object.fromEntries(counts.filter(([, count]) => count > 0));
 }

@@ -12,7 +12,10 @@ import { readyOf } from "./workloadReadiness.ts";
 /** A stop that takes longer than this waits for something: the operator itself gives a silent node 45 s. */
 const slowStopSeconds = 90;
 
-/** Returns what an admin should look at, in sentences that say what it is about and what to type; none when everything is healthy. */
+/**
+ * Returns what an admin should look at, in sentences that say what it is about and what to type; none when
+ * everything is healthy.
+ */
 export function warningsOf(observed: Observed, now: Date): string[] {
   return [
     ...componentWarnings(observed),
@@ -20,24 +23,47 @@ export function warningsOf(observed: Observed, now: Date): string[] {
     ...observed.nodes.flatMap(nodeWarnings),
     ...capacityWarnings(observed.nodes),
     ...observed.sessions.flatMap((session) => sessionWarnings(session, now)),
-    ...observed.caches.flatMap(({ metadata: { name }, status }) => (status?.failedNodes ?? 0) === 0 ? [] : [`Game ${name}: ${status?.failedNodes ?? 0} nodes could not fetch it: \`kubectl joypod cache\` tells why.`]),
-    ...observed.stores.state === "unready" ? [`Stores: ${observed.stores.message}`] : [],
+    ...observed.caches.flatMap(({ metadata: { name }, status }) =>
+      (status?.failedNodes ?? 0) === 0
+        ? []
+        : [
+            `Game ${name}: ${status?.failedNodes ?? 0} nodes could not fetch it: \`kubectl joypod cache\` tells why.`,
+          ],
+    ),
+    ...(observed.stores.state === "unready" ? [`Stores: ${observed.stores.message}`] : []),
   ];
 }
 
 function componentWarnings({ workloads, programPods, sessionPods }: Observed): string[] {
-  const incomplete = workloads.filter((workload) => readyOf(workload).ready < readyOf(workload).wanted)
-    .map((workload) => `${workload.metadata.name}: ${readyOf(workload).ready} of ${readyOf(workload).wanted} are ready.`);
-  const waiting = [...programPods, ...sessionPods].flatMap((pod) => podTroubles(pod)
-    .map((trouble) => `Pod ${pod.metadata.namespace ?? ""}/${pod.metadata.name}: ${trouble}: \`kubectl -n ${pod.metadata.namespace ?? ""} describe pod ${pod.metadata.name}\`.`));
+  const incomplete = workloads
+    .filter((workload) => readyOf(workload).ready < readyOf(workload).wanted)
+    .map(
+      (workload) =>
+        `${workload.metadata.name}: ${readyOf(workload).ready} of ${readyOf(workload).wanted} are ready.`,
+    );
+  const waiting = [...programPods, ...sessionPods].flatMap((pod) =>
+    podTroubles(pod).map(
+      (trouble) =>
+        `Pod ${pod.metadata.namespace ?? ""}/${pod.metadata.name}: ${trouble}: \`kubectl -n ${pod.metadata.namespace ?? ""} describe pod ${pod.metadata.name}\`.`,
+    ),
+  );
   return [...incomplete, ...waiting];
 }
 
 /** Reasons for which a container waits that do not pass by themselves. */
-const troubles = new Set(["CrashLoopBackOff", "ImagePullBackOff", "ErrImagePull", "ErrImageNeverPull", "InvalidImageName", "CreateContainerConfigError", "CreateContainerError", "RunContainerError"]);
+const troubles = new Set([
+  "CrashLoopBackOff",
+  "ImagePullBackOff",
+  "ErrImagePull",
+  "ErrImageNeverPull",
+  "InvalidImageName",
+  "CreateContainerConfigError",
+  "CreateContainerError",
+  "RunContainerError",
+]);
 
 function podTroubles({ status }: Pod): string[] {
-  const containers = [...status?.initContainerStatuses ?? [], ...status?.containerStatuses ?? []];
+  const containers = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
   return containers.flatMap(({ name, image, state }) => {
     const reason = state?.waiting?.reason;
     if (reason === undefined || !troubles.has(reason)) return [];
@@ -49,7 +75,9 @@ function leaderWarnings(held: readonly Lease[], now: Date): string[] {
   return programsWithLeaders.flatMap((program) => {
     const lease = leaseOf(program, held);
     if (isHeld(lease, now)) return [];
-    return [`No ${program} leads${lease?.spec?.renewTime === undefined ? "" : ` since ${ageText(lease.spec.renewTime, now) ?? ""}`}: ${program === "operator" ? "sessions neither start nor end" : "nothing is recorded or swept"}.`];
+    return [
+      `No ${program} leads${lease?.spec?.renewTime === undefined ? "" : ` since ${ageText(lease.spec.renewTime, now) ?? ""}`}: ${program === "operator" ? "sessions neither start nor end" : "nothing is recorded or swept"}.`,
+    ];
   });
 }
 
@@ -70,19 +98,30 @@ export function isHeld(lease: Lease | undefined, now: Date): boolean {
 
 /** The conditions that are a fault when they have this status. */
 const faults = {
-  Ready: "False", Lost: "True", Draining: "True", GpuNotShared: "True", StoreReachable: "False", DiskPressure: "True", SessionsSetAside: "True",
+  Ready: "False",
+  Lost: "True",
+  Draining: "True",
+  GpuNotShared: "True",
+  StoreReachable: "False",
+  DiskPressure: "True",
+  SessionsSetAside: "True",
   ...Object.fromEntries(gameNodeChecks.map((check) => [check, "False"] as const)),
 };
 
 function nodeWarnings({ metadata: { name }, status }: GameNode): string[] {
   return Object.entries(faults).flatMap(([type, fault]) => {
     const condition = findCondition(status?.conditions, type);
-    return condition?.status === fault ? [`Node ${name}: ${type} is ${fault} (${condition.reason})${condition.message === "" ? "" : `: ${condition.message}`}`] : [];
+    return condition?.status === fault
+      ? [
+          `Node ${name}: ${type} is ${fault} (${condition.reason})${condition.message === "" ? "" : `: ${condition.message}`}`,
+        ]
+      : [];
   });
 }
 
 function capacityWarnings(nodes: readonly GameNode[]): string[] {
-  if (nodes.length === 0) return ["There is no game node: label one as the chart value gameNodes.selector says."];
+  if (nodes.length === 0)
+    return ["There is no game node: label one as the chart value gameNodes.selector says."];
   const open = nodes.filter(({ status }) => status?.capacity?.schedulable === true);
   if (open.length === 0) return ["No game node takes sessions: `kubectl joypod nodes` tells why."];
   const isFull = open.every(({ status }) => (status?.capacity?.used ?? 0) >= (status?.capacity?.slots ?? 0));
@@ -90,24 +129,39 @@ function capacityWarnings(nodes: readonly GameNode[]): string[] {
 }
 
 function sessionWarnings(session: GameSession, now: Date): string[] {
-  const { metadata: { name, creationTimestamp = now.toISOString() }, spec, status } = session;
+  const {
+    metadata: { name, creationTimestamp = now.toISOString() },
+    spec,
+    status,
+  } = session;
   const secondsSince = (moment: string): number => (now.getTime() - Date.parse(moment)) / 1000;
   const look = `\`kubectl joypod session ${name}\``;
   if (isFinished(session)) return endWarnings(session, now);
   if (status?.stoppingAt !== undefined) {
-    return secondsSince(status.stoppingAt) > slowStopSeconds ? [`Session ${name} has been stopping for ${ageText(status.stoppingAt, now) ?? ""}: ${look}.`] : [];
+    return secondsSince(status.stoppingAt) > slowStopSeconds
+      ? [`Session ${name} has been stopping for ${ageText(status.stoppingAt, now) ?? ""}: ${look}.`]
+      : [];
   }
   if (conditionStatus(session, "Ready") === "True") return [];
   const begun = status?.startedAt ?? creationTimestamp;
-  return secondsSince(begun) > spec.startDeadlineSeconds / 2 ? [`Session ${name} has been starting for ${ageText(begun, now) ?? ""}: ${look}.`] : [];
+  return secondsSince(begun) > spec.startDeadlineSeconds / 2
+    ? [`Session ${name} has been starting for ${ageText(begun, now) ?? ""}: ${look}.`]
+    : [];
 }
 
 function endWarnings(session: GameSession, now: Date): string[] {
-  const { metadata: { name, creationTimestamp }, status } = session;
-  const endedSeconds = (now.getTime() - Date.parse(status?.finishedAt ?? creationTimestamp ?? now.toISOString())) / 1000;
-  const where = isSavePending(session) && endedSeconds > slowStopSeconds
-    ? `its last save still lies on ${status?.nodeName ?? "its node"}: \`kubectl joypod session ${name}\`.` : undefined;
-  if (status?.failure === undefined) return where === undefined ? [] : [`Session ${name} has ended, and ${where}`];
+  const {
+    metadata: { name, creationTimestamp },
+    status,
+  } = session;
+  const endedSeconds =
+    (now.getTime() - Date.parse(status?.finishedAt ?? creationTimestamp ?? now.toISOString())) / 1000;
+  const where =
+    isSavePending(session) && endedSeconds > slowStopSeconds
+      ? `its last save still lies on ${status?.nodeName ?? "its node"}: \`kubectl joypod session ${name}\`.`
+      : undefined;
+  if (status?.failure === undefined)
+    return where === undefined ? [] : [`Session ${name} has ended, and ${where}`];
   if (isSaveLate(session)) return [];
   const failed = `Session ${name} failed (${status.failure.reason}): ${status.failure.message}`;
   return [where === undefined ? failed : `${failed} By now ${where}`];

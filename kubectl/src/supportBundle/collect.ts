@@ -21,72 +21,156 @@ export interface BundleFile {
 const logLines = 5_000;
 const logsAtOnce = 8;
 
-/** Reads everything that a bundle holds, and takes out what it must not. Throws KubeError when the installation itself cannot be read. */
+/**
+ * Reads everything that a bundle holds, and takes out what it must not. Throws KubeError when the
+ * installation itself cannot be read.
+ */
 export async function collect(installation: Installation): Promise<BundleFile[]> {
   const { transport, namespace, sessionsNamespace } = installation;
   const observed = await observe(installation);
   const now = installation.now();
-  const namespaces = [...new Set([namespace, sessionsNamespace, ...observed.workloads.flatMap(({ metadata }) => metadata.namespace ?? [])])];
+  const namespaces = [
+    ...new Set([
+      namespace,
+      sessionsNamespace,
+      ...observed.workloads.flatMap(({ metadata }) => metadata.namespace ?? []),
+    ]),
+  ];
   const [machines, recorded, values, version, redactor] = await Promise.all([
     listed(() => new ResourceClient(transport, nodes).listAll()),
-    Promise.all(namespaces.map((each) => listed(() => new ResourceClient(transport, events).listAll({ namespace: each })))),
+    Promise.all(
+      namespaces.map((each) =>
+        listed(() => new ResourceClient(transport, events).listAll({ namespace: each })),
+      ),
+    ),
     findHelmValues(installation),
-    transport.request({ method: "GET", path: "/version" }).catch((error: unknown) => isKubeError(error) ? { error: error.message } : Promise.reject(error as Error)),
+    transport
+      .request({ method: "GET", path: "/version" })
+      .catch((error: unknown) =>
+        isKubeError(error) ? { error: error.message } : Promise.reject(error as Error),
+      ),
     redactorOf(installation, observed, namespaces),
   ]);
-  const json = (name: string, content: unknown): BundleFile => ({ name, content: `${JSON.stringify(redactor.value(content), null, 2)}\n` });
+  const json = (name: string, content: unknown): BundleFile => ({
+    name,
+    content: `${JSON.stringify(redactor.value(content), null, 2)}\n`,
+  });
   return [
-    { name: "status.txt", content: `${redactor.text(presentStatus(statusOf(installation, observed, now), now))}\n` },
+    {
+      name: "status.txt",
+      content: `${redactor.text(presentStatus(statusOf(installation, observed, now), now))}\n`,
+    },
     json("status.json", statusOf(installation, observed, now)),
-    json("versions.json", { takenAt: now.toISOString(), kubernetes: version, images: imagesOf(observed), machines: machines.map(machineOf) }),
-    json("helm-values.json", values ?? { note: "Helm's record of the release was not there, or could not be read." }),
-    json("gamesessions.json", observed.sessions), json("gamecaches.json", observed.caches), json("gamenodes.json", observed.nodes),
-    json("workloads.json", observed.workloads), json("pods.json", [...observed.programPods, ...observed.sessionPods]),
-    json("nodes.json", machines), json("leases.json", observed.leases), json("events.json", inOrder(recorded.flat())),
-    ...await logsOf(installation, [...observed.programPods, ...observed.sessionPods], redactor),
+    json("versions.json", {
+      takenAt: now.toISOString(),
+      kubernetes: version,
+      images: imagesOf(observed),
+      machines: machines.map(machineOf),
+    }),
+    json(
+      "helm-values.json",
+      values ?? { note: "Helm's record of the release was not there, or could not be read." },
+    ),
+    json("gamesessions.json", observed.sessions),
+    json("gamecaches.json", observed.caches),
+    json("gamenodes.json", observed.nodes),
+    json("workloads.json", observed.workloads),
+    json("pods.json", [...observed.programPods, ...observed.sessionPods]),
+    json("nodes.json", machines),
+    json("leases.json", observed.leases),
+    json("events.json", inOrder(recorded.flat())),
+    ...(await logsOf(installation, [...observed.programPods, ...observed.sessionPods], redactor)),
   ];
 }
 
-async function logsOf({ transport }: Installation, pods: readonly Stored<Pod>[], redactor: Redactor): Promise<BundleFile[]> {
-  const wanted = pods.flatMap(({ metadata, spec, status }) => [...spec?.initContainers ?? [], ...spec?.containers ?? []].flatMap(({ name: container }) => {
-    const restarts = [...status?.initContainerStatuses ?? [], ...status?.containerStatuses ?? []].find(({ name }) => name === container)?.restartCount ?? 0;
-    return (restarts > 0 ? [false, true] : [false]).map((previous) => ({ namespace: metadata.namespace ?? "", pod: metadata.name, container, previous, tailLines: logLines }));
-  }))
+async function logsOf(
+  { transport }: Installation,
+  pods: readonly Stored<Pod>[],
+  redactor: Redactor,
+): Promise<BundleFile[]> {
+  const wanted = pods
+    .flatMap(({ metadata, spec, status }) =>
+      [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].flatMap(({ name: container }) => {
+        const restarts =
+          [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])].find(
+            ({ name }) => name === container,
+          )?.restartCount ?? 0;
+        return (restarts > 0 ? [false, true] : [false]).map((previous) => ({
+          namespace: metadata.namespace ?? "",
+          pod: metadata.name,
+          container,
+          previous,
+          tailLines: logLines,
+        }));
+      }),
+    )
     // What a game prints is its player's.
     .filter(({ container }) => container !== containerNames.game);
   const files: BundleFile[] = [];
   for (let at = 0; at < wanted.length; at += logsAtOnce) {
-    files.push(...await Promise.all(wanted.slice(at, at + logsAtOnce).map(async (query) => {
-      const lines = await readPodLog(transport, query);
-      const name = `logs/${query.namespace}/${query.pod}/${query.container}${query.previous ? ".previous" : ""}.log`;
-      return { name, content: lines.map((line) => `${redactor.text(line)}\n`).join("") };
-    })));
+    files.push(
+      ...(await Promise.all(
+        wanted.slice(at, at + logsAtOnce).map(async (query) => {
+          const lines = await readPodLog(transport, query);
+          const name = `logs/${query.namespace}/${query.pod}/${query.container}${query.previous ? ".previous" : ""}.log`;
+          return { name, content: lines.map((line) => `${redactor.text(line)}\n`).join("") };
+        }),
+      )),
+    );
   }
   return files.filter(({ content }) => content !== "");
 }
 
-/** Knows the values of the Secrets, so that they are found wherever they turn up. Who may not read them has the patterns alone. */
-async function redactorOf({ transport, release }: Installation, { workloads, sessions, programPods, sessionPods, nodes: gameNodes }: Observed, namespaces: readonly string[]): Promise<Redactor> {
-  const known = await Promise.all(namespaces.map((namespace) => listed(() => new ResourceClient(transport, secrets).listAll({ namespace }))));
+/**
+ * Knows the values of the Secrets, so that they are found wherever they turn up. Who may not read them has
+ * the patterns alone.
+ */
+async function redactorOf(
+  { transport, release }: Installation,
+  { workloads, sessions, programPods, sessionPods, nodes: gameNodes }: Observed,
+  namespaces: readonly string[],
+): Promise<Redactor> {
+  const known = await Promise.all(
+    namespaces.map((namespace) =>
+      listed(() => new ResourceClient(transport, secrets).listAll({ namespace })),
+    ),
+  );
   const names = [release, ...namespaces, "joypod", ...workloads.map(({ metadata }) => metadata.name)];
-  const values = known.flat().filter(({ type }) => type !== "helm.sh/release.v1").flatMap(({ data = {} }) => Object.entries(data))
-    .filter(([name]) => !openEntry.test(name)).flatMap(([, value]) => secretsOf(Buffer.from(value, "base64").toString()))
+  const values = known
+    .flat()
+    .filter(({ type }) => type !== "helm.sh/release.v1")
+    .flatMap(({ data = {} }) => Object.entries(data))
+    .filter(([name]) => !openEntry.test(name))
+    .flatMap(([, value]) => secretsOf(Buffer.from(value, "base64").toString()))
     // The programs' user names at the bundled stores, such as `joypod-api`, are the names of the programs.
     .filter((value) => !names.some((name) => name.includes(value)));
-  const podAddresses = [...programPods, ...sessionPods].flatMap(({ status }) => [status?.podIP, status?.hostIP, ...(status?.podIPs ?? []).map(({ ip }) => ip)]);
-  const nodeAddresses = gameNodes.flatMap(({ status }) => [status?.addresses?.internal, status?.addresses?.external, ...(status?.addresses?.announced ?? [])]);
+  const podAddresses = [...programPods, ...sessionPods].flatMap(({ status }) => [
+    status?.podIP,
+    status?.hostIP,
+    ...(status?.podIPs ?? []).map(({ ip }) => ip),
+  ]);
+  const nodeAddresses = gameNodes.flatMap(({ status }) => [
+    status?.addresses?.internal,
+    status?.addresses?.external,
+    ...(status?.addresses?.announced ?? []),
+  ]);
   return new Redactor({
-    secrets: values, players: [...new Set(sessions.map(({ spec }) => spec.userId))],
+    secrets: values,
+    players: [...new Set(sessions.map(({ spec }) => spec.userId))],
     ownAddresses: new Set([...podAddresses, ...nodeAddresses].filter((address) => address !== undefined)),
   });
 }
 
-/** Entries of Secrets that say where something is, or who one is: everybody may read them, and their words turn up everywhere. */
+/**
+ * Entries of Secrets that say where something is, or who one is: everybody may read them, and their words
+ * turn up everywhere.
+ */
 const openEntry = /^(bucket|region|endpoint|host|port|database|namespace|user|user-?name|.*\.crt)$/i;
 
 /**
- * Returns the value, and of an address with a password the password too, which is also found where the address is written otherwise: as it stands,
- * and with what is decoded of it that can be. A percent sign may stand there by itself.
+ * Returns the value, and of an address with a password the password too, which is also found where the
+ * address is written otherwise: as it stands, and with what is decoded of it that can be. A percent sign may
+ * stand there by itself.
  */
 function secretsOf(value: string): string[] {
   const password = URL.canParse(value) ? new URL(value).password : "";
@@ -104,14 +188,23 @@ async function listed<T>(list: () => Promise<{ items: T[] }>): Promise<T[]> {
 }
 
 function imagesOf({ programPods, sessionPods }: Observed): string[] {
-  return [...new Set([...programPods, ...sessionPods].flatMap(({ status }) => (status?.containerStatuses ?? []).map(({ image, imageID }) => `${image} ${imageID}`)))].toSorted();
+  return [
+    ...new Set(
+      [...programPods, ...sessionPods].flatMap(({ status }) =>
+        (status?.containerStatuses ?? []).map(({ image, imageID }) => `${image} ${imageID}`),
+      ),
+    ),
+  ].toSorted();
 }
 
 function machineOf({ metadata: { name }, status }: Node): Record<string, unknown> {
-  const { kubeletVersion, containerRuntimeVersion, kernelVersion, osImage, architecture } = status?.nodeInfo ?? {};
+  const { kubeletVersion, containerRuntimeVersion, kernelVersion, osImage, architecture } =
+    status?.nodeInfo ?? {};
   return { name, kubeletVersion, containerRuntimeVersion, kernelVersion, osImage, architecture };
 }
 
 function inOrder(recorded: readonly Stored<Event>[]): Stored<Event>[] {
-  return recorded.toSorted((a, b) => a.metadata.creationTimestamp.localeCompare(b.metadata.creationTimestamp));
+  return recorded.toSorted((a, b) =>
+    a.metadata.creationTimestamp.localeCompare(b.metadata.creationTimestamp),
+  );
 }

@@ -22,7 +22,9 @@ export class PlayerNames {
     this.#unusual = ids.filter((id) => !isWord.test(id)).sort((a, b) => b.length - a.length);
   }
 
-  /** Returns the text with another name in the place of each id, also where an id is a part of a longer word. */
+  /**
+   * Returns the text with another name in the place of each id, also where an id is a part of a longer word.
+   */
   replaceIn(text: string): string {
     let replaced = text;
     for (const id of this.#unusual) replaced = replaced.replaceAll(id, otherNameOf(id));

@@ -2,11 +2,17 @@ import { isRecord } from "#kube/decode.ts";
 import { otherNameOf, PlayerNames } from "./playerNames.ts";
 
 /** Names of fields, variables and values whose content nobody but the installation may know. */
-const secretName = /pass(word|phrase|wd)?$|secret(Key|AccessKey)?$|token$|credential|pepper|signing_?key|private_?key|access_?key|api_?key|authorization|cookie|database_?url|redis_?url|dsn$/i;
+const secretName =
+  /pass(word|phrase|wd)?$|secret(Key|AccessKey)?$|token$|credential|pepper|signing_?key|private_?key|access_?key|api_?key|authorization|cookie|database_?url|redis_?url|dsn$/i;
 /** Fields that only say which Secret is used, or that a Secret is used at all. */
-const harmlessName = /^(existing|ca|pull|tls)?Secret(Name|s|Ref|KeyRef)?$|^imagePullSecrets$|^automountServiceAccountToken$/;
+const harmlessName =
+  /^(existing|ca|pull|tls)?Secret(Name|s|Ref|KeyRef)?$|^imagePullSecrets$|^automountServiceAccountToken$/;
 /** Fields that repeat others, or hold what the rest of the object says better. */
-const dropped = new Set(["managedFields", "kubectl.kubernetes.io/last-applied-configuration", "ticketPublicKey"]);
+const dropped = new Set([
+  "managedFields",
+  "kubectl.kubernetes.io/last-applied-configuration",
+  "ticketPublicKey",
+]);
 
 const patterns: readonly { found: RegExp; by: string }[] = [
   { found: /-----BEGIN [A-Z ]+-----[\s\S]*?-----END [A-Z ]+-----/g, by: "[redacted: PEM]" },
@@ -14,14 +20,19 @@ const patterns: readonly { found: RegExp; by: string }[] = [
   { found: /\bjoypod_live_[0-9a-z_]{10,}/g, by: "[redacted: key]" },
   { found: /\b(bearer|basic) +[\w.~+/=-]{8,}/gi, by: "$1 [redacted]" },
   { found: /(\w+:\/\/)[^\s/:@"']*:[^\s/@"']+@/g, by: "$1[redacted]@" },
-  { found: /((?:session-token|csrf-token|ice-pwd|ice-ufrag|X-Amz-Signature|X-Amz-Credential)[=:] ?)[^\s;"'&\\]+/gi, by: "$1[redacted]" },
+  {
+    found:
+      /((?:session-token|csrf-token|ice-pwd|ice-ufrag|X-Amz-Signature|X-Amz-Credential)[=:] ?)[^\s;"'&\\]+/gi,
+    by: "$1[redacted]",
+  },
   { found: /[\w.+%'-]+@[\w-]+(?:\.[\w-]+)+/g, by: "[redacted: e-mail]" },
 ];
 /** As the programs log who asked: players are in their logs who have no session any more. */
 const playerField = /("(?:user|userId)":|"kind":"user","id":)"(?!player-[0-9a-f]{8}")([^"\\]{6,128})"/g;
 const ipv4 = /(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?!\d)/g;
 /** Eight groups, or fewer with `::`; three groups with colons are a time of day. */
-const ipv6 = /(?<![\w:.])(?:(?:[0-9a-f]{1,4}:){7}[0-9a-f]{1,4}|(?:[0-9a-f]{1,4}(?::[0-9a-f]{1,4}){0,6})?::(?:[0-9a-f]{1,4}(?::[0-9a-f]{1,4}){0,6})?)(?![\w:])/gi;
+const ipv6 =
+  /(?<![\w:.])(?:(?:[0-9a-f]{1,4}:){7}[0-9a-f]{1,4}|(?:[0-9a-f]{1,4}(?::[0-9a-f]{1,4}){0,6})?::(?:[0-9a-f]{1,4}(?::[0-9a-f]{1,4}){0,6})?)(?![\w:])/gi;
 /** Shorter ones would take ordinary words with them. */
 const shortestSecret = 6;
 
@@ -35,17 +46,29 @@ export interface RedactorOptions {
   players: readonly string[];
 }
 
-/** Takes out of texts and objects what a support bundle must not hold: secrets, e-mails, tickets, keys, and players' ids and addresses. */
+/**
+ * Takes out of texts and objects what a support bundle must not hold: secrets, e-mails, tickets, keys, and
+ * players' ids and addresses.
+ */
 export class Redactor {
   readonly #secrets: readonly string[];
   readonly #ownAddresses: ReadonlySet<string>;
   readonly #players: PlayerNames;
 
   constructor({ secrets, ownAddresses, players }: RedactorOptions) {
-    const spelled = secrets.filter((secret) => secret.length >= shortestSecret)
-      .flatMap((secret) => [secret, secret.trim(), Buffer.from(secret).toString("base64"), encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)]);
+    const spelled = secrets
+      .filter((secret) => secret.length >= shortestSecret)
+      .flatMap((secret) => [
+        secret,
+        secret.trim(),
+        Buffer.from(secret).toString("base64"),
+        encodeURIComponent(secret),
+        JSON.stringify(secret).slice(1, -1),
+      ]);
     // The longest first: one may be a part of another.
-    this.#secrets = [...new Set(spelled)].filter((secret) => secret.length >= shortestSecret).sort((a, b) => b.length - a.length);
+    this.#secrets = [...new Set(spelled)]
+      .filter((secret) => secret.length >= shortestSecret)
+      .sort((a, b) => b.length - a.length);
     this.#ownAddresses = ownAddresses;
     this.#players = new PlayerNames(players.filter((id) => id.length >= shortestSecret));
   }
@@ -54,9 +77,12 @@ export class Redactor {
   text(text: string): string {
     let redacted = text;
     for (const secret of this.#secrets) redacted = redacted.replaceAll(secret, "[redacted: secret]");
-    redacted = this.#players.replaceIn(redacted).replaceAll(playerField, (_, field: string, id: string) => `${field}"${otherNameOf(id)}"`);
+    redacted = this.#players
+      .replaceIn(redacted)
+      .replaceAll(playerField, (_, field: string, id: string) => `${field}"${otherNameOf(id)}"`);
     for (const { found, by } of patterns) redacted = redacted.replaceAll(found, by);
-    const address = (found: string): string => (this.#ownAddresses.has(found) || isNobodys(found) ? found : "[redacted: address]");
+    const address = (found: string): string =>
+      this.#ownAddresses.has(found) || isNobodys(found) ? found : "[redacted: address]";
     return redacted.replaceAll(ipv4, address).replaceAll(ipv6, address);
   }
 
@@ -65,19 +91,33 @@ export class Redactor {
     if (typeof value === "string") return this.text(value);
     if (Array.isArray(value)) return value.map((entry) => this.value(entry));
     if (!isRecord(value)) return value;
-    return Object.fromEntries(Object.entries(value).filter(([name]) => !dropped.has(name)).map(([name, content]) => [name, this.#field(name, content, value)]));
+    return Object.fromEntries(
+      Object.entries(value)
+        .filter(([name]) => !dropped.has(name))
+        .map(([name, content]) => [name, this.#field(name, content, value)]),
+    );
   }
 
   #field(name: string, content: unknown, owner: Record<string, unknown>): unknown {
-    const isText = typeof content === "string" || typeof content === "number" || (Array.isArray(content) && content.every((entry) => typeof entry === "string"));
+    const isText =
+      typeof content === "string" ||
+      typeof content === "number" ||
+      (Array.isArray(content) && content.every((entry) => typeof entry === "string"));
     if (isText && secretName.test(name) && !harmlessName.test(name)) return "[redacted]";
     // A variable of a container: its name says what its value is.
-    if (isText && name === "value" && typeof owner.name === "string" && secretName.test(owner.name)) return "[redacted]";
+    if (isText && name === "value" && typeof owner.name === "string" && secretName.test(owner.name))
+      return "[redacted]";
     return this.value(content);
   }
 }
 
-/** Loopback and wildcard addresses are no machine's, and a version such as 1.2.3.4 with a number above 255 is no address. */
+/**
+ * Loopback and wildcard addresses are no machine's, and a version such as 1.2.3.4 with a number above 255 is
+ * no address.
+ */
 function isNobodys(address: string): boolean {
-  return /^127\.|^0\.0\.0\.0$|^::1?$/.test(address) || (address.includes(".") && address.split(".").some((part) => Number(part) > 255));
+  return (
+    /^127\.|^0\.0\.0\.0$|^::1?$/.test(address) ||
+    (address.includes(".") && address.split(".").some((part) => Number(part) > 255))
+  );
 }

@@ -2,7 +2,13 @@ import { contentReasons } from "#contracts/crd/reasons.ts";
 import { backOffMs, type BackOff } from "#runtime/backOff.ts";
 
 /** Why a download failed: one of the reasons of a session's condition ContentReady. */
-export type FailureReason = (typeof contentReasons)["checksumMismatch" | "archiveRefused" | "storeUnreachable" | "sourceMissing" | "insufficientSpace" | "downloadFailed"];
+export type FailureReason = (typeof contentReasons)[
+  | "checksumMismatch"
+  | "archiveRefused"
+  | "storeUnreachable"
+  | "sourceMissing"
+  | "insufficientSpace"
+  | "downloadFailed"];
 
 /** How a download failed. */
 export interface Failure {
@@ -14,7 +20,10 @@ export interface Failure {
   isFinal: boolean;
   /** The file system was full in spite of what had been set aside: others took it, or inodes lack. */
   ranOut?: boolean;
-  /** The inodes that were free as the attempt began, where they are what ran out: no more than these are too few. */
+  /**
+   * The inodes that were free as the attempt began, where they are what ran out: no more than these are too
+   * few.
+   */
   tooFewFiles?: number | undefined;
 }
 
@@ -27,7 +36,10 @@ export interface Attempts {
   retryAtMs: number;
   /** The bytes behind this ETag are not tried again; a changed object is. */
   isQuarantined: boolean;
-  /** Its failure is reported only when it fails once more: the disk ran out for the first time and it is tried again at once, or a launch wants what a fill could not get. */
+  /**
+   * Its failure is reported only when it fails once more: the disk ran out for the first time and it is tried
+   * again at once, or a launch wants what a fill could not get.
+   */
   isUntold: boolean;
 }
 
@@ -37,13 +49,26 @@ const strikesAllowed = 3;
 export const quarantineCheckMs = 60_000;
 
 /** Returns what is remembered of a version after one more failure. */
-export function afterFailure(known: Attempts | undefined, failure: Failure, nowMs: number, random: () => number): Attempts {
+export function afterFailure(
+  known: Attempts | undefined,
+  failure: Failure,
+  nowMs: number,
+  random: () => number,
+): Attempts {
   const failures = (known?.failures ?? 0) + 1;
-  const blamesBytes = failure.reason === contentReasons.checksumMismatch || failure.reason === contentReasons.archiveRefused;
+  const blamesBytes =
+    failure.reason === contentReasons.checksumMismatch || failure.reason === contentReasons.archiveRefused;
   const isSameObject = known?.last.etag === failure.etag;
-  const strikes = blamesBytes ? (isSameObject ? known?.strikes ?? 0 : 0) + 1 : known?.strikes ?? 0;
+  const strikes = blamesBytes ? (isSameObject ? (known?.strikes ?? 0) : 0) + 1 : (known?.strikes ?? 0);
   const isQuarantined = failure.isFinal || (blamesBytes && strikes >= strikesAllowed);
   const isUntold = failure.ranOut === true && known?.last.ranOut !== true;
   const waitMs = isQuarantined ? quarantineCheckMs : backOffMs(backOff, failures, random);
-  return { failures, strikes, last: failure, retryAtMs: isUntold ? nowMs : nowMs + waitMs, isQuarantined, isUntold };
+  return {
+    failures,
+    strikes,
+    last: failure,
+    retryAtMs: isUntold ? nowMs : nowMs + waitMs,
+    isQuarantined,
+    isUntold,
+  };
 }

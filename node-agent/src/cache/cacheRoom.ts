@@ -52,28 +52,46 @@ export class CacheRoom {
   }
 
   /**
-   * Makes room for so many bytes of a version; returns false, and changes nothing, where there is none. `last`: how the last
-   * attempt failed, which may have found the disk full though there were bytes enough.
+   * Makes room for so many bytes of a version; returns false, and changes nothing, where there is none.
+   * `last`: how the last attempt failed, which may have found the disk full though there were bytes enough.
    */
-  async make(bytes: number, wanted: Wanted, last?: Pick<Failure, "ranOut" | "tooFewFiles">): Promise<boolean> {
-    // Before the look, as downloads go on meanwhile: what they write by then is missing on the disk, and does not count as free for a moment.
+  async make(
+    bytes: number,
+    wanted: Wanted,
+    last?: Pick<Failure, "ranOut" | "tooFewFiles">,
+  ): Promise<boolean> {
+    // Before the look, as downloads go on meanwhile: what they write by then is missing on the disk, and does
+    // not count as free for a moment.
     const { unwrittenBytes } = this.#options.downloads;
     await this.look();
-    const request = { bytes, priority: wanted.isForLaunch ? undefined : wanted.priority, ranOut: last?.ranOut, tooFewFiles: last?.tooFewFiles };
+    const request = {
+      bytes,
+      priority: wanted.isForLaunch ? undefined : wanted.priority,
+      ranOut: last?.ranOut,
+      tooFewFiles: last?.tooFewFiles,
+    };
     const { freeFiles } = this.#disk;
     const diskFreeBytes = this.#disk.freeBytes - unwrittenBytes;
-    const victims = chooseVictims(this.#evictables(), request, { usedBytes: this.#usedBytes, budgetBytes: this.capacityBytes, diskFreeBytes, freeFiles });
+    const victims = chooseVictims(this.#evictables(), request, {
+      usedBytes: this.#usedBytes,
+      budgetBytes: this.capacityBytes,
+      diskFreeBytes,
+      freeFiles,
+    });
     for (const { digest } of victims ?? []) {
-      // While the former version was removed, a session may have asked for the next one, or a policy have pinned it. So the next version to give up
-      // is chosen anew.
+      // While the former version was removed, a session may have asked for the next one, or a policy have
+      // pinned it. So the next version to give up is chosen anew.
       if (!this.#mayGo(digest)) return this.make(bytes, wanted);
       // What the disk has got back by then the next try sees.
-      if (!await this.#evict(digest)) throw new Error("An evicted game is not gone from the disk yet.");
+      if (!(await this.#evict(digest))) throw new Error("An evicted game is not gone from the disk yet.");
     }
     return victims !== undefined;
   }
 
-  /** Evicts versions, the least worth first, until saves have room. The agent does not touch anything else that fills the disk. Returns whether it evicted any. */
+  /**
+   * Evicts versions, the least worth first, until saves have room. The agent does not touch anything else
+   * that fills the disk. Returns whether it evicted any.
+   */
   async relieve(): Promise<boolean> {
     await this.look();
     if (shortageOf(this.#disk, true) === undefined) return false;
@@ -87,7 +105,9 @@ export class CacheRoom {
   }
 
   #mayGo(digest: string): boolean {
-    return this.#evictables().some((version) => version.digest === digest && !version.isInUse && !version.isPinned);
+    return this.#evictables().some(
+      (version) => version.digest === digest && !version.isInUse && !version.isPinned,
+    );
   }
 
   /** Returns false where not all of its room is free yet. */
@@ -103,7 +123,15 @@ export class CacheRoom {
     const inUse = new Set([...this.inUse(), ...unpacked.recentlyUsed()]);
     return unpacked.list().map(({ digest, bytes, occupiedBytes, lastUsedMs }) => {
       const desired = wants.desired(digest);
-      return { digest, bytes, occupiedBytes, lastUsedMs, priority: desired?.priority, isPinned: desired?.pinned ?? false, isInUse: inUse.has(digest) };
+      return {
+        digest,
+        bytes,
+        occupiedBytes,
+        lastUsedMs,
+        priority: desired?.priority,
+        isPinned: desired?.pinned ?? false,
+        isInUse: inUse.has(digest),
+      };
     });
   }
 }

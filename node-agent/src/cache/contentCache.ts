@@ -20,11 +20,21 @@ import { messageOf } from "#runtime/toError.ts";
 
 /** Counts what the cache does. */
 export interface CacheMetrics {
-  downloaded(outcome: "ready" | "failed" | "abandoned", reason: string, seconds: number, packedBytes: number): void;
+  downloaded(
+    outcome: "ready" | "failed" | "abandoned",
+    reason: string,
+    seconds: number,
+    packedBytes: number,
+  ): void;
   resumed(): void;
   evicted(): void;
   /** What the cache was found to hold. */
-  reported(found: { capacityBytes: number; freeBytes: number; usedBytes: number; entries: readonly CacheEntry[] }): void;
+  reported(found: {
+    capacityBytes: number;
+    freeBytes: number;
+    usedBytes: number;
+    entries: readonly CacheEntry[];
+  }): void;
 }
 
 /** What the cache works with. */
@@ -38,7 +48,9 @@ export interface ContentCacheOptions {
   inUse: () => ReadonlySet<string>;
   /** Whether a session is on the node. */
   isPlayed: () => boolean;
-  /** The limit of a fill while a session is on the node, in bytes per second; 0 for no limit but the policy's. */
+  /**
+   * The limit of a fill while a session is on the node, in bytes per second; 0 for no limit but the policy's.
+   */
   fillBytesPerSecond: number;
   clock: Clock;
   random: () => number;
@@ -68,7 +80,10 @@ export class ContentCache {
     this.#unpacked = new UnpackedVersions(options.files, options.clock);
     this.#failed = new FailedVersions(options.clock, options.random);
     this.#room = new CacheRoom({
-      ...options, unpacked: this.#unpacked, downloads: this.#downloads, wants: this.#wants,
+      ...options,
+      unpacked: this.#unpacked,
+      downloads: this.#downloads,
+      wants: this.#wants,
       onEvicted: (digest) => {
         options.metrics.evicted();
         this.#tell(digest);
@@ -80,15 +95,24 @@ export class ContentCache {
   async load(): Promise<void> {
     const { unread, stuck } = await this.#unpacked.load();
     for (const { digest, error } of unread) {
-      this.#options.logger.warn({ digest, err: error }, "A game's folder could not be read. It stays, and is looked at again when the game is wanted.");
+      this.#options.logger.warn(
+        { digest, err: error },
+        "A game's folder could not be read. It stays, and is looked at again when the game is wanted.",
+      );
     }
     for (const { path, error } of stuck) {
-      this.#options.logger.warn({ path, err: error }, "What a former process left could not be moved away. It stays until the next start.");
+      this.#options.logger.warn(
+        { path, err: error },
+        "What a former process left could not be moved away. It stays until the next start.",
+      );
     }
     await this.#room.look();
   }
 
-  /** Sets what the policies want here, in place of what they wanted before; downloads that nobody wants any more end. */
+  /**
+   * Sets what the policies want here, in place of what they wanted before; downloads that nobody wants any
+   * more end.
+   */
   setDesired(desired: readonly DesiredContent[]): void {
     this.#wants.setDesired(desired);
     this.#hasDesired = true;
@@ -119,19 +143,30 @@ export class ContentCache {
     if (download !== undefined) return { state: "Downloading", progressPercent: download.progressPercent };
     const failure = this.#failed.failureToTell(digest);
     if (failure !== undefined) return { state: "Failed", failure };
-    return this.#wanted().some((wanted) => wanted.digest === digest) ? { state: "Queued", progressPercent: 0 } : undefined;
+    return this.#wanted().some((wanted) => wanted.digest === digest)
+      ? { state: "Queued", progressPercent: 0 }
+      : undefined;
   }
 
-  /** Notes that a session uses the version now; returns false when somebody has removed it from the disk, from which on it is fetched again where it is wanted. */
+  /**
+   * Notes that a session uses the version now; returns false when somebody has removed it from the disk, from
+   * which on it is fetched again where it is wanted.
+   */
   async markUsed(digest: string): Promise<boolean> {
     if (await this.#unpacked.markUsed(digest)) return true;
-    this.#options.logger.warn({ digest }, "A game's folder is gone from the disk, and was not removed by this agent.");
+    this.#options.logger.warn(
+      { digest },
+      "A game's folder is gone from the disk, and was not removed by this agent.",
+    );
     this.#tell(digest);
     this.#pump();
     return false;
   }
 
-  /** Calls `listener` at each change of a version, with `isProgress` when it is only a further percent; returns how to end that. */
+  /**
+   * Calls `listener` at each change of a version, with `isProgress` when it is only a further percent;
+   * returns how to end that.
+   */
   subscribe(listener: (digest: string, isProgress: boolean) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
@@ -139,7 +174,9 @@ export class ContentCache {
 
   /** Whether a version could not be fetched for want of space. */
   get isShortOfSpace(): boolean {
-    return this.#toReport().some(({ digest }) => this.#failed.failureToTell(digest)?.reason === contentReasons.insufficientSpace);
+    return this.#toReport().some(
+      ({ digest }) => this.#failed.failureToTell(digest)?.reason === contentReasons.insufficientSpace,
+    );
   }
 
   /** Returns the cache as a GameNode's status shows it. */
@@ -147,19 +184,31 @@ export class ContentCache {
     await this.#room.look();
     const { capacityBytes, freeBytes } = this.#room;
     const entries = this.#entries();
-    this.#options.metrics.reported({ capacityBytes, freeBytes, usedBytes: this.#unpacked.occupiedBytes, entries });
-    return { capacityBytes, freeBytes, entries: entriesToReport(entries, (digest) => this.#wants.desired(digest) !== undefined) };
+    this.#options.metrics.reported({
+      capacityBytes,
+      freeBytes,
+      usedBytes: this.#unpacked.occupiedBytes,
+      entries,
+    });
+    return {
+      capacityBytes,
+      freeBytes,
+      entries: entriesToReport(entries, (digest) => this.#wants.desired(digest) !== undefined),
+    };
   }
 
   /**
-   * Evicts games that nobody plays, the least worth first, until saves have room on the disk; returns whether it evicted any. It evicts none before
-   * the policies' wishes are known.
+   * Evicts games that nobody plays, the least worth first, until saves have room on the disk; returns whether
+   * it evicted any. It evicts none before the policies' wishes are known.
    */
   async relieve(): Promise<boolean> {
     if (!this.#hasDesired) return false;
     const relieving = this.#pumping.then(() => this.#room.relieve());
     // Downloads that begin meanwhile wait for it, whatever becomes of it.
-    this.#pumping = relieving.then(() => undefined, () => undefined);
+    this.#pumping = relieving.then(
+      () => undefined,
+      () => undefined,
+    );
     return relieving;
   }
 
@@ -171,13 +220,17 @@ export class ContentCache {
     await this.#downloads.settled();
   }
 
-  /** Gives up the downloads that nobody wants any more, and lets those that only a policy wants go on as fills; returns whether that frees places. */
+  /**
+   * Gives up the downloads that nobody wants any more, and lets those that only a policy wants go on as
+   * fills; returns whether that frees places.
+   */
   #reviewDownloads(): boolean {
     const launches = this.#downloads.list().filter(({ isForLaunch }) => isForLaunch).length;
     const demanded = new Set(this.#wants.demanded());
     for (const download of this.#downloads.list()) {
       download.isForLaunch = demanded.has(download.digest);
-      if (!download.isForLaunch && this.#wants.desired(download.digest) === undefined) this.#abandon(download);
+      if (!download.isForLaunch && this.#wants.desired(download.digest) === undefined)
+        this.#abandon(download);
     }
     return this.#downloads.list().filter(({ isForLaunch }) => isForLaunch).length < launches;
   }
@@ -188,10 +241,13 @@ export class ContentCache {
   }
 
   #pump(): void {
-    this.#pumping = this.#pumping.then(() => this.#startDownloads()).catch((error: unknown) => {
-      if (!this.#stopping.signal.aborted) this.#options.logger.error({ err: error }, "Starting downloads failed; it is tried again.");
-      this.#retryAfter(5_000);
-    });
+    this.#pumping = this.#pumping
+      .then(() => this.#startDownloads())
+      .catch((error: unknown) => {
+        if (!this.#stopping.signal.aborted)
+          this.#options.logger.error({ err: error }, "Starting downloads failed; it is tried again.");
+        this.#retryAfter(5_000);
+      });
   }
 
   async #startDownloads(): Promise<void> {
@@ -201,12 +257,15 @@ export class ContentCache {
     const due = this.#wanted().filter(({ digest }) => !this.#failed.isWaiting(digest));
     for (const wanted of chooseDownloads(due, this.#downloads.list())) {
       // The place of one that does not begin is another version's, which no download's end would start.
-      if (!await this.#begin(wanted)) this.#pump();
+      if (!(await this.#begin(wanted))) this.#pump();
     }
     this.#planRetry(startedMs);
   }
 
-  /** Returns whether a download has begun: not where the version is on the disk after all, nobody wants it any more, or there is no room. */
+  /**
+   * Returns whether a download has begun: not where the version is on the disk after all, nobody wants it any
+   * more, or there is no room.
+   */
   async #begin(wanted: Wanted): Promise<boolean> {
     const { digest, source } = wanted;
     if (await this.#unpacked.recover(digest)) {
@@ -216,7 +275,8 @@ export class ContentCache {
     const reservedBytes = neededBytes(source.unpackedSizeBytes);
     const last = this.#failed.lastFailure(digest);
     const hasRoom = await this.#room.make(reservedBytes, wanted, last);
-    // It may have been cancelled while room was made, or a launch have asked for what began as a fill, and may push out more.
+    // It may have been cancelled while room was made, or a launch have asked for what began as a fill, and
+    // may push out more.
     const now = this.#wanted().find((other) => other.digest === digest);
     if (!hasRoom && now?.isForLaunch === wanted.isForLaunch) {
       const message = `The node has no room for ${reservedBytes} bytes: what is there is in use, pinned or matters more.`;
@@ -226,7 +286,13 @@ export class ContentCache {
     }
     if (!hasRoom || now === undefined) return false;
     const download: Download = {
-      digest, isForLaunch: now.isForLaunch, progressPercent: 0, reservedBytes, writtenBytes: 0, abandoning: new AbortController(), ended: Promise.resolve(),
+      digest,
+      isForLaunch: now.isForLaunch,
+      progressPercent: 0,
+      reservedBytes,
+      writtenBytes: 0,
+      abandoning: new AbortController(),
+      ended: Promise.resolve(),
     };
     this.#downloads.add(download);
     download.ended = this.#run(download, source);
@@ -247,7 +313,10 @@ export class ContentCache {
       const successor = this.#downloads.get(digest);
       if (successor !== undefined && successor !== download) this.#abandon(successor);
       metrics.downloaded("ready", "", seconds(), source.sizeBytes);
-      logger.info({ digest, seconds: seconds(), isForLaunch: download.isForLaunch }, "A game is unpacked and ready.");
+      logger.info(
+        { digest, seconds: seconds(), isForLaunch: download.isForLaunch },
+        "A game is unpacked and ready.",
+      );
     } catch (error) {
       if (this.#stopping.signal.aborted) return;
       if (download.abandoning.signal.aborted) {
@@ -257,7 +326,10 @@ export class ContentCache {
       }
       const failure = error instanceof FetchFailed ? error.failure : unexpectedFailure(error);
       metrics.downloaded("failed", failure.reason, seconds(), 0);
-      logger.warn({ digest, reason: failure.reason, err: error }, "A game could not be fetched; it is tried again later.");
+      logger.warn(
+        { digest, reason: failure.reason, err: error },
+        "A game could not be fetched; it is tried again later.",
+      );
       this.#fail(digest, failure);
     } finally {
       this.#downloads.remove(download);
@@ -270,7 +342,12 @@ export class ContentCache {
     const { files, objectStore, readDiskSpace, clock, random, metrics, logger } = this.#options;
     this.#attemptCount += 1;
     return fetchContent({
-      files, objectStore, readDiskSpace, source, clock, random,
+      files,
+      objectStore,
+      readDiskSpace,
+      source,
+      clock,
+      random,
       attempt: this.#attemptCount,
       throttle: createThrottle(clock, () => this.#rateOf(download)),
       signal: AbortSignal.any([this.#stopping.signal, download.abandoning.signal]),
@@ -288,14 +365,18 @@ export class ContentCache {
   }
 
   /**
-   * Returns bytes per second. A launch is not limited. A fill pauses while a launch needs the line, and keeps to a rate while a game is played. What
-   * is fetched is unpacked and written at once, so the rate bounds processor and disk as well.
+   * Returns bytes per second. A launch is not limited. A fill pauses while a launch needs the line, and keeps
+   * to a rate while a game is played. What is fetched is unpacked and written at once, so the rate bounds
+   * processor and disk as well.
    */
   #rateOf({ digest, isForLaunch }: Download): number | undefined {
     if (isForLaunch) return undefined;
     if (this.#downloads.list().some((other) => other.isForLaunch)) return 0;
     const { fillBytesPerSecond, isPlayed } = this.#options;
-    const rates = [this.#wants.desired(digest)?.bytesPerSecond ?? 0, isPlayed() ? fillBytesPerSecond : 0].filter((rate) => rate > 0);
+    const rates = [
+      this.#wants.desired(digest)?.bytesPerSecond ?? 0,
+      isPlayed() ? fillBytesPerSecond : 0,
+    ].filter((rate) => rate > 0);
     return rates.length === 0 ? undefined : Math.min(...rates);
   }
 
@@ -307,12 +388,17 @@ export class ContentCache {
   async #liftQuarantines(): Promise<void> {
     for (const { digest, source } of this.#wantedOrHeld()) {
       if (!this.#failed.isDueForCheck(digest)) continue;
-      const found = await this.#options.objectStore.stat(source, this.#stopping.signal).catch(() => undefined);
+      const found = await this.#options.objectStore
+        .stat(source, this.#stopping.signal)
+        .catch(() => undefined);
       this.#failed.check(digest, found?.etag);
     }
   }
 
-  /** Sets the timer for what becomes due after the pass began. What was due by then has begun, or waits for the pump that each download's end causes. */
+  /**
+   * Sets the timer for what becomes due after the pass began. What was due by then has begun, or waits for
+   * the pump that each download's end causes.
+   */
   #planRetry(passStartedMs: number): void {
     this.#failed.keepOnly(new Set(this.#wantedOrHeld().map(({ digest }) => digest)));
     const nextMs = this.#failed.msToNextTry(passStartedMs);
@@ -321,7 +407,8 @@ export class ContentCache {
 
   #retryAfter(ms: number): void {
     this.#retryTimer?.cancel();
-    if (!this.#stopping.signal.aborted) this.#retryTimer = this.#options.clock.setTimer(ms, () => this.#pump());
+    if (!this.#stopping.signal.aborted)
+      this.#retryTimer = this.#options.clock.setTimer(ms, () => this.#pump());
   }
 
   /** Returns what may be fetched now and is not there yet. */
@@ -335,17 +422,27 @@ export class ContentCache {
   }
 
   /**
-   * Returns what is reported as wanted. What failed may be on hold, mostly for other nodes' turns: it must not look untried meanwhile, or it would have the next turn.
-   * When its wait is over it stands in line again. What is on hold may also be under way, as a launch has begun it: it goes on while the operator sees that.
+   * Returns what is reported as wanted. What failed may be on hold, mostly for other nodes' turns: it must
+   * not look untried meanwhile, or it would have the next turn. When its wait is over it stands in line
+   * again. What is on hold may also be under way, as a launch has begun it: it goes on while the operator
+   * sees that.
    */
   #toReport(): Wanted[] {
-    return this.#wantedOrHeld().filter(({ digest, isHeld }) => !isHeld || this.#failed.isWaiting(digest) || this.#downloads.get(digest) !== undefined);
+    return this.#wantedOrHeld().filter(
+      ({ digest, isHeld }) =>
+        !isHeld || this.#failed.isWaiting(digest) || this.#downloads.get(digest) !== undefined,
+    );
   }
 
   #entries(): CacheEntry[] {
     const inUse = this.#room.inUse();
-    const others = this.#toReport().map(({ digest }) => wantedEntry(digest, this.stateOf(digest), inUse.has(digest)));
-    return [...this.#unpacked.list().map((version) => unpackedEntry(version, inUse.has(version.digest))), ...others];
+    const others = this.#toReport().map(({ digest }) =>
+      wantedEntry(digest, this.stateOf(digest), inUse.has(digest)),
+    );
+    return [
+      ...this.#unpacked.list().map((version) => unpackedEntry(version, inUse.has(version.digest))),
+      ...others,
+    ];
   }
 
   #tell(digest: string, isProgress = false): void {
@@ -354,5 +451,10 @@ export class ContentCache {
 }
 
 function unexpectedFailure(error: unknown): Failure {
-  return { reason: contentReasons.downloadFailed, message: messageOf(error), etag: undefined, isFinal: false };
+  return {
+    reason: contentReasons.downloadFailed,
+    message: messageOf(error),
+    etag: undefined,
+    isFinal: false,
+  };
 }

@@ -13,7 +13,10 @@ export interface Download {
   ended: Promise<void>;
 }
 
-/** The downloads under way. A download that was abandoned is not among them any more, though its bytes lie on the disk until it has ended. */
+/**
+ * The downloads under way. A download that was abandoned is not among them any more, though its bytes lie on
+ * the disk until it has ended.
+ */
 export class Downloads {
   readonly #running = new Map<string, Download>();
   readonly #abandoned = new Set<Download>();
@@ -28,12 +31,21 @@ export class Downloads {
 
   /** Bytes set aside for all that have not ended. */
   get reservedBytes(): number {
-    return [...this.#running.values(), ...this.#abandoned].reduce((sum, { reservedBytes }) => sum + reservedBytes, 0);
+    return [...this.#running.values(), ...this.#abandoned].reduce(
+      (sum, { reservedBytes }) => sum + reservedBytes,
+      0,
+    );
   }
 
-  /** Bytes that will yet be missing on the disk: those set aside that are not written. What was abandoned writes hardly more, and its files go. */
+  /**
+   * Bytes that will yet be missing on the disk: those set aside that are not written. What was abandoned
+   * writes hardly more, and its files go.
+   */
   get unwrittenBytes(): number {
-    return this.list().reduce((sum, { reservedBytes, writtenBytes }) => sum + Math.max(0, reservedBytes - writtenBytes), 0);
+    return this.list().reduce(
+      (sum, { reservedBytes, writtenBytes }) => sum + Math.max(0, reservedBytes - writtenBytes),
+      0,
+    );
   }
 
   add(download: Download): void {

@@ -17,14 +17,19 @@ export class FailedVersions {
     return this.#attempts.get(digest)?.last;
   }
 
-  /** Returns why the version's last attempt failed, but not a failure after which it is tried again at once. */
+  /**
+   * Returns why the version's last attempt failed, but not a failure after which it is tried again at once.
+   */
   failureToTell(digest: string): Failure | undefined {
     const attempts = this.#attempts.get(digest);
     return attempts?.isUntold === true ? undefined : attempts?.last;
   }
 
   add(digest: string, failure: Failure): void {
-    this.#attempts.set(digest, afterFailure(this.#attempts.get(digest), failure, this.#clock.monotonicMs(), this.#random));
+    this.#attempts.set(
+      digest,
+      afterFailure(this.#attempts.get(digest), failure, this.#clock.monotonicMs(), this.#random),
+    );
   }
 
   forget(digest: string): void {
@@ -37,8 +42,8 @@ export class FailedVersions {
   }
 
   /**
-   * Makes the version due at once, unless it is quarantined: a player does not wait for the back-off of a background fill. Nor is the player told how that
-   * failed: a fill may not push out what a launch may.
+   * Makes the version due at once, unless it is quarantined: a player does not wait for the back-off of a
+   * background fill. Nor is the player told how that failed: a fill may not push out what a launch may.
    */
   retryNow(digest: string): void {
     const attempts = this.#attempts.get(digest);
@@ -59,7 +64,10 @@ export class FailedVersions {
     return attempts?.isQuarantined === true && this.#isDue(attempts);
   }
 
-  /** Lets an object be tried again that was replaced since it was given up; `etag` is undefined when none was found. */
+  /**
+   * Lets an object be tried again that was replaced since it was given up; `etag` is undefined when none was
+   * found.
+   */
   check(digest: string, etag: string | undefined): void {
     const last = this.lastFailure(digest);
     if (last === undefined) return;
@@ -68,11 +76,14 @@ export class FailedVersions {
   }
 
   /**
-   * Returns the milliseconds until the next version is due that was not yet due at `sinceMs`: negative for one that has become due since. Undefined
-   * when there is none. A version that was due by then is being tried, or waits for a place among the downloads, and not for a time.
+   * Returns the milliseconds until the next version is due that was not yet due at `sinceMs`: negative for
+   * one that has become due since. Undefined when there is none. A version that was due by then is being
+   * tried, or waits for a place among the downloads, and not for a time.
    */
   msToNextTry(sinceMs: number): number | undefined {
-    const times = [...this.#attempts.values()].map(({ retryAtMs }) => retryAtMs).filter((retryAtMs) => retryAtMs > sinceMs);
+    const times = [...this.#attempts.values()]
+      .map(({ retryAtMs }) => retryAtMs)
+      .filter((retryAtMs) => retryAtMs > sinceMs);
     return times.length === 0 ? undefined : Math.min(...times) - this.#clock.monotonicMs();
   }
 

@@ -47,7 +47,10 @@ export class FetchFailed extends Error {
 /** Readable for everybody, writable for nobody. */
 const readOnly: TreeStyle = { fileMode: 0o444, executableMode: 0o555, directoryMode: 0o555 };
 
-/** Downloads, checks and publishes one version; returns its manifest. Throws FetchFailed or the abort reason, and then leaves nothing. */
+/**
+ * Downloads, checks and publishes one version; returns its manifest. Throws FetchFailed or the abort reason,
+ * and then leaves nothing.
+ */
 export async function fetchContent(options: FetchOptions): Promise<Manifest> {
   const { files, source, clock, signal, readDiskSpace } = options;
   const { freeFiles } = await readDiskSpace();
@@ -67,42 +70,76 @@ export async function fetchContent(options: FetchOptions): Promise<Manifest> {
       onProgress: (bytes) => options.onProgress(Math.floor((bytes / Math.max(1, source.sizeBytes)) * 100)),
       onWritten: options.onWritten,
     });
-    const manifest: Manifest = { version: 1, digest: source.sha256, packedBytes, unpackedBytes, entries, cachedAt: clock.now().toISOString() };
+    const manifest: Manifest = {
+      version: 1,
+      digest: source.sha256,
+      packedBytes,
+      unpackedBytes,
+      entries,
+      cachedAt: clock.now().toISOString(),
+    };
     signal.throwIfAborted();
     await draft.publish(manifest);
     return manifest;
   } catch (error) {
     // Before what was written goes, and its inodes with it.
-    const tooFewFiles = isDiskFull(error) && await readDiskSpace().then(lacksFiles, () => false) ? freeFiles : undefined;
+    const tooFewFiles =
+      isDiskFull(error) && (await readDiskSpace().then(lacksFiles, () => false)) ? freeFiles : undefined;
     await draft?.discard();
     signal.throwIfAborted();
     throw new FetchFailed({ ...describeFailure(error, etag), tooFewFiles }, error);
   }
 }
 
-async function* throttled({ objectStore, source, throttle, clock, random, signal, onResume }: FetchOptions, onOpen: (etag: string) => void): AsyncGenerator<Buffer> {
+async function* throttled(
+  { objectStore, source, throttle, clock, random, signal, onResume }: FetchOptions,
+  onOpen: (etag: string) => void,
+): AsyncGenerator<Buffer> {
   const location = { bucket: source.bucket, key: source.key };
-  for await (const chunk of readObject({ objectStore, location, sizeBytes: source.sizeBytes, clock, random, signal, onOpen, onResume })) {
+  for await (const chunk of readObject({
+    objectStore,
+    location,
+    sizeBytes: source.sizeBytes,
+    clock,
+    random,
+    signal,
+    onOpen,
+    onResume,
+  })) {
     await throttle.pass(chunk.length, signal);
     yield chunk;
   }
 }
 
-/** The node has set aside what was declared at the upload, so more than that is refused even where the limits would allow it. */
+/**
+ * The node has set aside what was declared at the upload, so more than that is refused even where the limits
+ * would allow it.
+ */
 function rulesFor({ unpackedSizeBytes }: ArchiveSource): ArchiveRules {
   const { limits } = acceptedArchiveRules;
   const declared = Math.ceil(unpackedSizeBytes * 1.02);
-  return { ...acceptedArchiveRules, limits: { ...limits, unpackedBytes: Math.min(limits.unpackedBytes, declared) } };
+  return {
+    ...acceptedArchiveRules,
+    limits: { ...limits, unpackedBytes: Math.min(limits.unpackedBytes, declared) },
+  };
 }
 
 function describeFailure(error: unknown, etag: string | undefined): Failure {
   const message = messageOf(error);
   const failure = { message, etag, isFinal: false };
   if (error instanceof ChecksumMismatch) return { ...failure, reason: contentReasons.checksumMismatch };
-  if (error instanceof ArchiveRefused) return { ...failure, reason: contentReasons.archiveRefused, isFinal: true };
+  if (error instanceof ArchiveRefused)
+    return { ...failure, reason: contentReasons.archiveRefused, isFinal: true };
   if (error instanceof UnverifiedArchive) return { ...failure, reason: contentReasons.archiveRefused };
-  if (error instanceof ObjectStoreError && error.failure === "NotFound") return { ...failure, reason: contentReasons.sourceMissing };
+  if (error instanceof ObjectStoreError && error.failure === "NotFound")
+    return { ...failure, reason: contentReasons.sourceMissing };
   if (isObjectStoreUnreachable(error)) return { ...failure, reason: contentReasons.storeUnreachable };
-  if (isDiskFull(error)) return { ...failure, message: `The node's disk was full before the game was unpacked: ${message}`, reason: contentReasons.insufficientSpace, ranOut: true };
+  if (isDiskFull(error))
+    return {
+      ...failure,
+      message: `The node's disk was full before the game was unpacked: ${message}`,
+      reason: contentReasons.insufficientSpace,
+      ranOut: true,
+    };
   return { ...failure, reason: contentReasons.downloadFailed };
 }

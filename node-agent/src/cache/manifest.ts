@@ -3,7 +3,10 @@ import { z } from "zod";
 import { sha256Hex } from "#contracts/crd/schema.ts";
 import { isAbsent } from "../disk/absent.ts";
 
-/** What the agent keeps beside an unpacked archive; its presence in a published directory means that all of it is there. */
+/**
+ * What the agent keeps beside an unpacked archive; its presence in a published directory means that all of it
+ * is there.
+ */
 export const Manifest = z.object({
   version: z.literal(1),
   digest: sha256Hex,
@@ -25,7 +28,10 @@ export async function writeManifest(path: string, manifest: Manifest): Promise<v
   }
 }
 
-/** Returns the manifest; undefined when it is missing or not one: the directory beside it is then not to be trusted. Throws when the disk does not tell. */
+/**
+ * Returns the manifest; undefined when it is missing or not one: the directory beside it is then not to be
+ * trusted. Throws when the disk does not tell.
+ */
 export async function readManifest(path: string): Promise<Manifest | undefined> {
   try {
     return Manifest.safeParse(JSON.parse(await readFile(path, "utf8"))).data;

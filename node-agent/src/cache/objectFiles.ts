@@ -34,7 +34,10 @@ export interface FoundObjects {
 
 /** The unpacked archives on disk. A directory under `objects` is complete: it gets there by one rename. */
 export interface ObjectFiles {
-  /** Makes the folders, empties the temporary one, drops what is not whole, and returns what is. What the disk does not show stays, as games may have it mounted. */
+  /**
+   * Makes the folders, empties the temporary one, drops what is not whole, and returns what is. What the disk
+   * does not show stays, as games may have it mounted.
+   */
   load(): Promise<FoundObjects>;
   /** Returns the version if it is whole. Throws when the disk does not show it. */
   find(digest: string): Promise<StoredObject | undefined>;
@@ -42,7 +45,10 @@ export interface ObjectFiles {
   begin(digest: string, attempt: number): Promise<Draft>;
   /** Throws ENOENT when the version, or its content, is not there. */
   markUsed(digest: string, at: Date): Promise<void>;
-  /** Resolves when its room on the disk is free, or the attempt has ended: returns false where the rest goes in the background. Does nothing when the version is not there. */
+  /**
+   * Resolves when its room on the disk is free, or the attempt has ended: returns false where the rest goes
+   * in the background. Does nothing when the version is not there.
+   */
   remove(digest: string): Promise<boolean>;
 }
 
@@ -50,8 +56,8 @@ export interface ObjectFiles {
 export interface Draft {
   contentDirectory: string;
   /**
-   * Makes the directory a version that is whole; one that is there already stays in its place. Throws, and leaves no version, when it might not
-   * outlive a loss of power.
+   * Makes the directory a version that is whole; one that is there already stays in its place. Throws, and
+   * leaves no version, when it might not outlive a loss of power.
    */
   publish(manifest: Manifest): Promise<void>;
   /** Resolves when its room on the disk is free, or the rest of it goes in the background. */
@@ -59,8 +65,9 @@ export interface Draft {
 }
 
 /**
- * Returns the unpacked archives below the agent's root; nothing is read before `load`. What goes, goes through the remover: a version is seen whole or not at all,
- * a game of any number of files is removed in little memory, and a disk that does not let go of something keeps no agent from starting.
+ * Returns the unpacked archives below the agent's root; nothing is read before `load`. What goes, goes
+ * through the remover: a version is seen whole or not at all, a game of any number of files is removed in
+ * little memory, and a disk that does not let go of something keeps no agent from starting.
  */
 export function createObjectFiles(paths: NodePaths, remover: TreeRemover): ObjectFiles {
   const manifestPath = (directory: string): string => `${directory}/manifest.json`;
@@ -68,12 +75,13 @@ export function createObjectFiles(paths: NodePaths, remover: TreeRemover): Objec
   async function load(): Promise<FoundObjects> {
     await mkdir(paths.objects, { recursive: true, mode: 0o755 });
     await mkdir(paths.temporary, { recursive: true, mode: 0o700 });
-    // What a former process left half done is worth nothing, because it was never published. The folder itself stays, as a full disk has no room for
-    // a new one.
+    // What a former process left half done is worth nothing, because it was never published. The folder
+    // itself stays, as a full disk has no room for a new one.
     const whole: StoredObject[] = [];
     const unread: UnreadObject[] = [];
     const stuck: StuckFolder[] = [];
-    const drop = (path: string): Promise<unknown> => remover.remove(path).catch((error: unknown) => stuck.push({ path, error }));
+    const drop = (path: string): Promise<unknown> =>
+      remover.remove(path).catch((error: unknown) => stuck.push({ path, error }));
     for (const name of await readdir(paths.temporary)) await drop(`${paths.temporary}/${name}`);
     for (const name of await readdir(paths.objects)) {
       const found = await find(name).catch((error: unknown): UnreadObject => ({ digest: name, error }));
@@ -88,7 +96,7 @@ export function createObjectFiles(paths: NodePaths, remover: TreeRemover): Objec
     if (!sha256Hex.safeParse(name).success) return undefined;
     const directory = paths.object(name);
     const manifest = await readManifest(manifestPath(directory));
-    if (manifest?.digest !== name || !await isDirectory(`${directory}/content`)) return undefined;
+    if (manifest?.digest !== name || !(await isDirectory(`${directory}/content`))) return undefined;
     return { manifest, lastUsedAt: (await stat(manifestPath(directory))).mtime };
   }
 
@@ -106,7 +114,7 @@ export function createObjectFiles(paths: NodePaths, remover: TreeRemover): Objec
         await writeManifest(manifestPath(directory), manifest);
         await chmod(directory, 0o755);
         await syncDirectory(directory);
-        if (!await moveIntoPlace(directory, digest)) return;
+        if (!(await moveIntoPlace(directory, digest))) return;
         try {
           await syncDirectory(paths.objects);
         } catch (error) {
@@ -118,14 +126,22 @@ export function createObjectFiles(paths: NodePaths, remover: TreeRemover): Objec
     };
   }
 
-  /** Returns false, and removes the directory, where the version is there already: whole, or not shown by the disk. */
+  /**
+   * Returns false, and removes the directory, where the version is there already: whole, or not shown by the
+   * disk.
+   */
   async function moveIntoPlace(directory: string, digest: string): Promise<boolean> {
     try {
       await rename(directory, paths.object(digest));
     } catch (error) {
       if (!["ENOTEMPTY", "EEXIST"].includes(systemErrorCode(error) ?? "")) throw error;
       // What cannot be read came there whole all the same, and a game that runs may have it mounted.
-      if (await find(digest).then((found) => found !== undefined, () => true)) {
+      if (
+        await find(digest).then(
+          (found) => found !== undefined,
+          () => true,
+        )
+      ) {
         await remover.remove(directory);
         return false;
       }

@@ -23,15 +23,20 @@ const launchesAtOnce = 4;
 const fillsAtOnce = 1;
 
 /**
- * Returns what to start now: launches in the order in which they were asked for, beside whatever fill is running. Without launches, one fill: the one
- * of the highest priority, and of several such a pinned one first.
+ * Returns what to start now: launches in the order in which they were asked for, beside whatever fill is
+ * running. Without launches, one fill: the one of the highest priority, and of several such a pinned one
+ * first.
  */
 export function chooseDownloads(wanted: readonly Wanted[], running: readonly Running[]): Wanted[] {
   const idle = wanted.filter(({ digest }) => !running.some((other) => other.digest === digest));
   const launchesRunning = running.filter(({ isForLaunch }) => isForLaunch).length;
-  const launches = idle.filter(({ isForLaunch }) => isForLaunch).slice(0, Math.max(0, launchesAtOnce - launchesRunning));
+  const launches = idle
+    .filter(({ isForLaunch }) => isForLaunch)
+    .slice(0, Math.max(0, launchesAtOnce - launchesRunning));
   const isBusy = launches.length > 0 || launchesRunning > 0;
-  const fills = idle.filter(({ isForLaunch }) => !isForLaunch).sort((left, right) => right.priority - left.priority || Number(right.isPinned) - Number(left.isPinned));
+  const fills = idle
+    .filter(({ isForLaunch }) => !isForLaunch)
+    .sort((left, right) => right.priority - left.priority || Number(right.isPinned) - Number(left.isPinned));
   const fillsRunning = running.length - launchesRunning;
   return isBusy ? launches : fills.slice(0, Math.max(0, fillsAtOnce - fillsRunning));
 }

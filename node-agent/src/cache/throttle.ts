@@ -9,7 +9,10 @@ export interface Throttle {
 /** A changed rate is noticed within this time. */
 const sliceMs = 100;
 
-/** Returns a throttle. `rate` returns bytes per second: undefined for no limit, 0 for a pause. Bursts are at most one second's worth. */
+/**
+ * Returns a throttle. `rate` returns bytes per second: undefined for no limit, 0 for a pause. Bursts are at
+ * most one second's worth.
+ */
 export function createThrottle(clock: Clock, rate: () => number | undefined): Throttle {
   let allowance = 0;
   let lastMs = clock.monotonicMs();

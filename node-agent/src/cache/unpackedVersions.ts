@@ -23,7 +23,10 @@ export class UnpackedVersions {
   readonly #files: ObjectFiles;
   readonly #clock: Clock;
   readonly #versions = new Map<string, UnpackedVersion>();
-  /** What the disk did not show at the start. It counts as absent, also for the budget, until it is wanted and read then, or fetched once more. */
+  /**
+   * What the disk did not show at the start. It counts as absent, also for the budget, until it is wanted and
+   * read then, or fetched once more.
+   */
   readonly #unread = new Set<string>();
   /** What versions that are being removed take on the disk. */
   #leavingBytes = 0;
@@ -33,7 +36,9 @@ export class UnpackedVersions {
     this.#clock = clock;
   }
 
-  /** Cleans up after a former process and learns what is there; returns what the disk did not show or let go. */
+  /**
+   * Cleans up after a former process and learns what is there; returns what the disk did not show or let go.
+   */
   async load(): Promise<Omit<FoundObjects, "whole">> {
     const { whole, unread, stuck } = await this.#files.load();
     for (const { manifest, lastUsedAt } of whole) this.#take(manifest, lastUsedAt);
@@ -61,13 +66,18 @@ export class UnpackedVersions {
 
   /** What all of them take on the disk at most, with those that are being removed. */
   get occupiedBytes(): number {
-    return [...this.#versions.values()].reduce((sum, version) => sum + version.occupiedBytes, this.#leavingBytes);
+    return [...this.#versions.values()].reduce(
+      (sum, version) => sum + version.occupiedBytes,
+      this.#leavingBytes,
+    );
   }
 
   /** Returns the digests that were used a moment ago. */
   recentlyUsed(): string[] {
     const now = this.#clock.now().getTime();
-    return [...this.#versions.values()].filter(({ lastUsedMs }) => Math.abs(now - lastUsedMs) < graceMs).map(({ digest }) => digest);
+    return [...this.#versions.values()]
+      .filter(({ lastUsedMs }) => Math.abs(now - lastUsedMs) < graceMs)
+      .map(({ digest }) => digest);
   }
 
   /** Takes in what was just unpacked. */
@@ -75,7 +85,10 @@ export class UnpackedVersions {
     this.#take(manifest, this.#clock.now());
   }
 
-  /** Notes that a session uses the version now; returns false when it is not on the disk any more, and forgets it with what is left of it. */
+  /**
+   * Notes that a session uses the version now; returns false when it is not on the disk any more, and forgets
+   * it with what is left of it.
+   */
   async markUsed(digest: string): Promise<boolean> {
     const version = this.#versions.get(digest);
     if (version === undefined) return false;
@@ -92,8 +105,8 @@ export class UnpackedVersions {
   }
 
   /**
-   * Removes the version, from the table first: a session that asks from now on gets a fresh copy. Returns false where not all of it is gone from the disk yet:
-   * how much that is, only the disk knows.
+   * Removes the version, from the table first: a session that asks from now on gets a fresh copy. Returns
+   * false where not all of it is gone from the disk yet: how much that is, only the disk knows.
    */
   async remove(digest: string): Promise<boolean> {
     const leavingBytes = this.#versions.get(digest)?.occupiedBytes ?? 0;
@@ -110,13 +123,18 @@ export class UnpackedVersions {
     const { digest, unpackedBytes, cachedAt } = manifest;
     this.#unread.delete(digest);
     this.#versions.set(digest, {
-      digest, bytes: unpackedBytes, occupiedBytes: occupiedBytes(manifest), cachedAt: new Date(cachedAt), lastUsedMs: lastUsedAt.getTime(),
+      digest,
+      bytes: unpackedBytes,
+      occupiedBytes: occupiedBytes(manifest),
+      cachedAt: new Date(cachedAt),
+      lastUsedMs: lastUsedAt.getTime(),
     });
   }
 
   /**
-   * A time well ahead is that of a clock which was put back since, perhaps by years: such a version would be worth more than all that is played since. It changes
-   * once and not with each look, as each change of it is reported.
+   * A time well ahead is that of a clock which was put back since, perhaps by years: such a version would be
+   * worth more than all that is played since. It changes once and not with each look, as each change of it is
+   * reported.
    */
   #forgetTimesToCome(): void {
     const now = this.#clock.now().getTime();

@@ -2,7 +2,10 @@ import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
 import type { DesiredContent } from "#contracts/crd/gameNode.ts";
 import type { Wanted } from "./schedule.ts";
 
-/** A wanted version, which may be on hold: other nodes are to fetch it first, its fill is suspended, or it is a former one that is only kept where it is. */
+/**
+ * A wanted version, which may be on hold: other nodes are to fetch it first, its fill is suspended, or it is
+ * a former one that is only kept where it is.
+ */
 export interface WantedOrHeld extends Wanted {
   isHeld: boolean;
 }
@@ -44,7 +47,10 @@ export class WantedVersions {
     return this.listWithHeld().filter(({ isHeld }) => !isHeld);
   }
 
-  /** Returns each version once, those on hold too; a session's demand counts as a launch, at the policy's priority. */
+  /**
+   * Returns each version once, those on hold too; a session's demand counts as a launch, at the policy's
+   * priority.
+   */
   listWithHeld(): WantedOrHeld[] {
     const wanted = new Map<string, WantedOrHeld>();
     for (const { digest, source, priority, pinned, hold } of this.#desired) {
@@ -52,7 +58,14 @@ export class WantedVersions {
     }
     for (const source of this.#demands.values()) {
       const { priority = 0, isPinned = false } = wanted.get(source.sha256) ?? {};
-      wanted.set(source.sha256, { digest: source.sha256, source, isForLaunch: true, priority, isPinned, isHeld: false });
+      wanted.set(source.sha256, {
+        digest: source.sha256,
+        source,
+        isForLaunch: true,
+        priority,
+        isPinned,
+        isHeld: false,
+      });
     }
     return [...wanted.values()];
   }

@@ -13,7 +13,9 @@ const patienceMs = 60_000;
 export interface NodeChecksOptions {
   root: string;
   intervalMs: number;
-  /** By how much this machine's clock differs from the API server's; undefined before that has told the time. */
+  /**
+   * By how much this machine's clock differs from the API server's; undefined before that has told the time.
+   */
   clockOffsetMs: () => number | undefined;
   /** Removes what the node can do without, for want of space; returns whether there was anything. */
   makeSpace: () => Promise<boolean>;
@@ -23,7 +25,10 @@ export interface NodeChecksOptions {
   onChange: () => void;
 }
 
-/** Proves again and again what only the node itself can prove: that games can be kept, started and saved there, and that its clock is right. */
+/**
+ * Proves again and again what only the node itself can prove: that games can be kept, started and saved
+ * there, and that its clock is right.
+ */
 export class NodeChecks {
   readonly #options: NodeChecksOptions;
   readonly #stopping = new AbortController();
@@ -55,7 +60,8 @@ export class NodeChecks {
   }
 
   async #run(): Promise<void> {
-    while (await slept(this.#options.clock, this.#options.intervalMs, this.#stopping.signal)) await this.#look();
+    while (await slept(this.#options.clock, this.#options.intervalMs, this.#stopping.signal))
+      await this.#look();
   }
 
   async #look(): Promise<void> {
@@ -63,13 +69,20 @@ export class NodeChecks {
     try {
       this.#ofRoot = await this.#checkRoot();
     } catch (error) {
-      logger.warn({ err: error, root }, "The folder of games and saves could not be checked; it is tried again.");
+      logger.warn(
+        { err: error, root },
+        "The folder of games and saves could not be checked; it is tried again.",
+      );
     }
     const isFirst = this.#known.size === 0;
     const changed = this.findings().filter(({ type, status }) => this.#known.get(type) !== status);
     for (const { type, status, message } of changed) {
       this.#known.set(type, status);
-      if (status === "False") logger.warn({ check: type, reason: message }, "A check of the node fails: it takes no sessions until that is repaired.");
+      if (status === "False")
+        logger.warn(
+          { check: type, reason: message },
+          "A check of the node fails: it takes no sessions until that is repaired.",
+        );
     }
     if (!isFirst && changed.length > 0) onChange();
   }
@@ -80,11 +93,11 @@ export class NodeChecks {
     const hadSpace = this.#known.get("SpaceLeft") !== "False";
     const found = await this.#answered(root, hadSpace);
     const isShort = found.some(({ type, status }) => type === "SpaceLeft" && status === "False");
-    return isShort && await makeSpace() ? this.#answered(root, hadSpace) : found;
+    return isShort && (await makeSpace()) ? this.#answered(root, hadSpace) : found;
   }
 
   async #answered(root: string, hadSpace: boolean): Promise<ConditionUpdate[]> {
-    this.#checking ??= checkRoot(root, hadSpace).finally(() => this.#checking = undefined);
+    this.#checking ??= checkRoot(root, hadSpace).finally(() => (this.#checking = undefined));
     try {
       return await withTimeout(this.#checking, patienceMs, `The check of ${root}`, this.#options.clock);
     } catch (error) {
@@ -96,9 +109,21 @@ export class NodeChecks {
 
 function clockFinding(offsetMs: number | undefined): ConditionUpdate {
   const type = "ClockInStep";
-  if (offsetMs === undefined) return { type, status: "Unknown", reason: clockInStepReasons.notCompared, message: "The API server has not told the time yet." };
+  if (offsetMs === undefined)
+    return {
+      type,
+      status: "Unknown",
+      reason: clockInStepReasons.notCompared,
+      message: "The API server has not told the time yet.",
+    };
   const { clockToleranceSeconds: tolerance } = limits.node;
-  if (Math.abs(offsetMs) <= tolerance * 1000) return { type, status: "True", reason: clockInStepReasons.inStep, message: "The node's clock agrees with the API server's." };
+  if (Math.abs(offsetMs) <= tolerance * 1000)
+    return {
+      type,
+      status: "True",
+      reason: clockInStepReasons.inStep,
+      message: "The node's clock agrees with the API server's.",
+    };
   const message = `The node's clock is more than ${tolerance} s ${offsetMs > 0 ? "ahead of" : "behind"} the API server's, so the object store would refuse its requests. Run a time service there, such as chrony.`;
   return { type, status: "False", reason: clockInStepReasons.outOfStep, message };
 }

@@ -38,13 +38,31 @@ export function createNodeClients(transport: KubeTransport) {
 export type NodeWatches = ReturnType<typeof watchNode>;
 
 /** Returns the watches of one node's sessions, pods and GameNode. They are not started yet. */
-export function watchNode(clients: NodeClients, { node, namespace, clock, random, logger, metrics }: WatchNodeOptions) {
+export function watchNode(
+  clients: NodeClients,
+  { node, namespace, clock, random, logger, metrics }: WatchNodeOptions,
+) {
   const shared = (resource: string) => ({ clock, random, logger, metrics: metrics.reflector(resource) });
   return {
     gameSessions: new Reflector<GameSession>({
-      client: clients.gameSessions, cache: new ObjectCache<GameSession>(), namespace, fieldSelector: `status.nodeName=${node}`, ...shared("gamesessions"),
+      client: clients.gameSessions,
+      cache: new ObjectCache<GameSession>(),
+      namespace,
+      fieldSelector: `status.nodeName=${node}`,
+      ...shared("gamesessions"),
     }),
-    pods: new Reflector<Pod>({ client: clients.pods, cache: new ObjectCache<Pod>(), namespace, fieldSelector: `spec.nodeName=${node}`, ...shared("pods") }),
-    gameNode: new Reflector<GameNode>({ client: clients.gameNodes, cache: new ObjectCache<GameNode>(), fieldSelector: `metadata.name=${node}`, ...shared("gamenodes") }),
+    pods: new Reflector<Pod>({
+      client: clients.pods,
+      cache: new ObjectCache<Pod>(),
+      namespace,
+      fieldSelector: `spec.nodeName=${node}`,
+      ...shared("pods"),
+    }),
+    gameNode: new Reflector<GameNode>({
+      client: clients.gameNodes,
+      cache: new ObjectCache<GameNode>(),
+      fieldSelector: `metadata.name=${node}`,
+      ...shared("gamenodes"),
+    }),
   };
 }

@@ -3,8 +3,8 @@ import { mkdir, readdir, rename } from "node:fs/promises";
 import { systemErrorCode } from "#runtime/systemError.ts";
 
 /**
- * Moves what is in a folder of few names into another one, and leaves the folder. Of a move that was cut off, `last` is still where it was; done again it
- * goes on where that ended.
+ * Moves what is in a folder of few names into another one, and leaves the folder. Of a move that was cut off,
+ * `last` is still where it was; done again it goes on where that ended.
  */
 export async function moveContents(from: string, to: string, last: string): Promise<void> {
   await mkdir(to, { recursive: true, mode: 0o700 });

@@ -18,13 +18,14 @@ export interface RootLockOptions {
 }
 
 /** Says that it waits when the lock is taken, then that it is held, and holds it until its input ends. */
-const holder = 'flock --nonblock 9 || { echo waiting; flock 9; }; echo held; exec cat >/dev/null';
+const holder = "flock --nonblock 9 || { echo waiting; flock 9; }; echo held; exec cat >/dev/null";
 
 /**
- * Waits until this process is the only one that works below the root; returns the lock. An agent that was deleted by force may still run beside its
- * successor. Node cannot lock files, so util-linux' `flock` does, in a child whose input ends with this process, however that dies;
- * while this process is only frozen, the lock stays its own. Throws the signal's reason, and the system's error
- * where the folder cannot be written to.
+ * Waits until this process is the only one that works below the root; returns the lock. An agent that was
+ * deleted by force may still run beside its successor. Node cannot lock files, so util-linux' `flock` does,
+ * in a child whose input ends with this process, however that dies; while this process is only frozen, the
+ * lock stays its own. Throws the signal's reason, and the system's error where the folder cannot be written
+ * to.
  */
 export async function holdRootLock({ path, onWait, onLost, signal }: RootLockOptions): Promise<RootLock> {
   await mkdir(dirname(path), { recursive: true, mode: 0o755 });
@@ -49,8 +50,16 @@ export async function holdRootLock({ path, onWait, onLost, signal }: RootLockOpt
       if (said.endsWith("waiting\n")) onWait();
       if (said.endsWith("held\n")) resolve();
     });
-    ended.then(() => reject(new Error(`The lock ${path} cannot be taken: that takes sh and flock of util-linux.`)), reject);
-    signal.addEventListener("abort", () => reject(signal.reason instanceof Error ? signal.reason : new Error("The lock is no longer wanted.")), { once: true });
+    ended.then(
+      () => reject(new Error(`The lock ${path} cannot be taken: that takes sh and flock of util-linux.`)),
+      reject,
+    );
+    signal.addEventListener(
+      "abort",
+      () =>
+        reject(signal.reason instanceof Error ? signal.reason : new Error("The lock is no longer wanted.")),
+      { once: true },
+    );
   });
   try {
     await held;

@@ -21,8 +21,9 @@ const runMs = 10 * 60_000;
 const backOff = { baseMs: 5_000, maxMs: 10 * 60_000 };
 
 /**
- * Removes folders whose content somebody else chose, session folders and unpacked games. GNU rm goes through folders by their handles: no depth, breadth or name stops it, and of a
- * folder of millions of names it holds a bounded part at a time. It runs as a niced child under a deadline, so that it can neither block nor bloat
+ * Removes folders whose content somebody else chose, session folders and unpacked games. GNU rm goes through
+ * folders by their handles: no depth, breadth or name stops it, and of a folder of millions of names it holds
+ * a bounded part at a time. It runs as a niced child under a deadline, so that it can neither block nor bloat
  * the agent.
  */
 export class TreeRemover {
@@ -40,18 +41,21 @@ export class TreeRemover {
     this.#wake();
   }
 
-  /** Takes the folder out of sight at once; it is taken apart in the background. Does nothing when it is not there. */
+  /**
+   * Takes the folder out of sight at once; it is taken apart in the background. Does nothing when it is not
+   * there.
+   */
   async remove(path: string): Promise<void> {
-    if (await this.#takeOutOfSight(path) !== undefined) this.#wake();
+    if ((await this.#takeOutOfSight(path)) !== undefined) this.#wake();
   }
 
   /**
-   * The same by a child of its own, for whom the room matters. Resolves when that has ended; returns false where not all is gone: what is left is taken apart in the
-   * background.
+   * The same by a child of its own, for whom the room matters. Resolves when that has ended; returns false
+   * where not all is gone: what is left is taken apart in the background.
    */
   async removeNow(path: string): Promise<boolean> {
     const doomed = await this.#takeOutOfSight(path);
-    const isGone = doomed === undefined || await takeApart([doomed], this.#stopping.signal);
+    const isGone = doomed === undefined || (await takeApart([doomed], this.#stopping.signal));
     if (!isGone) this.#wake();
     return isGone;
   }
@@ -102,9 +106,10 @@ export class TreeRemover {
     const { trash, clock, random, logger } = this.#options;
     const { signal } = this.#stopping;
     let failures = 0;
-    while (!await removeContents(trash, signal) && !signal.aborted) {
+    while (!(await removeContents(trash, signal)) && !signal.aborted) {
       failures += 1;
-      if (failures > 1) logger.warn({ trash, failures }, "A removed folder could not be taken apart; it is tried again.");
+      if (failures > 1)
+        logger.warn({ trash, failures }, "A removed folder could not be taken apart; it is tried again.");
       await slept(clock, backOffMs(backOff, failures, random), signal);
     }
   }
@@ -113,17 +118,26 @@ export class TreeRemover {
 /** Returns whether all that was there is gone. */
 async function removeContents(folder: string, signal: AbortSignal): Promise<boolean> {
   // The names in the trash are ours, and few.
-  const names = await readdir(folder).catch((error: unknown) => systemErrorCode(error) === "ENOENT" ? [] : undefined);
+  const names = await readdir(folder).catch((error: unknown) =>
+    systemErrorCode(error) === "ENOENT" ? [] : undefined,
+  );
   if (names === undefined) return false;
   if (names.length === 0) return true;
-  return takeApart(names.map((name) => `${folder}/${name}`), signal);
+  return takeApart(
+    names.map((name) => `${folder}/${name}`),
+    signal,
+  );
 }
 
 /** Returns whether all of the paths are gone. */
 function takeApart(paths: readonly string[], signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
     const child = spawn("nice", ["-n", "19", "rm", "-rf", "--one-file-system", "--", ...paths], {
-      stdio: "ignore", signal, timeout: runMs, killSignal: "SIGKILL", cwd: "/",
+      stdio: "ignore",
+      signal,
+      timeout: runMs,
+      killSignal: "SIGKILL",
+      cwd: "/",
     });
     child.once("error", () => resolve(false));
     child.once("exit", (code) => resolve(code === 0));

@@ -5,8 +5,9 @@ import { connect, type NetConnectOpts, type Socket } from "node:net";
 const readBytes = 1024 * 1024;
 
 /**
- * Keeps connections to the object store, each of which reads into one buffer of its own. The usual way, a new buffer of
- * 64 KiB for each read, costs five times the processor time, and most of it in the garbage collector.
+ * Keeps connections to the object store, each of which reads into one buffer of its own. The usual way, a new
+ * buffer of 64 KiB for each read, costs five times the processor time, and most of it in the garbage
+ * collector.
  */
 export class BufferedAgent extends Agent {
   constructor() {
@@ -15,7 +16,7 @@ export class BufferedAgent extends Agent {
 
   override createConnection(options: ClientRequestArgs): Socket {
     const socket: Socket = connect({
-      ...options as NetConnectOpts,
+      ...(options as NetConnectOpts),
       onread: {
         buffer: Buffer.allocUnsafeSlow(readBytes),
         // The HTTP parser listens to this event, and copies what it passes on.

@@ -2,8 +2,8 @@
 export type ObjectStoreFailure = "Unreachable" | "NotFound" | "Changed" | "Refused";
 
 /**
- * The object store's response as an error, or the lack of a response. Only `Unreachable` gets better by waiting: a bucket that is not there counts as
- * that. `NotFound` is said of the object alone.
+ * The object store's response as an error, or the lack of a response. Only `Unreachable` gets better by
+ * waiting: a bucket that is not there counts as that. `NotFound` is said of the object alone.
  */
 export class ObjectStoreError extends Error {
   readonly failure: ObjectStoreFailure;
@@ -15,7 +15,10 @@ export class ObjectStoreError extends Error {
   }
 }
 
-/** Returns whether the error means that the object store could not be reached, is not healthy, or has no such bucket. */
+/**
+ * Returns whether the error means that the object store could not be reached, is not healthy, or has no such
+ * bucket.
+ */
 export function isObjectStoreUnreachable(error: unknown): boolean {
   return error instanceof ObjectStoreError && error.failure === "Unreachable";
 }

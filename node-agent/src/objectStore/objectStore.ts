@@ -36,7 +36,11 @@ export interface Upload {
 /** The few things the agent asks of S3. Errors are ObjectStoreError, or the caller's abort reason. */
 export interface ObjectStore {
   /** With an etag, fails with `Changed` when the object has been replaced. */
-  open(location: ObjectLocation, from: { offset: number; etag?: string | undefined }, signal: AbortSignal): Promise<OpenedObject>;
+  open(
+    location: ObjectLocation,
+    from: { offset: number; etag?: string | undefined },
+    signal: AbortSignal,
+  ): Promise<OpenedObject>;
   stat(location: ObjectLocation, signal: AbortSignal): Promise<{ etag: string; totalBytes: number }>;
   put(location: ObjectLocation, upload: Upload, signal: AbortSignal): Promise<void>;
   /** Rejects when the object store is unavailable or refuses the credentials. */
@@ -52,22 +56,52 @@ export interface ObjectStoreOptions extends ObjectStoreAccess {
 
 const urlLifetimeSeconds = 3600;
 
-/** Returns a client of the object store. It signs with the minio client and speaks plain `node:http`, which is twice as fast as fetch. */
-export function createObjectStore({ endpoint, region, accessKey, secretKey, webIdentity, authorities, idleTimeoutMs = 20_000 }: ObjectStoreOptions): ObjectStore {
+/**
+ * Returns a client of the object store. It signs with the minio client and speaks plain `node:http`, which is
+ * twice as fast as fetch.
+ */
+export function createObjectStore({
+  endpoint,
+  region,
+  accessKey,
+  secretKey,
+  webIdentity,
+  authorities,
+  idleTimeoutMs = 20_000,
+}: ObjectStoreOptions): ObjectStore {
   const url = new URL(endpoint);
   const useSSL = url.protocol === "https:";
   const port = url.port === "" ? (useSSL ? 443 : 80) : Number(url.port);
-  const keys = webIdentity === undefined ? { accessKey, secretKey } : { credentialsProvider: new WebIdentityProvider(webIdentity) };
+  const keys =
+    webIdentity === undefined
+      ? { accessKey, secretKey }
+      : { credentialsProvider: new WebIdentityProvider(webIdentity) };
   const client = new Client({ endPoint: url.hostname, port, useSSL, region, ...keys });
-  const agent = useSSL ? new HttpsAgent({ keepAlive: true, ...(authorities !== undefined && { ca: authorities }) }) : new BufferedAgent();
+  const agent = useSSL
+    ? new HttpsAgent({ keepAlive: true, ...(authorities !== undefined && { ca: authorities }) })
+    : new BufferedAgent();
 
-  async function send(method: string, location: ObjectLocation, options: SendOptions): Promise<IncomingMessage> {
-    const signing = client.presignedUrl(method, location.bucket, location.key, urlLifetimeSeconds, options.query);
+  async function send(
+    method: string,
+    location: ObjectLocation,
+    options: SendOptions,
+  ): Promise<IncomingMessage> {
+    const signing = client.presignedUrl(
+      method,
+      location.bucket,
+      location.key,
+      urlLifetimeSeconds,
+      options.query,
+    );
     const target = await orAborted(signing, options.signal).catch((error: unknown) => {
       options.signal.throwIfAborted();
       throw new ObjectStoreError("Unreachable", "There are no keys for the object store.", error);
     });
-    return exchange(target, { method, agent, timeout: idleTimeoutMs, headers: options.headers ?? {} }, options);
+    return exchange(
+      target,
+      { method, agent, timeout: idleTimeoutMs, headers: options.headers ?? {} },
+      options,
+    );
   }
 
   return {
@@ -84,7 +118,10 @@ export function createObjectStore({ endpoint, region, accessKey, secretKey, webI
       const range = /^bytes (\d+)-\d+\/(\d+)$/.exec(body.headers["content-range"] ?? "");
       if (range === null || Number(range[1]) !== offset) {
         body.destroy();
-        throw new ObjectStoreError("Refused", `The object store did not answer the range asked for of ${location.key}.`);
+        throw new ObjectStoreError(
+          "Refused",
+          `The object store did not answer the range asked for of ${location.key}.`,
+        );
       }
       return { body, etag: etagOf(body), totalBytes: Number(range[2]) };
     },
@@ -96,8 +133,16 @@ export function createObjectStore({ endpoint, region, accessKey, secretKey, webI
     },
     async put(location, upload, signal) {
       const { sizeBytes, md5 } = upload;
-      const headers = { "content-length": String(sizeBytes), "content-md5": md5, "content-type": "application/gzip" };
-      const response = await send("PUT", location, { headers, signal, body: Readable.from(exactly(sizeBytes, upload.read()), { objectMode: false }) });
+      const headers = {
+        "content-length": String(sizeBytes),
+        "content-md5": md5,
+        "content-type": "application/gzip",
+      };
+      const response = await send("PUT", location, {
+        headers,
+        signal,
+        body: Readable.from(exactly(sizeBytes, upload.read()), { objectMode: false }),
+      });
       if (response.statusCode !== 200) throw await failureOf(response, location);
       response.resume();
     },
@@ -115,7 +160,10 @@ export function createObjectStore({ endpoint, region, accessKey, secretKey, webI
   };
 }
 
-/** Passes the bytes on. Throws when there are more, of which the store would take the surplus for the next request on the connection, or fewer. */
+/**
+ * Passes the bytes on. Throws when there are more, of which the store would take the surplus for the next
+ * request on the connection, or fewer.
+ */
 async function* exactly(sizeBytes: number, body: Readable): AsyncGenerator<Buffer> {
   let sent = 0;
   for await (const chunk of body as AsyncIterable<Buffer>) {
@@ -133,8 +181,14 @@ interface SendOptions {
   body?: Readable;
 }
 
-async function exchange(target: string, options: RequestOptions, { signal, body }: SendOptions): Promise<IncomingMessage> {
-  const request = target.startsWith("https:") ? httpsRequest(target, { ...options, signal }) : httpRequest(target, { ...options, signal });
+async function exchange(
+  target: string,
+  options: RequestOptions,
+  { signal, body }: SendOptions,
+): Promise<IncomingMessage> {
+  const request = target.startsWith("https:")
+    ? httpsRequest(target, { ...options, signal })
+    : httpRequest(target, { ...options, signal });
   request.on("timeout", () => request.destroy(new Error("The connection was silent for too long.")));
   const responded = new Promise<IncomingMessage>((resolve, reject) => {
     request.on("response", resolve);
@@ -142,27 +196,45 @@ async function exchange(target: string, options: RequestOptions, { signal, body 
   });
   try {
     if (body === undefined) request.end();
-    // An object store that refuses responds before it has read all: then the response counts, not the broken pipe.
+    // An object store that refuses responds before it has read all: then the response counts, not the broken
+    // pipe.
     else await Promise.race([pipeline(body, request), responded]);
     return await responded;
   } catch (error) {
     responded.catch(() => undefined);
     signal.throwIfAborted();
-    throw new ObjectStoreError("Unreachable", "The object store could not be reached, or broke the connection.", error);
+    throw new ObjectStoreError(
+      "Unreachable",
+      "The object store could not be reached, or broke the connection.",
+      error,
+    );
   }
 }
 
 /** Returns the response as an error; the body is XML for people and read only as far as it helps. */
-async function failureOf(response: IncomingMessage, { bucket, key }: ObjectLocation, method?: "HEAD"): Promise<ObjectStoreError> {
+async function failureOf(
+  response: IncomingMessage,
+  { bucket, key }: ObjectLocation,
+  method?: "HEAD",
+): Promise<ObjectStoreError> {
   const status = response.statusCode ?? 0;
   const text = await readStart(response);
   const code = /<Code>([A-Za-z]{1,64})<\/Code>/.exec(text)?.[1];
-  const message = code === "NoSuchBucket" ? `The object store has no bucket ${bucket}.` : `The object store answered ${code ?? `status ${status}`} for ${bucket}/${key}.`;
-  const errorResponse = new StoreErrorResponse(status, code, /<Message>([^<]{1,500})<\/Message>/.exec(text)?.[1]);
+  const message =
+    code === "NoSuchBucket"
+      ? `The object store has no bucket ${bucket}.`
+      : `The object store answered ${code ?? `status ${status}`} for ${bucket}/${key}.`;
+  const errorResponse = new StoreErrorResponse(
+    status,
+    code,
+    /<Message>([^<]{1,500})<\/Message>/.exec(text)?.[1],
+  );
   const isObjectMissing = method === "HEAD" || code === "NoSuchKey" || code === "NoSuchVersion";
-  // A save that is missing is lost. So that is believed of S3's own word alone: a bucket may not be restored yet, and a proxy answers 404, too, while it
-  // has no way to the object store. What is answered to HEAD has no body, and so no such word.
-  if (status === 404) return new ObjectStoreError(isObjectMissing ? "NotFound" : "Unreachable", message, errorResponse);
+  // A save that is missing is lost. So that is believed of S3's own word alone: a bucket may not be restored
+  // yet, and a proxy answers 404, too, while it has no way to the object store. What is answered to HEAD has
+  // no body, and so no such word.
+  if (status === 404)
+    return new ObjectStoreError(isObjectMissing ? "NotFound" : "Unreachable", message, errorResponse);
   if (status === 412) return new ObjectStoreError("Changed", message, errorResponse);
   if (status === 429 || status >= 500) return new ObjectStoreError("Unreachable", message, errorResponse);
   return new ObjectStoreError("Refused", message, errorResponse);

@@ -49,20 +49,30 @@ export class ObjectStoreProbe {
   }
 
   async #run(): Promise<void> {
-    do await this.#look(); while (await slept(this.#options.clock, intervalMs, this.#stopping.signal));
+    do await this.#look();
+    while (await slept(this.#options.clock, intervalMs, this.#stopping.signal));
   }
 
   async #look(): Promise<void> {
     const { objectStore, bucket, logger, onChange } = this.#options;
     const before = this.#state;
     try {
-      await withDeadline({ clock: systemClock, ms: deadlineMs, what: "The object store's response", signal: this.#stopping.signal }, (signal) => objectStore.probe(bucket, signal));
+      await withDeadline(
+        {
+          clock: systemClock,
+          ms: deadlineMs,
+          what: "The object store's response",
+          signal: this.#stopping.signal,
+        },
+        (signal) => objectStore.probe(bucket, signal),
+      );
       this.#state = { isReachable: true, message: "The object store answers." };
     } catch (error) {
       if (this.#stopping.signal.aborted) return;
       const message = objectStoreSentence(error) ?? messageOf(error);
       this.#state = { isReachable: false, message };
-      if (message !== before.message) logger.warn({ err: error, reason: message }, "The object store cannot be used.");
+      if (message !== before.message)
+        logger.warn({ err: error, reason: message }, "The object store cannot be used.");
     }
     if (before.isReachable !== this.#state.isReachable || before.message !== this.#state.message) onChange();
   }

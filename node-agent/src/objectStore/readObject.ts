@@ -24,8 +24,9 @@ const maxFailures = 6;
 const backOff = { baseMs: 200, maxMs: 5_000 };
 
 /**
- * Yields the object's bytes in order, across cut connections: each goes on where the last one ended, pinned to the same version by its ETag. A
- * chunk's memory is released when the next chunk is asked for. Throws ObjectStoreError.
+ * Yields the object's bytes in order, across cut connections: each goes on where the last one ended, pinned
+ * to the same version by its ETag. A chunk's memory is released when the next chunk is asked for. Throws
+ * ObjectStoreError.
  */
 export async function* readObject(options: ReadOptions): AsyncGenerator<Buffer, void, void> {
   const { objectStore, location, clock, random, signal } = options;
@@ -37,7 +38,10 @@ export async function* readObject(options: ReadOptions): AsyncGenerator<Buffer, 
       const opened = await objectStore.open(location, { offset, etag }, signal);
       if (options.sizeBytes !== undefined && opened.totalBytes !== options.sizeBytes) {
         opened.body.destroy();
-        throw new ObjectStoreError("Refused", `The object ${location.key} has ${opened.totalBytes} bytes, not ${options.sizeBytes}.`);
+        throw new ObjectStoreError(
+          "Refused",
+          `The object ${location.key} has ${opened.totalBytes} bytes, not ${options.sizeBytes}.`,
+        );
       }
       if (etag === undefined) options.onOpen?.(opened.etag);
       etag = opened.etag;
@@ -52,7 +56,8 @@ export async function* readObject(options: ReadOptions): AsyncGenerator<Buffer, 
       signal.throwIfAborted();
       if (error instanceof ObjectStoreError && !isObjectStoreUnreachable(error)) throw error;
       // Its own sentence says what is to be mended.
-      if (failures >= maxFailures) throw error instanceof ObjectStoreError ? error : unreachable(location, error);
+      if (failures >= maxFailures)
+        throw error instanceof ObjectStoreError ? error : unreachable(location, error);
     }
     failures += 1;
     if (failures > maxFailures) throw unreachable(location, undefined);
@@ -62,5 +67,9 @@ export async function* readObject(options: ReadOptions): AsyncGenerator<Buffer, 
 }
 
 function unreachable({ key }: ObjectLocation, cause: unknown): ObjectStoreError {
-  return new ObjectStoreError("Unreachable", `Reading ${key} from the object store was cut too often without progress.`, cause);
+  return new ObjectStoreError(
+    "Unreachable",
+    `Reading ${key} from the object store was cut too often without progress.`,
+    cause,
+  );
 }

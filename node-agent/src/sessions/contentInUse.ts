@@ -5,9 +5,14 @@ import type { CacheReader } from "#kube/cache.ts";
 import { isTerminal } from "#kube/podPhase.ts";
 
 /** Digests that must stay: those of this node's unfinished sessions, and those that its pods have mounted. */
-export function contentInUse(gameSessions: CacheReader<GameSession>, pods: CacheReader<Pod>, objectsPath: string): Set<string> {
+export function contentInUse(
+  gameSessions: CacheReader<GameSession>,
+  pods: CacheReader<Pod>,
+  objectsPath: string,
+): Set<string> {
   const digests = new Set<string>();
-  for (const session of gameSessions.list()) if (!isFinished(session)) digests.add(session.spec.contentDigest);
+  for (const session of gameSessions.list())
+    if (!isFinished(session)) digests.add(session.spec.contentDigest);
   for (const pod of pods.list()) {
     if (isTerminal(pod)) continue;
     for (const { hostPath } of pod.spec?.volumes ?? []) {

@@ -1,6 +1,14 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { isFinished, isPrepared, wasReady } from "#contracts/crd/sessionConditions.ts";
-import { hasGameStarted, isEnding, isGameRunning, isGameTerminated, isOfPreviousRelease, mayStillPack, type SessionWorld } from "./world.ts";
+import {
+  hasGameStarted,
+  isEnding,
+  isGameRunning,
+  isGameTerminated,
+  isOfPreviousRelease,
+  mayStillPack,
+  type SessionWorld,
+} from "./world.ts";
 
 /** What a session needs of its node next. */
 export type StepName =
@@ -31,8 +39,8 @@ export function stepFor(world: SessionWorld): StepName {
   const { session, record, unreadable } = world;
   if (session === undefined) return record === undefined ? "nothing" : "resolveAbsence";
   if (record === undefined && isFinished(session)) return "nothing";
-  // It had a folder when it became ready. Where that is missing the root has changed, or somebody has edited the status: what was saved is unknown
-  // here. Its pod has the former folder, and would not see a new one.
+  // It had a folder when it became ready. Where that is missing the root has changed, or somebody has edited
+  // the status: what was saved is unknown here. Its pod has the former folder, and would not see a new one.
   if (record === undefined && wasReady(session)) return "leaveAlone";
   const isOver = isFinished(session) || isEnding(session) || hasGameEnded(world);
   if (unreadable !== undefined && record !== undefined && record.outcome === undefined) return "refuseSpool";
@@ -41,7 +49,8 @@ export function stepFor(world: SessionWorld): StepName {
 
 function playingStep(session: GameSession, { pod, record, isOrdered, formerSaves }: SessionWorld): StepName {
   // A game of the previous release plays on; its saves are stored when it ends.
-  if (record?.version === 1 && formerSaves !== undefined && pod !== undefined && isOfPreviousRelease(pod)) return "wait";
+  if (record?.version === 1 && formerSaves !== undefined && pod !== undefined && isOfPreviousRelease(pod))
+    return "wait";
   // The pod may be there first, and its container run: the game in it waits for the save directory.
   if (record === undefined || !isOrdered || !isPrepared(session)) return "prepare";
   return pod !== undefined && isGameRunning(pod) ? "keepStored" : "prepare";
@@ -50,7 +59,8 @@ function playingStep(session: GameSession, { pod, record, isOrdered, formerSaves
 function endingStep(session: GameSession, world: SessionWorld): StepName {
   const { pod, record, spool } = world;
   // The packer's word that it is done comes before the kubelet's that the pod is.
-  if (pod !== undefined && mayStillPack(pod) && spool.manifest?.final !== true) return spool.manifest !== undefined && isGameRunning(pod) ? "keepStored" : "wait";
+  if (pod !== undefined && mayStillPack(pod) && spool.manifest?.final !== true)
+    return spool.manifest !== undefined && isGameRunning(pod) ? "keepStored" : "wait";
   if (record?.outcome !== undefined) return "settle";
   if (record === undefined) return "reportNothing";
   if (spool.manifest !== undefined) return "storeLast";
@@ -58,14 +68,17 @@ function endingStep(session: GameSession, world: SessionWorld): StepName {
   return mayHavePlayed(world) ? "storeLast" : "reportNothing";
 }
 
-/** A game starts when its save directory is there, which the packer reports. A session that was ready has been played, though the report is lost. */
+/**
+ * A game starts when its save directory is there, which the packer reports. A session that was ready has been
+ * played, though the report is lost.
+ */
 function mayHavePlayed({ session, spool: { report } }: SessionWorld): boolean {
   return report === undefined ? session !== undefined && wasReady(session) : report.refused === undefined;
 }
 
 /**
- * The game ended by itself, or its pod was taken away. A pod that the kubelet refused shows no container, whether or not its game has run: another one may
- * follow, or the operator ends the session.
+ * The game ended by itself, or its pod was taken away. A pod that the kubelet refused shows no container,
+ * whether or not its game has run: another one may follow, or the operator ends the session.
  */
 function hasGameEnded({ session, pod }: SessionWorld): boolean {
   if (pod === undefined) return session !== undefined && wasReady(session);

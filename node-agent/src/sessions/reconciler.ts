@@ -16,11 +16,22 @@ import { LaunchCancelled } from "./whileLaunching.ts";
 import type { SessionWorld } from "./world.ts";
 
 const steps: Record<Exclude<StepName, "wait" | "nothing" | "leaveAlone" | "resolveAbsence">, Step> = {
-  prepare, keepStored, packFormerSaves, storeLast, refuseSpool, reportNothing, settle,
+  prepare,
+  keepStored,
+  packFormerSaves,
+  storeLast,
+  refuseSpool,
+  reportNothing,
+  settle,
 };
 
-/** Returns the function that brings what this node holds of a session nearer to what the session needs: it observes, decides, and takes one step. */
-export function createSessionReconciler(deps: SessionDeps): (key: string, context: ReconcileContext) => Promise<ReconcileResult | undefined> {
+/**
+ * Returns the function that brings what this node holds of a session nearer to what the session needs: it
+ * observes, decides, and takes one step.
+ */
+export function createSessionReconciler(
+  deps: SessionDeps,
+): (key: string, context: ReconcileContext) => Promise<ReconcileResult | undefined> {
   const leftAlone = new Set<string>();
   return async (key, context) => {
     try {
@@ -33,14 +44,21 @@ export function createSessionReconciler(deps: SessionDeps): (key: string, contex
 }
 
 /** `leftAlone`: keys of the sessions of which the log says so. */
-async function takeStep(deps: SessionDeps, { key, leftAlone }: { key: string; leftAlone: Set<string> }, { signal, logger }: ReconcileContext): Promise<ReconcileResult | undefined> {
+async function takeStep(
+  deps: SessionDeps,
+  { key, leftAlone }: { key: string; leftAlone: Set<string> },
+  { signal, logger }: ReconcileContext,
+): Promise<ReconcileResult | undefined> {
   const world = await observe(deps, key);
   const step = stepFor(world);
   const { session } = world;
   if (step !== "leaveAlone") leftAlone.delete(key);
   else if (!leftAlone.has(key)) {
     leftAlone.add(key);
-    logger.warn({ gameSession: refOf(key).name, root: deps.root }, "A session was played whose folder is not below this agent's root; its save is left to the agent that has it.");
+    logger.warn(
+      { gameSession: refOf(key).name, root: deps.root },
+      "A session was played whose folder is not below this agent's root; its save is left to the agent that has it.",
+    );
   }
   // Also after a restart of the agent, when the packer has long been at work.
   if (world.record !== undefined) deps.watcher.follow(key, deps.files.packedFolder(world.record.gameSession));
@@ -50,10 +68,14 @@ async function takeStep(deps: SessionDeps, { key, leftAlone }: { key: string; le
     return undefined;
   }
   if (step === "wait") return { requeueAfterMs: retryMs };
-  if (step === "resolveAbsence") return world.record && resolveAbsence({ deps, record: world.record, world, signal, logger });
+  if (step === "resolveAbsence")
+    return world.record && resolveAbsence({ deps, record: world.record, world, signal, logger });
   if (session === undefined) return undefined;
   // When a session is prepared anew, its record replaces that of the previous release.
-  const record = world.record !== undefined && !(step === "prepare" && world.record.version === 1) ? world.record : recordOf(session, deps.node);
+  const record =
+    world.record !== undefined && !(step === "prepare" && world.record.version === 1)
+      ? world.record
+      : recordOf(session, deps.node);
   return steps[step]({ deps, session, record, world, signal, logger });
 }
 
@@ -63,16 +85,22 @@ async function observe(deps: SessionDeps, key: string): Promise<SessionWorld> {
   const found = gameSessions.cache.get(key);
   const known = await readRecord(deps, key);
   // Another object under the same name has nothing to do with the files that lie here.
-  const session = found !== undefined && known !== undefined && found.metadata.uid !== known.uid ? undefined : found;
+  const session =
+    found !== undefined && known !== undefined && found.metadata.uid !== known.uid ? undefined : found;
   const record = known && withReported(known, session?.status?.save);
   // The pod is read before the spool: what it packed before it ended is found there then.
   const ofName = pods.cache.get(key);
-  const pod = ofName !== undefined && isOwnedBy(ofName, record?.uid ?? found?.metadata.uid) ? ofName : undefined;
+  const pod =
+    ofName !== undefined && isOwnedBy(ofName, record?.uid ?? found?.metadata.uid) ? ofName : undefined;
   const formerSaves = record?.version === 1 ? await files.formerSaves(name) : undefined;
   const spool = record === undefined ? {} : await lookAtSpool(deps, record);
   return {
-    session, record, pod, isOrdered: record?.version === 2 && await files.isOrdered(name),
-    ...formerSaves !== undefined && { formerSaves }, ...spool instanceof SpoolUnreadable ? { spool: {}, unreadable: spool } : { spool },
+    session,
+    record,
+    pod,
+    isOrdered: record?.version === 2 && (await files.isOrdered(name)),
+    ...(formerSaves !== undefined && { formerSaves }),
+    ...(spool instanceof SpoolUnreadable ? { spool: {}, unreadable: spool } : { spool }),
   };
 }
 
@@ -85,8 +113,14 @@ async function lookAtSpool(deps: SessionDeps, record: SessionRecord): Promise<Sp
   }
 }
 
-/** Rebuilds a record that a fault of the disk has damaged from what the cluster knows; without a session its folder is set aside. */
-async function readRecord({ files, gameSessions, readFailures, onKept, node }: SessionDeps, key: string): Promise<SessionRecord | undefined> {
+/**
+ * Rebuilds a record that a fault of the disk has damaged from what the cluster knows; without a session its
+ * folder is set aside.
+ */
+async function readRecord(
+  { files, gameSessions, readFailures, onKept, node }: SessionDeps,
+  key: string,
+): Promise<SessionRecord | undefined> {
   const { name, namespace } = refOf(key);
   try {
     return await files.read(name);
@@ -98,7 +132,10 @@ async function readRecord({ files, gameSessions, readFailures, onKept, node }: S
       readFailures.forget(name);
       return undefined;
     }
-    const record = { ...recordOf(session, node), ...session.status?.save && { stored: session.status.save } };
+    const record = {
+      ...recordOf(session, node),
+      ...(session.status?.save && { stored: session.status.save }),
+    };
     await files.write(record);
     return record;
   }

@@ -8,8 +8,8 @@ export const SaveOutcome = z.object({ reason: reasonName, message });
 export type SaveOutcome = z.infer<typeof SaveOutcome>;
 
 /**
- * What the node must know of a session to store its save, even when the agent was restarted and the GameSession is gone: lies as session.json
- * in the session's folder, for the agent alone to read.
+ * What the node must know of a session to store its save, even when the agent was restarted and the
+ * GameSession is gone: lies as session.json in the session's folder, for the agent alone to read.
  */
 export const SessionRecord = z.object({
   /** 1: written by the previous release, whose games kept their saves in a folder on the node. */
@@ -23,7 +23,10 @@ export const SessionRecord = z.object({
   baseGeneration: z.int().min(0),
   /** Save that was restored. */
   baseSave: z.object({ objectKey, sha256: sha256Hex }).optional(),
-  /** What the packer's count of packs is added to: a number that the session's other nodes do not reach, or how many saves the previous release began. */
+  /**
+   * What the packer's count of packs is added to: a number that the session's other nodes do not reach, or
+   * how many saves the previous release began.
+   */
   sequence: z.int().min(0),
   /** Newest stored save. */
   stored: StoredSave.optional(),
@@ -33,12 +36,15 @@ export const SessionRecord = z.object({
 export type SessionRecord = z.infer<typeof SessionRecord>;
 
 /**
- * Returns the record with the save that the session's status shows, where that is a later one of this session: a disk that was full has not taken the record
- * that names it, and the agent that remembered it has ended.
+ * Returns the record with the save that the session's status shows, where that is a later one of this
+ * session: a disk that was full has not taken the record that names it, and the agent that remembered it has
+ * ended.
  */
 export function withReported(record: SessionRecord, reported: StoredSave | undefined): SessionRecord {
   if (reported?.generation !== record.baseGeneration + 1) return record;
-  return record.stored === undefined || isEarlier(positionOf(record.stored), positionOf(reported)) ? { ...record, stored: reported } : record;
+  return record.stored === undefined || isEarlier(positionOf(record.stored), positionOf(reported))
+    ? { ...record, stored: reported }
+    : record;
 }
 
 function positionOf({ objectKey: key, sequence }: StoredSave): SavePosition {

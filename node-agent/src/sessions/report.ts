@@ -1,6 +1,11 @@
 import type { Condition } from "#contracts/crd/condition.ts";
 import type { NodeAgentReasons } from "#contracts/crd/conditionReasons.ts";
-import { gameSessionConditions, type GameSession, type NodeAgentConditionType, type StoredSave } from "#contracts/crd/gameSession.ts";
+import {
+  gameSessionConditions,
+  type GameSession,
+  type NodeAgentConditionType,
+  type StoredSave,
+} from "#contracts/crd/gameSession.ts";
 import { fieldManagers } from "#contracts/crd/names.ts";
 import { unsetReasons } from "#contracts/crd/reasons.ts";
 import type { Clock } from "#runtime/clock.ts";
@@ -19,8 +24,16 @@ export interface Finding<T extends NodeAgentConditionType = NodeAgentConditionTy
 
 /** Writes the agent's part of a session's status. */
 export interface SessionReporter {
-  /** Adds the findings to the status in one write, or in none when they say nothing new; returns whether it wrote. */
-  report(session: Stored<GameSession>, findings: readonly Finding[], save: StoredSave | undefined, signal: AbortSignal): Promise<boolean>;
+  /**
+   * Adds the findings to the status in one write, or in none when they say nothing new; returns whether it
+   * wrote.
+   */
+  report(
+    session: Stored<GameSession>,
+    findings: readonly Finding[],
+    save: StoredSave | undefined,
+    signal: AbortSignal,
+  ): Promise<boolean>;
   /** Forgets what was said of a session that is over. */
   forget(uid: string): void;
 }
@@ -32,7 +45,10 @@ interface Said {
   writtenAt?: Date;
 }
 
-/** After this time the watch has shown a write of the agent's own. A write that it does not show then was edited away by somebody. */
+/**
+ * After this time the watch has shown a write of the agent's own. A write that it does not show then was
+ * edited away by somebody.
+ */
 export const shownWithinMs = 5_000;
 
 /** Returns a reporter. It remembers the agent's own writes, as the watch shows them only a moment later. */
@@ -42,15 +58,21 @@ export function createSessionReporter(client: ResourceClient<GameSession>, clock
     async report(session, findings, save, signal) {
       const { uid } = session.metadata;
       const before = said.get(uid) ?? saidBefore(session);
-      const next = { conditions: conditionsAfter(session, before.conditions, findings, clock.now()), save: save ?? before.save };
+      const next = {
+        conditions: conditionsAfter(session, before.conditions, findings, clock.now()),
+        save: save ?? before.save,
+      };
       if (isSame(before, next) && !isForgotten(session, before, clock.now())) {
         said.set(uid, before);
         return false;
       }
       const { name, namespace } = session.metadata;
-      const status = { conditions: next.conditions, ...next.save === undefined ? {} : { save: next.save } };
+      const status = { conditions: next.conditions, ...(next.save === undefined ? {} : { save: next.save }) };
       try {
-        await client.applyStatus({ metadata: { name, namespace, uid }, status }, { fieldManager: fieldManagers.nodeAgent, signal });
+        await client.applyStatus(
+          { metadata: { name, namespace, uid }, status },
+          { fieldManager: fieldManagers.nodeAgent, signal },
+        );
       } catch (error) {
         if (!isNotFound(error)) throw error; // The session is gone, and nobody is left to be told.
       }
@@ -63,19 +85,32 @@ export function createSessionReporter(client: ResourceClient<GameSession>, clock
 
 function saidBefore({ status }: GameSession): Said {
   const own: readonly string[] = gameSessionConditions.nodeAgent;
-  return { conditions: (status?.conditions ?? []).filter(({ type }) => own.includes(type)), save: status?.save };
+  return {
+    conditions: (status?.conditions ?? []).filter(({ type }) => own.includes(type)),
+    save: status?.save,
+  };
 }
 
 /** All conditions of the agent, those never looked at as Unknown. */
-function conditionsAfter({ metadata }: Stored<GameSession>, before: Condition[], findings: readonly Finding[], now: Date): Condition[] {
+function conditionsAfter(
+  { metadata }: Stored<GameSession>,
+  before: Condition[],
+  findings: readonly Finding[],
+  now: Date,
+): Condition[] {
   const { generation: observedGeneration } = metadata;
   let conditions = before;
   for (const type of gameSessionConditions.nodeAgent) {
     const known = findCondition(conditions, type);
     const unknown: Finding = { type, status: "Unknown", reason: unsetReasons.notYet, message: "" };
-    const finding = findings.find((other) => other.type === type) ?? (known === undefined ? unknown : undefined);
+    const finding =
+      findings.find((other) => other.type === type) ?? (known === undefined ? unknown : undefined);
     if (finding === undefined) continue;
-    const update = { ...finding, message: finding.message.slice(0, 1024), ...observedGeneration === undefined ? {} : { observedGeneration } };
+    const update = {
+      ...finding,
+      message: finding.message.slice(0, 1024),
+      ...(observedGeneration === undefined ? {} : { observedGeneration }),
+    };
     conditions = setCondition(conditions, update, now);
   }
   return conditions;
@@ -93,6 +128,12 @@ function isForgotten({ status }: GameSession, { conditions, save, writtenAt }: S
 
 function isSame(left: Said, right: Said): boolean {
   const words = ({ conditions, save }: Said): string =>
-    JSON.stringify([conditions.map(({ type, status, reason, message }) => [type, status, reason, message]), save?.objectKey, save?.sequence, save?.final, save?.requestedAt]);
+    JSON.stringify([
+      conditions.map(({ type, status, reason, message }) => [type, status, reason, message]),
+      save?.objectKey,
+      save?.sequence,
+      save?.final,
+      save?.requestedAt,
+    ]);
   return words(left) === words(right);
 }

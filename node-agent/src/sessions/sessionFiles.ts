@@ -19,13 +19,22 @@ const damageCodes: ReadonlySet<string> = new Set(["EIO", "EUCLEAN", "EBADMSG"]);
 
 /** The session folders on the node's disk. */
 export interface SessionFiles {
-  /** Makes the folder that holds sessions; returns the names of those that are there. What has no record is dropped. */
+  /**
+   * Makes the folder that holds sessions; returns the names of those that are there. What has no record is
+   * dropped.
+   */
   load(): Promise<string[]>;
   /** Returns undefined without a record; throws RecordUnreadable. */
   read(gameSession: string): Promise<SessionRecord | undefined>;
-  /** Replaces the record whole, through to the disk. The first one comes with its folder and the packer's in it, by one rename: a pod may have mounted what is seen. */
+  /**
+   * Replaces the record whole, through to the disk. The first one comes with its folder and the packer's in
+   * it, by one rename: a pod may have mounted what is seen.
+   */
   write(record: SessionRecord): Promise<void>;
-  /** The same for a record of what the object store has, or of how the last save ended: where the disk does not take it, it is read from memory, and each reading tries to write it. */
+  /**
+   * The same for a record of what the object store has, or of how the last save ended: where the disk does
+   * not take it, it is read from memory, and each reading tries to write it.
+   */
   writeStored(record: SessionRecord): Promise<void>;
   /** Whether the disk has yet to take what `writeStored` was given. */
   isUnwritten(gameSession: string): boolean;
@@ -36,7 +45,10 @@ export interface SessionFiles {
   folder(gameSession: string): string;
   /** The packer's folder. */
   packedFolder(gameSession: string): string;
-  /** Removes the folder; `onlyContents`: what is in it, as a pod of another session of the name may have it mounted. */
+  /**
+   * Removes the folder; `onlyContents`: what is in it, as a pod of another session of the name may have it
+   * mounted.
+   */
   remove(gameSession: string, onlyContents?: boolean): Promise<void>;
   /** Sets the folder aside for an admin, or what is in it; returns where it is. */
   keep(gameSession: string, onlyContents?: boolean): Promise<string>;
@@ -66,8 +78,14 @@ export function createSessionFiles({ paths, remover, kept, logger }: SessionFile
     await mkdir(paths.sessions, { recursive: true, mode: 0o755 });
     const names: string[] = [];
     for (const name of await readdir(paths.sessions)) {
-      // A folder comes with its record, so without one there is nothing to lose. A record that the disk fails to show may be there.
-      const hasRecord = objectName.safeParse(name).success && await find(recordPath(name)).then((found) => found?.isFile() ?? false, () => true);
+      // A folder comes with its record, so without one there is nothing to lose. A record that the disk fails
+      // to show may be there.
+      const hasRecord =
+        objectName.safeParse(name).success &&
+        (await find(recordPath(name)).then(
+          (found) => found?.isFile() ?? false,
+          () => true,
+        ));
       if (hasRecord) names.push(name);
       else await remover.remove(folder(name));
     }
@@ -75,7 +93,7 @@ export function createSessionFiles({ paths, remover, kept, logger }: SessionFile
   }
 
   async function read(gameSession: string): Promise<SessionRecord | undefined> {
-    return await unwritten.get(gameSession) ?? readFromDisk(gameSession);
+    return (await unwritten.get(gameSession)) ?? readFromDisk(gameSession);
   }
 
   async function readFromDisk(gameSession: string): Promise<SessionRecord | undefined> {
@@ -96,7 +114,7 @@ export function createSessionFiles({ paths, remover, kept, logger }: SessionFile
 
   async function write(record: SessionRecord): Promise<void> {
     const directory = folder(record.gameSession);
-    if (await find(directory) === undefined) await makeFolder(record);
+    if ((await find(directory)) === undefined) await makeFolder(record);
     else await writeInto(directory, record);
   }
 
@@ -117,7 +135,9 @@ export function createSessionFiles({ paths, remover, kept, logger }: SessionFile
 
   const unwritten = new UnwrittenRecords(write, logger);
   return {
-    load, read, folder,
+    load,
+    read,
+    folder,
     async write(record) {
       await write(record);
       unwritten.forget(record.gameSession);
@@ -157,7 +177,10 @@ async function writeInto(directory: string, record: SessionRecord): Promise<void
   await syncDirectory(directory);
 }
 
-/** Returns undefined where there is no file. Throws any other error of the disk, because a file that cannot be read may be there. */
+/**
+ * Returns undefined where there is no file. Throws any other error of the disk, because a file that cannot be
+ * read may be there.
+ */
 async function find(path: string): Promise<Stats | undefined> {
   try {
     return await lstat(path);

@@ -3,7 +3,10 @@ import type { CacheReader } from "#kube/cache.ts";
 import type { Source } from "#kube/source.ts";
 import type { ContentCache } from "../cache/contentCache.ts";
 
-/** Returns a source of the sessions whose folders a former process left, whether or not the cluster still has them. */
+/**
+ * Returns a source of the sessions whose folders a former process left, whether or not the cluster still has
+ * them.
+ */
 export function fromDisk(namespace: string, leftGameSessions: () => readonly string[]): Source {
   return {
     waitForSync: () => Promise.resolve(),
@@ -16,15 +19,24 @@ export function fromDisk(namespace: string, leftGameSessions: () => readonly str
 export function fromContent(cache: ContentCache, gameSessions: CacheReader<GameSession>): Source {
   return {
     waitForSync: () => Promise.resolve(),
-    subscribe: (enqueue) => cache.subscribe((digest, isProgress) => {
-      if (isProgress) return;
-      for (const { metadata, spec } of gameSessions.list()) if (spec.contentDigest === digest) enqueue(`${metadata.namespace ?? ""}/${metadata.name}`);
-    }),
+    subscribe: (enqueue) =>
+      cache.subscribe((digest, isProgress) => {
+        if (isProgress) return;
+        for (const { metadata, spec } of gameSessions.list())
+          if (spec.contentDigest === digest) enqueue(`${metadata.namespace ?? ""}/${metadata.name}`);
+      }),
     keys: () => [],
   };
 }
 
-/** Returns a source that tells of nothing: no session is worked on before this watch has synced, as a launch must not evict what the GameNode pins. */
+/**
+ * Returns a source that tells of nothing: no session is worked on before this watch has synced, as a launch
+ * must not evict what the GameNode pins.
+ */
 export function onceSynced(watch: Pick<Source, "waitForSync">): Source {
-  return { waitForSync: (signal) => watch.waitForSync(signal), subscribe: () => () => undefined, keys: () => [] };
+  return {
+    waitForSync: (signal) => watch.waitForSync(signal),
+    subscribe: () => () => undefined,
+    keys: () => [],
+  };
 }

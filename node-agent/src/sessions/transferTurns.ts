@@ -7,7 +7,9 @@ const waitMs = 5_000;
 /** Higher than any time in milliseconds is far from 1970. */
 const awaitedFirst = 1e15;
 
-/** Thrown to a pass that has waited long enough for its turn: it is to come again, and loses no place by that. */
+/**
+ * Thrown to a pass that has waited long enough for its turn: it is to come again, and loses no place by that.
+ */
 export class NoTurnYet extends Error {
   constructor() {
     super("Other sessions' saves are on their way to or from the object store.");
@@ -25,7 +27,10 @@ export interface WaitingUpload {
   isAwaited: boolean;
 }
 
-/** The saves of a node share the line to the object store: each waits here for its turn, and holds up nothing else meanwhile. */
+/**
+ * The saves of a node share the line to the object store: each waits here for its turn, and holds up nothing
+ * else meanwhile.
+ */
 export class TransferTurns {
   readonly #uploads: BoundedQueue;
   readonly #restores: BoundedQueue;
@@ -34,12 +39,20 @@ export class TransferTurns {
 
   /** `passesAtOnce` is how many passes the agent makes at once; all of them may wait here. */
   constructor(passesAtOnce: number) {
-    const options = { concurrency: transfersAtOnce, waitingMax: passesAtOnce, deadlineMs: waitMs, tooMany: () => new NoTurnYet() };
+    const options = {
+      concurrency: transfersAtOnce,
+      waitingMax: passesAtOnce,
+      deadlineMs: waitMs,
+      tooMany: () => new NoTurnYet(),
+    };
     this.#uploads = new BoundedQueue(options);
     this.#restores = new BoundedQueue(options);
   }
 
-  /** Uploads when it is this session's turn: awaited uploads go before all others, and among equals the one that was due first. Throws NoTurnYet. */
+  /**
+   * Uploads when it is this session's turn: awaited uploads go before all others, and among equals the one
+   * that was due first. Throws NoTurnYet.
+   */
   async upload<T>({ key, dueMs, isAwaited }: WaitingUpload, work: () => Promise<T>): Promise<T> {
     const waiting = new AbortController();
     this.#waiting.set(key, waiting);
@@ -48,13 +61,19 @@ export class TransferTurns {
       return work();
     };
     try {
-      return await this.#uploads.run(begin, { priority: (isAwaited ? awaitedFirst : 0) - dueMs, signal: waiting.signal });
+      return await this.#uploads.run(begin, {
+        priority: (isAwaited ? awaitedFirst : 0) - dueMs,
+        signal: waiting.signal,
+      });
     } finally {
       this.#waiting.delete(key);
     }
   }
 
-  /** Ends a session's wait for its upload, because something about it has changed: its next pass looks at it anew. */
+  /**
+   * Ends a session's wait for its upload, because something about it has changed: its next pass looks at it
+   * anew.
+   */
   lookAgain(key: string): void {
     this.#waiting.get(key)?.abort(new NoTurnYet());
   }

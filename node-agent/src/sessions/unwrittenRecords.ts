@@ -3,9 +3,10 @@ import { systemErrorCode } from "#runtime/systemError.ts";
 import type { SessionRecord } from "./record.ts";
 
 /**
- * Records that the disk did not take: of a save that the object store has, or of how a session's last save ended. A disk may stay full, or read-only, for
- * good: what is known is reported all the same, and nothing is stored again. An agent that ends before the disk takes them goes by what the session's status
- * shows, and else stores the same bytes under the same key once more.
+ * Records that the disk did not take: of a save that the object store has, or of how a session's last save
+ * ended. A disk may stay full, or read-only, for good: what is known is reported all the same, and nothing is
+ * stored again. An agent that ends before the disk takes them goes by what the session's status shows, and
+ * else stores the same bytes under the same key once more.
  */
 export class UnwrittenRecords {
   readonly #write: (record: SessionRecord) => Promise<void>;
@@ -26,7 +27,11 @@ export class UnwrittenRecords {
     } catch (error) {
       if (systemErrorCode(error) === undefined) throw error;
       const { gameSession } = record;
-      if (!this.has(gameSession)) this.#logger.warn({ err: error, gameSession }, "The disk does not take a session's record; it is remembered, and tried again.");
+      if (!this.has(gameSession))
+        this.#logger.warn(
+          { err: error, gameSession },
+          "The disk does not take a session's record; it is remembered, and tried again.",
+        );
       this.#records.set(gameSession, record);
     }
   }

@@ -25,7 +25,11 @@ export interface SessionWorld {
 
 /** Returns whether somebody wants the session to end, or it has. */
 export function isEnding({ spec, status, metadata }: GameSession): boolean {
-  return spec.desiredState === "Stopped" || metadata.deletionTimestamp !== undefined || status?.stoppingAt !== undefined;
+  return (
+    spec.desiredState === "Stopped" ||
+    metadata.deletionTimestamp !== undefined ||
+    status?.stoppingAt !== undefined
+  );
 }
 
 /** Whether the pod's game, or the packer after the game's end, can still change what is to be stored. */
@@ -34,8 +38,13 @@ export function mayStillPack(pod: Pod): boolean {
   // A pod that was never bound to a node has no kubelet that could start it.
   if (pod.spec?.nodeName === undefined) return false;
   if (isOfPreviousRelease(pod)) return !isGameTerminated(pod);
-  if (pod.status?.initContainerStatuses?.find(({ name }) => name === containerNames.streamer)?.state?.terminated === undefined) return true;
-  // A streamer that failed beside a game that goes on is about to be started again, and its packer with it, unless the pod is on its way out.
+  if (
+    pod.status?.initContainerStatuses?.find(({ name }) => name === containerNames.streamer)?.state
+      ?.terminated === undefined
+  )
+    return true;
+  // A streamer that failed beside a game that goes on is about to be started again, and its packer with it,
+  // unless the pod is on its way out.
   return isGameRunning(pod) && pod.metadata.deletionTimestamp === undefined;
 }
 

@@ -21,13 +21,15 @@ export interface OrderOptions {
 }
 
 /**
- * Makes the packer's folder, the only one that the session's user may write to. The folder appears together with its owner, by one rename: the packer
- * may look at any time, and the agent may be killed in between. A folder that somebody else made is given to that user.
+ * Makes the packer's folder, the only one that the session's user may write to. The folder appears together
+ * with its owner, by one rename: the packer may look at any time, and the agent may be killed in between. A
+ * folder that somebody else made is given to that user.
  */
 export async function makePackedFolder(sessionFolder: string): Promise<void> {
   const packed = `${sessionFolder}/${spoolNames.packed}`;
   const found = await lstat(packed).catch(() => undefined);
-  if (found?.isDirectory() === true && found.uid !== sessionUserId) await chown(packed, sessionUserId, sessionUserId);
+  if (found?.isDirectory() === true && found.uid !== sessionUserId)
+    await chown(packed, sessionUserId, sessionUserId);
   if (found !== undefined) return;
   const draft = `${packed}.new`;
   await mkdir(draft, { recursive: true, mode: 0o700 });
@@ -36,49 +38,68 @@ export async function makePackedFolder(sessionFolder: string): Promise<void> {
 }
 
 /**
- * Fetches the slot's save, checks it, and orders its restore. The order appears by one rename, after the archive that it names. Throws
- * ChecksumMismatch or ObjectStoreError.
+ * Fetches the slot's save, checks it, and orders its restore. The order appears by one rename, after the
+ * archive that it names. Throws ChecksumMismatch or ObjectStoreError.
  */
 export async function orderRestore(options: OrderOptions): Promise<void> {
   const { sessionFolder, uid, save } = options;
-  const bytes = save && await fetchArchive(options, save);
-  const order: RestoreOrder = { version: 1, uid, ...save && bytes !== undefined && { save: { sha256: save.sha256, bytes } } };
+  const bytes = save && (await fetchArchive(options, save));
+  const order: RestoreOrder = {
+    version: 1,
+    uid,
+    ...(save && bytes !== undefined && { save: { sha256: save.sha256, bytes } }),
+  };
   const draft = `${sessionFolder}/${spoolNames.order}.new`;
   await writeReadable(draft, async (write) => write(Buffer.from(`${JSON.stringify(order)}\n`)));
   await rename(draft, `${sessionFolder}/${spoolNames.order}`);
 }
 
 /**
- * Returns whether the packer has its order, whole. The order need not reach the disk before it counts, so that a loss of power may leave the names
- * of order and archive without all their bytes: then it is to be given anew.
+ * Returns whether the packer has its order, whole. The order need not reach the disk before it counts, so
+ * that a loss of power may leave the names of order and archive without all their bytes: then it is to be
+ * given anew.
  */
 export async function isRestoreOrdered(sessionFolder: string): Promise<boolean> {
   try {
-    const { save } = RestoreOrder.parse(JSON.parse(await readFile(`${sessionFolder}/${spoolNames.order}`, "utf8")));
-    return save === undefined || (await stat(`${sessionFolder}/${spoolNames.orderedArchive}`)).size === save.bytes;
+    const { save } = RestoreOrder.parse(
+      JSON.parse(await readFile(`${sessionFolder}/${spoolNames.order}`, "utf8")),
+    );
+    return (
+      save === undefined || (await stat(`${sessionFolder}/${spoolNames.orderedArchive}`)).size === save.bytes
+    );
   } catch {
     return false;
   }
 }
 
-/** Asks the packer for a save of the state after `requestedAt`; a second request for the same moment changes nothing. */
+/**
+ * Asks the packer for a save of the state after `requestedAt`; a second request for the same moment changes
+ * nothing.
+ */
 export async function requestSave(sessionFolder: string, uid: string, requestedAt: string): Promise<void> {
   const path = `${sessionFolder}/${spoolNames.request}`;
   const request: SaveRequest = { version: 1, uid, requestedAt };
   const text = `${JSON.stringify(request)}\n`;
-  if (await readFile(path, "utf8").catch(() => undefined) === text) return;
+  if ((await readFile(path, "utf8").catch(() => undefined)) === text) return;
   await writeReadable(`${path}.new`, async (write) => write(Buffer.from(text)));
   await rename(`${path}.new`, path);
 }
 
-async function fetchArchive({ sessionFolder, objectStore, clock, random, signal }: OrderOptions, { location, sha256 }: NonNullable<OrderOptions["save"]>): Promise<number> {
+async function fetchArchive(
+  { sessionFolder, objectStore, clock, random, signal }: OrderOptions,
+  { location, sha256 }: NonNullable<OrderOptions["save"]>,
+): Promise<number> {
   const path = `${sessionFolder}/${spoolNames.orderedArchive}`;
   const hash = createHash("sha256");
   let bytes = 0;
   await writeReadable(path, async (write) => {
     for await (const chunk of readObject({ objectStore, location, clock, random, signal })) {
       bytes += chunk.length;
-      if (bytes > limits.save.packedBytes) throw new ObjectStoreError("Refused", `The stored save ${location.key} is larger than ${limits.save.packedBytes} bytes.`);
+      if (bytes > limits.save.packedBytes)
+        throw new ObjectStoreError(
+          "Refused",
+          `The stored save ${location.key} is larger than ${limits.save.packedBytes} bytes.`,
+        );
       hash.update(chunk);
       await write(chunk);
     }
@@ -89,8 +110,14 @@ async function fetchArchive({ sessionFolder, objectStore, clock, random, signal 
   throw new ChecksumMismatch(sha256, actual);
 }
 
-/** Writes a file that everybody may read, or leaves none. It need not reach the disk: a loss of power ends the pod that it is for. */
-async function writeReadable(path: string, fill: (write: (bytes: Buffer) => Promise<void>) => Promise<void>): Promise<void> {
+/**
+ * Writes a file that everybody may read, or leaves none. It need not reach the disk: a loss of power ends the
+ * pod that it is for.
+ */
+async function writeReadable(
+  path: string,
+  fill: (write: (bytes: Buffer) => Promise<void>) => Promise<void>,
+): Promise<void> {
   const file = await open(path, "w", 0o444);
   try {
     await fill(async (bytes) => file.writeFile(bytes));

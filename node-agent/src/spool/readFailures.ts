@@ -2,12 +2,18 @@ import type { Clock } from "#runtime/clock.ts";
 import { systemErrorCode } from "#runtime/systemError.ts";
 import { SpoolUnreadable } from "./readSpool.ts";
 
-/** What is read of a session's spool: the packer's words, or a pack. The one may be read where the other is not. */
+/**
+ * What is read of a session's spool: the packer's words, or a pack. The one may be read where the other is
+ * not.
+ */
 type SpoolPart = "words" | "pack";
 
 /** What a file system says of what its own checks have found to be damaged: it says so at each reading. */
 const damageCodes: ReadonlySet<string> = new Set(["EUCLEAN", "EBADMSG"]);
-/** A disk that fails once must not cost a session its last save; one that has failed for this long has lost it. */
+/**
+ * A disk that fails once must not cost a session its last save; one that has failed for this long has lost
+ * it.
+ */
 const failingMs = 60_000;
 
 /** Tells what a disk has lost of the spools from what it failed to read for a moment. */

@@ -19,22 +19,33 @@ export class SpoolUnreadable extends Error {
   }
 }
 
-/** The reader follows no link, and opens nothing that can block: the folder belongs to the user that games run as. */
+/**
+ * The reader follows no link, and opens nothing that can block: the folder belongs to the user that games run
+ * as.
+ */
 const openUntrusted = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
 
-/** Reads what the packer has said of this session; files of another session of the name count as absent. Throws SpoolUnreadable. */
+/**
+ * Reads what the packer has said of this session; files of another session of the name count as absent.
+ * Throws SpoolUnreadable.
+ */
 export async function readSpool(sessionFolder: string, uid: string): Promise<Spool> {
   const [report, manifest] = await Promise.all([
-    // A launch does not wait for the report to reach the disk, so that a loss of power may leave an empty file. The report was written all the same,
-    // so a game may have run.
+    // A launch does not wait for the report to reach the disk, so that a loss of power may leave an empty
+    // file. The report was written all the same, so a game may have run.
     readWord(`${sessionFolder}/${spoolNames.report}`, RestoreReport, uid, { version: 1, uid }),
     readWord(`${sessionFolder}/${spoolNames.manifest}`, SpoolManifest, uid),
   ]);
-  return { ...report && { report }, ...manifest && { manifest } };
+  return { ...(report && { report }), ...(manifest && { manifest }) };
 }
 
 /** An empty file is read as `whenEmpty`, where that is something. */
-async function readWord<T extends { uid: string }>(path: string, schema: z.ZodType<T>, uid: string, whenEmpty?: T): Promise<T | undefined> {
+async function readWord<T extends { uid: string }>(
+  path: string,
+  schema: z.ZodType<T>,
+  uid: string,
+  whenEmpty?: T,
+): Promise<T | undefined> {
   const text = await readBounded(path);
   if (text === undefined) return undefined;
   if (text === "" && whenEmpty !== undefined) return whenEmpty;
@@ -49,7 +60,8 @@ async function readBounded(path: string): Promise<string | undefined> {
   if (file === undefined) return undefined;
   try {
     const stat = await file.stat();
-    if (!stat.isFile() || stat.size > spoolFileBytes) throw new SpoolUnreadable(`${path} is no file of at most ${spoolFileBytes} bytes`);
+    if (!stat.isFile() || stat.size > spoolFileBytes)
+      throw new SpoolUnreadable(`${path} is no file of at most ${spoolFileBytes} bytes`);
     const { buffer, bytesRead } = await file.read(Buffer.alloc(spoolFileBytes), 0, spoolFileBytes, 0);
     return buffer.toString("utf8", 0, bytesRead);
   } finally {
@@ -57,12 +69,16 @@ async function readBounded(path: string): Promise<string | undefined> {
   }
 }
 
-/** What a system says of a path that is not to be opened, whoever asks and whenever: a link, a socket, a folder. */
+/**
+ * What a system says of a path that is not to be opened, whoever asks and whenever: a link, a socket, a
+ * folder.
+ */
 const untrustedCodes: ReadonlySet<string> = new Set(["ELOOP", "ENXIO", "EACCES", "ENOTDIR", "EISDIR"]);
 
 /**
- * Opens a file of the packer's folder to be read, whatever it is; returns undefined when it is not there. Throws SpoolUnreadable, or what passes: a disk
- * that fails once, or too many open files, must not cost a session its last save.
+ * Opens a file of the packer's folder to be read, whatever it is; returns undefined when it is not there.
+ * Throws SpoolUnreadable, or what passes: a disk that fails once, or too many open files, must not cost a
+ * session its last save.
  */
 export async function openSpoolFile(path: string): Promise<FileHandle | undefined> {
   try {

@@ -2,7 +2,9 @@ import { watch, type FSWatcher } from "node:fs";
 import type { Logger } from "#runtime/logger.ts";
 import type { Source } from "#kube/source.ts";
 
-/** Tells of what packers put into their folders. What it misses is found by the next look, which comes anyway. */
+/**
+ * Tells of what packers put into their folders. What it misses is found by the next look, which comes anyway.
+ */
 export interface SpoolWatcher extends Source {
   /** Follows a session's packed folder until it is left; following it again is harmless. */
   follow(key: string, packedFolder: string): void;
@@ -37,7 +39,10 @@ export function createSpoolWatcher(logger: Logger): SpoolWatcher {
         watcher.on("error", () => leave(key));
         watchers.set(key, watcher);
       } catch (error) {
-        logger.debug({ err: error, gameSession: key }, "A packer's folder cannot be watched; it is looked at now and then.");
+        logger.debug(
+          { err: error, gameSession: key },
+          "A packer's folder cannot be watched; it is looked at now and then.",
+        );
       }
     },
     leave,

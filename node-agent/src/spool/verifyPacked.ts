@@ -23,10 +23,15 @@ export interface VerifiedPack {
 }
 
 /**
- * Reads a pack whole, as a restore would, and holds it to its manifest: what is stored can be restored. Returns undefined when it is
- * not there: a newer one has taken its place, or it is lost. Throws SpoolUnreadable.
+ * Reads a pack whole, as a restore would, and holds it to its manifest: what is stored can be restored.
+ * Returns undefined when it is not there: a newer one has taken its place, or it is lost. Throws
+ * SpoolUnreadable.
  */
-export async function verifyPacked(path: string, save: PackedSave, signal: AbortSignal): Promise<VerifiedPack | undefined> {
+export async function verifyPacked(
+  path: string,
+  save: PackedSave,
+  signal: AbortSignal,
+): Promise<VerifiedPack | undefined> {
   const file = await openSpoolFile(path);
   if (file === undefined) return undefined;
   // Whose folder it is can go on writing to it. A pack without a byte is none, as its reading shows.
@@ -47,21 +52,29 @@ export async function verifyPacked(path: string, save: PackedSave, signal: Abort
   }
 }
 
-/** Returns the digests of all bytes. A pack may have a gigabyte: its pieces are read into the same memory, and that of what was unpacked is released at once. */
+/**
+ * Returns the digests of all bytes. A pack may have a gigabyte: its pieces are read into the same memory, and
+ * that of what was unpacked is released at once.
+ */
 async function readWhole(file: FileHandle, signal: AbortSignal): Promise<{ sha256: string; md5: string }> {
   const [sha256, md5] = [createHash("sha256"), createHash("md5")];
   const gunzip = createStrictGunzip();
   const reader = createArchiveReader(saveArchiveRules);
-  await pipeline(piecesOf(file, [sha256, md5]), gunzip, async (chunks: AsyncIterable<Buffer>) => {
-    let last: Buffer | undefined;
-    for await (const chunk of chunks) {
-      reader.write(chunk, gunzip.bytesWritten);
-      // The gunzip may go on filling a piece of memory after it handed out its start. Only a chunk in another piece shows that it is done with this
-      // one.
-      if (last !== undefined && last.buffer !== chunk.buffer) releaseMemory(last.buffer);
-      last = chunk;
-    }
-  }, { signal });
+  await pipeline(
+    piecesOf(file, [sha256, md5]),
+    gunzip,
+    async (chunks: AsyncIterable<Buffer>) => {
+      let last: Buffer | undefined;
+      for await (const chunk of chunks) {
+        reader.write(chunk, gunzip.bytesWritten);
+        // The gunzip may go on filling a piece of memory after it handed out its start. Only a chunk in
+        // another piece shows that it is done with this one.
+        if (last !== undefined && last.buffer !== chunk.buffer) releaseMemory(last.buffer);
+        last = chunk;
+      }
+    },
+    { signal },
+  );
   reader.finish();
   return { sha256: sha256.digest("hex"), md5: md5.digest("base64") };
 }

@@ -22,8 +22,9 @@ export interface HeartbeatOptions {
 }
 
 /**
- * Renews the Lease that the operator made for this node: a write of some hundred bytes, whatever the node holds. An operator of an earlier release
- * makes no Lease, and its chart lets no agent write one. Then the GameNode's status has to say that the agent lives.
+ * Renews the Lease that the operator made for this node: a write of some hundred bytes, whatever the node
+ * holds. An operator of an earlier release makes no Lease, and its chart lets no agent write one. Then the
+ * GameNode's status has to say that the agent lives.
  */
 export class Heartbeat {
   readonly #options: HeartbeatOptions;
@@ -33,10 +34,18 @@ export class Heartbeat {
   constructor(options: HeartbeatOptions) {
     const { clock, logger } = options;
     this.#options = options;
-    this.#job = new RepeatedJob({ name: "heartbeat", periodMs: limits.node.heartbeatSeconds * 1000, clock, logger, work: (signal) => this.#renew(signal) });
+    this.#job = new RepeatedJob({
+      name: "heartbeat",
+      periodMs: limits.node.heartbeatSeconds * 1000,
+      clock,
+      logger,
+      work: (signal) => this.#renew(signal),
+    });
   }
 
-  /** Whether the Lease says that this agent lives; it goes on to be so while the API server cannot be reached. */
+  /**
+   * Whether the Lease says that this agent lives; it goes on to be so while the API server cannot be reached.
+   */
   get isKept(): boolean {
     return this.#isKept;
   }
@@ -55,7 +64,11 @@ export class Heartbeat {
     const { heartbeatSeconds, heartbeatStaleSeconds: leaseDurationSeconds } = limits.node;
     const spec = { holderIdentity: node, leaseDurationSeconds, renewTime: toApiMicroTime(clock.now()) };
     try {
-      await client.mergePatch({ namespace, name: node }, { spec }, { fieldManager: fieldManagers.nodeAgent, signal, deadlineMs: heartbeatSeconds * 1000 });
+      await client.mergePatch(
+        { namespace, name: node },
+        { spec },
+        { fieldManager: fieldManagers.nodeAgent, signal, deadlineMs: heartbeatSeconds * 1000 },
+      );
       this.#set(true);
     } catch (error) {
       if (!isNotFound(error) && !isForbidden(error) && !isInvalid(error)) throw error;
@@ -66,7 +79,12 @@ export class Heartbeat {
   #set(isKept: boolean): void {
     if (isKept === this.#isKept) return;
     this.#isKept = isKept;
-    this.#options.logger.info({ isKept }, isKept ? "This node's Lease says from now on that its agent lives." : "This node has no Lease that its agent may renew: the GameNode says that it lives.");
+    this.#options.logger.info(
+      { isKept },
+      isKept
+        ? "This node's Lease says from now on that its agent lives."
+        : "This node has no Lease that its agent may renew: the GameNode says that it lives.",
+    );
     this.#options.onChange();
   }
 }

@@ -1,7 +1,11 @@
 import type { Condition } from "#contracts/crd/condition.ts";
 import { gameNodeConditions, type GameNode } from "#contracts/crd/gameNode.ts";
 import { fieldManagers } from "#contracts/crd/names.ts";
-import { diskPressureReasons, sessionsSetAsideReasons, storeReachableReasons } from "#contracts/crd/reasons.ts";
+import {
+  diskPressureReasons,
+  sessionsSetAsideReasons,
+  storeReachableReasons,
+} from "#contracts/crd/reasons.ts";
 import { limits } from "#contracts/limits.ts";
 import { jittered } from "#runtime/backOff.ts";
 import type { Clock, Timer } from "#runtime/clock.ts";
@@ -46,9 +50,15 @@ const patienceMs = limits.node.heartbeatSeconds * 1000;
 const settleMs = 100;
 
 /** What is read off the node's disk for a report. */
-interface DiskReport { keptFolders: number; cache: Awaited<ReturnType<ContentCache["report"]>> }
+interface DiskReport {
+  keptFolders: number;
+  cache: Awaited<ReturnType<ContentCache["report"]>>;
+}
 
-/** Keeps this node's GameNode status true. It is looked at once per heartbeat, and written when something in it has changed. */
+/**
+ * Keeps this node's GameNode status true. It is looked at once per heartbeat, and written when something in
+ * it has changed.
+ */
 export class NodeReporter {
   readonly #options: NodeReporterOptions;
   readonly #stopping = new AbortController();
@@ -73,7 +83,9 @@ export class NodeReporter {
   start(): void {
     if (this.#isStarted) return;
     this.#isStarted = true;
-    this.#options.cache.subscribe((_digest, isProgress) => this.#planWithin(isProgress ? progressIntervalMs : settleMs));
+    this.#options.cache.subscribe((_digest, isProgress) =>
+      this.#planWithin(isProgress ? progressIntervalMs : settleMs),
+    );
     this.#planWithin(0);
   }
 
@@ -124,18 +136,28 @@ export class NodeReporter {
     const conditions = this.#conditionsNow(now, keptFolders);
     const status = { conditions, cache, heartbeat: { renewedAt: toApiTime(now), agentVersion } };
     if (this.hasReported && hasLease() && isReported(gameNode()?.status, status)) return;
-    onWritten(await client.applyStatus({ metadata: { name: node }, status }, {
-      fieldManager: fieldManagers.nodeAgent, signal: this.#stopping.signal, deadlineMs: limits.node.heartbeatSeconds * 1000,
-    }));
+    onWritten(
+      await client.applyStatus(
+        { metadata: { name: node }, status },
+        {
+          fieldManager: fieldManagers.nodeAgent,
+          signal: this.#stopping.signal,
+          deadlineMs: limits.node.heartbeatSeconds * 1000,
+        },
+      ),
+    );
     this.#conditions = conditions;
   }
 
-  /** Returns what the disk says, or said before when it does not answer: what else the node has to say does not wait for it. */
+  /**
+   * Returns what the disk says, or said before when it does not answer: what else the node has to say does
+   * not wait for it.
+   */
   async #look(): Promise<DiskReport> {
     const { cache, keptFolders, clock } = this.#options;
     this.#looking ??= Promise.all([keptFolders(), cache.report()])
-      .then(([folders, report]) => this.#seen = { keptFolders: folders, cache: report })
-      .finally(() => this.#looking = undefined);
+      .then(([folders, report]) => (this.#seen = { keptFolders: folders, cache: report }))
+      .finally(() => (this.#looking = undefined));
     try {
       return await withTimeout(this.#looking, patienceMs, "A look at the node's disk", clock);
     } catch (error) {
@@ -146,17 +168,59 @@ export class NodeReporter {
 
   #conditionsNow(now: Date, keptFolders: number): Condition[] {
     const { objectStoreState, checks, cache, gameNode } = this.#options;
-    const before = this.#conditions ?? (gameNode()?.status?.conditions ?? []).filter(({ type }) => gameNodeConditions.nodeAgent.some((own) => own === type));
+    const before =
+      this.#conditions ??
+      (gameNode()?.status?.conditions ?? []).filter(({ type }) =>
+        gameNodeConditions.nodeAgent.some((own) => own === type),
+      );
     const { isReachable, message } = objectStoreState();
-    const withStore = setCondition(before, {
-      type: "StoreReachable", status: isReachable ? "True" : "False", reason: isReachable ? storeReachableReasons.answers : storeReachableReasons.unreachable, message: message.slice(0, 1024),
-    }, now);
-    const withKept = setCondition(withStore, keptFolders === 0
-      ? { type: "SessionsSetAside", status: "False", reason: sessionsSetAsideReasons.allRead, message: "What sessions left on the node could be read." }
-      : { type: "SessionsSetAside", status: "True", reason: sessionsSetAsideReasons.unreadable, message: `${keptFolders} session folders are set aside for an admin.` }, now);
-    const withChecks = checks().reduce<Condition[]>((known, check) => setCondition<Condition>(known, check, now), withKept);
-    return setCondition(withChecks, cache.isShortOfSpace
-      ? { type: "DiskPressure", status: "True", reason: diskPressureReasons.insufficientSpace, message: "A game does not fit on the node." }
-      : { type: "DiskPressure", status: "False", reason: diskPressureReasons.spaceLeft, message: "All games wanted here fit." }, now);
+    const withStore = setCondition(
+      before,
+      {
+        type: "StoreReachable",
+        status: isReachable ? "True" : "False",
+        reason: isReachable ? storeReachableReasons.answers : storeReachableReasons.unreachable,
+        message: message.slice(0, 1024),
+      },
+      now,
+    );
+    const withKept = setCondition(
+      withStore,
+      keptFolders === 0
+        ? {
+            type: "SessionsSetAside",
+            status: "False",
+            reason: sessionsSetAsideReasons.allRead,
+            message: "What sessions left on the node could be read.",
+          }
+        : {
+            type: "SessionsSetAside",
+            status: "True",
+            reason: sessionsSetAsideReasons.unreadable,
+            message: `${keptFolders} session folders are set aside for an admin.`,
+          },
+      now,
+    );
+    const withChecks = checks().reduce<Condition[]>(
+      (known, check) => setCondition<Condition>(known, check, now),
+      withKept,
+    );
+    return setCondition(
+      withChecks,
+      cache.isShortOfSpace
+        ? {
+            type: "DiskPressure",
+            status: "True",
+            reason: diskPressureReasons.insufficientSpace,
+            message: "A game does not fit on the node.",
+          }
+        : {
+            type: "DiskPressure",
+            status: "False",
+            reason: diskPressureReasons.spaceLeft,
+            message: "All games wanted here fit.",
+          },
+      now,
+    );
   }
 }

@@ -1,6 +1,8 @@
 import { releaseMemory } from "#runtime/releaseMemory.ts";
 
-/** The unpacked chunks that are being written, oldest first; each one's memory is released when it is written. */
+/**
+ * The unpacked chunks that are being written, oldest first; each one's memory is released when it is written.
+ */
 export interface ChunksInUse {
   /** Resolves when there is room for another; rejects when a write failed. */
   add(chunk: Buffer, writing: Promise<void>): Promise<void>;
@@ -19,8 +21,8 @@ export function createChunksInUse(): ChunksInUse {
     const oldest = inUse.shift();
     if (oldest === undefined) return;
     await oldest.writing;
-    // The gunzip may go on filling a piece of memory after it handed out its start. Only a chunk in another piece shows that it is done with this
-    // one.
+    // The gunzip may go on filling a piece of memory after it handed out its start. Only a chunk in another
+    // piece shows that it is done with this one.
     if (inUse.every(({ chunk }) => chunk.buffer !== oldest.chunk.buffer)) releaseMemory(oldest.chunk.buffer);
   }
 

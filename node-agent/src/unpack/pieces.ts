@@ -1,7 +1,10 @@
 import { chunkBytes } from "#archive/gunzip.ts";
 
 /** Yields the same bytes in pieces of 1 MiB, each in memory that `nextBuffer` returns for it. */
-export async function* inPieces(source: AsyncIterable<Buffer>, nextBuffer: () => Buffer): AsyncGenerator<Buffer, void, void> {
+export async function* inPieces(
+  source: AsyncIterable<Buffer>,
+  nextBuffer: () => Buffer,
+): AsyncGenerator<Buffer, void, void> {
   let piece: Buffer | undefined;
   let filled = 0;
   for await (const chunk of source) {
@@ -20,7 +23,10 @@ export async function* inPieces(source: AsyncIterable<Buffer>, nextBuffer: () =>
   if (piece !== undefined) yield piece.subarray(0, filled);
 }
 
-/** Returns the memory of so many pieces in turn, for `inPieces` to use again: a piece is overwritten when `buffers` more were asked for. */
+/**
+ * Returns the memory of so many pieces in turn, for `inPieces` to use again: a piece is overwritten when
+ * `buffers` more were asked for.
+ */
 export function ringOfPieces(buffers: number): () => Buffer {
   const ring = Array.from({ length: buffers }, () => Buffer.allocUnsafeSlow(chunkBytes));
   return () => {

@@ -13,11 +13,17 @@ export interface Syncer {
 const roundBytes = 128 * 1024 * 1024;
 const roundFiles = 128;
 const maxWaiting = 256;
-/** Two of libuv's four threads, so that the others go on unpacking; all of them when nothing else is left to do. */
+/**
+ * Two of libuv's four threads, so that the others go on unpacking; all of them when nothing else is left to
+ * do.
+ */
 const atOnceBeside = 2;
 const atOnceAlone = 4;
 
-/** Returns a syncer. It works in rounds: many files at once share one commit of the file system's journal, where each alone would take its own. */
+/**
+ * Returns a syncer. It works in rounds: many files at once share one commit of the file system's journal,
+ * where each alone would take its own.
+ */
 export function createSyncer(): Syncer {
   let waiting: FileHandle[] = [];
   let waitingBytes = 0;
@@ -28,11 +34,13 @@ export function createSyncer(): Syncer {
     const handles = waiting;
     waiting = [];
     waitingBytes = 0;
-    running = syncAll(handles, atOnce).catch((error: unknown) => {
-      failure ??= { error };
-    }).finally(() => {
-      running = undefined;
-    });
+    running = syncAll(handles, atOnce)
+      .catch((error: unknown) => {
+        failure ??= { error };
+      })
+      .finally(() => {
+        running = undefined;
+      });
     return running;
   }
 
@@ -40,7 +48,8 @@ export function createSyncer(): Syncer {
     async add(handle, bytes) {
       waiting.push(handle);
       waitingBytes += bytes;
-      if (running === undefined && (waitingBytes >= roundBytes || waiting.length >= roundFiles)) void startRound(atOnceBeside);
+      if (running === undefined && (waitingBytes >= roundBytes || waiting.length >= roundFiles))
+        void startRound(atOnceBeside);
       while (waiting.length >= maxWaiting && running !== undefined) await running;
     },
     async drain() {

@@ -10,14 +10,20 @@ import { createSyncer } from "./syncer.ts";
 /** How the files and directories of a tree end up. */
 export interface TreeStyle {
   fileMode: number;
-  /** Of what the archive says may be executed, and of every program: archives made on Windows, or by a library, often say it of none. */
+  /**
+   * Of what the archive says may be executed, and of every program: archives made on Windows, or by a
+   * library, often say it of none.
+   */
   executableMode: number;
   directoryMode: number;
 }
 
 /** Writes what an ArchiveReader lets through below one fresh directory. */
 export interface TreeWriter extends ArchiveSink {
-  /** Starts to carry out what was taken so far; resolves when the pieces, views of the reader's buffer, are written. */
+  /**
+   * Starts to carry out what was taken so far; resolves when the pieces, views of the reader's buffer, are
+   * written.
+   */
   flush(): Promise<void>;
   /** Resolves when everything is on disk with its final modes. */
   finish(): Promise<void>;
@@ -36,17 +42,26 @@ interface PendingFile {
   written: Promise<void>;
 }
 
-/** The directory is new and nobody else writes to it, and each file must be new: no link can lead out of it. */
+/**
+ * The directory is new and nobody else writes to it, and each file must be new: no link can lead out of it.
+ */
 const createNew = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const filesAtOnce = 16;
-/** In January 2038. Some file systems, and 32-bit programs, know no later time; archives that name one are damaged or made to. */
+/**
+ * In January 2038. Some file systems, and 32-bit programs, know no later time; archives that name one are
+ * damaged or made to.
+ */
 const lastSecond = 2 ** 31 - 1;
 
 /**
- * Returns a writer that makes directories and files below `root`, a fresh directory. Files keep their times, as games tell by them what has changed.
- * `onWritten` is told of each piece of a file that lies there.
+ * Returns a writer that makes directories and files below `root`, a fresh directory. Files keep their times,
+ * as games tell by them what has changed. `onWritten` is told of each piece of a file that lies there.
  */
-export function createTreeWriter(root: string, style: TreeStyle, onWritten?: (bytes: number) => void): TreeWriter {
+export function createTreeWriter(
+  root: string,
+  style: TreeStyle,
+  onWritten?: (bytes: number) => void,
+): TreeWriter {
   const directories = new Set<string>();
   const syncer = createSyncer();
   const queue = new PQueue({ concurrency: filesAtOnce });
@@ -69,7 +84,14 @@ export function createTreeWriter(root: string, style: TreeStyle, onWritten?: (by
       return;
     }
     ensureDirectory(parentOf(taken.path));
-    current = { entry: taken, pieces: [], head: Buffer.alloc(0), handle: undefined, isComplete: false, written: Promise.resolve() };
+    current = {
+      entry: taken,
+      pieces: [],
+      head: Buffer.alloc(0),
+      handle: undefined,
+      isComplete: false,
+      written: Promise.resolve(),
+    };
     pending.push(current);
   }
 
@@ -77,7 +99,8 @@ export function createTreeWriter(root: string, style: TreeStyle, onWritten?: (by
     if (current === undefined) return;
     current.pieces.push(bytes);
     // A copy, for the pieces' memory is used again.
-    if (current.head.length < headBytes) current.head = Buffer.concat([current.head, bytes.subarray(0, headBytes - current.head.length)]);
+    if (current.head.length < headBytes)
+      current.head = Buffer.concat([current.head, bytes.subarray(0, headBytes - current.head.length)]);
   }
 
   function endEntry(): void {
@@ -107,7 +130,11 @@ export function createTreeWriter(root: string, style: TreeStyle, onWritten?: (by
   async function write(file: PendingFile, pieces: Buffer[], isComplete: boolean): Promise<void> {
     const { entry } = file;
     const { path, isExecutable } = entry;
-    const handle = file.handle ??= await open(`${root}/${path}`, createNew, isExecutable ? style.executableMode : style.fileMode);
+    const handle = (file.handle ??= await open(
+      `${root}/${path}`,
+      createNew,
+      isExecutable ? style.executableMode : style.fileMode,
+    ));
     openHandles.add(handle);
     for (const piece of pieces) {
       await writeWhole(handle, piece);
@@ -123,12 +150,15 @@ export function createTreeWriter(root: string, style: TreeStyle, onWritten?: (by
 
   async function finish(): Promise<void> {
     await syncer.drain();
-    // Deepest first, the root last: a directory is closed to writing after everything in it. Full paths are made one by one, as all of them take much memory.
+    // Deepest first, the root last: a directory is closed to writing after everything in it. Full paths are
+    // made one by one, as all of them take much memory.
     const paths = [...directories, ""].sort((left, right) => right.length - left.length);
     for (const path of paths) await chmod(`${root}/${path}`, style.directoryMode);
     // Several at a time share one commit of the file system's journal.
     for (let start = 0; start < paths.length; start += filesAtOnce) {
-      await settleAll(paths.slice(start, start + filesAtOnce).map((path) => syncDirectory(`${root}/${path}`)));
+      await settleAll(
+        paths.slice(start, start + filesAtOnce).map((path) => syncDirectory(`${root}/${path}`)),
+      );
     }
   }
 
@@ -146,7 +176,10 @@ async function writeWhole(handle: FileHandle, piece: Buffer): Promise<void> {
   while (rest.length > 0) rest = rest.subarray((await handle.write(rest)).bytesWritten);
 }
 
-/** Waits for all, also when one fails, so that nothing still runs when the caller cleans up. Throws what failed first. */
+/**
+ * Waits for all, also when one fails, so that nothing still runs when the caller cleans up. Throws what
+ * failed first.
+ */
 async function settleAll(work: Promise<void>[]): Promise<void> {
   const results = await Promise.allSettled(work);
   for (const result of results) if (result.status === "rejected") throw result.reason;

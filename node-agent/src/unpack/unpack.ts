@@ -39,15 +39,20 @@ export class UnverifiedArchive extends Error {
   }
 }
 
-/** A refused archive is still read to its end when no more than this is left, to learn whether it was only damaged on the way. */
+/**
+ * A refused archive is still read to its end when no more than this is left, to learn whether it was only
+ * damaged on the way.
+ */
 const readOnBytes = 256 * 1024 * 1024;
 
 /**
- * Unpacks a tar.gz while hashing it, in one pass. Returns what was unpacked when the digest is right and everything is on disk.
- * Throws ChecksumMismatch when the bytes are not the ones asked for, ArchiveRefused when they are and break the rules.
- * What was written by then is for the caller to remove.
+ * Unpacks a tar.gz while hashing it, in one pass. Returns what was unpacked when the digest is right and
+ * everything is on disk. Throws ChecksumMismatch when the bytes are not the ones asked for, ArchiveRefused
+ * when they are and break the rules. What was written by then is for the caller to remove.
  */
-export async function unpackArchive(options: UnpackOptions): Promise<ArchiveSummary & { packedBytes: number }> {
+export async function unpackArchive(
+  options: UnpackOptions,
+): Promise<ArchiveSummary & { packedBytes: number }> {
   const hash = createHash("sha256");
   const gunzip = createStrictGunzip();
   const writer = createTreeWriter(options.directory, options.style, options.onWritten);
@@ -71,7 +76,7 @@ export async function unpackArchive(options: UnpackOptions): Promise<ArchiveSumm
     }
     await Promise.all(feeding);
     gunzip.end();
-    return { ...await resultOf(unpacked, hash, options.sha256), packedBytes };
+    return { ...(await resultOf(unpacked, hash, options.sha256)), packedBytes };
   } finally {
     gunzip.destroy();
     await unpacked.catch(() => undefined);
@@ -79,7 +84,11 @@ export async function unpackArchive(options: UnpackOptions): Promise<ArchiveSumm
   }
 }
 
-async function unpackStream(gunzip: Gunzip, { rules, packedTotal }: UnpackOptions, writer: TreeWriter): Promise<ArchiveSummary> {
+async function unpackStream(
+  gunzip: Gunzip,
+  { rules, packedTotal }: UnpackOptions,
+  writer: TreeWriter,
+): Promise<ArchiveSummary> {
   const reader = createArchiveReader(rules, writer, packedTotal);
   const chunks = createChunksInUse();
   try {
@@ -96,7 +105,10 @@ async function unpackStream(gunzip: Gunzip, { rules, packedTotal }: UnpackOption
   }
 }
 
-/** Resolves when the stream has done with the piece; a stream that has failed takes no more, and its reader knows why. */
+/**
+ * Resolves when the stream has done with the piece; a stream that has failed takes no more, and its reader
+ * knows why.
+ */
 async function feed(gunzip: Gunzip, piece: Buffer): Promise<void> {
   if (gunzip.destroyed) return;
   await new Promise<void>((resolve) => {
@@ -109,8 +121,15 @@ async function feed(gunzip: Gunzip, piece: Buffer): Promise<void> {
   });
 }
 
-/** Returns the summary of a whole archive. Throws ChecksumMismatch when its bytes are others, which may also be why it breaks rules. */
-async function resultOf(unpacked: Promise<ArchiveSummary>, hash: Hash, expected: string): Promise<ArchiveSummary> {
+/**
+ * Returns the summary of a whole archive. Throws ChecksumMismatch when its bytes are others, which may also
+ * be why it breaks rules.
+ */
+async function resultOf(
+  unpacked: Promise<ArchiveSummary>,
+  hash: Hash,
+  expected: string,
+): Promise<ArchiveSummary> {
   const [result] = await Promise.allSettled([unpacked]);
   const actual = hash.digest("hex");
   if (result.status === "fulfilled") {

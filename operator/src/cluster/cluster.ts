@@ -7,7 +7,10 @@ import { ObjectCache } from "#kube/cache.ts";
 import { nodeOfPod } from "../sessionPods/podState.ts";
 import type { OtherPod } from "./otherPods.ts";
 
-/** What the operator knows of the cluster, kept up to date by its watches and by the responses to its own writes. */
+/**
+ * What the operator knows of the cluster, kept up to date by its watches and by the responses to its own
+ * writes.
+ */
 export interface Cluster {
   gameSessions: ObjectCache<GameSession, "node" | "game" | "placement">;
   pods: ObjectCache<Pod, "node">;
@@ -26,7 +29,8 @@ export function createCluster(): Cluster {
     gameSessions: new ObjectCache({
       indexes: {
         node: ({ status }) => (status?.nodeName === undefined ? [] : [status.nodeName]),
-        placement: (session) => (session.status?.nodeName === undefined && !isFinished(session) ? ["none"] : []),
+        placement: (session) =>
+          session.status?.nodeName === undefined && !isFinished(session) ? ["none"] : [],
         game: ({ spec }) => [spec.gameCacheRef.name],
       },
     }),

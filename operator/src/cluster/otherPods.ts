@@ -22,11 +22,25 @@ export function otherPodsSelector(sessionsNamespace: string): string {
 }
 
 function udpPortsOf(spec: Pod["spec"]): number[] {
-  const containers = [...spec?.initContainers?.filter(({ restartPolicy }) => restartPolicy === "Always") ?? [], ...spec?.containers ?? []];
-  return containers.flatMap(({ ports = [] }) => ports.flatMap(({ hostPort, protocol }) => (hostPort === undefined || protocol !== "UDP" ? [] : [hostPort])));
+  const containers = [
+    ...(spec?.initContainers?.filter(({ restartPolicy }) => restartPolicy === "Always") ?? []),
+    ...(spec?.containers ?? []),
+  ];
+  return containers.flatMap(({ ports = [] }) =>
+    ports.flatMap(({ hostPort, protocol }) =>
+      hostPort === undefined || protocol !== "UDP" ? [] : [hostPort],
+    ),
+  );
 }
 
 function outlineOf({ apiVersion, kind, metadata, spec }: Pod): OtherPod {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
-  return { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion, creationTimestamp }, nodeName: spec?.nodeName, requests: podRequests({ spec }), udpPorts: udpPortsOf(spec) };
+  return {
+    apiVersion,
+    kind,
+    metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
+    nodeName: spec?.nodeName,
+    requests: podRequests({ spec }),
+    udpPorts: udpPortsOf(spec),
+  };
 }

@@ -6,19 +6,31 @@ type PodSpec = NonNullable<Pod["spec"]>;
 type Container = PodSpec["containers"][number];
 type Quantities = Record<string, string> | undefined;
 
-/** Returns what a pod requests of its node, as the scheduler counts it: init containers run one after another, sidecars beside all that follows. */
+/**
+ * Returns what a pod requests of its node, as the scheduler counts it: init containers run one after another,
+ * sidecars beside all that follows.
+ */
 export function podRequests({ spec }: { spec?: PodSpec | undefined }): PodResources {
-  return { cpuMillicores: Math.ceil(millicoresOf(requestOf(spec, "cpu"))), memoryBytes: Math.ceil(requestOf(spec, "memory")) };
+  return {
+    cpuMillicores: Math.ceil(millicoresOf(requestOf(spec, "cpu"))),
+    memoryBytes: Math.ceil(requestOf(spec, "memory")),
+  };
 }
 
 /** Returns a list of quantities as the operator compares them; undefined for what the list does not name. */
 export function resourcesIn(quantities: Quantities): Partial<PodResources> {
   const cpu = parseQuantity(quantities?.["cpu"]);
   const memory = parseQuantity(quantities?.["memory"]);
-  return { ...(cpu !== undefined && { cpuMillicores: Math.floor(millicoresOf(cpu)) }), ...(memory !== undefined && { memoryBytes: Math.floor(memory) }) };
+  return {
+    ...(cpu !== undefined && { cpuMillicores: Math.floor(millicoresOf(cpu)) }),
+    ...(memory !== undefined && { memoryBytes: Math.floor(memory) }),
+  };
 }
 
-/** Returns processors in millicores, rounded to micro-units first: the error of a sum of binary fractions must not count as a millicore. */
+/**
+ * Returns processors in millicores, rounded to micro-units first: the error of a sum of binary fractions must
+ * not count as a millicore.
+ */
 function millicoresOf(cpus: number): number {
   return Math.round(cpus * 1e6) / 1e3;
 }
@@ -33,7 +45,10 @@ function requestOf(spec: PodSpec | undefined, name: "cpu" | "memory"): number {
   let highest = 0;
   for (const container of spec.initContainers ?? []) {
     if (container.restartPolicy === "Always") sidecars += request(container);
-    highest = Math.max(highest, container.restartPolicy === "Always" ? sidecars : sidecars + request(container));
+    highest = Math.max(
+      highest,
+      container.restartPolicy === "Always" ? sidecars : sidecars + request(container),
+    );
   }
   const together = spec.containers.reduce((sum, container) => sum + request(container), sidecars);
   return Math.max(highest, together) + overhead;

@@ -34,28 +34,64 @@ export interface ReflectorsDeps {
 type WatchTimes = Pick<ReflectorOptions<KubeObject, never>, "watchSeconds" | "idleDeadlineMs">;
 
 /**
- * Shorter than others' watches are. An agent's silence counts as far as the watch was heard, so on a cluster of few nodes it is noticed so much later;
- * and a watch that is dead is replaced before any agent would have counted as silent.
+ * Shorter than others' watches are. An agent's silence counts as far as the watch was heard, so on a cluster
+ * of few nodes it is noticed so much later; and a watch that is dead is replaced before any agent would have
+ * counted as silent.
  */
 const heartbeatWatches: WatchTimes = { watchSeconds: { min: 5, max: 8 }, idleDeadlineMs: 11_000 };
 
 /** The reflectors that keep the operator's caches up to date. */
 export type Reflectors = ReturnType<typeof createReflectors>;
 
-/** Creates one reflector per kind, not yet started; of pods it watches those of sessions, and counts what others request. */
-export function createReflectors({ transport, cluster, sessionsNamespace, nodeAgentNamespace, installation, countsOtherPods, clock, logger, metrics }: ReflectorsDeps) {
-  const reflect = <T extends KubeObject, I extends string>(type: ResourceType<T>, cache: ObjectCache<T, I>, selection: Selection, watches: WatchTimes = {}) =>
+/**
+ * Creates one reflector per kind, not yet started; of pods it watches those of sessions, and counts what
+ * others request.
+ */
+export function createReflectors({
+  transport,
+  cluster,
+  sessionsNamespace,
+  nodeAgentNamespace,
+  installation,
+  countsOtherPods,
+  clock,
+  logger,
+  metrics,
+}: ReflectorsDeps) {
+  const reflect = <T extends KubeObject, I extends string>(
+    type: ResourceType<T>,
+    cache: ObjectCache<T, I>,
+    selection: Selection,
+    watches: WatchTimes = {},
+  ) =>
     new Reflector({
-      client: new ResourceClient(transport, type), cache, ...selection, ...watches, clock, logger, metrics: metrics.reflector(type.plural),
+      client: new ResourceClient(transport, type),
+      cache,
+      ...selection,
+      ...watches,
+      clock,
+      logger,
+      metrics: metrics.reflector(type.plural),
     });
   const inSessions = { namespace: sessionsNamespace };
   return {
     gameSessions: reflect(gameSessions, cluster.gameSessions, inSessions),
     gameCaches: reflect(gameCaches, cluster.gameCaches, inSessions),
     gameNodes: reflect(gameNodes, cluster.gameNodes, { labelSelector: gameNodeSelectorOf(installation) }),
-    leases: reflect(leases, cluster.leases, { namespace: nodeAgentNamespace, labelSelector: heartbeatSelectorOf(installation) }, heartbeatWatches),
+    leases: reflect(
+      leases,
+      cluster.leases,
+      { namespace: nodeAgentNamespace, labelSelector: heartbeatSelectorOf(installation) },
+      heartbeatWatches,
+    ),
     nodes: reflect(nodes, cluster.nodes, {}),
     pods: reflect(sessionPods, cluster.pods, { ...inSessions, labelSelector: labels.gameSession }),
-    ...(countsOtherPods ? { otherPods: reflect(otherPods, cluster.otherPods, { fieldSelector: otherPodsSelector(sessionsNamespace) }) } : {}),
+    ...(countsOtherPods
+      ? {
+          otherPods: reflect(otherPods, cluster.otherPods, {
+            fieldSelector: otherPodsSelector(sessionsNamespace),
+          }),
+        }
+      : {}),
   };
 }

@@ -9,16 +9,29 @@ import { stateOn, targetsOf, turnsOf, type FillNode, type Turn } from "./fill.ts
 /** What a waiting session needs is fetched before everything else. */
 const launchPriority = 1000;
 
-/** Returns what the policy of each cache asks of each node, by the node's name: the current versions, the most urgent first, then older ones. */
-export function wantedByPolicy(nodes: readonly FillNode[], caches: readonly GameCache[]): Map<string, DesiredContent[]> {
-  const targets = new Map(caches.filter(isLive).sort(compareUrgency).map((cache) => [cache, targetsOf(cache, nodes)]));
+/**
+ * Returns what the policy of each cache asks of each node, by the node's name: the current versions, the most
+ * urgent first, then older ones.
+ */
+export function wantedByPolicy(
+  nodes: readonly FillNode[],
+  caches: readonly GameCache[],
+): Map<string, DesiredContent[]> {
+  const targets = new Map(
+    caches
+      .filter(isLive)
+      .sort(compareUrgency)
+      .map((cache) => [cache, targetsOf(cache, nodes)]),
+  );
   // Fewer games than a list has room for, as most clusters have, crowd none.
-  const leftOut = targets.size > limits.node.cacheEntriesReported ? leftOutOf(askedOf(nodes, targets)) : undefined;
+  const leftOut =
+    targets.size > limits.node.cacheEntriesReported ? leftOutOf(askedOf(nodes, targets)) : undefined;
   const current = new Map<string, DesiredContent[]>(nodes.map(({ nodeName }) => [nodeName, []]));
   const older = new Map<string, DesiredContent[]>(nodes.map(({ nodeName }) => [nodeName, []]));
   for (const [cache, those] of targets) {
     const isListed = (node: FillNode): boolean => leftOut?.get(node)?.has(cache) !== true;
-    // A node that has no room for the game in its list must not have its turn: it would never be done, and the others would wait.
+    // A node that has no room for the game in its list must not have its turn: it would never be done, and
+    // the others would wait.
     const turns = turnsOf(cache, those.filter(isListed));
     for (const node of nodes.filter(isListed)) {
       const turn = turns.get(node.nodeName);
@@ -27,12 +40,20 @@ export function wantedByPolicy(nodes: readonly FillNode[], caches: readonly Game
       }
     }
   }
-  return new Map([...current].map(([nodeName, contents]) => [nodeName, [...contents, ...older.get(nodeName) ?? []]]));
+  return new Map(
+    [...current].map(([nodeName, contents]) => [nodeName, [...contents, ...(older.get(nodeName) ?? [])]]),
+  );
 }
 
-/** Returns what one node shall hold: what the policies ask of it, and what the sessions that wait there need; most urgent first. */
+/**
+ * Returns what one node shall hold: what the policies ask of it, and what the sessions that wait there need;
+ * most urgent first.
+ */
 export function desiredOn(
-  node: FillNode | undefined, policies: readonly DesiredContent[], caches: readonly GameCache[], sessions: readonly GameSession[],
+  node: FillNode | undefined,
+  policies: readonly DesiredContent[],
+  caches: readonly GameCache[],
+  sessions: readonly GameSession[],
 ): DesiredContent[] {
   const launches = node ? sessions.flatMap((session) => byLaunch(session, node, caches)) : [];
   return mergeByDigest([...launches, ...policies])
@@ -40,9 +61,12 @@ export function desiredOn(
     .sort((a, b) => b.priority - a.priority || (a.digest < b.digest ? -1 : 1));
 }
 
-/** Returns the version with this digest, the current one or an older one that the cache still names; undefined for any other. */
+/**
+ * Returns the version with this digest, the current one or an older one that the cache still names; undefined
+ * for any other.
+ */
 export function sourceOf({ spec }: GameCache, digest: string): ArchiveSource | undefined {
-  return [spec.source, ...spec.previousSources ?? []].find(({ sha256 }) => sha256 === digest);
+  return [spec.source, ...(spec.previousSources ?? [])].find(({ sha256 }) => sha256 === digest);
 }
 
 function isLive({ metadata }: GameCache): boolean {
@@ -65,8 +89,10 @@ function byPolicy({ spec }: GameCache, turn: Turn): DesiredContent[] {
 }
 
 /**
- * Returns what stays on a node though the policy does not ask for it there, and is fetched nowhere for that. A pinned game stays: launches have brought it there, or the node was
- * chosen once. What a launch has begun to fetch of a game of policy OnDemand goes on: else one that takes longer than a launch waits would begin anew with each.
+ * Returns what stays on a node though the policy does not ask for it there, and is fetched nowhere for that.
+ * A pinned game stays: launches have brought it there, or the node was chosen once. What a launch has begun
+ * to fetch of a game of policy OnDemand goes on: else one that takes longer than a launch waits would begin
+ * anew with each.
  */
 function byPresence(cache: GameCache, node: FillNode): DesiredContent[] {
   const { pinned, placement } = cache.spec;
@@ -78,7 +104,10 @@ function byPresence(cache: GameCache, node: FillNode): DesiredContent[] {
 }
 
 /** Returns the games that each node is asked to hold or to keep. */
-function askedOf(nodes: readonly FillNode[], targets: ReadonlyMap<GameCache, readonly FillNode[]>): Map<FillNode, GameCache[]> {
+function askedOf(
+  nodes: readonly FillNode[],
+  targets: ReadonlyMap<GameCache, readonly FillNode[]>,
+): Map<FillNode, GameCache[]> {
   const asked = new Map<FillNode, GameCache[]>(nodes.map((node) => [node, []]));
   for (const [cache, those] of targets) {
     const present = nodes.filter((node) => byPresence(cache, node).length > 0);
@@ -87,18 +116,31 @@ function askedOf(nodes: readonly FillNode[], targets: ReadonlyMap<GameCache, rea
   return asked;
 }
 
-/** Asks for a session's version only until the node has it: from then on the session itself keeps it there, and no write is needed at its end. */
+/**
+ * Asks for a session's version only until the node has it: from then on the session itself keeps it there,
+ * and no write is needed at its end.
+ */
 function byLaunch(session: GameSession, node: FillNode, caches: readonly GameCache[]): DesiredContent[] {
   const { contentDigest, gameCacheRef } = session.spec;
-  const isWaiting = session.status?.nodeName === node.nodeName && !isFinished(session)
-    && session.status.stoppingAt === undefined && !isPrepared(session);
+  const isWaiting =
+    session.status?.nodeName === node.nodeName &&
+    !isFinished(session) &&
+    session.status.stoppingAt === undefined &&
+    !isPrepared(session);
   if (!isWaiting || stateOn(node, contentDigest) === "Ready") return [];
-  const cache = caches.find((candidate) => candidate.metadata.name === gameCacheRef.name && isLive(candidate));
+  const cache = caches.find(
+    (candidate) => candidate.metadata.name === gameCacheRef.name && isLive(candidate),
+  );
   const source = cache && sourceOf(cache, contentDigest);
-  return source ? [{ digest: contentDigest, source, priority: launchPriority, pinned: cache.spec.pinned, hold: false }] : [];
+  return source
+    ? [{ digest: contentDigest, source, priority: launchPriority, pinned: cache.spec.pinned, hold: false }]
+    : [];
 }
 
-/** Two games may be the same archive: the more urgent request counts, and a rate limit applies only when both have one. */
+/**
+ * Two games may be the same archive: the more urgent request counts, and a rate limit applies only when both
+ * have one.
+ */
 function mergeByDigest(wanted: readonly DesiredContent[]): DesiredContent[] {
   const merged = new Map<string, DesiredContent>();
   for (const next of wanted) {
@@ -111,6 +153,14 @@ function mergeByDigest(wanted: readonly DesiredContent[]): DesiredContent[] {
 function merge(a: DesiredContent, b: DesiredContent): DesiredContent {
   const [first, second] = a.priority >= b.priority ? [a, b] : [b, a];
   const { bytesPerSecond, ...rest } = first;
-  const rate = bytesPerSecond === undefined || second.bytesPerSecond === undefined ? undefined : Math.max(bytesPerSecond, second.bytesPerSecond);
-  return { ...rest, pinned: a.pinned || b.pinned, hold: a.hold && b.hold, ...(rate === undefined ? {} : { bytesPerSecond: rate }) };
+  const rate =
+    bytesPerSecond === undefined || second.bytesPerSecond === undefined
+      ? undefined
+      : Math.max(bytesPerSecond, second.bytesPerSecond);
+  return {
+    ...rest,
+    pinned: a.pinned || b.pinned,
+    hold: a.hold && b.hold,
+    ...(rate === undefined ? {} : { bytesPerSecond: rate }),
+  };
 }

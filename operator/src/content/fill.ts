@@ -7,7 +7,10 @@ import type { Cluster } from "../cluster/cluster.ts";
 export interface FillNode {
   nodeName: string;
   labels: Record<string, string>;
-  /** It takes new sessions, as far as is known: its kubelet and its agent report in time, and its GameNode does not say otherwise. Games that it has yet to get change nothing about that. */
+  /**
+   * It takes new sessions, as far as is known: its kubelet and its agent report in time, and its GameNode
+   * does not say otherwise. Games that it has yet to get change nothing about that.
+   */
   isSchedulable: boolean;
   entries: readonly CacheEntry[];
 }
@@ -17,7 +20,10 @@ export interface Turn {
   hold: boolean;
 }
 
-/** Returns the nodes that shall hold the cache's current version by its policy, and which of them may fetch it now. */
+/**
+ * Returns the nodes that shall hold the cache's current version by its policy, and which of them may fetch it
+ * now.
+ */
 export function fillOf(cache: GameCache, nodes: readonly FillNode[]): Map<string, Turn> {
   return turnsOf(cache, targetsOf(cache, nodes));
 }
@@ -27,11 +33,16 @@ export function turnsOf({ spec }: GameCache, targets: readonly FillNode[]): Map<
   const digest = spec.source.sha256;
   const unfilled = targets.filter((node) => stateOn(node, digest) !== "Ready").sort(byTurn(digest));
   const active = new Set(unfilled.slice(0, spec.suspend ? 0 : spec.rollout.maxParallelNodes));
-  return new Map(targets.map((node) => [node.nodeName, { hold: unfilled.includes(node) && !active.has(node) }]));
+  return new Map(
+    targets.map((node) => [node.nodeName, { hold: unfilled.includes(node) && !active.has(node) }]),
+  );
 }
 
 /** Returns the state of the version on the node; undefined when its agent does not know it. */
-export function stateOn({ entries }: Pick<FillNode, "entries">, digest: string): CacheEntry["state"] | undefined {
+export function stateOn(
+  { entries }: Pick<FillNode, "entries">,
+  digest: string,
+): CacheEntry["state"] | undefined {
   const known = statesByEntries.get(entries);
   if (known) return known.get(digest);
   const states = new Map(entries.map((entry) => [entry.digest, entry.state]));
@@ -40,36 +51,54 @@ export function stateOn({ entries }: Pick<FillNode, "entries">, digest: string):
 }
 
 /** Returns whether the agent of the session's node lists the session's version as unpacked and verified. */
-export function isContentCached({ gameNodes }: Pick<Cluster, "gameNodes">, { status, spec }: GameSession): boolean {
+export function isContentCached(
+  { gameNodes }: Pick<Cluster, "gameNodes">,
+  { status, spec }: GameSession,
+): boolean {
   const cache = status?.nodeName === undefined ? undefined : gameNodes.get(status.nodeName)?.status?.cache;
   return cache !== undefined && stateOn(cache, spec.contentDigest) === "Ready";
 }
 
-/** A node reports hundreds of versions, and every cache and launch looks one of them up. A list of entries is never changed, so its map is kept with it. */
+/**
+ * A node reports hundreds of versions, and every cache and launch looks one of them up. A list of entries is
+ * never changed, so its map is kept with it.
+ */
 const statesByEntries = new WeakMap<readonly CacheEntry[], ReadonlyMap<string, CacheEntry["state"]>>();
 
 /** Returns the nodes that shall hold the cache's current version by its policy. */
-export function targetsOf({ metadata, spec: { placement, source } }: GameCache, nodes: readonly FillNode[]): FillNode[] {
+export function targetsOf(
+  { metadata, spec: { placement, source } }: GameCache,
+  nodes: readonly FillNode[],
+): FillNode[] {
   if (placement.policy === "OnDemand") return [];
   const eligible = nodes.filter(({ labels }) =>
-    Object.entries(placement.nodeSelector ?? {}).every(([label, value]) => labels[label] === value));
+    Object.entries(placement.nodeSelector ?? {}).every(([label, value]) => labels[label] === value),
+  );
   if (placement.policy === "All") return eligible;
   return eligible.sort(byAttachment(metadata.name, source.sha256)).slice(0, placement.count ?? 1);
 }
 
 /**
- * Prefers the nodes that take sessions: where only others hold the game, launches have to fetch it. Of these it prefers the ones that hold or fetch the
- * version, so that they stay chosen; the rest are ordered by a hash of game and node, so that games spread over the nodes.
+ * Prefers the nodes that take sessions: where only others hold the game, launches have to fetch it. Of these
+ * it prefers the ones that hold or fetch the version, so that they stay chosen; the rest are ordered by a
+ * hash of game and node, so that games spread over the nodes.
  */
 function byAttachment(name: string, digest: string): (a: FillNode, b: FillNode) => number {
   const rank = (node: FillNode): number => {
     const state = stateOn(node, digest);
-    return (node.isSchedulable ? 0 : 4) + (state === "Ready" ? 0 : state === "Downloading" ? 1 : state === "Failed" ? 3 : 2);
+    return (
+      (node.isSchedulable ? 0 : 4) +
+      (state === "Ready" ? 0 : state === "Downloading" ? 1 : state === "Failed" ? 3 : 2)
+    );
   };
-  return (a, b) => rank(a) - rank(b) || spread(name, a.nodeName) - spread(name, b.nodeName) || compareNames(a, b);
+  return (a, b) =>
+    rank(a) - rank(b) || spread(name, a.nodeName) - spread(name, b.nodeName) || compareNames(a, b);
 }
 
-/** Prefers the nodes that have begun; nodes that take no sessions or have failed do not take the turns of the others. */
+/**
+ * Prefers the nodes that have begun; nodes that take no sessions or have failed do not take the turns of the
+ * others.
+ */
 function byTurn(digest: string): (a: FillNode, b: FillNode) => number {
   const rank = (node: FillNode): number => {
     const state = stateOn(node, digest);
@@ -86,6 +115,7 @@ export function compareNames(a: FillNode, b: FillNode): number {
 /** Returns an FNV-1a hash of game and node: the order must be even and always the same, nothing more. */
 export function spread(name: string, nodeName: string): number {
   let hash = 0x811c9dc5;
-  for (const character of `${name}/${nodeName}`) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193) >>> 0;
+  for (const character of `${name}/${nodeName}`)
+    hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193) >>> 0;
   return hash;
 }

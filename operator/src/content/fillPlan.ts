@@ -17,13 +17,19 @@ export interface FillPlanDeps {
 
 interface Plan {
   wanted: ReadonlyMap<string, DesiredContent[]>;
-  /** When the first of the agents that were heard in time counts as silent unless it reports, by the monotonic clock. */
+  /**
+   * When the first of the agents that were heard in time counts as silent unless it reports, by the monotonic
+   * clock.
+   */
   endsAtMs: number;
   /** Nodes whose agent was silent. */
   silent: readonly string[];
 }
 
-/** What the policies ask of all nodes. It is computed anew when something has changed that it depends on, and not for each node or pod. */
+/**
+ * What the policies ask of all nodes. It is computed anew when something has changed that it depends on, and
+ * not for each node or pod.
+ */
 export class FillPlan {
   readonly #deps: FillPlanDeps;
   #plan: Plan | undefined;
@@ -44,7 +50,12 @@ export class FillPlan {
     const { cluster, heartbeats } = this.#deps;
     const gameNode = cluster.gameNodes.get(nodeName);
     const node = gameNode && fillNodeOf(gameNode, cluster, heartbeats);
-    return desiredOn(node, this.wantedOn(nodeName), cluster.gameCaches.list(), cluster.gameSessions.byIndex("node", nodeName));
+    return desiredOn(
+      node,
+      this.wantedOn(nodeName),
+      cluster.gameCaches.list(),
+      cluster.gameSessions.byIndex("node", nodeName),
+    );
   }
 
   /** Returns what the policies alone ask of the node. */
@@ -52,7 +63,10 @@ export class FillPlan {
     return this.#current().wanted.get(nodeName) ?? [];
   }
 
-  /** Returns the current versions of pinned games that the policies ask of the node, whenever its turn to fetch them comes; those of suspended fills never come. */
+  /**
+   * Returns the current versions of pinned games that the policies ask of the node, whenever its turn to
+   * fetch them comes; those of suspended fills never come.
+   */
   pinnedOn(nodeName: string): readonly DesiredContent[] {
     const caches = this.#deps.cluster.gameCaches.list().filter(({ spec }) => spec.pinned && !spec.suspend);
     const current = new Set(caches.map(({ spec }) => spec.source.sha256));
@@ -63,20 +77,32 @@ export class FillPlan {
   #current(): Plan {
     const { cluster, heartbeats, clock } = this.#deps;
     const known = this.#plan;
-    if (known && clock.monotonicMs() < known.endsAtMs && !known.silent.some((name) => heartbeats.isFresh(name))) return known;
+    if (
+      known &&
+      clock.monotonicMs() < known.endsAtMs &&
+      !known.silent.some((name) => heartbeats.isFresh(name))
+    )
+      return known;
     const names = cluster.gameNodes.list().map(({ metadata }) => metadata.name);
     const fresh = names.filter((name) => heartbeats.isFresh(name));
-    return this.#plan = {
+    return (this.#plan = {
       wanted: wantedByPolicy(fillNodesOf(cluster, heartbeats), cluster.gameCaches.list()),
-      endsAtMs: clock.monotonicMs() + fresh.reduce((least, name) => Math.min(least, heartbeats.staleInMs(name)), Number.POSITIVE_INFINITY),
+      endsAtMs:
+        clock.monotonicMs() +
+        fresh.reduce((least, name) => Math.min(least, heartbeats.staleInMs(name)), Number.POSITIVE_INFINITY),
       silent: names.filter((name) => !heartbeats.isFresh(name)),
-    };
+    });
   }
 }
 
-/** Returns whether the change may put the node among those that fills choose from, or take it from them; and so another in its place. */
+/**
+ * Returns whether the change may put the node among those that fills choose from, or take it from them; and
+ * so another in its place.
+ */
 export function changesEligibility(change: Change<Node>): boolean {
-  return change.type !== "updated"
-    || isNodeReady(change.object) !== isNodeReady(change.previous)
-    || !isDeepStrictEqual(change.object.metadata.labels, change.previous.metadata.labels);
+  return (
+    change.type !== "updated" ||
+    isNodeReady(change.object) !== isNodeReady(change.previous) ||
+    !isDeepStrictEqual(change.object.metadata.labels, change.previous.metadata.labels)
+  );
 }

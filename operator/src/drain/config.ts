@@ -3,22 +3,24 @@ import { listed, readEnvironment, type Environment } from "#runtime/readEnvironm
 
 const names = z.string().transform(listed);
 
-const Variables = z.object({
-  SESSIONS_NAMESPACE: z.string().trim().min(1),
-  POD_NAMESPACE: z.string().trim().min(1),
-  DEPLOYMENTS: names,
-  DRAIN_SECONDS: z.coerce.number().int().min(0).max(3600),
-  JOB_NAME: z.string().trim().default(""),
-}).transform((variables) => ({
-  sessionsNamespace: variables.SESSIONS_NAMESPACE,
-  releaseNamespace: variables.POD_NAMESPACE,
-  /** Deployments of the release that write to Joypod's objects. */
-  deployments: variables.DEPLOYMENTS,
-  /** How long sessions have for a graceful end. */
-  drainSeconds: variables.DRAIN_SECONDS,
-  /** The Job that runs this; undefined where it need not be asked whether a hook made it. */
-  jobName: variables.JOB_NAME === "" ? undefined : variables.JOB_NAME,
-}));
+const Variables = z
+  .object({
+    SESSIONS_NAMESPACE: z.string().trim().min(1),
+    POD_NAMESPACE: z.string().trim().min(1),
+    DEPLOYMENTS: names,
+    DRAIN_SECONDS: z.coerce.number().int().min(0).max(3600),
+    JOB_NAME: z.string().trim().default(""),
+  })
+  .transform((variables) => ({
+    sessionsNamespace: variables.SESSIONS_NAMESPACE,
+    releaseNamespace: variables.POD_NAMESPACE,
+    /** Deployments of the release that write to Joypod's objects. */
+    deployments: variables.DEPLOYMENTS,
+    /** How long sessions have for a graceful end. */
+    drainSeconds: variables.DRAIN_SECONDS,
+    /** The Job that runs this; undefined where it need not be asked whether a hook made it. */
+    jobName: variables.JOB_NAME === "" ? undefined : variables.JOB_NAME,
+  }));
 
 export type DrainConfig = z.infer<typeof Variables>;
 

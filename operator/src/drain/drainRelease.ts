@@ -35,16 +35,23 @@ const atOnce = 16;
 const programsEndMs = 25_000;
 
 /**
- * Leaves nothing behind that only a running Joypod could finish, so that the release and its namespaces can be removed. New sessions are
- * refused, those that play end as if they were deleted, with their saves stored; then the programs are stopped, and what still waits for
- * them, after `drainSeconds`, is released. Each session whose last save was not stored is named in the log: it stays on its node's disk.
- * Throws ScaledUpError where the programs were scaled up again meanwhile.
- * A Job that came with the rest of the chart's text, by a tool that knows no hooks, does nothing.
+ * Leaves nothing behind that only a running Joypod could finish, so that the release and its namespaces can
+ * be removed. New sessions are refused, those that play end as if they were deleted, with their saves stored;
+ * then the programs are stopped, and what still waits for them, after `drainSeconds`, is released. Each
+ * session whose last save was not stored is named in the log: it stays on its node's disk. Throws
+ * ScaledUpError where the programs were scaled up again meanwhile. A Job that came with the rest of the
+ * chart's text, by a tool that knows no hooks, does nothing.
  */
 export async function drainRelease(deps: DrainDeps): Promise<void> {
   const { transport, config, logger } = deps;
-  if (config.jobName !== undefined && await isAppliedAsText(transport, config.releaseNamespace, config.jobName)) {
-    logger.warn({ job: config.jobName }, "This Job was applied with the chart's text and not run by a removal: nothing is drained. See uninstall.drainNow.");
+  if (
+    config.jobName !== undefined &&
+    (await isAppliedAsText(transport, config.releaseNamespace, config.jobName))
+  ) {
+    logger.warn(
+      { job: config.jobName },
+      "This Job was applied with the chart's text and not run by a removal: nothing is drained. See uninstall.drainNow.",
+    );
     return;
   }
   await refuseNewSessions(transport, config.sessionsNamespace);
@@ -60,20 +67,30 @@ export async function drainRelease(deps: DrainDeps): Promise<void> {
 async function endAll(deps: DrainDeps): Promise<void> {
   const { transport, config, logger } = deps;
   const hasEnded = await waitUntil(deps, config.drainSeconds * 1000, () => deleteSessions(deps));
-  logger.info({ hasEnded }, hasEnded ? "All game sessions have ended." : "Some game sessions did not end in time; they are released.");
+  logger.info(
+    { hasEnded },
+    hasEnded ? "All game sessions have ended." : "Some game sessions did not end in time; they are released.",
+  );
   const selectors = await scaleToZero(transport, config.releaseNamespace, config.deployments);
   await waitUntil(deps, programsEndMs, () => haveNoPods(transport, config.releaseNamespace, selectors));
   await releaseObjects(deps);
   await assertNoneScaledUp(deps);
 }
 
-/** A program that runs again takes hold of objects that nobody would release. No pods are looked for: one stays on a node that is gone, and does nothing. */
+/**
+ * A program that runs again takes hold of objects that nobody would release. No pods are looked for: one
+ * stays on a node that is gone, and does nothing.
+ */
 async function assertNoneScaledUp({ transport, config }: DrainDeps): Promise<void> {
   const names = await scaledUp(transport, config.releaseNamespace, config.deployments);
   if (names.length > 0) throw new ScaledUpError(names);
 }
 
-async function waitUntil({ clock, signal }: DrainDeps, deadlineMs: number, isDone: () => Promise<boolean>): Promise<boolean> {
+async function waitUntil(
+  { clock, signal }: DrainDeps,
+  deadlineMs: number,
+  isDone: () => Promise<boolean>,
+): Promise<boolean> {
   const endMs = clock.monotonicMs() + deadlineMs;
   for (;;) {
     if (await isDone()) return true;
@@ -86,7 +103,11 @@ async function waitUntil({ clock, signal }: DrainDeps, deadlineMs: number, isDon
 async function deleteSessions({ transport, config, signal }: DrainDeps): Promise<boolean> {
   const client = new ResourceClient(transport, gameSessions);
   const { items } = await client.listAll({ namespace: config.sessionsNamespace });
-  await forEach(items.filter((session) => !isDeleting(session)), signal, (session) => client.delete(session.metadata, { uid: session.metadata.uid }));
+  await forEach(
+    items.filter((session) => !isDeleting(session)),
+    signal,
+    (session) => client.delete(session.metadata, { uid: session.metadata.uid }),
+  );
   return items.length === 0;
 }
 
@@ -94,39 +115,62 @@ async function deleteSessions({ transport, config, signal }: DrainDeps): Promise
 async function releaseObjects({ transport, config, logger, signal }: DrainDeps): Promise<void> {
   const selection = { namespace: config.sessionsNamespace };
   const [sessions, caches, sessionPods] = [
-    new ResourceClient(transport, gameSessions), new ResourceClient(transport, gameCaches), new ResourceClient(transport, pods),
+    new ResourceClient(transport, gameSessions),
+    new ResourceClient(transport, gameCaches),
+    new ResourceClient(transport, pods),
   ];
   await forEach((await sessions.listAll(selection)).items, signal, async (session) => {
     warnOfSave(session, logger);
     await removeFinalizers(sessions, session, [finalizers.recorder, finalizers.operator]);
     await sessions.delete(session.metadata);
   });
-  await forEach((await caches.listAll(selection)).items, signal, (cache) => removeFinalizers(caches, cache, [finalizers.cache]));
-  await forEach((await sessionPods.listAll(selection)).items, signal, (pod) => removeFinalizers(sessionPods, pod, [finalizers.usage]));
+  await forEach((await caches.listAll(selection)).items, signal, (cache) =>
+    removeFinalizers(caches, cache, [finalizers.cache]),
+  );
+  await forEach((await sessionPods.listAll(selection)).items, signal, (pod) =>
+    removeFinalizers(sessionPods, pod, [finalizers.usage]),
+  );
 }
 
 function warnOfSave(session: Stored<GameSession>, logger: Logger): void {
   if (conditionStatus(session, "SavePersisted") === "True") return;
   const { nodeName, save } = session.status ?? {};
   logger.warn(
-    { gameSession: session.metadata.name, user: session.spec.userId, node: nodeName, storedSave: save?.objectKey },
+    {
+      gameSession: session.metadata.name,
+      user: session.spec.userId,
+      node: nodeName,
+      storedSave: save?.objectKey,
+    },
     "The last save of a game session may not be stored; if so, it stays on its node's disk.",
   );
 }
 
-async function removeFinalizers<T extends KubeObject>(client: ResourceClient<T>, object: Stored<T>, names: readonly string[]): Promise<void> {
-  for (const name of names.filter((each) => hasFinalizer(object, each))) await removeFinalizer(client, object, name);
+async function removeFinalizers<T extends KubeObject>(
+  client: ResourceClient<T>,
+  object: Stored<T>,
+  names: readonly string[],
+): Promise<void> {
+  for (const name of names.filter((each) => hasFinalizer(object, each)))
+    await removeFinalizer(client, object, name);
 }
 
 /**
- * Does the work for each object, for some at a time: there may be thousands of caches, and the Job has a minute for all that is released. An object that is
- * gone meanwhile needs no work.
+ * Does the work for each object, for some at a time: there may be thousands of caches, and the Job has a
+ * minute for all that is released. An object that is gone meanwhile needs no work.
  */
-async function forEach<T>(objects: readonly T[], signal: AbortSignal, work: (object: T) => Promise<void>): Promise<void> {
+async function forEach<T>(
+  objects: readonly T[],
+  signal: AbortSignal,
+  work: (object: T) => Promise<void>,
+): Promise<void> {
   signal.throwIfAborted();
   const queue = new PQueue({ concurrency: atOnce });
   try {
-    await queue.addAll(objects.map((object) => () => work(object).catch(ignoreMissing)), { signal });
+    await queue.addAll(
+      objects.map((object) => () => work(object).catch(ignoreMissing)),
+      { signal },
+    );
   } finally {
     queue.clear(); // After a failure nothing more begins.
   }

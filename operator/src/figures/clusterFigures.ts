@@ -22,8 +22,9 @@ export interface ClusterFiguresDeps extends GameNodeGaugesDeps {
 }
 
 /**
- * Shows what the operator's copy of the cluster says, as gauges that are read at each look of Prometheus: without a request, and without a
- * write. Every replica has that copy, and the one that leads shows it: begin it there.
+ * Shows what the operator's copy of the cluster says, as gauges that are read at each look of Prometheus:
+ * without a request, and without a write. Every replica has that copy, and the one that leads shows it: begin
+ * it there.
  */
 export function showClusterFigures(deps: ClusterFiguresDeps): void {
   const { cluster } = deps;
@@ -35,7 +36,10 @@ export function showClusterFigures(deps: ClusterFiguresDeps): void {
   showGameCaches(deps);
 }
 
-/** Returns a function that computes once for all gauges of one look: they are collected one after the other, before any other task runs. */
+/**
+ * Returns a function that computes once for all gauges of one look: they are collected one after the other,
+ * before any other task runs.
+ */
 function oncePerLook<Value>(compute: () => Value): () => Value {
   let last: { value: Value } | undefined;
   return () => {
@@ -49,38 +53,58 @@ function oncePerLook<Value>(compute: () => Value): () => Value {
   };
 }
 
-function showSessions({ cluster, registry }: ClusterFiguresDeps, unfinished: () => readonly Stored<GameSession>[]): void {
+function showSessions(
+  { cluster, registry }: ClusterFiguresDeps,
+  unfinished: () => readonly Stored<GameSession>[],
+): void {
   new Gauge({
-    name: "joypod_sessions", help: "Sessions that have not ended, by phase and node; the node is empty before there is one.", labelNames: ["phase", "node"], registers: [registry],
+    name: "joypod_sessions",
+    help: "Sessions that have not ended, by phase and node; the node is empty before there is one.",
+    labelNames: ["phase", "node"],
+    registers: [registry],
     collect() {
       this.reset();
       this.set({ phase: "Pending", node: "" }, 0);
-      for (const { metadata: { name: node } } of cluster.gameNodes.list()) for (const phase of placedPhases) this.set({ phase, node }, 0);
-      for (const session of unfinished()) this.inc({ phase: phaseOf(session), node: session.status?.nodeName ?? "" });
+      for (const {
+        metadata: { name: node },
+      } of cluster.gameNodes.list())
+        for (const phase of placedPhases) this.set({ phase, node }, 0);
+      for (const session of unfinished())
+        this.inc({ phase: phaseOf(session), node: session.status?.nodeName ?? "" });
     },
   });
 }
 
 function showSavesWaiting({ cluster, savesWaiting, registry }: ClusterFiguresDeps): void {
   const waiting = oncePerLook(() => {
-    const byNode = new Map(cluster.gameNodes.list().map(({ metadata }) => [metadata.name, { count: 0, oldestSeconds: 0 }]));
+    const byNode = new Map(
+      cluster.gameNodes.list().map(({ metadata }) => [metadata.name, { count: 0, oldestSeconds: 0 }]),
+    );
     for (const session of cluster.gameSessions.list().filter(isSavePending)) {
       const nodeName = session.status?.nodeName ?? "";
       const { count, oldestSeconds } = byNode.get(nodeName) ?? { count: 0, oldestSeconds: 0 };
-      byNode.set(nodeName, { count: count + 1, oldestSeconds: Math.max(oldestSeconds, savesWaiting.secondsOf(keyOf(session))) });
+      byNode.set(nodeName, {
+        count: count + 1,
+        oldestSeconds: Math.max(oldestSeconds, savesWaiting.secondsOf(keyOf(session))),
+      });
     }
     return byNode;
   });
   new Gauge({
-    name: "joypod_saves_waiting", help: "Sessions that have ended and whose last save is on their node alone.", labelNames: ["node"], registers: [registry],
+    name: "joypod_saves_waiting",
+    help: "Sessions that have ended and whose last save is on their node alone.",
+    labelNames: ["node"],
+    registers: [registry],
     collect() {
       this.reset();
       for (const [node, { count }] of waiting()) this.set({ node }, count);
     },
   });
   new Gauge({
-    name: "joypod_saves_waiting_oldest_seconds", help: "Time since this operator saw the end of the session whose last save has waited on its node for the longest; 0 when none waits.",
-    labelNames: ["node"], registers: [registry],
+    name: "joypod_saves_waiting_oldest_seconds",
+    help: "Time since this operator saw the end of the session whose last save has waited on its node for the longest; 0 when none waits.",
+    labelNames: ["node"],
+    registers: [registry],
     collect() {
       this.reset();
       for (const [node, { oldestSeconds }] of waiting()) this.set({ node }, oldestSeconds);
@@ -88,24 +112,41 @@ function showSavesWaiting({ cluster, savesWaiting, registry }: ClusterFiguresDep
   });
 }
 
-function showSingleSessions({ launchSteps, registry }: ClusterFiguresDeps, unfinished: () => readonly Stored<GameSession>[]): void {
+function showSingleSessions(
+  { launchSteps, registry }: ClusterFiguresDeps,
+  unfinished: () => readonly Stored<GameSession>[],
+): void {
   const shown = () => unfinished().slice(0, sessionsShownMax);
   new Gauge({
-    name: "joypod_session_info", help: `1 for each session that has not ended, ${sessionsShownMax} at most.`, labelNames: ["session", "phase", "node", "game"], registers: [registry],
+    name: "joypod_session_info",
+    help: `1 for each session that has not ended, ${sessionsShownMax} at most.`,
+    labelNames: ["session", "phase", "node", "game"],
+    registers: [registry],
     collect() {
       this.reset();
       for (const session of shown()) {
-        const { metadata: { name }, spec: { gameCacheRef }, status } = session;
-        this.set({ session: name, phase: phaseOf(session), node: status?.nodeName ?? "", game: gameCacheRef.name }, 1);
+        const {
+          metadata: { name },
+          spec: { gameCacheRef },
+          status,
+        } = session;
+        this.set(
+          { session: name, phase: phaseOf(session), node: status?.nodeName ?? "", game: gameCacheRef.name },
+          1,
+        );
       }
     },
   });
   new Gauge({
-    name: "joypod_session_launch_stage_seconds", help: "Time that the launch of a session which has not ended took in each step.", labelNames: ["session", "stage"], registers: [registry],
+    name: "joypod_session_launch_stage_seconds",
+    help: "Time that the launch of a session which has not ended took in each step.",
+    labelNames: ["session", "stage"],
+    registers: [registry],
     collect() {
       this.reset();
       for (const session of shown()) {
-        for (const [step, seconds] of Object.entries(launchSteps.secondsOf(keyOf(session)))) this.set({ session: session.metadata.name, stage: step }, seconds);
+        for (const [step, seconds] of Object.entries(launchSteps.secondsOf(keyOf(session))))
+          this.set({ session: session.metadata.name, stage: step }, seconds);
       }
     },
   });
@@ -113,11 +154,21 @@ function showSingleSessions({ launchSteps, registry }: ClusterFiguresDeps, unfin
 
 function showGameCaches({ cluster, registry }: ClusterFiguresDeps): void {
   new Gauge({
-    name: "joypod_game_cache_nodes", help: "Copies of games' current versions that nodes shall hold, of all games together, by how far they are.", labelNames: ["state"], registers: [registry],
+    name: "joypod_game_cache_nodes",
+    help: "Copies of games' current versions that nodes shall hold, of all games together, by how far they are.",
+    labelNames: ["state"],
+    registers: [registry],
     collect() {
       const statuses = cluster.gameCaches.list().map(({ status }) => status);
-      for (const [state, field] of [["cached", "cachedNodes"], ["pending", "pendingNodes"], ["failed", "failedNodes"]] as const) {
-        this.set({ state }, statuses.reduce((sum, status) => sum + (status?.[field] ?? 0), 0));
+      for (const [state, field] of [
+        ["cached", "cachedNodes"],
+        ["pending", "pendingNodes"],
+        ["failed", "failedNodes"],
+      ] as const) {
+        this.set(
+          { state },
+          statuses.reduce((sum, status) => sum + (status?.[field] ?? 0), 0),
+        );
       }
     },
   });

@@ -1,5 +1,9 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { clusterLaunchStepOf, clusterLaunchSteps, type ClusterLaunchStep } from "#contracts/crd/launchStep.ts";
+import {
+  clusterLaunchStepOf,
+  clusterLaunchSteps,
+  type ClusterLaunchStep,
+} from "#contracts/crd/launchStep.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import { keyOf, type Stored } from "#kube/object.ts";
 import type { Clock } from "#runtime/clock.ts";
@@ -22,8 +26,9 @@ interface Launch {
 }
 
 /**
- * Measures by this process's own clock how long each launch is in each step: the times of conditions are whole seconds, and of several machines.
- * Steps that end together are counted as the first of them. What had begun before the process is not measured.
+ * Measures by this process's own clock how long each launch is in each step: the times of conditions are
+ * whole seconds, and of several machines. Steps that end together are counted as the first of them. What had
+ * begun before the process is not measured.
  */
 export class LaunchSteps {
   readonly #deps: LaunchStepsDeps;
@@ -48,12 +53,17 @@ export class LaunchSteps {
     const launch = this.#launches.get(keyOf(session));
     if (launch === undefined) {
       // Nobody has written a status yet: the session has just been made.
-      this.#launches.set(keyOf(session), { step, sinceMs: session.status === undefined ? nowMs : undefined, seconds: {} });
+      this.#launches.set(keyOf(session), {
+        step,
+        sinceMs: session.status === undefined ? nowMs : undefined,
+        seconds: {},
+      });
       return;
     }
     if (step === launch.step || launch.step === undefined) return;
     // A session that moves to another node goes back to an earlier step: the step that it leaves is not done.
-    const isLater = step === undefined || clusterLaunchSteps.indexOf(step) > clusterLaunchSteps.indexOf(launch.step);
+    const isLater =
+      step === undefined || clusterLaunchSteps.indexOf(step) > clusterLaunchSteps.indexOf(launch.step);
     if (isLater && launch.sinceMs !== undefined) {
       const seconds = (nowMs - launch.sinceMs) / 1000;
       launch.seconds[launch.step] = seconds;

@@ -11,8 +11,9 @@ export interface SavesWaitingDeps {
 }
 
 /**
- * Knows how long each ended session's last save has waited on its node, by this process's own clock: the time of the end in the status is a former
- * leader's. A standby follows them, too, so that they are as old after a change of leaders; what had ended before the process is counted from its start.
+ * Knows how long each ended session's last save has waited on its node, by this process's own clock: the time
+ * of the end in the status is a former leader's. A standby follows them, too, so that they are as old after a
+ * change of leaders; what had ended before the process is counted from its start.
  */
 export class SavesWaiting {
   readonly #clock: SavesWaitingDeps["clock"];

@@ -11,7 +11,10 @@ export interface GpuConfig {
   /** What each container takes; undefined: nothing of its own. */
   game: GpuDevices | undefined;
   streamer: GpuDevices | undefined;
-  /** One claim for both containers, in place of extended resources; `slotsPerNode` undefined: nobody has said how many sessions a node takes. */
+  /**
+   * One claim for both containers, in place of extended resources; `slotsPerNode` undefined: nobody has said
+   * how many sessions a node takes.
+   */
   claim: { templateName: string; slotsPerNode: number | undefined } | undefined;
   runtimeClass: string | undefined;
   /** Value of NVIDIA_DRIVER_CAPABILITIES; undefined sets none. */
@@ -21,13 +24,21 @@ export interface GpuConfig {
 }
 
 /** A toleration of session pods, without a limit in time. */
-export const Toleration = z.strictObject({
-  key: z.string().min(1).max(317).exactOptional(),
-  operator: z.enum(["Exists", "Equal"]).exactOptional(),
-  value: z.string().max(63).exactOptional(),
-  effect: z.enum(["NoSchedule", "PreferNoSchedule", "NoExecute"]).exactOptional(),
-}).refine(({ key, operator }) => key !== undefined || operator === "Exists", "has no key: then operator must be Exists, and it tolerates every taint")
-  .refine(({ operator, value }) => value === undefined || operator !== "Exists", "has operator Exists and a value: leave one out");
+export const Toleration = z
+  .strictObject({
+    key: z.string().min(1).max(317).exactOptional(),
+    operator: z.enum(["Exists", "Equal"]).exactOptional(),
+    value: z.string().max(63).exactOptional(),
+    effect: z.enum(["NoSchedule", "PreferNoSchedule", "NoExecute"]).exactOptional(),
+  })
+  .refine(
+    ({ key, operator }) => key !== undefined || operator === "Exists",
+    "has no key: then operator must be Exists, and it tolerates every taint",
+  )
+  .refine(
+    ({ operator, value }) => value === undefined || operator !== "Exists",
+    "has operator Exists and a value: leave one out",
+  );
 export type Toleration = z.infer<typeof Toleration>;
 
 /** The settings as the operator's environment has them; an empty word is none. */
@@ -48,13 +59,22 @@ export interface GpuSettings {
 /** Returns how sessions get the GPU; undefined: they render in software. */
 export function gpuConfigOf(env: GpuSettings): GpuConfig | undefined {
   const isClaimed = env.GPU_CLAIM_TEMPLATE !== "";
-  const game = isClaimed ? undefined : devices(wordOr(env.GPU_GAME_RESOURCE_NAME, env.GPU_RESOURCE_NAME), env.GPU_GAME_COUNT);
-  const streamer = isClaimed ? undefined : devices(wordOr(env.GPU_STREAMER_RESOURCE_NAME, env.GPU_RESOURCE_NAME), env.GPU_STREAMER_COUNT);
+  const game = isClaimed
+    ? undefined
+    : devices(wordOr(env.GPU_GAME_RESOURCE_NAME, env.GPU_RESOURCE_NAME), env.GPU_GAME_COUNT);
+  const streamer = isClaimed
+    ? undefined
+    : devices(wordOr(env.GPU_STREAMER_RESOURCE_NAME, env.GPU_RESOURCE_NAME), env.GPU_STREAMER_COUNT);
   if (!isClaimed && !game && !streamer) return undefined;
   return {
     game,
     streamer,
-    claim: isClaimed ? { templateName: env.GPU_CLAIM_TEMPLATE, slotsPerNode: env.GPU_SLOTS_PER_NODE === 0 ? undefined : env.GPU_SLOTS_PER_NODE } : undefined,
+    claim: isClaimed
+      ? {
+          templateName: env.GPU_CLAIM_TEMPLATE,
+          slotsPerNode: env.GPU_SLOTS_PER_NODE === 0 ? undefined : env.GPU_SLOTS_PER_NODE,
+        }
+      : undefined,
     runtimeClass: env.GPU_RUNTIME_CLASS === "" ? undefined : env.GPU_RUNTIME_CLASS,
     driverCapabilities: env.GPU_DRIVER_CAPABILITIES === "" ? undefined : env.GPU_DRIVER_CAPABILITIES,
     groups: env.GPU_GROUPS,
@@ -69,28 +89,53 @@ function wordOr(word: string, otherwise: string): string {
   return word === "" ? otherwise : word;
 }
 
-/** Returns what is wrong with the settings, by variable: those that contradict each other, and those without effect. */
+/**
+ * Returns what is wrong with the settings, by variable: those that contradict each other, and those without
+ * effect.
+ */
 export function gpuMistakes(env: GpuSettings): { variable: string; message: string }[] {
   const isClaimed = env.GPU_CLAIM_TEMPLATE !== "";
-  const isNamed = [env.GPU_RESOURCE_NAME, env.GPU_GAME_RESOURCE_NAME, env.GPU_STREAMER_RESOURCE_NAME].some((name) => name !== "");
-  const isGameGiven = env.GPU_GAME_COUNT > 0 && wordOr(env.GPU_GAME_RESOURCE_NAME, env.GPU_RESOURCE_NAME) !== "";
-  const own = (["GAME", "STREAMER"] as const).filter((container) => env[`GPU_${container}_RESOURCE_NAME`] !== "");
+  const isNamed = [env.GPU_RESOURCE_NAME, env.GPU_GAME_RESOURCE_NAME, env.GPU_STREAMER_RESOURCE_NAME].some(
+    (name) => name !== "",
+  );
+  const isGameGiven =
+    env.GPU_GAME_COUNT > 0 && wordOr(env.GPU_GAME_RESOURCE_NAME, env.GPU_RESOURCE_NAME) !== "";
+  const own = (["GAME", "STREAMER"] as const).filter(
+    (container) => env[`GPU_${container}_RESOURCE_NAME`] !== "",
+  );
   const mistakes = [
     ...own.map((container) => ({
-      isWrong: !isClaimed && env[`GPU_${container}_COUNT`] === 0, variable: `GPU_${container}_COUNT`,
+      isWrong: !isClaimed && env[`GPU_${container}_COUNT`] === 0,
+      variable: `GPU_${container}_COUNT`,
       message: `is 0 where GPU_${container}_RESOURCE_NAME is set: set it to 1 or more, or leave the name empty`,
     })),
     ...own.map((container) => ({
-      isWrong: isClaimed, variable: `GPU_${container}_RESOURCE_NAME`, message: "has no effect with GPU_CLAIM_TEMPLATE: leave one of them empty",
+      isWrong: isClaimed,
+      variable: `GPU_${container}_RESOURCE_NAME`,
+      message: "has no effect with GPU_CLAIM_TEMPLATE: leave one of them empty",
     })),
     {
-      isWrong: !isClaimed && isNamed && !isGameGiven && (env.GPU_STREAMER_COUNT === 0 || env.GPU_RUNTIME_CLASS === ""), variable: "GPU_GAME_COUNT",
-      message: "or the game's resource is none, so that games do not reach the GPU: set both, or GPU_STREAMER_COUNT with a GPU_RUNTIME_CLASS, or leave GPU_RESOURCE_NAME empty to render in software",
+      isWrong:
+        !isClaimed &&
+        isNamed &&
+        !isGameGiven &&
+        (env.GPU_STREAMER_COUNT === 0 || env.GPU_RUNTIME_CLASS === ""),
+      variable: "GPU_GAME_COUNT",
+      message:
+        "or the game's resource is none, so that games do not reach the GPU: set both, or GPU_STREAMER_COUNT with a GPU_RUNTIME_CLASS, or leave GPU_RESOURCE_NAME empty to render in software",
     },
-    { isWrong: !isClaimed && env.GPU_SLOTS_PER_NODE !== 0, variable: "GPU_SLOTS_PER_NODE", message: "counts with GPU_CLAIM_TEMPLATE alone: without it, slots follow from what the node offers" },
     {
-      isWrong: env.GPU_RUNTIME_CLASS !== "" && env.SESSION_RUNTIME_CLASS !== "" && env.GPU_RUNTIME_CLASS !== env.SESSION_RUNTIME_CLASS,
-      variable: "SESSION_RUNTIME_CLASS", message: "is another than GPU_RUNTIME_CLASS: a pod has one",
+      isWrong: !isClaimed && env.GPU_SLOTS_PER_NODE !== 0,
+      variable: "GPU_SLOTS_PER_NODE",
+      message: "counts with GPU_CLAIM_TEMPLATE alone: without it, slots follow from what the node offers",
+    },
+    {
+      isWrong:
+        env.GPU_RUNTIME_CLASS !== "" &&
+        env.SESSION_RUNTIME_CLASS !== "" &&
+        env.GPU_RUNTIME_CLASS !== env.SESSION_RUNTIME_CLASS,
+      variable: "SESSION_RUNTIME_CLASS",
+      message: "is another than GPU_RUNTIME_CLASS: a pod has one",
     },
   ];
   return mistakes.flatMap(({ isWrong, variable, message }) => (isWrong ? [{ variable, message }] : []));
@@ -99,8 +144,23 @@ export function gpuMistakes(env: GpuSettings): { variable: string; message: stri
 /** What a GPU node's taint is called unless its resource has another name. */
 const usualTaintKey = "nvidia.com/gpu";
 
-/** Returns the tolerations that let session pods on GPU nodes: of the taints that bear a resource's name, of the usual one, and the given ones. */
+/**
+ * Returns the tolerations that let session pods on GPU nodes: of the taints that bear a resource's name, of
+ * the usual one, and the given ones.
+ */
 export function gpuTolerations(env: GpuSettings, extra: readonly Toleration[]): Toleration[] {
-  const names = [env.GPU_GAME_RESOURCE_NAME, env.GPU_STREAMER_RESOURCE_NAME, env.GPU_RESOURCE_NAME, usualTaintKey].filter((name) => name !== "");
-  return [...[...new Set(names)].map((key) => ({ key, operator: "Exists" as const, effect: "NoSchedule" as const })), ...extra];
+  const names = [
+    env.GPU_GAME_RESOURCE_NAME,
+    env.GPU_STREAMER_RESOURCE_NAME,
+    env.GPU_RESOURCE_NAME,
+    usualTaintKey,
+  ].filter((name) => name !== "");
+  return [
+    ...[...new Set(names)].map((key) => ({
+      key,
+      operator: "Exists" as const,
+      effect: "NoSchedule" as const,
+    })),
+    ...extra,
+  ];
 }

@@ -3,13 +3,20 @@ import type { Node } from "#kube/builtin.ts";
 import { parseQuantity } from "#kube/quantity.ts";
 import type { GpuConfig } from "./gpuConfig.ts";
 
-/** The slots of a node whose claim names no number: with one, a node with an unshared GPU can be played on. */
+/**
+ * The slots of a node whose claim names no number: with one, a node with an unshared GPU can be played on.
+ */
 const slotsOfUncountedClaim = 1;
 
-/** Returns how many sessions find devices on the node: what it offers, divided by what the containers of one session take together. */
+/**
+ * Returns how many sessions find devices on the node: what it offers, divided by what the containers of one
+ * session take together.
+ */
 export function gpuSlotsOf(node: Node, gpu: GpuConfig): number {
   if (gpu.claim) return gpu.claim.slotsPerNode ?? slotsOfUncountedClaim;
-  const slots = [...sessionTakes(gpu)].map(([resourceName, count]) => Math.floor(offered(node, resourceName) / count));
+  const slots = [...sessionTakes(gpu)].map(([resourceName, count]) =>
+    Math.floor(offered(node, resourceName) / count),
+  );
   return slots.length === 0 ? 0 : Math.min(...slots);
 }
 
@@ -27,7 +34,10 @@ function offered(node: Node, resourceName: string): number {
   return Number.isInteger(count) && count > 0 ? count : 0;
 }
 
-/** Whether a value of the chart is needed for both containers to reach the node's GPU, or for more than one session to; the message names it. */
+/**
+ * Whether a value of the chart is needed for both containers to reach the node's GPU, or for more than one
+ * session to; the message names it.
+ */
 export interface GpuSharing {
   status: "True" | "False";
   reason: (typeof gpuNotSharedReasons)[keyof typeof gpuNotSharedReasons];
@@ -36,13 +46,30 @@ export interface GpuSharing {
 
 /** Returns what keeps the node's GPU from being shared, the gravest first. */
 export function gpuSharingOf(node: Node, gpu: GpuConfig | undefined): GpuSharing {
-  if (!gpu) return { status: "False", reason: gpuNotSharedReasons.software, message: "Sessions take no GPU: they render in software." };
+  if (!gpu)
+    return {
+      status: "False",
+      reason: gpuNotSharedReasons.software,
+      message: "Sessions take no GPU: they render in software.",
+    };
   if (gpu.claim) return claimSharing(gpu.claim);
-  return shortageOf(node, gpu) ?? lonelyStreamer(gpu) ?? { status: "False", reason: gpuNotSharedReasons.shared, message: "Both containers of a session reach the GPU." };
+  return (
+    shortageOf(node, gpu) ??
+    lonelyStreamer(gpu) ?? {
+      status: "False",
+      reason: gpuNotSharedReasons.shared,
+      message: "Both containers of a session reach the GPU.",
+    }
+  );
 }
 
 function claimSharing({ templateName, slotsPerNode }: NonNullable<GpuConfig["claim"]>): GpuSharing {
-  if (slotsPerNode !== undefined) return { status: "False", reason: gpuNotSharedReasons.shared, message: `Both containers of a session share a claim of template ${templateName}.` };
+  if (slotsPerNode !== undefined)
+    return {
+      status: "False",
+      reason: gpuNotSharedReasons.shared,
+      message: `Both containers of a session share a claim of template ${templateName}.`,
+    };
   const message = `Nobody has said how many claims of template ${templateName} the node can serve, so it takes one session: set gpu.slotsPerNode.`;
   return { status: "True", reason: gpuNotSharedReasons.slotsNotSet, message };
 }
@@ -62,10 +89,14 @@ function shortageOf(node: Node, gpu: GpuConfig): GpuSharing | undefined {
   return undefined;
 }
 
-/** Says that the streamer, whose display the game draws on, has neither devices nor a runtime class that brings it to those of the node. */
+/**
+ * Says that the streamer, whose display the game draws on, has neither devices nor a runtime class that
+ * brings it to those of the node.
+ */
 function lonelyStreamer({ streamer, runtimeClass }: GpuConfig): GpuSharing | undefined {
   if (streamer || runtimeClass !== undefined) return undefined;
-  const message = "The streamer, whose display games draw on, does not reach the GPU, so sessions take a device and render in software: "
-    + "set gpu.runtimeClassName (NVIDIA), or gpu.streamer.count where the device plugin shares the GPU, or gpu.claim.";
+  const message =
+    "The streamer, whose display games draw on, does not reach the GPU, so sessions take a device and render in software: " +
+    "set gpu.runtimeClassName (NVIDIA), or gpu.streamer.count where the device plugin shares the GPU, or gpu.claim.";
   return { status: "True", reason: gpuNotSharedReasons.oneContainer, message };
 }

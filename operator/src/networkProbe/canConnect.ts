@@ -6,7 +6,10 @@ export interface Endpoint {
   port: number;
 }
 
-/** Returns whether a TCP connection opens within the time. Why it does not, whether dropped, rejected or unreachable, makes no difference. */
+/**
+ * Returns whether a TCP connection opens within the time. Why it does not, whether dropped, rejected or
+ * unreachable, makes no difference.
+ */
 export function canConnect({ host, port }: Endpoint, timeoutMs: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host, port });

@@ -3,4 +3,4 @@ import { exitCodes } from "./exitCodes.ts";
 import { lastTry } from "./lastTry.ts";
 
 const [, , host = "", port = ""] = process.argv;
-process.exitCode = await lastTry({ host, port: Number(port) }) ? exitCodes.connected : exitCodes.refused;
+process.exitCode = (await lastTry({ host, port: Number(port) })) ? exitCodes.connected : exitCodes.refused;

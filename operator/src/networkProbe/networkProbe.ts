@@ -20,7 +20,10 @@ const pace = {
   /** Time between rounds, also after one that found nothing out. */
   repeatMs: 600_000,
   retryMs: 60_000,
-  /** How long a finding counts when later rounds find nothing out, and for how long sessions wait for the first one. */
+  /**
+   * How long a finding counts when later rounds find nothing out, and for how long sessions wait for the
+   * first one.
+   */
   trustMs: 1_800_000,
 };
 
@@ -39,8 +42,9 @@ export interface NetworkProbeDeps {
 }
 
 /**
- * Finds out, again and again, whether the cluster enforces NetworkPolicies for session pods: of two pods that try to reach the operator
- * the one that a policy allows it succeeds, and the one that looks like a session with internet does not. Only a leader probes.
+ * Finds out, again and again, whether the cluster enforces NetworkPolicies for session pods: of two pods that
+ * try to reach the operator the one that a policy allows it succeeds, and the one that looks like a session
+ * with internet does not. Only a leader probes.
  */
 export class NetworkProbe implements Source {
   readonly #deps: NetworkProbeDeps;
@@ -110,9 +114,18 @@ export class NetworkProbe implements Source {
     metrics.networkPoliciesEnforced(isEnforced === true);
     if (permission === this.#permission) return;
     this.#permission = permission;
-    if (isEnforced === true) logger.info({}, "The cluster enforces NetworkPolicies: games that need the internet may start.");
-    else if (isEnforced === false) logger.error({}, "The cluster does not enforce NetworkPolicies: games that need the internet are refused.");
-    else logger.error({}, "Whether the cluster enforces NetworkPolicies could not be found out: games that need the internet are refused.");
+    if (isEnforced === true)
+      logger.info({}, "The cluster enforces NetworkPolicies: games that need the internet may start.");
+    else if (isEnforced === false)
+      logger.error(
+        {},
+        "The cluster does not enforce NetworkPolicies: games that need the internet are refused.",
+      );
+    else
+      logger.error(
+        {},
+        "Whether the cluster enforces NetworkPolicies could not be found out: games that need the internet are refused.",
+      );
     for (const key of waiting()) for (const enqueue of this.#listeners) enqueue(key);
   }
 
@@ -121,9 +134,13 @@ export class NetworkProbe implements Source {
     const { logger } = this.#deps;
     try {
       await this.#removePods(); // of a former leader that died
-      const [control, covered] = await Promise.all([this.#outcome("control", config, signal), this.#outcome("covered", config, signal)]);
+      const [control, covered] = await Promise.all([
+        this.#outcome("control", config, signal),
+        this.#outcome("covered", config, signal),
+      ]);
       if (control !== true || covered === undefined) {
-        if (!signal.aborted) logger.warn({ control, covered }, "The network probe has found nothing out; it is repeated.");
+        if (!signal.aborted)
+          logger.warn({ control, covered }, "The network probe has found nothing out; it is repeated.");
         return undefined;
       }
       return !covered;
@@ -131,17 +148,27 @@ export class NetworkProbe implements Source {
       if (!signal.aborted) logger.warn({ err: error }, "The network probe failed; it is repeated.");
       return undefined;
     } finally {
-      await this.#removePods().catch((error: unknown) => logger.warn({ err: error }, "The network probe's pods could not be removed; the next round does it."));
+      await this.#removePods().catch((error: unknown) =>
+        logger.warn({ err: error }, "The network probe's pods could not be removed; the next round does it."),
+      );
     }
   }
 
   async #outcome(role: ProbeRole, config: ProbeConfig, signal: AbortSignal): Promise<boolean | undefined> {
     const { pods, namespace, gameNodes, clock } = this.#deps;
-    let pod: Stored<Pod> | undefined = await pods.create(buildProbePod(role, namespace, config, gameNodes()), { signal });
+    let pod: Stored<Pod> | undefined = await pods.create(
+      buildProbePod(role, namespace, config, gameNodes()),
+      { signal },
+    );
     const { metadata } = pod;
     const endMs = clock.monotonicMs() + pace.roundMs;
-    while (pod !== undefined && outcomeOf(pod) === undefined && pod.status?.phase !== "Failed" && clock.monotonicMs() < endMs) {
-      if (!await slept(clock, pace.lookMs, signal)) return undefined;
+    while (
+      pod !== undefined &&
+      outcomeOf(pod) === undefined &&
+      pod.status?.phase !== "Failed" &&
+      clock.monotonicMs() < endMs
+    ) {
+      if (!(await slept(clock, pace.lookMs, signal))) return undefined;
       pod = await pods.find(metadata, { signal });
     }
     return pod && outcomeOf(pod);

@@ -11,53 +11,98 @@ import { shortLivedPod } from "../sessionPods/shortLivedPod.ts";
 import type { ProbeConfig } from "../config.ts";
 import { exitCodes } from "./exitCodes.ts";
 
-/** `covered`: looks to the policies like the pod of a session with internet. `control`: a policy of its own lets it reach the operator. */
+/**
+ * `covered`: looks to the policies like the pod of a session with internet. `control`: a policy of its own
+ * lets it reach the operator.
+ */
 export type ProbeRole = "control" | "covered";
 
 const longestSeconds = 60;
 
-/** Returns a short-lived pod of the sessions namespace that tries to reach the operator, where session pods run and with as few rights. */
-export function buildProbePod(role: ProbeRole, namespace: string, config: ProbeConfig, gameNodes: readonly Node[]): Draft<Pod> {
+/**
+ * Returns a short-lived pod of the sessions namespace that tries to reach the operator, where session pods
+ * run and with as few rights.
+ */
+export function buildProbePod(
+  role: ProbeRole,
+  namespace: string,
+  config: ProbeConfig,
+  gameNodes: readonly Node[],
+): Draft<Pod> {
   const { image, imagePullPolicy, imagePullSecrets, gameNodeSelector, target } = config;
   return {
-    metadata: { name: `network-probe-${role}-${randomBytes(4).toString("hex")}`, namespace, labels: labelsOf(role) },
+    metadata: {
+      name: `network-probe-${role}-${randomBytes(4).toString("hex")}`,
+      namespace,
+      labels: labelsOf(role),
+    },
     spec: {
       ...shortLivedPod(longestSeconds, { imagePullSecrets }),
-      securityContext: { runAsNonRoot: true, runAsUser: 10_000, runAsGroup: 10_000, seccompProfile: { type: "RuntimeDefault" } },
+      securityContext: {
+        runAsNonRoot: true,
+        runAsUser: 10_000,
+        runAsGroup: 10_000,
+        seccompProfile: { type: "RuntimeDefault" },
+      },
       // An affinity without terms would match no node.
       ...(gameNodeSelector.length === 0 ? {} : { affinity: onNodes(gameNodeSelector) }),
       tolerations: tolerationsAmong(gameNodes, config.tolerations),
-      containers: [{
-        name: "probe",
-        image,
-        imagePullPolicy,
-        command: ["node", "api/dist/programs/networkProbe.js", target.host, String(target.port)],
-        securityContext: containerSecurity,
-        resources: { requests: { cpu: "10m", memory: "48Mi" }, limits: { memory: "128Mi" } },
-      }],
+      containers: [
+        {
+          name: "probe",
+          image,
+          imagePullPolicy,
+          command: ["node", "api/dist/programs/networkProbe.js", target.host, String(target.port)],
+          securityContext: containerSecurity,
+          resources: { requests: { cpu: "10m", memory: "48Mi" }, limits: { memory: "128Mi" } },
+        },
+      ],
     },
   };
 }
 
 /**
- * Returns tolerations of the taints that the nodes have, as far as they only keep other pods from being scheduled or session pods tolerate them. To tolerate every
- * taint would take in those of a dead node, which is empty and so is what the scheduler likes best: a probe there finds nothing out.
+ * Returns tolerations of the taints that the nodes have, as far as they only keep other pods from being
+ * scheduled or session pods tolerate them. To tolerate every taint would take in those of a dead node, which
+ * is empty and so is what the scheduler likes best: a probe there finds nothing out.
  */
-function tolerationsAmong(nodes: readonly Node[], ofSessions: readonly Toleration[]): NonNullable<NonNullable<Pod["spec"]>["tolerations"]> {
-  const taints = nodes.flatMap(({ spec }) => spec?.taints ?? [])
-    .filter((taint) => !saysUnwell(taint) && (taint.effect === "NoSchedule" || ofSessions.some((toleration) => tolerates(toleration, taint))));
-  const distinct = new Map(taints.map(({ key, value = "", effect }) => [`${key}=${value}:${effect}`, { key, operator: "Equal", value, effect }]));
+function tolerationsAmong(
+  nodes: readonly Node[],
+  ofSessions: readonly Toleration[],
+): NonNullable<NonNullable<Pod["spec"]>["tolerations"]> {
+  const taints = nodes
+    .flatMap(({ spec }) => spec?.taints ?? [])
+    .filter(
+      (taint) =>
+        !saysUnwell(taint) &&
+        (taint.effect === "NoSchedule" || ofSessions.some((toleration) => tolerates(toleration, taint))),
+    );
+  const distinct = new Map(
+    taints.map(({ key, value = "", effect }) => [
+      `${key}=${value}:${effect}`,
+      { key, operator: "Equal", value, effect },
+    ]),
+  );
   return [...distinct.values()];
 }
 
-/** Kubernetes' own taints say that something is wrong with a node, such as a silent kubelet or a full disk; one alone says only that it is cordoned. */
+/**
+ * Kubernetes' own taints say that something is wrong with a node, such as a silent kubelet or a full disk;
+ * one alone says only that it is cordoned.
+ */
 function saysUnwell({ key }: Taint): boolean {
   return key !== "node.kubernetes.io/unschedulable" && /^node\.(cloudprovider\.)?kubernetes\.io\//.test(key);
 }
 
-function onNodes(requirements: readonly LabelRequirement[]): NonNullable<NonNullable<Pod["spec"]>["affinity"]> {
+function onNodes(
+  requirements: readonly LabelRequirement[],
+): NonNullable<NonNullable<Pod["spec"]>["affinity"]> {
   const matchExpressions = requirements.map((requirement) => ({ ...requirement }));
-  return { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions }] } } };
+  return {
+    nodeAffinity: {
+      requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions }] },
+    },
+  };
 }
 
 /** Leaves out the label that names a session, so that a probe is never taken for one. */
@@ -66,7 +111,10 @@ function labelsOf(role: ProbeRole): Record<string, string> {
   return { ...looks, [labels.networkProbe]: role };
 }
 
-/** Returns whether the probe could connect; undefined while it has not ended, and when it ended by something else. */
+/**
+ * Returns whether the probe could connect; undefined while it has not ended, and when it ended by something
+ * else.
+ */
 export function outcomeOf({ status }: Pod): boolean | undefined {
   const exitCode = status?.containerStatuses?.[0]?.state?.terminated?.exitCode;
   if (exitCode === exitCodes.connected) return true;

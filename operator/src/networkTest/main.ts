@@ -1,4 +1,5 @@
-// What `helm test` runs, as `networkTest.js ALLOWED DENIED`, two endpoints HOST:PORT of which the pod's policy allows the first alone.
+// What `helm test` runs, as `networkTest.js ALLOWED DENIED`, two endpoints HOST:PORT of which the pod's
+// policy allows the first alone.
 import { lastTry } from "../networkProbe/lastTry.ts";
 import type { Endpoint } from "../networkProbe/canConnect.ts";
 import { networkTestResult } from "./networkTestResult.ts";

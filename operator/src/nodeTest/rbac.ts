@@ -3,11 +3,12 @@ import { pods } from "#kube/builtin.ts";
 import { resourcesOf, type PolicyRule } from "#kube/policyRule.ts";
 
 /** The test reads which game nodes there are. */
-export const clusterRules: readonly PolicyRule[] = [
-  { ...resourcesOf(gameNodes), verbs: ["list"] },
-];
+export const clusterRules: readonly PolicyRule[] = [{ ...resourcesOf(gameNodes), verbs: ["list"] }];
 
-/** The test runs a pod on each node. The operator may do the same, and whoever could use this account could use the operator's as easily. */
+/**
+ * The test runs a pod on each node. The operator may do the same, and whoever could use this account could
+ * use the operator's as easily.
+ */
 export const sessionsNamespaceRules: readonly PolicyRule[] = [
   { ...resourcesOf(pods), verbs: ["get", "list", "create", "delete"] },
 ];

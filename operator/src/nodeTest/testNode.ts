@@ -32,13 +32,19 @@ export async function testNode(nodeName: string, deps: NodeTestDeps): Promise<No
   }
 }
 
-async function runPod(nodeName: string, { pods, namespace, config, clock }: NodeTestDeps): Promise<NodeResult> {
+async function runPod(
+  nodeName: string,
+  { pods, namespace, config, clock }: NodeTestDeps,
+): Promise<NodeResult> {
   const created = await pods.create(buildNodeTestPod(nodeName, namespace, config));
   const startMs = clock.monotonicMs();
   try {
     for (;;) {
       const pod = await pods.find(created.metadata);
-      const result = pod === undefined ? { failure: "Its pod was deleted." } : resultOf(pod, clock.monotonicMs() - startMs);
+      const result =
+        pod === undefined
+          ? { failure: "Its pod was deleted." }
+          : resultOf(pod, clock.monotonicMs() - startMs);
       if (result) return result;
       await clock.sleep(pollMs);
     }
@@ -53,12 +59,19 @@ function resultOf(pod: Stored<Pod>, elapsedMs: number): NodeResult | undefined {
   if (state?.terminated) {
     const { message = "", exitCode } = state.terminated;
     const findings = exitCode === 0 ? parseNodeFindings(message) : undefined;
-    return findings ? { findings } : { failure: message.trim() || `Its pod ended with exit code ${exitCode}.` };
+    return findings
+      ? { findings }
+      : { failure: message.trim() || `Its pod ended with exit code ${exitCode}.` };
   }
-  if (pod.status?.phase === "Failed") return { failure: pod.status.message ?? pod.status.reason ?? "Its pod failed." };
+  if (pod.status?.phase === "Failed")
+    return { failure: pod.status.message ?? pod.status.reason ?? "Its pod failed." };
   const place = unschedulable(pod);
-  if (place && elapsedMs > unschedulableMs) return { failure: `It has no room for the test beside what runs there: ${place.message}` };
+  if (place && elapsedMs > unschedulableMs)
+    return { failure: `It has no room for the test beside what runs there: ${place.message}` };
   if (elapsedMs <= deadlineMs) return undefined;
   const { reason, message } = state?.waiting ?? {};
-  return { failure: `Its pod did not end in time. ${[reason, message].filter((part) => part !== undefined).join(": ")}`.trim() };
+  return {
+    failure:
+      `Its pod did not end in time. ${[reason, message].filter((part) => part !== undefined).join(": ")}`.trim(),
+  };
 }

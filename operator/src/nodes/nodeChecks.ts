@@ -26,36 +26,81 @@ export function checksOf(node: Node, takenPorts: ReadonlySet<number>, rules: Che
 }
 
 /** Returns the first check that keeps sessions off the node; undefined when all hold, or are not known. */
-export function failedCheck(conditions: readonly ConditionUpdate<Condition>[] | undefined): { reason: string; message: string } | undefined {
-  const failed = gameNodeChecks.flatMap((check) => conditions?.find(({ type, status }) => type === check && status === "False") ?? [])[0];
+export function failedCheck(
+  conditions: readonly ConditionUpdate<Condition>[] | undefined,
+): { reason: string; message: string } | undefined {
+  const failed = gameNodeChecks.flatMap(
+    (check) => conditions?.find(({ type, status }) => type === check && status === "False") ?? [],
+  )[0];
   return failed && { reason: failed.reason, message: failed.message };
 }
 
 function architectureFinding(node: Node, { architecture }: CheckRules): ConditionUpdate {
   const type = "ArchitectureSupported";
   const found = node.status?.nodeInfo?.architecture ?? "";
-  if (found === "") return { type, status: "Unknown", reason: architectureSupportedReasons.notReported, message: "The kubelet does not say which processors the node has." };
-  if (found === architecture) return { type, status: "True", reason: architectureSupportedReasons.supported, message: `The node has processors of ${found}.` };
+  if (found === "")
+    return {
+      type,
+      status: "Unknown",
+      reason: architectureSupportedReasons.notReported,
+      message: "The kubelet does not say which processors the node has.",
+    };
+  if (found === architecture)
+    return {
+      type,
+      status: "True",
+      reason: architectureSupportedReasons.supported,
+      message: `The node has processors of ${found}.`,
+    };
   const message = `The node has processors of ${found}, and games are made for ${architecture}. Take the label of game nodes off it, or set gameNodes.architecture where your games are for ${found}.`;
   return { type, status: "False", reason: architectureSupportedReasons.otherArchitecture, message };
 }
 
-function portsFinding(takenPorts: ReadonlySet<number>, { mediaPorts: { first, last }, countsOtherPods }: CheckRules): ConditionUpdate {
+function portsFinding(
+  takenPorts: ReadonlySet<number>,
+  { mediaPorts: { first, last }, countsOtherPods }: CheckRules,
+): ConditionUpdate {
   const type = "PortsFree";
   if (!countsOtherPods) {
-    const message = "Other pods are not looked at: gameNodes.countOtherPods is false, or session pods have a priority class (sessions.pods.priorityClassName).";
+    const message =
+      "Other pods are not looked at: gameNodes.countOtherPods is false, or session pods have a priority class (sessions.pods.priorityClassName).";
     return { type, status: "Unknown", reason: portsFreeReasons.notCounted, message };
   }
   const taken = [...takenPorts].filter((port) => port >= first && port <= last).length;
-  if (taken === 0) return { type, status: "True", reason: portsFreeReasons.free, message: "No other pod takes a media port of the node." };
-  if (taken <= last - first) return { type, status: "True", reason: portsFreeReasons.someTaken, message: "Other pods take media ports of the node; sessions get others." };
+  if (taken === 0)
+    return {
+      type,
+      status: "True",
+      reason: portsFreeReasons.free,
+      message: "No other pod takes a media port of the node.",
+    };
+  if (taken <= last - first)
+    return {
+      type,
+      status: "True",
+      reason: portsFreeReasons.someTaken,
+      message: "Other pods take media ports of the node; sessions get others.",
+    };
   const message = `Other pods take all media ports of the node, UDP ${first} to ${last}, as their host ports. Give sessions others by media.portFirst and media.portLast.`;
   return { type, status: "False", reason: portsFreeReasons.allTaken, message };
 }
 
 const privateRanges = new BlockList();
-for (const [net, bits] of [["10.0.0.0", 8], ["172.16.0.0", 12], ["192.168.0.0", 16], ["100.64.0.0", 10], ["169.254.0.0", 16], ["127.0.0.0", 8]] as const) privateRanges.addSubnet(net, bits, "ipv4");
-for (const [net, bits] of [["fc00::", 7], ["fe80::", 10], ["::1", 128]] as const) privateRanges.addSubnet(net, bits, "ipv6");
+for (const [net, bits] of [
+  ["10.0.0.0", 8],
+  ["172.16.0.0", 12],
+  ["192.168.0.0", 16],
+  ["100.64.0.0", 10],
+  ["169.254.0.0", 16],
+  ["127.0.0.0", 8],
+] as const)
+  privateRanges.addSubnet(net, bits, "ipv4");
+for (const [net, bits] of [
+  ["fc00::", 7],
+  ["fe80::", 10],
+  ["::1", 128],
+] as const)
+  privateRanges.addSubnet(net, bits, "ipv6");
 
 function isPrivate(address: string): boolean {
   return privateRanges.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
@@ -65,15 +110,39 @@ function reachableFinding(node: Node, { announceAddresses, hasRelay }: CheckRule
   const type = "Reachable";
   const { annotated, external, internal } = addressesOf(node);
   const [given] = [...annotated, ...announceAddresses];
-  if (given !== undefined) return { type, status: "True", reason: reachableReasons.addressGiven, message: `Players are told ${given}.` };
+  if (given !== undefined)
+    return {
+      type,
+      status: "True",
+      reason: reachableReasons.addressGiven,
+      message: `Players are told ${given}.`,
+    };
   const open = [...external, ...internal.filter((address) => !isPrivate(address))][0];
-  if (open !== undefined) return { type, status: "True", reason: reachableReasons.publicAddress, message: `Players are told ${open}.` };
+  if (open !== undefined)
+    return {
+      type,
+      status: "True",
+      reason: reachableReasons.publicAddress,
+      message: `Players are told ${open}.`,
+    };
   if (internal.length === 0) {
     const message = `The node has no IP address. Give it one: kubectl annotate node ${node.metadata.name} ${announceAddressAnnotation}=ADDRESS.`;
     return { type, status: "False", reason: reachableReasons.noAddress, message };
   }
-  if (hasRelay) return { type, status: "True", reason: reachableReasons.relayed, message: "The node has private addresses alone; the relay takes players there." };
-  const message = `The node has private addresses alone (${internal.join(", ")}), which only players of the same network reach. For others, say where a NAT forwards to it: `
-    + `kubectl annotate node ${node.metadata.name} ${announceAddressAnnotation}=ADDRESS; or set media.announceAddress, or turn.enabled, or turn.external.`;
-  return { type, status: "Unknown", reason: reachableReasons.privateAddress, message: message.slice(0, 1024) };
+  if (hasRelay)
+    return {
+      type,
+      status: "True",
+      reason: reachableReasons.relayed,
+      message: "The node has private addresses alone; the relay takes players there.",
+    };
+  const message =
+    `The node has private addresses alone (${internal.join(", ")}), which only players of the same network reach. For others, say where a NAT forwards to it: ` +
+    `kubectl annotate node ${node.metadata.name} ${announceAddressAnnotation}=ADDRESS; or set media.announceAddress, or turn.enabled, or turn.external.`;
+  return {
+    type,
+    status: "Unknown",
+    reason: reachableReasons.privateAddress,
+    message: message.slice(0, 1024),
+  };
 }

@@ -14,28 +14,63 @@ export interface FillWorld {
 }
 
 /**
- * Returns condition Filled. A node that was filled once stays so: what is pinned later is fetched while it takes sessions. The time that a new
- * node is given counts from its agent's first report; for a node of a release before, which never had the condition, from its creation.
+ * Returns condition Filled. A node that was filled once stays so: what is pinned later is fetched while it
+ * takes sessions. The time that a new node is given counts from its agent's first report; for a node of a
+ * release before, which never had the condition, from its creation.
  */
 export function filledOf({ gameNode, pinned, fillDeadlineMs, now }: FillWorld): ConditionUpdate {
   const known = findCondition(gameNode?.status?.conditions, "Filled");
-  if (known?.status === "True") return { type: "Filled", status: "True", reason: known.reason, message: known.message };
+  if (known?.status === "True")
+    return { type: "Filled", status: "True", reason: known.reason, message: known.message };
   const progress = progressOf(gameNode, pinned);
   if (progress.held === pinned.length) {
-    return { type: "Filled", status: "True", reason: filledReasons.pinnedGamesHeld, message: pinned.length === 0 ? "No game is pinned here." : "The pinned games are on the node." };
+    return {
+      type: "Filled",
+      status: "True",
+      reason: filledReasons.pinnedGamesHeld,
+      message: pinned.length === 0 ? "No game is pinned here." : "The pinned games are on the node.",
+    };
   }
-  if (gameNode?.status?.heartbeat === undefined) return { type: "Filled", status: "Unknown", reason: filledReasons.notReported, message: "The node agent has not reported yet." };
+  if (gameNode?.status?.heartbeat === undefined)
+    return {
+      type: "Filled",
+      status: "Unknown",
+      reason: filledReasons.notReported,
+      message: "The node agent has not reported yet.",
+    };
   const told = `${progress.held} of ${pinned.length} pinned games are on the node, ${progress.percent} % of ${(progress.bytes / 1e9).toFixed(1)} GB`;
-  if (fillEndsInMs(gameNode, fillDeadlineMs, now) > 0) return { type: "Filled", status: "False", reason: filledReasons.filling, message: `${told}. Until then sessions go to other nodes, where others have room.` };
-  return { type: "Filled", status: "True", reason: filledReasons.notInTime, message: `${told} when its time was over.` };
+  if (fillEndsInMs(gameNode, fillDeadlineMs, now) > 0)
+    return {
+      type: "Filled",
+      status: "False",
+      reason: filledReasons.filling,
+      message: `${told}. Until then sessions go to other nodes, where others have room.`,
+    };
+  return {
+    type: "Filled",
+    status: "True",
+    reason: filledReasons.notInTime,
+    message: `${told} when its time was over.`,
+  };
 }
 
 /** Returns the milliseconds for which the node is still given time; 0 when it is given none. */
-export function fillEndsInMs(gameNode: Stored<GameNode> | undefined, fillDeadlineMs: number, now: Date): number {
+export function fillEndsInMs(
+  gameNode: Stored<GameNode> | undefined,
+  fillDeadlineMs: number,
+  now: Date,
+): number {
   const known = findCondition(gameNode?.status?.conditions, "Filled");
   if (known?.status === "True") return 0;
-  const since = known === undefined ? gameNode?.metadata.creationTimestamp : known.status === "False" ? known.lastTransitionTime : undefined;
-  return since === undefined ? fillDeadlineMs : Math.max(0, Date.parse(since) + fillDeadlineMs - now.getTime());
+  const since =
+    known === undefined
+      ? gameNode?.metadata.creationTimestamp
+      : known.status === "False"
+        ? known.lastTransitionTime
+        : undefined;
+  return since === undefined
+    ? fillDeadlineMs
+    : Math.max(0, Date.parse(since) + fillDeadlineMs - now.getTime());
 }
 
 /** Returns whether a new node has yet to get its pinned games. */
@@ -43,7 +78,10 @@ export function isFilling(conditions: readonly Condition[] | undefined): boolean
   return findCondition(conditions, "Filled")?.status === "False";
 }
 
-function progressOf(gameNode: GameNode | undefined, pinned: readonly DesiredContent[]): { held: number; bytes: number; percent: number } {
+function progressOf(
+  gameNode: GameNode | undefined,
+  pinned: readonly DesiredContent[],
+): { held: number; bytes: number; percent: number } {
   const entries = new Map(gameNode?.status?.cache?.entries.map((entry) => [entry.digest, entry]));
   let [held, bytes, there] = [0, 0, 0];
   for (const { digest, source } of pinned) {
@@ -51,7 +89,7 @@ function progressOf(gameNode: GameNode | undefined, pinned: readonly DesiredCont
     const isHeld = entry?.state === "Ready";
     held += isHeld ? 1 : 0;
     bytes += source.sizeBytes;
-    there += isHeld ? source.sizeBytes : source.sizeBytes * (entry?.progressPercent ?? 0) / 100;
+    there += isHeld ? source.sizeBytes : (source.sizeBytes * (entry?.progressPercent ?? 0)) / 100;
   }
-  return { held, bytes, percent: bytes === 0 ? 0 : Math.floor(there / bytes * 100) };
+  return { held, bytes, percent: bytes === 0 ? 0 : Math.floor((there / bytes) * 100) };
 }

@@ -1,4 +1,11 @@
-import { addShares, noShare, sessionShare, subtractShares, type NodeShare, type PodResources } from "#contracts/crd/nodeShare.ts";
+import {
+  addShares,
+  noShare,
+  sessionShare,
+  subtractShares,
+  type NodeShare,
+  type PodResources,
+} from "#contracts/crd/nodeShare.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import { keyOf } from "#kube/object.ts";
 import { isTerminal } from "#kube/podPhase.ts";
@@ -7,8 +14,9 @@ import { podRequests } from "../cluster/podRequests.ts";
 import { isSessionPod, nodeOfPod } from "../sessionPods/podState.ts";
 
 /**
- * What the sessions on each node take of it: those placed and not finished, and pods that have not ended. It follows the caches change by
- * change, so that to ask for a node's sum costs the same however many sessions there are.
+ * What the sessions on each node take of it: those placed and not finished, and pods that have not ended. It
+ * follows the caches change by change, so that to ask for a node's sum costs the same however many sessions
+ * there are.
  */
 export class NodeLoads {
   readonly #cluster: Pick<Cluster, "gameSessions" | "pods">;
@@ -57,7 +65,8 @@ export class NodeLoads {
     const shares = new Map<string, NodeShare>();
     const session = this.#cluster.gameSessions.get(key);
     const asked = session && sessionShare(session.spec, this.#overhead);
-    if (asked && !isFinished(session) && session.status?.nodeName !== undefined) shares.set(session.status.nodeName, asked);
+    if (asked && !isFinished(session) && session.status?.nodeName !== undefined)
+      shares.set(session.status.nodeName, asked);
     const pod = this.#cluster.pods.get(key);
     const nodeName = pod && nodeOfPod(pod);
     if (!pod || nodeName === undefined || !isSessionPod(pod) || isTerminal(pod)) return shares;

@@ -11,7 +11,9 @@ const leastSilentNodes = 3;
 export interface NodeLossesDeps {
   cluster: Pick<Cluster, "nodes" | "gameNodes">;
   heartbeats: Heartbeats;
-  /** When more than this share of the game nodes falls silent together, none of them is lost; 100 for never. */
+  /**
+   * When more than this share of the game nodes falls silent together, none of them is lost; 100 for never.
+   */
   brakePercent: number;
   metrics: { nodeLossBraked(isBraked: boolean): void };
   logger: Logger;
@@ -21,8 +23,9 @@ export interface NodeLossesDeps {
 }
 
 /**
- * Decides which nodes are lost. Both signals of a lost node are gone, and those of most others are not: where many fall silent together it is
- * the way to them that is lost, and their sessions go on. A node that was declared lost does not count any more, and is lost until it is heard.
+ * Decides which nodes are lost. Both signals of a lost node are gone, and those of most others are not: where
+ * many fall silent together it is the way to them that is lost, and their sessions go on. A node that was
+ * declared lost does not count any more, and is lost until it is heard.
  */
 export class NodeLosses {
   readonly #deps: NodeLossesDeps;
@@ -44,7 +47,9 @@ export class NodeLosses {
     if (health !== "Lost" && !this.#isBraked) return health;
     this.#brake();
     // A node that the cluster has removed is not behind a broken line.
-    return health === "Lost" && node !== undefined && (this.#isBraked || this.#isJustReleased()) ? "Unknown" : health;
+    return health === "Lost" && node !== undefined && (this.#isBraked || this.#isJustReleased())
+      ? "Unknown"
+      : health;
   }
 
   /** Returns whether both signals of the node are gone, whatever follows from that. */
@@ -55,7 +60,10 @@ export class NodeLosses {
 
   /** Nodes that were cut off together come back one by one, within the time of a report or two. */
   #isJustReleased(): boolean {
-    return this.#releasedAtMs !== undefined && this.#deps.clock.monotonicMs() - this.#releasedAtMs < this.#deps.returnMs;
+    return (
+      this.#releasedAtMs !== undefined &&
+      this.#deps.clock.monotonicMs() - this.#releasedAtMs < this.#deps.returnMs
+    );
   }
 
   #isDeclaredLost({ metadata: { name }, status }: GameNode): boolean {
@@ -65,19 +73,30 @@ export class NodeLosses {
   }
 
   /**
-   * Counts late heartbeats, because they tell first: when the second signal of one node goes, the agents of all nodes that were cut off with it are
-   * late already, while their kubelets may count as ready for some seconds more.
+   * Counts late heartbeats, because they tell first: when the second signal of one node goes, the agents of
+   * all nodes that were cut off with it are late already, while their kubelets may count as ready for some
+   * seconds more.
    */
   #brake(): void {
     const { cluster, heartbeats, brakePercent, logger, metrics, clock } = this.#deps;
-    const counted = cluster.gameNodes.list().filter((gameNode) => gameNode.status?.heartbeat !== undefined && !this.#isDeclaredLost(gameNode));
+    const counted = cluster.gameNodes
+      .list()
+      .filter((gameNode) => gameNode.status?.heartbeat !== undefined && !this.#isDeclaredLost(gameNode));
     const silent = counted.filter(({ metadata }) => heartbeats.isLate(metadata.name)).length;
     const isBraked = silent >= leastSilentNodes && silent * 100 > brakePercent * counted.length;
     if (isBraked === this.#isBraked) return;
     this.#isBraked = isBraked;
     this.#releasedAtMs = isBraked ? undefined : clock.monotonicMs();
     metrics.nodeLossBraked(isBraked);
-    if (isBraked) logger.warn({ silent, gameNodes: counted.length }, "Many game nodes have fallen silent together: none is declared lost, and their sessions go on.");
-    else logger.info({ silent, gameNodes: counted.length }, "Most game nodes are heard: one that stays silent is lost, once it had time to come back.");
+    if (isBraked)
+      logger.warn(
+        { silent, gameNodes: counted.length },
+        "Many game nodes have fallen silent together: none is declared lost, and their sessions go on.",
+      );
+    else
+      logger.info(
+        { silent, gameNodes: counted.length },
+        "Most game nodes are heard: one that stays silent is lost, once it had time to come back.",
+      );
   }
 }

@@ -5,7 +5,10 @@ import type { Cluster } from "../cluster/cluster.ts";
 import type { OtherPod } from "../cluster/otherPods.ts";
 import { resourcesIn } from "../cluster/podRequests.ts";
 
-/** Knows what pods that are no sessions' request of each node, and which of its UDP ports they take. It follows their cache change by change. */
+/**
+ * Knows what pods that are no sessions' request of each node, and which of its UDP ports they take. It
+ * follows their cache change by change.
+ */
 export class OtherRequests {
   readonly #byNode = new Map<string, PodResources>();
   readonly #portsByNode = new Map<string, Map<number, number>>();
@@ -13,7 +16,9 @@ export class OtherRequests {
 
   constructor(cluster: Pick<Cluster, "otherPods">) {
     for (const pod of cluster.otherPods.list()) this.#set(keyOf(pod), pod);
-    cluster.otherPods.subscribe(({ type, object }) => this.#set(keyOf(object), type === "deleted" ? undefined : object));
+    cluster.otherPods.subscribe(({ type, object }) =>
+      this.#set(keyOf(object), type === "deleted" ? undefined : object),
+    );
   }
 
   /** Returns what these pods request of a node in all. */
@@ -38,7 +43,10 @@ export class OtherRequests {
     if (nodeName === undefined) return;
     for (const port of udpPorts) this.#addPort(nodeName, port, sign);
     const { cpuMillicores, memoryBytes } = this.on(nodeName);
-    const sum = { cpuMillicores: cpuMillicores + sign * requests.cpuMillicores, memoryBytes: memoryBytes + sign * requests.memoryBytes };
+    const sum = {
+      cpuMillicores: cpuMillicores + sign * requests.cpuMillicores,
+      memoryBytes: memoryBytes + sign * requests.memoryBytes,
+    };
     if (sum.cpuMillicores === 0 && sum.memoryBytes === 0) this.#byNode.delete(nodeName);
     else this.#byNode.set(nodeName, sum);
   }
@@ -53,9 +61,15 @@ export class OtherRequests {
   }
 }
 
-/** Returns what the pods of sessions may request of the node in all, never less than nothing; undefined for a node that does not say what it has. */
+/**
+ * Returns what the pods of sessions may request of the node in all, never less than nothing; undefined for a
+ * node that does not say what it has.
+ */
 export function offeredBy(node: Node, others: PodResources): PodResources | undefined {
   const { cpuMillicores, memoryBytes } = resourcesIn(node.status?.allocatable);
   if (cpuMillicores === undefined || memoryBytes === undefined) return undefined;
-  return { cpuMillicores: Math.max(0, cpuMillicores - others.cpuMillicores), memoryBytes: Math.max(0, memoryBytes - others.memoryBytes) };
+  return {
+    cpuMillicores: Math.max(0, cpuMillicores - others.cpuMillicores),
+    memoryBytes: Math.max(0, memoryBytes - others.memoryBytes),
+  };
 }

@@ -19,21 +19,38 @@ export interface TellRelaysDeps {
   metrics: { relaysTold(counts: { told: number; untold: number }): void };
 }
 
-/** Tells each relay which addresses it may reach: those of the game nodes. Throws one error that names every relay that was not told. */
-export async function tellRelays({ cluster, clock, announceAddresses, relay, metrics }: TellRelaysDeps, signal: AbortSignal): Promise<void> {
-  const addresses = cluster.gameNodes.list().flatMap(({ metadata: { name } }) => addressesOn(name, { cluster, config: { announceAddresses } }));
+/**
+ * Tells each relay which addresses it may reach: those of the game nodes. Throws one error that names every
+ * relay that was not told.
+ */
+export async function tellRelays(
+  { cluster, clock, announceAddresses, relay, metrics }: TellRelaysDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const addresses = cluster.gameNodes
+    .list()
+    .flatMap(({ metadata: { name } }) => addressesOn(name, { cluster, config: { announceAddresses } }));
   const notice = gameNodesNotice(addresses, relay.secret, clock.now());
   const relays = await lookup(relay.host, { all: true }).catch((error: unknown) => {
-    metrics.relaysTold({ told: 0, untold: 0 }); // The name resolves only to relays that run: without any there is none to count.
+    // The name resolves only to relays that run: without any there is none to count.
+    metrics.relaysTold({ told: 0, untold: 0 });
     throw error;
   });
-  const told = await Promise.allSettled(relays.map(async ({ address }) => {
-    const url = `http://${isIPv6(address) ? `[${address}]` : address}:${relay.port}/game-nodes`;
-    const response = await withDeadline({ clock: systemClock, ms: timeoutMs, what: `The response of the relay at ${address}`, signal },
-      (deadline) => fetch(url, { method: "PUT", ...notice, redirect: "error", signal: deadline }));
-    if (!response.ok) throw new Error(`${address} responded with status ${response.status}.`);
-  }));
+  const told = await Promise.allSettled(
+    relays.map(async ({ address }) => {
+      const url = `http://${isIPv6(address) ? `[${address}]` : address}:${relay.port}/game-nodes`;
+      const response = await withDeadline(
+        { clock: systemClock, ms: timeoutMs, what: `The response of the relay at ${address}`, signal },
+        (deadline) => fetch(url, { method: "PUT", ...notice, redirect: "error", signal: deadline }),
+      );
+      if (!response.ok) throw new Error(`${address} responded with status ${response.status}.`);
+    }),
+  );
   const failures = told.flatMap((result) => (result.status === "rejected" ? [result.reason as unknown] : []));
   metrics.relaysTold({ told: relays.length - failures.length, untold: failures.length });
-  if (failures.length > 0) throw new AggregateError(failures, `${failures.length} of ${relays.length} relays could not be told of the game nodes.`);
+  if (failures.length > 0)
+    throw new AggregateError(
+      failures,
+      `${failures.length} of ${relays.length} relays could not be told of the game nodes.`,
+    );
 }

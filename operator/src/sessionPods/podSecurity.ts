@@ -4,7 +4,9 @@ import { deviceGroupsOf } from "../gpu/sessionDevices.ts";
 import type { GpuConfig } from "../gpu/gpuConfig.ts";
 
 /** Returns whom the containers of a session's pod run as. */
-export function podSecurityOf(gpu: GpuConfig | undefined): NonNullable<NonNullable<Pod["spec"]>["securityContext"]> {
+export function podSecurityOf(
+  gpu: GpuConfig | undefined,
+): NonNullable<NonNullable<Pod["spec"]>["securityContext"]> {
   return {
     runAsNonRoot: true,
     runAsUser: sessionUserId,

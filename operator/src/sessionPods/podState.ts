@@ -1,5 +1,9 @@
 import { labels } from "#contracts/crd/names.ts";
-import { parseGameTermination, parseStreamerTermination, type GameTermination } from "#contracts/termination.ts";
+import {
+  parseGameTermination,
+  parseStreamerTermination,
+  type GameTermination,
+} from "#contracts/termination.ts";
 import type { Pod } from "#kube/builtin.ts";
 import { isTerminal } from "#kube/podPhase.ts";
 import { containerNames } from "#contracts/nodeLayout.ts";
@@ -15,8 +19,10 @@ export function isSessionPod(pod: Pod): boolean {
 /** Returns the node that the pod runs on, or is pinned to until the scheduler has bound it. */
 export function nodeOfPod(pod: Pod): string | undefined {
   if (pod.spec?.nodeName !== undefined) return pod.spec.nodeName;
-  const terms = pod.spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
-  return terms.flatMap((term) => term.matchFields ?? []).find((field) => field.key === "metadata.name")?.values?.[0];
+  const terms =
+    pod.spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
+  return terms.flatMap((term) => term.matchFields ?? []).find((field) => field.key === "metadata.name")
+    ?.values?.[0];
 }
 
 /** Returns the UDP ports that the pod takes on its node. */
@@ -28,20 +34,29 @@ export function hostPortsOf(pod: Pod): number[] {
 
 /** Returns whether streamer and game run and the stream can be opened. */
 export function isReady(pod: Pod): boolean {
-  return pod.status?.conditions?.some((condition) => condition.type === "Ready" && condition.status === "True") ?? false;
+  return (
+    pod.status?.conditions?.some((condition) => condition.type === "Ready" && condition.status === "True") ??
+    false
+  );
 }
 
 /**
- * Returns whether the pod was ready and is not any more. That does not hold for a pod that has just started, because the kubelet reports it as ready
- * with a delay. Nor does it for a pod whose containers are ready: the cluster's node controller has marked that one, because its kubelet is silent.
+ * Returns whether the pod was ready and is not any more. That does not hold for a pod that has just started,
+ * because the kubelet reports it as ready with a delay. Nor does it for a pod whose containers are ready: the
+ * cluster's node controller has marked that one, because its kubelet is silent.
  */
 export function isInterrupted(pod: Pod): boolean {
   const ready = pod.status?.conditions?.find(({ type }) => type === "Ready");
-  const areContainersReady = pod.status?.conditions?.some(({ type, status }) => type === "ContainersReady" && status === "True") ?? false;
+  const areContainersReady =
+    pod.status?.conditions?.some(({ type, status }) => type === "ContainersReady" && status === "True") ??
+    false;
   const startedAt = gameStatus(pod)?.state?.running?.startedAt;
   if (ready?.status === "True" || areContainersReady) return false;
   if (startedAt === undefined) return gameTerminated(pod) !== undefined;
-  return ready?.lastTransitionTime !== undefined && Date.parse(ready.lastTransitionTime) > new Date(startedAt).getTime();
+  return (
+    ready?.lastTransitionTime !== undefined &&
+    Date.parse(ready.lastTransitionTime) > new Date(startedAt).getTime()
+  );
 }
 
 /** Returns whether the streamer passes its readiness probe. */
@@ -77,11 +92,17 @@ export function hasGameRun(pod: Pod): boolean {
   const status = gameStatus(pod);
   const ended = status?.state?.terminated;
   // The kubelet writes this reason for a container that it never started.
-  return status?.state?.running !== undefined || (ended !== undefined && ended.reason !== "ContainerStatusUnknown")
-    || status?.lastState?.terminated !== undefined;
+  return (
+    status?.state?.running !== undefined ||
+    (ended !== undefined && ended.reason !== "ContainerStatusUnknown") ||
+    status?.lastState?.terminated !== undefined
+  );
 }
 
-/** Returns the game's last termination report, of the game's container or else of the streamer's; undefined without one. */
+/**
+ * Returns the game's last termination report, of the game's container or else of the streamer's; undefined
+ * without one.
+ */
 export function gameTerminationReport(pod: Pod): GameTermination | undefined {
   const game = gameStatus(pod);
   for (const ended of [game?.state?.terminated, game?.lastState?.terminated]) {
@@ -96,14 +117,20 @@ export function gameTerminationReport(pod: Pod): GameTermination | undefined {
   return undefined;
 }
 
-/** A game whose display is gone ends at its next call of the display. A game that ends later than this ended by itself: a busy node's delay and the kubelet's whole seconds are allowed for. */
+/**
+ * A game whose display is gone ends at its next call of the display. A game that ends later than this ended
+ * by itself: a busy node's delay and the kubelet's whole seconds are allowed for.
+ */
 const endsWithStreamerMs = 10_000;
 
-/** Returns why the streamer failed; undefined when it did not, and when the game outlived the one that did. */
+/**
+ * Returns why the streamer failed; undefined when it did not, and when the game outlived the one that did.
+ */
 export function streamerFault(pod: Pod): string | undefined {
   const streamer = streamerStatus(pod);
   const { terminated: previous } = streamer?.lastState ?? {};
-  // The kubelet starts a streamer that failed again, and keeps the failed one's end for as long as the pod is there.
+  // The kubelet starts a streamer that failed again, and keeps the failed one's end for as long as the pod is
+  // there.
   for (const ended of [streamer?.state?.terminated, hasEndedWithGame(previous, pod) ? previous : undefined]) {
     const reason = parseStreamerTermination(ended?.message ?? "")?.reason ?? undefined;
     if (reason !== undefined && reason !== "stopped") return reason;
@@ -111,13 +138,22 @@ export function streamerFault(pod: Pod): string | undefined {
   return undefined;
 }
 
-/** Returns whether the streamer ended shortly before the game, or after it: a streamer that fails takes the game with it, and may still wait for its last pack. */
+/**
+ * Returns whether the streamer ended shortly before the game, or after it: a streamer that fails takes the
+ * game with it, and may still wait for its last pack.
+ */
 function hasEndedWithGame(streamer: Terminated | undefined, pod: Pod): boolean {
   // A time that the kubelet does not know is NaN, and no comparison with NaN is true.
-  return Date.parse(streamer?.finishedAt ?? "") >= Date.parse(gameTerminated(pod)?.finishedAt ?? "") - endsWithStreamerMs;
+  return (
+    Date.parse(streamer?.finishedAt ?? "") >=
+    Date.parse(gameTerminated(pod)?.finishedAt ?? "") - endsWithStreamerMs
+  );
 }
 
-/** Returns why the kubelet refused to run the pod, of which it has started nothing; undefined when it did not refuse. */
+/**
+ * Returns why the kubelet refused to run the pod, of which it has started nothing; undefined when it did not
+ * refuse.
+ */
 export function rejection(pod: Pod): { reason: string; message: string } | undefined {
   if (pod.status?.phase !== "Failed" || pod.status.reason === undefined || isEvicted(pod)) return undefined;
   const hasStarted = hasGameRun(pod) || streamerStatus(pod)?.state?.terminated !== undefined;
@@ -126,24 +162,43 @@ export function rejection(pod: Pod): { reason: string; message: string } | undef
 
 /** Returns whether the cluster evicted or preempted the pod, or removed it by a taint. */
 export function isEvicted(pod: Pod): boolean {
-  const isTarget = pod.status?.conditions?.some((condition) => condition.type === "DisruptionTarget" && condition.status === "True");
+  const isTarget = pod.status?.conditions?.some(
+    (condition) => condition.type === "DisruptionTarget" && condition.status === "True",
+  );
   return pod.status?.reason === "Evicted" || pod.status?.reason === "Preempting" || (isTarget ?? false);
 }
 
-/** Returns since when the scheduler has found no place for the pod, and its message; undefined when it has found one or not tried yet. */
+/**
+ * Returns since when the scheduler has found no place for the pod, and its message; undefined when it has
+ * found one or not tried yet.
+ */
 export function unschedulable(pod: Pod): { since: string; message: string } | undefined {
-  const condition = pod.status?.conditions?.find(({ type, status }) => type === "PodScheduled" && status === "False");
+  const condition = pod.status?.conditions?.find(
+    ({ type, status }) => type === "PodScheduled" && status === "False",
+  );
   if (condition?.reason !== "Unschedulable" || condition.lastTransitionTime === undefined) return undefined;
   return { since: condition.lastTransitionTime, message: condition.message ?? "" };
 }
 
-/** Why a kubelet does not start a container whose image it does not have. ErrImagePull is not among them: that is its first try. */
-const imageReasons: ReadonlySet<string> = new Set(["ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName"]);
+/**
+ * Why a kubelet does not start a container whose image it does not have. ErrImagePull is not among them: that
+ * is its first try.
+ */
+const imageReasons: ReadonlySet<string> = new Set([
+  "ImagePullBackOff",
+  "ErrImageNeverPull",
+  "InvalidImageName",
+]);
 
-/** Returns what the kubelet says of an image that it cannot get, in a pod of which it has not started the game; undefined when it has all. */
+/**
+ * Returns what the kubelet says of an image that it cannot get, in a pod of which it has not started the
+ * game; undefined when it has all.
+ */
 export function missingImage(pod: Pod): string | undefined {
   if (hasGameRun(pod)) return undefined;
-  const waiting = [streamerStatus(pod), gameStatus(pod)].map((status) => status?.state?.waiting).find((state) => imageReasons.has(state?.reason ?? ""));
+  const waiting = [streamerStatus(pod), gameStatus(pod)]
+    .map((status) => status?.state?.waiting)
+    .find((state) => imageReasons.has(state?.reason ?? ""));
   return waiting && `${waiting.reason ?? ""} ${waiting.message ?? ""}`.trim();
 }
 
@@ -156,7 +211,10 @@ export function isPortConflict({ reason, message }: { reason?: string; message: 
 export function waitingFor(pod: Pod): string {
   const statuses = [streamerStatus(pod), gameStatus(pod)].filter((status) => status !== undefined);
   const parts = statuses.flatMap(({ name, state }) =>
-    (state?.waiting ? [`${name} waits: ${state.waiting.reason ?? "unknown"} ${state.waiting.message ?? ""}`.trim()] : []));
+    state?.waiting
+      ? [`${name} waits: ${state.waiting.reason ?? "unknown"} ${state.waiting.message ?? ""}`.trim()]
+      : [],
+  );
   if (parts.length > 0) return parts.join("; ");
   return unschedulable(pod)?.message ?? "The streamer has not become ready.";
 }

@@ -1,7 +1,10 @@
 import type { Pod } from "#kube/builtin.ts";
 import { pullSecretsOf } from "./pullSecrets.ts";
 
-/** Returns the part of the spec by which a pod runs once, holds nothing, and is ended by the cluster after so many seconds, in case nobody is left to remove it. */
+/**
+ * Returns the part of the spec by which a pod runs once, holds nothing, and is ended by the cluster after so
+ * many seconds, in case nobody is left to remove it.
+ */
 export function shortLivedPod(longestSeconds: number, images: { imagePullSecrets: readonly string[] }) {
   return {
     restartPolicy: "Never",

@@ -14,13 +14,26 @@ export interface AskedStreamer {
   ticket: string;
 }
 
-/** Returns what the streamer says of itself: a claim, for a game may have broken into it. Throws when it does not respond within a second. */
-export async function askStreamer({ podIp, ticket }: AskedStreamer, signal: AbortSignal): Promise<StreamerStatus> {
+/**
+ * Returns what the streamer says of itself: a claim, for a game may have broken into it. Throws when it does
+ * not respond within a second.
+ */
+export async function askStreamer(
+  { podIp, ticket }: AskedStreamer,
+  signal: AbortSignal,
+): Promise<StreamerStatus> {
   const url = `http://${isIPv6(podIp) ? `[${podIp}]` : podIp}:${signalPort}/status`;
-  return withDeadline({ clock: systemClock, ms: timeoutMs, what: "The streamer's response", signal }, async (deadline) => {
-    const response = await fetch(url, { headers: { authorization: `Bearer ${ticket}` }, redirect: "error", signal: deadline });
-    return StreamerStatus.parse(JSON.parse(await readBounded(response)));
-  });
+  return withDeadline(
+    { clock: systemClock, ms: timeoutMs, what: "The streamer's response", signal },
+    async (deadline) => {
+      const response = await fetch(url, {
+        headers: { authorization: `Bearer ${ticket}` },
+        redirect: "error",
+        signal: deadline,
+      });
+      return StreamerStatus.parse(JSON.parse(await readBounded(response)));
+    },
+  );
 }
 
 async function readBounded({ body }: Response): Promise<string> {

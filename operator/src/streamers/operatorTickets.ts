@@ -12,14 +12,22 @@ export interface OperatorTickets {
   sign(gameSession: string): string;
 }
 
-/** Returns what signs tickets with a key made of a secret that the operator's processes share. Without a secret each process has a key of its own, which ends with the process. */
+/**
+ * Returns what signs tickets with a key made of a secret that the operator's processes share. Without a
+ * secret each process has a key of its own, which ends with the process.
+ */
 export function createOperatorTickets(secret: Buffer | undefined, clock: Clock): OperatorTickets {
-  const key = ticketSigningKey(Buffer.from(hkdfSync("sha256", secret ?? randomBytes(32), "", "joypod operator", 32)));
+  const key = ticketSigningKey(
+    Buffer.from(hkdfSync("sha256", secret ?? randomBytes(32), "", "joypod operator", 32)),
+  );
   return {
     publicKey: ticketPublicKeyOf(key),
     sign(gameSession) {
       const iat = Math.floor(clock.now().getTime() / 1_000);
-      return signTicket({ aud: gameSession, sub: "operator", role: "operate", iat, exp: iat + lifetimeSeconds }, key);
+      return signTicket(
+        { aud: gameSession, sub: "operator", role: "operate", iat, exp: iat + lifetimeSeconds },
+        key,
+      );
     },
   };
 }

@@ -15,15 +15,44 @@ const askedAtOnce = 16;
 /** Streams that have figures of their own; all count in their nodes'. */
 const sessionsShownMax = 500;
 
-/** What a stream is measured by: its value of a streamer's status, and which of two values is the worse one. */
+/**
+ * What a stream is measured by: its value of a streamer's status, and which of two values is the worse one.
+ */
 const figures = {
-  joypod_stream_frames_per_second: { help: "Frames encoded a second.", worst: Math.min, of: ({ fps }) => fps },
-  joypod_stream_bits_per_second: { help: "Bits of video encoded a second.", worst: Math.min, of: ({ kbps }) => kbps * 1_000 },
-  joypod_stream_target_bits_per_second: { help: "Bitrate that the rate controller chose.", worst: Math.min, of: ({ connection }) => times(connection?.targetKbps, 1_000) },
-  joypod_stream_round_trip_seconds: { help: "Time to the viewer and back.", worst: Math.max, of: ({ connection }) => times(connection?.roundTripMs, 1 / 1_000) },
-  joypod_stream_queue_delay_seconds: { help: "Queueing delay on the way to the viewer.", worst: Math.max, of: ({ connection }) => times(connection?.queueMs, 1 / 1_000) },
-  joypod_stream_loss_ratio: { help: "Share of packets lost in the last second, 0 to 1.", worst: Math.max, of: ({ connection }) => connection?.loss },
-} satisfies Record<string, { help: string; worst: (...values: number[]) => number; of: (status: StreamerStatus) => number | undefined }>;
+  joypod_stream_frames_per_second: {
+    help: "Frames encoded a second.",
+    worst: Math.min,
+    of: ({ fps }) => fps,
+  },
+  joypod_stream_bits_per_second: {
+    help: "Bits of video encoded a second.",
+    worst: Math.min,
+    of: ({ kbps }) => kbps * 1_000,
+  },
+  joypod_stream_target_bits_per_second: {
+    help: "Bitrate that the rate controller chose.",
+    worst: Math.min,
+    of: ({ connection }) => times(connection?.targetKbps, 1_000),
+  },
+  joypod_stream_round_trip_seconds: {
+    help: "Time to the viewer and back.",
+    worst: Math.max,
+    of: ({ connection }) => times(connection?.roundTripMs, 1 / 1_000),
+  },
+  joypod_stream_queue_delay_seconds: {
+    help: "Queueing delay on the way to the viewer.",
+    worst: Math.max,
+    of: ({ connection }) => times(connection?.queueMs, 1 / 1_000),
+  },
+  joypod_stream_loss_ratio: {
+    help: "Share of packets lost in the last second, 0 to 1.",
+    worst: Math.max,
+    of: ({ connection }) => connection?.loss,
+  },
+} satisfies Record<
+  string,
+  { help: string; worst: (...values: number[]) => number; of: (status: StreamerStatus) => number | undefined }
+>;
 
 /** What asking all streamers needs. */
 export interface StreamFiguresDeps {
@@ -34,8 +63,8 @@ export interface StreamFiguresDeps {
 }
 
 /**
- * The figures of all streams with a viewer, as gauges by node: the mean and the worst of its streams. Gauges by session hold those that run
- * now, a bounded number of them.
+ * The figures of all streams with a viewer, as gauges by node: the mean and the worst of its streams. Gauges
+ * by session hold those that run now, a bounded number of them.
  */
 export class StreamFigures {
   readonly #deps: StreamFiguresDeps;
@@ -48,15 +77,43 @@ export class StreamFigures {
   constructor(deps: StreamFiguresDeps) {
     this.#deps = deps;
     const registers = [deps.registry];
-    this.#streams = new Gauge({ name: "joypod_streams", help: "Streams with a viewer, by node.", labelNames: ["node"], registers });
-    this.#unanswered = new Gauge({ name: "joypod_streamers_unanswered", help: "Streamers of running sessions that did not say how they are, by node.", labelNames: ["node"], registers });
-    this.#gauges = new Map(Object.entries(figures).map(([name, { help }]) => [
-      name, new Gauge({ name, help: `${help} The mean and the worst of a node's streams with a viewer.`, labelNames: ["node", "statistic"], registers }),
-    ]));
-    this.#ofSessions = new Map(Object.entries(figures).map(([name, { help }]) => {
-      const ofSession = name.replace("joypod_stream_", "joypod_session_stream_");
-      return [name, new Gauge({ name: ofSession, help: `${help} Of ${sessionsShownMax} sessions with a viewer at most.`, labelNames: ["session"], registers })];
-    }));
+    this.#streams = new Gauge({
+      name: "joypod_streams",
+      help: "Streams with a viewer, by node.",
+      labelNames: ["node"],
+      registers,
+    });
+    this.#unanswered = new Gauge({
+      name: "joypod_streamers_unanswered",
+      help: "Streamers of running sessions that did not say how they are, by node.",
+      labelNames: ["node"],
+      registers,
+    });
+    this.#gauges = new Map(
+      Object.entries(figures).map(([name, { help }]) => [
+        name,
+        new Gauge({
+          name,
+          help: `${help} The mean and the worst of a node's streams with a viewer.`,
+          labelNames: ["node", "statistic"],
+          registers,
+        }),
+      ]),
+    );
+    this.#ofSessions = new Map(
+      Object.entries(figures).map(([name, { help }]) => {
+        const ofSession = name.replace("joypod_stream_", "joypod_session_stream_");
+        return [
+          name,
+          new Gauge({
+            name: ofSession,
+            help: `${help} Of ${sessionsShownMax} sessions with a viewer at most.`,
+            labelNames: ["session"],
+            registers,
+          }),
+        ];
+      }),
+    );
   }
 
   /** Asks every running streamer once, and sets the gauges to what they said; nodes without one have none. */
@@ -64,13 +121,32 @@ export class StreamFigures {
     const running = Map.groupBy(this.#deps.pods.list().filter(isStreaming), (pod) => nodeOfPod(pod) ?? "");
     const queue = new PQueue({ concurrency: askedAtOnce });
     const asked = [...running].map(async ([node, pods]) => ({
-      node, statuses: await Promise.all(pods.map((pod) => queue.add(async () => ({ session: pod.metadata.name, status: await this.#statusOf(pod, signal) })))),
+      node,
+      statuses: await Promise.all(
+        pods.map((pod) =>
+          queue.add(async () => ({ session: pod.metadata.name, status: await this.#statusOf(pod, signal) })),
+        ),
+      ),
     }));
     const nodes = await Promise.all(asked);
     signal.throwIfAborted();
-    for (const gauge of [this.#streams, this.#unanswered, ...this.#gauges.values(), ...this.#ofSessions.values()]) gauge.reset();
-    for (const { node, statuses } of nodes) this.#show(node, statuses.map(({ status }) => status));
-    for (const { session, status } of nodes.flatMap(({ statuses }) => statuses).filter(hasViewer).slice(0, sessionsShownMax)) this.#showSession(session, status);
+    for (const gauge of [
+      this.#streams,
+      this.#unanswered,
+      ...this.#gauges.values(),
+      ...this.#ofSessions.values(),
+    ])
+      gauge.reset();
+    for (const { node, statuses } of nodes)
+      this.#show(
+        node,
+        statuses.map(({ status }) => status),
+      );
+    for (const { session, status } of nodes
+      .flatMap(({ statuses }) => statuses)
+      .filter(hasViewer)
+      .slice(0, sessionsShownMax))
+      this.#showSession(session, status);
   }
 
   #showSession(session: string, status: StreamerStatus): void {
@@ -88,16 +164,22 @@ export class StreamFigures {
     for (const [name, { worst, of }] of Object.entries(figures)) {
       const values = viewed.map(of).filter((value) => value !== undefined);
       if (values.length === 0) continue;
-      this.#gauges.get(name)?.set({ node, statistic: "mean" }, values.reduce((sum, value) => sum + value, 0) / values.length);
+      this.#gauges
+        .get(name)
+        ?.set({ node, statistic: "mean" }, values.reduce((sum, value) => sum + value, 0) / values.length);
       this.#gauges.get(name)?.set({ node, statistic: "worst" }, worst(...values));
     }
   }
 
-  async #statusOf({ metadata: { name }, status }: Stored<Pod>, signal: AbortSignal): Promise<StreamerStatus | undefined> {
+  async #statusOf(
+    { metadata: { name }, status }: Stored<Pod>,
+    signal: AbortSignal,
+  ): Promise<StreamerStatus | undefined> {
     const { askStreamer, tickets } = this.#deps;
     const podIp = status?.podIP;
     if (podIp === undefined || signal.aborted) return undefined;
-    return askStreamer({ podIp, ticket: tickets.sign(name) }, signal).catch(() => undefined); // The gauge of unanswered counts it.
+    // The gauge of unanswered counts it.
+    return askStreamer({ podIp, ticket: tickets.sign(name) }, signal).catch(() => undefined);
   }
 }
 
@@ -105,7 +187,10 @@ function isStreaming(pod: Stored<Pod>): boolean {
   return isSessionPod(pod) && isReady(pod) && !isDeleting(pod);
 }
 
-function hasViewer(asked: { session: string; status: StreamerStatus | undefined }): asked is { session: string; status: StreamerStatus } {
+function hasViewer(asked: {
+  session: string;
+  status: StreamerStatus | undefined;
+}): asked is { session: string; status: StreamerStatus } {
   return asked.status !== undefined && asked.status.viewers > 0;
 }
 

@@ -28,33 +28,62 @@ export interface WriteArchiveOptions {
 const wellCompressedBytes = 4 * 2 ** 20;
 
 /** Writes a save directory as tar.gz to an empty file. Throws SaveError, or the signal's reason. */
-export async function writeArchive({ saveDirectory, target, saveBytes, signal }: WriteArchiveOptions): Promise<Archive> {
+export async function writeArchive({
+  saveDirectory,
+  target,
+  saveBytes,
+  signal,
+}: WriteArchiveOptions): Promise<Archive> {
   const tarHash = createHash("sha256");
   const hash = createHash("sha256");
   let bytes = 0;
   const gzip = createGzip({ level: saveBytes <= wellCompressedBytes ? 6 : 1, chunkSize: 256 * 1024 });
-  const content = await consume(tarSave(saveDirectory), (stream) => pipeline(stream, hashThrough(tarHash), gzip, async (chunks: AsyncIterable<Buffer>) => {
-    for await (const chunk of chunks) {
-      hash.update(chunk);
-      bytes += chunk.length;
-      if (bytes > limits.save.packedBytes) throw new SaveError(saveReasons.saveTooLarge, `The save directory packs to more than ${limits.save.packedBytes} bytes, which is more than a save may have.`);
-      for (let rest = chunk; rest.length > 0;) rest = rest.subarray((await target.write(rest)).bytesWritten);
-    }
-  }, { signal }));
+  const content = await consume(tarSave(saveDirectory), (stream) =>
+    pipeline(
+      stream,
+      hashThrough(tarHash),
+      gzip,
+      async (chunks: AsyncIterable<Buffer>) => {
+        for await (const chunk of chunks) {
+          hash.update(chunk);
+          bytes += chunk.length;
+          if (bytes > limits.save.packedBytes)
+            throw new SaveError(
+              saveReasons.saveTooLarge,
+              `The save directory packs to more than ${limits.save.packedBytes} bytes, which is more than a save may have.`,
+            );
+          for (let rest = chunk; rest.length > 0;)
+            rest = rest.subarray((await target.write(rest)).bytesWritten);
+        }
+      },
+      { signal },
+    ),
+  );
   return { ...content, bytes, sha256: hash.digest("hex"), tarSha256: tarHash.digest("hex") };
 }
 
-/** Returns the SHA-256 of the tar that a save directory would make now, which takes a tenth of the work of packing it. Throws SaveError. */
+/**
+ * Returns the SHA-256 of the tar that a save directory would make now, which takes a tenth of the work of
+ * packing it. Throws SaveError.
+ */
 export async function digestSave(saveDirectory: string): Promise<string> {
   const hash = createHash("sha256");
-  await consume(tarSave(saveDirectory), (stream) => pipeline(stream, async (chunks: AsyncIterable<Uint8Array>) => {
-    for await (const chunk of chunks) hash.update(chunk);
-  }));
+  await consume(tarSave(saveDirectory), (stream) =>
+    pipeline(stream, async (chunks: AsyncIterable<Uint8Array>) => {
+      for await (const chunk of chunks) hash.update(chunk);
+    }),
+  );
   return hash.digest("hex");
 }
 
-/** Throws the error of the directory, when that broke a limit, rather than that of the stream, which broke because of it. */
-async function consume({ stream, content }: SaveTar, work: (stream: Readable) => Promise<unknown>): Promise<TarContent> {
+/**
+ * Throws the error of the directory, when that broke a limit, rather than that of the stream, which broke
+ * because of it.
+ */
+async function consume(
+  { stream, content }: SaveTar,
+  work: (stream: Readable) => Promise<unknown>,
+): Promise<TarContent> {
   const [made, used] = await Promise.allSettled([content, work(stream)]);
   if (made.status === "rejected" && made.reason instanceof SaveError) throw made.reason;
   if (used.status === "rejected") throw used.reason;

@@ -20,9 +20,15 @@ export interface SavePackerOptions {
 
 /** Packs a save directory when it has changed, and writes to the manifest why it could not. */
 export interface SavePacker {
-  /** Scans the directory, and packs it when needed. Resolves with when to scan again; throws the signal's reason. */
+  /**
+   * Scans the directory, and packs it when needed. Resolves with when to scan again; throws the signal's
+   * reason.
+   */
   packIfChanged(signal: AbortSignal): Promise<"soon" | "later">;
-  /** Packs for the last time, when nobody writes to the saves any more; rejects when not even the manifest could be written. */
+  /**
+   * Packs for the last time, when nobody writes to the saves any more; rejects when not even the manifest
+   * could be written.
+   */
   finish(): Promise<void>;
 }
 
@@ -42,7 +48,13 @@ interface PackedState {
 }
 
 /** Returns a packer of one save directory into one spool. */
-export function createSavePacker({ saveDirectory, spool, log, restored, requestedAt }: SavePackerOptions): SavePacker {
+export function createSavePacker({
+  saveDirectory,
+  spool,
+  log,
+  restored,
+  requestedAt,
+}: SavePackerOptions): SavePacker {
   let packed: PackedState | undefined = restored === undefined ? undefined : { signature: restored };
   let failedSignature: string | undefined;
   let lastReason: string | undefined;
@@ -56,7 +68,7 @@ export function createSavePacker({ saveDirectory, spool, log, restored, requeste
     if (!isFinal && scan.signature === failedSignature) return "later";
     // Of a save that was restored there is no pack, and a player who asks for one gets it.
     const isWanted = asked !== undefined && spool.save() === undefined;
-    if (!isWanted && await isUnchanged(scan, isFinal)) {
+    if (!isWanted && (await isUnchanged(scan, isFinal))) {
       publish(isFinal);
       return "later";
     }
@@ -69,7 +81,12 @@ export function createSavePacker({ saveDirectory, spool, log, restored, requeste
   /** Does not rely on times for the last pack: a file that is mapped into memory changes without them. */
   async function isUnchanged({ signature }: SaveScan, isFinal: boolean): Promise<boolean> {
     if (packed?.signature !== signature) return false;
-    return !isFinal || packed.tarSha256 !== undefined && spool.save() !== undefined && await digestSave(saveDirectory) === packed.tarSha256;
+    return (
+      !isFinal ||
+      (packed.tarSha256 !== undefined &&
+        spool.save() !== undefined &&
+        (await digestSave(saveDirectory)) === packed.tarSha256)
+    );
   }
 
   async function pack(scan: SaveScan, isFinal: boolean, signal: AbortSignal): Promise<"soon" | "later"> {
@@ -85,7 +102,10 @@ export function createSavePacker({ saveDirectory, spool, log, restored, requeste
     const known = spool.save();
     if (archive.sha256 === known?.sha256) {
       rmSync(draft, { force: true });
-      spool.publish({ isFinal, save: { ...describe(archive, known.sequence, known.attempt), packedAt: known.packedAt } });
+      spool.publish({
+        isFinal,
+        save: { ...describe(archive, known.sequence, known.attempt), packedAt: known.packedAt },
+      });
     } else {
       spool.commit(describe(archive, sequence, spool.attempt), isFinal);
     }
@@ -95,8 +115,9 @@ export function createSavePacker({ saveDirectory, spool, log, restored, requeste
   }
 
   /**
-   * A pack may hold one file as it was before and another as it is after a game's write of both, though neither changed while it was read. Where only one
-   * has changed, a log perhaps, the pack is of the moment before or after that.
+   * A pack may hold one file as it was before and another as it is after a game's write of both, though
+   * neither changed while it was read. Where only one has changed, a log perhaps, the pack is of the moment
+   * before or after that.
    */
   function isOfOneMoment(scan: SaveScan): boolean {
     try {
@@ -107,7 +128,10 @@ export function createSavePacker({ saveDirectory, spool, log, restored, requeste
     }
   }
 
-  /** There is no later look that would make up for a node that fails once, or whose disk has room again in a moment. */
+  /**
+   * There is no later look that would make up for a node that fails once, or whose disk has room again in a
+   * moment.
+   */
   async function packLast(tries: number): Promise<void> {
     try {
       await tryPack(true, new AbortController().signal);
@@ -140,7 +164,8 @@ export function createSavePacker({ saveDirectory, spool, log, restored, requeste
     try {
       spool.publish({ error: saveError, isFinal });
     } catch (cause) {
-      // A disk without room for a pack may have none for the manifest either; the next scan tries again, and after the last one the next run.
+      // A disk without room for a pack may have none for the manifest either; the next scan tries again, and
+      // after the last one the next run.
       if (isFinal || !(toSaveError(cause) instanceof SaveError)) throw cause;
     }
   }
@@ -161,6 +186,20 @@ export function createSavePacker({ saveDirectory, spool, log, restored, requeste
   };
 }
 
-function describe({ sha256, bytes, entries, files, unpackedBytes, leftOut }: Archive, sequence: number, attempt: number): PackedSave {
-  return { sequence, attempt, sha256, bytes, entries, files, unpackedBytes, packedAt: new Date().toISOString(), ...leftOut && { leftOut } };
+function describe(
+  { sha256, bytes, entries, files, unpackedBytes, leftOut }: Archive,
+  sequence: number,
+  attempt: number,
+): PackedSave {
+  return {
+    sequence,
+    attempt,
+    sha256,
+    bytes,
+    entries,
+    files,
+    unpackedBytes,
+    packedAt: new Date().toISOString(),
+    ...(leftOut && { leftOut }),
+  };
 }

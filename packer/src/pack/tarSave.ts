@@ -31,13 +31,15 @@ const lastSecond = 8 ** 11 - 1;
 /** Starts to read a save directory; the same files make the same bytes. */
 export function tarSave(directory: string): SaveTar {
   const { readable, controller } = createTarPacker();
-  const content = addEntries(controller, directory).then((counts) => {
-    controller.finalize();
-    return counts;
-  }).catch((error: unknown) => {
-    controller.error(error);
-    throw error;
-  });
+  const content = addEntries(controller, directory)
+    .then((counts) => {
+      controller.finalize();
+      return counts;
+    })
+    .catch((error: unknown) => {
+      controller.error(error);
+      throw error;
+    });
   return { stream: Readable.fromWeb(readable), content };
 }
 
@@ -46,7 +48,9 @@ async function addEntries(controller: TarPackController, directory: string): Pro
   const content = { entries: 0, files: 0, isStable: true };
   for (const entry of walkSave(directory, context)) {
     if (entry.stat.isDirectory()) {
-      await controller.add({ name: `${entry.path}/`, type: "directory", size: 0, mode: 0o700, mtime: new Date(0) }).close();
+      await controller
+        .add({ name: `${entry.path}/`, type: "directory", size: 0, mode: 0o700, mtime: new Date(0) })
+        .close();
     } else {
       const added = await addFile(controller, entry, context);
       if (added === undefined) continue;
@@ -59,7 +63,11 @@ async function addEntries(controller: TarPackController, directory: string): Pro
 }
 
 /** Returns undefined when there is nothing to add: the file was removed, or replaced by something else. */
-async function addFile(controller: TarPackController, { path, location }: SaveEntry, context: WalkContext): Promise<{ isStable: boolean } | undefined> {
+async function addFile(
+  controller: TarPackController,
+  { path, location }: SaveEntry,
+  context: WalkContext,
+): Promise<{ isStable: boolean } | undefined> {
   const { quota, skipped } = context;
   const file = readOrSkip(path, context, () => openSync(location, openUntrusted));
   if (file === undefined) return undefined;
@@ -81,7 +89,13 @@ async function addFile(controller: TarPackController, { path, location }: SaveEn
 function headerOf(path: string, { size, mode, mtimeNs }: BigIntStats) {
   // A game may set any time, and an archive with one that tar cannot express would not be read back.
   const seconds = Math.min(lastSecond, Math.max(0, Math.floor(Number(mtimeNs / 1_000_000_000n))));
-  return { name: path, type: "file" as const, size: Number(size), mode: (mode & 0o100n) === 0n ? 0o600 : 0o700, mtime: new Date(seconds * 1000) };
+  return {
+    name: path,
+    type: "file" as const,
+    size: Number(size),
+    mode: (mode & 0o100n) === 0n ? 0o600 : 0o700,
+    mtime: new Date(seconds * 1000),
+  };
 }
 
 async function writeBody(body: WritableStream<Uint8Array>, chunks: Iterable<Buffer>): Promise<void> {

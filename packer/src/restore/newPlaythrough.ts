@@ -12,8 +12,9 @@ export interface NewPlaythrough {
 }
 
 /**
- * Creates the empty save directory of a session that starts anew, in the steps of a restore; returns whether it did. The streamer does this
- * itself, because a launch would wait for a packer to start; one that starts later finds the report. Anything unusual is left to the packer.
+ * Creates the empty save directory of a session that starts anew, in the steps of a restore; returns whether
+ * it did. The streamer does this itself, because a launch would wait for a packer to start; one that starts
+ * later finds the report. Anything unusual is left to the packer.
  */
 export function beginNewPlaythrough({ saveVolume, spool, uid }: NewPlaythrough): boolean {
   const paths = restorePaths({ saveVolume, spool });

@@ -9,14 +9,22 @@ export interface RestorePaths {
   saveDirectory: string;
   /** Is renamed to the save directory when it is complete; beside it, in memory. */
   draft: string;
-  /** An empty file beside it, made before the draft is renamed: it says that the draft is complete, or that the save directory was there, whatever became of it. */
+  /**
+   * An empty file beside it, made before the draft is renamed: it says that the draft is complete, or that
+   * the save directory was there, whatever became of it.
+   */
   mark: string;
   spool: string;
 }
 
 /** Returns the paths in a session's save volume and spool. */
 export function restorePaths({ saveVolume, spool }: { saveVolume: string; spool: string }): RestorePaths {
-  return { saveDirectory: `${saveVolume}/save`, draft: `${saveVolume}/.restoring`, mark: `${saveVolume}/.restored`, spool };
+  return {
+    saveDirectory: `${saveVolume}/save`,
+    draft: `${saveVolume}/.restoring`,
+    mark: `${saveVolume}/.restored`,
+    spool,
+  };
 }
 
 /** Writes the outcome of the order. */
@@ -31,8 +39,8 @@ export function publishDraft({ draft, mark, saveDirectory }: RestorePaths): void
 }
 
 /**
- * Whether a restore into this volume was completed; the volume of another pod is empty. A draft alone may be half of a save: no game has seen it, and it
- * is made anew.
+ * Whether a restore into this volume was completed; the volume of another pod is empty. A draft alone may be
+ * half of a save: no game has seen it, and it is made anew.
  */
 export function isRestored({ mark, saveDirectory }: RestorePaths): boolean {
   return [saveDirectory, mark].some(pathExists);

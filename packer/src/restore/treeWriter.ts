@@ -3,7 +3,9 @@ import type { ArchiveEntry } from "#archive/archiveInspector.ts";
 import type { ArchiveSink } from "#archive/archiveReader.ts";
 import { createNew } from "../spool/spoolFiles.ts";
 
-/** Writes the entries that an archive reader accepts below one new directory, which nobody else writes to yet. */
+/**
+ * Writes the entries that an archive reader accepts below one new directory, which nobody else writes to yet.
+ */
 export interface TreeWriter extends Required<ArchiveSink> {
   /** Closes the open file after a failure. */
   close(): void;
@@ -35,7 +37,8 @@ export function createTreeWriter(root: string): TreeWriter {
       mtimeSeconds = time;
     },
     data(bytes) {
-      for (let rest = bytes; file !== undefined && rest.length > 0;) rest = rest.subarray(writeSync(file, rest));
+      for (let rest = bytes; file !== undefined && rest.length > 0;)
+        rest = rest.subarray(writeSync(file, rest));
     },
     endEntry() {
       if (file !== undefined) futimesSync(file, mtimeSeconds, mtimeSeconds);

@@ -23,8 +23,14 @@ export async function unpackSave(archive: string, expected: Expected, directory:
     const file = await open(archive, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     try {
       const { size } = await file.stat();
-      if (size !== expected.bytes) throw new SaveError(packerRestoreReasons.checksumMismatch, `The save to restore has ${size} bytes instead of ${expected.bytes}.`);
-      const sha256 = await unpackStream(file, directory).catch((error: unknown) => rethrowWithCause(error, archive, expected));
+      if (size !== expected.bytes)
+        throw new SaveError(
+          packerRestoreReasons.checksumMismatch,
+          `The save to restore has ${size} bytes instead of ${expected.bytes}.`,
+        );
+      const sha256 = await unpackStream(file, directory).catch((error: unknown) =>
+        rethrowWithCause(error, archive, expected),
+      );
       if (sha256 !== expected.sha256) throw checksumMismatch(expected, sha256);
     } finally {
       await file.close();
@@ -62,7 +68,10 @@ async function unpackStream(file: FileHandle, directory: string): Promise<string
   }
 }
 
-/** Throws the error, or a checksum mismatch when that is its cause: a damaged archive breaks some rule as well. */
+/**
+ * Throws the error, or a checksum mismatch when that is its cause: a damaged archive breaks some rule as
+ * well.
+ */
 async function rethrowWithCause(error: unknown, archive: string, expected: Expected): Promise<never> {
   if (!(error instanceof ArchiveRefused)) throw error;
   const hash = createHash("sha256");
@@ -72,13 +81,27 @@ async function rethrowWithCause(error: unknown, archive: string, expected: Expec
 }
 
 function checksumMismatch({ sha256: expected }: Expected, actual: string, cause?: unknown): SaveError {
-  return new SaveError(packerRestoreReasons.checksumMismatch, `The save to restore has the SHA-256 ${actual} instead of ${expected}.`, { cause });
+  return new SaveError(
+    packerRestoreReasons.checksumMismatch,
+    `The save to restore has the SHA-256 ${actual} instead of ${expected}.`,
+    { cause },
+  );
 }
 
 function toSaveError(error: unknown): SaveError {
   if (error instanceof SaveError) return error;
-  if (error instanceof ArchiveRefused) return new SaveError(packerRestoreReasons.saveRefused, error.message, { cause: error });
+  if (error instanceof ArchiveRefused)
+    return new SaveError(packerRestoreReasons.saveRefused, error.message, { cause: error });
   const code = systemErrorCode(error);
-  if (code === "ENOSPC" || code === "EDQUOT") return new SaveError(packerRestoreReasons.saveVolumeFull, "The save to restore does not fit into the session's save volume.", { cause: error });
-  return new SaveError(packerRestoreReasons.restoreFailed, `The save could not be restored: ${code ?? String(error)}.`, { cause: error });
+  if (code === "ENOSPC" || code === "EDQUOT")
+    return new SaveError(
+      packerRestoreReasons.saveVolumeFull,
+      "The save to restore does not fit into the session's save volume.",
+      { cause: error },
+    );
+  return new SaveError(
+    packerRestoreReasons.restoreFailed,
+    `The save could not be restored: ${code ?? String(error)}.`,
+    { cause: error },
+  );
 }

@@ -5,7 +5,9 @@ const chunkBytes = 1024 * 1024;
 
 /** Reading of a file that may change meanwhile. */
 export interface FixedSizeRead {
-  /** As many bytes as the file had when it was opened: no more when it has grown, zeros when it has shrunk. */
+  /**
+   * As many bytes as the file had when it was opened: no more when it has grown, zeros when it has shrunk.
+   */
   chunks: Generator<Buffer, void, void>;
   /** Whether the file did not change while it was read; call after the last chunk. */
   isStable(): boolean;
@@ -28,7 +30,12 @@ export function readFixedSize(file: number, before: BigIntStats): FixedSizeRead 
     chunks: chunks(),
     isStable() {
       const after = fstatSync(file, { bigint: true });
-      return !isTruncated && after.size === before.size && after.mtimeNs === before.mtimeNs && after.ctimeNs === before.ctimeNs;
+      return (
+        !isTruncated &&
+        after.size === before.size &&
+        after.mtimeNs === before.mtimeNs &&
+        after.ctimeNs === before.ctimeNs
+      );
     },
   };
 }
@@ -44,7 +51,10 @@ function fill(file: number, buffer: Buffer, position: number): number {
   return filled;
 }
 
-/** Returns 0 also for what cannot be read: the file's header is written already. Throws SaveError where the system is to blame. */
+/**
+ * Returns 0 also for what cannot be read: the file's header is written already. Throws SaveError where the
+ * system is to blame.
+ */
 function tryRead(file: number, buffer: Buffer, offset: number, position: number): number {
   try {
     return readSync(file, buffer, offset, buffer.length - offset, position);

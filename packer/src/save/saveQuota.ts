@@ -21,11 +21,19 @@ export function createSaveQuota(): SaveQuota {
   return {
     addName() {
       names += 1;
-      if (names > limits.save.entries) throw new SaveError(saveReasons.saveTooLarge, `The save directory has more than ${limits.save.entries} names, which is more than a save may have.`);
+      if (names > limits.save.entries)
+        throw new SaveError(
+          saveReasons.saveTooLarge,
+          `The save directory has more than ${limits.save.entries} names, which is more than a save may have.`,
+        );
     },
     addFile(size) {
       bytes += Math.ceil(size / pageBytes) * pageBytes;
-      if (bytes > limits.save.unpackedBytes) throw new SaveError(saveReasons.saveTooLarge, `The save directory holds more than ${limits.save.unpackedBytes} bytes, which is more than a save may have.`);
+      if (bytes > limits.save.unpackedBytes)
+        throw new SaveError(
+          saveReasons.saveTooLarge,
+          `The save directory holds more than ${limits.save.unpackedBytes} bytes, which is more than a save may have.`,
+        );
     },
     bytes: () => bytes,
   };

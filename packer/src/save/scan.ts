@@ -5,7 +5,10 @@ import { walkSave } from "./walk.ts";
 
 /** The result of a scan of a save directory, which opens no file. */
 export interface SaveScan {
-  /** Hash of names, sizes, times and modes, and of what is skipped: equal means unchanged, except for a file that is mapped into memory and written there. */
+  /**
+   * Hash of names, sizes, times and modes, and of what is skipped: equal means unchanged, except for a file
+   * that is mapped into memory and written there.
+   */
   signature: string;
   /** The same of each file and directory, by its path. */
   states: ReadonlyMap<string, string>;
@@ -25,7 +28,8 @@ export function scanSave(directory: string): SaveScan {
       continue;
     }
     quota.addFile(Number(stat.size));
-    // Programs can set a file's mtime to anything, but not its ctime; the number of blocks shows writes through a mapping, which change neither.
+    // Programs can set a file's mtime to anything, but not its ctime; the number of blocks shows writes
+    // through a mapping, which change neither.
     states.set(path, `${stat.size} ${stat.mtimeNs} ${stat.ctimeNs} ${stat.mode} ${stat.blocks}`);
   }
   return { signature: signatureOf(states, skipped), states, bytes: quota.bytes() };

@@ -16,6 +16,6 @@ export function createSkippedEntries(): SkippedEntries {
       count += 1;
       if (count === 1) example = `${quoteEntry(path)} ${reason}`.slice(0, 1024);
     },
-    summary: () => count === 0 ? undefined : { count, example },
+    summary: () => (count === 0 ? undefined : { count, example }),
   };
 }

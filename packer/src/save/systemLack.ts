@@ -6,10 +6,13 @@ import { SaveError } from "../errors.ts";
 const lackCodes: ReadonlySet<string> = new Set(["EMFILE", "ENFILE", "ENOMEM"]);
 
 /**
- * Throws SaveError where the system lacked what reading takes. That tells nothing of the file, which the next try may read: a save without it would
- * take the place of a good one.
+ * Throws SaveError where the system lacked what reading takes. That tells nothing of the file, which the next
+ * try may read: a save without it would take the place of a good one.
  */
 export function throwSystemLack(error: unknown): void {
   const code = systemErrorCode(error);
-  if (code !== undefined && lackCodes.has(code)) throw new SaveError(saveReasons.saveUnreadable, `The save directory cannot be read now: ${code}.`, { cause: error });
+  if (code !== undefined && lackCodes.has(code))
+    throw new SaveError(saveReasons.saveUnreadable, `The save directory cannot be read now: ${code}.`, {
+      cause: error,
+    });
 }

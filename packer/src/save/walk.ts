@@ -8,10 +8,11 @@ import type { SaveQuota } from "./saveQuota.ts";
 import { throwSystemLack } from "./systemLack.ts";
 
 /**
- * Flags to open what the game may replace at any time: links are not followed (O_NOFOLLOW), a FIFO does not block (O_NONBLOCK), and what
- * was opened is checked by its handle, never by its name.
+ * Flags to open what the game may replace at any time: links are not followed (O_NOFOLLOW), a FIFO does not
+ * block (O_NONBLOCK), and what was opened is checked by its handle, never by its name.
  */
-export const openUntrusted = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
+export const openUntrusted =
+  constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
 
 /** A file or directory of a save, as it was when its name was read. */
 export interface SaveEntry {
@@ -28,8 +29,9 @@ export interface WalkContext {
 }
 
 /**
- * Walks everything below a directory that untrusted code writes to, in the order of the names. Directories are entered through the handle
- * of the one above, so that a replaced parent leads nowhere else. Throws SaveError.
+ * Walks everything below a directory that untrusted code writes to, in the order of the names. Directories
+ * are entered through the handle of the one above, so that a replaced parent leads nowhere else. Throws
+ * SaveError.
  */
 export function* walkSave(root: string, context: WalkContext): Generator<SaveEntry, void, void> {
   const directory = openRoot(root);
@@ -45,13 +47,23 @@ function openRoot(root: string): number {
     return openSync(root, openUntrusted | constants.O_DIRECTORY);
   } catch (error) {
     const code = systemErrorCode(error) ?? String(error);
-    if (code === "ENOENT") throw new SaveError(saveReasons.saveMissing, "The save directory is gone.", { cause: error });
-    if (code === "ENOTDIR" || code === "ELOOP") throw new SaveError(saveReasons.saveMissing, "The save directory was replaced by something else.", { cause: error });
-    throw new SaveError(saveReasons.saveUnreadable, `The save directory cannot be read: ${code}.`, { cause: error });
+    if (code === "ENOENT")
+      throw new SaveError(saveReasons.saveMissing, "The save directory is gone.", { cause: error });
+    if (code === "ENOTDIR" || code === "ELOOP")
+      throw new SaveError(saveReasons.saveMissing, "The save directory was replaced by something else.", {
+        cause: error,
+      });
+    throw new SaveError(saveReasons.saveUnreadable, `The save directory cannot be read: ${code}.`, {
+      cause: error,
+    });
   }
 }
 
-function* walkDirectory(directory: number, prefix: string, context: WalkContext): Generator<SaveEntry, void, void> {
+function* walkDirectory(
+  directory: number,
+  prefix: string,
+  context: WalkContext,
+): Generator<SaveEntry, void, void> {
   for (const name of listNames(directory, prefix, context)) {
     const path = prefix + name.toString("utf8");
     const location = Buffer.concat([Buffer.from(`/proc/self/fd/${directory}/`), name]);
@@ -65,7 +77,9 @@ function* walkDirectory(directory: number, prefix: string, context: WalkContext)
 }
 
 function* enterDirectory(entry: SaveEntry, context: WalkContext): Generator<SaveEntry, void, void> {
-  const directory = readOrSkip(entry.path, context, () => openSync(entry.location, openUntrusted | constants.O_DIRECTORY));
+  const directory = readOrSkip(entry.path, context, () =>
+    openSync(entry.location, openUntrusted | constants.O_DIRECTORY),
+  );
   if (directory === undefined) return;
   try {
     yield entry;
@@ -75,7 +89,10 @@ function* enterDirectory(entry: SaveEntry, context: WalkContext): Generator<Save
   }
 }
 
-/** Returns the names in order, so that the same files make the same bytes; counts them while they are read, so that no folder is too large to be rejected. */
+/**
+ * Returns the names in order, so that the same files make the same bytes; counts them while they are read, so
+ * that no folder is too large to be rejected.
+ */
 function listNames(directory: number, prefix: string, context: WalkContext): Buffer[] {
   const names = readOrSkip(prefix, context, () => readNames(directory, context.quota)) ?? [];
   return names.sort((left, right) => left.compare(right));
@@ -97,7 +114,10 @@ function readNames(directory: number, quota: SaveQuota): Buffer[] {
   }
 }
 
-/** Returns undefined for what was removed since it was listed, as is ordinary, and for what cannot be read, which is skipped. Throws SaveError where the system is to blame. */
+/**
+ * Returns undefined for what was removed since it was listed, as is ordinary, and for what cannot be read,
+ * which is skipped. Throws SaveError where the system is to blame.
+ */
 export function readOrSkip<T>(path: string, { skipped }: WalkContext, read: () => T): T | undefined {
   try {
     return read();

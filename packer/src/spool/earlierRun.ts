@@ -8,7 +8,8 @@ export async function readReport(spool: string, uid: string): Promise<RestoreRep
   if (text === undefined) return undefined;
   const { RestoreReport } = await import("#contracts/spool.ts");
   const report = RestoreReport.safeParse(parseJson(text));
-  // A report that cannot be read was still written at the end of a restore: the saves must not be overwritten.
+  // A report that cannot be read was still written at the end of a restore: the saves must not be
+  // overwritten.
   if (!report.success) return { version: 1, uid };
   return report.data.uid === uid ? report.data : undefined;
 }
@@ -22,7 +23,10 @@ export async function readManifest(spool: string, uid: string): Promise<SpoolMan
   return manifest.success && manifest.data.uid === uid ? manifest.data : undefined;
 }
 
-/** Returns when the agent last asked for a save of this session; undefined when it did not. A request that cannot be read counts as none. */
+/**
+ * Returns when the agent last asked for a save of this session; undefined when it did not. A request that
+ * cannot be read counts as none.
+ */
 export async function readRequest(spool: string, uid: string): Promise<string | undefined> {
   const text = readSmallFile(`${spool}/${spoolNames.request}`);
   if (text === undefined) return undefined;

@@ -7,7 +7,10 @@ import { readSmallFile } from "./spoolFiles.ts";
 
 /** Polling finds an order whose event was lost. */
 const pollEveryMs = 1000;
-/** There may be no events at all: a game of another session has the same user, and can use up the watches of that user. */
+/**
+ * There may be no events at all: a game of another session has the same user, and can use up the watches of
+ * that user.
+ */
 const pollUnwatchedEveryMs = 100;
 
 export interface AwaitOrderOptions {
@@ -17,8 +20,16 @@ export interface AwaitOrderOptions {
   signal: AbortSignal;
 }
 
-/** Resolves with the order of this session as soon as it is in the spool, however long that takes; with undefined when the signal is aborted. */
-export async function awaitOrder({ spool, uid, log, signal }: AwaitOrderOptions): Promise<RestoreOrder | undefined> {
+/**
+ * Resolves with the order of this session as soon as it is in the spool, however long that takes; with
+ * undefined when the signal is aborted.
+ */
+export async function awaitOrder({
+  spool,
+  uid,
+  log,
+  signal,
+}: AwaitOrderOptions): Promise<RestoreOrder | undefined> {
   const { promise, resolve } = Promise.withResolvers<RestoreOrder | undefined>();
   let hasWarned = false;
   const checkForOrder = (): void => {
@@ -27,7 +38,8 @@ export async function awaitOrder({ spool, uid, log, signal }: AwaitOrderOptions)
       if (text === undefined) return;
       const order = parseOrder(text);
       if (order?.uid === uid) resolve(order);
-      else if (!hasWarned) log.warn({ uid: order?.uid }, "The order is not for this session; the packer goes on waiting.");
+      else if (!hasWarned)
+        log.warn({ uid: order?.uid }, "The order is not for this session; the packer goes on waiting.");
       hasWarned ||= order?.uid !== uid;
     } catch (error) {
       if (!hasWarned) log.warn({ err: error }, "The order cannot be read; the packer goes on waiting.");
@@ -59,8 +71,8 @@ function tryWatch(folder: string, onEvent: () => void): FSWatcher | undefined {
 }
 
 /**
- * Returns the order in a text, undefined when it is not valid. This checks by hand what the schema says, because a launch waits for it and
- * the schema's library takes longer to load than a save takes to restore.
+ * Returns the order in a text, undefined when it is not valid. This checks by hand what the schema says,
+ * because a launch waits for it and the schema's library takes longer to load than a save takes to restore.
  */
 export function parseOrder(text: string): RestoreOrder | undefined {
   const value = parseRecord(text);

@@ -42,10 +42,20 @@ export async function openSpool(directory: string, uid: string): Promise<Spool> 
     save = manifest.save;
   }
 
-  /** Claims the attempt's number before a pack is named after it, unless the disk is full: then there is no pack either. */
+  /**
+   * Claims the attempt's number before a pack is named after it, unless the disk is full: then there is no
+   * pack either.
+   */
   function claim(): void {
     try {
-      write({ version: 1, uid, attempt, final: false, ...save && { save }, ...earlier?.refused && { refused: earlier.refused } });
+      write({
+        version: 1,
+        uid,
+        attempt,
+        final: false,
+        ...(save && { save }),
+        ...(earlier?.refused && { refused: earlier.refused }),
+      });
     } catch (error) {
       if (systemErrorCode(error) === undefined) throw error;
     }
@@ -61,16 +71,29 @@ export async function openSpool(directory: string, uid: string): Promise<Spool> 
     draftPath: (sequence) => `${packed}/${packedArchiveName({ attempt, sequence })}.new`,
     commit(kept, isFinal) {
       const path = `${packed}/${packedArchiveName(kept)}`;
-      // A manifest that the disk took, and said it did not, may have been read: its pack's name stands for that pack alone.
+      // A manifest that the disk took, and said it did not, may have been read: its pack's name stands for
+      // that pack alone.
       lastSequence = kept.sequence;
       moveDurably(`${path}.new`, path);
-      write({ version: 1, uid, attempt, final: isFinal, save: kept, ...answered !== undefined && { answered } });
+      write({
+        version: 1,
+        uid,
+        attempt,
+        final: isFinal,
+        save: kept,
+        ...(answered !== undefined && { answered }),
+      });
       removeOthers(packed, kept);
     },
     publish({ error, isFinal, save: same = save }) {
       write({
-        version: 1, uid, attempt, final: isFinal, ...same && { save: same }, ...answered !== undefined && { answered },
-        ...error && { refused: { reason: error.reason, message: error.message } },
+        version: 1,
+        uid,
+        attempt,
+        final: isFinal,
+        ...(same && { save: same }),
+        ...(answered !== undefined && { answered }),
+        ...(error && { refused: { reason: error.reason, message: error.message } }),
       });
     },
   };
@@ -83,6 +106,7 @@ export async function openSpool(directory: string, uid: string): Promise<Spool> 
 function removeOthers(packed: string, save: PackedSave | undefined): void {
   const kept = save && packedArchiveName(save);
   for (const name of readdirSync(packed)) {
-    if (/^save-\d+-\d+\.tar\.gz(\.new)?$/.test(name) && name !== kept) rmSync(`${packed}/${name}`, { force: true });
+    if (/^save-\d+-\d+\.tar\.gz(\.new)?$/.test(name) && name !== kept)
+      rmSync(`${packed}/${name}`, { force: true });
   }
 }

@@ -5,7 +5,10 @@ import { systemErrorCode } from "#runtime/systemError.ts";
 /** Flags to create a file that must not exist yet. */
 export const createNew = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
-/** Returns a small file's text; undefined when there is none. Throws when it is larger than such a file may be. */
+/**
+ * Returns a small file's text; undefined when there is none. Throws when it is larger than such a file may
+ * be.
+ */
 export function readSmallFile(path: string): string | undefined {
   let file: number;
   try {
@@ -30,7 +33,10 @@ export function writeDurably(path: string, value: unknown): void {
   moveDurably(draft, path);
 }
 
-/** Writes a small file atomically; enough for what is useless after a loss of power, which takes the save volume with it. */
+/**
+ * Writes a small file atomically; enough for what is useless after a loss of power, which takes the save
+ * volume with it.
+ */
 export function writeAtomically(path: string, value: unknown): void {
   renameSync(writeDraft(path, value), path);
 }

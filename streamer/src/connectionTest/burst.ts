@@ -2,9 +2,15 @@ import { connectionTest, type TestBurst } from "#contracts/connectionTest.ts";
 
 /** Packets leave in groups of this distance: timers of fewer milliseconds are not kept. */
 const tickMs = 10;
-/** Packets that a late timer has missed are not made up for: sent all at once they would be lost where evenly sent packets are not. */
+/**
+ * Packets that a late timer has missed are not made up for: sent all at once they would be lost where evenly
+ * sent packets are not.
+ */
 const maxLateMs = 50;
-/** What waits in the transport beyond this would only show the size of a queue: packets are left out until it is shorter. */
+/**
+ * What waits in the transport beyond this would only show the size of a queue: packets are left out until it
+ * is shorter.
+ */
 const maxWaitingBytes = 32_768;
 
 /** Where packets go. */
@@ -22,7 +28,10 @@ export interface BurstOptions {
   onSent: (packets: number) => void;
 }
 
-/** Sends the burst's packets, evenly by the clock and never faster than `maxKbps`; returns what ends it early, without `onSent`. */
+/**
+ * Sends the burst's packets, evenly by the clock and never faster than `maxKbps`; returns what ends it early,
+ * without `onSent`.
+ */
 export function startBurst(burst: TestBurst, { sink, maxKbps, now, onSent }: BurstOptions): () => void {
   const { packetBytes, durationMs, packetsPerMs } = shapeOf(burst, maxKbps);
   const startedAt = now();
@@ -31,7 +40,11 @@ export function startBurst(burst: TestBurst, { sink, maxKbps, now, onSent }: Bur
   const tick = () => {
     const elapsed = Math.min(now() - startedAt, durationMs);
     const dueNow = Math.floor(elapsed * packetsPerMs);
-    for (let left = Math.min(dueNow - due, Math.ceil(maxLateMs * packetsPerMs)); left > 0 && sink.waitingBytes() < maxWaitingBytes; left--) {
+    for (
+      let left = Math.min(dueNow - due, Math.ceil(maxLateMs * packetsPerMs));
+      left > 0 && sink.waitingBytes() < maxWaitingBytes;
+      left--
+    ) {
       sink.send(packetOf(sent, packetBytes));
       sent++;
     }
@@ -44,10 +57,18 @@ export function startBurst(burst: TestBurst, { sink, maxKbps, now, onSent }: Bur
   return () => clearInterval(timer);
 }
 
-function shapeOf(burst: TestBurst, maxKbps: number): { packetBytes: number; durationMs: number; packetsPerMs: number } {
+function shapeOf(
+  burst: TestBurst,
+  maxKbps: number,
+): { packetBytes: number; durationMs: number; packetsPerMs: number } {
   const { smallPacketBytes, largePacketBytes, lossPackets, lossMs, bandwidthMs } = connectionTest;
   const atMost = (packetBytes: number): number => maxKbps / 8 / packetBytes;
-  if (burst === "loss") return { packetBytes: smallPacketBytes, durationMs: lossMs, packetsPerMs: Math.min(lossPackets / lossMs, atMost(smallPacketBytes)) };
+  if (burst === "loss")
+    return {
+      packetBytes: smallPacketBytes,
+      durationMs: lossMs,
+      packetsPerMs: Math.min(lossPackets / lossMs, atMost(smallPacketBytes)),
+    };
   return { packetBytes: largePacketBytes, durationMs: bandwidthMs, packetsPerMs: atMost(largePacketBytes) };
 }
 

@@ -6,9 +6,7 @@ import { listed, logLevel, readEnvironment, type Environment } from "#runtime/re
 const port = z.coerce.number().int().min(1).max(65_535);
 const address = z.union([z.ipv4(), z.ipv6()]);
 /** Addresses separated by commas. */
-const addresses = z.string().default("")
-  .transform(listed)
-  .pipe(z.array(address).max(8));
+const addresses = z.string().default("").transform(listed).pipe(z.array(address).max(8));
 
 const Variables = z.object({
   SIGNAL_PORT: port.default(signalPort),
@@ -29,7 +27,10 @@ export type Config = ReturnType<typeof readConfig>;
 export function readConfig(environment: Environment) {
   const env = readEnvironment(Variables, environment, "connection test");
   const announced = env.ANNOUNCE_ADDRESSES.length > 0 ? env.ANNOUNCE_ADDRESSES : env.HOST_IPS;
-  if (announced.length === 0) throw new Error("The connection test does not know where browsers reach it: set ANNOUNCE_ADDRESSES or HOST_IPS.");
+  if (announced.length === 0)
+    throw new Error(
+      "The connection test does not know where browsers reach it: set ANNOUNCE_ADDRESSES or HOST_IPS.",
+    );
   return {
     signalPort: env.SIGNAL_PORT,
     udpPort: env.UDP_PORT,

@@ -26,7 +26,15 @@ export interface TestConnection {
   close(): void;
 }
 
-export function createTestConnection({ id, sdp, udpPort, maxKbps, log, now, onClosed }: TestConnectionOptions): TestConnection {
+export function createTestConnection({
+  id,
+  sdp,
+  udpPort,
+  maxKbps,
+  log,
+  now,
+  onClosed,
+}: TestConnectionOptions): TestConnection {
   const connection = new nodeDataChannel.PeerConnection(id, connectionOn(udpPort));
   const channels = new Map<string, DataChannel>();
   const asked = new Set<TestBurst>();
@@ -38,7 +46,8 @@ export function createTestConnection({ id, sdp, udpPort, maxKbps, log, now, onCl
     isClosed = true;
     clearTimeout(deadline);
     for (const end of ends) end();
-    // The transport holds the callbacks of a channel until the channel itself is closed, and with them all that they refer to.
+    // The transport holds the callbacks of a channel until the channel itself is closed, and with them all
+    // that they refer to.
     for (const channel of channels.values()) channel.close();
     connection.close();
     onClosed();
@@ -64,14 +73,17 @@ export function createTestConnection({ id, sdp, udpPort, maxKbps, log, now, onCl
     const channel = channels.get(connectionTest.packetChannel);
     if (channel === undefined || asked.has(burst)) return;
     asked.add(burst);
-    ends.push(startBurst(burst, {
-      maxKbps, now,
-      sink: {
-        send: (packet) => orEnd(() => channel.isOpen() && channel.sendMessageBinary(packet), false),
-        waitingBytes: () => orEnd(() => channel.bufferedAmount(), 0),
-      },
-      onSent: (packets) => tellEnd({ t: "sent", burst, packets, limitKbps: maxKbps }),
-    }));
+    ends.push(
+      startBurst(burst, {
+        maxKbps,
+        now,
+        sink: {
+          send: (packet) => orEnd(() => channel.isOpen() && channel.sendMessageBinary(packet), false),
+          waitingBytes: () => orEnd(() => channel.bufferedAmount(), 0),
+        },
+        onSent: (packets) => tellEnd({ t: "sent", burst, packets, limitKbps: maxKbps }),
+      }),
+    );
   };
   connection.onDataChannel((channel) => {
     const label = channel.getLabel();
@@ -81,7 +93,8 @@ export function createTestConnection({ id, sdp, udpPort, maxKbps, log, now, onCl
       return;
     }
     channels.set(label, channel);
-    if (label === connectionTest.controlChannel) channel.onMessage((message) => orEnd(() => handleRequest(channel, message, send), undefined));
+    if (label === connectionTest.controlChannel)
+      channel.onMessage((message) => orEnd(() => handleRequest(channel, message, send), undefined));
   });
   connection.onStateChange((state) => {
     log.debug({ test: id, state }, "A test's connection changed.");

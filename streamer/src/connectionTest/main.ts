@@ -1,4 +1,5 @@
-// What runs on each game node for pages that test their connection to it: the same transport as a session's, without a session.
+// What runs on each game node for pages that test their connection to it: the same transport as a session's,
+// without a session.
 import { ticketVerifyingKey } from "#contracts/streamTicket.ts";
 import { createLogger } from "#runtime/createLogger.ts";
 import { orExit, runProgram } from "#runtime/program.ts";
@@ -10,14 +11,21 @@ const config = orExit(() => readConfig(process.env));
 const logger = createLogger({ program: "connection-test", level: config.logLevel });
 const responder = createResponder({ config, log: logger, now: () => performance.now() });
 const server = createTestServer({
-  port: config.signalPort, responder, verifyingKey: ticketVerifyingKey(config.ticketPublicKey), log: logger, now: () => new Date(),
+  port: config.signalPort,
+  responder,
+  verifyingKey: ticketVerifyingKey(config.ticketPublicKey),
+  log: logger,
+  now: () => new Date(),
 });
 
 runProgram({
   logger,
   start: async () => {
     await new Promise((resolve, reject) => server.once("listening", resolve).once("error", reject));
-    logger.info({ udpPort: config.udpPort, node: config.nodeName, addresses: config.addresses }, "The connection test answers.");
+    logger.info(
+      { udpPort: config.udpPort, node: config.nodeName, addresses: config.addresses },
+      "The connection test answers.",
+    );
   },
   stop: () => {
     responder.close();

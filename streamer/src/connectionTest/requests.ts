@@ -2,10 +2,14 @@ import { connectionTest, TestRequest, type TestBurst } from "#contracts/connecti
 import { sendNotice, type NoticeChannel } from "../transport/notices.ts";
 
 /**
- * Sends a page's ping back, unless too much waits for a page that does not read, or has the burst sent that it asks for; drops any other message. Throws
- * when the channel closes meanwhile.
+ * Sends a page's ping back, unless too much waits for a page that does not read, or has the burst sent that
+ * it asks for; drops any other message. Throws when the channel closes meanwhile.
  */
-export function handleRequest(channel: NoticeChannel, message: string | Buffer | ArrayBuffer, send: (burst: TestBurst) => void): void {
+export function handleRequest(
+  channel: NoticeChannel,
+  message: string | Buffer | ArrayBuffer,
+  send: (burst: TestBurst) => void,
+): void {
   const request = readRequest(message);
   if (request?.t === "ping") sendNotice(channel, request);
   if (request?.t === "send") send(request.burst);

@@ -8,7 +8,10 @@ import { reservePort } from "../transport/sharedPort.ts";
 import type { Config } from "./config.ts";
 import { createTestConnection, type TestConnection } from "./connection.ts";
 
-/** The transport's own queue: enough for the limit's bitrate over a round trip of 200 ms, and little enough to be empty soon after a burst. */
+/**
+ * The transport's own queue: enough for the limit's bitrate over a round trip of 200 ms, and little enough to
+ * be empty soon after a burst.
+ */
 const sendBufferBytes = 300_000;
 
 export interface ResponderOptions {
@@ -18,16 +21,26 @@ export interface ResponderOptions {
   now: () => number;
 }
 
-/** Answers the offers of pages that test their connection to this node: a bounded number at once, and one of each player. */
+/**
+ * Answers the offers of pages that test their connection to this node: a bounded number at once, and one of
+ * each player.
+ */
 export interface Responder {
-  /** Answers a player's offer; their earlier test ends. Throws InvalidOffer, and NodeBusy while others' tests take all there is. */
+  /**
+   * Answers a player's offer; their earlier test ends. Throws InvalidOffer, and NodeBusy while others' tests
+   * take all there is.
+   */
   respond(offer: string, player: string): Promise<TestSdpAnswer>;
   /** Tests that go on. */
   count(): number;
   close(): void;
 }
 
-export function createResponder({ config: { udpPort, nodeName, addresses, maxTests, maxKbps }, log, now }: ResponderOptions): Responder {
+export function createResponder({
+  config: { udpPort, nodeName, addresses, maxTests, maxKbps },
+  log,
+  now,
+}: ResponderOptions): Responder {
   const tests = new Map<string, TestConnection>();
   nodeDataChannel.setSctpSettings({ sendBufferSize: sendBufferBytes });
   const releasePort = reservePort(udpPort);
@@ -38,7 +51,12 @@ export function createResponder({ config: { udpPort, nodeName, addresses, maxTes
       if (tests.size >= maxTests) throw new NodeBusy();
       const id = randomUUID();
       const test = createTestConnection({
-        id, sdp, udpPort, maxKbps, log, now,
+        id,
+        sdp,
+        udpPort,
+        maxKbps,
+        log,
+        now,
         onClosed: () => {
           if (tests.get(player) === test) tests.delete(player);
         },
@@ -56,10 +74,14 @@ export function createResponder({ config: { udpPort, nodeName, addresses, maxTes
   };
 }
 
-/** Returns the offer for the transport. Throws InvalidOffer when it is none, or is for more than data channels. */
+/**
+ * Returns the offer for the transport. Throws InvalidOffer when it is none, or is for more than data
+ * channels.
+ */
 function offerWithoutCandidates(text: string): string {
   const lines = linesOfOffer(text);
   const media = lines.filter((line) => line.startsWith("m="));
-  if (media.length !== 1 || media[0]?.startsWith("m=application ") !== true) throw new InvalidOffer("The offer must be for data channels alone.");
+  if (media.length !== 1 || media[0]?.startsWith("m=application ") !== true)
+    throw new InvalidOffer("The offer must be for data channels alone.");
   return withoutCandidates(lines);
 }

@@ -23,28 +23,51 @@ export interface TestServerOptions {
 
 /** Serves the API, which has tickets, and probes. */
 export function createTestServer(options: TestServerOptions): Server {
-  const server = createServer({ requestTimeout: requestDeadlineMs, headersTimeout: requestDeadlineMs }, (request, response) => {
-    void serve(request, response, options);
-  });
+  const server = createServer(
+    { requestTimeout: requestDeadlineMs, headersTimeout: requestDeadlineMs },
+    (request, response) => {
+      void serve(request, response, options);
+    },
+  );
   server.maxConnections = maxConnections;
   return server.listen(options.port);
 }
 
-async function serve(request: IncomingMessage, response: ServerResponse, options: TestServerOptions): Promise<void> {
+async function serve(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: TestServerOptions,
+): Promise<void> {
   try {
     await route(request, response, options);
   } catch (error) {
-    if (!(error instanceof WhepRequestError)) options.log.error({ err: error }, "A connection test's request failed.");
-    const { status, code, message } = error instanceof WhepRequestError ? error : { status: 500, code: "internal_error", message: "The test could not be started." };
+    if (!(error instanceof WhepRequestError))
+      options.log.error({ err: error }, "A connection test's request failed.");
+    const { status, code, message } =
+      error instanceof WhepRequestError
+        ? error
+        : { status: 500, code: "internal_error", message: "The test could not be started." };
     respond(request, response, status, { error: code, message });
   }
 }
 
-async function route(request: IncomingMessage, response: ServerResponse, options: TestServerOptions): Promise<void> {
+async function route(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: TestServerOptions,
+): Promise<void> {
   const [path] = (request.url ?? "/").split("?", 1);
   if (path === "/healthz" || path === "/readyz") respond(request, response, 200, { ok: true });
-  else if (path !== connectionTest.path) respond(request, response, 404, { error: "not_found", message: "There is nothing here." });
-  else if (request.method !== "POST") respond(request, response, 405, { error: "method_not_allowed", message: "Use POST here." }, { allow: "POST" });
+  else if (path !== connectionTest.path)
+    respond(request, response, 404, { error: "not_found", message: "There is nothing here." });
+  else if (request.method !== "POST")
+    respond(
+      request,
+      response,
+      405,
+      { error: "method_not_allowed", message: "Use POST here." },
+      { allow: "POST" },
+    );
   else {
     const player = playerOf(request, options);
     const offer = await readText(request, whep.maxOfferBytes);
@@ -62,8 +85,19 @@ function playerOf(request: IncomingMessage, { verifyingKey, now }: TestServerOpt
   return claims.sub;
 }
 
-function respond(request: IncomingMessage, response: ServerResponse, status: number, body: object, headers: Record<string, string> = {}): void {
+function respond(
+  request: IncomingMessage,
+  response: ServerResponse,
+  status: number,
+  body: object,
+  headers: Record<string, string> = {},
+): void {
   // What was not read of the body must not be taken for the next request.
-  response.writeHead(status, { "content-type": "application/json", "cache-control": "no-store", ...headers, ...!request.complete && { connection: "close" } });
+  response.writeHead(status, {
+    "content-type": "application/json",
+    "cache-control": "no-store",
+    ...headers,
+    ...(!request.complete && { connection: "close" }),
+  });
   response.end(JSON.stringify(body));
 }

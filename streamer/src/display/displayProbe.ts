@@ -20,28 +20,47 @@ export interface ProbeSurroundings {
 }
 
 /** Runs one step of the display's probe in a process of its own, because a driver may crash or hang it. */
-export function probeDisplay(args: readonly string[], { env, clock }: ProbeSurroundings): Promise<ProbeFindings> {
+export function probeDisplay(
+  args: readonly string[],
+  { env, clock }: ProbeSurroundings,
+): Promise<ProbeFindings> {
   return new Promise((resolve) => {
     let printed = "";
-    const child = execFile(program, [...args], { env, killSignal: "SIGKILL", maxBuffer: maxOutputBytes }, (error, stdout, stderr) => {
-      deadline.cancel();
-      resolve({ values: parseFindings(stdout), failure: error === null ? undefined : stderr.trim() || `${program} ended with ${String(error.code ?? error.signal)}` });
-    });
+    const child = execFile(
+      program,
+      [...args],
+      { env, killSignal: "SIGKILL", maxBuffer: maxOutputBytes },
+      (error, stdout, stderr) => {
+        deadline.cancel();
+        resolve({
+          values: parseFindings(stdout),
+          failure:
+            error === null
+              ? undefined
+              : stderr.trim() || `${program} ended with ${String(error.code ?? error.signal)}`,
+        });
+      },
+    );
     child.stdout?.on("data", (chunk: string) => {
       printed += chunk;
     });
     const deadline = clock.setTimer(probeDeadlineMs, () => {
       // Nobody waits for its end: in the kernel, where drivers hang too, a process cannot be killed.
       child.kill("SIGKILL");
-      resolve({ values: parseFindings(printed), failure: `${program} did not end within ${probeDeadlineMs} ms` });
+      resolve({
+        values: parseFindings(printed),
+        failure: `${program} did not end within ${probeDeadlineMs} ms`,
+      });
     });
   });
 }
 
 /** Returns the values of lines `name value`. */
 export function parseFindings(text: string): Map<string, string> {
-  return new Map(text.split("\n").flatMap((line) => {
-    const space = line.indexOf(" ");
-    return space > 0 ? [[line.slice(0, space), line.slice(space + 1).trim()] as const] : [];
-  }));
+  return new Map(
+    text.split("\n").flatMap((line) => {
+      const space = line.indexOf(" ");
+      return space > 0 ? [[line.slice(0, space), line.slice(space + 1).trim()] as const] : [];
+    }),
+  );
 }

@@ -13,10 +13,14 @@ export type SetProperty = (window: number, name: AtomName, type: number, ...valu
 
 /** Returns what sets properties by the names of their atoms. */
 export function createSetProperty(client: Pick<Client, "ChangeProperty">, atoms: Atoms): SetProperty {
-  return (window, name, type, ...values) => client.ChangeProperty(replaceProperty, window, atoms[name], type, 32, buildWords(values));
+  return (window, name, type, ...values) =>
+    client.ChangeProperty(replaceProperty, window, atoms[name], type, 32, buildWords(values));
 }
 
-/** Returns the numbers of 32 bits that a property holds; whoever wrote it may have left half of one at its end. */
+/**
+ * Returns the numbers of 32 bits that a property holds; whoever wrote it may have left half of one at its
+ * end.
+ */
 export function parseWords(data: Buffer): number[] {
   return Array.from({ length: Math.floor(data.length / 4) }, (_, index) => data.readUInt32LE(index * 4));
 }

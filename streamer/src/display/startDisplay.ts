@@ -45,8 +45,8 @@ export function isProbed({ choice, profile }: Pick<DisplayOptions, "choice" | "p
 }
 
 /**
- * Starts the accelerated display where there is a GPU to use, or it is forced, and a probe finds that it works; otherwise Xvfb. Returns undefined
- * when Xvfb does not start.
+ * Starts the accelerated display where there is a GPU to use, or it is forced, and a probe finds that it
+ * works; otherwise Xvfb. Returns undefined when Xvfb does not start.
  */
 export async function startDisplay(options: DisplayOptions): Promise<StartedDisplay | undefined> {
   if (!isProbed(options)) return startXvfb(options);
@@ -56,14 +56,21 @@ export async function startDisplay(options: DisplayOptions): Promise<StartedDisp
     const tried = await tryXwayland(options);
     if (typeof tried !== "string") return tried;
     obstacle = tried;
-    log.warn({ obstacle }, "The accelerated display does not work here; the session takes the one in software.");
+    log.warn(
+      { obstacle },
+      "The accelerated display does not work here; the session takes the one in software.",
+    );
   }
   const xvfb = await startXvfb(options);
   if (!xvfb || profile === "software") return xvfb;
   const { values, failure } = await probeDisplay(["gl"], { ...options, env: { ...options.env, ...zink } });
   const renderer = values.get("renderer");
-  if (failure === undefined && renderer !== undefined && !isSoftware(renderer)) return { ...xvfb, renderer, gameEnvironment: zink };
-  log.warn({ obstacle, renderer, reason: failure }, "The session was to have a GPU, and renders in software.");
+  if (failure === undefined && renderer !== undefined && !isSoftware(renderer))
+    return { ...xvfb, renderer, gameEnvironment: zink };
+  log.warn(
+    { obstacle, renderer, reason: failure },
+    "The session was to have a GPU, and renders in software.",
+  );
   return { ...xvfb, obstacle, gameEnvironment: inSoftware };
 }
 
@@ -82,24 +89,33 @@ async function tryXwayland(options: DisplayOptions): Promise<StartedDisplay | Re
   if (!server) return acceleratedReasons.displayFailed;
   const found = await probeXwayland(options);
   isDecided = true;
-  if (found.obstacle === undefined) return { server, renderer: found.renderer, obstacle: undefined, gameEnvironment: {} };
+  if (found.obstacle === undefined)
+    return { server, renderer: found.renderer, obstacle: undefined, gameEnvironment: {} };
   await server.stop();
   return found.obstacle;
 }
 
 /**
- * Tries the display, and returns its renderer and what keeps it from being used. A software renderer does so only where a GPU is to be used: the
- * display may be forced to be tried without one.
+ * Tries the display, and returns its renderer and what keeps it from being used. A software renderer does so
+ * only where a GPU is to be used: the display may be forced to be tried without one.
  */
-async function probeXwayland(options: DisplayOptions): Promise<{ renderer: string; obstacle: RenderingObstacle | undefined }> {
+async function probeXwayland(
+  options: DisplayOptions,
+): Promise<{ renderer: string; obstacle: RenderingObstacle | undefined }> {
   const { width, height, profile, log } = options;
   const sized = await probeDisplay(["size", String(width), String(height)], options);
   const gl = sized.failure === undefined ? await probeDisplay(["gl"], options) : sized;
   const vulkan = gl.failure === undefined ? await probeDisplay(["vulkan"], options) : gl;
   const renderer = gl.values.get("renderer") ?? "";
-  log.info({ found: Object.fromEntries([...gl.values, ...vulkan.values]), reason: vulkan.failure }, "The accelerated display was tried.");
+  log.info(
+    { found: Object.fromEntries([...gl.values, ...vulkan.values]), reason: vulkan.failure },
+    "The accelerated display was tried.",
+  );
   if (vulkan.failure !== undefined) return { renderer, obstacle: acceleratedReasons.probeFailed };
-  return { renderer, obstacle: profile === "gpu" && isSoftware(renderer) ? acceleratedReasons.softwareRenderer : undefined };
+  return {
+    renderer,
+    obstacle: profile === "gpu" && isSoftware(renderer) ? acceleratedReasons.softwareRenderer : undefined,
+  };
 }
 
 /** Returns whether a renderer's name is one of Mesa's that use no GPU. */

@@ -13,7 +13,10 @@ const inputHint = 1;
 const maxProtocols = 64;
 
 export interface WindowFocusDeps {
-  connection: { client: Pick<Client, "GetInputFocus" | "GetProperty" | "SendClientMessage" | "SetInputFocus">; root: number };
+  connection: {
+    client: Pick<Client, "GetInputFocus" | "GetProperty" | "SendClientMessage" | "SetInputFocus">;
+    root: number;
+  };
   atoms: Pick<Atoms, "WM_HINTS" | "WM_PROTOCOLS" | "WM_TAKE_FOCUS">;
   setProperty: SetProperty;
   /** The window manager's own window, of whose properties it hears. */
@@ -22,27 +25,49 @@ export interface WindowFocusDeps {
 }
 
 /**
- * Passes the keyboard on to windows, by ICCCM 4.1.7. The newest decision counts: what an earlier one still waits for comes to nothing,
- * and so does one for a window that is closed meanwhile. It waits for nothing but the server's replies.
+ * Passes the keyboard on to windows, by ICCCM 4.1.7. The newest decision counts: what an earlier one still
+ * waits for comes to nothing, and so does one for a window that is closed meanwhile. It waits for nothing but
+ * the server's replies.
  */
 export interface WindowFocus {
-  /** Focuses the window, except where it wants to do so itself, and asks it to take the focus where it can be asked, as those of Java and Wine can. */
+  /**
+   * Focuses the window, except where it wants to do so itself, and asks it to take the focus where it can be
+   * asked, as those of Java and Wine can.
+   */
   give(window: number): void;
-  /** Passes the keyboard to the window on top if no window has it any more, as after the end of the one that had it. */
+  /**
+   * Passes the keyboard to the window on top if no window has it any more, as after the end of the one that
+   * had it.
+   */
   restore(top: () => number | undefined): void;
   /** Notes the server's time. It is to get every event, whatever the budget. */
   handleEvent(event: Pick<WindowEvent, "name" | "wid" | "time" | "rawData">): void;
 }
 
-export function createWindowFocus({ connection: { client, root }, atoms, setProperty, check, isManaged }: WindowFocusDeps): WindowFocus {
+export function createWindowFocus({
+  connection: { client, root },
+  atoms,
+  setProperty,
+  check,
+  isManaged,
+}: WindowFocusDeps): WindowFocus {
   let decisions = 0;
   let serverTime = 0;
 
-  // The time is the server's, after SetInputFocus: the game sets the focus by it in turn, which the server ignores with an earlier one.
+  // The time is the server's, after SetInputFocus: the game sets the focus by it in turn, which the server
+  // ignores with an earlier one.
   const askToTakeFocus = (window: number, isCurrent: () => boolean) => {
     setProperty(check, "_NET_SUPPORTING_WM_CHECK", windowType, check); // As it was: the event of this tells the time, and comes before the reply.
     client.GetInputFocus(() => {
-      if (isCurrent()) client.SendClientMessage(window, window, atoms.WM_PROTOCOLS, 32, [atoms.WM_TAKE_FOCUS, serverTime], 0);
+      if (isCurrent())
+        client.SendClientMessage(
+          window,
+          window,
+          atoms.WM_PROTOCOLS,
+          32,
+          [atoms.WM_TAKE_FOCUS, serverTime],
+          0,
+        );
     });
   };
 
@@ -72,12 +97,15 @@ export function createWindowFocus({ connection: { client, root }, atoms, setProp
       });
     },
     handleEvent: (event) => {
-      if (event.name === "PropertyNotify" && event.wid === check && isFromServer(event)) serverTime = event.time ?? serverTime;
+      if (event.name === "PropertyNotify" && event.wid === check && isFromServer(event))
+        serverTime = event.time ?? serverTime;
     },
   };
 }
 
-/** Returns whether the window manager is to focus the window, as WM_HINTS say; without a word about it, it is. */
+/**
+ * Returns whether the window manager is to focus the window, as WM_HINTS say; without a word about it, it is.
+ */
 function wantsInput(hints: Buffer): boolean {
   const [flags = 0, input = 1] = parseWords(hints);
   return (flags & inputHint) === 0 || input !== 0;

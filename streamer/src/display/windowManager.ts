@@ -21,7 +21,10 @@ const arrowGlyph = 68;
 const withdrawnState = 0;
 const normalState = 1;
 const noIcon = 0;
-/** Windows that are managed at a time; further ones are shown as they are. Their list is one request, whose size is limited. */
+/**
+ * Windows that are managed at a time; further ones are shown as they are. Their list is one request, whose
+ * size is limited.
+ */
 const maxWindows = 256;
 const maxLoggedWindows = 64;
 
@@ -37,8 +40,9 @@ export interface WindowManager {
 }
 
 /**
- * Starts the smallest window manager that a streamed game needs: every top-level window fills the screen and has the focus, whatever it
- * requests, and whatever size a game gives the screen; dialogs keep their place, above it. It supports as much of EWMH as SDL, GLFW, GTK and Qt check for.
+ * Starts the smallest window manager that a streamed game needs: every top-level window fills the screen and
+ * has the focus, whatever it requests, and whatever size a game gives the screen; dialogs keep their place,
+ * above it. It supports as much of EWMH as SDL, GLFW, GTK and Qt check for.
  */
 export async function startWindowManager({ connection, log }: WindowManagerOptions): Promise<WindowManager> {
   const { client, root } = connection;
@@ -48,7 +52,13 @@ export async function startWindowManager({ connection, log }: WindowManagerOptio
   let opened = 0;
   const setProperty = createSetProperty(client, atoms);
   const check = await announceManager(connection, atoms, setProperty);
-  const focus = createWindowFocus({ connection, atoms, setProperty, check, isManaged: (window) => stack.has(window) });
+  const focus = createWindowFocus({
+    connection,
+    atoms,
+    setProperty,
+    check,
+    isManaged: (window) => stack.has(window),
+  });
 
   const fill = (window: number) => {
     const { width, height } = connection.size;
@@ -95,11 +105,18 @@ export async function startWindowManager({ connection, log }: WindowManagerOptio
     }
     const { x, y } = event;
     const { width, height } = connection.size;
-    client.ConfigureWindow(event.wid, { x, y, width: Math.min(event.width, width), height: Math.min(event.height, height), borderWidth: 0 });
+    client.ConfigureWindow(event.wid, {
+      x,
+      y,
+      width: Math.min(event.width, width),
+      height: Math.min(event.height, height),
+      borderWidth: 0,
+    });
   };
   const handleMessage = (event: WindowEvent) => {
     if (!stack.has(event.wid)) return;
-    if (event.message_type === atoms._NET_WM_STATE) { // A request to enter or leave full screen: it stays on.
+    if (event.message_type === atoms._NET_WM_STATE) {
+      // A request to enter or leave full screen: it stays on.
       setProperty(event.wid, "_NET_WM_STATE", atomType, atoms._NET_WM_STATE_FULLSCREEN);
       fill(event.wid);
     } else if (event.message_type === atoms._NET_ACTIVE_WINDOW) {
@@ -116,19 +133,28 @@ export async function startWindowManager({ connection, log }: WindowManagerOptio
   client.on("event", (event) => {
     focus.handleEvent(event);
     const isResize = isResizeOf(root, event);
-    if (isResize) connection.size = { width: event.width, height: event.height }; // Whatever the budget: the pointer is placed by it.
+    // Whatever the budget: the pointer is placed by it.
+    if (isResize) connection.size = { width: event.width, height: event.height };
     const isEnd = event.name === "UnmapNotify" || event.name === "DestroyNotify"; // Managed windows are few; for others the budget is asked later.
     if (!isEnd && (connection.isBehind() || !isWithinBudget())) return;
     if (isResize) fitScreen();
     switch (event.name) {
       case "MapRequest": {
-        readOwner(connection, atoms, event.wid, (owner) => manage(event.wid, owner !== undefined && stack.has(owner) ? owner : undefined));
+        readOwner(connection, atoms, event.wid, (owner) =>
+          manage(event.wid, owner !== undefined && stack.has(owner) ? owner : undefined),
+        );
         break;
       }
-      case "ConfigureRequest": configure(event); break;
-      case "ClientMessage": handleMessage(event); break;
+      case "ConfigureRequest":
+        configure(event);
+        break;
+      case "ClientMessage":
+        handleMessage(event);
+        break;
       case "UnmapNotify":
-      case "DestroyNotify": unmanage(event.wid); break;
+      case "DestroyNotify":
+        unmanage(event.wid);
+        break;
     }
   });
   // Of a change before this nothing was heard. Later ones come after the answer.
@@ -142,21 +168,45 @@ export async function startWindowManager({ connection, log }: WindowManagerOptio
 }
 
 /**
- * Registers as the window manager: hints, redirected requests, and an arrow instead of the server's cross as pointer.
- * Returns its own window, which shows that it is there.
+ * Registers as the window manager: hints, redirected requests, and an arrow instead of the server's cross as
+ * pointer. Returns its own window, which shows that it is there.
  */
-async function announceManager({ client, root }: XConnection, atoms: Atoms, setProperty: SetProperty): Promise<number> {
+async function announceManager(
+  { client, root }: XConnection,
+  atoms: Atoms,
+  setProperty: SetProperty,
+): Promise<number> {
   const check = client.AllocID();
-  client.CreateWindow(check, root, -1, -1, 1, 1, 0, 0, inputOnly, 0, { overrideRedirect: true, eventMask: propertyChangeMask });
+  client.CreateWindow(check, root, -1, -1, 1, 1, 0, 0, inputOnly, 0, {
+    overrideRedirect: true,
+    eventMask: propertyChangeMask,
+  });
   for (const window of [root, check]) setProperty(window, "_NET_SUPPORTING_WM_CHECK", windowType, check);
-  client.ChangeProperty(replaceProperty, check, atoms._NET_WM_NAME, atoms.UTF8_STRING, 8, Buffer.from("joypod"));
+  client.ChangeProperty(
+    replaceProperty,
+    check,
+    atoms._NET_WM_NAME,
+    atoms.UTF8_STRING,
+    8,
+    Buffer.from("joypod"),
+  );
   setProperty(root, "_NET_SUPPORTED", atomType, ...supportedHints.map((name) => atoms[name]));
   const font = client.AllocID();
   const cursor = client.AllocID();
   client.OpenFont(font, "cursor");
-  client.CreateGlyphCursor(cursor, font, font, arrowGlyph, arrowGlyph + 1, { R: 0, G: 0, B: 0 }, { R: 65_535, G: 65_535, B: 65_535 });
+  client.CreateGlyphCursor(
+    cursor,
+    font,
+    font,
+    arrowGlyph,
+    arrowGlyph + 1,
+    { R: 0, G: 0, B: 0 },
+    { R: 65_535, G: 65_535, B: 65_535 },
+  );
   client.ChangeWindowAttributes(root, { cursor });
-  client.ChangeWindowAttributes(root, { eventMask: structureNotifyMask | substructureRedirectMask | substructureNotifyMask });
+  client.ChangeWindowAttributes(root, {
+    eventMask: structureNotifyMask | substructureRedirectMask | substructureNotifyMask,
+  });
   await promised<number>((done) => client.InternAtom(true, "WM_STATE", done)); // Once this is answered, all of the above has happened.
   return check;
 }
@@ -166,15 +216,26 @@ function isResizeOf(window: number, event: WindowEvent): boolean {
   return event.name === "ConfigureNotify" && event.wid1 === window && isFromServer(event);
 }
 
-/** Finds the window that a dialog belongs to; undefined for any other window. Calls nothing when the window is gone by then: nothing would tell of its end any more. */
-function readOwner({ client }: XConnection, atoms: Atoms, window: number, then: (owner: number | undefined) => void): void {
+/**
+ * Finds the window that a dialog belongs to; undefined for any other window. Calls nothing when the window is
+ * gone by then: nothing would tell of its end any more.
+ */
+function readOwner(
+  { client }: XConnection,
+  atoms: Atoms,
+  window: number,
+  then: (owner: number | undefined) => void,
+): void {
   client.GetProperty(0, window, atoms.WM_TRANSIENT_FOR, 0, 0, 1, (error, property) => {
     if (!error) then(property.data.length < 4 ? undefined : property.data.readUInt32LE(0));
   });
 }
 
 /** Manages the windows that exist already, from before a restart of the streamer. */
-async function manageExisting({ client, root }: XConnection, manage: (window: number) => void): Promise<void> {
+async function manageExisting(
+  { client, root }: XConnection,
+  manage: (window: number) => void,
+): Promise<void> {
   const { children } = await promised<{ children: number[] }>((done) => client.QueryTree(root, done));
   for (const window of children) {
     client.GetWindowAttributes(window, (error, attributes) => {

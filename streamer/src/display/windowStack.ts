@@ -1,4 +1,7 @@
-/** The managed windows, and how they lie over each other. One that belongs to another window, its owner, is a dialog. */
+/**
+ * The managed windows, and how they lie over each other. One that belongs to another window, its owner, is a
+ * dialog.
+ */
 export class WindowStack {
   readonly #owners = new Map<number, number | undefined>(); // in the order in which the windows were opened
   #order: number[] = []; // the lowest first
@@ -36,7 +39,10 @@ export class WindowStack {
     return this.#owners.delete(window);
   }
 
-  /** Puts a window on top, and over it its dialogs, and theirs, in the order that they have. Returns these dialogs, the lowest first. */
+  /**
+   * Puts a window on top, and over it its dialogs, and theirs, in the order that they have. Returns these
+   * dialogs, the lowest first.
+   */
   raise(window: number): number[] {
     const raised = new Set([window]);
     for (const other of this.#order) {

@@ -23,7 +23,13 @@ export async function connectDisplay(display: string, onLost: () => void): Promi
   if (screen === undefined) throw new Error(`Display ${display} has no screen.`);
   const { root, pixel_width: width, pixel_height: height } = screen;
   const xtest = await promised<XTest>((done) => client.require("xtest", done));
-  return { client, root, size: { width, height }, xtest, isBehind: () => client.pack_stream.write_queue.length > maxQueuedRequests };
+  return {
+    client,
+    root,
+    size: { width, height },
+    xtest,
+    isBehind: () => client.pack_stream.write_queue.length > maxQueuedRequests,
+  };
 }
 
 /** Requests that may be queued for the display, which another client can stop for ever (XGrabServer). */

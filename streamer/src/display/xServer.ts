@@ -14,18 +14,39 @@ export interface XServerOptions {
 }
 
 /** Starts the virtual display; resolves with undefined when it does not accept connections in time. */
-export async function startXServer({ display, width, height, env, log, onExit }: XServerOptions): Promise<ServerProcess | undefined> {
+export async function startXServer({
+  display,
+  width,
+  height,
+  env,
+  log,
+  onExit,
+}: XServerOptions): Promise<ServerProcess | undefined> {
   removeStaleDisplay(display, log);
   const server = startServerProcess({
     name: "display",
     command: "Xvfb",
     args: [
-      display, "-screen", "0", `${width}x${height}x24`, "-dpi", "96",
-      "-nolisten", "tcp", "-ac", "-noreset", "+extension", "GLX", "+extension", "XTEST",
+      display,
+      "-screen",
+      "0",
+      `${width}x${height}x24`,
+      "-dpi",
+      "96",
+      "-nolisten",
+      "tcp",
+      "-ac",
+      "-noreset",
+      "+extension",
+      "GLX",
+      "+extension",
+      "XTEST",
     ],
-    env, log, onExit,
+    env,
+    log,
+    onExit,
   });
-  return await waitForSocket(displaySocket(display), startDeadlineMs) ? server : undefined;
+  return (await waitForSocket(displaySocket(display), startDeadlineMs)) ? server : undefined;
 }
 
 /** Returns where a display takes connections. */
@@ -33,7 +54,10 @@ export function displaySocket(display: string): string {
   return `/tmp/.X11-unix/X${display.slice(1)}`;
 }
 
-/** Removes a former display's files: the pod's volumes outlive a restarted container, and a lock that is left there keeps the server from starting. */
+/**
+ * Removes a former display's files: the pod's volumes outlive a restarted container, and a lock that is left
+ * there keeps the server from starting.
+ */
 export function removeStaleDisplay(display: string, log: Logger): void {
   for (const stale of [`/tmp/.X${display.slice(1)}-lock`, displaySocket(display)]) removeStale(stale, log);
 }

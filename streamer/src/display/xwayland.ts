@@ -12,18 +12,27 @@ export interface XwaylandOptions extends XServerOptions {
 }
 
 /**
- * Starts a rootful Xwayland on a compositor that shows its one window to nobody. Neither needs a seat, a screen or a master of the card.
- * Each ends with the other. Resolves with undefined when the display does not accept connections in time; nothing of it is left then.
+ * Starts a rootful Xwayland on a compositor that shows its one window to nobody. Neither needs a seat, a
+ * screen or a master of the card. Each ends with the other. Resolves with undefined when the display does not
+ * accept connections in time; nothing of it is left then.
  */
-export async function startXwayland({ display, env, renderNode, log, onExit }: XwaylandOptions): Promise<ServerProcess | undefined> {
+export async function startXwayland({
+  display,
+  env,
+  renderNode,
+  log,
+  onExit,
+}: XwaylandOptions): Promise<ServerProcess | undefined> {
   removeStaleDisplay(display, log);
   const server = startServerProcess({
     name: "display",
     command: "cage",
     args: ["--", "Xwayland", display, "-dpi", "96", "-nolisten", "tcp", "-ac", "-noreset"],
     env: { ...env, ...compositorEnvironment(renderNode) },
-    log, onExit,
-    // Xwayland would remove the socket of the display that comes after it, and the compositor ignores a SIGTERM while it starts.
+    log,
+    onExit,
+    // Xwayland would remove the socket of the display that comes after it, and the compositor ignores a
+    // SIGTERM while it starts.
     killsGroup: true,
   });
   if (await waitForSocket(displaySocket(display), startDeadlineMs)) return server;
@@ -35,6 +44,8 @@ function compositorEnvironment(renderNode: string | undefined): Record<string, s
   return {
     WLR_BACKENDS: "headless",
     WLR_LIBINPUT_NO_DEVICES: "1",
-    ...(renderNode === undefined ? { WLR_RENDERER: "pixman" } : { WLR_RENDERER: "gles2", WLR_RENDER_DRM_DEVICE: renderNode }),
+    ...(renderNode === undefined
+      ? { WLR_RENDERER: "pixman" }
+      : { WLR_RENDERER: "gles2", WLR_RENDER_DRM_DEVICE: renderNode }),
   };
 }

@@ -21,11 +21,13 @@ export interface DesktopInput {
 }
 
 /**
- * Injects input through XTEST and remembers what is held, so that a player who disconnects leaves nothing pressed. While the display is behind it drops input.
- * The player points at a picture of its own size, whatever size the display has got.
+ * Injects input through XTEST and remembers what is held, so that a player who disconnects leaves nothing
+ * pressed. While the display is behind it drops input. The player points at a picture of its own size,
+ * whatever size the display has got.
  */
 export function createDesktopInput(
-  connection: Pick<XConnection, "xtest" | "root" | "size" | "isBehind">, picture: () => { width: number; height: number },
+  connection: Pick<XConnection, "xtest" | "root" | "size" | "isBehind">,
+  picture: () => { width: number; height: number },
 ): DesktopInput {
   const { xtest, root, isBehind } = connection;
   const heldKeys = new Set<number>();
@@ -36,7 +38,10 @@ export function createDesktopInput(
     xtest.FakeInput(type, detail, 0, root, x, y);
     return true;
   };
-  /** What is held is released though the display is behind, or it would stay pressed. As only what was taken is held, one release of each can wait at most. */
+  /**
+   * What is held is released though the display is behind, or it would stay pressed. As only what was taken
+   * is held, one release of each can wait at most.
+   */
   const release = (held: Set<number>, type: number, number: number) => {
     if (held.delete(number)) xtest.FakeInput(type, number, 0, root, 0, 0);
     else inject(type, number);
@@ -65,7 +70,12 @@ export function createDesktopInput(
       const { size } = connection;
       const { width, height } = picture();
       const [across, down] = [size.width * height, size.height * width];
-      inject(xtest.MotionNotify, 0, toPixel(x, size.width, across / down), toPixel(y, size.height, down / across));
+      inject(
+        xtest.MotionNotify,
+        0,
+        toPixel(x, size.width, across / down),
+        toPixel(y, size.height, down / across),
+      );
     },
     movePointerBy(x, y) {
       inject(xtest.MotionNotify, 1, x, y);
@@ -85,7 +95,10 @@ export function createDesktopInput(
   };
 }
 
-/** Returns where on one side of the display a position on the picture's is, of which the display takes this share in the middle: the rest are borders. */
+/**
+ * Returns where on one side of the display a position on the picture's is, of which the display takes this
+ * share in the middle: the rest are borders.
+ */
 function toPixel(position: number, size: number, share: number): number {
   const shown = Math.min(1, share);
   const inDisplay = (position / pointerScale - (1 - shown) / 2) / shown;

@@ -3,7 +3,10 @@ import { removeStale } from "../processes/staleSocket.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { encodeChanges, restingGamepad, type GamepadState } from "./gamepadState.ts";
 
-/** Bounds the memory that a game takes which opens the pad and never reads it: the sockets' high-water mark, at which they promise a drain event. */
+/**
+ * Bounds the memory that a game takes which opens the pad and never reads it: the sockets' high-water mark,
+ * at which they promise a drain event.
+ */
 const maxUnreadBytes = 16_384;
 const maxReaders = 16;
 /** Bounds the log: a game may open and close the pad without end. */
@@ -24,14 +27,18 @@ export interface GamepadOptions {
   wallMs: () => number;
 }
 
-/** Listens where the shim connects. Each reader gets the changes from the last state that it was sent to the present one. */
+/**
+ * Listens where the shim connects. Each reader gets the changes from the last state that it was sent to the
+ * present one.
+ */
 export async function openGamepad({ socketPath, log, wallMs }: GamepadOptions): Promise<Gamepad> {
   const readers = new Map<Socket, GamepadState>(); // The state that each was sent last.
   let present = restingGamepad;
   let openings = 0;
 
   const sendChanges = (socket: Socket) => {
-    if (socket.writableNeedDrain) return; // It gets the changes on its drain event. A length of our own choice below the mark would promise none.
+    // It gets the changes on its drain event. A length of our own choice below the mark would promise none.
+    if (socket.writableNeedDrain) return;
     const changes = encodeChanges(readers.get(socket) ?? restingGamepad, present, wallMs());
     readers.set(socket, present);
     if (changes.length > 0) socket.write(changes);
@@ -50,7 +57,8 @@ export async function openGamepad({ socketPath, log, wallMs }: GamepadOptions): 
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject).listen(socketPath, resolve);
   });
-  // The listener fails, for example, when no descriptor is left for one more reader. Readers that are connected go on.
+  // The listener fails, for example, when no descriptor is left for one more reader. Readers that are
+  // connected go on.
   server.on("error", (error) => log.warn({ err: error }, "The gamepad could not be opened for a game."));
   return {
     set(state) {

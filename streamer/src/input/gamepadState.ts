@@ -6,10 +6,28 @@ type PadInput = Extract<StreamInput, { t: "pad" }>;
 const keyEvent = 1;
 const absoluteEvent = 3;
 const eventBytes = 24;
-const absolute = { leftX: 0, leftY: 1, leftTrigger: 2, rightX: 3, rightY: 4, rightTrigger: 5, hatX: 16, hatY: 17 };
+const absolute = {
+  leftX: 0,
+  leftY: 1,
+  leftTrigger: 2,
+  rightX: 3,
+  rightY: 4,
+  rightTrigger: 5,
+  hatX: 16,
+  hatY: 17,
+};
 const buttonCodes: Partial<Record<(typeof gamepadButtons)[number], number>> = {
-  south: 0x130, east: 0x131, west: 0x133, north: 0x134, leftShoulder: 0x136, rightShoulder: 0x137,
-  select: 0x13a, start: 0x13b, guide: 0x13c, leftStick: 0x13d, rightStick: 0x13e,
+  south: 0x130,
+  east: 0x131,
+  west: 0x133,
+  north: 0x134,
+  leftShoulder: 0x136,
+  rightShoulder: 0x137,
+  select: 0x13a,
+  start: 0x13b,
+  guide: 0x13c,
+  leftStick: 0x13d,
+  rightStick: 0x13e,
 };
 
 /** A pad's axes and buttons: kernel event type and code → value. What is absent is at rest. */
@@ -23,9 +41,14 @@ export function readGamepad(input: PadInput): GamepadState {
   const isPressed = (name: (typeof gamepadButtons)[number]) => (input.b >> gamepadButtons.indexOf(name)) & 1;
   const [leftX, leftY, rightX, rightY] = input.s;
   const axes: [number, number][] = [
-    [absolute.leftX, leftX], [absolute.leftY, leftY], [absolute.rightX, rightX], [absolute.rightY, rightY],
-    [absolute.leftTrigger, input.l], [absolute.rightTrigger, input.r],
-    [absolute.hatX, isPressed("right") - isPressed("left")], [absolute.hatY, isPressed("down") - isPressed("up")],
+    [absolute.leftX, leftX],
+    [absolute.leftY, leftY],
+    [absolute.rightX, rightX],
+    [absolute.rightY, rightY],
+    [absolute.leftTrigger, input.l],
+    [absolute.rightTrigger, input.r],
+    [absolute.hatX, isPressed("right") - isPressed("left")],
+    [absolute.hatY, isPressed("down") - isPressed("up")],
   ];
   const state = new Map<string, number>(axes.map(([code, value]) => [`${absoluteEvent} ${code}`, value]));
   for (const name of gamepadButtons) {
@@ -35,7 +58,10 @@ export function readGamepad(input: PadInput): GamepadState {
   return state;
 }
 
-/** Returns the kernel's records (`struct input_event`) for the change from one state to another; empty when nothing changed. */
+/**
+ * Returns the kernel's records (`struct input_event`) for the change from one state to another; empty when
+ * nothing changed.
+ */
 export function encodeChanges(from: GamepadState, to: GamepadState, nowMs: number): Buffer {
   const names = new Set([...from.keys(), ...to.keys()]);
   const changed = [...names].filter((name) => (from.get(name) ?? 0) !== (to.get(name) ?? 0));
@@ -44,7 +70,8 @@ export function encodeChanges(from: GamepadState, to: GamepadState, nowMs: numbe
     const [type, code] = name.split(" ").map(Number);
     return encodeEvent(nowMs, type ?? 0, code ?? 0, to.get(name) ?? 0);
   });
-  return Buffer.concat([...records, encodeEvent(nowMs, 0, 0, 0)]); // The last one (SYN_REPORT) ends the changes of this moment.
+  // The last one (SYN_REPORT) ends the changes of this moment.
+  return Buffer.concat([...records, encodeEvent(nowMs, 0, 0, 0)]);
 }
 
 function encodeEvent(nowMs: number, type: number, code: number, value: number): Buffer {

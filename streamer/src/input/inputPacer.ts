@@ -3,8 +3,8 @@ import { keyCodeOf } from "./keyCodes.ts";
 import type { Schedule } from "../schedule.ts";
 
 /**
- * The least time for which a key or button keeps its state. Many games poll them once a picture, slow ones 20 times a second: they would miss a tap
- * whose press and release the network delivers at once.
+ * The least time for which a key or button keeps its state. Many games poll them once a picture, slow ones 20
+ * times a second: they would miss a tap whose press and release the network delivers at once.
  */
 const minimumMs = { pressed: 50, released: 20 };
 /** A longer queue has built up elsewhere: it is applied at once. */
@@ -32,11 +32,15 @@ export function createInputPacer({ apply, now, schedule }: InputPacerOptions): I
   let queue: GameInput[] = [];
   let cancelTimer: (() => void) | undefined;
 
-  const waitMs = (input: GameInput): number => Math.max(0, ...switchesOf(input).map(([name, isDown]) => {
-    const last = switches.get(name);
-    if (last === undefined || last.isDown === isDown) return 0;
-    return last.since + (last.isDown ? minimumMs.pressed : minimumMs.released) - now();
-  }));
+  const waitMs = (input: GameInput): number =>
+    Math.max(
+      0,
+      ...switchesOf(input).map(([name, isDown]) => {
+        const last = switches.get(name);
+        if (last === undefined || last.isDown === isDown) return 0;
+        return last.since + (last.isDown ? minimumMs.pressed : minimumMs.released) - now();
+      }),
+    );
   const applyNow = (input: GameInput) => {
     for (const [name, isDown] of switchesOf(input)) {
       if ((switches.get(name)?.isDown ?? false) !== isDown) switches.set(name, { isDown, since: now() });
@@ -78,8 +82,11 @@ function switchesOf(input: GameInput): [name: string, isDown: boolean][] {
       const keyCode = keyCodeOf(input.c);
       return keyCode === undefined ? [] : [[`key ${keyCode}`, input.d === 1]];
     }
-    case "btn": return [[`button ${input.b}`, input.d === 1]];
-    case "pad": return gamepadButtons.map((name, place) => [name, (input.b >> place & 1) === 1]);
-    default: return [];
+    case "btn":
+      return [[`button ${input.b}`, input.d === 1]];
+    case "pad":
+      return gamepadButtons.map((name, place) => [name, ((input.b >> place) & 1) === 1]);
+    default:
+      return [];
   }
 }

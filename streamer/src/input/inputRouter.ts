@@ -44,12 +44,24 @@ export function createInputRouter({ desktop, gamepad, wallMs, pacing }: InputRou
   };
   const apply = (input: GameInput) => {
     switch (input.t) {
-      case "key": desktop.key(input.c, input.d === 1); break;
-      case "move": desktop.movePointer(input.x, input.y); break;
-      case "rel": desktop.movePointerBy(input.x, input.y); break;
-      case "btn": desktop.button(input.b, input.d === 1); break;
-      case "wheel": desktop.wheel(input.x, input.y); break;
-      case "pad": gamepad.set(readGamepad(input)); break;
+      case "key":
+        desktop.key(input.c, input.d === 1);
+        break;
+      case "move":
+        desktop.movePointer(input.x, input.y);
+        break;
+      case "rel":
+        desktop.movePointerBy(input.x, input.y);
+        break;
+      case "btn":
+        desktop.button(input.b, input.d === 1);
+        break;
+      case "wheel":
+        desktop.wheel(input.x, input.y);
+        break;
+      case "pad":
+        gamepad.set(readGamepad(input));
+        break;
     }
   };
   const pacer = createInputPacer({ ...pacing, apply });
@@ -63,10 +75,17 @@ export function createInputRouter({ desktop, gamepad, wallMs, pacing }: InputRou
       accepted++;
       if (input.t !== "ping" && input.t !== "release" && input.t !== "quality") lastInputAt = wallMs();
       switch (input.t) {
-        case "ping": control.pong(input.n); break;
-        case "quality": control.quality(input); break;
-        case "release": releaseAll(); break;
-        default: pacer.push(input);
+        case "ping":
+          control.pong(input.n);
+          break;
+        case "quality":
+          control.quality(input);
+          break;
+        case "release":
+          releaseAll();
+          break;
+        default:
+          pacer.push(input);
       }
     },
     handleWatching(message, { pong }) {

@@ -8,7 +8,10 @@ const rows: [first: number, codes: string][] = [
   [29, "ControlLeft KeyA KeyS KeyD KeyF KeyG KeyH KeyJ KeyK KeyL Semicolon Quote Backquote"],
   [42, "ShiftLeft Backslash KeyZ KeyX KeyC KeyV KeyB KeyN KeyM Comma Period Slash ShiftRight"],
   [55, "NumpadMultiply AltLeft Space CapsLock F1 F2 F3 F4 F5 F6 F7 F8 F9 F10 NumLock ScrollLock"],
-  [71, "Numpad7 Numpad8 Numpad9 NumpadSubtract Numpad4 Numpad5 Numpad6 NumpadAdd Numpad1 Numpad2 Numpad3 Numpad0 NumpadDecimal"],
+  [
+    71,
+    "Numpad7 Numpad8 Numpad9 NumpadSubtract Numpad4 Numpad5 Numpad6 NumpadAdd Numpad1 Numpad2 Numpad3 Numpad0 NumpadDecimal",
+  ],
   [86, "IntlBackslash F11 F12 IntlRo"],
   [92, "Convert KanaMode NonConvert"],
   [96, "NumpadEnter ControlRight NumpadDivide PrintScreen AltRight"],
@@ -20,10 +23,15 @@ const rows: [first: number, codes: string][] = [
 ];
 
 const keyCodes: ReadonlyMap<string, number> = new Map(
-  rows.flatMap(([first, codes]) => codes.split(" ").map((code, index) => [code, first + index + offset] as const)),
+  rows.flatMap(([first, codes]) =>
+    codes.split(" ").map((code, index) => [code, first + index + offset] as const),
+  ),
 );
 
-/** Returns the X key code of a `KeyboardEvent.code`, whatever the player's layout; undefined for keys that games do not know. */
+/**
+ * Returns the X key code of a `KeyboardEvent.code`, whatever the player's layout; undefined for keys that
+ * games do not know.
+ */
 export function keyCodeOf(code: string): number | undefined {
   return keyCodes.get(code);
 }

@@ -16,15 +16,17 @@ export interface BitratePacingOptions {
 export interface BitratePacing {
   /** The encoder was set to this bitrate, with a key frame that was to come anyway. */
   begin(kbps: number): void;
-  /** A lower bitrate is set at once, a higher one when its time has come, unless another is wanted by then. */
+  /**
+   * A lower bitrate is set at once, a higher one when its time has come, unless another is wanted by then.
+   */
   want(kbps: number): void;
   /** Sets nothing any more that waits. */
   stop(): void;
 }
 
 /**
- * Returns a pacing with few key frames. The rate grows in many small steps, of each of which a key frame would cost more bits than the step brings; what the
- * path does not carry cannot wait.
+ * Returns a pacing with few key frames. The rate grows in many small steps, of each of which a key frame
+ * would cost more bits than the step brings; what the path does not carry cannot wait.
  */
 export function createBitratePacing({ set, now, schedule }: BitratePacingOptions): BitratePacing {
   let heldKbps = 0;

@@ -1,6 +1,6 @@
 /**
- * The process that captures and encodes: GStreamer through gstreamer-superficial, RTP packets to the parent. A driver or an
- * encoder may crash it without taking the session down.
+ * The process that captures and encodes: GStreamer through gstreamer-superficial, RTP packets to the parent.
+ * A driver or an encoder may crash it without taking the session down.
  */
 import gstreamer, { type Element, type Pipeline } from "gstreamer-superficial";
 import { encoderName, type Setting } from "./encoders.ts";
@@ -80,7 +80,8 @@ function run(pipeline: Pipeline, sinkName: string, onBuffer: (buffer: Buffer) =>
   pipeline.play(); // Before the first pull, which would otherwise look like the end of the stream.
   sink.pull(next);
   pipeline.pollBus((message) => {
-    if (message?.type === "error" || message?.type === "eos") fail(`${sinkName}: ${message["error-message"] ?? message.type}`);
+    if (message?.type === "error" || message?.type === "eos")
+      fail(`${sinkName}: ${message["error-message"] ?? message.type}`);
   });
 }
 

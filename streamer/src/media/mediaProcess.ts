@@ -50,7 +50,11 @@ export interface MediaProcess {
 /** Starts a child, which captures at the idle rate until it plays. */
 export function startMediaProcess(options: MediaProcessOptions): MediaProcess {
   const { encoder, shape, display, log, now, schedule } = options;
-  const process = fork(new URL("./mediaChild.ts", import.meta.url), { env: options.env[kindOf(encoder)], serialization: "advanced", execArgv: childFlags });
+  const process = fork(new URL("./mediaChild.ts", import.meta.url), {
+    env: options.env[kindOf(encoder)],
+    serialization: "advanced",
+    execArgv: childFlags,
+  });
   process.on("message", (report: MediaReport) => options.onReport(report));
   let hasExited = false;
   const exit = (reason: number | NodeJS.Signals | null) => {
@@ -64,7 +68,8 @@ export function startMediaProcess(options: MediaProcessOptions): MediaProcess {
     if (process.pid === undefined) exit(null); // What could not be started has no exit.
   });
   const send = (command: MediaCommand) => {
-    if (process.connected) process.send(command, () => undefined); // A child that just exited is replaced on its exit event.
+    // A child that just exited is replaced on its exit event.
+    if (process.connected) process.send(command, () => undefined);
   };
   send({
     type: "load",
@@ -72,9 +77,14 @@ export function startMediaProcess(options: MediaProcessOptions): MediaProcess {
     audio: buildAudioPipeline(options.soundServer, options.soundSink),
   });
   const sendBitrate = (kbps: number) => send({ type: "bitrate", settings: settingsFor(encoder, kbps) });
-  const pacing = encoder.restartsForBitrate ? createBitratePacing({ set: sendBitrate, now, schedule }) : undefined;
+  const pacing = encoder.restartsForBitrate
+    ? createBitratePacing({ set: sendBitrate, now, schedule })
+    : undefined;
   const started: MediaProcess = {
-    codec: encoder.codec, shape, startedAt: options.startedAt, isPlaying: false,
+    codec: encoder.codec,
+    shape,
+    startedAt: options.startedAt,
+    isPlaying: false,
     get hasExited() {
       return hasExited;
     },
@@ -83,7 +93,7 @@ export function startMediaProcess(options: MediaProcessOptions): MediaProcess {
       pacing?.begin(kbps);
       send({ type: "play", settings: settingsFor(encoder, kbps), fps: shape.fps });
     },
-    setBitrate: (kbps) => pacing ? pacing.want(kbps) : sendBitrate(kbps),
+    setBitrate: (kbps) => (pacing ? pacing.want(kbps) : sendBitrate(kbps)),
     requestKeyFrame: () => send({ type: "keyFrame" }),
     kill() {
       pacing?.stop();

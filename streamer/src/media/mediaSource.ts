@@ -8,10 +8,16 @@ import { startMediaProcess, type MediaProcess, type MediaProcessSettings } from 
 import type { MediaReport } from "./messages.ts";
 import { isSameShape, type PictureShape } from "./pictureShape.ts";
 
-/** A child that ran for less time than this, or hung, is started again with exponential backoff, so that a broken driver does not use up the processor. */
+/**
+ * A child that ran for less time than this, or hung, is started again with exponential backoff, so that a
+ * broken driver does not use up the processor.
+ */
 const healthyRunMs = 2_000;
 const maxBackoffMs = 5_000;
-/** A child of another shape shows its first picture within a second. A child that does not within this time never will. */
+/**
+ * A child of another shape shows its first picture within a second. A child that does not within this time
+ * never will.
+ */
 const successionDeadlineMs = 5_000;
 const watchEveryMs = 1_000;
 
@@ -37,8 +43,8 @@ export interface MediaSource {
   /** Captures at the idle rate again, in a new child. */
   stopPlaying(): void;
   /**
-   * Goes on in another shape, from a key frame on and without a gap: a child of that shape takes over once it has a picture. Resolves to whether
-   * it did; when it did not, all goes on as before.
+   * Goes on in another shape, from a key frame on and without a gap: a child of that shape takes over once it
+   * has a picture. Resolves to whether it did; when it did not, all goes on as before.
    */
   reshape(shape: PictureShape): Promise<boolean>;
   /** The shape of the picture that is sent, or about to be. */
@@ -88,7 +94,10 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
     const encoder = encoders.get(codec);
     if (!encoder) throw new Error(`No encoder for ${codec} works here.`);
     const started: MediaProcess = startMediaProcess({
-      ...options, encoder, shape: ofShape, startedAt: now(),
+      ...options,
+      encoder,
+      shape: ofShape,
+      startedAt: now(),
       onReport(report) {
         if (report.type === "failed") {
           log.warn({ reason: report.message }, "The media child failed.");
@@ -136,7 +145,10 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
     restarts++;
     shortRuns = exited === hung || now() - exited.startedAt < healthyRunMs ? shortRuns + 1 : 0;
     const waitMs = shortRuns === 0 ? 0 : Math.min(maxBackoffMs, 250 * 2 ** shortRuns);
-    log.warn({ reason, waitMs, wasPlaying: exited.isPlaying }, "The media child exited; another one is started.");
+    log.warn(
+      { reason, waitMs, wasPlaying: exited.isPlaying },
+      "The media child exited; another one is started.",
+    );
     cancelRestart = schedule(waitMs, () => {
       child = start(exited.codec, shape);
       if (exited.isPlaying) startPlaying();
@@ -155,22 +167,26 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
     abandoned?.settle(false);
     abandoned?.process.kill();
   };
-  const succeed = (codec: VideoCodec, next: PictureShape): Promise<boolean> => new Promise((resolve) => {
-    const process = start(codec, next);
-    const cancelDeadline = schedule(successionDeadlineMs, () => {
-      log.warn({ shape: next, deadlineMs: successionDeadlineMs }, "The media child of another shape had no picture in time; the present one goes on.");
-      abandonSuccessor();
+  const succeed = (codec: VideoCodec, next: PictureShape): Promise<boolean> =>
+    new Promise((resolve) => {
+      const process = start(codec, next);
+      const cancelDeadline = schedule(successionDeadlineMs, () => {
+        log.warn(
+          { shape: next, deadlineMs: successionDeadlineMs },
+          "The media child of another shape had no picture in time; the present one goes on.",
+        );
+        abandonSuccessor();
+      });
+      successor = {
+        process,
+        settle(hasTakenOver) {
+          cancelDeadline();
+          successor = undefined;
+          resolve(hasTakenOver);
+        },
+      };
+      process.play(kbps);
     });
-    successor = {
-      process,
-      settle(hasTakenOver) {
-        cancelDeadline();
-        successor = undefined;
-        resolve(hasTakenOver);
-      },
-    };
-    process.play(kbps);
-  });
 
   const preferred = [...encoders.keys()][0];
   if (preferred === undefined) throw new Error("A media source needs an encoder.");

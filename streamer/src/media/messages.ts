@@ -4,7 +4,9 @@ import type { Setting } from "./encoders.ts";
 export type MediaCommand =
   /** Builds both pipelines and captures at the idle rate, so that playing starts at once. */
   | { type: "load"; video: string; audio: string }
-  /** Captures at this rate, from a key frame on, with these settings of the encoder, and reports the packets. */
+  /**
+   * Captures at this rate, from a key frame on, with these settings of the encoder, and reports the packets.
+   */
   | { type: "play"; settings: Setting[]; fps: number }
   | { type: "bitrate"; settings: Setting[] }
   | { type: "keyFrame" };
@@ -17,6 +19,11 @@ export type MediaReport =
   | { type: "failed"; message: string };
 
 /** Message to the probe child: one pipeline at a time. */
-export interface ProbeCommand { pipeline: string }
+export interface ProbeCommand {
+  pipeline: string;
+}
 /** The probe child's response; `message` is empty when the pipeline works. */
-export interface ProbeReport { works: boolean; message: string }
+export interface ProbeReport {
+  works: boolean;
+  message: string;
+}

@@ -1,6 +1,8 @@
 import type { StreamQuality } from "#contracts/streamQuality.ts";
 
-/** The settings that a media child is started with. Another shape needs another child, which takes its place. */
+/**
+ * The settings that a media child is started with. Another shape needs another child, which takes its place.
+ */
 export type PictureShape = Pick<StreamQuality, "preset" | "width" | "height" | "fps">;
 
 /** Returns whether one child can serve both shapes. */

@@ -1,4 +1,7 @@
-/** The process that tries encoders: when a driver hangs or crashes it, the streamer goes on with the next encoder. */
+/**
+ * The process that tries encoders: when a driver hangs or crashes it, the streamer goes on with the next
+ * encoder.
+ */
 import gstreamer from "gstreamer-superficial";
 import { probeSink } from "./encoders.ts";
 import type { ProbeCommand, ProbeReport } from "./messages.ts";
@@ -6,7 +9,10 @@ import type { ProbeCommand, ProbeReport } from "./messages.ts";
 process.on("message", ({ pipeline }: ProbeCommand) => tryPipeline(pipeline));
 process.on("disconnect", () => process.exit(0));
 
-/** An encoder works when an encoded frame comes out: some end without an error and without having encoded anything. */
+/**
+ * An encoder works when an encoded frame comes out: some end without an error and without having encoded
+ * anything.
+ */
 function tryPipeline(description: string): void {
   try {
     const pipeline = new gstreamer.Pipeline(description);

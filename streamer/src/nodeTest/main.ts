@@ -1,4 +1,5 @@
-// What `helm test` runs on each game node, in a pod without a session: leaves what it finds of the picture as the pod's termination message.
+// What `helm test` runs on each game node, in a pod without a session: leaves what it finds of the picture as
+// the pod's termination message.
 import { writeFileSync } from "node:fs";
 import { createLogger } from "#runtime/createLogger.ts";
 import { orExit } from "#runtime/program.ts";

@@ -26,7 +26,15 @@ export interface ServerProcess {
 }
 
 /** Starts a program; when it ends by itself, logs the end of its error output and calls `onExit`. */
-export function startServerProcess({ name, command, args, env, log, onExit, killsGroup = false }: ServerProcessOptions): ServerProcess {
+export function startServerProcess({
+  name,
+  command,
+  args,
+  env,
+  log,
+  onExit,
+  killsGroup = false,
+}: ServerProcessOptions): ServerProcess {
   let isStopping = false;
   const child = spawn(command, args, { env, stdio: ["ignore", "ignore", "pipe"], detached: killsGroup });
   const tail = keepOutputTail(child);
@@ -70,7 +78,9 @@ function keepOutputTail(child: ChildProcess): () => string {
   return () => text.trim();
 }
 
-/** Resolves with true once a unix socket accepts connections, with false when it does not within this time. */
+/**
+ * Resolves with true once a unix socket accepts connections, with false when it does not within this time.
+ */
 export async function waitForSocket(path: string, timeoutMs: number): Promise<boolean> {
   const deadline = performance.now() + timeoutMs;
   while (performance.now() < deadline) {

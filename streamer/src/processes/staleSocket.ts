@@ -1,7 +1,10 @@
 import { rmSync } from "node:fs";
 import type { Logger } from "#runtime/logger.ts";
 
-/** Removes what an earlier run of this container left at a socket's path, whatever it is. Logs what cannot be removed: the server then says why it does not start. */
+/**
+ * Removes what an earlier run of this container left at a socket's path, whatever it is. Logs what cannot be
+ * removed: the server then says why it does not start.
+ */
 export function removeStale(path: string, log: Logger): void {
   try {
     rmSync(path, { recursive: true, force: true });

@@ -9,8 +9,9 @@ export interface Continuity {
 }
 
 /**
- * Returns a continuity at this clock rate. A restarted encoder begins anywhere: its first packet gets the number after the last one and
- * the timestamp that fits the time passed. Without it browsers never show video again. `now` is in milliseconds.
+ * Returns a continuity at this clock rate. A restarted encoder begins anywhere: its first packet gets the
+ * number after the last one and the timestamp that fits the time passed. Without it browsers never show video
+ * again. `now` is in milliseconds.
  */
 export function createContinuity(clockRate: number, now: () => number): Continuity {
   let sequenceOffset = 0;
@@ -26,7 +27,7 @@ export function createContinuity(clockRate: number, now: () => number): Continui
       const ownTimestamp = packet.readUInt32BE(4);
       if (isFirst && last) {
         sequenceOffset = last.sequence + 1 - ownSequence;
-        timestampOffset = last.timestamp + Math.round((now() - last.at) * clockRate / 1000) - ownTimestamp;
+        timestampOffset = last.timestamp + Math.round(((now() - last.at) * clockRate) / 1000) - ownTimestamp;
       }
       isFirst = false;
       const sequence = (ownSequence + sequenceOffset) & sequenceMask;

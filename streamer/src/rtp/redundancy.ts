@@ -10,20 +10,36 @@ export interface Redundancy {
   wrap(packet: Buffer): Buffer;
 }
 
-/** Returns a redundancy of packets of this payload type, which have neither header extensions nor contributing sources. */
+/**
+ * Returns a redundancy of packets of this payload type, which have neither header extensions nor contributing
+ * sources.
+ */
 export function createRedundancy(payloadType: number): Redundancy {
   let previous: { sequence: number; timestamp: number; payload: Buffer } | undefined;
   return {
     wrap(packet) {
-      const current = { sequence: packet.readUInt16BE(2), timestamp: packet.readUInt32BE(4), payload: packet.subarray(rtpHeaderBytes) };
+      const current = {
+        sequence: packet.readUInt16BE(2),
+        timestamp: packet.readUInt32BE(4),
+        payload: packet.subarray(rtpHeaderBytes),
+      };
       const offset = previous ? (current.timestamp - previous.timestamp) >>> 0 : Infinity;
-      const isRepeatable = previous !== undefined && offset <= maxTimestampOffset && previous.payload.length <= maxBlockBytes
-        && current.sequence === ((previous.sequence + 1) & 0xffff);
+      const isRepeatable =
+        previous !== undefined &&
+        offset <= maxTimestampOffset &&
+        previous.payload.length <= maxBlockBytes &&
+        current.sequence === ((previous.sequence + 1) & 0xffff);
       const repeated = isRepeatable ? previous?.payload : undefined;
       previous = current;
       const header = packet.subarray(0, rtpHeaderBytes);
       if (!repeated) return Buffer.concat([header, Buffer.of(payloadType), current.payload]);
-      const block = Buffer.of(followsFlag | payloadType, offset >> 6, (offset & 0x3f) << 2 | repeated.length >> 8, repeated.length & 0xff, payloadType);
+      const block = Buffer.of(
+        followsFlag | payloadType,
+        offset >> 6,
+        ((offset & 0x3f) << 2) | (repeated.length >> 8),
+        repeated.length & 0xff,
+        payloadType,
+      );
       return Buffer.concat([header, block, repeated, current.payload]);
     },
   };

@@ -32,7 +32,8 @@ export function readRtcp(compound: Buffer): RtcpEvent[] {
 function readPacket(packet: Buffer): RtcpEvent | undefined {
   const format = packet.readUInt8(0) & 0x1f;
   const type = packet.readUInt8(1);
-  if (type === payloadSpecificFeedback && (format === pictureLossIndication || format === fullIntraRequest)) return { type: "keyFrameRequest" };
+  if (type === payloadSpecificFeedback && (format === pictureLossIndication || format === fullIntraRequest))
+    return { type: "keyFrameRequest" };
   if (type === transportLayerFeedback && format === nack) return { type: "nack", lost: readLost(packet) };
   if (type === transportLayerFeedback && format === transportWide) {
     const feedback = parseTransportFeedback(packet);
@@ -48,7 +49,7 @@ function readLost(packet: Buffer): number[] {
     const first = packet.readUInt16BE(offset);
     const mask = packet.readUInt16BE(offset + 2);
     lost.push(first);
-    for (let bit = 0; bit < 16; bit++) if ((mask >> bit & 1) === 1) lost.push((first + bit + 1) & 0xffff);
+    for (let bit = 0; bit < 16; bit++) if (((mask >> bit) & 1) === 1) lost.push((first + bit + 1) & 0xffff);
   }
   return lost;
 }

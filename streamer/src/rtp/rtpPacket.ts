@@ -5,7 +5,10 @@ const extensionFlag = 0x10;
 const markerFlag = 0x80;
 const oneByteProfile = 0xbede;
 
-/** The header fields that packets of one track have for its browser. Extension ids are undefined when they were not offered. */
+/**
+ * The header fields that packets of one track have for its browser. Extension ids are undefined when they
+ * were not offered.
+ */
 export interface TrackHeader {
   payloadType: number;
   ssrc: number;
@@ -16,8 +19,9 @@ export interface TrackHeader {
 }
 
 /**
- * Returns the packets of a picture, which the media child hands on as one: each after its length of two bytes, the higher one first. They share the
- * picture's memory. Throws RangeError when it ends within a packet.
+ * Returns the packets of a picture, which the media child hands on as one: each after its length of two
+ * bytes, the higher one first. They share the picture's memory. Throws RangeError when it ends within a
+ * packet.
  */
 export function packetsOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer[] {
   const picture = Buffer.from(buffer, byteOffset, byteLength);
@@ -37,15 +41,21 @@ export function sequenceOf(packet: Buffer): number {
 }
 
 /**
- * Returns the packet for a browser: with its payload type and SSRC, and the header extensions it understands. A playout delay of 0 to 0
- * tells it to show frames as they come, which saves some 30 ms; the lower bound is always 0. The encoder's packets carry no extension of their own.
+ * Returns the packet for a browser: with its payload type and SSRC, and the header extensions it understands.
+ * A playout delay of 0 to 0 tells it to show frames as they come, which saves some 30 ms; the lower bound is
+ * always 0. The encoder's packets carry no extension of their own.
  */
 export function rewritePacket(packet: Buffer, header: TrackHeader, transportSequence: number): Buffer {
   const extension: number[] = [];
   if (header.transportSequenceId !== undefined) {
-    extension.push((header.transportSequenceId << 4) | 1, (transportSequence >> 8) & 0xff, transportSequence & 0xff);
+    extension.push(
+      (header.transportSequenceId << 4) | 1,
+      (transportSequence >> 8) & 0xff,
+      transportSequence & 0xff,
+    );
   }
-  if (header.playoutDelayId !== undefined) extension.push((header.playoutDelayId << 4) | 2, 0, ...playoutDelay(header));
+  if (header.playoutDelayId !== undefined)
+    extension.push((header.playoutDelayId << 4) | 2, 0, ...playoutDelay(header));
   while (extension.length % 4 !== 0) extension.push(0);
 
   const extensionBytes = extension.length > 0 ? 4 + extension.length : 0;

@@ -21,15 +21,24 @@ export interface SenderReportsOptions {
 export interface SenderReports {
   /** Media of this packet's timestamp has come from its encoder, to be sent now or after others. */
   came(packet: Buffer): void;
-  /** Counts a packet that is about to be sent, for the first time or again; returns the report that is due before it, if one is. */
+  /**
+   * Counts a packet that is about to be sent, for the first time or again; returns the report that is due
+   * before it, if one is.
+   */
   sent(packet: Buffer): Buffer | undefined;
 }
 
 /**
- * Returns the reports of a track, one a second, of packets without header extensions and contributing sources. A report says which timestamp media has at
- * the time of the report. The packet that it leaves with says that badly: it may have waited, or be sent again.
+ * Returns the reports of a track, one a second, of packets without header extensions and contributing
+ * sources. A report says which timestamp media has at the time of the report. The packet that it leaves with
+ * says that badly: it may have waited, or be sent again.
  */
-export function createSenderReports({ ssrc, clockRate, canonicalName, wallMs }: SenderReportsOptions): SenderReports {
+export function createSenderReports({
+  ssrc,
+  clockRate,
+  canonicalName,
+  wallMs,
+}: SenderReportsOptions): SenderReports {
   const description = describeSource(ssrc, canonicalName);
   let last: { timestamp: number; at: number } | undefined;
   let reportedAt = -Infinity;
@@ -44,8 +53,8 @@ export function createSenderReports({ ssrc, clockRate, canonicalName, wallMs }: 
     writeHeader(buffer, 0, senderReport);
     buffer.writeUInt32BE(ssrc, 4);
     buffer.writeUInt32BE((Math.floor(at / 1_000) + secondsFrom1900To1970) % 2 ** 32, 8);
-    buffer.writeUInt32BE(Math.floor(at % 1_000 / 1_000 * 2 ** 32), 12);
-    buffer.writeUInt32BE((last.timestamp + Math.round((at - last.at) * clockRate / 1_000)) % 2 ** 32, 16);
+    buffer.writeUInt32BE(Math.floor(((at % 1_000) / 1_000) * 2 ** 32), 12);
+    buffer.writeUInt32BE((last.timestamp + Math.round(((at - last.at) * clockRate) / 1_000)) % 2 ** 32, 16);
     buffer.writeUInt32BE(packets % 2 ** 32, 20);
     buffer.writeUInt32BE(octets % 2 ** 32, 24);
     return Buffer.concat([buffer, description]);
@@ -53,7 +62,8 @@ export function createSenderReports({ ssrc, clockRate, canonicalName, wallMs }: 
   return {
     came(packet) {
       const timestamp = packet.readUInt32BE(4);
-      if (timestamp !== last?.timestamp) last = { timestamp, at: wallMs() }; // The packets of a picture share its timestamp.
+      // The packets of a picture share its timestamp.
+      if (timestamp !== last?.timestamp) last = { timestamp, at: wallMs() };
     },
     sent(packet) {
       const due = report();

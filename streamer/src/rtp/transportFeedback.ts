@@ -1,5 +1,8 @@
 const headerBytes = 20;
-/** Browsers report at least ten times a second, and no stream sends more packets than this in a tenth of a second. */
+/**
+ * Browsers report at least ten times a second, and no stream sends more packets than this in a tenth of a
+ * second.
+ */
 const mostPackets = 4_096;
 const referenceUnitMs = 64;
 const deltaUnitMs = 0.25;
@@ -12,7 +15,9 @@ const twoBitFlag = 0x4000;
 export interface PacketReport {
   /** Transport-wide sequence number, 16 bits. */
   sequence: number;
-  /** On the browser's clock, which begins anew after `clockPeriodMs`; null for a packet that has not arrived. */
+  /**
+   * On the browser's clock, which begins anew after `clockPeriodMs`; null for a packet that has not arrived.
+   */
   arrivedAtMs: number | null;
 }
 
@@ -22,8 +27,9 @@ export type TransportFeedback = PacketReport[];
 type Symbol = 0 | 1 | 2 | 3;
 
 /**
- * Returns the reports of a feedback packet (draft-holmer-rmcat-transport-wide-cc-extensions-01): a base sequence number and time, run-length
- * or vector chunks of packet states, then the arrival deltas. Returns undefined when it is truncated, or claims more packets than can be.
+ * Returns the reports of a feedback packet (draft-holmer-rmcat-transport-wide-cc-extensions-01): a base
+ * sequence number and time, run-length or vector chunks of packet states, then the arrival deltas. Returns
+ * undefined when it is truncated, or claims more packets than can be.
  */
 export function parseTransportFeedback(packet: Buffer): TransportFeedback | undefined {
   if (packet.length < headerBytes) return undefined;
@@ -60,7 +66,8 @@ function readStates(packet: Buffer, count: number): { symbols: Symbol[]; end: nu
 
 /** Returns at most `most` states of one chunk; the last chunk may hold more than there are packets. */
 function readChunk(chunk: number, most: number): Symbol[] {
-  const at = (shift: number, mask: number) => ((chunk >> shift) & mask) as Symbol; // masked to two bits at most
+  // masked to two bits at most
+  const at = (shift: number, mask: number) => ((chunk >> shift) & mask) as Symbol;
   if ((chunk & vectorFlag) === 0) return new Array<Symbol>(Math.min(chunk & 0x1fff, most)).fill(at(13, 3));
   return (chunk & twoBitFlag) !== 0
     ? Array.from({ length: Math.min(7, most) }, (_, index) => at(12 - 2 * index, 3))

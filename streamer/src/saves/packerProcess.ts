@@ -9,7 +9,10 @@ import { childFlags } from "../processes/childFlags.ts";
 
 /** A program of its own, beside the streamer's in the image. */
 const program = new URL("../../../packer/src/main.ts", import.meta.url);
-/** The display, the encoder and what viewers wait for come first, but of a core that these keep busy the packer gets a quarter: at 10 it would get a tenth, and saves would be late. */
+/**
+ * The display, the encoder and what viewers wait for come first, but of a core that these keep busy the
+ * packer gets a quarter: at 10 it would get a tenth, and saves would be late.
+ */
 const niceness = 5;
 /** A child that ran for less time than this is started again with exponential backoff. */
 const healthyRunMs = 10_000;
@@ -34,7 +37,10 @@ export interface PackerProcess {
   close(): void;
 }
 
-/** Starts the packer. It starts at once when there is a save to restore. Otherwise it starts when the launch has settled, because it has nothing to pack before. */
+/**
+ * Starts the packer. It starts at once when there is a save to restore. Otherwise it starts when the launch
+ * has settled, because it has nothing to pack before.
+ */
 export function startPacker({ saves, launchSettled, log, now, random }: PackerProcessOptions): PackerProcess {
   const done = Promise.withResolvers<undefined>();
   let shortRuns = 0;
@@ -96,7 +102,10 @@ export function startPacker({ saves, launchSettled, log, now, random }: PackerPr
   };
 }
 
-/** Comes after the restore, which a launch waits for. Linux counts priority by threads, and those that compress have started already. */
+/**
+ * Comes after the restore, which a launch waits for. Linux counts priority by threads, and those that
+ * compress have started already.
+ */
 function lowerPriority({ pid }: ChildProcess, log: Logger): void {
   try {
     for (const thread of readdirSync(`/proc/${pid}/task`)) setPriority(Number(thread), niceness);
@@ -107,5 +116,6 @@ function lowerPriority({ pid }: ChildProcess, log: Logger): void {
 
 function sendGameEnded(child: ChildProcess): void {
   const command: PackerCommand = { t: "ended" };
-  child.send(command, () => undefined); // A child that is exiting is replaced, and the next one gets the command.
+  // A child that is exiting is replaced, and the next one gets the command.
+  child.send(command, () => undefined);
 }

@@ -7,7 +7,10 @@ import type { TicketHolder } from "../transport/viewer.ts";
 export interface TicketsOptions {
   /** The session of this pod. */
   sessionId: string;
-  /** Public key of viewers' tickets; undefined for a session of a version without tickets, whose offers need none. */
+  /**
+   * Public key of viewers' tickets; undefined for a session of a version without tickets, whose offers need
+   * none.
+   */
   viewerKey: string | undefined;
   /** Public key of the operator's tickets. */
   operatorKey: string;
@@ -15,9 +18,15 @@ export interface TicketsOptions {
   now: () => Date;
 }
 
-/** Decides by a request's ticket what it may do. Where it came from does not count: a game shares its streamer's loopback. */
+/**
+ * Decides by a request's ticket what it may do. Where it came from does not count: a game shares its
+ * streamer's loopback.
+ */
 export interface Tickets {
-  /** Returns who the viewer is. Throws Unauthorized, and Forbidden for a ticket of another session or the operator's. */
+  /**
+   * Returns who the viewer is. Throws Unauthorized, and Forbidden for a ticket of another session or the
+   * operator's.
+   */
   admitViewer(request: IncomingMessage): TicketHolder;
   /** Throws Unauthorized, and Forbidden for a ticket of another session or a viewer's. */
   admitOperator(request: IncomingMessage): void;
@@ -33,7 +42,8 @@ export function createTickets({ sessionId, viewerKey, operatorKey, now }: Ticket
   };
   /** Each key signs its own roles only. */
   const genuine = (request: IncomingMessage): TicketClaims => {
-    // Node passes on only one of two such headers. A request with two is refused, because nothing says which of them counts.
+    // Node passes on only one of two such headers. A request with two is refused, because nothing says which
+    // of them counts.
     const { authorization = [] } = request.headersDistinct;
     const ticket = authorization.length === 1 ? bearerTicket(authorization[0]) : undefined;
     if (ticket === undefined) throw new Unauthorized();
@@ -51,11 +61,13 @@ export function createTickets({ sessionId, viewerKey, operatorKey, now }: Ticket
     admitViewer(request) {
       if (keys.viewer === undefined) return anybody;
       const { sub, role } = ofThisSession(genuine(request));
-      if (!isViewerRole(role)) throw new Forbidden("This ticket is for the streamer's status, not for its stream.");
+      if (!isViewerRole(role))
+        throw new Forbidden("This ticket is for the streamer's status, not for its stream.");
       return { viewer: sub, role };
     },
     admitOperator(request) {
-      if (ofThisSession(genuine(request)).role !== "operate") throw new Forbidden("The streamer's status is for the operator.");
+      if (ofThisSession(genuine(request)).role !== "operate")
+        throw new Forbidden("The streamer's status is for the operator.");
     },
   };
 }

@@ -14,20 +14,39 @@ export interface SoundServerOptions {
   onExit: (name: string) => void;
 }
 
-/** Starts the sound server on a unix socket; resolves with undefined when it does not accept connections in time. */
-export async function startSoundServer({ socket, env, log, onExit }: SoundServerOptions): Promise<ServerProcess | undefined> {
+/**
+ * Starts the sound server on a unix socket; resolves with undefined when it does not accept connections in
+ * time.
+ */
+export async function startSoundServer({
+  socket,
+  env,
+  log,
+  onExit,
+}: SoundServerOptions): Promise<ServerProcess | undefined> {
   removeStale(socket, log);
   const server = startServerProcess({
     name: "sound",
     command: "pulseaudio",
     args: [
-      "-n", "--daemonize=no", "--use-pid-file=no", "--exit-idle-time=-1", "--disallow-exit=1", "--realtime=no", "--high-priority=no",
-      // Takes effect once those below are loaded: some modules open connections, and a game could have them loaded.
+      "-n",
+      "--daemonize=no",
+      "--use-pid-file=no",
+      "--exit-idle-time=-1",
+      "--disallow-exit=1",
+      "--realtime=no",
+      "--high-priority=no",
+      // Takes effect once those below are loaded: some modules open connections, and a game could have them
+      // loaded.
       "--disallow-module-loading=1",
-      "-L", `module-native-protocol-unix socket=${socket} auth-anonymous=1`,
-      "-L", `module-null-sink sink_name=${soundSink} rate=48000 channels=2`,
+      "-L",
+      `module-native-protocol-unix socket=${socket} auth-anonymous=1`,
+      "-L",
+      `module-null-sink sink_name=${soundSink} rate=48000 channels=2`,
     ],
-    env, log, onExit,
+    env,
+    log,
+    onExit,
   });
-  return await waitForSocket(socket, startDeadlineMs) ? server : undefined;
+  return (await waitForSocket(socket, startDeadlineMs)) ? server : undefined;
 }

@@ -18,7 +18,13 @@ export interface StatusSource {
 }
 
 /** Returns the body of `GET /status`. */
-export function presentStatus({ pipeline, isStopping, totals, throughput, game }: StatusSource): StreamerStatus {
+export function presentStatus({
+  pipeline,
+  isStopping,
+  totals,
+  throughput,
+  game,
+}: StatusSource): StreamerStatus {
   const viewer = pipeline?.viewers.current();
   const codec = viewer?.codec.codec ?? firstCodec(pipeline);
   const lastInputAt = pipeline?.input.state().lastInputAt ?? null;
@@ -57,6 +63,8 @@ export function collectMetrics(pipeline: StreamPipeline | undefined, totals: Vie
     mediaRestarts: pipeline?.media.restarts() ?? 0,
     inputAccepted: input?.accepted ?? 0,
     inputRejected: input?.rejected ?? 0,
-    targetKbps, queueMs, loss,
+    targetKbps,
+    queueMs,
+    loss,
   };
 }

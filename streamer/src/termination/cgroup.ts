@@ -8,7 +8,10 @@ export interface Usage {
   peakMemoryBytes: number;
 }
 
-/** Returns a function that reads what this container has used so far, from cgroup version 1 or 2. Figures that the kernel does not have are 0. */
+/**
+ * Returns a function that reads what this container has used so far, from cgroup version 1 or 2. Figures that
+ * the kernel does not have are 0.
+ */
 export function createUsageReader(read: (path: string) => string | undefined = readIfExists): () => Usage {
   let largestSample = 0;
   return () => {
@@ -25,7 +28,11 @@ type Read = (path: string) => string | undefined;
 function readVersion2(read: Read): { cpuSeconds: number; peak: number; current: number } {
   const file = (name: string) => read(`${mount}${ownPath(read, "")}/${name}`) ?? read(`${mount}/${name}`);
   const [, microseconds] = /^usage_usec (\d+)/m.exec(file("cpu.stat") ?? "") ?? [];
-  return { cpuSeconds: toNumber(microseconds) / 1e6, peak: toNumber(file("memory.peak")), current: toNumber(file("memory.current")) };
+  return {
+    cpuSeconds: toNumber(microseconds) / 1e6,
+    peak: toNumber(file("memory.peak")),
+    current: toNumber(file("memory.current")),
+  };
 }
 
 function readVersion1(read: Read): Usage {
@@ -44,7 +51,10 @@ function readVersion1(read: Read): Usage {
   };
 }
 
-/** Returns the path below the controller's mount; with a private cgroup namespace that is the root, which has the files. */
+/**
+ * Returns the path below the controller's mount; with a private cgroup namespace that is the root, which has
+ * the files.
+ */
 function ownPath(read: Read, controller: string): string {
   for (const line of (read("/proc/self/cgroup") ?? "").split("\n")) {
     const [, names, path] = line.split(":");

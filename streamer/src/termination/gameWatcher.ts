@@ -6,8 +6,9 @@ const readEveryMs = 100;
 const maxBytes = 4_096;
 
 /**
- * Follows the game container's termination report, which its supervisor writes into a directory of that container. The game's own processes can write
- * there as well: the file may be anything, and what it says is a claim.
+ * Follows the game container's termination report, which its supervisor writes into a directory of that
+ * container. The game's own processes can write there as well: the file may be anything, and what it says is
+ * a claim.
  */
 export interface GameWatcher {
   /** Reads the file now and returns the latest report: a stop may come before the next regular reading. */
@@ -38,7 +39,10 @@ function readTerminationReport(path: string): GameTermination | undefined {
   }
 }
 
-/** Returns the text of a small regular file; neither waits for a FIFO's writer nor follows a link. Throws when there is nothing to open. */
+/**
+ * Returns the text of a small regular file; neither waits for a FIFO's writer nor follows a link. Throws when
+ * there is nothing to open.
+ */
 function readSmallRegularFile(path: string): string | undefined {
   const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {

@@ -7,7 +7,9 @@ const recentMs = 50;
 const recentPictures = 2.5;
 /** Sequence numbers of transport-wide feedback have 16 bits. */
 const sequenceCount = 65_536;
-/** The smallest delay is that of this time and of the one before it, because clocks drift and routes change. */
+/**
+ * The smallest delay is that of this time and of the one before it, because clocks drift and routes change.
+ */
 const baseDelayMs = 20_000;
 const steadySpreadMs = 20;
 /** A packet with so much delay above the smallest has waited. */
@@ -30,25 +32,41 @@ export interface PathMeasurement {
   loss: number;
 }
 
-interface Known { at: number; isLost: boolean; bytes: number; queueMs: number; arrivedAtMs: number }
+interface Known {
+  at: number;
+  isLost: boolean;
+  bytes: number;
+  queueMs: number;
+  arrivedAtMs: number;
+}
 
 /** The packets sent and what the browser reported of them. */
 export interface Arrivals {
   sent(sequence: number, bytes: number): void;
   /** Returns the packets that have arrived since the last report, in the order in which they were sent. */
   feedback(feedback: TransportFeedback): Arrival[];
-  /** Undefined while there are too few reports. Lost packets count, too: on a congested path few packets arrive and many are lost. */
+  /**
+   * Undefined while there are too few reports. Lost packets count, too: on a congested path few packets
+   * arrive and many are lost.
+   */
   measure(): PathMeasurement | undefined;
-  /** What arrived over the last `spanMs` of the browser's clock, in kbit/s; over more when that holds few packets. */
+  /**
+   * What arrived over the last `spanMs` of the browser's clock, in kbit/s; over more when that holds few
+   * packets.
+   */
   receivedKbps(spanMs: number): number;
   /**
-   * Returns the rate at which the last packets that had waited arrived, in kbit/s, over half a second at most. A queue hands over as much as the path
-   * carries; a browser that was busy hands over everything at once. Undefined when few packets had waited.
+   * Returns the rate at which the last packets that had waited arrived, in kbit/s, over half a second at
+   * most. A queue hands over as much as the path carries; a browser that was busy hands over everything at
+   * once. Undefined when few packets had waited.
    */
   drainKbps(): number | undefined;
   /** What was sent over the last `spanMs`, of a second at most, in kbit/s. */
   sentKbps(spanMs: number): number;
-  /** The delay that all packets of the last second had within a small spread; 0 when it changed, as that of a queue that drains or fills does. */
+  /**
+   * The delay that all packets of the last second had within a small spread; 0 when it changed, as that of a
+   * queue that drains or fills does.
+   */
   standingDelayMs(): number;
   /** Losses up to now say nothing of the path any more: their cause has ended. */
   forgetLosses(): void;
@@ -56,7 +74,10 @@ export interface Arrivals {
   acceptDelay(delayMs: number): void;
 }
 
-/** Returns the record of a connection's packets. `now` is in milliseconds, as is what lies between two pictures. */
+/**
+ * Returns the record of a connection's packets. `now` is in milliseconds, as is what lies between two
+ * pictures.
+ */
 export function createArrivals(now: () => number, pictureMs: () => number): Arrivals {
   const sent = new Array<{ at: number; bytes: number; isReportedLost?: boolean } | undefined>(sequenceCount);
   let sendings: { at: number; bytes: number }[] = [];
@@ -68,7 +89,7 @@ export function createArrivals(now: () => number, pictureMs: () => number): Arri
   /** A session may go on while the browser's clock begins anew. */
   const unwrapped = (reportedMs: number): number => {
     const periods = Math.round(((lastArrivedAtMs ?? reportedMs) - reportedMs) / clockPeriodMs);
-    return lastArrivedAtMs = reportedMs + periods * clockPeriodMs;
+    return (lastArrivedAtMs = reportedMs + periods * clockPeriodMs);
   };
   const note = (sequence: number, reportedMs: number | null, at: number): Arrival | undefined => {
     const packet = sent[sequence];
@@ -96,7 +117,10 @@ export function createArrivals(now: () => number, pictureMs: () => number): Arri
     const packets = arrived();
     const last = packets.at(-1)?.arrivedAtMs ?? 0;
     const spanMs = Math.max(recentMs, pictureMs() * recentPictures);
-    return packets.reduce((least, { arrivedAtMs, queueMs }) => (last - arrivedAtMs < spanMs ? Math.min(least, queueMs) : least), Infinity);
+    return packets.reduce(
+      (least, { arrivedAtMs, queueMs }) => (last - arrivedAtMs < spanMs ? Math.min(least, queueMs) : least),
+      Infinity,
+    );
   };
 
   return {
@@ -104,7 +128,8 @@ export function createArrivals(now: () => number, pictureMs: () => number): Arri
       const packet = { at: now(), bytes };
       sent[sequence] = packet;
       sendings.push(packet);
-      // Some browsers never report. The packets of a whole second are dropped at a time: dropping them one by one would move all the others each time.
+      // Some browsers never report. The packets of a whole second are dropped at a time: dropping them one by
+      // one would move all the others each time.
       const oldestAt = sendings[0]?.at ?? packet.at;
       if (packet.at - oldestAt > 2 * windowMs) forgetSendings(packet.at);
     },
@@ -118,30 +143,49 @@ export function createArrivals(now: () => number, pictureMs: () => number): Arri
     measure() {
       if (known.length < minReports) return undefined;
       const queueMs = shortestQueueMs();
-      return { queueMs: queueMs === Infinity ? 0 : Math.max(0, queueMs), loss: known.filter(({ isLost }) => isLost).length / known.length };
+      return {
+        queueMs: queueMs === Infinity ? 0 : Math.max(0, queueMs),
+        loss: known.filter(({ isLost }) => isLost).length / known.length,
+      };
     },
     receivedKbps(spanMs) {
       const packets = arrived();
       const last = packets.at(-1)?.arrivedAtMs ?? 0;
-      const first = Math.max(0, Math.min(packets.findIndex(({ arrivedAtMs }) => arrivedAtMs > last - spanMs), packets.length - minReports));
+      const first = Math.max(
+        0,
+        Math.min(
+          packets.findIndex(({ arrivedAtMs }) => arrivedAtMs > last - spanMs),
+          packets.length - minReports,
+        ),
+      );
       const bits = packets.slice(first).reduce((sum, { bytes }) => sum + bytes, 0) * 8;
       return bits / Math.max(spanMs, last - (packets[first]?.arrivedAtMs ?? 0));
     },
     drainKbps() {
       const packets = arrived();
       const last = packets.at(-1)?.arrivedAtMs ?? 0;
-      const first = packets.findLastIndex(({ arrivedAtMs, queueMs }) => queueMs <= waitedMs || last - arrivedAtMs > windowMs / 2) + 1;
+      const first =
+        packets.findLastIndex(
+          ({ arrivedAtMs, queueMs }) => queueMs <= waitedMs || last - arrivedAtMs > windowMs / 2,
+        ) + 1;
       const waited = packets.slice(first);
       const spanMs = Math.max(minDrainMs, last - (waited[0]?.arrivedAtMs ?? 0));
-      return waited.length < minWaited ? undefined : waited.slice(1).reduce((sum, { bytes }) => sum + bytes, 0) * 8 / spanMs;
+      return waited.length < minWaited
+        ? undefined
+        : (waited.slice(1).reduce((sum, { bytes }) => sum + bytes, 0) * 8) / spanMs;
     },
     sentKbps(spanMs) {
       const since = now() - spanMs;
-      return sendings.reduce((sum, { at, bytes }) => (at > since ? sum + bytes : sum), 0) * 8 / spanMs;
+      return (sendings.reduce((sum, { at, bytes }) => (at > since ? sum + bytes : sum), 0) * 8) / spanMs;
     },
     standingDelayMs() {
-      const delays = arrived().map(({ queueMs }) => queueMs).sort((a, b) => a - b);
-      const [low = 0, high = 0] = [delays[Math.floor(delays.length * 0.1)], delays[Math.floor(delays.length * 0.9)]];
+      const delays = arrived()
+        .map(({ queueMs }) => queueMs)
+        .sort((a, b) => a - b);
+      const [low = 0, high = 0] = [
+        delays[Math.floor(delays.length * 0.1)],
+        delays[Math.floor(delays.length * 0.9)],
+      ];
       return high - low < steadySpreadMs ? low : 0;
     },
     forgetLosses() {

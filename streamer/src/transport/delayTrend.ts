@@ -1,6 +1,9 @@
 import type { Arrival } from "./arrivals.ts";
 
-/** Packets sent within this time of the first are one burst, mostly a picture. Its delay is that of the packet that was held up least. */
+/**
+ * Packets sent within this time of the first are one burst, mostly a picture. Its delay is that of the packet
+ * that was held up least.
+ */
 const burstMs = 5;
 const windowMs = 400;
 const windowPictures = 12;
@@ -8,12 +11,16 @@ const minBursts = 6;
 /** So many bursts in a row must show the rise, so that a single burst that was held up does not. */
 const minRisingBursts = 2;
 /**
- * A picture that is handed over packet by packet, for this many pictures longer than it was sent, and is in the way of the next one for as long: the path
- * passes less than half of what is sent. A browser that was busy hands over at once what it had not read.
+ * A picture that is handed over packet by packet, for this many pictures longer than it was sent, and is in
+ * the way of the next one for as long: the path passes less than half of what is sent. A browser that was
+ * busy hands over at once what it had not read.
  */
 const overrunPictures = 1.5;
 const minGaps = 4;
-/** The threshold follows what the path shows without congestion: slowly up, so that a real rise is not learned, faster down. */
+/**
+ * The threshold follows what the path shows without congestion: slowly up, so that a real rise is not
+ * learned, faster down.
+ */
 const minThresholdMs = 20;
 const maxThresholdMs = 150;
 const learnUp = 0.02;
@@ -34,7 +41,10 @@ interface Burst {
 /** Whether the delay to the browser grows: a queue fills, long before packets are lost. */
 export interface DelayTrend {
   add(arrival: Arrival): void;
-  /** Milliseconds by which the delay rose over the last bursts, as a line through them says; 0 while there are few. */
+  /**
+   * Milliseconds by which the delay rose over the last bursts, as a line through them says; 0 while there are
+   * few.
+   */
   riseMs(): number;
   isRising(): boolean;
   /** Forgets the bursts so far, because packets that were sent before a lower rate say nothing about it. */
@@ -42,8 +52,9 @@ export interface DelayTrend {
 }
 
 /**
- * Returns the trend of one-way delays: the slope of a line fitted to the delays of the last bursts, times the time it spans, against a
- * threshold that adapts to the path's ordinary jitter. `pictureMs` lie between two pictures.
+ * Returns the trend of one-way delays: the slope of a line fitted to the delays of the last bursts, times the
+ * time it spans, against a threshold that adapts to the path's ordinary jitter. `pictureMs` lie between two
+ * pictures.
  */
 export function createDelayTrend(pictureMs: () => number): DelayTrend {
   let bursts: Burst[] = [];
@@ -52,10 +63,13 @@ export function createDelayTrend(pictureMs: () => number): DelayTrend {
   let rise = 0;
   let risingBursts = 0;
 
-  const isFalling = (burst: Burst, previous: Burst | undefined) => previous !== undefined && burst.delayMs < previous.delayMs;
+  const isFalling = (burst: Burst, previous: Burst | undefined) =>
+    previous !== undefined && burst.delayMs < previous.delayMs;
   const isOverrunBy = (burst: Burst, previous: Burst | undefined) => {
     const limitMs = Math.max(thresholdMs, pictureMs() * overrunPictures);
-    return previous !== undefined && stretchMs(previous) > limitMs && burst.delayMs - previous.delayMs > limitMs;
+    return (
+      previous !== undefined && stretchMs(previous) > limitMs && burst.delayMs - previous.delayMs > limitMs
+    );
   };
   const finishBurst = (burst: Burst) => {
     const previous = bursts.at(-1);
@@ -78,7 +92,14 @@ export function createDelayTrend(pictureMs: () => number): DelayTrend {
         return;
       }
       if (current) finishBurst(current);
-      current = { sentAtMs, arrivedAtMs, delayMs: arrivedAtMs - sentAtMs, lastSentAtMs: sentAtMs, lastArrivedAtMs: arrivedAtMs, gapsMs: [] };
+      current = {
+        sentAtMs,
+        arrivedAtMs,
+        delayMs: arrivedAtMs - sentAtMs,
+        lastSentAtMs: sentAtMs,
+        lastArrivedAtMs: arrivedAtMs,
+        gapsMs: [],
+      };
     },
     riseMs: () => rise,
     isRising() {
@@ -96,7 +117,10 @@ export function createDelayTrend(pictureMs: () => number): DelayTrend {
   };
 }
 
-/** How much longer the burst took to arrive than to be sent, at the pace of most of its packets; 0 of few packets. */
+/**
+ * How much longer the burst took to arrive than to be sent, at the pace of most of its packets; 0 of few
+ * packets.
+ */
 function stretchMs({ gapsMs, sentAtMs, lastSentAtMs }: Burst): number {
   const median = gapsMs.toSorted((a, b) => a - b)[Math.floor(gapsMs.length / 2)] ?? 0;
   return gapsMs.length < minGaps ? 0 : median * gapsMs.length - (lastSentAtMs - sentAtMs);
@@ -105,7 +129,10 @@ function stretchMs({ gapsMs, sentAtMs, lastSentAtMs }: Burst): number {
 /** Least squares of delay over arrival time. */
 function riseOf(bursts: readonly Burst[]): number {
   if (bursts.length < minBursts) return 0;
-  const [meanTime, meanDelay] = [mean(bursts.map(({ arrivedAtMs }) => arrivedAtMs)), mean(bursts.map(({ delayMs }) => delayMs))];
+  const [meanTime, meanDelay] = [
+    mean(bursts.map(({ arrivedAtMs }) => arrivedAtMs)),
+    mean(bursts.map(({ delayMs }) => delayMs)),
+  ];
   let [covariance, variance] = [0, 0];
   for (const burst of bursts) {
     const offset = burst.arrivedAtMs - meanTime;
@@ -113,7 +140,7 @@ function riseOf(bursts: readonly Burst[]): number {
     variance += offset * offset;
   }
   const spanMs = (bursts.at(-1)?.arrivedAtMs ?? 0) - (bursts[0]?.arrivedAtMs ?? 0);
-  return variance === 0 ? 0 : covariance / variance * spanMs;
+  return variance === 0 ? 0 : (covariance / variance) * spanMs;
 }
 
 function mean(values: readonly number[]): number {

@@ -28,18 +28,21 @@ export interface Offer {
   /** The offer for the transport, without its candidates. */
   sdp: string;
   video: OfferedMedia & { codecs: OfferedCodec[] };
-  audio: (OfferedMedia & {
-    payloadType: number;
-    /** Redundant audio (RFC 2198) around Opus; undefined when not offered. */
-    redundantPayloadType: number | undefined;
-  }) | undefined;
+  audio:
+    | (OfferedMedia & {
+        payloadType: number;
+        /** Redundant audio (RFC 2198) around Opus; undefined when not offered. */
+        redundantPayloadType: number | undefined;
+      })
+    | undefined;
 }
 
 /** Returns the parts of a browser's offer. Throws InvalidOffer, which says what is missing. */
 export function parseOffer(text: string): Offer {
   const lines = linesOfOffer(text);
   const sections = splitSections(lines);
-  if (sections.length > maxSections) throw new InvalidOffer(`The offer has more than ${maxSections} media sections.`);
+  if (sections.length > maxSections)
+    throw new InvalidOffer(`The offer has more than ${maxSections} media sections.`);
   const video = onlySection(sections, "video");
   const audio = onlySection(sections, "audio");
   if (!video) throw new InvalidOffer("The offer has no video.");
@@ -51,19 +54,25 @@ export function parseOffer(text: string): Offer {
 }
 
 /**
- * Returns the lines of a session description that has what every connection needs. Throws InvalidOffer for what is none, also where parsers would see
- * different lines in it: one drops a carriage return that stands alone, another ends the line there.
+ * Returns the lines of a session description that has what every connection needs. Throws InvalidOffer for
+ * what is none, also where parsers would see different lines in it: one drops a carriage return that stands
+ * alone, another ends the line there.
  */
 export function linesOfOffer(text: string): string[] {
-  if (!text.startsWith("v=0") || /[^\t\r\n\x20-\x7e]|\r(?!\n)/.test(text)) throw new InvalidOffer("The body is not a session description.");
+  if (!text.startsWith("v=0") || /[^\t\r\n\x20-\x7e]|\r(?!\n)/.test(text))
+    throw new InvalidOffer("The body is not a session description.");
   const lines = text.split(/\r?\n/).filter((line) => line !== "");
   for (const attribute of ["ice-ufrag", "ice-pwd", "fingerprint"]) {
-    if (!lines.some((line) => line.startsWith(`a=${attribute}:`))) throw new InvalidOffer(`The offer has no ${attribute}.`);
+    if (!lines.some((line) => line.startsWith(`a=${attribute}:`)))
+      throw new InvalidOffer(`The offer has no ${attribute}.`);
   }
   return lines;
 }
 
-/** Returns the offer for the transport: a browser's address is learned from its packets, its candidates would only let an offer direct packets at other hosts. */
+/**
+ * Returns the offer for the transport: a browser's address is learned from its packets, its candidates would
+ * only let an offer direct packets at other hosts.
+ */
 export function withoutCandidates(lines: readonly string[]): string {
   return lines.filter((line) => !line.includes("candidate:")).join("\r\n") + "\r\n";
 }
@@ -85,7 +94,8 @@ function onlySection(sections: string[][], kind: string): string[] | undefined {
 
 function readMedia(section: string[]): OfferedMedia {
   const mid = valuesOf(section, "mid")[0];
-  if (mid === undefined || !/^[A-Za-z0-9_-]{1,32}$/.test(mid)) throw new InvalidOffer("A media section has no usable mid.");
+  if (mid === undefined || !/^[A-Za-z0-9_-]{1,32}$/.test(mid))
+    throw new InvalidOffer("A media section has no usable mid.");
   const extensions: OfferedMedia["extensions"] = {};
   for (const value of valuesOf(section, "extmap")) {
     const [, number, uri] = /^(\d{1,2})(?:\/\w+)? (\S+)/.exec(value) ?? [];
@@ -97,21 +107,30 @@ function readMedia(section: string[]): OfferedMedia {
   return { mid, extensions };
 }
 
-/** Returns each codec that the streamer sends, with the first payload type that offers it in a format the streamer sends. */
+/**
+ * Returns each codec that the streamer sends, with the first payload type that offers it in a format the
+ * streamer sends.
+ */
 function readCodecs(section: string[]): OfferedCodec[] {
   return VideoCodec.options.flatMap((codec) => {
-    const offered = payloadTypesOf(section, `${codecEncodingNames[codec]}/${videoClockRate}`)
-      .map((payloadType) => ({ codec, payloadType, parameters: parametersOf(section, payloadType) }));
+    const offered = payloadTypesOf(section, `${codecEncodingNames[codec]}/${videoClockRate}`).map(
+      (payloadType) => ({ codec, payloadType, parameters: parametersOf(section, payloadType) }),
+    );
     return offered.filter(({ parameters }) => isSentFormat(codec, parameters)).slice(0, 1);
   });
 }
 
 function readAudio(section: string[]): Offer["audio"] {
   // Opus has two channels always; GStreamer's WHEP source leaves them out.
-  const [payloadType] = [`opus/${audioClockRate}/2`, `opus/${audioClockRate}`].flatMap((encoding) => payloadTypesOf(section, encoding));
+  const [payloadType] = [`opus/${audioClockRate}/2`, `opus/${audioClockRate}`].flatMap((encoding) =>
+    payloadTypesOf(section, encoding),
+  );
   if (payloadType === undefined) throw new InvalidOffer("The offer's audio has no Opus.");
-  const redundantPayloadType = payloadTypesOf(section, `red/${audioClockRate}/2`)
-    .find((redundant) => parametersOf(section, redundant).split("/").every((part) => part === String(payloadType)));
+  const redundantPayloadType = payloadTypesOf(section, `red/${audioClockRate}/2`).find((redundant) =>
+    parametersOf(section, redundant)
+      .split("/")
+      .every((part) => part === String(payloadType)),
+  );
   return { ...readMedia(section), payloadType, redundantPayloadType };
 }
 
@@ -126,7 +145,12 @@ function payloadTypesOf(section: string[], encoding: string): number[] {
 
 function parametersOf(section: string[], payloadType: number): string {
   const prefix = `${payloadType} `;
-  return valuesOf(section, "fmtp").find((value) => value.startsWith(prefix))?.slice(prefix.length).trim() ?? "";
+  return (
+    valuesOf(section, "fmtp")
+      .find((value) => value.startsWith(prefix))
+      ?.slice(prefix.length)
+      .trim() ?? ""
+  );
 }
 
 function valuesOf(section: string[], attribute: string): string[] {

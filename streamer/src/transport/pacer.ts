@@ -1,6 +1,9 @@
 import type { Schedule } from "../schedule.ts";
 
-/** Sending faster than the rate lets a picture arrive early; several times as fast would fill the path's queue. */
+/**
+ * Sending faster than the rate lets a picture arrive early; several times as fast would fill the path's
+ * queue.
+ */
 const pacingFactor = 2.5;
 /** An ordinary picture passes at once: so much time of the rate, and a few packets at the least. */
 const burstMs = 40;
@@ -40,10 +43,10 @@ export function createPacer({ now, schedule, rateKbps, send, onOverflow }: Pacer
   let paidAt = now();
   let cancel: (() => void) | undefined;
 
-  const burstBytes = () => Math.max(minBurstBytes, rateKbps() / 8 * burstMs);
+  const burstBytes = () => Math.max(minBurstBytes, (rateKbps() / 8) * burstMs);
   const pay = () => {
     const at = now();
-    debtBytes = Math.max(0, debtBytes - (at - paidAt) * rateKbps() / 8 * pacingFactor);
+    debtBytes = Math.max(0, debtBytes - (((at - paidAt) * rateKbps()) / 8) * pacingFactor);
     paidAt = at;
   };
   const drain = () => {
@@ -67,7 +70,7 @@ export function createPacer({ now, schedule, rateKbps, send, onOverflow }: Pacer
     push(packet) {
       waiting.push(packet);
       waitingBytes += packet.length;
-      if (waitingBytes > Math.max(minWaitingBytes, rateKbps() / 8 * maxWaitingMs)) {
+      if (waitingBytes > Math.max(minWaitingBytes, (rateKbps() / 8) * maxWaitingMs)) {
         clear();
         onOverflow();
       } else if (!cancel) drain();

@@ -45,7 +45,10 @@ export interface Peer {
   close(): void;
 }
 
-/** Sets up the connection as the offer asks, on the UDP port that all viewers share; calls `onDataChannel` for each that opens. Throws InvalidOffer. */
+/**
+ * Sets up the connection as the offer asks, on the UDP port that all viewers share; calls `onDataChannel` for
+ * each that opens. Throws InvalidOffer.
+ */
 export async function openPeer(
   { id, offer, codec, addresses, udpPort, now }: PeerOptions,
   onDataChannel: (channel: DataChannel) => void,
@@ -54,14 +57,23 @@ export async function openPeer(
   connection.onDataChannel(onDataChannel);
   try {
     const reportsOf = ({ ssrc }: TrackHeader, clockRate: number) =>
-      createSenderReports({ ssrc, clockRate, canonicalName: streamName, wallMs: () => performance.timeOrigin + now() });
+      createSenderReports({
+        ssrc,
+        clockRate,
+        canonicalName: streamName,
+        wallMs: () => performance.timeOrigin + now(),
+      });
     const video = addVideo(connection, offer, codec, reportsOf);
     const audio = addAudio(connection, offer, reportsOf);
     const sdpAnswer = announceAddresses(await gatherSdpAnswer(connection, offer.sdp), addresses, udpPort);
     return {
-      connection, video, audio, sdpAnswer,
+      connection,
+      video,
+      audio,
+      sdpAnswer,
       close() {
-        // The transport holds the callbacks of a track until the track itself is closed, and with them all that they refer to.
+        // The transport holds the callbacks of a track until the track itself is closed, and with them all
+        // that they refer to.
         video.track.close();
         audio?.track.close();
         connection.close();
@@ -75,9 +87,19 @@ export async function openPeer(
 
 type ReportsOf = (header: TrackHeader, clockRate: number) => SenderReports;
 
-function addVideo(connection: PeerConnection, { video }: Offer, { codec, payloadType, parameters }: OfferedCodec, reportsOf: ReportsOf): OutgoingTrack {
+function addVideo(
+  connection: PeerConnection,
+  { video }: Offer,
+  { codec, payloadType, parameters }: OfferedCodec,
+  reportsOf: ReportsOf,
+): OutgoingTrack {
   const { transportSequence, playoutDelay } = video.extensions;
-  const header = { payloadType, ssrc: newSsrc(), transportSequenceId: transportSequence, playoutDelayId: playoutDelay };
+  const header = {
+    payloadType,
+    ssrc: newSsrc(),
+    transportSequenceId: transportSequence,
+    playoutDelayId: playoutDelay,
+  };
   const media = new nodeDataChannel.Video(video.mid, "SendOnly");
   media.addVideoCodec(payloadType, codecEncodingNames[codec], ...(parameters === "" ? [] : [parameters])); // It takes no undefined.
   media.addSSRC(header.ssrc, streamName, streamName, "game-video");
@@ -85,20 +107,36 @@ function addVideo(connection: PeerConnection, { video }: Offer, { codec, payload
     media.parseSdpLine(`a=extmap:${transportSequence} ${extensionUris.transportSequence}`);
     media.parseSdpLine(`a=rtcp-fb:${payloadType} transport-cc`);
   }
-  if (playoutDelay !== undefined) media.parseSdpLine(`a=extmap:${playoutDelay} ${extensionUris.playoutDelay}`);
+  if (playoutDelay !== undefined)
+    media.parseSdpLine(`a=extmap:${playoutDelay} ${extensionUris.playoutDelay}`);
   return { track: connection.addTrack(media), header, reports: reportsOf(header, videoClockRate) };
 }
 
-function addAudio(connection: PeerConnection, { audio }: Offer, reportsOf: ReportsOf): OutgoingAudio | undefined {
+function addAudio(
+  connection: PeerConnection,
+  { audio }: Offer,
+  reportsOf: ReportsOf,
+): OutgoingAudio | undefined {
   if (!audio) return undefined;
   const { payloadType, redundantPayloadType } = audio;
-  const header = { payloadType: redundantPayloadType ?? payloadType, ssrc: newSsrc(), transportSequenceId: undefined, playoutDelayId: undefined };
+  const header = {
+    payloadType: redundantPayloadType ?? payloadType,
+    ssrc: newSsrc(),
+    transportSequenceId: undefined,
+    playoutDelayId: undefined,
+  };
   const media = new nodeDataChannel.Audio(audio.mid, "SendOnly");
   media.addOpusCodec(payloadType, opusParameters);
-  if (redundantPayloadType !== undefined) media.addAudioCodec(redundantPayloadType, `red/${audioClockRate}/2`, `${payloadType}/${payloadType}`);
+  if (redundantPayloadType !== undefined)
+    media.addAudioCodec(redundantPayloadType, `red/${audioClockRate}/2`, `${payloadType}/${payloadType}`);
   media.addSSRC(header.ssrc, streamName, streamName, "game-audio");
   const redundancy = redundantPayloadType === undefined ? undefined : createRedundancy(payloadType);
-  return { track: connection.addTrack(media), header, reports: reportsOf(header, audioClockRate), redundancy };
+  return {
+    track: connection.addTrack(media),
+    header,
+    reports: reportsOf(header, audioClockRate),
+    redundancy,
+  };
 }
 
 function newSsrc(): number {

@@ -1,4 +1,9 @@
-import { qualityWithin, type QualityBounds, type QualityWish, type StreamQuality } from "#contracts/streamQuality.ts";
+import {
+  qualityWithin,
+  type QualityBounds,
+  type QualityWish,
+  type StreamQuality,
+} from "#contracts/streamQuality.ts";
 import type { Schedule } from "../schedule.ts";
 
 /** Between two changes: a new encoder costs a key frame and half a second of a processor. */
@@ -17,14 +22,24 @@ export interface QualityControlOptions {
   schedule: Schedule;
 }
 
-/** The quality of a session's picture, as the player changes it: one change a second, and of the wishes in between the last one. */
+/**
+ * The quality of a session's picture, as the player changes it: one change a second, and of the wishes in
+ * between the last one.
+ */
 export interface QualityControl {
   current(): StreamQuality;
   ask(wish: QualityWish): void;
   close(): void;
 }
 
-export function createQualityControl({ bounds, initial, apply, onSettled, now, schedule }: QualityControlOptions): QualityControl {
+export function createQualityControl({
+  bounds,
+  initial,
+  apply,
+  onSettled,
+  now,
+  schedule,
+}: QualityControlOptions): QualityControl {
   let current = initial;
   let asked: QualityWish | undefined;
   let isChanging = false;

@@ -17,7 +17,10 @@ const growingQueueMs = 15;
 const carriedShare = 0.9;
 const drainingShare = 0.85;
 const minDrainingShare = 0.3;
-/** A queue is drained within about this time; while it becomes shorter by this much a millisecond the rate is low enough. */
+/**
+ * A queue is drained within about this time; while it becomes shorter by this much a millisecond the rate is
+ * low enough.
+ */
 const drainMs = 1_000;
 const minDrainedShare = 0.1;
 /** A queue takes so many times its own length to drain at the lowest share. */
@@ -28,24 +31,42 @@ const maxGrowthMs = 300;
 /** The path's capacity is what arrives while its queue fills, over this time. */
 const capacitySpanMs = 250;
 const receivedSpanMs = 500;
-/** Who sends less than this share of the target does not test the path: a short congestion then says nothing about its capacity. */
+/**
+ * Who sends less than this share of the target does not test the path: a short congestion then says nothing
+ * about its capacity.
+ */
 const testedShare = 0.6;
 const limitedShare = 0.93;
-/** Within one congestion each look lowers the capacity found by so much at most: less may arrive for a moment than the path carries. */
+/**
+ * Within one congestion each look lowers the capacity found by so much at most: less may arrive for a moment
+ * than the path carries.
+ */
 const minCapacityShare = 0.75;
-/** What had waited, and then comes so much faster than the target, was held up for a moment; a queue stays longer. */
+/**
+ * What had waited, and then comes so much faster than the target, was held up for a moment; a queue stays
+ * longer.
+ */
 const momentShare = 1.2;
 const momentMs = 500;
 const minCarriedShare = 0.5;
-/** Who sends so many times what the path carries fills its queue before the next report: nothing more is sent until a part of it has drained. */
+/**
+ * Who sends so many times what the path carries fills its queue before the next report: nothing more is sent
+ * until a part of it has drained.
+ */
 const overrunShare = 2.5;
 /** A longer queue, or a queue that still grows, lowers the rate again after these times. */
 const minDecreaseGapMs = 300;
 const minRisingDecreaseGapMs = 100;
 const uncongestedBeforeIncreaseMs = 400;
-/** Up to about the capacity last seen the rate grows slowly; beyond it the path has become wider, and the rate doubles in a second. */
+/**
+ * Up to about the capacity last seen the rate grows slowly; beyond it the path has become wider, and the rate
+ * doubles in a second.
+ */
 const increasePerSecond = 0.12;
-/** Of a path that is about to be too narrow the next picture would wait a little; one on which none did for this long is likely to be wider. */
+/**
+ * Of a path that is about to be too narrow the next picture would wait a little; one on which none did for
+ * this long is likely to be wider.
+ */
 const emptyQueueMs = 5;
 const emptyForMs = 700;
 const increaseWhenEmptyPerSecond = 0.3;
@@ -56,9 +77,15 @@ const increaseKbpsPerSecond = 20;
 /** The target stays within these of what arrives: a still picture does not test the path. */
 const headroom = 1.5;
 const headroomKbps = 100;
-/** This share of the starting rate is regained even with a still picture, so that the next scene does not start blurred. */
+/**
+ * This share of the starting rate is regained even with a still picture, so that the next scene does not
+ * start blurred.
+ */
 const untestedShare = 0.5;
-/** When the rate fell to this share and the delay did not change, the delay is not the stream's own queue: the path has become longer. */
+/**
+ * When the rate fell to this share and the delay did not change, the delay is not the stream's own queue: the
+ * path has become longer.
+ */
 const provenShare = 0.5;
 /** A delay that stands between the two for so long is the path's own: a queue would have grown or drained. */
 const steadyForMs = 2_000;
@@ -69,7 +96,10 @@ const defaultFps = 60;
 /** Smaller changes are not applied to the encoder. */
 const minAppliedChange = 0.03;
 
-/** Between which the bitrate is looked for, the maximum before the minimum, and how many pictures a second share it. */
+/**
+ * Between which the bitrate is looked for, the maximum before the minimum, and how many pictures a second
+ * share it.
+ */
 export interface RateLimits {
   minKbps: number;
   maxKbps: number;
@@ -84,7 +114,10 @@ export interface RateControllerOptions extends Omit<RateLimits, "fps"> {
   /** Milliseconds, monotonic. */
   now: () => number;
   onRate: (kbps: number) => void;
-  /** Called when the path's queue overflows: nothing is to be sent for so many milliseconds, and a picture that needs none of those before it then. */
+  /**
+   * Called when the path's queue overflows: nothing is to be sent for so many milliseconds, and a picture
+   * that needs none of those before it then.
+   */
   onOverrun: (ms: number) => void;
 }
 
@@ -105,10 +138,19 @@ export interface RateController {
 }
 
 /**
- * Returns a controller by transport-wide feedback. A delay that grows, or stands above the smallest seen, lowers the rate below what
- * arrives, by more the longer the queue is; once it has drained, the rate takes up what the path carried, and grows.
+ * Returns a controller by transport-wide feedback. A delay that grows, or stands above the smallest seen,
+ * lowers the rate below what arrives, by more the longer the queue is; once it has drained, the rate takes up
+ * what the path carried, and grows.
  */
-export function createRateController({ startKbps, minKbps, maxKbps, fps = defaultFps, now, onRate, onOverrun }: RateControllerOptions): RateController {
+export function createRateController({
+  startKbps,
+  minKbps,
+  maxKbps,
+  fps = defaultFps,
+  now,
+  onRate,
+  onOverrun,
+}: RateControllerOptions): RateController {
   let limits: RateLimits = { minKbps, maxKbps, fps };
   const within = (kbps: number) => Math.min(limits.maxKbps, Math.max(limits.minKbps, kbps));
   const pictureMs = () => 1_000 / limits.fps;
@@ -124,7 +166,10 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
   let unreportedSince: number | undefined;
   /** When the delay last was short, or changed. */
   let movedAt = now();
-  /** What the path carried when it was last congested; undefined until then, and when more has been carried since. */
+  /**
+   * What the path carried when it was last congested; undefined until then, and when more has been carried
+   * since.
+   */
   let capacityKbps: number | undefined;
   /** How long the queue was taken to be when the rate was last lowered. */
   let queuedMs = 0;
@@ -137,7 +182,10 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
   let congestedFromKbps: number | undefined;
 
   const isGrowing = () => trend.isRising() && measured.queueMs > growingQueueMs;
-  /** Returns what the path carries: the target at least while all that is sent arrives, and a share of it at least while too little is sent to test the path. */
+  /**
+   * Returns what the path carries: the target at least while all that is sent arrives, and a share of it at
+   * least while too little is sent to test the path.
+   */
   const findCapacity = (): number => {
     const sending = arrivals.sentKbps(capacitySpanMs);
     const arriving = arrivals.drainKbps() ?? arrivals.receivedKbps(capacitySpanMs);
@@ -146,9 +194,14 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
     const former = congestedFromKbps === undefined ? 0 : (capacityKbps ?? 0) * minCapacityShare;
     return Math.min(congestedFromKbps ?? target, Math.max(arriving, least, former));
   };
-  /** Returns whether the browser or this machine was busy for a moment, and not the path: what had waited came at once, or has hardly begun to come. */
+  /**
+   * Returns whether the browser or this machine was busy for a moment, and not the path: what had waited came
+   * at once, or has hardly begun to come.
+   */
   const isMoment = (at: number) =>
-    (arrivals.drainKbps() ?? Infinity) > target * momentShare && at - queuedSince < momentMs && measured.loss < uncongestedLoss;
+    (arrivals.drainKbps() ?? Infinity) > target * momentShare &&
+    at - queuedSince < momentMs &&
+    measured.loss < uncongestedLoss;
   const apply = (isExact = false) => {
     if (isExact ? target === applied : Math.abs(target - applied) / applied <= minAppliedChange) return;
     applied = target;
@@ -158,7 +211,8 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
     const { queueMs, loss } = measured;
     const isQueued = isGrowing() || queueMs > congestedQueueMs;
     capacityKbps = findCapacity();
-    // A report tells of the queue that a packet met `queueMs` ago. That queue may have drained since, under the rate that was lowered before.
+    // A report tells of the queue that a packet met `queueMs` ago. That queue may have drained since, under
+    // the rate that was lowered before.
     drainingSince = congestedFromKbps === undefined ? at : Math.max(drainingSince, at - queueMs);
     congestedFromKbps ??= target;
     // What was sent since the last report comes on top of the queue that it tells of.
@@ -175,7 +229,8 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
   };
   const recover = (at: number) => {
     if (congestedFromKbps === undefined) return;
-    if (at - drainingSince < seenQueueMs * falseDrainShare) { // No rate drains a queue that fast: something else was busy.
+    if (at - drainingSince < seenQueueMs * falseDrainShare) {
+      // No rate drains a queue that fast: something else was busy.
       target = within(Math.max(target, congestedFromKbps));
       capacityKbps = undefined;
     }
@@ -189,26 +244,39 @@ export function createRateController({ startKbps, minKbps, maxKbps, fps = defaul
     const isKnown = capacityKbps !== undefined && target < capacityKbps * knownCapacityShare;
     const knownShare = at - emptySince > emptyForMs ? increaseWhenEmptyPerSecond : increasePerSecond;
     const share = isKnown ? knownShare : widenPerSecond;
-    const ceiling = Math.max(target, measured.receivedKbps * headroom + headroomKbps, within(startKbps) * untestedShare);
+    const ceiling = Math.max(
+      target,
+      measured.receivedKbps * headroom + headroomKbps,
+      within(startKbps) * untestedShare,
+    );
     target = within(Math.min(ceiling, target * (1 + share * seconds) + increaseKbpsPerSecond * seconds));
   };
   const decide = (at: number) => {
     const { queueMs, loss } = measured;
     const sinceDecrease = at - decreasedAt;
     const isDraining = queueMs > congestedQueueMs && queueMs < queuedMs - sinceDecrease * minDrainedShare;
-    const isLong = (queueMs > congestedQueueMs || loss > congestedLoss) && sinceDecrease > minDecreaseGapMs && !isDraining;
+    const isLong =
+      (queueMs > congestedQueueMs || loss > congestedLoss) && sinceDecrease > minDecreaseGapMs && !isDraining;
     if (queueMs < uncongestedQueueMs) queuedSince = at;
     if (queueMs > emptyQueueMs) emptySince = at;
     if ((isGrowing() && sinceDecrease > minRisingDecreaseGapMs) || isLong) {
       if (!isMoment(at)) decrease(at);
     } else if ((loss < uncongestedLoss || isQueueCaused) && queueMs < drainedQueueMs) recover(at);
-    if (queueMs < uncongestedQueueMs && loss < uncongestedLoss && at - decreasedAt > uncongestedBeforeIncreaseMs) increase(at);
+    if (
+      queueMs < uncongestedQueueMs &&
+      loss < uncongestedLoss &&
+      at - decreasedAt > uncongestedBeforeIncreaseMs
+    )
+      increase(at);
     changedAt = at;
   };
   const acceptLongerPath = (at: number) => {
     const steadyMs = arrivals.standingDelayMs();
     if (steadyMs < drainedQueueMs || measured.loss > uncongestedLoss) movedAt = at;
-    const isProven = congestedFromKbps !== undefined && target <= congestedFromKbps * provenShare && steadyMs >= uncongestedQueueMs;
+    const isProven =
+      congestedFromKbps !== undefined &&
+      target <= congestedFromKbps * provenShare &&
+      steadyMs >= uncongestedQueueMs;
     if (!isProven && at - movedAt < steadyForMs) return;
     if (measured.loss <= uncongestedLoss) arrivals.acceptDelay(steadyMs);
     movedAt = at;

@@ -2,7 +2,10 @@ import { sequenceOf } from "../rtp/rtpPacket.ts";
 
 /** A browser that misses a packet for longer than this is better served by a new key frame. */
 const maxAgeMs = 1_000;
-/** The transport encrypts a packet again that is up to 1024 packets old (the replay window of SRTP), and throws for an older one. */
+/**
+ * The transport encrypts a packet again that is up to 1024 packets old (the replay window of SRTP), and
+ * throws for an older one.
+ */
 const maxDistance = 1_000;
 /** A browser asks again after a round trip; a packet that is on its way is not sent twice. */
 const minResendGapMs = 40;
@@ -32,13 +35,22 @@ export interface Retransmitter {
   forget(): void;
 }
 
-interface Sent { packet: Buffer; sentAt: number; resentAt: number }
+interface Sent {
+  packet: Buffer;
+  sentAt: number;
+  resentAt: number;
+}
 
 /**
- * Returns a retransmitter with a budget. Without a budget, packets that are sent again are dropped by the same full queue as before, and asked for
- * again: the path then carries nothing else.
+ * Returns a retransmitter with a budget. Without a budget, packets that are sent again are dropped by the
+ * same full queue as before, and asked for again: the path then carries nothing else.
  */
-export function createRetransmitter({ now, rateKbps, resend, requestKeyFrame }: RetransmitterOptions): Retransmitter {
+export function createRetransmitter({
+  now,
+  rateKbps,
+  resend,
+  requestKeyFrame,
+}: RetransmitterOptions): Retransmitter {
   const history = new Array<Sent | undefined>(sequenceCount);
   const sequences: number[] = [];
   let spentBytes = 0;
@@ -64,14 +76,18 @@ export function createRetransmitter({ now, rateKbps, resend, requestKeyFrame }: 
     sent(packet) {
       const at = now();
       const sequence = sequenceOf(packet);
-      forgetWhile(({ sentAt }, first) => at - sentAt > maxAgeMs || ((sequence - first) & 0xffff) >= maxDistance);
+      forgetWhile(
+        ({ sentAt }, first) => at - sentAt > maxAgeMs || ((sequence - first) & 0xffff) >= maxDistance,
+      );
       history[sequence] = { packet, sentAt: at, resentAt: -Infinity };
       sequences.push(sequence);
     },
     respond(lost) {
       const at = now();
       forgetWhile(({ sentAt }) => at - sentAt > maxAgeMs);
-      const missing = lost.flatMap((sequence) => history[sequence] ?? []).filter(({ resentAt }) => at - resentAt >= minResendGapMs);
+      const missing = lost
+        .flatMap((sequence) => history[sequence] ?? [])
+        .filter(({ resentAt }) => at - resentAt >= minResendGapMs);
       const bytes = missing.reduce((sum, { packet }) => sum + packet.length, 0);
       if (bytes > budgetBytes(at)) {
         if (requestKeyFrame()) forget(); // The key frame needs none of what came before it.

@@ -3,8 +3,8 @@ import nodeDataChannel, { type PeerConnection } from "node-datachannel";
 const gatheringDeadlineMs = 1_000;
 
 /**
- * Keeps the UDP port bound until the returned function is called. Otherwise the port is free between two viewers, and if another program
- * binds it then, the transport ends the whole process instead of throwing.
+ * Keeps the UDP port bound until the returned function is called. Otherwise the port is free between two
+ * viewers, and if another program binds it then, the transport ends the whole process instead of throwing.
  */
 export function reservePort(udpPort: number): () => void {
   const reservation = new nodeDataChannel.PeerConnection("port-reservation", connectionOn(udpPort));
@@ -18,10 +18,19 @@ export function reservePort(udpPort: number): () => void {
 
 /** Returns the options of a connection on the UDP port that all of them share. */
 export function connectionOn(udpPort: number) {
-  return { iceServers: [], disableAutoNegotiation: true, enableIceUdpMux: true, portRangeBegin: udpPort, portRangeEnd: udpPort };
+  return {
+    iceServers: [],
+    disableAutoNegotiation: true,
+    enableIceUdpMux: true,
+    portRangeBegin: udpPort,
+    portRangeEnd: udpPort,
+  };
 }
 
-/** Takes the offer and returns the SDP answer, with the candidates that were gathered in time. Throws what the transport throws. */
+/**
+ * Takes the offer and returns the SDP answer, with the candidates that were gathered in time. Throws what the
+ * transport throws.
+ */
 export async function gatherSdpAnswer(connection: PeerConnection, offer: string): Promise<string> {
   connection.setRemoteDescription(offer, "offer");
   const gathered = new Promise<void>((resolve) => {

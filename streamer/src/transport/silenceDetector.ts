@@ -13,7 +13,9 @@ export interface SilenceDetectorOptions extends Pick<PacerOptions, "now" | "sche
 
 /** Notices that a browser is silent whose packets came several times a second. */
 export interface SilenceDetector {
-  /** Calls `onSilent` from now on, until it is stopped; for a browser from which packets come all the time. */
+  /**
+   * Calls `onSilent` from now on, until it is stopped; for a browser from which packets come all the time.
+   */
   start(): void;
   /** A packet has come. */
   heard(): void;
@@ -22,11 +24,18 @@ export interface SilenceDetector {
   stop(): void;
 }
 
-export function createSilenceDetector({ now, schedule, afterMs, beforeStartMs, onSilent }: SilenceDetectorOptions): SilenceDetector {
+export function createSilenceDetector({
+  now,
+  schedule,
+  afterMs,
+  beforeStartMs,
+  onSilent,
+}: SilenceDetectorOptions): SilenceDetector {
   // One more than fit into the time, because the first may follow the last packet at once.
   const silentChecks = Math.ceil(afterMs / checkEveryMs) + 1;
   let heardAt = now();
-  // Checks since the last packet. A streamer that stood still itself has what came meanwhile yet to read: it missed checks, and the time would be up at once.
+  // Checks since the last packet. A streamer that stood still itself has what came meanwhile yet to read: it
+  // missed checks, and the time would be up at once.
   let quietChecks = 0;
   let cancel: (() => void) | undefined;
   let isStopped = false;

@@ -31,12 +31,21 @@ export interface VideoSender {
   close(): void;
 }
 
-export function createVideoSender({ now, rate, schedule, send, requestKeyFrame }: VideoSenderOptions): VideoSender {
+export function createVideoSender({
+  now,
+  rate,
+  schedule,
+  send,
+  requestKeyFrame,
+}: VideoSenderOptions): VideoSender {
   let transportSequence = 0;
   let endHold: (() => void) | undefined;
   let endRetry: (() => void) | undefined;
   const rateKbps = () => rate.state().targetKbps;
-  /** What was discarded may have been the key frame that was asked for a moment ago, and which this request is refused for: it is made once more then. */
+  /**
+   * What was discarded may have been the key frame that was asked for a moment ago, and which this request is
+   * refused for: it is made once more then.
+   */
   const goOnWithKeyFrame = () => {
     endRetry?.();
     endRetry = requestKeyFrame() ? undefined : schedule(keyFrameGapMs, requestKeyFrame);
@@ -48,7 +57,9 @@ export function createVideoSender({ now, rate, schedule, send, requestKeyFrame }
     send(packet, sequence);
   };
   const pacer = createPacer({
-    now, rateKbps, schedule,
+    now,
+    rateKbps,
+    schedule,
     send: (packet) => {
       retransmitter.sent(packet);
       transmit(packet);
@@ -56,7 +67,9 @@ export function createVideoSender({ now, rate, schedule, send, requestKeyFrame }
     onOverflow: goOnWithKeyFrame,
   });
   const retransmitter = createRetransmitter({
-    now, rateKbps, requestKeyFrame,
+    now,
+    rateKbps,
+    requestKeyFrame,
     resend: (packet) => {
       pacer.spend(packet.length);
       transmit(packet);

@@ -17,9 +17,15 @@ import { rewritePacket } from "../rtp/rtpPacket.ts";
 import type { Schedule } from "../schedule.ts";
 
 const minKbps = 300;
-/** A browser reports about fifteen times a second. A browser that sends nothing for this long has left, whatever the transport's state is. */
+/**
+ * A browser reports about fifteen times a second. A browser that sends nothing for this long has left,
+ * whatever the transport's state is.
+ */
 const silenceMs = 4_000;
-/** The same for one that does not report of packets: other RTCP may be seven and a half seconds apart (RFC 3550, section 6.2). */
+/**
+ * The same for one that does not report of packets: other RTCP may be seven and a half seconds apart (RFC
+ * 3550, section 6.2).
+ */
 const seldomHeardMs = 10_000;
 const connectDeadlineMs = 10_000;
 /** A disconnected connection gets this long to connect again. */
@@ -41,7 +47,10 @@ export interface ViewerOptions extends PeerOptions {
   onKeyFrameNeeded: () => void;
   onRate: (kbps: number) => void;
   onChannelOpen: () => void;
-  /** Called when the player's input cannot arrive any more, or for now: whatever is pressed must be released. The viewer stays until `onClosed`. */
+  /**
+   * Called when the player's input cannot arrive any more, or for now: whatever is pressed must be released.
+   * The viewer stays until `onClosed`.
+   */
   onLost: () => void;
   onClosed: () => void;
 }
@@ -60,7 +69,10 @@ export interface Viewer {
   readonly holder: TicketHolder;
   readonly codec: OfferedCodec;
   readonly rate: RateController;
-  /** Opens the connection; returns the SDP answer. Throws InvalidOffer, and NotReady when the viewer was closed meanwhile, as another took its place. */
+  /**
+   * Opens the connection; returns the SDP answer. Throws InvalidOffer, and NotReady when the viewer was
+   * closed meanwhile, as another took its place.
+   */
   open(): Promise<string>;
   /** Whether the browser plays, or may be about to. */
   isPresent(): boolean;
@@ -77,17 +89,30 @@ export interface Viewer {
 
 export function createViewer(options: ViewerOptions): Viewer {
   const { id, client, holder, codec, log, now } = options;
-  let peer: Peer | undefined; // The peer is referenced for as long as it is needed: the transport closes what is garbage collected.
+  // The peer is referenced for as long as it is needed: the transport closes what is garbage collected.
+  let peer: Peer | undefined;
   let channel: DataChannel | undefined;
   let keyFrameRequestedAt = -Infinity;
   let isClosed = false;
   let reconnectTimer: NodeJS.Timeout | undefined;
   let { quality } = options;
-  const rate = createRateController({ startKbps: options.startKbps, minKbps, maxKbps: options.quality.maxKbps, fps: options.quality.fps, now, onRate: options.onRate, onOverrun: (ms) => video.hold(ms) });
+  const rate = createRateController({
+    startKbps: options.startKbps,
+    minKbps,
+    maxKbps: options.quality.maxKbps,
+    fps: options.quality.fps,
+    now,
+    onRate: options.onRate,
+    onOverrun: (ms) => video.hold(ms),
+  });
 
-  // The transport notices after half a minute that the network is gone; a key must not be held for so long. The connection stays, for it may recover.
+  // The transport notices after half a minute that the network is gone; a key must not be held for so long.
+  // The connection stays, for it may recover.
   const silence = createSilenceDetector({
-    now, schedule: options.schedule, afterMs: silenceMs, beforeStartMs: seldomHeardMs,
+    now,
+    schedule: options.schedule,
+    afterMs: silenceMs,
+    beforeStartMs: seldomHeardMs,
     onSilent: () => {
       log.info({ viewer: id }, "A viewer fell silent; what it held is released.");
       options.onLost();
@@ -154,7 +179,10 @@ export function createViewer(options: ViewerOptions): Viewer {
     }
   };
   const video = createVideoSender({
-    now, rate, requestKeyFrame, schedule: options.schedule,
+    now,
+    rate,
+    requestKeyFrame,
+    schedule: options.schedule,
     send: (packet, sequence) => {
       if (peer) send(peer.video, packet, sequence);
     },
@@ -168,7 +196,8 @@ export function createViewer(options: ViewerOptions): Viewer {
     clearTimeout(reconnectTimer);
     clearTimeout(connectTimer);
     peer?.close();
-    // The transport does not tell of the end of a channel that it closed before callbacks were set, and holds these for as long as the channel is referenced.
+    // The transport does not tell of the end of a channel that it closed before callbacks were set, and holds
+    // these for as long as the channel is referenced.
     channel = undefined;
     if (isClosed) return;
     isClosed = true;
@@ -179,7 +208,11 @@ export function createViewer(options: ViewerOptions): Viewer {
   }, connectDeadlineMs);
 
   return {
-    id, client, holder, codec, rate,
+    id,
+    client,
+    holder,
+    codec,
+    rate,
     async open() {
       const opened = await openPeer(options, acceptChannel);
       if (isClosed) {

@@ -56,13 +56,26 @@ export interface ViewersTotals {
 }
 
 /** The counts before there is anything to count. */
-export const noTotals: ViewersTotals = { connections: 0, videoPackets: 0, videoBytes: 0, frames: 0, keyFrameRequests: 0, nacks: 0 };
+export const noTotals: ViewersTotals = {
+  connections: 0,
+  videoPackets: 0,
+  videoBytes: 0,
+  frames: 0,
+  keyFrameRequests: 0,
+  nacks: 0,
+};
 
 /** The viewers of a session: at most one browser at a time. */
 export interface Viewers {
-  /** Answers an offer. Throws InvalidOffer, ViewerActive when another browser plays, or NotReady when another took its place before it was answered. */
+  /**
+   * Answers an offer. Throws InvalidOffer, ViewerActive when another browser plays, or NotReady when another
+   * took its place before it was answered.
+   */
   connect(request: ViewRequest): Promise<{ id: string; sdpAnswer: string }>;
-  /** Closes this connection; returns false when there is no such one. Throws Forbidden for another viewer's, and for a player's who only watches. */
+  /**
+   * Closes this connection; returns false when there is no such one. Throws Forbidden for another viewer's,
+   * and for a player's who only watches.
+   */
   disconnect(id: string, holder: TicketHolder): boolean;
   current(): Viewer | undefined;
   totals(): ViewersTotals;
@@ -80,7 +93,10 @@ export function createViewers(options: ViewersOptions): Viewers {
   const rateNotices = setInterval(() => current?.notify(describeRate(current)), rateNoticeEveryMs);
 
   const quality = createQualityControl({
-    bounds: options.bounds, initial: options.quality, now: options.now, schedule: options.schedule,
+    bounds: options.bounds,
+    initial: options.quality,
+    now: options.now,
+    schedule: options.schedule,
     apply: async (wanted) => {
       const isApplied = await media.reshape(wanted);
       if (isApplied) current?.setQuality(wanted);
@@ -107,7 +123,8 @@ export function createViewers(options: ViewersOptions): Viewers {
     if (!old) return;
     const mayReplace = mayEnd(holder, old.holder);
     const isSameTab = mayReplace && client !== undefined && client === old.client;
-    // A browser that plays may come back from a silence. One that only watches waits until the connection has ended.
+    // A browser that plays may come back from a silence. One that only watches waits until the connection has
+    // ended.
     if (!isSameTab && !(mayReplace && (takeover || !old.isPresent()))) throw new ViewerActive(mayReplace);
     old.close(isSameTab ? undefined : { t: "taken-over" });
   };
@@ -126,11 +143,24 @@ export function createViewers(options: ViewersOptions): Viewers {
   };
   const buildViewer = (offer: Offer, codec: OfferedCodec, { client, holder }: ViewRequest): Viewer => {
     const isCurrent = () => viewer === current;
-    const handleInput: InputRouter["handle"] = (...args) => (holder.role === "play" ? input.handle(...args) : input.handleWatching(...args));
+    const handleInput: InputRouter["handle"] = (...args) =>
+      holder.role === "play" ? input.handle(...args) : input.handleWatching(...args);
     const viewer: Viewer = createViewer({
-      id: randomUUID(), client, holder, offer, codec, log, now: options.now, schedule: options.schedule,
-      addresses: options.addresses, udpPort: options.udpPort, quality: quality.current(), startKbps: options.startKbps,
-      onInput: (message, reply) => isCurrent() && handleInput(message, { pong: (n) => reply({ t: "pong", n }), quality: (wish) => quality.ask(wish) }),
+      id: randomUUID(),
+      client,
+      holder,
+      offer,
+      codec,
+      log,
+      now: options.now,
+      schedule: options.schedule,
+      addresses: options.addresses,
+      udpPort: options.udpPort,
+      quality: quality.current(),
+      startKbps: options.startKbps,
+      onInput: (message, reply) =>
+        isCurrent() &&
+        handleInput(message, { pong: (n) => reply({ t: "pong", n }), quality: (wish) => quality.ask(wish) }),
       onRtcp: countRtcp,
       onMediaOpen: () => isCurrent() && play(viewer),
       onKeyFrameNeeded: () => isCurrent() && media.requestKeyFrame(),
@@ -161,7 +191,10 @@ export function createViewers(options: ViewersOptions): Viewers {
       media.prepare(codec.codec); // It plays once connected: until then the handshake needs the processor.
       try {
         const sdpAnswer = await viewer.open();
-        log.info({ viewer: viewer.id, role: request.holder.role, codec: codec.codec, takeover: request.takeover }, streamerMessages.viewerAnswered);
+        log.info(
+          { viewer: viewer.id, role: request.holder.role, codec: codec.codec, takeover: request.takeover },
+          streamerMessages.viewerAnswered,
+        );
         return { id: viewer.id, sdpAnswer };
       } catch (error) {
         viewer.close();
@@ -170,7 +203,8 @@ export function createViewers(options: ViewersOptions): Viewers {
     },
     disconnect(id, holder) {
       if (current?.id !== id) return false;
-      if (holder.viewer !== current.holder.viewer || !mayEnd(holder, current.holder)) throw new Forbidden("This connection is another viewer's.");
+      if (holder.viewer !== current.holder.viewer || !mayEnd(holder, current.holder))
+        throw new Forbidden("This connection is another viewer's.");
       current.close();
       return true;
     },
@@ -200,7 +234,10 @@ function chooseCodec(offer: Offer, codecs: readonly VideoCodec[]): OfferedCodec 
   throw new InvalidOffer(`The offer's video has none of ${codecs.join(", ")} in a form that can be sent.`);
 }
 
-function describeQuality({ preset, width, height, fps, maxKbps }: StreamQuality, bounds: QualityBounds): StreamNotice {
+function describeQuality(
+  { preset, width, height, fps, maxKbps }: StreamQuality,
+  bounds: QualityBounds,
+): StreamNotice {
   const maximum = { width: bounds.width, height: bounds.height, fps: bounds.maxFps, maxKbps: bounds.maxKbps };
   return { t: "quality", preset, width, height, fps, maxKbps, maximum };
 }

@@ -14,7 +14,10 @@ interface Claims {
   exp: number;
 }
 
-/** The two routes by hand on node:http, with no framework and no library for tokens: the least that this work costs. */
+/**
+ * The two routes by hand on node:http, with no framework and no library for tokens: the least that this work
+ * costs.
+ */
 export async function listenBare(config: Config, stores: PeerStores): Promise<void> {
   const [[kid, raw] = ["", Buffer.alloc(0)]] = config.auth.signingKeys;
   const key = createSecretKey(deriveKey(raw, "session"));
@@ -28,31 +31,52 @@ export async function listenBare(config: Config, stores: PeerStores): Promise<vo
       send(response, {}, { status: "ok" });
       return;
     }
-    const claims = verify(/(?:^|; *)auth\.session-token=([^;]+)/.exec(request.headers.cookie ?? "")?.[1] ?? "", key);
+    const claims = verify(
+      /(?:^|; *)auth\.session-token=([^;]+)/.exec(request.headers.cookie ?? "")?.[1] ?? "",
+      key,
+    );
     if (claims === undefined) throw new Error("No valid token.");
     const isKeepalive = url === "/api/game/keepalive";
     const gate = { key: stores.gateOf(claims.sid), closed: "revoked" };
-    const { gate: state, outcomes: [limit] } = await rateLimits.consumeIf(gate, [isKeepalive ? "poll" : "catalog"], claims.sub);
-    if (state === "revoked" || (typeof state !== "string" && !await stores.touch(claims.sid, claims.sub))) throw new Error("The sign-in is over.");
+    const {
+      gate: state,
+      outcomes: [limit],
+    } = await rateLimits.consumeIf(gate, [isKeepalive ? "poll" : "catalog"], claims.sub);
+    if (state === "revoked" || (typeof state !== "string" && !(await stores.touch(claims.sid, claims.sub))))
+      throw new Error("The sign-in is over.");
     if (limit?.isAllowed === false) throw new Error("Too many requests.");
     const exp = Math.floor(Date.now() / 1000) + config.auth.tokenLifetimeSeconds;
     const headers = {
-      "X-Request-Id": String(requests += 1),
+      "X-Request-Id": String((requests += 1)),
       "RateLimit-Policy": `"${limit?.name}";q=${limit?.points};w=${limit?.windowSeconds}`,
-      "RateLimit": `"${limit?.name}";r=${limit?.remaining};t=${Math.ceil(limit?.resetSeconds ?? 0)}`,
+      RateLimit: `"${limit?.name}";r=${limit?.remaining};t=${Math.ceil(limit?.resetSeconds ?? 0)}`,
       "Set-Cookie": `auth.session-token=${sign(header, { ...claims, exp }, key)}; Path=/; HttpOnly; SameSite=Lax; Expires=${new Date(exp * 1000).toUTCString()}`,
     };
     if (isKeepalive) {
       const { sessionId } = JSON.parse(await text(request)) as { sessionId: string };
-      send(response, { ...headers, "Cache-Control": "no-store" }, await stores.keepAlive(claims.sub, sessionId));
+      send(
+        response,
+        { ...headers, "Cache-Control": "no-store" },
+        await stores.keepAlive(claims.sub, sessionId),
+      );
       return;
     }
-    const body = await stores.games(claims.sub, Object.fromEntries(new URLSearchParams(url.split("?", 2)[1])));
+    const body = await stores.games(
+      claims.sub,
+      Object.fromEntries(new URLSearchParams(url.split("?", 2)[1])),
+    );
     const tag = etagOf(body);
-    sendText(response, request.headers["if-none-match"] === tag ? 304 : 200, { ...headers, "Cache-Control": "private, no-cache", "ETag": tag }, body);
+    sendText(
+      response,
+      request.headers["if-none-match"] === tag ? 304 : 200,
+      { ...headers, "Cache-Control": "private, no-cache", ETag: tag },
+      body,
+    );
   };
 
-  const server = createServer((request, response) => void serve(request, response).catch(() => response.writeHead(400).end()));
+  const server = createServer(
+    (request, response) => void serve(request, response).catch(() => response.writeHead(400).end()),
+  );
   await new Promise<void>((resolve) => server.listen(config.port, "127.0.0.1", resolve));
 }
 
@@ -85,8 +109,18 @@ function send(response: ServerResponse, headers: Record<string, string>, body: o
   sendText(response, 200, headers, JSON.stringify(body));
 }
 
-function sendText(response: ServerResponse, status: number, headers: Record<string, string>, body: string): void {
-  response.writeHead(status, {
-    ...securityHeaders, ...headers, "Content-Type": "application/json; charset=utf-8", "Content-Length": Buffer.byteLength(body),
-  }).end(status === 304 ? undefined : body);
+function sendText(
+  response: ServerResponse,
+  status: number,
+  headers: Record<string, string>,
+  body: string,
+): void {
+  response
+    .writeHead(status, {
+      ...securityHeaders,
+      ...headers,
+      "Content-Type": "application/json; charset=utf-8",
+      "Content-Length": Buffer.byteLength(body),
+    })
+    .end(status === 304 ? undefined : body);
 }

@@ -7,7 +7,14 @@ import { sessionCookieName } from "#api/auth/cookies.ts";
 import { closeDeps, createDeps } from "#api/createDeps.ts";
 import type { Deps } from "#api/deps.ts";
 import { silentLogger } from "#runtime/logger.ts";
-import { aGame, aGameSessionRow, aPartner, aUser, type TestGame, type TestUser } from "#test/factories/catalog.ts";
+import {
+  aGame,
+  aGameSessionRow,
+  aPartner,
+  aUser,
+  type TestGame,
+  type TestUser,
+} from "#test/factories/catalog.ts";
 import { freePort } from "#test/support/processes/childProgram.ts";
 import { imageEnvironment } from "#test/support/processes/imageEnvironment.ts";
 import { createTestDatabase } from "#test/support/stores/postgres.ts";
@@ -42,18 +49,31 @@ export async function createBenchFixture({ players: count }: { players: number }
   const deps = createDeps(readConfig(env), silentLogger);
   const players = await fill(deps, count);
   const programs: ServedProgram[] = [];
-  const start = async (file: string, args: string[], extra: Record<string, string> = {}): Promise<ServedProgram> => {
+  const start = async (
+    file: string,
+    args: string[],
+    extra: Record<string, string> = {},
+  ): Promise<ServedProgram> => {
     const [port, metricsPort] = [await freePort(), await freePort()];
     const program = new ServedProgram({
-      args: [join(repositoryRoot, file), ...args], port, metricsPort,
-      env: { ...env, PORT: String(port), METRICS_PORT: String(metricsPort), BASE_URL: `http://127.0.0.1:${port}`, ...extra },
+      args: [join(repositoryRoot, file), ...args],
+      port,
+      metricsPort,
+      env: {
+        ...env,
+        PORT: String(port),
+        METRICS_PORT: String(metricsPort),
+        BASE_URL: `http://127.0.0.1:${port}`,
+        ...extra,
+      },
     });
     programs.push(program);
     await program.start();
     return program;
   };
   return {
-    deps, players,
+    deps,
+    players,
     startApi: (extra) => start("api/dist/programs/api.js", [], { ...imageEnvironment(), ...extra }),
     startPeer: (kind) => start("test/bench/http/peer.ts", [kind]),
     async discard() {
@@ -68,23 +88,39 @@ export async function createBenchFixture({ players: count }: { players: number }
 
 function environment(databaseUrl: string, redisUrl: string, kubeconfig: string): Record<string, string> {
   return {
-    PATH: process.env["PATH"] ?? "", DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, KUBECONFIG: kubeconfig,
-    S3_ENDPOINT: "http://127.0.0.1:1", S3_ACCESS_KEY: "none", S3_SECRET_KEY: "none",
-    SIGNING_KEYS: `bench:${randomBytes(32).toString("base64")}`, PASSWORD_PEPPER: "pepper of the benches", BASE_URL: "http://127.0.0.1",
+    PATH: process.env["PATH"] ?? "",
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: redisUrl,
+    KUBECONFIG: kubeconfig,
+    S3_ENDPOINT: "http://127.0.0.1:1",
+    S3_ACCESS_KEY: "none",
+    S3_SECRET_KEY: "none",
+    SIGNING_KEYS: `bench:${randomBytes(32).toString("base64")}`,
+    PASSWORD_PEPPER: "pepper of the benches",
+    BASE_URL: "http://127.0.0.1",
     // A busy machine must not make limits count in two places.
     REDIS_TIMEOUT_MS: "5000",
     // The limits are counted all the same, but never reached.
-    POLLS_PER_MINUTE: "1000000", CATALOG_REQUESTS_PER_MINUTE: "1000000", LOG_LEVEL: "info",
+    POLLS_PER_MINUTE: "1000000",
+    CATALOG_REQUESTS_PER_MINUTE: "1000000",
+    LOG_LEVEL: "info",
   };
 }
 
 /** A cluster that is unavailable: none of the measured requests asks it. */
 function deadKubeconfig(directory: string): string {
   const path = join(directory, "kubeconfig");
-  writeFileSync(path, JSON.stringify({
-    apiVersion: "v1", kind: "Config", "current-context": "none", users: [{ name: "none", user: {} }],
-    clusters: [{ name: "none", cluster: { server: "http://127.0.0.1:1" } }], contexts: [{ name: "none", context: { cluster: "none", user: "none" } }],
-  }));
+  writeFileSync(
+    path,
+    JSON.stringify({
+      apiVersion: "v1",
+      kind: "Config",
+      "current-context": "none",
+      users: [{ name: "none", user: {} }],
+      clusters: [{ name: "none", cluster: { server: "http://127.0.0.1:1" } }],
+      contexts: [{ name: "none", context: { cluster: "none", user: "none" } }],
+    }),
+  );
   return path;
 }
 
@@ -92,8 +128,12 @@ async function fill(deps: Deps, count: number): Promise<BenchPlayer[]> {
   const { id: partnerId } = await aPartner(deps);
   for (let index = 0; index < games; index += 1) {
     await aGame(deps, {
-      partnerId, title: `Game ${String(index).padStart(3, "0")}`, description: "A game that is described in a few words. ".repeat(4), tags: ["bench", "racing"],
-      thumbnail: "https://pictures.test/thumbnail.png", releaseDate: new Date("2026-01-02"),
+      partnerId,
+      title: `Game ${String(index).padStart(3, "0")}`,
+      description: "A game that is described in a few words. ".repeat(4),
+      tags: ["bench", "racing"],
+      thumbnail: "https://pictures.test/thumbnail.png",
+      releaseDate: new Date("2026-01-02"),
     });
   }
   const game = await aGame(deps, { partnerId, title: "Played" });

@@ -23,18 +23,27 @@ export class LoadClient {
 
   /** Sends the request and returns the response's body; throws unless it is 200. */
   send({ method, path, body }: LoadRequest): Promise<string> {
-    const headers = { cookie: this.#cookie, ...(body !== undefined && { "content-type": "application/json", "content-length": Buffer.byteLength(body) }) };
+    const headers = {
+      cookie: this.#cookie,
+      ...(body !== undefined && {
+        "content-type": "application/json",
+        "content-length": Buffer.byteLength(body),
+      }),
+    };
     return new Promise((resolve, reject) => {
-      const outgoing = request({ host: "127.0.0.1", port: this.#port, agent: this.#agent, method, path, headers }, (response) => {
-        const chunks: Buffer[] = [];
-        response.on("data", (chunk: Buffer) => chunks.push(chunk));
-        response.once("end", () => {
-          const text = Buffer.concat(chunks).toString();
-          this.#cookie = response.headers["set-cookie"]?.[0]?.split(";", 1)[0] ?? this.#cookie;
-          if (response.statusCode === 200) resolve(text);
-          else reject(new Error(`${method} ${path} was answered with ${response.statusCode}: ${text}`));
-        });
-      });
+      const outgoing = request(
+        { host: "127.0.0.1", port: this.#port, agent: this.#agent, method, path, headers },
+        (response) => {
+          const chunks: Buffer[] = [];
+          response.on("data", (chunk: Buffer) => chunks.push(chunk));
+          response.once("end", () => {
+            const text = Buffer.concat(chunks).toString();
+            this.#cookie = response.headers["set-cookie"]?.[0]?.split(";", 1)[0] ?? this.#cookie;
+            if (response.statusCode === 200) resolve(text);
+            else reject(new Error(`${method} ${path} was answered with ${response.statusCode}: ${text}`));
+          });
+        },
+      );
       outgoing.once("error", reject);
       outgoing.end(body);
     });
@@ -45,13 +54,21 @@ export class LoadClient {
   }
 }
 
-/** Sends so many requests, as fast as the clients together can; each waits for its response before the next. */
-export async function sendAll(clients: readonly LoadClient[], total: number, requestOf: (player: BenchPlayer) => LoadRequest): Promise<void> {
+/**
+ * Sends so many requests, as fast as the clients together can; each waits for its response before the next.
+ */
+export async function sendAll(
+  clients: readonly LoadClient[],
+  total: number,
+  requestOf: (player: BenchPlayer) => LoadRequest,
+): Promise<void> {
   let left = total;
-  await Promise.all(clients.map(async (client) => {
-    while (left > 0) {
-      left -= 1;
-      await client.send(requestOf(client.player));
-    }
-  }));
+  await Promise.all(
+    clients.map(async (client) => {
+      while (left > 0) {
+        left -= 1;
+        await client.send(requestOf(client.player));
+      }
+    }),
+  );
 }

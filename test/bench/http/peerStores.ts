@@ -10,7 +10,9 @@ import { CatalogCounts } from "#api/catalog/catalogCounts.ts";
 import { listCatalogGames } from "#api/catalog/catalogQueries.ts";
 import { updateGameSessionExpiry } from "#api/gameSessions/gameSessionQueries.ts";
 
-/** What the peers share with the API: the same statements over the same pool, and the same cache of sign-ins. */
+/**
+ * What the peers share with the API: the same statements over the same pool, and the same cache of sign-ins.
+ */
 export class PeerStores {
   readonly pool: pg.Pool;
   readonly redis: Redis;
@@ -18,7 +20,12 @@ export class PeerStores {
 
   constructor({ postgres, redis }: Config) {
     // With the API's deadlines, which cost a timer each.
-    this.pool = new pg.Pool({ connectionString: postgres.url, max: postgres.poolSize, statement_timeout: postgres.timeoutMs, query_timeout: postgres.timeoutMs });
+    this.pool = new pg.Pool({
+      connectionString: postgres.url,
+      max: postgres.poolSize,
+      statement_timeout: postgres.timeoutMs,
+      query_timeout: postgres.timeoutMs,
+    });
     this.redis = new Redis(redis.url, { commandTimeout: redis.commandTimeoutMs });
   }
 
@@ -29,9 +36,12 @@ export class PeerStores {
   /** The sign-in as the database knows it; done when the cache does not know it, about once a minute. */
   async touch(sid: string, userId: string): Promise<boolean> {
     const { rowCount } = await this.pool.query({
-      name: "touch", text: "UPDATE auth_sessions SET last_seen_at = now() WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL", values: [authSessionIdOf(sid), userId],
+      name: "touch",
+      text: "UPDATE auth_sessions SET last_seen_at = now() WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL",
+      values: [authSessionIdOf(sid), userId],
     });
-    if (rowCount === 1) await this.redis.set(this.gateOf(sid), String(Math.floor(Date.now() / 1000)), "EX", 60, "NX");
+    if (rowCount === 1)
+      await this.redis.set(this.gateOf(sid), String(Math.floor(Date.now() / 1000)), "EX", 60, "NX");
     return rowCount === 1;
   }
 

@@ -27,7 +27,10 @@ export class ServedProgram {
 
   /** Resolves once it serves. */
   async start(): Promise<void> {
-    const child = spawn(process.execPath, this.#options.args, { env: this.#options.env, stdio: ["ignore", "ignore", "inherit"] });
+    const child = spawn(process.execPath, this.#options.args, {
+      env: this.#options.env,
+      stdio: ["ignore", "ignore", "inherit"],
+    });
     this.#process = child;
     const killIt = (): void => void child.kill("SIGKILL");
     process.once("exit", killIt);
@@ -36,7 +39,10 @@ export class ServedProgram {
       throw new Error(`${this.#options.args.join(" ")} ended with ${code}.`);
     });
     died.catch(() => undefined);
-    const serves = eventually(async () => (await fetch(`http://127.0.0.1:${this.port}/healthz`)).ok, { timeoutMs: 60_000, what: "the program to serve" });
+    const serves = eventually(async () => (await fetch(`http://127.0.0.1:${this.port}/healthz`)).ok, {
+      timeoutMs: 60_000,
+      what: "the program to serve",
+    });
     await Promise.race([died, serves]);
   }
 

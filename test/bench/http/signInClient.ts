@@ -3,14 +3,25 @@ import { once } from "node:events";
 import { join } from "node:path";
 import type { BenchPlayer } from "./fixture.ts";
 
-/** Signs players in from another process, whose work goes after all others': that of real clients is done on machines of their own. */
+/**
+ * Signs players in from another process, whose work goes after all others': that of real clients is done on
+ * machines of their own.
+ */
 export class SignInClient {
-  readonly #process: ChildProcess = fork(join(import.meta.dirname, "signInProgram.ts"), { execPath: "nice", execArgv: ["-n", "19", process.execPath] });
+  readonly #process: ChildProcess = fork(join(import.meta.dirname, "signInProgram.ts"), {
+    execPath: "nice",
+    execArgv: ["-n", "19", process.execPath],
+  });
 
   /** Signs all in at once; throws when one is refused. */
   async signIn(port: number, players: readonly BenchPlayer[]): Promise<void> {
-    this.#process.send({ origin: `http://127.0.0.1:${port}`, users: players.map(({ user: { email, password } }) => ({ email, password })) });
-    const [{ error }] = await once(this.#process, "message", { signal: AbortSignal.timeout(60_000) }) as [{ error?: string }];
+    this.#process.send({
+      origin: `http://127.0.0.1:${port}`,
+      users: players.map(({ user: { email, password } }) => ({ email, password })),
+    });
+    const [{ error }] = (await once(this.#process, "message", { signal: AbortSignal.timeout(60_000) })) as [
+      { error?: string },
+    ];
     if (error !== undefined) throw new Error(error);
   }
 

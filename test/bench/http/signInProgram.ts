@@ -1,4 +1,5 @@
-// Signs players in, all at once, in a process of its own: what that costs the client must not delay the one that measures.
+// Signs players in, all at once, in a process of its own: what that costs the client must not delay the one
+// that measures.
 import { z } from "zod";
 
 /** What the program is sent; it replies to every message once it is done with it. */
@@ -15,12 +16,18 @@ process.on("message", (message) => {
   );
 });
 
-async function signIn(origin: string, { email, password }: { email: string; password: string }): Promise<void> {
+async function signIn(
+  origin: string,
+  { email, password }: { email: string; password: string },
+): Promise<void> {
   const csrf = await fetch(`${origin}/api/auth/csrf`);
-  const { csrfToken } = await csrf.json() as { csrfToken: string };
+  const { csrfToken } = (await csrf.json()) as { csrfToken: string };
   const response = await fetch(`${origin}/api/auth/callback/credentials`, {
-    method: "POST", redirect: "manual", headers: { cookie: csrf.headers.getSetCookie()[0]?.split(";", 1)[0] ?? "" },
+    method: "POST",
+    redirect: "manual",
+    headers: { cookie: csrf.headers.getSetCookie()[0]?.split(";", 1)[0] ?? "" },
     body: new URLSearchParams({ email, password, csrfToken, json: "true" }),
   });
-  if (response.status !== 200) throw new Error(`A sign-in was answered with ${response.status}: ${await response.text()}`);
+  if (response.status !== 200)
+    throw new Error(`A sign-in was answered with ${response.status}: ${await response.text()}`);
 }

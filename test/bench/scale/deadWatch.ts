@@ -10,24 +10,36 @@ import { operatorProgram } from "./programs.ts";
 const noticedMsMax = 30_000;
 
 /**
- * O4: every connection of the operator dies without a word, a moment after its watch of sessions has spoken, which is the worst moment. How long
- * it takes until a session that was created then is placed.
+ * O4: every connection of the operator dies without a word, a moment after its watch of sessions has spoken,
+ * which is the worst moment. How long it takes until a session that was created then is placed.
  */
 export async function measureDeadWatch(): Promise<BenchRow> {
   const server = await sharedKubeApiServer();
   const fixture = await OperatorFixture.start();
   const relay = await TcpRelay.start(server.url);
   const kubeconfig = `${fixture.kubeconfigPath}.relay`;
-  writeFileSync(kubeconfig, readFileSync(fixture.kubeconfigPath, "utf8").replaceAll(server.url, `https://${relay.host}`), { mode: 0o600 });
+  writeFileSync(
+    kubeconfig,
+    readFileSync(fixture.kubeconfigPath, "utf8").replaceAll(server.url, `https://${relay.host}`),
+    { mode: 0o600 },
+  );
   let operator: OperatorProcess | undefined;
   try {
-    operator = await OperatorProcess.start({ env: { ...fixture.environment, KUBECONFIG: kubeconfig }, identity: "operator", program: operatorProgram });
+    operator = await OperatorProcess.start({
+      env: { ...fixture.environment, KUBECONFIG: kubeconfig },
+      identity: "operator",
+      program: operatorProgram,
+    });
     await fixture.reportNodes();
     await placed(fixture);
     relay.stall();
     const stalledMs = performance.now();
     await placed(fixture);
-    return belowRow("O4 watch dies without a word → what it hid is acted on", performance.now() - stalledMs, noticedMsMax);
+    return belowRow(
+      "O4 watch dies without a word → what it hid is acted on",
+      performance.now() - stalledMs,
+      noticedMsMax,
+    );
   } finally {
     await operator?.stop();
     await relay.stop();
@@ -37,7 +49,11 @@ export async function measureDeadWatch(): Promise<BenchRow> {
 
 /** Creates a session and waits until the operator has placed it. */
 async function placed(fixture: OperatorFixture): Promise<void> {
-  const { metadata: { name, namespace } } = await fixture.launch();
-  await eventually(async () => (await fixture.sessions.get({ name, namespace })).status?.nodeName !== undefined,
-    { timeoutMs: 90_000, intervalMs: 10, what: "the session to be placed" });
+  const {
+    metadata: { name, namespace },
+  } = await fixture.launch();
+  await eventually(
+    async () => (await fixture.sessions.get({ name, namespace })).status?.nodeName !== undefined,
+    { timeoutMs: 90_000, intervalMs: 10, what: "the session to be placed" },
+  );
 }

@@ -30,23 +30,31 @@ interface Figures {
 type Program = "operator" | "API";
 
 /**
- * O2, and O5 where it is wanted, since both need the same ten thousand sessions. The memory and the processor time of an operator and an API that
- * start beside 100, 1,000 and 10,000 sessions.
+ * O2, and O5 where it is wanted, since both need the same ten thousand sessions. The memory and the processor
+ * time of an operator and an API that start beside 100, 1,000 and 10,000 sessions.
  */
 export async function measureGrowth(isWanted: (part: string) => boolean): Promise<BenchRow[]> {
   const platform = await ScalePlatform.start({ nodes, sessions: most + lives });
   const rows: BenchRow[] = [];
   try {
-    const figures = new Map<Program, Figures[]>([["operator", []], ["API", []]]);
+    const figures = new Map<Program, Figures[]>([
+      ["operator", []],
+      ["API", []],
+    ]);
     let running = 0;
     for (const sessions of isWanted("O2") ? sizes : [most]) {
       await fill(platform, sessions - running);
       running = sessions;
-      if (isWanted("O2")) for (const [program, measured] of await figuresBeside(platform, sessions)) figures.get(program)?.push(measured);
+      if (isWanted("O2"))
+        for (const [program, measured] of await figuresBeside(platform, sessions))
+          figures.get(program)?.push(measured);
     }
     if (isWanted("O2")) {
       const json = await platform.jsonBytes();
-      rows.push(...growthRows("operator", figures, (json.sessions + json.pods) / most), ...growthRows("API", figures, json.sessions / most));
+      rows.push(
+        ...growthRows("operator", figures, (json.sessions + json.pods) / most),
+        ...growthRows("API", figures, json.sessions / most),
+      );
     }
     if (isWanted("O5")) rows.push(await measureOperatorStart(platform, most));
     return rows;
@@ -69,41 +77,80 @@ async function figuresBeside(platform: ScalePlatform, sessions: number): Promise
   const ports = [await freePort(), await freePort()] as const;
   const [operator, api] = [await platform.startOperator(ports[0]), await platform.startApi(ports[1])];
   await delay(settlingMs);
-  const programs = new Map<Program, { pid: number }>([["operator", operator], ["API", api]]);
+  const programs = new Map<Program, { pid: number }>([
+    ["operator", operator],
+    ["API", api],
+  ]);
   const withGarbage = new Map([...programs].map(([program, { pid }]) => [program, rssBytesOf(pid)]));
-  const rss = new Map<Program, number>([["operator", await collectedRssBytes(operator.pid, ports[0])], ["API", await collectedRssBytes(api.pid, ports[1])]]);
-  const cpu = (): Map<Program, number> => new Map([...programs].map(([program, { pid }]) => [program, cpuMsOf(pid)]));
+  const rss = new Map<Program, number>([
+    ["operator", await collectedRssBytes(operator.pid, ports[0])],
+    ["API", await collectedRssBytes(api.pid, ports[1])],
+  ]);
+  const cpu = (): Map<Program, number> =>
+    new Map([...programs].map(([program, { pid }]) => [program, cpuMsOf(pid)]));
   const before = cpu();
   await delay(idleMs);
   const idle = cpu();
   const livesMs = await platform.play(lives, api);
   const after = cpu();
   await Promise.all([operator.stop("SIGTERM"), api.stop("SIGTERM")]);
-  return new Map([...programs.keys()].map((program): [Program, Figures] => {
-    const used = (later: Map<Program, number>, earlier: Map<Program, number>): number => (later.get(program) ?? 0) - (earlier.get(program) ?? 0);
-    const idleCpuMs = used(idle, before) / (idleMs / 1000);
-    const cpuMsPerLife = (used(after, idle) - idleCpuMs * livesMs / 1000) / lives;
-    const measured = { sessions, rssBytes: rss.get(program) ?? 0, cpuMsPerLife, idleCpuMs };
-    const mebibytes = (bytes: number): number => Math.round(bytes / 2 ** 20);
-    console.log(`${program} beside ${sessions} sessions: ${mebibytes(measured.rssBytes)} MiB after a collection, ${mebibytes(withGarbage.get(program) ?? 0)} before, ${cpuMsPerLife.toFixed(1)} ms of processor per life, ${idleCpuMs.toFixed(1)} ms a second without one`);
-    return [program, measured];
-  }));
+  return new Map(
+    [...programs.keys()].map((program): [Program, Figures] => {
+      const used = (later: Map<Program, number>, earlier: Map<Program, number>): number =>
+        (later.get(program) ?? 0) - (earlier.get(program) ?? 0);
+      const idleCpuMs = used(idle, before) / (idleMs / 1000);
+      const cpuMsPerLife = (used(after, idle) - (idleCpuMs * livesMs) / 1000) / lives;
+      const measured = { sessions, rssBytes: rss.get(program) ?? 0, cpuMsPerLife, idleCpuMs };
+      const mebibytes = (bytes: number): number => Math.round(bytes / 2 ** 20);
+      console.log(
+        `${program} beside ${sessions} sessions: ${mebibytes(measured.rssBytes)} MiB after a collection, ${mebibytes(withGarbage.get(program) ?? 0)} before, ${cpuMsPerLife.toFixed(1)} ms of processor per life, ${idleCpuMs.toFixed(1)} ms a second without one`,
+      );
+      return [program, measured];
+    }),
+  );
 }
 
-function growthRows(program: Program, figures: ReadonlyMap<Program, Figures[]>, jsonBytes: number): BenchRow[] {
+function growthRows(
+  program: Program,
+  figures: ReadonlyMap<Program, Figures[]>,
+  jsonBytes: number,
+): BenchRow[] {
   const measured = figures.get(program) ?? [];
   const [few, many] = [measured[0], measured.at(-1)];
   if (few === undefined || many === undefined) throw new Error(`Nothing was measured of the ${program}.`);
   const bytesPerSession = (many.rssBytes - few.rssBytes) / (many.sessions - few.sessions);
   return [
-    bytesRow(`O2 ${program}'s memory per session after a collection, its JSON`, bytesPerSession, jsonBytes, 2),
-    atMostRow(`O2 ${program}'s processor time of a life beside ${many.sessions} sessions, beside ${few.sessions}`, many.cpuMsPerLife, few.cpuMsPerLife, 1.2),
-    atMostRow(`O2 ${program}'s idle processor time per session and second, ${many.sessions} to ${few.sessions}`, many.idleCpuMs / many.sessions, few.idleCpuMs / few.sessions, 1.2),
+    bytesRow(
+      `O2 ${program}'s memory per session after a collection, its JSON`,
+      bytesPerSession,
+      jsonBytes,
+      2,
+    ),
+    atMostRow(
+      `O2 ${program}'s processor time of a life beside ${many.sessions} sessions, beside ${few.sessions}`,
+      many.cpuMsPerLife,
+      few.cpuMsPerLife,
+      1.2,
+    ),
+    atMostRow(
+      `O2 ${program}'s idle processor time per session and second, ${many.sessions} to ${few.sessions}`,
+      many.idleCpuMs / many.sessions,
+      few.idleCpuMs / few.sessions,
+      1.2,
+    ),
   ];
 }
 
 function bytesRow(id: string, ours: number, peer: number, atMost: number): BenchRow {
   const kilobytes = (bytes: number): string => `${(bytes / 1024).toFixed(1)} KiB`;
   const ratio = ours / peer;
-  return { id, ours: kilobytes(ours), peer: kilobytes(peer), limit: "-", ratio: ratio.toFixed(2), target: `≤ ${atMost}`, isPassed: ratio <= atMost };
+  return {
+    id,
+    ours: kilobytes(ours),
+    peer: kilobytes(peer),
+    limit: "-",
+    ratio: ratio.toFixed(2),
+    target: `≤ ${atMost}`,
+    isPassed: ratio <= atMost,
+  };
 }

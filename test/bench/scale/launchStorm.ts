@@ -22,7 +22,10 @@ interface Launcher {
   agent: Agent;
 }
 
-/** R4: players who launch several times each, all at once, over two replicas of the API. Each gets one session, and nobody a server's error. */
+/**
+ * R4: players who launch several times each, all at once, over two replicas of the API. Each gets one
+ * session, and nobody a server's error.
+ */
 export async function measureLaunchStorm(): Promise<BenchRow[]> {
   const api = await TestApi.start({ kube: true, isLed: true });
   const operator = operatorOf(api);
@@ -36,16 +39,38 @@ export async function measureLaunchStorm(): Promise<BenchRow[]> {
     const env = { KUBECONFIG: server.kubeconfigPath, POD_NAMESPACE: await server.createNamespace("release") };
     for (let count = 0; count < 2; count++) replicas.push(await ApiProcess.beside(api, env, apiProgram));
     const startedMs = performance.now();
-    const outcomes = await Promise.all(launchers.map((launcher) => Promise.all(
-      Array.from({ length: launchesEach }, (_, count) => launch(launcher, replicas[count % replicas.length]?.url ?? "", slug)))));
+    const outcomes = await Promise.all(
+      launchers.map((launcher) =>
+        Promise.all(
+          Array.from({ length: launchesEach }, (_, count) =>
+            launch(launcher, replicas[count % replicas.length]?.url ?? "", slug),
+          ),
+        ),
+      ),
+    );
     const statuses = outcomes.map((own) => own.map(({ status }) => status));
     const tally = Object.groupBy(outcomes.flat(), ({ status, error }) => `${status} ${error}`.trim());
-    console.log(`R4: ${players * launchesEach} launches in ${Math.round((performance.now() - startedMs) / 1000)} s: ${
-      Object.entries(tally).map(([status, { length } = { length: 0 }]) => `${length} × ${status}`).join(", ")}`);
-    const active = await api.deps.postgres.prisma.gameSession.count({ where: { status: { in: ["starting", "running", "stopping"] } } });
+    console.log(
+      `R4: ${players * launchesEach} launches in ${Math.round((performance.now() - startedMs) / 1000)} s: ${Object.entries(
+        tally,
+      )
+        .map(([status, { length } = { length: 0 }]) => `${length} × ${status}`)
+        .join(", ")}`,
+    );
+    const active = await api.deps.postgres.prisma.gameSession.count({
+      where: { status: { in: ["starting", "running", "stopping"] } },
+    });
     return [
-      countRow(`R4 5xx or cut, of ${players} players × ${launchesEach} launches at once`, statuses.flat().filter((status) => status === 0 || status >= 500).length, 0),
-      countRow("R4 players without exactly one 202, the same launches", statuses.filter((own) => own.filter((status) => status === 202).length !== 1).length, 0),
+      countRow(
+        `R4 5xx or cut, of ${players} players × ${launchesEach} launches at once`,
+        statuses.flat().filter((status) => status === 0 || status >= 500).length,
+        0,
+      ),
+      countRow(
+        "R4 players without exactly one 202, the same launches",
+        statuses.filter((own) => own.filter((status) => status === 202).length !== 1).length,
+        0,
+      ),
       countRow("R4 sessions more or less than players, the same launches", Math.abs(active - players), 0),
     ];
   } finally {
@@ -58,7 +83,10 @@ export async function measureLaunchStorm(): Promise<BenchRow[]> {
 
 async function makeLaunchers(deps: Deps): Promise<Launcher[]> {
   const launchers: Launcher[] = [];
-  while (launchers.length < players) launchers.push(...await Promise.all(Array.from({ length: playersMadeAtOnce }, () => makeLauncher(deps))));
+  while (launchers.length < players)
+    launchers.push(
+      ...(await Promise.all(Array.from({ length: playersMadeAtOnce }, () => makeLauncher(deps)))),
+    );
   return launchers;
 }
 
@@ -78,9 +106,17 @@ function launch({ cookie, agent }: Launcher, origin: string, gameSlug: string): 
   const body = JSON.stringify({ gameSlug });
   const headers = { cookie, "content-type": "application/json", "content-length": Buffer.byteLength(body) };
   return new Promise((resolve) => {
-    const outgoing = request(`${origin}/api/game/launch`, { agent, method: "POST", headers, timeout: timeoutMs }, (response) => {
-      text(response).then((read) => resolve({ status: response.statusCode ?? 0, error: /"error":"(\w+)"/.exec(read)?.[1] ?? "" }), () => resolve(none));
-    });
+    const outgoing = request(
+      `${origin}/api/game/launch`,
+      { agent, method: "POST", headers, timeout: timeoutMs },
+      (response) => {
+        text(response).then(
+          (read) =>
+            resolve({ status: response.statusCode ?? 0, error: /"error":"(\w+)"/.exec(read)?.[1] ?? "" }),
+          () => resolve(none),
+        );
+      },
+    );
     outgoing.once("timeout", () => outgoing.destroy());
     outgoing.once("error", () => resolve(none));
     outgoing.end(body);

@@ -28,16 +28,27 @@ interface Replica {
   stop(signal: NodeJS.Signals): Promise<void>;
 }
 
-/** O3: from the end of the leader, killed or told to end, until the standby beside it has acted on something new. */
+/**
+ * O3: from the end of the leader, killed or told to end, until the standby beside it has acted on something
+ * new.
+ */
 export async function measureLeaders(): Promise<BenchRow[]> {
   return [...rowsOf("operator", await operatorTakeovers()), ...rowsOf("API", await apiTakeovers())];
 }
 
 function rowsOf(program: string, takeovers: ReadonlyMap<End, number[]>): BenchRow[] {
-  const slowest = (end: End): number => Math.max(...takeovers.get(end) ?? []);
+  const slowest = (end: End): number => Math.max(...(takeovers.get(end) ?? []));
   return [
-    belowRow(`O3 ${program}'s leader killed → next acts, slowest of ${trials}`, slowest("SIGKILL"), killedMsMax),
-    belowRow(`O3 ${program}'s leader drained → next acts, slowest of ${trials}`, slowest("SIGTERM"), drainedMsMax),
+    belowRow(
+      `O3 ${program}'s leader killed → next acts, slowest of ${trials}`,
+      slowest("SIGKILL"),
+      killedMsMax,
+    ),
+    belowRow(
+      `O3 ${program}'s leader drained → next acts, slowest of ${trials}`,
+      slowest("SIGTERM"),
+      drainedMsMax,
+    ),
   ];
 }
 
@@ -48,10 +59,13 @@ async function operatorTakeovers(): Promise<Map<End, number[]>> {
   try {
     return await takeovers({
       lease: { namespace: fixture.namespace, name: "joypod-operator" },
-      start: (number) => OperatorProcess.start({ env, identity: `operator-${number}`, program: operatorProgram }),
+      start: (number) =>
+        OperatorProcess.start({ env, identity: `operator-${number}`, program: operatorProgram }),
       begin: () => fixture.reportNodes(),
       act: async () => {
-        const { metadata: { name, namespace } } = await fixture.launch();
+        const {
+          metadata: { name, namespace },
+        } = await fixture.launch();
         return async () => (await fixture.sessions.get({ name, namespace })).status?.nodeName !== undefined;
       },
     });
@@ -86,7 +100,9 @@ async function apiTakeovers(): Promise<Map<End, number[]>> {
       act: async () => {
         const id = launched;
         await operator.makeReady(id);
-        return async () => (await api.deps.postgres.prisma.gameSession.findUniqueOrThrow({ where: { id } })).status === "running";
+        return async () =>
+          (await api.deps.postgres.prisma.gameSession.findUniqueOrThrow({ where: { id } })).status ===
+          "running";
       },
     });
   } finally {
@@ -108,8 +124,14 @@ interface Takeover {
 async function takeovers(takeover: Takeover): Promise<Map<End, number[]>> {
   const client = new ResourceClient((await sharedKubeApiServer()).admin, leases);
   const { lease } = takeover;
-  const leads = ({ identity }: Replica) => async (): Promise<boolean> => (await client.find(lease))?.spec?.holderIdentity === identity;
-  const measured = new Map<End, number[]>([["SIGKILL", []], ["SIGTERM", []]]);
+  const leads =
+    ({ identity }: Replica) =>
+    async (): Promise<boolean> =>
+      (await client.find(lease))?.spec?.holderIdentity === identity;
+  const measured = new Map<End, number[]>([
+    ["SIGKILL", []],
+    ["SIGTERM", []],
+  ]);
   const replicas: Replica[] = [];
   const startNext = async (): Promise<Replica> => {
     const replica = await takeover.start(replicas.length);
@@ -130,7 +152,9 @@ async function takeovers(takeover: Takeover): Promise<Map<End, number[]>> {
         await eventually(leads(next), { ...wait, what: `${next.identity} to lead` });
         await eventually(hasActed, { ...wait, what: `${next.identity} to act` });
         times.push(performance.now() - endedMs);
-        console.log(`O3: ${next.identity} acted ${Math.round(times.at(-1) ?? 0)} ms after the ${end} of ${leader.identity}`);
+        console.log(
+          `O3: ${next.identity} acted ${Math.round(times.at(-1) ?? 0)} ms after the ${end} of ${leader.identity}`,
+        );
         await ended;
         leader = next;
       }

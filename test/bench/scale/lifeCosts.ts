@@ -14,19 +14,38 @@ export interface LifeCosts {
   processorMs: Map<string, number>;
 }
 
-/** Runs the work, which is so many lives, and returns what it returns, with what a life of it cost. `programs` are process ids by name. */
-export async function withCosts<T>(server: KubeApiServer, programs: Record<string, number>, lives: number, work: () => Promise<T>): Promise<{ result: T; costs: LifeCosts }> {
-  const times = (): Map<string, number> => new Map(Object.entries(programs).map(([name, pid]) => [name, cpuMsOf(pid)]));
+/**
+ * Runs the work, which is so many lives, and returns what it returns, with what a life of it cost. `programs`
+ * are process ids by name.
+ */
+export async function withCosts<T>(
+  server: KubeApiServer,
+  programs: Record<string, number>,
+  lives: number,
+  work: () => Promise<T>,
+): Promise<{ result: T; costs: LifeCosts }> {
+  const times = (): Map<string, number> =>
+    new Map(Object.entries(programs).map(([name, pid]) => [name, cpuMsOf(pid)]));
   const [requestsBefore, timesBefore] = [await requestsTo(server), times()];
   const result = await work();
   const [timesAfter, requestsAfter] = [times(), await requestsTo(server)];
-  return { result, costs: { requests: perLife(requestsAfter, requestsBefore, lives), processorMs: perLife(timesAfter, timesBefore, lives) } };
+  return {
+    result,
+    costs: {
+      requests: perLife(requestsAfter, requestsBefore, lives),
+      processorMs: perLife(timesAfter, timesBefore, lives),
+    },
+  };
 }
 
 /** Returns the costs as one line, the highest first. */
 export function costText({ requests, processorMs }: LifeCosts): string {
-  const list = (figures: Map<string, number>, unit: string, digits: number): string => [...figures].filter(([, figure]) => figure >= leastPerLife)
-    .toSorted(([, a], [, b]) => b - a).map(([name, figure]) => `${name} ${figure.toFixed(digits)}${unit}`).join(", ");
+  const list = (figures: Map<string, number>, unit: string, digits: number): string =>
+    [...figures]
+      .filter(([, figure]) => figure >= leastPerLife)
+      .toSorted(([, a], [, b]) => b - a)
+      .map(([name, figure]) => `${name} ${figure.toFixed(digits)}${unit}`)
+      .join(", ");
   return `processor time per life: ${list(processorMs, " ms", 0)}; requests per life: ${list(requests, "", 1)}`;
 }
 
@@ -35,7 +54,11 @@ export function requestsPerLife({ requests }: LifeCosts, matches: (request: stri
   return [...requests].reduce((sum, [request, count]) => (matches(request) ? sum + count : sum), 0);
 }
 
-function perLife(after: Map<string, number>, before: Map<string, number>, lives: number): Map<string, number> {
+function perLife(
+  after: Map<string, number>,
+  before: Map<string, number>,
+  lives: number,
+): Map<string, number> {
   return new Map([...after].map(([name, figure]) => [name, (figure - (before.get(name) ?? 0)) / lives]));
 }
 

@@ -19,26 +19,36 @@ export class Lives {
   readonly #cache = new ObjectCache<GameSession>();
   readonly #reflector: Reflector<GameSession>;
 
-  private constructor(fixture: OperatorFixture, reflector: (cache: ObjectCache<GameSession>) => Reflector<GameSession>) {
+  private constructor(
+    fixture: OperatorFixture,
+    reflector: (cache: ObjectCache<GameSession>) => Reflector<GameSession>,
+  ) {
     this.#fixture = fixture;
     this.#reflector = reflector(this.#cache);
   }
 
   static async watch(fixture: OperatorFixture): Promise<Lives> {
     const client = new ResourceClient((await sharedKubeApiServer()).admin, gameSessions);
-    const lives = new Lives(fixture, (cache) => new Reflector({ client, cache, namespace: fixture.namespace }));
+    const lives = new Lives(
+      fixture,
+      (cache) => new Reflector({ client, cache, namespace: fixture.namespace }),
+    );
     lives.#reflector.start();
     await lives.#reflector.waitForSync();
     return lives;
   }
 
-  /** Plays so many lives, some of them at the same time, and returns how many came to their end in a second. */
+  /**
+   * Plays so many lives, some of them at the same time, and returns how many came to their end in a second.
+   */
   async rate(count: number, atOnce: number, spec: Partial<GameSessionSpec> = {}): Promise<number> {
     const startedMs = performance.now();
     let left = count;
-    await Promise.all(Array.from({ length: atOnce }, async () => {
-      while (left-- > 0) await this.#live(spec);
-    }));
+    await Promise.all(
+      Array.from({ length: atOnce }, async () => {
+        while (left-- > 0) await this.#live(spec);
+      }),
+    );
     return count / ((performance.now() - startedMs) / 1000);
   }
 
@@ -49,13 +59,19 @@ export class Lives {
   async #live(spec: Partial<GameSessionSpec>): Promise<void> {
     const session = await this.#fixture.launch({ ttlSecondsAfterFinished: 1, ...spec });
     await this.#until(session, (now) => now !== undefined && publicStatusOf(now) === "running", "to run");
-    await this.#fixture.sessions.mergePatch(session.metadata, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
+    await this.#fixture.sessions.mergePatch(session.metadata, {
+      spec: { desiredState: "Stopped", stopReason: "UserRequested" },
+    });
     // What is gone was finished.
     await this.#until(session, (now) => now === undefined || isFinished(now), "to be finished");
   }
 
   /** Resolves when the session is as described; undefined means that it is gone. */
-  async #until(session: Stored<GameSession>, isRight: (now: Stored<GameSession> | undefined) => boolean, what: string): Promise<void> {
+  async #until(
+    session: Stored<GameSession>,
+    isRight: (now: Stored<GameSession> | undefined) => boolean,
+    what: string,
+  ): Promise<void> {
     const key = keyOf(session);
     this.#cache.upsert(session);
     if (isRight(this.#cache.get(key))) return;

@@ -1,7 +1,19 @@
-// An operator as it is written in an afternoon: informers of client-node, one reconcile at a time, and whatever is looked for is looked for in the
-// whole list. It brings sessions from launch to end by the same writes as ours, and knows no failure. `node naiveOperator.ts`, configured by
-// the operator's own environment.
-import { CoreV1Api, CustomObjectsApi, KubeConfig, makeInformer, PatchStrategy, setHeaderOptions, type Informer, type KubernetesObject, type ObjectCache, type V1Pod } from "@kubernetes/client-node";
+// An operator as it is written in an afternoon: informers of client-node, one reconcile at a time, and
+// whatever is looked for is looked for in the whole list. It brings sessions from launch to end by the same
+// writes as ours, and knows no failure. `node naiveOperator.ts`, configured by the operator's own
+// environment.
+import {
+  CoreV1Api,
+  CustomObjectsApi,
+  KubeConfig,
+  makeInformer,
+  PatchStrategy,
+  setHeaderOptions,
+  type Informer,
+  type KubernetesObject,
+  type ObjectCache,
+  type V1Pod,
+} from "@kubernetes/client-node";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { isFinished, isPrepared } from "#contracts/crd/sessionConditions.ts";
 import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
@@ -22,8 +34,14 @@ const kind = { group: "joypod.dev", version: "v1alpha1", namespace, plural: "gam
 const path = `/apis/joypod.dev/v1alpha1/namespaces/${namespace}/gamesessions`;
 const nodeNames = (process.env["NODE_NAMES"] ?? "").split(",");
 
-const sessions = makeInformer<Session>(kubeconfig, path, () => custom.listNamespacedCustomObject(kind) as Promise<{ items: Session[] }>);
-const pods = makeInformer<V1Pod>(kubeconfig, `/api/v1/namespaces/${namespace}/pods`, () => core.listNamespacedPod({ namespace }));
+const sessions = makeInformer<Session>(
+  kubeconfig,
+  path,
+  () => custom.listNamespacedCustomObject(kind) as Promise<{ items: Session[] }>,
+);
+const pods = makeInformer<V1Pod>(kubeconfig, `/api/v1/namespaces/${namespace}/pods`, () =>
+  core.listNamespacedPod({ namespace }),
+);
 const queue: string[] = [];
 let wake: () => void = () => undefined;
 
@@ -38,7 +56,8 @@ for (;;) {
 }
 
 function follow<T extends KubernetesObject>(informer: Informer<T> & ObjectCache<T>): void {
-  for (const event of ["add", "update", "delete"] as const) informer.on(event, ({ metadata }) => enqueue(metadata?.name ?? ""));
+  for (const event of ["add", "update", "delete"] as const)
+    informer.on(event, ({ metadata }) => enqueue(metadata?.name ?? ""));
   informer.on("error", () => setTimeout(() => void informer.start(), 1000));
 }
 
@@ -55,12 +74,18 @@ async function reconcile(name: string): Promise<void> {
   else if (publicStatusOf(session) === "stopping") await end(session, pod);
   else if (session.status?.nodeName === undefined) await place(session);
   else if (pod === undefined) await start(session);
-  else if (isReady(pod) && isPrepared(session) && session.status.readyAt === undefined) await report(session, pod);
+  else if (isReady(pod) && isPrepared(session) && session.status.readyAt === undefined)
+    await report(session, pod);
 }
 
 async function place(session: Session): Promise<void> {
-  const taken = sessions.list().filter((other) => !isFinished(other)).map(({ status }) => `${status?.nodeName}:${status?.ports?.media}`);
-  const free = nodeNames.map((nodeName) => ({ nodeName, used: taken.filter((place) => place.startsWith(`${nodeName}:`)).length })).toSorted((a, b) => a.used - b.used);
+  const taken = sessions
+    .list()
+    .filter((other) => !isFinished(other))
+    .map(({ status }) => `${status?.nodeName}:${status?.ports?.media}`);
+  const free = nodeNames
+    .map((nodeName) => ({ nodeName, used: taken.filter((place) => place.startsWith(`${nodeName}:`)).length }))
+    .toSorted((a, b) => a.used - b.used);
   const nodeName = free[0]?.nodeName ?? "";
   let media = config.mediaPorts.first;
   while (taken.includes(`${nodeName}:${media}`)) media++;
@@ -69,14 +94,22 @@ async function place(session: Session): Promise<void> {
 
 async function start(session: Session): Promise<void> {
   const { nodeName = "", ports } = session.status ?? {};
-  const body = buildPod(session, { nodeName, mediaPort: ports?.media ?? 0, addresses: ["192.0.2.1"], operatorPublicKey: "naive" }, config.sessionPod);
+  const body = buildPod(
+    session,
+    { nodeName, mediaPort: ports?.media ?? 0, addresses: ["192.0.2.1"], operatorPublicKey: "naive" },
+    config.sessionPod,
+  );
   await core.createNamespacedPod({ namespace, body: body as unknown as V1Pod }); // Times are strings in ours.
 }
 
 async function report(session: Session, pod: V1Pod): Promise<void> {
   const { startedAt, nodeName, ports } = session.status ?? {};
   const podRef = { name: pod.metadata?.name, uid: pod.metadata?.uid };
-  await writeStatus(session, { startedAt, nodeName, ports, readyAt: now(), podIp: pod.status?.podIP, podRef }, { Scheduled: "True", PodReady: "True", StreamReady: "True", Ready: "True" });
+  await writeStatus(
+    session,
+    { startedAt, nodeName, ports, readyAt: now(), podIp: pod.status?.podIP, podRef },
+    { Scheduled: "True", PodReady: "True", StreamReady: "True", Ready: "True" },
+  );
 }
 
 async function end(session: Session, pod: V1Pod | undefined): Promise<void> {
@@ -85,25 +118,52 @@ async function end(session: Session, pod: V1Pod | undefined): Promise<void> {
     return;
   }
   const hasEnded = pod === undefined || pod.status?.phase === "Succeeded";
-  const isSaved = session.status?.conditions?.some(({ type, status }) => type === "SavePersisted" && status === "True");
+  const isSaved = session.status?.conditions?.some(
+    ({ type, status }) => type === "SavePersisted" && status === "True",
+  );
   if (!hasEnded || isSaved !== true) return;
   const { startedAt, nodeName, ports, readyAt, podRef } = session.status ?? {};
-  await writeStatus(session, { startedAt, nodeName, ports, readyAt, podRef, stopReason: "UserRequested", finishedAt: now() }, { Finished: "True" });
+  await writeStatus(
+    session,
+    { startedAt, nodeName, ports, readyAt, podRef, stopReason: "UserRequested", finishedAt: now() },
+    { Finished: "True" },
+  );
 }
 
 async function remove(session: Session, pod: V1Pod | undefined): Promise<void> {
   const merge = setHeaderOptions("Content-Type", PatchStrategy.MergePatch);
-  if (pod?.metadata?.finalizers !== undefined) await core.patchNamespacedPod({ namespace, name: session.metadata.name, body: { metadata: { finalizers: null } } }, merge);
-  if (session.metadata.deletionTimestamp === undefined) await custom.deleteNamespacedCustomObject({ ...kind, name: session.metadata.name });
+  if (pod?.metadata?.finalizers !== undefined)
+    await core.patchNamespacedPod(
+      { namespace, name: session.metadata.name, body: { metadata: { finalizers: null } } },
+      merge,
+    );
+  if (session.metadata.deletionTimestamp === undefined)
+    await custom.deleteNamespacedCustomObject({ ...kind, name: session.metadata.name });
 }
 
-async function writeStatus({ metadata: { name }, status: before }: Session, status: object, said: Record<string, "True">): Promise<void> {
+async function writeStatus(
+  { metadata: { name }, status: before }: Session,
+  status: object,
+  said: Record<string, "True">,
+): Promise<void> {
   const conditions = ["Scheduled", "PodReady", "StreamReady", "Ready", "Finished"].map((type) => ({
-    type, status: said[type] ?? "Unknown", reason: "Naive", message: "",
-    lastTransitionTime: before?.conditions?.find((condition) => condition.type === type)?.lastTransitionTime ?? now(),
+    type,
+    status: said[type] ?? "Unknown",
+    reason: "Naive",
+    message: "",
+    lastTransitionTime:
+      before?.conditions?.find((condition) => condition.type === type)?.lastTransitionTime ?? now(),
   }));
-  const body = { apiVersion: "joypod.dev/v1alpha1", kind: "GameSession", metadata: { name }, status: { ...status, conditions } };
-  await custom.patchNamespacedCustomObjectStatus({ ...kind, name, body, fieldManager: fieldManagers.operator, force: true }, setHeaderOptions("Content-Type", PatchStrategy.ServerSideApply));
+  const body = {
+    apiVersion: "joypod.dev/v1alpha1",
+    kind: "GameSession",
+    metadata: { name },
+    status: { ...status, conditions },
+  };
+  await custom.patchNamespacedCustomObjectStatus(
+    { ...kind, name, body, fieldManager: fieldManagers.operator, force: true },
+    setHeaderOptions("Content-Type", PatchStrategy.ServerSideApply),
+  );
 }
 
 function isReady({ status }: V1Pod): boolean {

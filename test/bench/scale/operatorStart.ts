@@ -9,18 +9,26 @@ const run = promisify(execFile);
 const rounds = 5;
 
 /**
- * O5: the start of an operator, until it has read the cluster and may act, beside a program that reads the same lists and parses them, in turns.
+ * O5: the start of an operator, until it has read the cluster and may act, beside a program that reads the
+ * same lists and parses them, in turns.
  */
 export async function measureOperatorStart(platform: ScalePlatform, sessions: number): Promise<BenchRow> {
   const [oursMs, listMs]: [number[], number[]] = [[], []];
   for (let round = 0; round < rounds; round++) {
-    oursMs.push(await timed(async () => {
-      const operator = await platform.startOperator();
-      return () => operator.stop();
-    }));
+    oursMs.push(
+      await timed(async () => {
+        const operator = await platform.startOperator();
+        return () => operator.stop();
+      }),
+    );
     listMs.push(await timed(() => list(platform)));
   }
-  return atMostRow(`O5 operator's start beside ${sessions} sessions, list + JSON.parse`, median(oursMs), median(listMs), 1.5);
+  return atMostRow(
+    `O5 operator's start beside ${sessions} sessions, list + JSON.parse`,
+    median(oursMs),
+    median(listMs),
+    1.5,
+  );
 }
 
 /** Milliseconds of the work; what it returns is done after them. */
@@ -35,8 +43,18 @@ async function timed(work: () => Promise<() => Promise<void>>): Promise<number> 
 async function list({ cluster: { kubeconfigPath, namespace } }: ScalePlatform): Promise<() => Promise<void>> {
   const joypod = "/apis/joypod.dev/v1alpha1";
   const latest = "resourceVersion=0";
-  await run(process.execPath, [join(import.meta.dirname, "listProgram.ts"), kubeconfigPath,
-    `${joypod}/namespaces/${namespace}/gamesessions?${latest}`, `${joypod}/namespaces/${namespace}/gamecaches?${latest}`, `${joypod}/gamenodes?${latest}`,
-    `/api/v1/nodes?${latest}`, `/api/v1/namespaces/${namespace}/pods?${latest}&labelSelector=${encodeURIComponent(labels.gameSession)}`], { maxBuffer: 2 ** 20 });
+  await run(
+    process.execPath,
+    [
+      join(import.meta.dirname, "listProgram.ts"),
+      kubeconfigPath,
+      `${joypod}/namespaces/${namespace}/gamesessions?${latest}`,
+      `${joypod}/namespaces/${namespace}/gamecaches?${latest}`,
+      `${joypod}/gamenodes?${latest}`,
+      `/api/v1/nodes?${latest}`,
+      `/api/v1/namespaces/${namespace}/pods?${latest}&labelSelector=${encodeURIComponent(labels.gameSession)}`,
+    ],
+    { maxBuffer: 2 ** 20 },
+  );
   return () => Promise.resolve();
 }

@@ -17,8 +17,8 @@ const nodeName = "plain";
 const mediaPort = 20_000;
 
 /**
- * Writes to the API server what a session's life takes, and nothing else: it watches nothing, reads nothing and decides nothing. What it reaches is
- * what the API server sustains.
+ * Writes to the API server what a session's life takes, and nothing else: it watches nothing, reads nothing
+ * and decides nothing. What it reaches is what the API server sustains.
  */
 export class PlainWriter {
   readonly #sessions: ResourceClient<GameSession>;
@@ -30,7 +30,17 @@ export class PlainWriter {
   readonly #eventsPerLife: number;
 
   /** `environment` is the operator's: the pods are like those that it makes. */
-  constructor({ transport, namespace, environment, eventsPerLife }: { transport: KubeTransport; namespace: string; environment: Record<string, string>; eventsPerLife: number }) {
+  constructor({
+    transport,
+    namespace,
+    environment,
+    eventsPerLife,
+  }: {
+    transport: KubeTransport;
+    namespace: string;
+    environment: Record<string, string>;
+    eventsPerLife: number;
+  }) {
     this.#transport = transport;
     this.#namespace = namespace;
     this.#sessions = new ResourceClient(transport, gameSessions);
@@ -44,15 +54,20 @@ export class PlainWriter {
   async rate(count: number, atOnce: number): Promise<number> {
     const startedMs = performance.now();
     let left = count;
-    await Promise.all(Array.from({ length: atOnce }, async () => {
-      while (left-- > 0) await this.#write();
-    }));
+    await Promise.all(
+      Array.from({ length: atOnce }, async () => {
+        while (left-- > 0) await this.#write();
+      }),
+    );
     return count / ((performance.now() - startedMs) / 1000);
   }
 
   async #write(): Promise<void> {
     const ref = { name: `gs-${randomBytes(10).toString("hex")}`, namespace: this.#namespace };
-    const session = await this.#sessions.create({ metadata: { ...ref, finalizers: [finalizers.recorder] }, spec: aGameSessionSpec({ ttlSecondsAfterFinished: 1 }) });
+    const session = await this.#sessions.create({
+      metadata: { ...ref, finalizers: [finalizers.recorder] },
+      spec: aGameSessionSpec({ ttlSecondsAfterFinished: 1 }),
+    });
     await this.#start(ref, session);
     await this.#end(ref, session);
     for (let count = 0; count < this.#eventsPerLife; count++) await this.#record(ref, session);
@@ -63,48 +78,92 @@ export class PlainWriter {
     const place = { nodeName, mediaPort, addresses: ["192.0.2.1"], operatorPublicKey: "plain" };
     await this.#pods.create(buildPod(session, place, this.#config.sessionPod));
     await this.#transport.request({
-      method: "POST", path: `/api/v1/namespaces/${ref.namespace}/pods/${ref.name}/binding`,
-      body: { apiVersion: "v1", kind: "Binding", metadata: { name: ref.name }, target: { apiVersion: "v1", kind: "Node", name: nodeName } },
+      method: "POST",
+      path: `/api/v1/namespaces/${ref.namespace}/pods/${ref.name}/binding`,
+      body: {
+        apiVersion: "v1",
+        kind: "Binding",
+        metadata: { name: ref.name },
+        target: { apiVersion: "v1", kind: "Node", name: nodeName },
+      },
     });
     await this.#asKubelet(ref, "Running", { running: { startedAt: now() } });
     await this.#asAgent(ref, ["ContentReady", "SaveRestored"]);
-    await this.#asOperator(ref, { phase: "Running", readyAt: now(), podIp: "127.77.0.5", podRef: { name: ref.name, uid: session.metadata.uid }, conditions: operatorConditions("Scheduled", "PodReady", "StreamReady", "Ready") });
+    await this.#asOperator(ref, {
+      phase: "Running",
+      readyAt: now(),
+      podIp: "127.77.0.5",
+      podRef: { name: ref.name, uid: session.metadata.uid },
+      conditions: operatorConditions("Scheduled", "PodReady", "StreamReady", "Ready"),
+    });
   }
 
   async #end(ref: Ref, session: Stored<GameSession>): Promise<void> {
     await this.#sessions.mergePatch(ref, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
     await this.#pods.delete(ref);
-    await this.#asKubelet(ref, "Succeeded", { terminated: { exitCode: 0, reason: "Completed", finishedAt: now(), message: aTerminationReport() } });
+    await this.#asKubelet(ref, "Succeeded", {
+      terminated: { exitCode: 0, reason: "Completed", finishedAt: now(), message: aTerminationReport() },
+    });
     await this.#pods.delete(ref, { gracePeriodSeconds: 0 });
     await this.#asAgent(ref, ["ContentReady", "SaveRestored", "SavePersisted"]);
-    await this.#asOperator(ref, { phase: "Finished", readyAt: now(), finishedAt: now(), stopReason: "UserRequested", podRef: { name: ref.name, uid: session.metadata.uid }, conditions: operatorConditions("Scheduled", "Finished") });
+    await this.#asOperator(ref, {
+      phase: "Finished",
+      readyAt: now(),
+      finishedAt: now(),
+      stopReason: "UserRequested",
+      podRef: { name: ref.name, uid: session.metadata.uid },
+      conditions: operatorConditions("Scheduled", "Finished"),
+    });
     await this.#pods.mergePatch(ref, { metadata: { finalizers: null } });
     await this.#sessions.mergePatch(ref, { metadata: { finalizers: null } });
     await this.#sessions.delete(ref);
   }
 
   async #asOperator(ref: Ref, status: GameSessionStatus): Promise<void> {
-    const placed = { startedAt: now(), nodeName, ports: { media: mediaPort }, address: "192.0.2.1", placement: { attempt: 1, assignedAt: now(), triedNodes: [] } };
-    await this.#sessions.applyStatus({ metadata: ref, status: { ...placed, ...status } }, { fieldManager: fieldManagers.operator });
+    const placed = {
+      startedAt: now(),
+      nodeName,
+      ports: { media: mediaPort },
+      address: "192.0.2.1",
+      placement: { attempt: 1, assignedAt: now(), triedNodes: [] },
+    };
+    await this.#sessions.applyStatus(
+      { metadata: ref, status: { ...placed, ...status } },
+      { fieldManager: fieldManagers.operator },
+    );
   }
 
   async #asAgent(ref: Ref, isTrue: readonly string[]): Promise<void> {
-    const conditions = ["ContentReady", "SaveRestored", "SavePersisted"].map((type) => aCondition(type, { status: isTrue.includes(type) ? "True" : "Unknown", lastTransitionTime: now() }));
-    await this.#sessions.applyStatus({ metadata: ref, status: { conditions } }, { fieldManager: fieldManagers.nodeAgent });
+    const conditions = ["ContentReady", "SaveRestored", "SavePersisted"].map((type) =>
+      aCondition(type, { status: isTrue.includes(type) ? "True" : "Unknown", lastTransitionTime: now() }),
+    );
+    await this.#sessions.applyStatus(
+      { metadata: ref, status: { conditions } },
+      { fieldManager: fieldManagers.nodeAgent },
+    );
   }
 
   async #asKubelet(ref: Ref, phase: string, state: Parameters<typeof containerStatus>[1]): Promise<void> {
     const status = {
-      phase, podIP: "127.77.0.5", conditions: [{ type: "Ready", status: phase === "Running" ? "True" : "False" }],
-      initContainerStatuses: [containerStatus("streamer", state)], containerStatuses: [containerStatus("game", state)],
+      phase,
+      podIP: "127.77.0.5",
+      conditions: [{ type: "Ready", status: phase === "Running" ? "True" : "False" }],
+      initContainerStatuses: [containerStatus("streamer", state)],
+      containerStatuses: [containerStatus("game", state)],
     };
     await this.#pods.mergePatchStatus(ref, { status });
   }
 
   async #record({ name, namespace }: Ref, { metadata: { uid } }: Stored<GameSession>): Promise<void> {
     await this.#events.create({
-      metadata: { name: `${name}.${randomBytes(8).toString("hex")}`, namespace }, eventTime: now().replace("Z", "000Z"), type: "Normal", reason: "Scheduled", action: "Schedule",
-      note: `Placed on node ${nodeName} with media port ${mediaPort}.`, reportingController: "joypod.dev/plain", reportingInstance: "plain",
+      metadata: { name: `${name}.${randomBytes(8).toString("hex")}`, namespace },
+      eventTime: now().replace("Z", "000Z"),
+      type: "Normal",
+      reason: "Scheduled",
+      action: "Schedule",
+      note: `Placed on node ${nodeName} with media port ${mediaPort}.`,
+      reportingController: "joypod.dev/plain",
+      reportingInstance: "plain",
       regarding: { apiVersion: "joypod.dev/v1alpha1", kind: "GameSession", name, namespace, uid },
     });
   }
@@ -116,7 +175,9 @@ interface Ref {
 }
 
 function operatorConditions(...isTrue: string[]): Condition[] {
-  return ["Scheduled", "PodReady", "StreamReady", "Ready", "Finished"].map((type) => aCondition(type, { status: isTrue.includes(type) ? "True" : "Unknown", lastTransitionTime: now() }));
+  return ["Scheduled", "PodReady", "StreamReady", "Ready", "Finished"].map((type) =>
+    aCondition(type, { status: isTrue.includes(type) ? "True" : "Unknown", lastTransitionTime: now() }),
+  );
 }
 
 function now(): string {

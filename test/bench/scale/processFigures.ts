@@ -3,7 +3,9 @@ import { readdirSync, readFileSync } from "node:fs";
 /** Processor time that all threads of the process have used, in milliseconds. */
 export function cpuMsOf(pid: number): number {
   const tasks = `/proc/${pid}/task`;
-  const nanoseconds = readdirSync(tasks).map((task) => Number(readFileSync(`${tasks}/${task}/schedstat`, "utf8").split(" ", 1)[0]));
+  const nanoseconds = readdirSync(tasks).map((task) =>
+    Number(readFileSync(`${tasks}/${task}/schedstat`, "utf8").split(" ", 1)[0]),
+  );
   return nanoseconds.reduce((sum, value) => sum + value, 0) / 1e6;
 }
 

@@ -8,14 +8,17 @@ import { measureThroughput } from "./throughput.ts";
 
 const soakMinutes = Number(process.env["SOAK_MINUTES"] ?? (process.env["LONG"] === "1" ? 60 : 10));
 
-/** O1 to O5, R4 and R7, as far as they are wanted: real programs before an API server and stores of their own, without a cluster. */
+/**
+ * O1 to O5, R4 and R7, as far as they are wanted: real programs before an API server and stores of their own,
+ * without a cluster.
+ */
 export async function measureScale(isWanted: (part: string) => boolean): Promise<BenchRow[]> {
   const rows: BenchRow[] = [];
-  if (isWanted("O1")) rows.push(...await measureThroughput());
-  if (isWanted("O3")) rows.push(...await measureLeaders());
+  if (isWanted("O1")) rows.push(...(await measureThroughput()));
+  if (isWanted("O3")) rows.push(...(await measureLeaders()));
   if (isWanted("O4")) rows.push(await measureDeadWatch());
-  if (isWanted("R4")) rows.push(...await measureLaunchStorm());
-  if (["O2", "O5"].some(isWanted)) rows.push(...await measureGrowth(isWanted));
-  if (isWanted("R7")) rows.push(...await measureSoak(soakMinutes));
+  if (isWanted("R4")) rows.push(...(await measureLaunchStorm()));
+  if (["O2", "O5"].some(isWanted)) rows.push(...(await measureGrowth(isWanted)));
+  if (isWanted("R7")) rows.push(...(await measureSoak(soakMinutes)));
   return rows;
 }

@@ -19,8 +19,9 @@ interface Player {
 }
 
 /**
- * API and operator as they run in production, one process each, before an API server and stores of their own. Scheduler, kubelets and node agents
- * are played in this process, which also sees the cluster by an API of its own that does nothing.
+ * API and operator as they run in production, one process each, before an API server and stores of their own.
+ * Scheduler, kubelets and node agents are played in this process, which also sees the cluster by an API of
+ * its own that does nothing.
  */
 export class ScalePlatform {
   readonly cluster: OperatorFixture;
@@ -31,7 +32,13 @@ export class ScalePlatform {
   readonly #replicas: (OperatorProcess | ApiProcess)[] = [];
   #operators = 0;
 
-  private constructor(parts: { cluster: OperatorFixture; api: TestApi; gameSlug: string; releaseNamespace: string; kubeconfigPath: string }) {
+  private constructor(parts: {
+    cluster: OperatorFixture;
+    api: TestApi;
+    gameSlug: string;
+    releaseNamespace: string;
+    kubeconfigPath: string;
+  }) {
     this.cluster = parts.cluster;
     this.#api = parts.api;
     this.#gameSlug = parts.gameSlug;
@@ -43,26 +50,49 @@ export class ScalePlatform {
   static async start({ nodes, sessions }: { nodes: number; sessions: number }): Promise<ScalePlatform> {
     const server = await sharedKubeApiServer();
     const cluster = await OperatorFixture.start({
-      nodes, components: { workers: atOnce }, environment: { SOFTWARE_SLOTS: String(Math.ceil(sessions / nodes)) },
+      nodes,
+      components: { workers: atOnce },
+      environment: { SOFTWARE_SLOTS: String(Math.ceil(sessions / nodes)) },
     });
     cluster.components.behaviour.isRecorderUnavailable = true; // The API's own is at work.
     const releaseNamespace = await server.createNamespace("release");
     const env = { SESSIONS_NAMESPACE: cluster.namespace, KUBECONFIG: server.kubeconfigPath };
     const api = await TestApi.start({ kube: true, isLed: true, env });
     const { slug } = await aGame(api.deps);
-    return new ScalePlatform({ cluster, api, gameSlug: slug, releaseNamespace, kubeconfigPath: server.kubeconfigPath });
+    return new ScalePlatform({
+      cluster,
+      api,
+      gameSlug: slug,
+      releaseNamespace,
+      kubeconfigPath: server.kubeconfigPath,
+    });
   }
 
   /** Its memory can be collected at this port, see collectedMemory.ts. */
   async startOperator(inspectPort?: number): Promise<OperatorProcess> {
-    const env = { ...this.cluster.environment, ...(inspectPort !== undefined && inspectable(inspectPort)), KUBECONFIG: this.cluster.kubeconfigPath };
-    const operator = await OperatorProcess.start({ env, identity: `operator-${this.#operators++}`, program: operatorProgram, readyTimeoutMs: timeoutMs });
+    const env = {
+      ...this.cluster.environment,
+      ...(inspectPort !== undefined && inspectable(inspectPort)),
+      KUBECONFIG: this.cluster.kubeconfigPath,
+    };
+    const operator = await OperatorProcess.start({
+      env,
+      identity: `operator-${this.#operators++}`,
+      program: operatorProgram,
+      readyTimeoutMs: timeoutMs,
+    });
     this.#replicas.push(operator);
     return operator;
   }
 
   async startApi(inspectPort?: number): Promise<ApiProcess> {
-    const env = { ...(inspectPort !== undefined && inspectable(inspectPort)), KUBECONFIG: this.#kubeconfigPath, SESSIONS_NAMESPACE: this.cluster.namespace, POD_NAMESPACE: this.#releaseNamespace, LOG_LEVEL: "warn" };
+    const env = {
+      ...(inspectPort !== undefined && inspectable(inspectPort)),
+      KUBECONFIG: this.#kubeconfigPath,
+      SESSIONS_NAMESPACE: this.cluster.namespace,
+      POD_NAMESPACE: this.#releaseNamespace,
+      LOG_LEVEL: "warn",
+    };
     const replica = await ApiProcess.beside(this.#api, env, apiProgram);
     this.#replicas.push(replica);
     return replica;
@@ -80,7 +110,7 @@ export class ScalePlatform {
     const players = await this.#players(count);
     const startedMs = performance.now();
     await this.#inTurns(count, async (index) => {
-      const player = players[index] ?? await this.#player();
+      const player = players[index] ?? (await this.#player());
       const sessionId = await this.#launch(url, player);
       await post(`${url}/api/game/stop`, player, { sessionId });
     });
@@ -89,9 +119,13 @@ export class ScalePlatform {
 
   /** JSON text of all sessions, and of all pods, as the API server has them, in bytes. */
   async jsonBytes(): Promise<{ sessions: number; pods: number }> {
-    const bytes = (list: { items: readonly object[] }): number => list.items.reduce((sum, item) => sum + Buffer.byteLength(JSON.stringify(item)), 0);
+    const bytes = (list: { items: readonly object[] }): number =>
+      list.items.reduce((sum, item) => sum + Buffer.byteLength(JSON.stringify(item)), 0);
     const { namespace } = this.cluster;
-    return { sessions: bytes(await this.cluster.sessions.listAll({ namespace })), pods: bytes(await this.cluster.pods.listAll({ namespace })) };
+    return {
+      sessions: bytes(await this.cluster.sessions.listAll({ namespace })),
+      pods: bytes(await this.cluster.pods.listAll({ namespace })),
+    };
   }
 
   async clear(): Promise<void> {
@@ -101,12 +135,17 @@ export class ScalePlatform {
   }
 
   async #launch(url: string, player: Player): Promise<string> {
-    const { sessionId } = await post(`${url}/api/game/launch`, player, { gameSlug: this.#gameSlug }) as { sessionId: string };
+    const { sessionId } = (await post(`${url}/api/game/launch`, player, { gameSlug: this.#gameSlug })) as {
+      sessionId: string;
+    };
     // Seen in this process: whoever is measured must not be asked.
-    await eventually(() => {
-      const session = this.#api.deps.cluster.gameSession(sessionId);
-      return session !== undefined && publicStatusOf(session) === "running";
-    }, { timeoutMs, intervalMs: 20, what: `session ${sessionId} to run` });
+    await eventually(
+      () => {
+        const session = this.#api.deps.cluster.gameSession(sessionId);
+        return session !== undefined && publicStatusOf(session) === "running";
+      },
+      { timeoutMs, intervalMs: 20, what: `session ${sessionId} to run` },
+    );
     return sessionId;
   }
 
@@ -122,14 +161,21 @@ export class ScalePlatform {
 
   async #inTurns(count: number, work: (index: number) => Promise<void>): Promise<void> {
     let next = 0;
-    await Promise.all(Array.from({ length: Math.min(atOnce, count) }, async () => {
-      while (next < count) await work(next++);
-    }));
+    await Promise.all(
+      Array.from({ length: Math.min(atOnce, count) }, async () => {
+        while (next < count) await work(next++);
+      }),
+    );
   }
 }
 
 async function post(url: string, { cookie }: Player, body: object): Promise<unknown> {
-  const response = await fetch(url, { method: "POST", headers: { cookie, "content-type": "application/json" }, body: JSON.stringify(body), signal: AbortSignal.timeout(timeoutMs) });
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { cookie, "content-type": "application/json" },
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(timeoutMs),
+  });
   const text = await response.text();
   if (!response.ok) throw new Error(`POST ${url} was answered with ${response.status}: ${text}`);
   return JSON.parse(text);

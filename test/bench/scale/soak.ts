@@ -31,7 +31,10 @@ interface Samples {
   ends: number;
 }
 
-/** R7: players who launch, play, stop and walk off, with a fault every five seconds; nothing of a session may be left at the end. */
+/**
+ * R7: players who launch, play, stop and walk off, with a fault every five seconds; nothing of a session may
+ * be left at the end.
+ */
 export async function measureSoak(minutes: number): Promise<BenchRow[]> {
   const platform = await SoakPlatform.start();
   const watch = new InvariantWatch(platform.invariants, sampleEveryMs);
@@ -41,9 +44,16 @@ export async function measureSoak(minutes: number): Promise<BenchRow[]> {
     watch.start();
     const [lives, faults, samples] = await Promise.all([
       Promise.all(Array.from({ length: players }, () => playOn(platform, over.signal))),
-      makeFaults(platform, over.signal), sample(platform.programs.filter(({ isSpared }) => isSpared), minutes, over.signal),
+      makeFaults(platform, over.signal),
+      sample(
+        platform.programs.filter(({ isSpared }) => isSpared),
+        minutes,
+        over.signal,
+      ),
     ]);
-    console.log(`R7: ${lives.reduce((sum, count) => sum + count, 0)} sessions ran in ${minutes} min; faults: ${[...faults].map(([name, count]) => `${count} × ${name}`).join(", ")}`);
+    console.log(
+      `R7: ${lives.reduce((sum, count) => sum + count, 0)} sessions ran in ${minutes} min; faults: ${[...faults].map(([name, count]) => `${count} × ${name}`).join(", ")}`,
+    );
     return [...leftoverRows(await settled(platform)), await invariantRow(watch), ...growthRows(samples)];
   } finally {
     clearTimeout(timer);
@@ -53,15 +63,28 @@ export async function measureSoak(minutes: number): Promise<BenchRow[]> {
   }
 }
 
-/** Plays one session after the other until told to end; returns how many ran. Whatever is refused is tried again. */
-async function playOn({ api: { deps }, apiUrls, gameSlug }: SoakPlatform, over: AbortSignal): Promise<number> {
+/**
+ * Plays one session after the other until told to end; returns how many ran. Whatever is refused is tried
+ * again.
+ */
+async function playOn(
+  { api: { deps }, apiUrls, gameSlug }: SoakPlatform,
+  over: AbortSignal,
+): Promise<number> {
   const cookie = await signedInPlayer(deps);
-  const send = async (method: "GET" | "POST", path: string, body?: object): Promise<Record<string, unknown>> => {
+  const send = async (
+    method: "GET" | "POST",
+    path: string,
+    body?: object,
+  ): Promise<Record<string, unknown>> => {
     const response = await fetch(`${apiUrls[randomInt(apiUrls.length)]}${path}`, {
-      method, headers: { cookie, "content-type": "application/json" }, signal: AbortSignal.timeout(20_000), ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      method,
+      headers: { cookie, "content-type": "application/json" },
+      signal: AbortSignal.timeout(20_000),
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     if (!response.ok) throw new Error(`${path} was answered with ${response.status}.`);
-    return await response.json() as Record<string, unknown>;
+    return (await response.json()) as Record<string, unknown>;
   };
   let lives = 0;
   while (!over.aborted) {
@@ -72,10 +95,14 @@ async function playOn({ api: { deps }, apiUrls, gameSlug }: SoakPlatform, over: 
   return lives;
 }
 
-async function playOne(send: (method: "GET" | "POST", path: string, body?: object) => Promise<Record<string, unknown>>, gameSlug: string, over: AbortSignal): Promise<boolean> {
+async function playOne(
+  send: (method: "GET" | "POST", path: string, body?: object) => Promise<Record<string, unknown>>,
+  gameSlug: string,
+  over: AbortSignal,
+): Promise<boolean> {
   const { sessionId } = await send("POST", "/api/game/launch", { gameSlug });
   for (;;) {
-    if (!await slept(systemClock, 300, over)) return false;
+    if (!(await slept(systemClock, 300, over))) return false;
     const { status } = await send("GET", `/api/game/session-status?sessionId=${String(sessionId)}`);
     if (status === "running") break;
     if (status !== "starting") return false;
@@ -87,22 +114,36 @@ async function playOne(send: (method: "GET" | "POST", path: string, body?: objec
 }
 
 /** One fault after the other, of all kinds in turns; returns how many of each there were. */
-async function makeFaults({ programs, relays }: SoakPlatform, over: AbortSignal): Promise<Map<string, number>> {
+async function makeFaults(
+  { programs, relays }: SoakPlatform,
+  over: AbortSignal,
+): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   const faults: [string, () => Promise<void>][] = [
-    ...programs.filter(({ isSpared }) => !isSpared).map((program): [string, () => Promise<void>] => [`${program.name} killed`, async () => {
-      await program.stop("SIGKILL");
-      await program.start();
-    }]),
-    ...programs.map((program): [string, () => Promise<void>] => [`${program.name} frozen`, async () => {
-      program.signal("SIGSTOP");
-      await delay(frozenMs);
-      program.signal("SIGCONT");
-    }]),
-    ...[...relays].map(([name, relay]): [string, () => Promise<void>] => [`${name} cut`, () => {
-      relay.cut();
-      return Promise.resolve();
-    }]),
+    ...programs
+      .filter(({ isSpared }) => !isSpared)
+      .map((program): [string, () => Promise<void>] => [
+        `${program.name} killed`,
+        async () => {
+          await program.stop("SIGKILL");
+          await program.start();
+        },
+      ]),
+    ...programs.map((program): [string, () => Promise<void>] => [
+      `${program.name} frozen`,
+      async () => {
+        program.signal("SIGSTOP");
+        await delay(frozenMs);
+        program.signal("SIGCONT");
+      },
+    ]),
+    ...[...relays].map(([name, relay]): [string, () => Promise<void>] => [
+      `${name} cut`,
+      () => {
+        relay.cut();
+        return Promise.resolve();
+      },
+    ]),
   ];
   let next = 0;
   while (await slept(systemClock, faultEveryMs, over)) {
@@ -113,13 +154,23 @@ async function makeFaults({ programs, relays }: SoakPlatform, over: AbortSignal)
   return counts;
 }
 
-async function sample(programs: readonly SoakProgram[], minutes: number, over: AbortSignal): Promise<Map<string, Samples>> {
-  const samples = new Map(programs.map(({ name }): [string, Samples] => [name, { rssBytes: [], collectedBytes: [], descriptors: [], ends: 0 }]));
+async function sample(
+  programs: readonly SoakProgram[],
+  minutes: number,
+  over: AbortSignal,
+): Promise<Map<string, Samples>> {
+  const samples = new Map(
+    programs.map(({ name }): [string, Samples] => [
+      name,
+      { rssBytes: [], collectedBytes: [], descriptors: [], ends: 0 },
+    ]),
+  );
   const collect = async (): Promise<void> => {
-    for (const { name, pid, inspectPort } of programs) samples.get(name)?.collectedBytes.push(await collectedRssBytes(pid, inspectPort));
+    for (const { name, pid, inspectPort } of programs)
+      samples.get(name)?.collectedBytes.push(await collectedRssBytes(pid, inspectPort));
   };
   await collect(); // What inspects has descriptors of its own: it is there from the beginning.
-  const collecting = slept(systemClock, minutes * 60_000 / 4, over).then(collect);
+  const collecting = slept(systemClock, (minutes * 60_000) / 4, over).then(collect);
   while (await slept(systemClock, sampleEveryMs, over)) {
     for (const program of programs) {
       const known = samples.get(program.name);
@@ -141,46 +192,76 @@ async function sample(programs: readonly SoakProgram[], minutes: number, over: A
 /** What is left of sessions when nothing more goes, or the time is up. */
 async function settled(platform: SoakPlatform): Promise<Leftovers> {
   let left = await platform.leftovers();
-  await eventually(async () => {
-    left = await platform.leftovers();
-    return Object.values(left).every((count) => count === 0);
-  }, { timeoutMs: settlingMs, intervalMs: 1000, what: "everything to be cleared up" }).catch((error: unknown) => console.error(String(error)));
+  await eventually(
+    async () => {
+      left = await platform.leftovers();
+      return Object.values(left).every((count) => count === 0);
+    },
+    { timeoutMs: settlingMs, intervalMs: 1000, what: "everything to be cleared up" },
+  ).catch((error: unknown) => console.error(String(error)));
   return left;
 }
 
 function leftoverRows({ pods, sessions, rows, folders, slots }: Leftovers): BenchRow[] {
   return [
-    countRow("R7 pods left over", pods, 0), countRow("R7 GameSessions left over", sessions, 0), countRow("R7 rows not recorded", rows, 0),
-    countRow("R7 folders left over on nodes", folders, 0), countRow("R7 slots and ports not given back", slots, 0),
+    countRow("R7 pods left over", pods, 0),
+    countRow("R7 GameSessions left over", sessions, 0),
+    countRow("R7 rows not recorded", rows, 0),
+    countRow("R7 folders left over on nodes", folders, 0),
+    countRow("R7 slots and ports not given back", slots, 0),
   ];
 }
 
 async function invariantRow(watch: InvariantWatch): Promise<BenchRow> {
-  const broken = await watch.stop().then(() => 0, (error: unknown) => {
-    console.error(`R7: ${String(error)}`);
-    return 1;
-  });
+  const broken = await watch.stop().then(
+    () => 0,
+    (error: unknown) => {
+      console.error(`R7: ${String(error)}`);
+      return 1;
+    },
+  );
   return countRow("R7 runs in which an invariant broke", broken, 0);
 }
 
 /**
- * What is held to account is memory after a collection: how much garbage V8 lets lie before one is its choice, by the memory that the machine has. That,
- * too, is told.
+ * What is held to account is memory after a collection: how much garbage V8 lets lie before one is its
+ * choice, by the memory that the machine has. That, too, is told.
  */
 function growthRows(samples: ReadonlyMap<string, Samples>): BenchRow[] {
-  return [...samples].flatMap(([name, { rssBytes, collectedBytes: [, early = NaN, late = NaN], descriptors, ends }]): BenchRow[] => {
-    const mebibytes = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MiB`;
-    console.log(`R7: ${name} had ${mebibytes(median(firstQuarter(rssBytes)))} with garbage in the first quarter, ${mebibytes(median(lastQuarter(rssBytes)))} in the last.`);
-    const memory = late / early;
-    return [
+  return [...samples].flatMap(
+    ([
+      name,
       {
-        id: `R7 memory of ${name} after a collection, last quarter to first`, ours: mebibytes(late), peer: mebibytes(early), limit: "-", ratio: memory.toFixed(2),
-        target: `≤ ${memoryRatioMax}`, isPassed: memory <= memoryRatioMax,
+        rssBytes,
+        collectedBytes: [, early = NaN, late = NaN],
+        descriptors,
+        ends,
       },
-      countRow(`R7 ends of ${name}, which nobody killed`, ends, 0),
-      countRow(`R7 descriptors of ${name}, more in the last quarter`, Math.max(0, median(lastQuarter(descriptors)) - median(firstQuarter(descriptors))), moreDescriptorsMax),
-    ];
-  });
+    ]): BenchRow[] => {
+      const mebibytes = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MiB`;
+      console.log(
+        `R7: ${name} had ${mebibytes(median(firstQuarter(rssBytes)))} with garbage in the first quarter, ${mebibytes(median(lastQuarter(rssBytes)))} in the last.`,
+      );
+      const memory = late / early;
+      return [
+        {
+          id: `R7 memory of ${name} after a collection, last quarter to first`,
+          ours: mebibytes(late),
+          peer: mebibytes(early),
+          limit: "-",
+          ratio: memory.toFixed(2),
+          target: `≤ ${memoryRatioMax}`,
+          isPassed: memory <= memoryRatioMax,
+        },
+        countRow(`R7 ends of ${name}, which nobody killed`, ends, 0),
+        countRow(
+          `R7 descriptors of ${name}, more in the last quarter`,
+          Math.max(0, median(lastQuarter(descriptors)) - median(firstQuarter(descriptors))),
+          moreDescriptorsMax,
+        ),
+      ];
+    },
+  );
 }
 
 function firstQuarter(values: readonly number[]): number[] {

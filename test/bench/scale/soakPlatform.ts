@@ -21,16 +21,33 @@ import { TcpRelay } from "#test/support/stores/tcpRelay.ts";
 import { inspectable } from "./collectedMemory.ts";
 import { agentProgram, apiProgram, operatorProgram } from "./programs.ts";
 
-/** Of each program there are so many; the first of each is never killed, so that its memory and descriptors can be followed. */
+/**
+ * Of each program there are so many; the first of each is never killed, so that its memory and descriptors
+ * can be followed.
+ */
 const replicas = 2;
 const slotsPerNode = 8;
 
 /**
- * Seconds of the chart's defaults, divided by sixty as far as each may be. After how many an agent is silent is the default itself: agents heartbeat every
- * ten, and no fault keeps one from it for longer than its start takes, or for the two seconds for which it is frozen.
+ * Seconds of the chart's defaults, divided by sixty as far as each may be. After how many an agent is silent
+ * is the default itself: agents heartbeat every ten, and no fault keeps one from it for longer than its start
+ * takes, or for the two seconds for which it is frozen.
  */
-const operatorTimes = { HEARTBEAT_STALE_SECONDS: String(limits.node.heartbeatStaleSeconds), PORT_QUARANTINE_SECONDS: "1", UNSCHEDULABLE_SECONDS: "1", SAVE_GIVE_UP_SECONDS: "2", SESSION_GRACE_SECONDS: "15" };
-const apiTimes = { IDLE_TIMEOUT_SECONDS: "30", START_DEADLINE_SECONDS: "15", DOWNLOAD_DEADLINE_SECONDS: "15", TTL_SECONDS_AFTER_FINISHED: "5", SHUTDOWN_DELAY_SECONDS: "0", REDIS_TIMEOUT_MS: "200" };
+const operatorTimes = {
+  HEARTBEAT_STALE_SECONDS: String(limits.node.heartbeatStaleSeconds),
+  PORT_QUARANTINE_SECONDS: "1",
+  UNSCHEDULABLE_SECONDS: "1",
+  SAVE_GIVE_UP_SECONDS: "2",
+  SESSION_GRACE_SECONDS: "15",
+};
+const apiTimes = {
+  IDLE_TIMEOUT_SECONDS: "30",
+  START_DEADLINE_SECONDS: "15",
+  DOWNLOAD_DEADLINE_SECONDS: "15",
+  TTL_SECONDS_AFTER_FINISHED: "5",
+  SHUTDOWN_DELAY_SECONDS: "0",
+  REDIS_TIMEOUT_MS: "200",
+};
 const unlimited = { LAUNCHES_PER_MINUTE: "100000", LAUNCHES_PER_HOUR: "100000", POLLS_PER_MINUTE: "1000000" };
 
 /** A program that faults befall. */
@@ -54,7 +71,10 @@ export interface Leftovers {
   slots: number;
 }
 
-/** Operators, APIs and node agents, each in a process of its own, reached and reaching everything by relays that can be cut. */
+/**
+ * Operators, APIs and node agents, each in a process of its own, reached and reaching everything by relays
+ * that can be cut.
+ */
 export class SoakPlatform {
   readonly programs: SoakProgram[] = [];
   /** By what is behind it. */
@@ -75,13 +95,25 @@ export class SoakPlatform {
   static async start(): Promise<SoakPlatform> {
     const server = await sharedKubeApiServer();
     const cluster = await OperatorFixture.start({
-      nodes: replicas, environment: { SOFTWARE_SLOTS: String(slotsPerNode), ...operatorTimes }, components: { workers: 8, hasAgents: true },
+      nodes: replicas,
+      environment: { SOFTWARE_SLOTS: String(slotsPerNode), ...operatorTimes },
+      components: { workers: 8, hasAgents: true },
     });
     cluster.components.behaviour.isRecorderUnavailable = true; // The API's own is at work.
-    const api = await TestApi.start({ kube: true, isLed: true, minio: true, hasFaults: true, env: { SESSIONS_NAMESPACE: cluster.namespace, KUBECONFIG: server.kubeconfigPath } });
+    const api = await TestApi.start({
+      kube: true,
+      isLed: true,
+      minio: true,
+      hasFaults: true,
+      env: { SESSIONS_NAMESPACE: cluster.namespace, KUBECONFIG: server.kubeconfigPath },
+    });
     const platform = new SoakPlatform(cluster, api, await aStoredGame(api));
     try {
-      await platform.#startPrograms(await server.createNamespace("release"), server.url, server.kubeconfigPath);
+      await platform.#startPrograms(
+        await server.createNamespace("release"),
+        server.url,
+        server.kubeconfigPath,
+      );
     } catch (error) {
       await platform.clear();
       throw error;
@@ -91,7 +123,14 @@ export class SoakPlatform {
 
   /** What has to hold here at every moment, looked at behind the relays. */
   get invariants(): Invariants {
-    const { api: { deps: { postgres: { pool } }, minio } } = this;
+    const {
+      api: {
+        deps: {
+          postgres: { pool },
+        },
+        minio,
+      },
+    } = this;
     const { sessions, pods, namespace } = this.#cluster;
     return new Invariants(directStores({ pool, sessions, pods, namespace, minio }));
   }
@@ -100,13 +139,21 @@ export class SoakPlatform {
   async leftovers(): Promise<Leftovers> {
     const { namespace, nodeNames } = this.#cluster;
     const [sessions, pods, rows, nodes] = await Promise.all([
-      this.#cluster.sessions.listAll({ namespace }), this.#cluster.pods.listAll({ namespace }),
-      this.api.deps.postgres.prisma.gameSession.count({ where: { OR: [{ recordedAt: null }, { slotReleasedAt: null }, { endedAt: null }] } }),
+      this.#cluster.sessions.listAll({ namespace }),
+      this.#cluster.pods.listAll({ namespace }),
+      this.api.deps.postgres.prisma.gameSession.count({
+        where: { OR: [{ recordedAt: null }, { slotReleasedAt: null }, { endedAt: null }] },
+      }),
       Promise.all(nodeNames.map((name) => this.#cluster.gameNodes.get({ name }))),
     ]);
-    const folders = this.#roots.flatMap((root) => [nodePaths(root).sessions, nodePaths(root).trash]).flatMap((folder) => readdirSync(folder));
+    const folders = this.#roots
+      .flatMap((root) => [nodePaths(root).sessions, nodePaths(root).trash])
+      .flatMap((folder) => readdirSync(folder));
     return {
-      pods: pods.items.length, sessions: sessions.items.length, rows, folders: folders.length,
+      pods: pods.items.length,
+      sessions: sessions.items.length,
+      rows,
+      folders: folders.length,
       slots: nodes.reduce((sum, { status }) => sum + (status?.capacity?.used ?? 0), 0),
     };
   }
@@ -127,7 +174,9 @@ export class SoakPlatform {
       return url.replace(new URL(url).host, relay.host);
     };
     const stores = {
-      DATABASE_URL: await through("Postgres", postgres.url), REDIS_URL: await through("Redis", redis.url), S3_ENDPOINT: await through("MinIO", objectStore.endpoint),
+      DATABASE_URL: await through("Postgres", postgres.url),
+      REDIS_URL: await through("Redis", redis.url),
+      S3_ENDPOINT: await through("MinIO", objectStore.endpoint),
     };
     const relayedKube = await through("Kubernetes", kubeUrl);
     const relayed = (path: string): string => {
@@ -136,27 +185,55 @@ export class SoakPlatform {
       return copy;
     };
     const operatorEnv = { ...this.#cluster.environment, KUBECONFIG: relayed(this.#cluster.kubeconfigPath) };
-    const apiEnv = { ...stores, ...apiTimes, ...unlimited, KUBECONFIG: relayed(adminKubeconfig), SESSIONS_NAMESPACE: this.#cluster.namespace, POD_NAMESPACE: releaseNamespace, LOG_LEVEL: "error" };
+    const apiEnv = {
+      ...stores,
+      ...apiTimes,
+      ...unlimited,
+      KUBECONFIG: relayed(adminKubeconfig),
+      SESSIONS_NAMESPACE: this.#cluster.namespace,
+      POD_NAMESPACE: releaseNamespace,
+      LOG_LEVEL: "error",
+    };
     for (let number = 0; number < replicas; number++) {
       const isSpared = number === 0;
       const ports = { operator: await freePort(), api: await freePort(), agent: await freePort() };
-      const operator = await OperatorProcess.start({ env: { ...operatorEnv, ...inspectable(ports.operator), LOG_LEVEL: "error" }, identity: `operator-${number}`, program: operatorProgram });
+      const operator = await OperatorProcess.start({
+        env: { ...operatorEnv, ...inspectable(ports.operator), LOG_LEVEL: "error" },
+        identity: `operator-${number}`,
+        program: operatorProgram,
+      });
       this.#add(`operator-${number}`, isSpared, operator, ports.operator);
-      const api = await ApiProcess.beside(this.api, { ...apiEnv, ...inspectable(ports.api), POD_NAME: `api-${number}` }, apiProgram);
+      const api = await ApiProcess.beside(
+        this.api,
+        { ...apiEnv, ...inspectable(ports.api), POD_NAME: `api-${number}` },
+        apiProgram,
+      );
       this.apiUrls.push(api.url);
       this.#add(`api-${number}`, isSpared, api, ports.api);
-      const agent = await this.#startAgent(number, { ...inspectable(ports.agent), KUBECONFIG: relayed(adminKubeconfig), S3_ENDPOINT: stores.S3_ENDPOINT });
+      const agent = await this.#startAgent(number, {
+        ...inspectable(ports.agent),
+        KUBECONFIG: relayed(adminKubeconfig),
+        S3_ENDPOINT: stores.S3_ENDPOINT,
+      });
       this.#add(`agent-${number}`, isSpared, agent, ports.agent);
     }
-    await eventually(async () => {
-      const nodes = await Promise.all(this.#cluster.nodeNames.map((name) => this.#cluster.gameNodes.get({ name })));
-      return nodes.every(({ status }) => status?.capacity?.schedulable === true);
-    }, { timeoutMs: 60_000, what: "schedulable game nodes" });
-    await eventually(async () => {
-      const { leases, namespace, nodeNames } = this.#cluster;
-      const renewed = await Promise.all(nodeNames.map((name) => leases.find({ namespace, name })));
-      return renewed.every((lease) => lease?.spec?.renewTime !== undefined);
-    }, { timeoutMs: 60_000, what: "agents that are heard by their Leases" });
+    await eventually(
+      async () => {
+        const nodes = await Promise.all(
+          this.#cluster.nodeNames.map((name) => this.#cluster.gameNodes.get({ name })),
+        );
+        return nodes.every(({ status }) => status?.capacity?.schedulable === true);
+      },
+      { timeoutMs: 60_000, what: "schedulable game nodes" },
+    );
+    await eventually(
+      async () => {
+        const { leases, namespace, nodeNames } = this.#cluster;
+        const renewed = await Promise.all(nodeNames.map((name) => leases.find({ namespace, name })));
+        return renewed.every((lease) => lease?.spec?.renewTime !== undefined);
+      },
+      { timeoutMs: 60_000, what: "agents that are heard by their Leases" },
+    );
   }
 
   async #startAgent(number: number, env: Record<string, string>): Promise<ChildProgram> {
@@ -165,11 +242,23 @@ export class SoakPlatform {
     const root = join(this.#directory, `node-${number}`);
     this.#roots.push(root);
     const agent = new ChildProgram({
-      command: process.execPath, args: [join(repositoryRoot, agentProgram)],
+      command: process.execPath,
+      args: [join(repositoryRoot, agentProgram)],
       env: {
-        ...imageEnvironment(), PATH: process.env["PATH"], NODE_NAME: this.#cluster.nodeNames[number], NODE_ROOT: root, SESSIONS_NAMESPACE: this.#cluster.namespace,
-        NODE_AGENT_NAMESPACE: this.#cluster.namespace, CACHE_BUDGET_BYTES: String(2 ** 30), HTTP_PORT: String(port), LOG_LEVEL: "error",
-        S3_REGION: region, S3_BUCKET: bucket, S3_ACCESS_KEY: accessKey, S3_SECRET_KEY: secretKey, ...env,
+        ...imageEnvironment(),
+        PATH: process.env["PATH"],
+        NODE_NAME: this.#cluster.nodeNames[number],
+        NODE_ROOT: root,
+        SESSIONS_NAMESPACE: this.#cluster.namespace,
+        NODE_AGENT_NAMESPACE: this.#cluster.namespace,
+        CACHE_BUDGET_BYTES: String(2 ** 30),
+        HTTP_PORT: String(port),
+        LOG_LEVEL: "error",
+        S3_REGION: region,
+        S3_BUCKET: bucket,
+        S3_ACCESS_KEY: accessKey,
+        S3_SECRET_KEY: secretKey,
+        ...env,
       },
       isReady: async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok,
       install: "it is this Node",
@@ -178,10 +267,22 @@ export class SoakPlatform {
     return agent;
   }
 
-  #add(name: string, isSpared: boolean, program: Omit<SoakProgram, "name" | "isSpared" | "inspectPort">, inspectPort: number): void {
+  #add(
+    name: string,
+    isSpared: boolean,
+    program: Omit<SoakProgram, "name" | "isSpared" | "inspectPort">,
+    inspectPort: number,
+  ): void {
     this.programs.push({
-      name, isSpared, inspectPort, get pid() { return program.pid; },
-      stop: (signal) => program.stop(signal), start: () => program.start(), signal: (signal) => program.signal(signal),
+      name,
+      isSpared,
+      inspectPort,
+      get pid() {
+        return program.pid;
+      },
+      stop: (signal) => program.stop(signal),
+      start: () => program.start(),
+      signal: (signal) => program.signal(signal),
     });
   }
 }
@@ -191,6 +292,9 @@ async function aStoredGame({ deps, minio }: TestApi): Promise<string> {
   if (minio === undefined) throw new Error("The API was started without an object store.");
   const game = await aGame(deps, { launcher: "run.sh", engineDir: "engine" });
   const { key, sha256, sizeBytes } = await storeArchive(minio, aTarGz(aGameTar()));
-  await deps.postgres.prisma.gameVersion.update({ where: { id: game.versionId ?? "" }, data: { objectKey: key, sha256, sizeBytes: BigInt(sizeBytes) } });
+  await deps.postgres.prisma.gameVersion.update({
+    where: { id: game.versionId ?? "" },
+    data: { objectKey: key, sha256, sizeBytes: BigInt(sizeBytes) },
+  });
   return game.slug;
 }

@@ -22,28 +22,53 @@ const shareOfLimit = 0.5;
 const timesNaive = 5;
 
 /**
- * O1: whole lives of sessions in a second on a hundred nodes whose kubelets kwok plays, beside what the API server sustains of the same writes and
- * beside a naive operator, in turns.
+ * O1: whole lives of sessions in a second on a hundred nodes whose kubelets kwok plays, beside what the API
+ * server sustains of the same writes and beside a naive operator, in turns.
  */
 export async function measureThroughput(): Promise<BenchRow[]> {
   const server = await sharedKubeApiServer();
   // A pod of a node would else be counted as another's, also those that are only written.
   const environment = { SOFTWARE_SLOTS: "20", COUNT_OTHER_PODS: "off" };
-  const fixture = await OperatorFixture.start({ nodes, environment, components: { workers: atOnce, hasKubelets: true } });
-  const kwok = await startKwok({ kubeconfigPath: server.kubeconfigPath, nodeSelector: `fixture=${fixture.namespace}` });
+  const fixture = await OperatorFixture.start({
+    nodes,
+    environment,
+    components: { workers: atOnce, hasKubelets: true },
+  });
+  const kwok = await startKwok({
+    kubeconfigPath: server.kubeconfigPath,
+    nodeSelector: `fixture=${fixture.namespace}`,
+  });
   const lives = await Lives.watch(fixture);
-  const programs = { "API server": server.programs.apiServer.pid, etcd: server.programs.etcd.pid, kwok: kwok.pid, "players, scheduler and agents": process.pid };
+  const programs = {
+    "API server": server.programs.apiServer.pid,
+    etcd: server.programs.etcd.pid,
+    kwok: kwok.pid,
+    "players, scheduler and agents": process.pid,
+  };
   try {
     const [ours, limits, naive]: [number[], number[], number[]] = [[], [], []];
     for (let round = 0; round < rounds; round++) {
-      const own = await withOperator(fixture, ({ pid }) => withCosts(server, { ...programs, operator: pid }, livesPerRound, () => lives.rate(livesPerRound, atOnce)));
+      const own = await withOperator(fixture, ({ pid }) =>
+        withCosts(server, { ...programs, operator: pid }, livesPerRound, () =>
+          lives.rate(livesPerRound, atOnce),
+        ),
+      );
       const eventsPerLife = Math.round(requestsPerLife(own.costs, (request) => / events$/.test(request)));
-      const writer = new PlainWriter({ transport: server.transport(), namespace: await server.createNamespace("plain"), environment: fixture.environment, eventsPerLife });
-      const plain = await withCosts(server, programs, livesPerRound, () => writer.rate(livesPerRound, atOnce));
+      const writer = new PlainWriter({
+        transport: server.transport(),
+        namespace: await server.createNamespace("plain"),
+        environment: fixture.environment,
+        eventsPerLife,
+      });
+      const plain = await withCosts(server, programs, livesPerRound, () =>
+        writer.rate(livesPerRound, atOnce),
+      );
       naive.push(await withNaiveOperator(fixture, () => lives.rate(naiveLivesPerRound, atOnce)));
       ours.push(own.result);
       limits.push(plain.result);
-      console.log(`O1: ${own.result.toFixed(1)} lives a second, ${plain.result.toFixed(1)} of plain writes with ${eventsPerLife} events each, ${naive.at(-1)?.toFixed(1)} of the naive operator`);
+      console.log(
+        `O1: ${own.result.toFixed(1)} lives a second, ${plain.result.toFixed(1)} of plain writes with ${eventsPerLife} events each, ${naive.at(-1)?.toFixed(1)} of the naive operator`,
+      );
       console.log(`O1, ours: ${costText(own.costs)}\nO1, plain writes: ${costText(plain.costs)}`);
     }
     return throughputRows(median(ours), median(limits), median(naive));
@@ -58,18 +83,31 @@ function throughputRows(ours: number, limit: number, naive: number): BenchRow[] 
   const rate = (value: number): string => `${value.toFixed(1)}/s`;
   return [
     {
-      id: "O1 lives on 100 nodes, the same writes alone", ours: rate(ours), peer: "-", limit: rate(limit), ratio: (ours / limit).toFixed(2),
-      target: `≥ ${livesASecond}/s or ≥ ${shareOfLimit}`, isPassed: ours >= livesASecond || ours >= limit * shareOfLimit,
+      id: "O1 lives on 100 nodes, the same writes alone",
+      ours: rate(ours),
+      peer: "-",
+      limit: rate(limit),
+      ratio: (ours / limit).toFixed(2),
+      target: `≥ ${livesASecond}/s or ≥ ${shareOfLimit}`,
+      isPassed: ours >= livesASecond || ours >= limit * shareOfLimit,
     },
     {
-      id: "O1 lives on 100 nodes, naive client-node operator", ours: rate(ours), peer: rate(naive), limit: "-", ratio: (ours / naive).toFixed(2),
-      target: `≥ ${timesNaive}`, isPassed: ours >= naive * timesNaive,
+      id: "O1 lives on 100 nodes, naive client-node operator",
+      ours: rate(ours),
+      peer: rate(naive),
+      limit: "-",
+      ratio: (ours / naive).toFixed(2),
+      target: `≥ ${timesNaive}`,
+      isPassed: ours >= naive * timesNaive,
       accepted: { bound: "≥ 1", isKept: ours >= naive, decision: 36 },
     },
   ];
 }
 
-async function withOperator<T>(fixture: OperatorFixture, work: (operator: OperatorProcess) => Promise<T>): Promise<T> {
+async function withOperator<T>(
+  fixture: OperatorFixture,
+  work: (operator: OperatorProcess) => Promise<T>,
+): Promise<T> {
   const env = { ...fixture.environment, KUBECONFIG: fixture.kubeconfigPath };
   const operator = await OperatorProcess.start({ env, identity: "operator", program: operatorProgram });
   try {
@@ -81,8 +119,17 @@ async function withOperator<T>(fixture: OperatorFixture, work: (operator: Operat
 }
 
 async function withNaiveOperator(fixture: OperatorFixture, work: () => Promise<number>): Promise<number> {
-  const env = { ...process.env, ...fixture.environment, KUBECONFIG: fixture.kubeconfigPath, NODE_NAMES: fixture.nodeNames.join(",") };
-  const child = spawn("setpriv", ["--pdeathsig=KILL", "--", process.execPath, join(import.meta.dirname, "naiveOperator.ts")], { env, stdio: ["ignore", "pipe", "inherit"] });
+  const env = {
+    ...process.env,
+    ...fixture.environment,
+    KUBECONFIG: fixture.kubeconfigPath,
+    NODE_NAMES: fixture.nodeNames.join(","),
+  };
+  const child = spawn(
+    "setpriv",
+    ["--pdeathsig=KILL", "--", process.execPath, join(import.meta.dirname, "naiveOperator.ts")],
+    { env, stdio: ["ignore", "pipe", "inherit"] },
+  );
   try {
     await once(child.stdout, "data");
     return await work();

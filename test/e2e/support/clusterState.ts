@@ -2,7 +2,10 @@ import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 
-/** The cluster that the platform under test is in. It was made here: what `make up` knows of the cluster of a JOYPOD_KUBE_CONTEXT is in a folder of its own, which no test reads. */
+/**
+ * The cluster that the platform under test is in. It was made here: what `make up` knows of the cluster of a
+ * JOYPOD_KUBE_CONTEXT is in a folder of its own, which no test reads.
+ */
 export const mainCluster = process.env["JOYPOD_CLUSTER"] ?? "joypod";
 
 /** Returns the folder in which tools/cluster keeps what it knows of a cluster. */
@@ -15,7 +18,8 @@ export function clusterFolder(name: string): string {
 export function clusterState(name: string, variable: "ENGINE" | "FROM_SOURCE" | "WEB_PORT"): string {
   const file = join(clusterFolder(name), "state.env");
   const value = new RegExp(`^${variable}=(.+)$`, "m").exec(read(file))?.[1];
-  if (value === undefined) throw new Error(`${file} has no ${variable}; bring the platform up with \`make up\`.`);
+  if (value === undefined)
+    throw new Error(`${file} has no ${variable}; bring the platform up with \`make up\`.`);
   return value;
 }
 

@@ -2,27 +2,42 @@ import { z } from "zod";
 import { internetAddress, internetPort } from "./fakeInternet.ts";
 import { platform, releaseNamespace } from "./platform.ts";
 
-const Nodes = z.object({ items: z.array(z.object({
-  metadata: z.object({ labels: z.record(z.string(), z.string()) }),
-  status: z.object({ addresses: z.array(z.object({ type: z.string(), address: z.string() })) }),
-})) });
+const Nodes = z.object({
+  items: z.array(
+    z.object({
+      metadata: z.object({ labels: z.record(z.string(), z.string()) }),
+      status: z.object({ addresses: z.array(z.object({ type: z.string(), address: z.string() })) }),
+    }),
+  ),
+});
 
-/** What a game would attack first, as HOST:PORT: the cluster's API, kubelets, stores, metrics, and something public. */
+/**
+ * What a game would attack first, as HOST:PORT: the cluster's API, kubelets, stores, metrics, and something
+ * public.
+ */
 export async function clusterTargets(): Promise<string[]> {
   const installed = await platform();
   const serviceIp = async (namespace: string, name: string): Promise<string> =>
-    (await installed.kubectl(["-n", namespace, "get", "service", name, "-o", "jsonpath={.spec.clusterIP}"])).trim();
+    (
+      await installed.kubectl(["-n", namespace, "get", "service", name, "-o", "jsonpath={.spec.clusterIP}"])
+    ).trim();
   const { items: nodes } = Nodes.parse(JSON.parse(await installed.kubectl(["get", "nodes", "-o", "json"])));
-  const addressOf = ({ status }: (typeof nodes)[number]): string => status.addresses.find(({ type }) => type === "InternalIP")?.address ?? "";
-  const { items: apis } = await installed.pods.list({ namespace: releaseNamespace, labelSelector: "app.kubernetes.io/component=api" });
+  const addressOf = ({ status }: (typeof nodes)[number]): string =>
+    status.addresses.find(({ type }) => type === "InternalIP")?.address ?? "";
+  const { items: apis } = await installed.pods.list({
+    namespace: releaseNamespace,
+    labelSelector: "app.kubernetes.io/component=api",
+  });
   return [
     `${await serviceIp("default", "kubernetes")}:443`,
-    ...nodes.filter(({ metadata }) => "node-role.kubernetes.io/control-plane" in metadata.labels).map((node) => `${addressOf(node)}:6443`),
+    ...nodes
+      .filter(({ metadata }) => "node-role.kubernetes.io/control-plane" in metadata.labels)
+      .map((node) => `${addressOf(node)}:6443`),
     ...nodes.map((node) => `${addressOf(node)}:10250`),
     `${await serviceIp(releaseNamespace, "joypod-postgres")}:5432`,
     `${await serviceIp(releaseNamespace, "joypod-redis")}:6379`,
     `${await serviceIp(releaseNamespace, "joypod-minio")}:9000`,
-    ...apis.flatMap(({ status }) => status?.podIP === undefined ? [] : [`${status.podIP}:8083`]),
+    ...apis.flatMap(({ status }) => (status?.podIP === undefined ? [] : [`${status.podIP}:8083`])),
     `${internetAddress}:${internetPort}`,
   ];
 }
@@ -39,8 +54,13 @@ for (const target of process.argv.slice(1)) {
 /** What becomes of a TCP connection to each target from an ordinary pod: `reached`, or why not. */
 export async function reachedFromPod(targets: readonly string[]): Promise<Map<string, string>> {
   const output = await (await platform()).inApiPod(connectScript, ...targets);
-  return new Map(output.trim().split("\n").map((line) => {
-    const [target = "", word = ""] = line.split(" ");
-    return [target, word];
-  }));
+  return new Map(
+    output
+      .trim()
+      .split("\n")
+      .map((line) => {
+        const [target = "", word = ""] = line.split(" ");
+        return [target, word];
+      }),
+  );
 }

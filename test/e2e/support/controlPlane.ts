@@ -13,15 +13,28 @@ export async function silenceApiServer(): Promise<void> {
 export async function healApiServer(): Promise<void> {
   await signalOnNode(await controlPlaneNode(), "CONT", ...pattern);
   const installed = await platform();
-  await eventually(async () => await installed.kubectl(["get", "--raw", "/readyz", "--request-timeout=5s"]) === "ok", {
-    timeoutMs: 120_000, intervalMs: 1000, what: "the API server to be ready",
-  });
+  await eventually(
+    async () => (await installed.kubectl(["get", "--raw", "/readyz", "--request-timeout=5s"])) === "ok",
+    {
+      timeoutMs: 120_000,
+      intervalMs: 1000,
+      what: "the API server to be ready",
+    },
+  );
 }
 
 let found: Promise<string> | undefined;
 
 /** Asked once: a silent API server does not tell. */
 function controlPlaneNode(): Promise<string> {
-  return found ??= platform().then(async (installed) =>
-    installed.kubectl(["get", "nodes", "-l", "node-role.kubernetes.io/control-plane", "-o", "jsonpath={.items[0].metadata.name}"]));
+  return (found ??= platform().then(async (installed) =>
+    installed.kubectl([
+      "get",
+      "nodes",
+      "-l",
+      "node-role.kubernetes.io/control-plane",
+      "-o",
+      "jsonpath={.items[0].metadata.name}",
+    ]),
+  ));
 }

@@ -24,9 +24,15 @@ export class Coturn {
 
   private constructor({ address, configuration, folder }: CoturnOptions) {
     const file = join(this.#state, "turnserver.conf");
-    writeFileSync(file, `${configuration}\nlistening-ip=${address}\nrelay-ip=${address}\nuserdb=${join(this.#state, "users.db")}\npidfile=${join(this.#state, "pid")}\nlog-file=stdout\nno-cli\n`);
+    writeFileSync(
+      file,
+      `${configuration}\nlistening-ip=${address}\nrelay-ip=${address}\nuserdb=${join(this.#state, "users.db")}\npidfile=${join(this.#state, "pid")}\nlog-file=stdout\nno-cli\n`,
+    );
     this.#program = new ChildProgram({
-      command: "turnserver", args: ["-c", file], cwd: folder, install: "install the Debian package coturn.",
+      command: "turnserver",
+      args: ["-c", file],
+      cwd: folder,
+      install: "install the Debian package coturn.",
       isReady: async () => {
         const socket = connect(port, address);
         await once(socket, "connect").finally(() => socket.destroy());

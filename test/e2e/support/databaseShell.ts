@@ -13,7 +13,10 @@ interface OpenShell {
   ended: AbortSignal;
 }
 
-/** A psql in the bundled Postgres that takes one statement after the other: to start one for each costs far more than the statements do. */
+/**
+ * A psql in the bundled Postgres that takes one statement after the other: to start one for each costs far
+ * more than the statements do.
+ */
 export class DatabaseShell {
   readonly #platform: Platform;
   #open: OpenShell | undefined;
@@ -24,10 +27,12 @@ export class DatabaseShell {
 
   /** The one value of the one row of this SQL, which is JSON. */
   async json(sql: string): Promise<unknown> {
-    const { psql, lines, ended } = this.#open ??= this.#start();
+    const { psql, lines, ended } = (this.#open ??= this.#start());
     try {
       psql.stdin.write(`${sql};\n`);
-      const [line] = await once(lines, "line", { signal: AbortSignal.any([ended, AbortSignal.timeout(deadlineMs)]) }) as [string];
+      const [line] = (await once(lines, "line", {
+        signal: AbortSignal.any([ended, AbortSignal.timeout(deadlineMs)]),
+      })) as [string];
       return JSON.parse(line) as unknown;
     } catch (error) {
       // What it still has to say belongs to no later statement.
@@ -43,7 +48,20 @@ export class DatabaseShell {
 
   #start(): OpenShell {
     const psql = this.#platform.startKubectl([
-      "-n", releaseNamespace, "exec", "-i", "statefulset/joypod-postgres", "--", "psql", "--username", "joypod", "--dbname", "joypod", "-qAtX", "--set", "ON_ERROR_STOP=1",
+      "-n",
+      releaseNamespace,
+      "exec",
+      "-i",
+      "statefulset/joypod-postgres",
+      "--",
+      "psql",
+      "--username",
+      "joypod",
+      "--dbname",
+      "joypod",
+      "-qAtX",
+      "--set",
+      "ON_ERROR_STOP=1",
     ]);
     const end = new AbortController();
     let said = "";

@@ -31,19 +31,32 @@ export class DiaryPlayer {
   static async signIn(slug: string): Promise<DiaryPlayer> {
     const installed = await platform();
     const player = await installed.createPlayer();
-    return new DiaryPlayer(await PlayerHttp.signIn(installed.baseUrl, player, { timeoutMs: requestMs }), slug);
+    return new DiaryPlayer(
+      await PlayerHttp.signIn(installed.baseUrl, player, { timeoutMs: requestMs }),
+      slug,
+    );
   }
 
   /** Launches the game, as soon as that is possible. A request whose response was lost is not repeated. */
-  async launch(choice: Pick<LaunchRequest, "saveSlotId" | "fresh"> = {}, timeoutMs = launchMs): Promise<DiarySession> {
-    const id = await eventually(async () => {
-      const { sessions: [active] } = await this.http.sessions();
-      // The API may be about to learn of the end of one before.
-      if (active !== undefined && this.#launched.has(active.sessionId)) return undefined;
-      return active?.sessionId ?? await this.http.launch(this.slug, choice);
-    }, { timeoutMs, intervalMs: 1000, what: `a launch of ${this.slug}` });
+  async launch(
+    choice: Pick<LaunchRequest, "saveSlotId" | "fresh"> = {},
+    timeoutMs = launchMs,
+  ): Promise<DiarySession> {
+    const id = await eventually(
+      async () => {
+        const {
+          sessions: [active],
+        } = await this.http.sessions();
+        // The API may be about to learn of the end of one before.
+        if (active !== undefined && this.#launched.has(active.sessionId)) return undefined;
+        return active?.sessionId ?? (await this.http.launch(this.slug, choice));
+      },
+      { timeoutMs, intervalMs: 1000, what: `a launch of ${this.slug}` },
+    );
     this.#launched.add(id);
-    this.#keepalives.add(setInterval(() => void this.http.keepAlive(id).catch(() => undefined), keepaliveMs).unref());
+    this.#keepalives.add(
+      setInterval(() => void this.http.keepAlive(id).catch(() => undefined), keepaliveMs).unref(),
+    );
     return new DiarySession(id, this);
   }
 
@@ -60,32 +73,51 @@ export class DiaryPlayer {
     await session.writes();
     await session.stop();
     const { status } = await session.finishes();
-    if (status?.save?.final !== true) throw new Error(`${session.id} has ended without its save: ${JSON.stringify(status)}`);
+    if (status?.save?.final !== true)
+      throw new Error(`${session.id} has ended without its save: ${JSON.stringify(status)}`);
     return readDiary(status.save.objectKey);
   }
 
   /** Waits until the player has no session any more, as far as they are told: they may launch another one. */
   async isFree(timeoutMs = promisedMs): Promise<void> {
-    await eventually(async () => (await this.http.sessions()).sessions.length === 0, { timeoutMs, intervalMs: 1000, what: "the player to be free" });
+    await eventually(async () => (await this.http.sessions()).sessions.length === 0, {
+      timeoutMs,
+      intervalMs: 1000,
+      what: "the player to be free",
+    });
   }
 
   /** The slot once it can be played on. */
   async freeSlot(number = 1, timeoutMs = promisedMs): Promise<SaveSlotHistory & { id: string }> {
-    return eventually(async () => {
-      const { slots } = await this.http.saves(this.slug);
-      const slot = slots.find(({ slotNumber }) => slotNumber === number);
-      if (slot === undefined || slot.id === null || slot.state !== "free") throw new Error(JSON.stringify(slots));
-      return { ...slot, id: slot.id };
-    }, { timeoutMs, intervalMs: 1000, what: `slot ${number} of ${this.slug} to be free` });
+    return eventually(
+      async () => {
+        const { slots } = await this.http.saves(this.slug);
+        const slot = slots.find(({ slotNumber }) => slotNumber === number);
+        if (slot === undefined || slot.id === null || slot.state !== "free")
+          throw new Error(JSON.stringify(slots));
+        return { ...slot, id: slot.id };
+      },
+      { timeoutMs, intervalMs: 1000, what: `slot ${number} of ${this.slug} to be free` },
+    );
   }
 
   /** Waits until the slot has a conflict copy. */
   async hasConflict(number = 1, timeoutMs = promisedMs): Promise<void> {
-    await eventually(async () => {
-      const { slots } = await this.http.saves(this.slug);
-      if (!slots.some(({ slotNumber, versions }) => slotNumber === number && versions.some(({ kind, isReadable }) => kind === "conflict" && isReadable))) throw new Error(JSON.stringify(slots));
-      return true;
-    }, { timeoutMs, intervalMs: 1000, what: `a conflict copy of slot ${number}` });
+    await eventually(
+      async () => {
+        const { slots } = await this.http.saves(this.slug);
+        if (
+          !slots.some(
+            ({ slotNumber, versions }) =>
+              slotNumber === number &&
+              versions.some(({ kind, isReadable }) => kind === "conflict" && isReadable),
+          )
+        )
+          throw new Error(JSON.stringify(slots));
+        return true;
+      },
+      { timeoutMs, intervalMs: 1000, what: `a conflict copy of slot ${number}` },
+    );
   }
 
   /** Ends what is left, whatever the test came to. */
@@ -116,12 +148,19 @@ export class DiarySession {
   }
 
   /** Waits until the object is as described. */
-  async becomes(isRight: (session: Stored<GameSession>) => boolean, what: string, timeoutMs = promisedMs): Promise<Stored<GameSession>> {
-    return eventually(async () => {
-      const session = await this.object();
-      if (!isRight(session)) throw new Error(JSON.stringify(session.status));
-      return session;
-    }, { timeoutMs, intervalMs: 300, what: `${this.id} ${what}` });
+  async becomes(
+    isRight: (session: Stored<GameSession>) => boolean,
+    what: string,
+    timeoutMs = promisedMs,
+  ): Promise<Stored<GameSession>> {
+    return eventually(
+      async () => {
+        const session = await this.object();
+        if (!isRight(session)) throw new Error(JSON.stringify(session.status));
+        return session;
+      },
+      { timeoutMs, intervalMs: 300, what: `${this.id} ${what}` },
+    );
   }
 
   /** The node that it is placed on. */
@@ -131,27 +170,52 @@ export class DiarySession {
   }
 
   async runs(timeoutMs = launchMs): Promise<void> {
-    await eventually(async () => {
-      const { status } = await this.player.http.status(this.id);
-      if (status !== "running") throw new Error(status);
-      return true;
-    }, { timeoutMs, intervalMs: 1000, what: `${this.id} to run` });
+    await eventually(
+      async () => {
+        const { status } = await this.player.http.status(this.id);
+        if (status !== "running") throw new Error(status);
+        return true;
+      },
+      { timeoutMs, intervalMs: 1000, what: `${this.id} to run` },
+    );
   }
 
   /** Waits for a save that is newer than this one; returns its sequence. */
   async writes(since = 0): Promise<number> {
-    const { status } = await this.becomes((session) => (session.status?.save?.sequence ?? 0) > since, `to have stored a save after ${since}`);
+    const { status } = await this.becomes(
+      (session) => (session.status?.save?.sequence ?? 0) > since,
+      `to have stored a save after ${since}`,
+    );
     return status?.save?.sequence ?? 0;
   }
 
-  /** Waits for the next autosave, and then lets the game's diary have a line that no stored save has: returns the line. */
+  /**
+   * Waits for the next autosave, and then lets the game's diary have a line that no stored save has: returns
+   * the line.
+   */
   async marks(): Promise<string> {
     const sequenceNow = async (): Promise<number> => (await this.object()).status?.save?.sequence ?? 0;
     const sequence = await this.writes(await sequenceNow());
     const mark = `mark-${randomBytes(6).toString("hex")}`;
-    await (await platform()).kubectl(["-n", sessionsNamespace, "exec", this.id, "-c", "game", "--", "sh", "-c", 'echo "$1" >>"$HOME/diary"', "sh", mark]);
+    await (
+      await platform()
+    ).kubectl([
+      "-n",
+      sessionsNamespace,
+      "exec",
+      this.id,
+      "-c",
+      "game",
+      "--",
+      "sh",
+      "-c",
+      'echo "$1" >>"$HOME/diary"',
+      "sh",
+      mark,
+    ]);
     // There are ten seconds between two autosaves.
-    if (await sequenceNow() !== sequence) throw new Error(`${this.id} has stored another save before its diary had ${mark}, or with it.`);
+    if ((await sequenceNow()) !== sequence)
+      throw new Error(`${this.id} has stored another save before its diary had ${mark}, or with it.`);
     return mark;
   }
 
@@ -166,7 +230,10 @@ export class DiarySession {
     await this.stop();
     const { pods } = await platform();
     const ref = { namespace: sessionsNamespace, name: this.id };
-    await eventually(async () => (await pods.get(ref)).metadata.deletionTimestamp !== undefined, { intervalMs: 100, what: `the pod of ${this.id} to be told to end` });
+    await eventually(async () => (await pods.get(ref)).metadata.deletionTimestamp !== undefined, {
+      intervalMs: 100,
+      what: `the pod of ${this.id} to be told to end`,
+    });
   }
 
   /** The finished object. */

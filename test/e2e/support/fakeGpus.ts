@@ -7,7 +7,9 @@ const namespace = "joypod-fake-gpus";
 const programFolder = "/opt/joypod-fake-gpus";
 const pluginFolder = "/var/lib/kubelet/device-plugins";
 
-/** Nodes' shares of GPUs that are none: what a vendor's plugin would call them, and how many each node offers. */
+/**
+ * Nodes' shares of GPUs that are none: what a vendor's plugin would call them, and how many each node offers.
+ */
 export interface FakeGpus {
   resource: string;
   shares: Readonly<Record<string, number>>;
@@ -18,18 +20,32 @@ export const fakeGpuPath = "/dev/fakegpu0";
 /** The variable that tells a container which shares it has. */
 export const fakeGpuShares = "FAKE_GPU_SHARES";
 
-/** Starts a device plugin on the game nodes, which are containers, and resolves when each offers its shares. */
+/**
+ * Starts a device plugin on the game nodes, which are containers, and resolves when each offers its shares.
+ */
 export async function offerFakeGpus(gpus: FakeGpus): Promise<void> {
   const installed = await platform();
   await putProgram(Object.keys(gpus.shares));
-  const image = await installed.kubectl(["-n", releaseNamespace, "get", "deploy/joypod-api", "-o", "jsonpath={.spec.template.spec.containers[0].image}"]);
-  await installed.kubectl(["apply", "-f", "-"], JSON.stringify({ apiVersion: "v1", kind: "List", items: manifests(gpus, image) }));
+  const image = await installed.kubectl([
+    "-n",
+    releaseNamespace,
+    "get",
+    "deploy/joypod-api",
+    "-o",
+    "jsonpath={.spec.template.spec.containers[0].image}",
+  ]);
+  await installed.kubectl(
+    ["apply", "-f", "-"],
+    JSON.stringify({ apiVersion: "v1", kind: "List", items: manifests(gpus, image) }),
+  );
   for (const [node, count] of Object.entries(gpus.shares)) await offers(node, gpus.resource, count);
 }
 
 /** Ends the device plugin; resolves when no node offers anything any more. */
 export async function removeFakeGpus({ resource, shares }: FakeGpus): Promise<void> {
-  await (await platform()).kubectl(["delete", "namespace", namespace, "--ignore-not-found", "--timeout=120s"]);
+  await (
+    await platform()
+  ).kubectl(["delete", "namespace", namespace, "--ignore-not-found", "--timeout=120s"]);
   for (const node of Object.keys(shares)) await offers(node, resource, 0);
 }
 
@@ -43,20 +59,37 @@ async function putProgram(nodes: readonly string[]): Promise<void> {
 
 async function offers(node: string, resource: string, count: number): Promise<void> {
   const installed = await platform();
-  await eventually(async () => {
-    const { status } = JSON.parse(await installed.kubectl(["get", "node", node, "-o", "json"])) as { status: { allocatable: Record<string, string> } };
-    return Number(status.allocatable[resource] ?? "0") === count;
-  }, { timeoutMs: 60_000, intervalMs: 500, what: `${node} to offer ${count} of ${resource}` });
+  await eventually(
+    async () => {
+      const { status } = JSON.parse(await installed.kubectl(["get", "node", node, "-o", "json"])) as {
+        status: { allocatable: Record<string, string> };
+      };
+      return Number(status.allocatable[resource] ?? "0") === count;
+    },
+    { timeoutMs: 60_000, intervalMs: 500, what: `${node} to offer ${count} of ${resource}` },
+  );
 }
 
 function manifests({ resource, shares }: FakeGpus, image: string): object[] {
   const labels = { app: "fake-gpus" };
   const folders = { plugins: pluginFolder, program: programFolder };
-  const args = [`-resource=${resource}`, `-device=${fakeGpuPath}`, `-shares=${Object.entries(shares).map((pair) => pair.join("=")).join(",")}`];
+  const args = [
+    `-resource=${resource}`,
+    `-device=${fakeGpuPath}`,
+    `-shares=${Object.entries(shares)
+      .map((pair) => pair.join("="))
+      .join(",")}`,
+  ];
   return [
-    { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace, labels: { "pod-security.kubernetes.io/enforce": "privileged" } } },
     {
-      apiVersion: "apps/v1", kind: "DaemonSet", metadata: { name: "fake-gpus", namespace },
+      apiVersion: "v1",
+      kind: "Namespace",
+      metadata: { name: namespace, labels: { "pod-security.kubernetes.io/enforce": "privileged" } },
+    },
+    {
+      apiVersion: "apps/v1",
+      kind: "DaemonSet",
+      metadata: { name: "fake-gpus", namespace },
       spec: {
         selector: { matchLabels: labels },
         template: {
@@ -66,13 +99,25 @@ function manifests({ resource, shares }: FakeGpus, image: string): object[] {
             tolerations: [{ operator: "Exists" }],
             automountServiceAccountToken: false,
             terminationGracePeriodSeconds: 5,
-            containers: [{
-              name: "plugin", image, imagePullPolicy: "Never", command: [`${programFolder}/devicePlugin`], args,
-              env: [{ name: "NODE_NAME", valueFrom: { fieldRef: { fieldPath: "spec.nodeName" } } }],
-              securityContext: { runAsUser: 0, runAsNonRoot: false },
-              volumeMounts: [{ name: "plugins", mountPath: pluginFolder }, { name: "program", mountPath: programFolder, readOnly: true }],
-            }],
-            volumes: Object.entries(folders).map(([name, path]) => ({ name, hostPath: { path, type: "Directory" } })),
+            containers: [
+              {
+                name: "plugin",
+                image,
+                imagePullPolicy: "Never",
+                command: [`${programFolder}/devicePlugin`],
+                args,
+                env: [{ name: "NODE_NAME", valueFrom: { fieldRef: { fieldPath: "spec.nodeName" } } }],
+                securityContext: { runAsUser: 0, runAsNonRoot: false },
+                volumeMounts: [
+                  { name: "plugins", mountPath: pluginFolder },
+                  { name: "program", mountPath: programFolder, readOnly: true },
+                ],
+              },
+            ],
+            volumes: Object.entries(folders).map(([name, path]) => ({
+              name,
+              hostPath: { path, type: "Directory" },
+            })),
           },
         },
       },

@@ -19,8 +19,8 @@ require("node:net").createServer((socket) => socket.on("error", () => {}).end("r
 `;
 
 /**
- * Something public for pods to reach: a server in a network namespace of this machine. The namespace knows no other network and so answers
- * nobody but the machine, which nodes stand behind.
+ * Something public for pods to reach: a server in a network namespace of this machine. The namespace knows no
+ * other network and so answers nobody but the machine, which nodes stand behind.
  */
 export class FakeInternet {
   readonly #server: ChildProcess;
@@ -37,8 +37,15 @@ export class FakeInternet {
     await run("ip", ["link", "set", outside, "up"]);
     await run("ip", ["-n", namespace, "address", "add", `${internetAddress}/28`, "dev", inside]);
     await run("ip", ["-n", namespace, "link", "set", inside, "up"]);
-    const server = spawn("ip", ["netns", "exec", namespace, process.execPath, "-e", listener], { stdio: ["ignore", "pipe", "inherit"] });
-    await Promise.race([once(server.stdout, "data"), once(server, "exit").then(() => { throw new Error("The fake internet did not start."); })]);
+    const server = spawn("ip", ["netns", "exec", namespace, process.execPath, "-e", listener], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    await Promise.race([
+      once(server.stdout, "data"),
+      once(server, "exit").then(() => {
+        throw new Error("The fake internet did not start.");
+      }),
+    ]);
     return new FakeInternet(server);
   }
 

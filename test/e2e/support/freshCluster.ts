@@ -22,11 +22,17 @@ export interface FreshClusterOptions {
   gameNodes?: 1 | 2;
   /** Keeps off the game nodes what does not tolerate it; one that Joypod does not know unless given. */
   taint?: string;
-  /** Processor time goes to the game nodes first, as they would be machines of their own elsewhere; false unless given. */
+  /**
+   * Processor time goes to the game nodes first, as they would be machines of their own elsewhere; false
+   * unless given.
+   */
   areGameNodesFirst?: boolean;
 }
 
-/** A kind cluster for one suite alone, beside the one that the platform under test is in, without anything of ours. */
+/**
+ * A kind cluster for one suite alone, beside the one that the platform under test is in, without anything of
+ * ours.
+ */
 export class FreshCluster {
   readonly kubeconfig: string;
   /** Where NodePort 30080 is reached from this machine. */
@@ -47,16 +53,30 @@ export class FreshCluster {
   }
 
   /** Makes the cluster that serves the purpose; removes before what a killed run left of it. */
-  static async create(purpose: string, { gameNodes = 1, taint = "games=only:NoSchedule", areGameNodesFirst = false }: FreshClusterOptions = {}): Promise<FreshCluster> {
+  static async create(
+    purpose: string,
+    { gameNodes = 1, taint = "games=only:NoSchedule", areGameNodesFirst = false }: FreshClusterOptions = {},
+  ): Promise<FreshCluster> {
     const name = `${mainCluster}-${purpose}`;
     await remove(name);
     try {
       await script(name, gameNodes, "tools/cluster/up.sh");
       const cluster = new FreshCluster(name, gameNodes, await programPath("kubectl"));
       // What is no game runs beside the control plane: the other nodes have room for games and little else.
-      await cluster.kubectl(["taint", "nodes", cluster.node("control-plane"), "node-role.kubernetes.io/control-plane-"]);
+      await cluster.kubectl([
+        "taint",
+        "nodes",
+        cluster.node("control-plane"),
+        "node-role.kubernetes.io/control-plane-",
+      ]);
       if (areGameNodesFirst) await cluster.#putGameNodesFirst();
-      await cluster.kubectl(["taint", "nodes", "--selector", "!node-role.kubernetes.io/control-plane", taint]);
+      await cluster.kubectl([
+        "taint",
+        "nodes",
+        "--selector",
+        "!node-role.kubernetes.io/control-plane",
+        taint,
+      ]);
       return cluster;
     } catch (error) {
       await remove(name);
@@ -95,12 +115,17 @@ export class FreshCluster {
 
   /** The names of the images that a node has. */
   async imagesOn(node: FreshNode): Promise<string[]> {
-    return (await this.#onNode(node, ["ctr", "--namespace", "k8s.io", "images", "ls", "--quiet"])).trim().split("\n");
+    return (await this.#onNode(node, ["ctr", "--namespace", "k8s.io", "images", "ls", "--quiet"]))
+      .trim()
+      .split("\n");
   }
 
   /** Output of a kubectl command. */
   async kubectl(args: readonly string[], input?: string): Promise<string> {
-    const running = run(this.#kubectl, ["--kubeconfig", this.kubeconfig, ...args], { timeout: 180_000, maxBuffer: 16 * 2 ** 20 });
+    const running = run(this.#kubectl, ["--kubeconfig", this.kubeconfig, ...args], {
+      timeout: 180_000,
+      maxBuffer: 16 * 2 ** 20,
+    });
     if (input !== undefined) running.child.stdin?.end(input);
     return (await running).stdout;
   }
@@ -108,21 +133,42 @@ export class FreshCluster {
   /** What an admin would look at when something went wrong. */
   async diagnosis(): Promise<string> {
     const looks = [
-      ["get", "nodes,gnode", "--output", "wide"], ["get", "pods", "--all-namespaces", "--output", "wide"], ["--namespace", "joypod-sessions", "get", "gsess,gcache", "--output", "yaml"],
-      ["--namespace", "joypod", "logs", "deploy/joypod-api", "--container", "api", "--tail", "40"], ["--namespace", "joypod", "logs", "deploy/joypod-operator", "--tail", "40"],
-      ["--namespace", "joypod-nodes", "logs", "daemonset/joypod-node-agent", "--tail", "40"], ["get", "events", "--all-namespaces", "--sort-by=.lastTimestamp"],
+      ["get", "nodes,gnode", "--output", "wide"],
+      ["get", "pods", "--all-namespaces", "--output", "wide"],
+      ["--namespace", "joypod-sessions", "get", "gsess,gcache", "--output", "yaml"],
+      ["--namespace", "joypod", "logs", "deploy/joypod-api", "--container", "api", "--tail", "40"],
+      ["--namespace", "joypod", "logs", "deploy/joypod-operator", "--tail", "40"],
+      ["--namespace", "joypod-nodes", "logs", "daemonset/joypod-node-agent", "--tail", "40"],
+      ["get", "events", "--all-namespaces", "--sort-by=.lastTimestamp"],
     ];
-    const texts = await Promise.all(looks.map(async (args) => `$ kubectl ${args.join(" ")}\n${await this.kubectl(args).catch((error: unknown) => String(error))}`));
+    const texts = await Promise.all(
+      looks.map(
+        async (args) =>
+          `$ kubectl ${args.join(" ")}\n${await this.kubectl(args).catch((error: unknown) => String(error))}`,
+      ),
+    );
     return texts.join("\n");
   }
 
   async #putGameNodesFirst(): Promise<void> {
-    const names = [this.node("worker"), ...Array.from({ length: this.#gameNodes - 1 }, (_, index) => `${this.node("worker")}${index + 2}`)];
-    for (const name of names) await run(clusterState(this.#name, "ENGINE"), ["update", "--cpu-shares", String(gameNodesFirstShares), name], { timeout: 30_000 });
+    const names = [
+      this.node("worker"),
+      ...Array.from({ length: this.#gameNodes - 1 }, (_, index) => `${this.node("worker")}${index + 2}`),
+    ];
+    for (const name of names)
+      await run(
+        clusterState(this.#name, "ENGINE"),
+        ["update", "--cpu-shares", String(gameNodesFirstShares), name],
+        { timeout: 30_000 },
+      );
   }
 
   async #onNode(node: FreshNode, command: string[]): Promise<string> {
-    return (await run(clusterState(this.#name, "ENGINE"), ["exec", this.node(node), ...command], { timeout: 30_000 })).stdout;
+    return (
+      await run(clusterState(this.#name, "ENGINE"), ["exec", this.node(node), ...command], {
+        timeout: 30_000,
+      })
+    ).stdout;
   }
 }
 
@@ -134,6 +180,12 @@ async function remove(name: string): Promise<void> {
 
 /** Runs a script of tools for the cluster. */
 async function script(cluster: string, gameNodes: number, path: string, ...args: string[]): Promise<void> {
-  const env = { ...process.env, JOYPOD_CLUSTER: cluster, JOYPOD_GAME_NODES: String(gameNodes), JOYPOD_WEB_PORT: "", JOYPOD_KUBE_CONTEXT: "" };
+  const env = {
+    ...process.env,
+    JOYPOD_CLUSTER: cluster,
+    JOYPOD_GAME_NODES: String(gameNodes),
+    JOYPOD_WEB_PORT: "",
+    JOYPOD_KUBE_CONTEXT: "",
+  };
   await run(join(repositoryRoot, path), args, { env, timeout: timeoutMs, maxBuffer: 16 * 2 ** 20 });
 }

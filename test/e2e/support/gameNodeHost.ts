@@ -36,7 +36,14 @@ export class GameNodeHost {
   async agentWarnings(sessionId: string): Promise<string[]> {
     const { name } = await this.#agent();
     const log = await (await platform()).kubectl(["-n", nodesNamespace, "logs", name, "--since", "10m"]);
-    return log.split("\n").filter((line) => line.includes(sessionId) && line.startsWith("{") && warningLevels.includes(LogLine.parse(JSON.parse(line)).level));
+    return log
+      .split("\n")
+      .filter(
+        (line) =>
+          line.includes(sessionId) &&
+          line.startsWith("{") &&
+          warningLevels.includes(LogLine.parse(JSON.parse(line)).level),
+      );
   }
 
   /** Resident memory of the kubelet. */
@@ -51,24 +58,47 @@ export class GameNodeHost {
 
   /** Bytes of the logs of a session's containers. */
   async logBytes(sessionId: string): Promise<number> {
-    return kibibytes((await this.#run("sh", "-c", `du -skc /var/log/pods/${sessionsNamespace}_${sessionId}_* | tail -n 1`)).split("\t")[0]);
+    return kibibytes(
+      (
+        await this.#run("sh", "-c", `du -skc /var/log/pods/${sessionsNamespace}_${sessionId}_* | tail -n 1`)
+      ).split("\t")[0],
+    );
   }
 
-  /** Returns the most processes and threads that all containers of a pod may have at once, or "max", as the kernel holds it for the pod's own group. */
+  /**
+   * Returns the most processes and threads that all containers of a pod may have at once, or "max", as the
+   * kernel holds it for the pod's own group.
+   */
   async podPidsMax(podUid: string): Promise<string> {
     const folder = `*pod${podUid.replaceAll("-", "_")}.slice`;
-    const found = await this.#run("find", "/sys/fs/cgroup", "-path", `${folder}/pids.max`, "-not", "-path", "*.scope/*", "-exec", "cat", "{}", ";");
-    if (!/^(\d+|max)$/.test(found)) throw new Error(`${this.name} has no one limit of processes for pod ${podUid}: "${found}".`);
+    const found = await this.#run(
+      "find",
+      "/sys/fs/cgroup",
+      "-path",
+      `${folder}/pids.max`,
+      "-not",
+      "-path",
+      "*.scope/*",
+      "-exec",
+      "cat",
+      "{}",
+      ";",
+    );
+    if (!/^(\d+|max)$/.test(found))
+      throw new Error(`${this.name} has no one limit of processes for pod ${podUid}: "${found}".`);
     return found;
   }
 
   /** Waits until the node keeps nothing of the session any more. */
   async forgets(sessionId: string): Promise<void> {
-    await eventually(async () => {
-      const left = await this.#run("find", nodeRoot, "-maxdepth", "4", "-name", `*${sessionId}*`);
-      if (left !== "") throw new Error(left);
-      return true;
-    }, { timeoutMs: 60_000, intervalMs: 1000, what: `${this.name} to keep nothing of ${sessionId}` });
+    await eventually(
+      async () => {
+        const left = await this.#run("find", nodeRoot, "-maxdepth", "4", "-name", `*${sessionId}*`);
+        if (left !== "") throw new Error(left);
+        return true;
+      },
+      { timeoutMs: 60_000, intervalMs: 1000, what: `${this.name} to keep nothing of ${sessionId}` },
+    );
   }
 
   /** Stops the kubelet in its tracks, as a hang would; what it has started goes on. */
@@ -103,19 +133,28 @@ export class GameNodeHost {
   /** Waits until the node takes sessions, or does not. */
   async takesSessions(isWanted: boolean, timeoutMs = 120_000): Promise<void> {
     const { gameNodes } = await platform();
-    await eventually(async () => {
-      const { status } = await gameNodes.get({ name: this.name });
-      if (status?.capacity?.schedulable !== isWanted) throw new Error(JSON.stringify({ ...status, cache: undefined }));
-      return true;
-    }, { timeoutMs, intervalMs: 500, what: `${this.name} ${isWanted ? "to take" : "to take no"} sessions` });
+    await eventually(
+      async () => {
+        const { status } = await gameNodes.get({ name: this.name });
+        if (status?.capacity?.schedulable !== isWanted)
+          throw new Error(JSON.stringify({ ...status, cache: undefined }));
+        return true;
+      },
+      { timeoutMs, intervalMs: 500, what: `${this.name} ${isWanted ? "to take" : "to take no"} sessions` },
+    );
   }
 
   /** Waits until the operator has declared the node lost. */
   async isLost(timeoutMs = 60_000): Promise<void> {
     const { gameNodes } = await platform();
-    await eventually(async () => isConditionTrue((await gameNodes.get({ name: this.name })).status?.conditions, "Lost"), {
-      timeoutMs, intervalMs: 500, what: `${this.name} to be declared lost`,
-    });
+    await eventually(
+      async () => isConditionTrue((await gameNodes.get({ name: this.name })).status?.conditions, "Lost"),
+      {
+        timeoutMs,
+        intervalMs: 500,
+        what: `${this.name} to be declared lost`,
+      },
+    );
   }
 
   async #run(...command: string[]): Promise<string> {
@@ -123,16 +162,26 @@ export class GameNodeHost {
   }
 
   async #agent(): Promise<{ name: string; uid: string; restarts: number; isReady: boolean }> {
-    const { items } = await (await platform()).pods.list({ namespace: nodesNamespace, labelSelector: "app.kubernetes.io/component=node-agent" });
-    const pod = items.find(({ spec, metadata }) => spec?.nodeName === this.name && metadata.deletionTimestamp === undefined);
+    const { items } = await (
+      await platform()
+    ).pods.list({ namespace: nodesNamespace, labelSelector: "app.kubernetes.io/component=node-agent" });
+    const pod = items.find(
+      ({ spec, metadata }) => spec?.nodeName === this.name && metadata.deletionTimestamp === undefined,
+    );
     if (pod === undefined) throw new Error(`There is no agent on ${this.name}.`);
     const container = pod.status?.containerStatuses?.[0];
-    return { name: pod.metadata.name, uid: pod.metadata.uid, restarts: container?.restartCount ?? 0, isReady: container?.ready ?? false };
+    return {
+      name: pod.metadata.name,
+      uid: pod.metadata.uid,
+      restarts: container?.restartCount ?? 0,
+      isReady: container?.ready ?? false,
+    };
   }
 }
 
 function kibibytes(text: string | undefined): number {
   const value = Number(text);
-  if (text === undefined || text === "" || !Number.isFinite(value)) throw new Error(`"${text ?? ""}" is no number of KiB.`);
+  if (text === undefined || text === "" || !Number.isFinite(value))
+    throw new Error(`"${text ?? ""}" is no number of KiB.`);
   return value * 1024;
 }

@@ -20,10 +20,19 @@ export class GamePage extends PlayPage {
 
   /** Finds the game in the catalogue by its title and opens its page. */
   async openGame(title: string): Promise<void> {
-    await this.page.getByRole("link", { name: /all games/i }).first().click();
+    await this.page
+      .getByRole("link", { name: /all games/i })
+      .first()
+      .click();
     await this.page.getByLabel("Search games").fill(title);
-    await this.page.getByRole("status").filter({ hasText: /^1 game$/ }).waitFor();
-    await this.page.getByRole("list", { name: "Games", exact: true }).getByRole("link", { name: title }).click();
+    await this.page
+      .getByRole("status")
+      .filter({ hasText: /^1 game$/ })
+      .waitFor();
+    await this.page
+      .getByRole("list", { name: "Games", exact: true })
+      .getByRole("link", { name: title })
+      .click();
     await this.page.getByRole("heading", { name: title, exact: true, level: 1 }).waitFor();
   }
 
@@ -40,8 +49,14 @@ export class GamePage extends PlayPage {
   /** Waits until nothing lies over the picture any more, and decoded frames go on arriving. */
   async seesPicture(): Promise<void> {
     await this.page.locator("[data-phase=playing]").waitFor({ timeout: startTimeoutMs });
-    const seen = await eventually(async () => await this.frames() || undefined, { timeoutMs: startTimeoutMs, what: "the first decoded frame" });
-    await eventually(async () => await this.frames() > seen + 5, { timeoutMs: 15_000, what: "more decoded frames" });
+    const seen = await eventually(async () => (await this.frames()) || undefined, {
+      timeoutMs: startTimeoutMs,
+      what: "the first decoded frame",
+    });
+    await eventually(async () => (await this.frames()) > seen + 5, {
+      timeoutMs: 15_000,
+      what: "more decoded frames",
+    });
   }
 
   /** Presses and releases a key in the game, as often as asked. */
@@ -71,7 +86,10 @@ export class GamePage extends PlayPage {
 }
 
 /** Figures of a session of some seconds that cannot be told from made-up ones only if they were measured. */
-export function expectPlausible({ cpuSeconds, peakMemoryMb }: ShownStatistics, { minMemoryMb }: { minMemoryMb: number }): void {
+export function expectPlausible(
+  { cpuSeconds, peakMemoryMb }: ShownStatistics,
+  { minMemoryMb }: { minMemoryMb: number },
+): void {
   expect(cpuSeconds, "CPU seconds").to.be.greaterThan(0);
   expect(cpuSeconds, "CPU seconds").to.be.lessThan(600);
   expect(peakMemoryMb, "peak memory").to.be.greaterThan(minMemoryMb);

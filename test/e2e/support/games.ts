@@ -27,7 +27,10 @@ async function buildGame(game: string): Promise<string> {
 
 /** Registration metadata of a game under games/. */
 async function gameMetadata(game: string): Promise<Record<string, unknown>> {
-  return JSON.parse(await readFile(join(repositoryRoot, "games", game, "game.json"), "utf8")) as Record<string, unknown>;
+  return JSON.parse(await readFile(join(repositoryRoot, "games", game, "game.json"), "utf8")) as Record<
+    string,
+    unknown
+  >;
 }
 
 let published: Promise<PublishedGame> | undefined;
@@ -41,12 +44,15 @@ export interface PublishedGame {
 
 /** Uploads the test card once in a run, under a name of its own; every node holds it then. */
 export function publishTestCard(): Promise<PublishedGame> {
-  return published ??= publishCard({});
+  return (published ??= publishCard({}));
 }
 
-/** The test card on a display of a quarter of its size, which takes a quarter of the time to draw, to capture and to encode: for many games at once. */
+/**
+ * The test card on a display of a quarter of its size, which takes a quarter of the time to draw, to capture
+ * and to encode: for many games at once.
+ */
 export function publishSmallTestCard(): Promise<PublishedGame> {
-  return publishedSmall ??= publishCard({ resources: { resolution: { width: 640, height: 360 } } });
+  return (publishedSmall ??= publishCard({ resources: { resolution: { width: 640, height: 360 } } }));
 }
 
 async function publishCard(fields: Pick<Partial<RegisterGameRequest>, "resources">): Promise<PublishedGame> {
@@ -57,18 +63,27 @@ async function publishCard(fields: Pick<Partial<RegisterGameRequest>, "resources
 }
 
 /**
- * Registers a game under games/ for the run's partner, with these fields in place of its own, uploads the archive, and waits until every node holds it:
- * on the platform under test, or on another one. Returns how many nodes these are.
+ * Registers a game under games/ for the run's partner, with these fields in place of its own, uploads the
+ * archive, and waits until every node holds it: on the platform under test, or on another one. Returns how
+ * many nodes these are.
  */
-export async function publishGame(game: string, fields: Partial<RegisterGameRequest> & { slug: string }, archive: string, on?: PartnersPlatform): Promise<number> {
+export async function publishGame(
+  game: string,
+  fields: Partial<RegisterGameRequest> & { slug: string },
+  archive: string,
+  on?: PartnersPlatform,
+): Promise<number> {
   const { slug } = fields;
-  const partner = await partnerOf(on ?? await platform());
-  await partner.register(RegisterGameRequest.parse({ ...await gameMetadata(game), ...fields }));
+  const partner = await partnerOf(on ?? (await platform()));
+  await partner.register(RegisterGameRequest.parse({ ...(await gameMetadata(game)), ...fields }));
   await partner.upload(slug, archive);
-  return eventually(async () => {
-    const { totalServers, pendingSync } = await partner.sync(slug);
-    return pendingSync === 0 && totalServers;
-  }, { timeoutMs: 120_000, intervalMs: 500, what: `${slug} to be cached on every node` });
+  return eventually(
+    async () => {
+      const { totalServers, pendingSync } = await partner.sync(slug);
+      return pendingSync === 0 && totalServers;
+    },
+    { timeoutMs: 120_000, intervalMs: 500, what: `${slug} to be cached on every node` },
+  );
 }
 
 /** Where partners publish, and who admits them. */

@@ -37,17 +37,32 @@ export class GuidedAdmin {
     writeFileSync(this.#authorities, trusted.map((file) => readFileSync(file, "utf8")).join("\n"));
   }
 
-  /** Runs the guide's commands for these purposes, as they are or as changed, in a shell of their own; returns what they print. */
-  async follow(purposes: readonly string[], change = (commands: string): string => commands): Promise<string> {
+  /**
+   * Runs the guide's commands for these purposes, as they are or as changed, in a shell of their own; returns
+   * what they print.
+   */
+  async follow(
+    purposes: readonly string[],
+    change = (commands: string): string => commands,
+  ): Promise<string> {
     const { folder, kubeconfig, env = {}, timeoutMs } = this.#options;
     const programs = await Promise.all(["kubectl", "helm"].map(programPath));
-    const { stdout } = await run("bash", ["-euo", "pipefail", "-c", change(guideScript(this.#guide, purposes, this.settings))], {
-      cwd: folder, timeout: timeoutMs, maxBuffer: 16 * 2 ** 20,
-      env: {
-        ...process.env, ...env, PATH: [...programs.map((path) => dirname(path)), process.env["PATH"]].join(delimiter),
-        KUBECONFIG: kubeconfig, SSL_CERT_FILE: this.#authorities,
+    const { stdout } = await run(
+      "bash",
+      ["-euo", "pipefail", "-c", change(guideScript(this.#guide, purposes, this.settings))],
+      {
+        cwd: folder,
+        timeout: timeoutMs,
+        maxBuffer: 16 * 2 ** 20,
+        env: {
+          ...process.env,
+          ...env,
+          PATH: [...programs.map((path) => dirname(path)), process.env["PATH"]].join(delimiter),
+          KUBECONFIG: kubeconfig,
+          SSL_CERT_FILE: this.#authorities,
+        },
       },
-    });
+    );
     return stdout;
   }
 }

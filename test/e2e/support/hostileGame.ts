@@ -9,8 +9,22 @@ import { gameArchive, publishGame } from "./games.ts";
 const run = promisify(execFile);
 
 /** Acts of games/hostile; its README says what each does. */
-export type HostileAct = "sockets" | "tricks" | "report" | "deep" | "names" | "links" | "odd" | "moving" | "fill" | "swap"
-  | "forkbomb" | "spin" | "memory" | "shm" | "output";
+export type HostileAct =
+  | "sockets"
+  | "tricks"
+  | "report"
+  | "deep"
+  | "names"
+  | "links"
+  | "odd"
+  | "moving"
+  | "fill"
+  | "swap"
+  | "forkbomb"
+  | "spin"
+  | "memory"
+  | "shm"
+  | "output";
 
 /** Publishes the hostile game once for each act, under names of this run alone; returns the slugs. */
 export async function publishHostile<Act extends HostileAct>(...acts: Act[]): Promise<Record<Act, string>> {
@@ -26,7 +40,13 @@ export async function publishSockets(targets: readonly string[]): Promise<string
     const [tree, archive] = [join(folder, "tree"), join(folder, "hostile.tar.gz")];
     await run("sh", ["-c", 'mkdir "$1" && tar -C "$1" -xzf "$2"', "sh", tree, await gameArchive("hostile")]);
     await writeFile(join(tree, "engine/targets.txt"), targets.map((target) => `${target}\n`).join(""));
-    await run("sh", ["-c", 'cd "$1" && tar --format=ustar --owner=0 --group=0 -czf "$2" *', "sh", tree, archive]);
+    await run("sh", [
+      "-c",
+      'cd "$1" && tar --format=ustar --owner=0 --group=0 -czf "$2" *',
+      "sh",
+      tree,
+      archive,
+    ]);
     return await publishAct("sockets", archive);
   } finally {
     await rm(folder, { recursive: true });

@@ -10,13 +10,19 @@ import { readStoredSave } from "./storedSave.ts";
 
 const mebibyte = 2 ** 20;
 
-/** At most two acts: one on each node, beside a neighbour. A line of the game says when each has done its worst; names may end it by its memory. */
+/**
+ * At most two acts: one on each node, beside a neighbour. A line of the game says when each has done its
+ * worst; names may end it by its memory.
+ */
 export interface HostileRound {
   acts: HostileAct[];
   worst: RegExp[];
 }
 
-/** Registers a test of each round in the suite that calls it, and returns the neighbours, one on each node, that play meanwhile. */
+/**
+ * Registers a test of each round in the suite that calls it, and returns the neighbours, one on each node,
+ * that play meanwhile.
+ */
 export function hostileSavesOfSuite(rounds: readonly HostileRound[]): readonly Neighbour[] {
   const launch = hostileSessionsOfSuite();
   const players = new Players();
@@ -37,7 +43,9 @@ export function hostileSavesOfSuite(rounds: readonly HostileRound[]): readonly N
   for (const { acts, worst } of rounds) {
     it(`of "${acts.join('" and "')}" are stored or refused with a reason, and harm neither node nor neighbour`, async () => {
       const sessions = await Promise.all(acts.map(async (act) => launch(slugs[act] ?? "")));
-      const hosts = await Promise.all(sessions.map(async (session) => new GameNodeHost(await session.nodeName())));
+      const hosts = await Promise.all(
+        sessions.map(async (session) => new GameNodeHost(await session.nodeName())),
+      );
       expect(new Set(hosts.map(({ name }) => name)).size, "nodes with a hostile game").to.equal(acts.length);
       await Promise.all(sessions.map((session) => session.storesProgress()));
       const before = await Promise.all(hosts.map((host) => lookAt(host)));
@@ -58,16 +66,27 @@ export function hostileSavesOfSuite(rounds: readonly HostileRound[]): readonly N
   return neighbours;
 }
 
-interface Look { agent: { uid: string; restarts: number }; agentRss: number; kubeletRss: number; disk: number }
+interface Look {
+  agent: { uid: string; restarts: number };
+  agentRss: number;
+  kubeletRss: number;
+  disk: number;
+}
 
 async function lookAt(host: GameNodeHost): Promise<Look> {
-  const [agent, agentRss, kubeletRss, disk] = await Promise.all([host.agentLife(), host.agentRssBytes(), host.kubeletRssBytes(), host.diskBytes()]);
+  const [agent, agentRss, kubeletRss, disk] = await Promise.all([
+    host.agentLife(),
+    host.agentRssBytes(),
+    host.kubeletRssBytes(),
+    host.diskBytes(),
+  ]);
   return { agent, agentRss, kubeletRss, disk };
 }
 
 /**
- * The last state, or the good one before it, is stored, and whoever looks is told which: when the session ends, or soon after it where gigabytes that
- * the game has written kept the disk busy for longer than an end waits for its save.
+ * The last state, or the good one before it, is stored, and whoever looks is told which: when the session
+ * ends, or soon after it where gigabytes that the game has written kept the disk busy for longer than an end
+ * waits for its save.
  */
 async function expectSaved(session: HostileSession): Promise<void> {
   const { id, player } = session;
@@ -80,21 +99,32 @@ async function expectSaved(session: HostileSession): Promise<void> {
   expect(await readStoredSave(save?.objectKey ?? "", "passwd"), story).to.equal(undefined);
   if (save?.final === true) return;
   expect(persisted?.message, story).to.not.equal("");
-  const told = await eventually(async () => {
-    const status = await player.status(id);
-    return status.status === "stopped" && status;
-  }, { timeoutMs: 30_000, intervalMs: 500, what: `${id} to be told as stopped` });
+  const told = await eventually(
+    async () => {
+      const status = await player.status(id);
+      return status.status === "stopped" && status;
+    },
+    { timeoutMs: 30_000, intervalMs: 500, what: `${id} to be told as stopped` },
+  );
   expect(told.message, `what the player of ${id} is told`).to.be.a("string").and.not.equal("");
 }
 
-async function expectUnharmed(host: GameNodeHost, before: Look | undefined, session: HostileSession | undefined): Promise<void> {
+async function expectUnharmed(
+  host: GameNodeHost,
+  before: Look | undefined,
+  session: HostileSession | undefined,
+): Promise<void> {
   const id = session?.id ?? "";
   await host.forgets(id);
   const after = await lookAt(host);
-  console.log(`      ${host.name}: agent ${mib(before?.agentRss)} → ${mib(after.agentRss)}, kubelet ${mib(before?.kubeletRss)} → ${mib(after.kubeletRss)}`);
+  console.log(
+    `      ${host.name}: agent ${mib(before?.agentRss)} → ${mib(after.agentRss)}, kubelet ${mib(before?.kubeletRss)} → ${mib(after.kubeletRss)}`,
+  );
   expect(after.agent.uid, "the agent's pod").to.equal(before?.agent.uid);
   expect(after.agent.restarts, "restarts of the agent").to.equal(before?.agent.restarts);
-  expect(after.agentRss - (before?.agentRss ?? 0), "growth of the agent's memory").to.be.at.most(32 * mebibyte);
+  expect(after.agentRss - (before?.agentRss ?? 0), "growth of the agent's memory").to.be.at.most(
+    32 * mebibyte,
+  );
   expect(after.disk - (before?.disk ?? 0), "growth of the node's folder").to.be.at.most(32 * mebibyte);
   expect((await host.agentWarnings(id)).length, "the agent's warnings").to.be.at.most(3);
 }

@@ -17,7 +17,10 @@ export class HostileSession {
   private constructor(id: string, player: PlayerHttp) {
     this.id = id;
     this.player = player;
-    this.#keepalive = setInterval(() => void player.keepAlive(id).catch(() => undefined), keepaliveMs).unref();
+    this.#keepalive = setInterval(
+      () => void player.keepAlive(id).catch(() => undefined),
+      keepaliveMs,
+    ).unref();
   }
 
   /** A session that runs, whose game waits to be told to begin. */
@@ -61,22 +64,36 @@ export class HostileSession {
   async results(): Promise<Map<string, string>> {
     const log = await this.#kubectl("logs", this.id, "-c", "game", "--tail", "5000");
     const lines = log.split("\n").flatMap((line) => /^act (.+?): (.*)$/.exec(line)?.slice(1, 3) ?? []);
-    return new Map(Array.from({ length: lines.length / 2 }, (_, index) => [lines[2 * index] ?? "", lines[2 * index + 1] ?? ""]));
+    return new Map(
+      Array.from({ length: lines.length / 2 }, (_, index) => [
+        lines[2 * index] ?? "",
+        lines[2 * index + 1] ?? "",
+      ]),
+    );
   }
 
   /** Waits until the game has told a line with this result, and returns what it has told. */
   tells(result: string | RegExp, timeoutMs = 30_000): Promise<Map<string, string>> {
-    const isIt = (line: string): boolean => typeof result === "string" ? line === result : result.test(line);
-    return eventually(async () => {
-      const results = await this.results();
-      if (![...results].some(([name, value]) => isIt(value) || isIt(`${name}: ${value}`))) throw new Error(JSON.stringify([...results]));
-      return results;
-    }, { timeoutMs, intervalMs: 500, what: `${this.id} to tell ${String(result)}` });
+    const isIt = (line: string): boolean =>
+      typeof result === "string" ? line === result : result.test(line);
+    return eventually(
+      async () => {
+        const results = await this.results();
+        if (![...results].some(([name, value]) => isIt(value) || isIt(`${name}: ${value}`)))
+          throw new Error(JSON.stringify([...results]));
+        return results;
+      },
+      { timeoutMs, intervalMs: 500, what: `${this.id} to tell ${String(result)}` },
+    );
   }
 
   /** Waits until a save of the session, which the act is to leave alone, is in the object store. */
   storesProgress(): Promise<string> {
-    return eventually(async () => (await this.object()).status?.save?.objectKey, { timeoutMs: 45_000, intervalMs: 500, what: `${this.id} to have a stored save` });
+    return eventually(async () => (await this.object()).status?.save?.objectKey, {
+      timeoutMs: 45_000,
+      intervalMs: 500,
+      what: `${this.id} to have a stored save`,
+    });
   }
 
   /** Waits for the end, after asking for it unless the game has ended by itself. */
@@ -89,7 +106,10 @@ export class HostileSession {
 
   /** Waits until the last save of a finished session is stored, be it after its end. */
   persistsSave(): Promise<GameSession> {
-    return this.#objectWhen(({ status }) => isConditionTrue(status?.conditions, "SavePersisted"), "have its save stored");
+    return this.#objectWhen(
+      ({ status }) => isConditionTrue(status?.conditions, "SavePersisted"),
+      "have its save stored",
+    );
   }
 
   /** Ends what is left of it, whatever the test came to. */
@@ -99,11 +119,14 @@ export class HostileSession {
   }
 
   #objectWhen(isIt: (object: GameSession) => boolean, what: string): Promise<GameSession> {
-    return eventually(async () => {
-      const object = await this.object();
-      if (!isIt(object)) throw new Error(JSON.stringify(object.status));
-      return object;
-    }, { timeoutMs: 120_000, intervalMs: 500, what: `${this.id} to ${what}` });
+    return eventually(
+      async () => {
+        const object = await this.object();
+        if (!isIt(object)) throw new Error(JSON.stringify(object.status));
+        return object;
+      },
+      { timeoutMs: 120_000, intervalMs: 500, what: `${this.id} to ${what}` },
+    );
   }
 
   async #kubectl(...args: string[]): Promise<string> {

@@ -6,4 +6,8 @@ import { openPlatformStores } from "./platformStores.ts";
 const intervalMs = 1_000;
 
 /** For mocha's `--require`. */
-export const mochaHooks = invariantHooks({ open: openPlatformStores, intervalMs, onViolation: async () => console.error(await (await platform()).diagnosis()) });
+export const mochaHooks = invariantHooks({
+  open: openPlatformStores,
+  intervalMs,
+  onViolation: async () => console.error(await (await platform()).diagnosis()),
+});

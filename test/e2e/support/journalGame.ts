@@ -14,7 +14,9 @@ echo played >>"$HOME/journal"
 exec "$here/engine/testcard"
 `;
 
-/** Publishes the test card with a launcher that adds a line to the file journal of its save; returns the slug. */
+/**
+ * Publishes the test card with a launcher that adds a line to the file journal of its save; returns the slug.
+ */
 export async function publishJournal(): Promise<string> {
   const id = randomBytes(3).toString("hex");
   const slug = `journal-${id}`;
@@ -23,7 +25,13 @@ export async function publishJournal(): Promise<string> {
     const [tree, archive] = [join(folder, "tree"), join(folder, "journal.tar.gz")];
     await run("sh", ["-c", 'mkdir "$1" && tar -C "$1" -xzf "$2"', "sh", tree, await gameArchive("testcard")]);
     await writeFile(join(tree, "journal.sh"), launcher, { mode: 0o755 });
-    await run("sh", ["-c", 'cd "$1" && tar --format=ustar --owner=0 --group=0 -czf "$2" *', "sh", tree, archive]);
+    await run("sh", [
+      "-c",
+      'cd "$1" && tar --format=ustar --owner=0 --group=0 -czf "$2" *',
+      "sh",
+      tree,
+      archive,
+    ]);
     await publishGame("testcard", { slug, title: `Journal ${id}`, launcher: "journal.sh" }, archive);
   } finally {
     await rm(folder, { recursive: true });

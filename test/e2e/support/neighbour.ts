@@ -18,7 +18,10 @@ export class Neighbour {
     this.nodeName = nodeName;
   }
 
-  /** A running session that shows its picture. The page is not traced, which would cost more than most of what it does. */
+  /**
+   * A running session that shows its picture. The page is not traced, which would cost more than most of what
+   * it does.
+   */
   static async moveIn(players: Players): Promise<Neighbour> {
     const { title } = await publishTestCard();
     const { game } = await players.signIn({ isTraced: false });
@@ -31,11 +34,16 @@ export class Neighbour {
   }
 
   /**
-   * Pictures a second that the streamer sends, over so many seconds: a rate needs a window. Counted where the stream is made: how many the
-   * browser can show depends on what the node leaves of a machine that they share.
+   * Pictures a second that the streamer sends, over so many seconds: a rate needs a window. Counted where the
+   * stream is made: how many the browser can show depends on what the node leaves of a machine that they
+   * share.
    */
   async frameRate(seconds: number): Promise<number> {
-    const args = [`${await streamerUrl(this.id)}/metrics`, await operatorTicket(this.id), String(seconds * 1000)];
+    const args = [
+      `${await streamerUrl(this.id)}/metrics`,
+      await operatorTicket(this.id),
+      String(seconds * 1000),
+    ];
     const printed = await (await platform()).inApiPod(measureFrames, ...args);
     const rate = Number(printed.trim());
     if (!(rate >= 0)) throw new Error(`The neighbour's streamer counts no frames: ${printed}`);
@@ -51,12 +59,17 @@ export class Neighbour {
   /** Stops, and checks that the save of the whole time is stored. */
   async movesOut(): Promise<void> {
     await this.game.stop();
-    const { status } = await (await platform()).gameSessions.get({ namespace: sessionsNamespace, name: this.id });
+    const { status } = await (
+      await platform()
+    ).gameSessions.get({ namespace: sessionsNamespace, name: this.id });
     expect(status?.save?.final, `the neighbour's save: ${JSON.stringify(status)}`).to.equal(true);
   }
 }
 
-/** Runs in the API's pod, which session pods take connections of: address, ticket and milliseconds in, frames a second out. */
+/**
+ * Runs in the API's pod, which session pods take connections of: address, ticket and milliseconds in, frames
+ * a second out.
+ */
 const measureFrames = `const [url, ticket, windowMs] = process.argv.slice(1);
 const framesSent = async () => {
   const text = await (await fetch(url, { headers: { authorization: "Bearer " + ticket } })).text();

@@ -7,7 +7,10 @@ export async function runOnNode(node: string, ...command: string[]): Promise<str
   return runEngine("exec", node, ...command);
 }
 
-/** Returns the address at which the node, and the containers and pods beside it, reach what listens on this machine. Throws when it has no gateway. */
+/**
+ * Returns the address at which the node, and the containers and pods beside it, reach what listens on this
+ * machine. Throws when it has no gateway.
+ */
 export async function gatewayOf(node: string): Promise<string> {
   const route = await runOnNode(node, "ip", "-4", "route", "show", "default");
   const address = /^default via (\S+)/.exec(route)?.[1];
@@ -21,7 +24,22 @@ export async function runEngine(...args: string[]): Promise<string> {
   return (await engine).run(...args);
 }
 
-/** Sends a signal to the processes of the node that the pattern finds; those of one that is stopped or gone are no error. */
-export async function signalOnNode(node: string, signal: "STOP" | "CONT", ...pattern: string[]): Promise<void> {
-  await runOnNode(node, "sh", "-c", 'signal=$1; shift; pids=$(pgrep "$@") && kill -s "$signal" $pids || :', "sh", signal, ...pattern);
+/**
+ * Sends a signal to the processes of the node that the pattern finds; those of one that is stopped or gone
+ * are no error.
+ */
+export async function signalOnNode(
+  node: string,
+  signal: "STOP" | "CONT",
+  ...pattern: string[]
+): Promise<void> {
+  await runOnNode(
+    node,
+    "sh",
+    "-c",
+    'signal=$1; shift; pids=$(pgrep "$@") && kill -s "$signal" $pids || :',
+    "sh",
+    signal,
+    ...pattern,
+  );
 }

@@ -15,7 +15,10 @@ export interface Phases {
   neighbour: DiarySession;
 }
 
-/** What tests of faults on a cluster with two game nodes share. After each test all nodes are healed and all sessions ended. */
+/**
+ * What tests of faults on a cluster with two game nodes share. After each test all nodes are healed and all
+ * sessions ended.
+ */
 export class NodeFault {
   readonly #players: DiaryPlayer[] = [];
   readonly #repairs: (() => Promise<unknown>)[] = [];
@@ -54,8 +57,15 @@ export class NodeFault {
     return player;
   }
 
-  /** Launches while the other node is cordoned, and returns the session when it has its place; a fault may come right before the launch. */
-  async launchOn(host: GameNodeHost, player: DiaryPlayer, strike?: () => Promise<void>): Promise<DiarySession> {
+  /**
+   * Launches while the other node is cordoned, and returns the session when it has its place; a fault may
+   * come right before the launch.
+   */
+  async launchOn(
+    host: GameNodeHost,
+    player: DiaryPlayer,
+    strike?: () => Promise<void>,
+  ): Promise<DiarySession> {
     return this.#only(host, async () => {
       await strike?.();
       const session = await player.launch();
@@ -84,7 +94,10 @@ export class NodeFault {
 
   /** Ends the sessions, and expects that nothing is left of them and that all that remains is in order. */
   async expectOrder(...ended: readonly DiarySession[]): Promise<void> {
-    await expectOrder([this.node, this.other], ended.map(({ id }) => id));
+    await expectOrder(
+      [this.node, this.other],
+      ended.map(({ id }) => id),
+    );
   }
 
   #host(index: number): GameNodeHost {
@@ -116,10 +129,18 @@ export class NodeFault {
     if (hasFailed) console.error(await (await platform()).diagnosis());
     const players = this.#players.splice(0).map((player) => () => player.discard());
     const failures: unknown[] = [];
-    for (const repair of [...this.#repairs.splice(0).reverse(), ...this.#hosts.map((host) => () => host.heal()), ...players]) {
+    for (const repair of [
+      ...this.#repairs.splice(0).reverse(),
+      ...this.#hosts.map((host) => () => host.heal()),
+      ...players,
+    ]) {
       // One that fails must not keep the others from being done.
       await repair().catch((error: unknown) => failures.push(error));
     }
-    if (failures.length > 0) throw new AggregateError(failures, `The cluster is not as it was before: ${failures.map(String).join("; ")}`);
+    if (failures.length > 0)
+      throw new AggregateError(
+        failures,
+        `The cluster is not as it was before: ${failures.map(String).join("; ")}`,
+      );
   }
 }

@@ -7,8 +7,8 @@ const lastByte = 250;
 const networkDevice = "eth0";
 
 /**
- * Stands in for a cloud's load balancer, as those do that need no cloud: an address of the nodes' network that a node takes beside its own, and that is in
- * the Service's status, so that kube-proxy there serves it.
+ * Stands in for a cloud's load balancer, as those do that need no cloud: an address of the nodes' network
+ * that a node takes beside its own, and that is in the Service's status, so that kube-proxy there serves it.
  */
 export class NodeLoadBalancer {
   /** Known before a Service has it. */
@@ -21,12 +21,26 @@ export class NodeLoadBalancer {
   }
 
   static async reserve(): Promise<NodeLoadBalancer> {
-    const lines = await (await platform()).kubectl(["get", "nodes", "-o", `jsonpath={range .items[*]}{.metadata.name} {.status.addresses[?(@.type=="InternalIP")].address}{"\\n"}{end}`]);
-    const nodes = lines.trim().split("\n").map((line) => line.split(" "));
+    const lines = await (
+      await platform()
+    ).kubectl([
+      "get",
+      "nodes",
+      "-o",
+      `jsonpath={range .items[*]}{.metadata.name} {.status.addresses[?(@.type=="InternalIP")].address}{"\\n"}{end}`,
+    ]);
+    const nodes = lines
+      .trim()
+      .split("\n")
+      .map((line) => line.split(" "));
     const used = nodes.flatMap(([, ...addresses]) => addresses).filter((address) => isIPv4(address));
     const address = used[0]?.replace(/\d+$/, String(lastByte)) ?? "";
-    if (!isIPv4(address) || used.includes(address)) throw new Error(`The nodes leave no address for a load balancer: ${used.join(", ")}.`);
-    const balancer = new NodeLoadBalancer(address, nodes.map(([name = ""]) => name));
+    if (!isIPv4(address) || used.includes(address))
+      throw new Error(`The nodes leave no address for a load balancer: ${used.join(", ")}.`);
+    const balancer = new NodeLoadBalancer(
+      address,
+      nodes.map(([name = ""]) => name),
+    );
     await balancer.release();
     return balancer;
   }
@@ -35,13 +49,29 @@ export class NodeLoadBalancer {
   async serve(namespace: string, service: string, node: string): Promise<void> {
     await runOnNode(node, "ip", "address", "add", `${this.address}/32`, "dev", networkDevice);
     const status = { loadBalancer: { ingress: [{ ip: this.address }] } };
-    await (await platform()).kubectl(["-n", namespace, "patch", "service", service, "--subresource=status", "--type=merge", "--patch", JSON.stringify({ status })]);
+    await (
+      await platform()
+    ).kubectl([
+      "-n",
+      namespace,
+      "patch",
+      "service",
+      service,
+      "--subresource=status",
+      "--type=merge",
+      "--patch",
+      JSON.stringify({ status }),
+    ]);
   }
 
   /** Takes the address from whichever node has it. */
   async release(): Promise<void> {
     for (const node of this.#nodes) {
-      if ((await runOnNode(node, "ip", "-4", "-o", "address", "show", "dev", networkDevice)).includes(` ${this.address}/`)) {
+      if (
+        (await runOnNode(node, "ip", "-4", "-o", "address", "show", "dev", networkDevice)).includes(
+          ` ${this.address}/`,
+        )
+      ) {
         await runOnNode(node, "ip", "address", "del", `${this.address}/32`, "dev", networkDevice);
       }
     }

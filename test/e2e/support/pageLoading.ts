@@ -9,18 +9,29 @@ export class PageLoading {
 
   constructor(page: Page) {
     this.#page = page;
-    page.on("request", this.#onRequest).on("response", this.#onResponse).on("requestfinished", this.#onFinished).on("requestfailed", this.#onFailed);
+    page
+      .on("request", this.#onRequest)
+      .on("response", this.#onResponse)
+      .on("requestfinished", this.#onFinished)
+      .on("requestfailed", this.#onFailed);
     page.on("console", this.#onConsole).on("pageerror", this.#onError);
   }
 
   /** Listens no more. */
   end(): void {
     const page = this.#page;
-    page.off("request", this.#onRequest).off("response", this.#onResponse).off("requestfinished", this.#onFinished).off("requestfailed", this.#onFailed);
+    page
+      .off("request", this.#onRequest)
+      .off("response", this.#onResponse)
+      .off("requestfinished", this.#onFinished)
+      .off("requestfailed", this.#onFailed);
     page.off("console", this.#onConsole).off("pageerror", this.#onError);
   }
 
-  /** Returns who answered with the page, also where it reloaded itself, and what failed, or is not answered yet. */
+  /**
+   * Returns who answered with the page, also where it reloaded itself, and what failed, or is not answered
+   * yet.
+   */
   async describe(): Promise<string> {
     const answered = await Promise.all(this.#navigations.map(textOfPage));
     const pending = [...this.#pending].map((request) => `${request.method()} ${request.url()}`);
@@ -31,7 +42,8 @@ export class PageLoading {
   readonly #onFinished = (request: Request): void => void this.#pending.delete(request);
   readonly #onResponse = (response: Response): void => {
     if (response.request().isNavigationRequest()) this.#navigations.push(response);
-    if (response.status() >= 400) this.#problems.push(`${response.status()} ${response.request().method()} ${response.url()}`);
+    if (response.status() >= 400)
+      this.#problems.push(`${response.status()} ${response.request().method()} ${response.url()}`);
   };
   readonly #onFailed = (request: Request): void => {
     this.#pending.delete(request);

@@ -27,7 +27,11 @@ export function namespaceOf(component: string): string {
 const importedCost = 10;
 const playersAtOnce = 20;
 
-export interface Player { name: string; email: string; password: string }
+export interface Player {
+  name: string;
+  email: string;
+  password: string;
+}
 
 /** The installed platform under test: `make up` made it in the cluster that JOYPOD_CLUSTER names. */
 export class Platform {
@@ -56,7 +60,11 @@ export class Platform {
   }
 
   static async open(): Promise<Platform> {
-    return new Platform(`http://localhost:${clusterState(mainCluster, "WEB_PORT")}`, join(clusterFolder(mainCluster), "kubeconfig"), await programPath("kubectl"));
+    return new Platform(
+      `http://localhost:${clusterState(mainCluster, "WEB_PORT")}`,
+      join(clusterFolder(mainCluster), "kubeconfig"),
+      await programPath("kubectl"),
+    );
   }
 
   /** The platform of another cluster. */
@@ -66,12 +74,27 @@ export class Platform {
 
   /** Output of a node script in the API's container: what an ordinary pod can do. */
   inApiPod(script: string, ...args: string[]): Promise<string> {
-    return this.kubectl(["-n", releaseNamespace, "exec", "deploy/joypod-api", "-c", "api", "--", "node", "-e", script, ...args]);
+    return this.kubectl([
+      "-n",
+      releaseNamespace,
+      "exec",
+      "deploy/joypod-api",
+      "-c",
+      "api",
+      "--",
+      "node",
+      "-e",
+      script,
+      ...args,
+    ]);
   }
 
   /** Output of a kubectl command. */
   async kubectl(args: string[], input?: string): Promise<string> {
-    const running = run(this.#kubectl, ["--kubeconfig", this.kubeconfig, ...args], { timeout: 180_000, maxBuffer: 16 * 2 ** 20 });
+    const running = run(this.#kubectl, ["--kubeconfig", this.kubeconfig, ...args], {
+      timeout: 180_000,
+      maxBuffer: 16 * 2 ** 20,
+    });
     if (input !== undefined) running.child.stdin?.end(input);
     return (await running).stdout;
   }
@@ -84,7 +107,18 @@ export class Platform {
   /** Ends a program's pods as a crash would; returns their names, and fails where there are none. */
   async killPods(component: "operator" | "node-agent"): Promise<string[]> {
     const selector = `app.kubernetes.io/component=${component}`;
-    const printed = await this.kubectl(["-n", namespaceOf(component), "delete", "pod", "-l", selector, "--grace-period=0", "--force", "-o", "name"]);
+    const printed = await this.kubectl([
+      "-n",
+      namespaceOf(component),
+      "delete",
+      "pod",
+      "-l",
+      selector,
+      "--grace-period=0",
+      "--force",
+      "-o",
+      "name",
+    ]);
     const names = [...printed.matchAll(/^pod\/(.+)$/gm)].map(([, name = ""]) => name);
     if (names.length === 0) throw new Error(`There was no pod of the ${component} to end.`); // kubectl takes that for a success.
     return names;
@@ -114,8 +148,13 @@ export class Platform {
 
   /** The player's newest session, or undefined. */
   async gameSessionOf(userId: string): Promise<GameSession | undefined> {
-    const { items } = await this.gameSessions.list({ namespace: sessionsNamespace, fieldSelector: `spec.userId=${userId}` });
-    return items.toSorted((a, b) => b.metadata.creationTimestamp.localeCompare(a.metadata.creationTimestamp))[0];
+    const { items } = await this.gameSessions.list({
+      namespace: sessionsNamespace,
+      fieldSelector: `spec.userId=${userId}`,
+    });
+    return items.toSorted((a, b) =>
+      b.metadata.creationTimestamp.localeCompare(a.metadata.creationTimestamp),
+    )[0];
   }
 
   /** What an admin would look at when something went wrong. */
@@ -130,8 +169,12 @@ export class Platform {
       ["-n", nodesNamespace, "logs", "daemonset/joypod-node-agent", "--tail", "40"],
       ["-n", releaseNamespace, "logs", "deploy/joypod-api", "-c", "api", "--tail", "40"],
     ];
-    const texts = await Promise.all(looks.map(async (args) =>
-      `$ kubectl ${args.join(" ")}\n${await this.kubectl(args).catch((error: unknown) => String(error))}`));
+    const texts = await Promise.all(
+      looks.map(
+        async (args) =>
+          `$ kubectl ${args.join(" ")}\n${await this.kubectl(args).catch((error: unknown) => String(error))}`,
+      ),
+    );
     return texts.join("\n");
   }
 }
@@ -140,7 +183,7 @@ let opened: Promise<Platform> | undefined;
 
 /** The run's one platform, or the one that a suite with a cluster of its own has named. */
 export function platform(): Promise<Platform> {
-  return opened ??= Platform.open();
+  return (opened ??= Platform.open());
 }
 
 /** Makes another platform the one that is meant, until it is called with none. */

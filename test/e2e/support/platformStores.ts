@@ -27,11 +27,17 @@ const { createHash } = require("node:crypto");
   process.stdout.write(JSON.stringify(digests));
 })();`;
 
-/** The stores of the running platform, of which database and object store can be reached from inside the cluster alone. */
+/**
+ * The stores of the running platform, of which database and object store can be reached from inside the
+ * cluster alone.
+ */
 export async function openPlatformStores(): Promise<InvariantStores & { close: () => void }> {
   const installed = await platform();
   const transport = KubeTransport.fromFile(installed.kubeconfig, transportOptions);
-  const [sessionClient, podClient] = [new ResourceClient<GameSession>(transport, gameSessionKind), new ResourceClient<Pod>(transport, pods)];
+  const [sessionClient, podClient] = [
+    new ResourceClient<GameSession>(transport, gameSessionKind),
+    new ResourceClient<Pod>(transport, pods),
+  ];
   const database = new DatabaseShell(installed);
   return {
     json: (sql) => database.json(sql),
@@ -39,8 +45,25 @@ export async function openPlatformStores(): Promise<InvariantStores & { close: (
     pods: async () => (await podClient.listAll({ namespace: sessionsNamespace })).items,
     async digestsOf(objectKeys) {
       const addresses = await signedAddresses(objectKeys);
-      const input = JSON.stringify(Object.fromEntries(objectKeys.map((key, index) => [key, addresses[index]])));
-      const printed = await installed.kubectl(["-n", releaseNamespace, "exec", "-i", "deploy/joypod-api", "-c", "api", "--", "node", "-e", digestScript], input);
+      const input = JSON.stringify(
+        Object.fromEntries(objectKeys.map((key, index) => [key, addresses[index]])),
+      );
+      const printed = await installed.kubectl(
+        [
+          "-n",
+          releaseNamespace,
+          "exec",
+          "-i",
+          "deploy/joypod-api",
+          "-c",
+          "api",
+          "--",
+          "node",
+          "-e",
+          digestScript,
+        ],
+        input,
+      );
       return new Map(Object.entries(z.record(z.string(), z.string()).parse(JSON.parse(printed))));
     },
     close: () => database.close(),

@@ -28,7 +28,10 @@ export class Players {
   readonly #endTrace = new WeakMap<BrowserContext, (file?: string) => Promise<void>>();
   #browser: Browser | undefined;
 
-  /** A new player, signed in and looking at the catalogue. What is measured is not traced: that costs the page more than most of what it does. */
+  /**
+   * A new player, signed in and looking at the catalogue. What is measured is not traced: that costs the page
+   * more than most of what it does.
+   */
   async signIn({ isTraced = true } = {}): Promise<{ game: GamePage; player: Player; userId: string }> {
     const installed = await platform();
     const player = await installed.createPlayer();
@@ -41,11 +44,16 @@ export class Players {
     page.setDefaultTimeout(30_000);
     const game = new GamePage(page);
     await game.signIn(installed.baseUrl, player);
-    const { user } = await page.evaluate(async () => (await fetch("/api/auth/session")).json() as Promise<{ user: { id: string } }>);
+    const { user } = await page.evaluate(
+      async () => (await fetch("/api/auth/session")).json() as Promise<{ user: { id: string } }>,
+    );
     return { game, player, userId: user.id };
   }
 
-  /** Ends the test's sessions and closes its pages; after a failure keeps traces, screenshots and what an admin would look at. */
+  /**
+   * Ends the test's sessions and closes its pages; after a failure keeps traces, screenshots and what an
+   * admin would look at.
+   */
   async close(test: Mocha.Test | undefined): Promise<void> {
     const isFailed = test?.state !== "passed";
     const name = (test?.fullTitle() ?? "hook").replaceAll(/\W+/g, "-");
@@ -72,7 +80,7 @@ export class Players {
 async function stopSessions(context: BrowserContext): Promise<void> {
   const { baseUrl } = await platform();
   const response = await context.request.get(`${baseUrl}/api/game/sessions`);
-  const { sessions } = await response.json() as { sessions: { sessionId: string }[] };
+  const { sessions } = (await response.json()) as { sessions: { sessionId: string }[] };
   for (const { sessionId } of sessions) {
     await context.request.post(`${baseUrl}/api/game/stop`, { data: { sessionId }, timeout: 60_000 });
   }
@@ -81,7 +89,11 @@ async function stopSessions(context: BrowserContext): Promise<void> {
 async function keepEvidence(name: string, contexts: BrowserContext[]): Promise<void> {
   await mkdir(results, { recursive: true });
   const pages = contexts.flatMap((context) => context.pages());
-  await Promise.all(pages.map((page, index) => page.screenshot({ path: join(results, `${name}-${index}.png`) }).catch(() => undefined)));
+  await Promise.all(
+    pages.map((page, index) =>
+      page.screenshot({ path: join(results, `${name}-${index}.png`) }).catch(() => undefined),
+    ),
+  );
   const diagnosis = await (await platform()).diagnosis();
   await writeFile(join(results, `${name}.txt`), diagnosis);
   console.error(diagnosis);

@@ -9,7 +9,15 @@ const deadlineMs = 240_000;
 
 /** Upgrades the release with these values on top of its own; resolves when its programs run with them. */
 export async function upgradeRelease(values: object): Promise<void> {
-  await helm("upgrade", "joypod", join(repositoryRoot, "charts/joypod"), "--reuse-values", "--set-json", toAssignments(values), "--wait");
+  await helm(
+    "upgrade",
+    "joypod",
+    join(repositoryRoot, "charts/joypod"),
+    "--reuse-values",
+    "--set-json",
+    toAssignments(values),
+    "--wait",
+  );
 }
 
 /** Takes the last upgrade back; resolves when the programs run as before. */
@@ -19,16 +27,25 @@ export async function rollBackRelease(): Promise<void> {
 
 /** Runs one pod of `helm test`; resolves with what it printed. */
 export async function testRelease(pod: string): Promise<{ isPassed: boolean; output: string }> {
-  const isPassed = await helm("test", "joypod", "--filter", `name=${pod}`).then(() => true, () => false);
+  const isPassed = await helm("test", "joypod", "--filter", `name=${pod}`).then(
+    () => true,
+    () => false,
+  );
   return { isPassed, output: await (await platform()).kubectl(["-n", releaseNamespace, "logs", pod]) };
 }
 
 /** One assignment per group of values, which are changed together. */
 function toAssignments(values: object): string {
-  return Object.entries(values).map(([name, value]) => `${name}=${JSON.stringify(value)}`).join(",");
+  return Object.entries(values)
+    .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
+    .join(",");
 }
 
 async function helm(...args: string[]): Promise<void> {
   const { kubeconfig } = await platform();
-  await run(await programPath("helm"), ["--kubeconfig", kubeconfig, "--namespace", releaseNamespace, ...args, "--timeout", "3m"], { timeout: deadlineMs, maxBuffer: 16 * 2 ** 20 });
+  await run(
+    await programPath("helm"),
+    ["--kubeconfig", kubeconfig, "--namespace", releaseNamespace, ...args, "--timeout", "3m"],
+    { timeout: deadlineMs, maxBuffer: 16 * 2 ** 20 },
+  );
 }

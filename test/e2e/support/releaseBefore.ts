@@ -30,7 +30,10 @@ export interface ReleaseBefore {
   images: string;
 }
 
-/** Builds it, which takes some ten minutes the first time, in a folder of the cache. Needs its commit in this clone, and what `make up` needs. */
+/**
+ * Builds it, which takes some ten minutes the first time, in a folder of the cache. Needs its commit in this
+ * clone, and what `make up` needs.
+ */
 export async function buildReleaseBefore(): Promise<ReleaseBefore> {
   const commit = await commitOf(ref);
   const engine = clusterState(mainCluster, "ENGINE");
@@ -39,18 +42,27 @@ export async function buildReleaseBefore(): Promise<ReleaseBefore> {
   const [source, cache] = [join(folder, "source"), join(folder, "cache")];
   await unpack(commit, source);
   const env = {
-    ...process.env, PATH: `${join(source, "node_modules/.bin")}:${process.env["PATH"] ?? ""}`, JOYPOD_CACHE: cache, JOYPOD_CLUSTER: cluster,
-    JOYPOD_IMAGE_REPOSITORY: imageRepository, JOYPOD_KUBE_CONTEXT: "", JOYPOD_ENGINE: engine,
+    ...process.env,
+    PATH: `${join(source, "node_modules/.bin")}:${process.env["PATH"] ?? ""}`,
+    JOYPOD_CACHE: cache,
+    JOYPOD_CLUSTER: cluster,
+    JOYPOD_IMAGE_REPOSITORY: imageRepository,
+    JOYPOD_KUBE_CONTEXT: "",
+    JOYPOD_ENGINE: engine,
   };
   const inSource = async (command: string, ...args: string[]): Promise<string> =>
     (await run(command, args, { cwd: source, env, timeout: buildTimeoutMs, maxBuffer: 64 * 2 ** 20 })).stdout;
   await mkdir(join(cache, "clusters", cluster), { recursive: true });
   await writeFile(join(cache, "clusters", cluster, "state.env"), `ENGINE=${engine}\n`);
-  await standInForMinio(await inSource("bash", "-c", ". tools/lib.sh; . tools/programs/programs.sh; programPath minio"));
+  await standInForMinio(
+    await inSource("bash", "-c", ". tools/lib.sh; . tools/programs/programs.sh; programPath minio"),
+  );
   await inSource("make", "ready", "built");
   const references = await inSource("tools/images/build.sh", ...programImages);
   const today = await readFile(todaysImages, "utf8");
-  const stores = today.split("\n").filter((line) => storeImages.some((value) => line.startsWith(`  ${value}:`)));
+  const stores = today
+    .split("\n")
+    .filter((line) => storeImages.some((value) => line.startsWith(`  ${value}:`)));
   const images = join(folder, "images.yaml");
   await writeFile(images, `${references.trimEnd()}\n${stores.join("\n")}\n`);
   return { chart: join(source, "charts/joypod"), images };
@@ -58,9 +70,14 @@ export async function buildReleaseBefore(): Promise<ReleaseBefore> {
 
 async function commitOf(name: string): Promise<string> {
   try {
-    return (await run("git", ["-C", repositoryRoot, "rev-parse", "--verify", "--quiet", `${name}^{commit}`])).stdout.trim();
+    return (
+      await run("git", ["-C", repositoryRoot, "rev-parse", "--verify", "--quiet", `${name}^{commit}`])
+    ).stdout.trim();
   } catch (cause) {
-    throw new Error(`The upgrade is tested from ${name}, which this clone does not have: get it by \`git fetch --unshallow\`, or name another commit in RELEASE_BEFORE.`, { cause });
+    throw new Error(
+      `The upgrade is tested from ${name}, which this clone does not have: get it by \`git fetch --unshallow\`, or name another commit in RELEASE_BEFORE.`,
+      { cause },
+    );
   }
 }
 
@@ -70,10 +87,21 @@ async function unpack(commit: string, source: string): Promise<void> {
   const draft = `${source}.new`;
   await rm(draft, { recursive: true, force: true });
   await mkdir(draft, { recursive: true });
-  await run("sh", ["-c", 'git -C "$1" archive "$2" | tar -x -C "$3" && mv "$3" "$4"', "sh", repositoryRoot, commit, draft, source]);
+  await run("sh", [
+    "-c",
+    'git -C "$1" archive "$2" | tar -x -C "$3" && mv "$3" "$4"',
+    "sh",
+    repositoryRoot,
+    commit,
+    draft,
+    source,
+  ]);
 }
 
-/** Its tools want to have compiled their MinIO before they build any image; none of those that are built here has it. */
+/**
+ * Its tools want to have compiled their MinIO before they build any image; none of those that are built here
+ * has it.
+ */
 async function standInForMinio(path: string): Promise<void> {
   const link = path.trim();
   await mkdir(dirname(link), { recursive: true });

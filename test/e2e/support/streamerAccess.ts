@@ -2,16 +2,31 @@ import { systemClock } from "#runtime/clock.ts";
 import { createOperatorTickets } from "#operator/streamers/operatorTickets.ts";
 import { platform, releaseNamespace, sessionsNamespace } from "./platform.ts";
 
-/** Returns the operator's ticket to a session's streamer, as a cluster admin can sign it who reads the release's secrets. */
+/**
+ * Returns the operator's ticket to a session's streamer, as a cluster admin can sign it who reads the
+ * release's secrets.
+ */
 export async function operatorTicket(sessionId: string): Promise<string> {
-  const encoded = await (await platform()).kubectl(["-n", releaseNamespace, "get", "secret", "joypod-operator", "-o", "jsonpath={.data.ticketSecret}"]);
+  const encoded = await (
+    await platform()
+  ).kubectl([
+    "-n",
+    releaseNamespace,
+    "get",
+    "secret",
+    "joypod-operator",
+    "-o",
+    "jsonpath={.data.ticketSecret}",
+  ]);
   const secret = Buffer.from(Buffer.from(encoded, "base64").toString(), "base64");
   return createOperatorTickets(secret, systemClock).sign(sessionId);
 }
 
 /** Returns where a session's streamer takes requests, from inside the cluster. */
 export async function streamerUrl(sessionId: string): Promise<string> {
-  const { status } = await (await platform()).gameSessions.get({ namespace: sessionsNamespace, name: sessionId });
+  const { status } = await (
+    await platform()
+  ).gameSessions.get({ namespace: sessionsNamespace, name: sessionId });
   if (status?.podIp === undefined) throw new Error(`${sessionId} has no pod that could be asked.`);
   return `http://${status.podIp.includes(":") ? `[${status.podIp}]` : status.podIp}:8080`;
 }

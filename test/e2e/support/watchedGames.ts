@@ -32,14 +32,18 @@ interface Watched {
 /** Within the limits of a minute, with what the page asks for by itself. */
 const pauseMs = 3_000;
 /**
- * Players look on machines of their own: what takes their pictures would stand still for half a second, beside nodes that start everything anew. The page's
- * browser is left as it is, as it takes whatever it gets, and nodes have their share to lose.
+ * Players look on machines of their own: what takes their pictures would stand still for half a second,
+ * beside nodes that start everything anew. The page's browser is left as it is, as it takes whatever it gets,
+ * and nodes have their share to lose.
  */
 const playersNice = -10;
 /** Long enough to see what the machine does to pictures by itself. */
 const calmMs = 20_000;
 
-/** Games that are played while something is done to the platform, one of them in a real page: their pods, their pictures, and their players' requests. */
+/**
+ * Games that are played while something is done to the platform, one of them in a real page: their pods,
+ * their pictures, and their players' requests.
+ */
 export class WatchedGames {
   /** The player in the page. */
   readonly page: PagePlayer;
@@ -53,7 +57,11 @@ export class WatchedGames {
   private constructor(page: PagePlayer, watched: readonly Watched[]) {
     this.page = page;
     this.#watched = watched;
-    this.#running = Promise.all(watched.flatMap(({ player }) => (["keepalive", "status", "library"] as const).map((asked) => this.#ask(asked, player))));
+    this.#running = Promise.all(
+      watched.flatMap(({ player }) =>
+        (["keepalive", "status", "library"] as const).map((asked) => this.#ask(asked, player)),
+      ),
+    );
   }
 
   /** So many players who play the game. */
@@ -63,7 +71,10 @@ export class WatchedGames {
     let games: WatchedGames | undefined;
     try {
       while (all.length < count) all.push(await ReceivingPlayer.start(game));
-      games = new WatchedGames(page, await Promise.all(all.map(async (player) => ({ player, podUid: await podUidOf(player) }))));
+      games = new WatchedGames(
+        page,
+        await Promise.all(all.map(async (player) => ({ player, podUid: await podUidOf(player) }))),
+      );
       await weighOwnSession(playersNice);
       await games.#measureCalm();
       return games;
@@ -84,17 +95,25 @@ export class WatchedGames {
   }
 
   /**
-   * The longest time that each picture stood still since the last call, the page's first, beyond what it did while nothing
-   * was done: four games, their players and a platform that restarts share the machine's processors.
+   * The longest time that each picture stood still since the last call, the page's first, beyond what it did
+   * while nothing was done: four games, their players and a platform that restarts share the machine's
+   * processors.
    */
   async takeAddedGaps(): Promise<FrameGap[]> {
     const gaps = await this.#takeLongestGaps();
-    return gaps.map(({ milliseconds, endedAt }, index) => ({ milliseconds: Math.round(milliseconds - (this.#calmGapsMs[index] ?? 0)), endedAt }));
+    return gaps.map(({ milliseconds, endedAt }, index) => ({
+      milliseconds: Math.round(milliseconds - (this.#calmGapsMs[index] ?? 0)),
+      endedAt,
+    }));
   }
 
-  /** Every game is in its pod still, and the page's listens to its player, who has pressed a key so many times then. */
+  /**
+   * Every game is in its pod still, and the page's listens to its player, who has pressed a key so many times
+   * then.
+   */
   async areUntouched(presses: number): Promise<void> {
-    for (const { player, podUid } of this.#watched) expect(await podUidOf(player), `the pod of ${player.sessionId}`).to.equal(podUid);
+    for (const { player, podUid } of this.#watched)
+      expect(await podUidOf(player), `the pod of ${player.sessionId}`).to.equal(podUid);
     await this.page.press(presses);
   }
 
@@ -133,10 +152,25 @@ export class WatchedGames {
         if (response.ok) this.#served++;
         else {
           const { status, headers } = response;
-          this.#failed.push({ asked, response: status, hasRetryAfter: headers.has("retry-after"), apiVersion: headers.get("api-version") ?? undefined, body, at });
+          this.#failed.push({
+            asked,
+            response: status,
+            hasRetryAfter: headers.has("retry-after"),
+            apiVersion: headers.get("api-version") ?? undefined,
+            body,
+            at,
+          });
         }
       } catch (error) {
-        if (!isOver()) this.#failed.push({ asked, response: reasonOf(error), hasRetryAfter: false, apiVersion: undefined, body: "", at });
+        if (!isOver())
+          this.#failed.push({
+            asked,
+            response: reasonOf(error),
+            hasRetryAfter: false,
+            apiVersion: undefined,
+            body: "",
+            at,
+          });
       }
       await delay(pauseMs * (0.5 + Math.random()));
     }
@@ -145,7 +179,9 @@ export class WatchedGames {
 
 /** The gaps for a reader, who will look for what else was done then. */
 export function textOfGaps(gaps: readonly FrameGap[]): string {
-  return gaps.map(({ milliseconds, endedAt }) => `${milliseconds} ms until ${new Date(endedAt).toISOString()}`).join(", ");
+  return gaps
+    .map(({ milliseconds, endedAt }) => `${milliseconds} ms until ${new Date(endedAt).toISOString()}`)
+    .join(", ");
 }
 
 async function podUidOf({ sessionId }: WatchedPlayer): Promise<string> {

@@ -12,7 +12,9 @@ import { PageLoading } from "./pageLoading.ts";
 import { platform } from "./platform.ts";
 import type { Players } from "./players.ts";
 
-/** As light as a stream can be: two cores encode and send four of them, show one, and restart the platform. */
+/**
+ * As light as a stream can be: two cores encode and send four of them, show one, and restart the platform.
+ */
 const quality = { preset: "lowLatency", width: 640, height: 360, fps: 15 } as const;
 const displayWidth = 1280;
 /** While the picture is watched: to draw the page takes more of the machine than to receive it. */
@@ -65,7 +67,10 @@ export class PagePlayer implements WatchedPlayer {
     await this.#card.showsPresses(presses);
   }
 
-  /** Reloads the page, which then is what the platform serves now. When there is no picture, tells what came of its requests. */
+  /**
+   * Reloads the page, which then is what the platform serves now. When there is no picture, tells what came
+   * of its requests.
+   */
   async reload(): Promise<void> {
     const { page } = this.#game;
     const loading = new PageLoading(page);
@@ -81,15 +86,21 @@ export class PagePlayer implements WatchedPlayer {
     await followFrames(this.#game);
   }
 
-  /** Reloads until the page is another release's: an API that ends still serves its own to a browser that kept connections, once on each. */
+  /**
+   * Reloads until the page is another release's: an API that ends still serves its own to a browser that kept
+   * connections, once on each.
+   */
   async reloadToOther(): Promise<void> {
-    const entry = (): Promise<string> => this.#game.page.evaluate<string>("document.querySelector('script[type=module]').src");
+    const entry = (): Promise<string> =>
+      this.#game.page.evaluate<string>("document.querySelector('script[type=module]').src");
     const before = await entry();
     for (let count = 0; count < maxReloads; count++) {
       await this.reload();
-      if (await entry() !== before) return;
+      if ((await entry()) !== before) return;
     }
-    throw new Error(`Another release's page was expected; after ${maxReloads} reloads it is ${before} still.`);
+    throw new Error(
+      `Another release's page was expected; after ${maxReloads} reloads it is ${before} still.`,
+    );
   }
 
   /** Stops, and plays the slot on; the card shows what was saved. */
@@ -105,7 +116,10 @@ export class PagePlayer implements WatchedPlayer {
   async close(): Promise<void> {}
 }
 
-/** A player whose frames are noted as they arrive, and shown by nobody: that takes more of the machine than all else. */
+/**
+ * A player whose frames are noted as they arrive, and shown by nobody: that takes more of the machine than
+ * all else.
+ */
 export class ReceivingPlayer implements WatchedPlayer {
   readonly http: PlayerHttp;
   readonly sessionId: string;
@@ -124,7 +138,11 @@ export class ReceivingPlayer implements WatchedPlayer {
     const sessionId = await http.launch(slug);
     try {
       await http.whenRunning(sessionId);
-      return new ReceivingPlayer(http, sessionId, await StreamReceiver.open((sdp) => http.offerStream(sessionId, sdp)));
+      return new ReceivingPlayer(
+        http,
+        sessionId,
+        await StreamReceiver.open((sdp) => http.offerStream(sessionId, sdp)),
+      );
     } catch (error) {
       await http.stop(sessionId);
       throw error;

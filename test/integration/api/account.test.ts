@@ -15,7 +15,8 @@ const cookieName = "auth.session-token";
 const newPassword = "a quite uncommon password";
 const tooOldMs = limits.auth.recentSignInSeconds * 1000;
 const firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
-const safari = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1";
+const safari =
+  "Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1";
 
 describe("a player's account", () => {
   let api: TestApi;
@@ -29,9 +30,16 @@ describe("a player's account", () => {
     [issuer, other] = await Promise.all([FaultyIssuer.start(), FaultyIssuer.start()]);
     clock = new FakeClock(new Date());
     const oidc = { type: "oidc", clientId: "joypod", allowInsecure: true };
-    api = await TestApi.start({ clock, env: { TRUSTED_PROXIES: "1", ...providersEnv([
-      { ...oidc, id: "example", name: "Example", issuer: issuer.url }, { ...oidc, id: "other", name: "Other", issuer: other.url },
-    ]) } });
+    api = await TestApi.start({
+      clock,
+      env: {
+        TRUSTED_PROXIES: "1",
+        ...providersEnv([
+          { ...oidc, id: "example", name: "Example", issuer: issuer.url },
+          { ...oidc, id: "other", name: "Other", issuer: other.url },
+        ]),
+      },
+    });
   });
   after(async () => {
     await api.stop();
@@ -45,7 +53,8 @@ describe("a player's account", () => {
 
   /** Whom the providers call their visitor from now on. */
   function arriveAs(sub: string): void {
-    for (const provider of [issuer, other]) provider.misbehaviour = { claims: { sub, email: `${sub}@example.test` } };
+    for (const provider of [issuer, other])
+      provider.misbehaviour = { claims: { sub, email: `${sub}@example.test` } };
   }
 
   async function signedIn(headers: Record<string, string> = {}): Promise<ApiClient> {
@@ -71,10 +80,16 @@ describe("a player's account", () => {
   }
 
   /** Goes to the provider and comes back, as a browser does. */
-  async function visit(browser: ApiClient, id = "example", fields: Record<string, string> = {}): Promise<ApiResponse> {
+  async function visit(
+    browser: ApiClient,
+    id = "example",
+    fields: Record<string, string> = {},
+  ): Promise<ApiResponse> {
     const begun = await postProviderSignIn(browser, id, { json: "true", callbackUrl: "/account", ...fields });
     if (begun.status !== 200) return begun;
-    const back = new URL((await fetch(begun.json<{ url: string }>().url, { redirect: "manual" })).headers.get("location") ?? "");
+    const back = new URL(
+      (await fetch(begun.json<{ url: string }>().url, { redirect: "manual" })).headers.get("location") ?? "",
+    );
     return browser.get(back.pathname + back.search);
   }
 
@@ -85,20 +100,33 @@ describe("a player's account", () => {
     return browser;
   }
 
-  const setPassword = (browser: ApiClient, fields: object = {}): Promise<ApiResponse> => browser.put("/api/account/password", { newPassword, ...fields });
-  const unlink = (browser: ApiClient, fields: object = {}, id = "example"): Promise<ApiResponse> => browser.post(`/api/account/providers/${id}/unlink`, fields);
-  const signIns = async (browser: ApiClient): Promise<SignIn[]> => (await browser.get("/api/account/sign-ins")).json<{ signIns: SignIn[] }>().signIns;
-  const linkedTo = (): Promise<number> => api.deps.postgres.prisma.identity.count({ where: { userId: user.id } });
-  const passwordHash = async (): Promise<string | null> => (await api.deps.postgres.prisma.user.findUniqueOrThrow({ where: { id: user.id } })).passwordHash;
+  const setPassword = (browser: ApiClient, fields: object = {}): Promise<ApiResponse> =>
+    browser.put("/api/account/password", { newPassword, ...fields });
+  const unlink = (browser: ApiClient, fields: object = {}, id = "example"): Promise<ApiResponse> =>
+    browser.post(`/api/account/providers/${id}/unlink`, fields);
+  const signIns = async (browser: ApiClient): Promise<SignIn[]> =>
+    (await browser.get("/api/account/sign-ins")).json<{ signIns: SignIn[] }>().signIns;
+  const linkedTo = (): Promise<number> =>
+    api.deps.postgres.prisma.identity.count({ where: { userId: user.id } });
+  const passwordHash = async (): Promise<string | null> =>
+    (await api.deps.postgres.prisma.user.findUniqueOrThrow({ where: { id: user.id } })).passwordHash;
 
   async function expectSignedOut(browser: ApiClient): Promise<void> {
     expectErrorResponse(await browser.get("/api/account/sign-ins"), 401, "unauthorized");
   }
 
   describe("asks an old sign-in for the password", () => {
-    const changes: [what: string, change: (browser: ApiClient, fields: Record<string, string>) => Promise<ApiResponse>, done: number][] = [
+    const changes: [
+      what: string,
+      change: (browser: ApiClient, fields: Record<string, string>) => Promise<ApiResponse>,
+      done: number,
+    ][] = [
       ["before another one is set", setPassword, 200],
-      ["before a provider is linked", (browser, fields) => postProviderSignIn(browser, "example", { json: "true", ...fields }), 200],
+      [
+        "before a provider is linked",
+        (browser, fields) => postProviderSignIn(browser, "example", { json: "true", ...fields }),
+        200,
+      ],
       ["before a provider is unlinked", unlink, 204],
     ];
     for (const [what, change, done] of changes) {
@@ -107,14 +135,22 @@ describe("a player's account", () => {
         const refused = await change(browser, {});
         expectErrorResponse(refused, 403, "reauthentication_required");
         expect(refused.json()["message"]).to.match(/password, or sign in anew/);
-        expectErrorResponse(await change(browser, { currentPassword: "not this one" }), 403, "reauthentication_required");
+        expectErrorResponse(
+          await change(browser, { currentPassword: "not this one" }),
+          403,
+          "reauthentication_required",
+        );
         expect((await change(browser, { currentPassword: user.password })).status).to.equal(done);
       });
 
       it(`${what}, and no sign-in of the last minutes, but of no wrong password`, async () => {
         const browser = await signedIn();
         await clock.advance(tooOldMs - 1000);
-        expectErrorResponse(await change(browser, { currentPassword: "not this one" }), 403, "reauthentication_required");
+        expectErrorResponse(
+          await change(browser, { currentPassword: "not this one" }),
+          403,
+          "reauthentication_required",
+        );
         expect((await change(browser, {})).status).to.equal(done);
       });
     }
@@ -131,15 +167,23 @@ describe("a player's account", () => {
 
     it("as rarely as at the sign-in: wrong ones there and here lock it", async () => {
       const browser = await longSignedIn();
-      for (let failures = 0; failures < 3; failures += 1) await setPassword(browser, { currentPassword: `wrong ${failures}` });
-      for (let failures = 0; failures < 2; failures += 1) expectErrorResponse(await postSignIn(api.anonymous(), { ...user, password: "wrong" }), 401, "invalid_credentials");
+      for (let failures = 0; failures < 3; failures += 1)
+        await setPassword(browser, { currentPassword: `wrong ${failures}` });
+      for (let failures = 0; failures < 2; failures += 1)
+        expectErrorResponse(
+          await postSignIn(api.anonymous(), { ...user, password: "wrong" }),
+          401,
+          "invalid_credentials",
+        );
       expectErrorResponse(await setPassword(browser, { currentPassword: user.password }), 429, "locked");
       expectErrorResponse(await postSignIn(api.anonymous(), user), 429, "locked");
     });
 
     it("of whom a plain form's page leads to the sign-in page with the reason", async () => {
       const response = await postProviderSignIn(await longSignedIn(), "example", {});
-      expect(response.headers.get("location")).to.equal(`${api.url}/api/auth/signin?error=ReauthenticationRequired`);
+      expect(response.headers.get("location")).to.equal(
+        `${api.url}/api/auth/signin?error=ReauthenticationRequired`,
+      );
     });
   });
 
@@ -152,7 +196,9 @@ describe("a player's account", () => {
       expect(await signIns(browser)).to.have.length(1);
       expectErrorResponse(await postSignIn(api.anonymous(), user), 401, "invalid_credentials");
       expect((await postSignIn(api.anonymous(), { ...user, password: newPassword })).status).to.equal(200);
-      const [event] = await api.deps.postgres.prisma.auditEvent.findMany({ where: { actorId: user.id, action: "user.passwordChanged" } });
+      const [event] = await api.deps.postgres.prisma.auditEvent.findMany({
+        where: { actorId: user.id, action: "user.passwordChanged" },
+      });
       expect(event).to.deep.include({ subjectId: user.id, details: { endedSignIns: 1 } });
     });
 
@@ -165,7 +211,13 @@ describe("a player's account", () => {
 
     it("takes none that is short, and none of the common ones in whatever case", async () => {
       const browser = await signedIn();
-      for (const [password, error] of [["l3tte!s", "invalid_request"], ["12345678", "common_password"], ["PassWord1", "common_password"], ["x".repeat(1025), "invalid_request"], ["漢".repeat(950), "invalid_request"]] as const) {
+      for (const [password, error] of [
+        ["l3tte!s", "invalid_request"],
+        ["12345678", "common_password"],
+        ["PassWord1", "common_password"],
+        ["x".repeat(1025), "invalid_request"],
+        ["漢".repeat(950), "invalid_request"],
+      ] as const) {
         expectErrorResponse(await setPassword(browser, { newPassword: password }), 400, error);
       }
       expect((await postSignIn(api.anonymous(), user)).status).to.equal(200);
@@ -192,11 +244,19 @@ describe("a player's account", () => {
       expect((await visit(browser, "other")).status).to.equal(302);
       expect((await unlink(browser)).status).to.equal(204);
       expect((await unlink(browser)).status).to.equal(204);
-      expect((await browser.get("/api/auth/methods")).json<{ providers: { isLinked: boolean }[] }>().providers.map(({ isLinked }) => isLinked)).to.deep.equal([false, true]);
+      expect(
+        (await browser.get("/api/auth/methods"))
+          .json<{ providers: { isLinked: boolean }[] }>()
+          .providers.map(({ isLinked }) => isLinked),
+      ).to.deep.equal([false, true]);
       expectErrorResponse(await unlink(browser, {}, "other"), 409, "conflict");
       expectErrorResponse(await unlink(browser, {}, "nowhere"), 404, "not_found");
       const id = (await browser.get("/api/auth/session")).json<{ user: TestUser }>().user.id;
-      expect(await api.deps.postgres.prisma.auditEvent.count({ where: { actorId: id, action: "identity.unlinked" } })).to.equal(1);
+      expect(
+        await api.deps.postgres.prisma.auditEvent.count({
+          where: { actorId: id, action: "identity.unlinked" },
+        }),
+      ).to.equal(1);
       await setPassword(browser);
       expect((await unlink(browser, {}, "other")).status).to.equal(204);
     });
@@ -208,9 +268,18 @@ describe("a player's account", () => {
       const { pool } = api.deps.postgres;
       const holder = await pool.connect();
       await holder.query("BEGIN; LOCK TABLE identities IN SHARE MODE");
-      const unlinking = Promise.all(["example", "other"].map(async (id) => (await unlink(browser, {}, id)).status));
+      const unlinking = Promise.all(
+        ["example", "other"].map(async (id) => (await unlink(browser, {}, id)).status),
+      );
       try {
-        await eventually(async () => (await pool.query("SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'")).rowCount === 2);
+        await eventually(
+          async () =>
+            (
+              await pool.query(
+                "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+              )
+            ).rowCount === 2,
+        );
       } finally {
         await holder.query("COMMIT");
         holder.release();
@@ -231,9 +300,13 @@ describe("a player's account", () => {
       await visit(browser);
       await clock.advance(tooOldMs);
       arriveAs(`somebody-else-${subjects}`);
-      expect((await visit(browser)).headers.get("location")).to.equal(`${api.url}/api/auth/signin?error=ReauthenticationRequired`);
+      expect((await visit(browser)).headers.get("location")).to.equal(
+        `${api.url}/api/auth/signin?error=ReauthenticationRequired`,
+      );
       expect(await linkedTo()).to.equal(1);
-      expect((await visit(browser, "example", { currentPassword: user.password })).headers.get("location")).to.equal(`${api.url}/account`);
+      expect(
+        (await visit(browser, "example", { currentPassword: user.password })).headers.get("location"),
+      ).to.equal(`${api.url}/account`);
       expect(await linkedTo()).to.equal(2);
     });
   });
@@ -243,11 +316,19 @@ describe("a player's account", () => {
       const phone = await signedIn({ "user-agent": safari, "x-forwarded-for": "2001:db8:12:34::5" });
       const browser = await signedIn({ "user-agent": firefox, "x-forwarded-for": "192.0.2.77" });
       const ended = await signedIn();
-      await ended.post("/api/auth/signout", new URLSearchParams({ csrfToken: (await ended.get("/api/auth/csrf")).json<{ csrfToken: string }>().csrfToken }));
+      await ended.post(
+        "/api/auth/signout",
+        new URLSearchParams({
+          csrfToken: (await ended.get("/api/auth/csrf")).json<{ csrfToken: string }>().csrfToken,
+        }),
+      );
       await api.as(await aUser(api.deps)).get("/api/games");
       const seen = await signIns(browser);
-      expect(seen.map(({ device, network, isCurrent }) => ({ device, network, isCurrent }))).to.have.deep.members([
-        { device: "Firefox on Linux", network: "192.0.2.0/24", isCurrent: true }, { device: "Safari on iPhone", network: "2001:db8:12::/48", isCurrent: false },
+      expect(
+        seen.map(({ device, network, isCurrent }) => ({ device, network, isCurrent })),
+      ).to.have.deep.members([
+        { device: "Firefox on Linux", network: "192.0.2.0/24", isCurrent: true },
+        { device: "Safari on iPhone", network: "2001:db8:12::/48", isCurrent: false },
       ]);
       for (const { signedInAt, lastUsedAt } of seen) {
         expect(Math.abs(clock.now().getTime() - Date.parse(signedInAt))).to.be.below(60_000);
@@ -259,9 +340,13 @@ describe("a player's account", () => {
     it("with where each was used last, also those that began before this was kept", async () => {
       const browser = await signedIn();
       const { pool } = api.deps.postgres;
-      await pool.query("UPDATE auth_sessions SET device = NULL, ip_prefix = NULL, last_seen_at = now() - interval '6 minutes' WHERE user_id = $1", [user.id]);
+      await pool.query(
+        "UPDATE auth_sessions SET device = NULL, ip_prefix = NULL, last_seen_at = now() - interval '6 minutes' WHERE user_id = $1",
+        [user.id],
+      );
       const place = { "user-agent": firefox, "x-forwarded-for": "198.51.100.9" };
-      const [seen] = (await browser.get("/api/account/sign-ins", place)).json<{ signIns: SignIn[] }>().signIns;
+      const [seen] = (await browser.get("/api/account/sign-ins", place)).json<{ signIns: SignIn[] }>()
+        .signIns;
       expect(seen).to.include({ device: "Firefox on Linux", network: "198.51.100.0/24" });
       expect(Date.now() - Date.parse(seen?.lastUsedAt ?? "")).to.be.within(-5_000, 60_000);
     });
@@ -269,7 +354,10 @@ describe("a player's account", () => {
     it("without those that no cookie is valid for any more", async () => {
       const [browser, idle] = [await signedIn(), await signedIn()];
       const [old] = (await signIns(idle)).filter(({ isCurrent }) => isCurrent);
-      await api.deps.postgres.pool.query("UPDATE auth_sessions SET last_seen_at = now() - interval '31 days' WHERE id = $1", [old?.signInId]);
+      await api.deps.postgres.pool.query(
+        "UPDATE auth_sessions SET last_seen_at = now() - interval '31 days' WHERE id = $1",
+        [old?.signInId],
+      );
       expect((await signIns(browser)).map(({ isCurrent }) => isCurrent)).to.deep.equal([true]);
     });
 
@@ -306,11 +394,20 @@ describe("a player's account", () => {
     it("at no more than one write in some minutes for each, whatever Redis forgets, and no statement more than the check", async () => {
       const browser = await signedIn();
       const { pool, prisma } = api.deps.postgres;
-      const versionOf = async (): Promise<string> => (await pool.query<{ xmin: string }>("SELECT xmin::text FROM auth_sessions WHERE user_id = $1", [user.id])).rows[0]?.xmin ?? "";
-      await prisma.authSession.updateMany({ where: { userId: user.id }, data: { lastSeenAt: new Date(Date.now() - 6 * 60_000) } });
+      const versionOf = async (): Promise<string> =>
+        (
+          await pool.query<{ xmin: string }>("SELECT xmin::text FROM auth_sessions WHERE user_id = $1", [
+            user.id,
+          ])
+        ).rows[0]?.xmin ?? "";
+      await prisma.authSession.updateMany({
+        where: { userId: user.id },
+        data: { lastSeenAt: new Date(Date.now() - 6 * 60_000) },
+      });
       const before = await versionOf();
       const statements = new StatementLog(pool);
-      const keepalive = (): Promise<ApiResponse> => browser.post("/api/game/keepalive", { sessionId: "gs-0000000000000000000a" });
+      const keepalive = (): Promise<ApiResponse> =>
+        browser.post("/api/game/keepalive", { sessionId: "gs-0000000000000000000a" });
       const requests = 5;
       const forgetful = await statements.during(async () => {
         for (let count = 0; count < requests; count += 1) {
@@ -318,7 +415,9 @@ describe("a player's account", () => {
           await keepalive();
         }
       });
-      expect(forgetful.filter((name) => name.includes("auth-session"))).to.deep.equal(Array.from({ length: requests }, () => "touch-auth-session"));
+      expect(forgetful.filter((name) => name.includes("auth-session"))).to.deep.equal(
+        Array.from({ length: requests }, () => "touch-auth-session"),
+      );
       const written = await versionOf();
       expect(written).to.not.equal(before);
       await api.deps.redis.flushdb();

@@ -6,7 +6,11 @@ import { TestApi } from "#test/support/http/api.ts";
 import { postSignIn } from "#test/support/http/authForms.ts";
 import { joypodProgram } from "#test/support/processes/controlPlaneProgram.ts";
 
-interface Outcome { code: number | null; stdout: string; stderr: string }
+interface Outcome {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
 
 describe("joypod audit", function () {
   this.timeout(60_000);
@@ -17,17 +21,29 @@ describe("joypod audit", function () {
   });
   after(() => api.stop());
 
-  async function joypod(args: string[], { env = {} }: { env?: Record<string, string | undefined> } = {}): Promise<Outcome> {
-    const { auth: { pepper } } = api.deps.config;
+  async function joypod(
+    args: string[],
+    { env = {} }: { env?: Record<string, string | undefined> } = {},
+  ): Promise<Outcome> {
+    const {
+      auth: { pepper },
+    } = api.deps.config;
     const [program = "", ...first] = joypodProgram();
-    const child = spawn(program, [...first, ...args], { env: { PATH: process.env.PATH, DATABASE_URL: api.database.url, PASSWORD_PEPPER: pepper, ...env } });
+    const child = spawn(program, [...first, ...args], {
+      env: { PATH: process.env.PATH, DATABASE_URL: api.database.url, PASSWORD_PEPPER: pepper, ...env },
+    });
     child.stdin.end();
-    const closed = new Promise<number | null>((resolve, reject) => child.once("error", reject).once("close", resolve));
+    const closed = new Promise<number | null>((resolve, reject) =>
+      child.once("error", reject).once("close", resolve),
+    );
     const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), closed]);
     return { code, stdout, stderr };
   }
 
-  interface Page { events: { id: string; action: string; actor: { kind: string; id: string | null }; subject: unknown }[]; before: string | null }
+  interface Page {
+    events: { id: string; action: string; actor: { kind: string; id: string | null }; subject: unknown }[];
+    before: string | null;
+  }
 
   async function audited(...args: string[]): Promise<Page> {
     const { code, stdout, stderr } = await joypod(["audit", "--json", ...args]);
@@ -51,7 +67,9 @@ describe("joypod audit", function () {
     expect(rest.before).to.equal(null);
     const since = new Date(Date.now() + 60_000).toISOString();
     expect(await audited("--user", user.email, "--since", since)).to.deep.equal({ events: [], before: null });
-    expect((await joypod(["audit", "--user", user.email, "--since", since])).stdout).to.equal("There is no such event.\n");
+    expect((await joypod(["audit", "--user", user.email, "--since", since])).stdout).to.equal(
+      "There is no such event.\n",
+    );
   });
 
   it("shows what a partner did and what was done to it, as a table", async () => {
@@ -71,15 +89,22 @@ describe("joypod audit", function () {
 
   it("says what is wrong with a wish", async () => {
     const wrong: [string[], number, RegExp][] = [
-      [["--since", "yesterday"], 2, /24h/], [["--since", "2026-13-45"], 2, /24h/], [["--since", "2026-11-22T18:00"], 2, /zone/],
-      [["--limit", "1001"], 2, /1 to 1000/], [["--limit", "0"], 2, /1 to 1000/], [["--before", "x"], 2, /id/],
-      [["--user", "a@b.test", "--partner", "x"], 2, /cannot be used/], [["--partner", "nobody"], 4, /no partner nobody/],
+      [["--since", "yesterday"], 2, /24h/],
+      [["--since", "2026-13-45"], 2, /24h/],
+      [["--since", "2026-11-22T18:00"], 2, /zone/],
+      [["--limit", "1001"], 2, /1 to 1000/],
+      [["--limit", "0"], 2, /1 to 1000/],
+      [["--before", "x"], 2, /id/],
+      [["--user", "a@b.test", "--partner", "x"], 2, /cannot be used/],
+      [["--partner", "nobody"], 4, /no partner nobody/],
     ];
     for (const [args, code, message] of wrong) {
       const outcome = await joypod(["audit", ...args]);
       expect(outcome.code, args.join(" ")).to.equal(code);
       expect(outcome.stderr, args.join(" ")).to.match(message);
     }
-    expect(await joypod(["audit", "--user", "a@b.test"], { env: { PASSWORD_PEPPER: undefined } })).to.deep.include({ code: 2 });
+    expect(
+      await joypod(["audit", "--user", "a@b.test"], { env: { PASSWORD_PEPPER: undefined } }),
+    ).to.deep.include({ code: 2 });
   });
 });

@@ -35,9 +35,19 @@ describe("of a request,", function () {
     });
 
     it("is generated where the caller's has another form", async () => {
-      for (const given of ["short", "with space in it", "x".repeat(65), "-starts-with-a-dash", "semi;colon-0123", "{\"json\":\"0123456\"}", "ünïcödé-0123456"]) {
+      for (const given of [
+        "short",
+        "with space in it",
+        "x".repeat(65),
+        "-starts-with-a-dash",
+        "semi;colon-0123",
+        '{"json":"0123456"}',
+        "ünïcödé-0123456",
+      ]) {
         const headers = `GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Request-Id: ${given}\r\n\r\n`;
-        expect(await exchange(api.url, Buffer.from(headers)), given).to.match(/^HTTP\/1\.1 200 [^]*X-Request-Id: [0-9a-z]{20}\r\n/i);
+        expect(await exchange(api.url, Buffer.from(headers)), given).to.match(
+          /^HTTP\/1\.1 200 [^]*X-Request-Id: [0-9a-z]{20}\r\n/i,
+        );
       }
     });
   });
@@ -49,7 +59,10 @@ describe("of a request,", function () {
       const last = await prisma.auditEvent.findFirst({ orderBy: { id: "desc" } });
       await work();
       await api.deps.audit.settled();
-      const events = await prisma.auditEvent.findMany({ where: { id: { gt: last?.id ?? 0n } }, orderBy: { id: "asc" } });
+      const events = await prisma.auditEvent.findMany({
+        where: { id: { gt: last?.id ?? 0n } },
+        orderBy: { id: "asc" },
+      });
       for (const event of events) {
         expect(event.ipPrefix, event.action).to.equal("127.0.0.0/24");
         expect(event.requestId, event.action).to.match(/^[0-9a-z]{20}$/);
@@ -57,7 +70,8 @@ describe("of a request,", function () {
       }
       return events.map(({ action, details }) => ({ action, details }));
     }
-    const actionsOf = async (work: () => Promise<unknown>): Promise<string[]> => (await eventsOf(work)).map(({ action }) => action);
+    const actionsOf = async (work: () => Promise<unknown>): Promise<string[]> =>
+      (await eventsOf(work)).map(({ action }) => action);
 
     it("record each sign-in, failure, lock and sign-out once", async () => {
       const browser = api.anonymous();
@@ -65,29 +79,49 @@ describe("of a request,", function () {
       expect(await actionsOf(() => postSignOut(browser))).to.deep.equal(["signOut"]);
       const victim = await aUser(api.deps);
       for (let attempt = 0; attempt < 5; attempt += 1) {
-        expect(await actionsOf(() => postSignIn(api.anonymous(), { ...victim, password: "wrong" }))).to.deep.equal(["signIn.failed"]);
+        expect(
+          await actionsOf(() => postSignIn(api.anonymous(), { ...victim, password: "wrong" })),
+        ).to.deep.equal(["signIn.failed"]);
       }
       expect(await actionsOf(() => postSignIn(api.anonymous(), victim))).to.deep.equal(["signIn.locked"]);
     });
 
     it("carry the hash of the account that somebody could not sign in to, however its address is written, and whether there is one or not", async () => {
       const email = `nobody-${user.email}`;
-      for (const written of [email, ` ${email.toUpperCase()}`, user.email]) await postSignIn(api.anonymous(), { email: written, password: "wrong" });
-      const failed = await api.deps.postgres.prisma.auditEvent.findMany({ where: { action: "signIn.failed" }, orderBy: { id: "desc" }, take: 3 });
+      for (const written of [email, ` ${email.toUpperCase()}`, user.email])
+        await postSignIn(api.anonymous(), { email: written, password: "wrong" });
+      const failed = await api.deps.postgres.prisma.auditEvent.findMany({
+        where: { action: "signIn.failed" },
+        orderBy: { id: "desc" },
+        take: 3,
+      });
       const pepper = api.deps.config.auth.pepper;
-      expect(failed.map(({ subjectKind, subjectId }) => [subjectKind, subjectId])).to.deep.equal([user.email, email, email].map((address) => ["account", accountHashOf(pepper, address)]));
-      expect(failed[0]?.subjectId).to.match(/^[0-9a-f]{32}$/).and.not.equal(failed[1]?.subjectId);
+      expect(failed.map(({ subjectKind, subjectId }) => [subjectKind, subjectId])).to.deep.equal(
+        [user.email, email, email].map((address) => ["account", accountHashOf(pepper, address)]),
+      );
+      expect(failed[0]?.subjectId)
+        .to.match(/^[0-9a-f]{32}$/)
+        .and.not.equal(failed[1]?.subjectId);
     });
 
     it("record each change of how a player signs in once, and a wrong password for one as a failed sign-in", async () => {
       const browser = api.as(await aUser(api.deps));
-      const set = (fields: object): Promise<unknown> => browser.put("/api/account/password", { newPassword: "a quite uncommon password", ...fields });
-      expect(await eventsOf(() => set({}))).to.deep.equal([{ action: "user.passwordChanged", details: { endedSignIns: 0 } }]);
+      const set = (fields: object): Promise<unknown> =>
+        browser.put("/api/account/password", { newPassword: "a quite uncommon password", ...fields });
+      expect(await eventsOf(() => set({}))).to.deep.equal([
+        { action: "user.passwordChanged", details: { endedSignIns: 0 } },
+      ]);
       expect(await actionsOf(() => set({ currentPassword: "wrong" }))).to.deep.equal(["signIn.failed"]);
       expect(await actionsOf(() => set({ newPassword: "password" }))).to.deep.equal([]);
-      expect(await eventsOf(() => browser.delete("/api/account/sign-ins"))).to.deep.equal([{ action: "user.signInsEnded", details: { endedSignIns: 0 } }]);
-      const { signIns: [own] } = (await browser.get("/api/account/sign-ins")).json<{ signIns: { signInId: string }[] }>();
-      expect(await eventsOf(() => browser.delete(`/api/account/sign-ins/${own?.signInId}`))).to.deep.equal([{ action: "user.signInsEnded", details: { endedSignIns: 1 } }]);
+      expect(await eventsOf(() => browser.delete("/api/account/sign-ins"))).to.deep.equal([
+        { action: "user.signInsEnded", details: { endedSignIns: 0 } },
+      ]);
+      const {
+        signIns: [own],
+      } = (await browser.get("/api/account/sign-ins")).json<{ signIns: { signInId: string }[] }>();
+      expect(await eventsOf(() => browser.delete(`/api/account/sign-ins/${own?.signInId}`))).to.deep.equal([
+        { action: "user.signInsEnded", details: { endedSignIns: 1 } },
+      ]);
     });
 
     it("record each change by a partner once, and no failed one", async () => {
@@ -98,10 +132,16 @@ describe("of a request,", function () {
       expect(await actionsOf(() => partner.post(path, game))).to.deep.equal(["game.registered"]);
       expect(await actionsOf(() => partner.post(path, game))).to.deep.equal([]);
       expect(await actionsOf(() => partner.post(path, { ...game, title: "" }))).to.deep.equal([]);
-      expect(await actionsOf(() => partner.patch(`${path}/trail`, { description: "New." }))).to.deep.equal(["game.updated"]);
+      expect(await actionsOf(() => partner.patch(`${path}/trail`, { description: "New." }))).to.deep.equal([
+        "game.updated",
+      ]);
       expect(await actionsOf(() => partner.patch(`${path}/trail`, {}))).to.deep.equal([]);
-      expect(await actionsOf(() => partner.put(`${path}/trail/upload`, archive.subarray(0, 100), type))).to.deep.equal([]);
-      expect(await actionsOf(() => partner.put(`${path}/trail/upload`, archive, type))).to.deep.equal(["game.uploaded"]);
+      expect(
+        await actionsOf(() => partner.put(`${path}/trail/upload`, archive.subarray(0, 100), type)),
+      ).to.deep.equal([]);
+      expect(await actionsOf(() => partner.put(`${path}/trail/upload`, archive, type))).to.deep.equal([
+        "game.uploaded",
+      ]);
       expect(await actionsOf(() => partner.delete(`${path}/trail`))).to.deep.equal(["game.deleted"]);
       expect(await actionsOf(() => partner.delete(`${path}/trail`))).to.deep.equal([]);
     });
@@ -114,17 +154,24 @@ describe("of a request,", function () {
       const path = `/api/partners/games/${game.slug}`;
       try {
         const archive = await anArchive();
-        expect(await actionsOf(async () => {
-          for (const failed of [
-            await partner.post("/api/partners/games", { title: "Never", slug: "never", developer: "Studio", ...archivedGame }),
-            await partner.patch(path, { description: "Never." }),
-            await partner.put(`${path}/upload`, archive, { "content-type": "application/gzip" }),
-            await partner.delete(path),
-          ]) {
-            expectErrorResponse(failed, 500, "internal_error");
-            expect(failed.text).to.not.match(/canary|trigger|node_modules|\.ts|SELECT|UPDATE|INSERT/);
-          }
-        })).to.deep.equal([]);
+        expect(
+          await actionsOf(async () => {
+            for (const failed of [
+              await partner.post("/api/partners/games", {
+                title: "Never",
+                slug: "never",
+                developer: "Studio",
+                ...archivedGame,
+              }),
+              await partner.patch(path, { description: "Never." }),
+              await partner.put(`${path}/upload`, archive, { "content-type": "application/gzip" }),
+              await partner.delete(path),
+            ]) {
+              expectErrorResponse(failed, 500, "internal_error");
+              expect(failed.text).to.not.match(/canary|trigger|node_modules|\.ts|SELECT|UPDATE|INSERT/);
+            }
+          }),
+        ).to.deep.equal([]);
       } finally {
         await api.deps.postgres.pool.query("DROP TRIGGER fail_commit ON games; DROP FUNCTION fail_commit");
       }
@@ -134,30 +181,67 @@ describe("of a request,", function () {
     it("record a key's first use from a network, and error responses of one kind once a minute", async () => {
       const other = await aPartner(api.deps);
       const client = api.asPartner(other);
-      expect(await actionsOf(() => sendTraffic(5, () => client.get("/api/partners/games")))).to.deep.equal(["partnerKey.used"]);
-      await api.deps.postgres.prisma.partner.update({ where: { id: other.id }, data: { suspendedAt: new Date() } });
-      expect(await eventsOf(() => sendTraffic(5, () => client.get("/api/partners/games"))))
-        .to.deep.equal([{ action: "access.refused", details: { code: "forbidden", route: "/api/partners/games" } }]);
-      expect(await actionsOf(() => sendTraffic(5, () => api.asPartner({ key: "joypod_live_nonsense" }).delete("/api/partners/games/x")))).to.deep.equal(["access.refused"]);
-      expect(await actionsOf(() => sendTraffic(5, () => api.anonymous().get("/api/partners/games")))).to.deep.equal([]);
-      expect(await actionsOf(() => api.as(user).post("/api/favorites", { gameId: "x" }, { origin: "https://evil.test" }))).to.deep.equal(["access.refused"]);
+      expect(await actionsOf(() => sendTraffic(5, () => client.get("/api/partners/games")))).to.deep.equal([
+        "partnerKey.used",
+      ]);
+      await api.deps.postgres.prisma.partner.update({
+        where: { id: other.id },
+        data: { suspendedAt: new Date() },
+      });
+      expect(await eventsOf(() => sendTraffic(5, () => client.get("/api/partners/games")))).to.deep.equal([
+        { action: "access.refused", details: { code: "forbidden", route: "/api/partners/games" } },
+      ]);
+      expect(
+        await actionsOf(() =>
+          sendTraffic(5, () =>
+            api.asPartner({ key: "joypod_live_nonsense" }).delete("/api/partners/games/x"),
+          ),
+        ),
+      ).to.deep.equal(["access.refused"]);
+      expect(
+        await actionsOf(() => sendTraffic(5, () => api.anonymous().get("/api/partners/games"))),
+      ).to.deep.equal([]);
+      expect(
+        await actionsOf(() =>
+          api.as(user).post("/api/favorites", { gameId: "x" }, { origin: "https://evil.test" }),
+        ),
+      ).to.deep.equal(["access.refused"]);
     });
 
     it("record forms of another site, of whichever kind", async () => {
       for (const json of ["true", "false"]) {
-        const form = new URLSearchParams({ email: user.email, password: user.password, csrfToken: "of another site", json });
-        expect(await actionsOf(() => api.anonymous().post(`/api/auth/${json === "true" ? "signout" : "callback/credentials"}`, form)), `json=${json}`).to.deep.equal(["access.refused"]);
+        const form = new URLSearchParams({
+          email: user.email,
+          password: user.password,
+          csrfToken: "of another site",
+          json,
+        });
+        expect(
+          await actionsOf(() =>
+            api.anonymous().post(`/api/auth/${json === "true" ? "signout" : "callback/credentials"}`, form),
+          ),
+          `json=${json}`,
+        ).to.deep.equal(["access.refused"]);
       }
     });
 
     it("record an exhausted limit once, however many requests it refuses", async () => {
       const player = api.as(await aUser(api.deps));
-      expect(await eventsOf(() => sendTraffic(12, () => player.get("/api/games")))).to.deep.equal([{ action: "limit.reached", details: { limit: "catalog" } }]);
+      expect(await eventsOf(() => sendTraffic(12, () => player.get("/api/games")))).to.deep.equal([
+        { action: "limit.reached", details: { limit: "catalog" } },
+      ]);
     });
 
     it("are append-only: the database refuses UPDATE, DELETE and TRUNCATE", async () => {
-      for (const sql of ["UPDATE audit_events SET action = 'x'", "DELETE FROM audit_events", "TRUNCATE audit_events"]) {
-        const error: unknown = await api.deps.postgres.pool.query(sql).then(() => undefined, (failure: unknown) => failure);
+      for (const sql of [
+        "UPDATE audit_events SET action = 'x'",
+        "DELETE FROM audit_events",
+        "TRUNCATE audit_events",
+      ]) {
+        const error: unknown = await api.deps.postgres.pool.query(sql).then(
+          () => undefined,
+          (failure: unknown) => failure,
+        );
         expect(String(error), sql).to.contain("append-only");
       }
     });

@@ -35,13 +35,25 @@ describe("request bodies", () => {
     const form = (bytes: number): string => `json=true&x=${"y".repeat(bytes - "json=true&x=".length)}`;
     const formType = { "content-type": "application/x-www-form-urlencoded" };
     expectErrorResponse(await player.post("/api/auth/signout", form(formBytes), formType), 403, "csrf");
-    expectErrorResponse(await player.post("/api/auth/signout", form(formBytes + 1), formType), 413, "payload_too_large");
+    expectErrorResponse(
+      await player.post("/api/auth/signout", form(formBytes + 1), formType),
+      413,
+      "payload_too_large",
+    );
   });
 
   it("are counted when their length is not announced", async () => {
     const chunked = (text: string): ReadableStream => new Blob([text]).stream();
-    expectErrorResponse(await player.post("/api/favorites", chunked(sized(jsonBytes)), json), 404, "not_found");
-    expectErrorResponse(await player.post("/api/favorites", chunked(sized(jsonBytes + 1)), json), 413, "payload_too_large");
+    expectErrorResponse(
+      await player.post("/api/favorites", chunked(sized(jsonBytes)), json),
+      404,
+      "not_found",
+    );
+    expectErrorResponse(
+      await player.post("/api/favorites", chunked(sized(jsonBytes + 1)), json),
+      413,
+      "payload_too_large",
+    );
   });
 
   it("may be nested ten levels deep, and no deeper", async () => {
@@ -54,7 +66,8 @@ describe("request bodies", () => {
     }
   });
 
-  const head = (headers: string): string => `POST /api/favorites HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${cookie}${headers}\r\n`;
+  const head = (headers: string): string =>
+    `POST /api/favorites HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${cookie}${headers}\r\n`;
 
   it("that are shorter than announced end with 408", async () => {
     const response = await exchange(api.url, `${head("Content-Length: 100\r\n")}{"gameId":"none"}`);
@@ -71,7 +84,10 @@ describe("request bodies", () => {
   });
 
   it("that are longer than announced end the connection", async () => {
-    const response = await exchange(api.url, `${head("Content-Length: 17\r\n")}{"gameId":"none"}GARBAGE\r\n\r\n`);
+    const response = await exchange(
+      api.url,
+      `${head("Content-Length: 17\r\n")}{"gameId":"none"}GARBAGE\r\n\r\n`,
+    );
     expect(response).to.match(/HTTP\/1\.1 400 [^]*Connection: close/);
   });
 

@@ -31,8 +31,12 @@ describe("pages of a large catalogue", function () {
     pool.on("error", () => undefined); // The database is dropped under what has not closed yet.
     await addManyGames(pool, games);
     // Many, of which the newest games, that a search looks at first, have none.
-    await pool.query("UPDATE games SET created_at = created_at - interval '20 years' WHERE search_text LIKE '%the%'");
-    const { rows } = await pool.query<Row>(`SELECT slug, title, developer, tags, popularity, created_at AS "createdAt" FROM games ORDER BY title_key, id`);
+    await pool.query(
+      "UPDATE games SET created_at = created_at - interval '20 years' WHERE search_text LIKE '%the%'",
+    );
+    const { rows } = await pool.query<Row>(
+      `SELECT slug, title, developer, tags, popularity, created_at AS "createdAt" FROM games ORDER BY title_key, id`,
+    );
     all = rows;
   });
   after(async () => {
@@ -40,16 +44,33 @@ describe("pages of a large catalogue", function () {
     await database.drop();
   });
 
-  /** What the query means, in the simplest way: the rows come by title already, and sorting keeps that among equals. */
+  /**
+   * What the query means, in the simplest way: the rows come by title already, and sorting keeps that among
+   * equals.
+   */
   function expected({ search, tag, sort, order }: GamesQuery): string[] {
-    const found = all.filter(({ title, developer, tags }) =>
-      (search === undefined || [title, developer].some((text) => text.toLowerCase().includes(search.toLowerCase()))) && (tag === undefined || tags.includes(tag)));
+    const found = all.filter(
+      ({ title, developer, tags }) =>
+        (search === undefined ||
+          [title, developer].some((text) => text.toLowerCase().includes(search.toLowerCase()))) &&
+        (tag === undefined || tags.includes(tag)),
+    );
     const key = (row: Row): number => (sort === "popular" ? row.popularity : row.createdAt.getTime());
     if (sort === "title") return (order === "asc" ? found : found.toReversed()).map(({ slug }) => slug);
     return found.toSorted((a, b) => (key(a) - key(b)) * (order === "asc" ? 1 : -1)).map(({ slug }) => slug);
   }
 
-  const filters = [{}, { search: rareWord }, { search: commonWord }, { search: "ar" }, { search: "the" }, { search: "É" }, { tag: "rpg" }, { search: "the", tag: "indie" }, { search: "no such" }];
+  const filters = [
+    {},
+    { search: rareWord },
+    { search: commonWord },
+    { search: "ar" },
+    { search: "the" },
+    { search: "É" },
+    { tag: "rpg" },
+    { search: "the", tag: "indie" },
+    { search: "no such" },
+  ];
   for (const filter of filters) {
     for (const sort of ["title", "createdAt", "popular"] as const) {
       it(`are together all of ${JSON.stringify(filter)} by ${sort}, each game once, in either order`, async () => {
@@ -69,17 +90,24 @@ describe("pages of a large catalogue", function () {
   }
 
   it("keep their total while games come and go", async () => {
-    const total = async (): Promise<number> => (await listCatalogGames(pool, "nobody", GamesQuery.parse({}), counts)).total;
+    const total = async (): Promise<number> =>
+      (await listCatalogGames(pool, "nobody", GamesQuery.parse({}), counts)).total;
     await pool.query("UPDATE games SET deleted_at = now() WHERE slug IN ('game-000000', 'game-000001')");
     expect(await total()).to.equal(games - 2);
-    await pool.query("UPDATE games SET deleted_at = NULL, popularity = popularity + 1 WHERE slug = 'game-000000'");
+    await pool.query(
+      "UPDATE games SET deleted_at = NULL, popularity = popularity + 1 WHERE slug = 'game-000000'",
+    );
     expect(await total()).to.equal(games - 1);
-    await pool.query("UPDATE games SET current_version_id = NULL, status = 'pending_upload' WHERE slug = 'game-000002'");
+    await pool.query(
+      "UPDATE games SET current_version_id = NULL, status = 'pending_upload' WHERE slug = 'game-000002'",
+    );
     expect(await total()).to.equal(games - 2);
     const client = await pool.connect();
     await client.query("BEGIN");
     await client.query("DELETE FROM games WHERE slug = 'game-000003'");
-    expect((await listCatalogGames(client, "nobody", GamesQuery.parse({}), counts)).total).to.equal(games - 3);
+    expect((await listCatalogGames(client, "nobody", GamesQuery.parse({}), counts)).total).to.equal(
+      games - 3,
+    );
     await client.query("ROLLBACK");
     client.release();
     expect(await total()).to.equal(games - 2);
@@ -88,11 +116,14 @@ describe("pages of a large catalogue", function () {
   it("count a search anew when what it finds has changed, and only then", async () => {
     const query = GamesQuery.parse({ search: "ar" });
     const total = async (): Promise<number> => (await listCatalogGames(pool, "nobody", query, counts)).total;
-    const revision = async (): Promise<string> => (await pool.query<{ revision: string }>("SELECT revision::text FROM catalog_totals")).rows[0]?.revision ?? "";
+    const revision = async (): Promise<string> =>
+      (await pool.query<{ revision: string }>("SELECT revision::text FROM catalog_totals")).rows[0]
+        ?.revision ?? "";
     const before = { total: await total(), revision: await revision() };
     await pool.query("UPDATE games SET popularity = popularity + 1, description = 'ar'");
     expect(await revision()).to.equal(before.revision);
-    const found = "SELECT slug FROM games WHERE search_text LIKE '%ar%' AND status = 'active' AND deleted_at IS NULL LIMIT 1";
+    const found =
+      "SELECT slug FROM games WHERE search_text LIKE '%ar%' AND status = 'active' AND deleted_at IS NULL LIMIT 1";
     await pool.query(`UPDATE games SET title = 'None', developer = 'None' WHERE slug = (${found})`);
     expect(await total()).to.equal(before.total - 1);
     await pool.query(`UPDATE games SET deleted_at = now() WHERE slug = (${found})`);
@@ -108,9 +139,11 @@ describe("pages of a large catalogue", function () {
     expect((await listCatalogGames(pool, "nobody", query, known)).total).to.be.above(500);
     expect(known.find('["ar",null]')).to.have.property("total").above(500);
     await pool.query("UPDATE games SET title = 'None', developer = 'None' WHERE slug > 'game-00000e'");
-    const left = (await pool.query<{ slug: string }>(
-      "SELECT slug FROM games WHERE search_text LIKE '%ar%' AND status = 'active' AND deleted_at IS NULL ORDER BY popularity, title_key",
-    )).rows.map(({ slug }) => slug);
+    const left = (
+      await pool.query<{ slug: string }>(
+        "SELECT slug FROM games WHERE search_text LIKE '%ar%' AND status = 'active' AND deleted_at IS NULL ORDER BY popularity, title_key",
+      )
+    ).rows.map(({ slug }) => slug);
     expect(left).to.have.length.of.at.least(2);
     for (let round = 0; round < 2; round++) {
       const { total, gamesJson } = await listCatalogGames(pool, "nobody", query, known);

@@ -19,15 +19,28 @@ interface PlanNode {
 
 /** Enough for more matches than are sorted. */
 const games = 2_400;
-const filters = [{}, { search: rareWord }, { search: commonWord }, { search: "ar" }, { tag: "rpg" }, { search: "the", tag: "rpg" }];
+const filters = [
+  {},
+  { search: rareWord },
+  { search: commonWord },
+  { search: "ar" },
+  { tag: "rpg" },
+  { search: "the", tag: "rpg" },
+];
 const sortIndexes = {
-  "title asc": "games_catalog_title", "title desc": "games_catalog_title", "createdAt asc": "games_catalog_created",
-  "createdAt desc": "games_catalog_created_desc", "popular asc": "games_catalog_popular", "popular desc": "games_catalog_popular_desc",
+  "title asc": "games_catalog_title",
+  "title desc": "games_catalog_title",
+  "createdAt asc": "games_catalog_created",
+  "createdAt desc": "games_catalog_created_desc",
+  "popular asc": "games_catalog_popular",
+  "popular desc": "games_catalog_popular_desc",
 };
-const kinds = filters.flatMap((filter) => Object.entries(sortIndexes).map(([order, index]) => {
-  const [sort = "", direction = ""] = order.split(" ");
-  return { query: GamesQuery.parse({ ...filter, sort, order: direction }), index };
-}));
+const kinds = filters.flatMap((filter) =>
+  Object.entries(sortIndexes).map(([order, index]) => {
+    const [sort = "", direction = ""] = order.split(" ");
+    return { query: GamesQuery.parse({ ...filter, sort, order: direction }), index };
+  }),
+);
 /** What the process may have counted before. */
 const many: KnownCount = { revision: "-1", total: 501 };
 
@@ -52,9 +65,13 @@ describe("plans for the catalogue's pages", function () {
   /** The parts of the plan that read games, as they were run. */
   async function readsOf(query: GamesQuery, known?: KnownCount): Promise<PlanNode[]> {
     const { text, values } = catalogPageQuery(query, known);
-    const { rows } = await client.query<{ "QUERY PLAN": { Plan: PlanNode }[] }>(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, ["nobody", ...values]);
+    const { rows } = await client.query<{ "QUERY PLAN": { Plan: PlanNode }[] }>(
+      `EXPLAIN (ANALYZE, FORMAT JSON) ${text}`,
+      ["nobody", ...values],
+    );
     const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
-    return rows.flatMap(({ "QUERY PLAN": plans }) => plans.flatMap(({ Plan }) => nodesOf(Plan)))
+    return rows
+      .flatMap(({ "QUERY PLAN": plans }) => plans.flatMap(({ Plan }) => nodesOf(Plan)))
       .filter((node) => node["Relation Name"] === "games" || node["Index Name"]?.startsWith("games_"));
   }
 
@@ -63,12 +80,19 @@ describe("plans for the catalogue's pages", function () {
 
   for (const filter of filters) {
     it(`never scan the table for ${JSON.stringify(filter)}, nor walk another index than the sort's, the title's to count, or that of the newest to guess`, async () => {
-      for (const { query, index } of kinds.filter(({ query: { search, tag } }) => search === filter.search && tag === filter.tag)) {
+      for (const { query, index } of kinds.filter(
+        ({ query: { search, tag } }) => search === filter.search && tag === filter.tag,
+      )) {
         for (const known of [undefined, many]) {
           const reads = await readsOf(query, known);
-          expect(reads.map((node) => node["Node Type"])).to.include("Index Only Scan").and.not.include("Seq Scan");
-          const walks = reads.filter((node) => node["Node Type"] === "Index Only Scan").map((node) => node["Index Name"]);
-          const counted = Object.keys(filter).length === 0 ? [] : [sortIndexes["title asc"], sortIndexes["createdAt desc"]];
+          expect(reads.map((node) => node["Node Type"]))
+            .to.include("Index Only Scan")
+            .and.not.include("Seq Scan");
+          const walks = reads
+            .filter((node) => node["Node Type"] === "Index Only Scan")
+            .map((node) => node["Index Name"]);
+          const counted =
+            Object.keys(filter).length === 0 ? [] : [sortIndexes["title asc"], sortIndexes["createdAt desc"]];
           expect(new Set(walks)).to.deep.equal(new Set([index, ...counted]));
           expect(reads.some(isFind)).to.equal(query.tag !== undefined || (query.search?.length ?? 0) > 2);
         }
@@ -82,7 +106,8 @@ describe("plans for the catalogue's pages", function () {
   });
 
   it("look for few matches where the newest games have few, and not where many have been counted", async () => {
-    const isLookedFor = async (filter: object, known?: KnownCount): Promise<boolean[]> => (await readsOf(GamesQuery.parse(filter), known)).filter(isFind).map(isRun);
+    const isLookedFor = async (filter: object, known?: KnownCount): Promise<boolean[]> =>
+      (await readsOf(GamesQuery.parse(filter), known)).filter(isFind).map(isRun);
     expect(await isLookedFor({ search: rareWord })).to.deep.equal([true]);
     expect(await isLookedFor({ search: rareWord }, many)).to.deep.equal([false]);
     expect(await isLookedFor({ search: commonWord })).to.deep.equal([false]);
@@ -93,12 +118,14 @@ describe("plans for the catalogue's pages", function () {
     const counts = new CatalogCounts();
     for (const { query } of kinds) {
       // Far in and at the beginning, counted and not: none of it may look as if it needed a plan of its own.
-      for (const page of [1, 2, 1, 20, 1, 1, 5]) await listCatalogGames(client, "nobody", { ...query, page }, page === 2 ? undefined : counts);
+      for (const page of [1, 2, 1, 20, 1, 1, 5])
+        await listCatalogGames(client, "nobody", { ...query, page }, page === 2 ? undefined : counts);
     }
     const { rows } = await client.query<{ name: string; custom: number; kept: number }>(
       "SELECT name, custom_plans::int AS custom, generic_plans::int AS kept FROM pg_prepared_statements WHERE name LIKE 'list-catalog-%' ORDER BY name",
     );
-    expect(rows).to.have.lengthOf(kinds.length - Object.keys(sortIndexes).length); // A rare term and a common one ask alike.
+    // A rare term and a common one ask alike.
+    expect(rows).to.have.lengthOf(kinds.length - Object.keys(sortIndexes).length);
     for (const { name, custom, kept } of rows) {
       expect(custom, name).to.equal(5);
       expect(kept, name).to.be.at.least(2);

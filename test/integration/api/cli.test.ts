@@ -30,9 +30,14 @@ describe("joypod, the command line", function () {
     database = await createEmptyDatabase();
     const [first, second] = await Promise.all([joypod(["migrate", "--json"]), joypod(["migrate", "--json"])]);
     expect([first.code, second.code], first.stdout + second.stdout).to.deep.equal([0, 0]);
-    const applied = [first, second].map(({ stdout }) => (JSON.parse(stdout) as { applied: string[] }).applied);
+    const applied = [first, second].map(
+      ({ stdout }) => (JSON.parse(stdout) as { applied: string[] }).applied,
+    );
     expect(applied.flat()).to.include("20261121000000_init");
-    expect(applied.filter((names) => names.length === 0), "one of two at once finds nothing to do").to.have.length(1);
+    expect(
+      applied.filter((names) => names.length === 0),
+      "one of two at once finds nothing to do",
+    ).to.have.length(1);
     api = await TestApi.start({ database, env: { PASSWORD_PEPPER: pepper } });
   });
   after(async () => {
@@ -40,14 +45,23 @@ describe("joypod, the command line", function () {
     await database.drop();
   });
 
-  function joypod(args: string[], { stdin = "", env = {} }: { stdin?: string; env?: Record<string, string | undefined> } = {}): Promise<Outcome> {
+  function joypod(
+    args: string[],
+    { stdin = "", env = {} }: { stdin?: string; env?: Record<string, string | undefined> } = {},
+  ): Promise<Outcome> {
     const [program = "", ...first] = joypodProgram();
     const child = spawn(program, [...first, ...args], {
-      env: { PATH: process.env.PATH, DATABASE_URL: database.url, PASSWORD_PEPPER: pepper, BCRYPT_COST: "4", ...env },
+      env: {
+        PATH: process.env.PATH,
+        DATABASE_URL: database.url,
+        PASSWORD_PEPPER: pepper,
+        BCRYPT_COST: "4",
+        ...env,
+      },
     });
     const outcome = { stdout: "", stderr: "" };
-    child.stdout.on("data", (text: Buffer) => outcome.stdout += text.toString());
-    child.stderr.on("data", (text: Buffer) => outcome.stderr += text.toString());
+    child.stdout.on("data", (text: Buffer) => (outcome.stdout += text.toString()));
+    child.stderr.on("data", (text: Buffer) => (outcome.stderr += text.toString()));
     child.stdin.end(stdin);
     return new Promise((resolve, reject) => {
       child.once("error", reject);
@@ -56,7 +70,11 @@ describe("joypod, the command line", function () {
   }
 
   it("migrates once, and has nothing to do the second time", async () => {
-    expect(await joypod(["migrate"])).to.deep.equal({ code: 0, stdout: "The database is up to date.\n", stderr: "" });
+    expect(await joypod(["migrate"])).to.deep.equal({
+      code: 0,
+      stdout: "The database is up to date.\n",
+      stderr: "",
+    });
   });
 
   it("applies a migration entirely or not at all, and runs it again after the cause is gone", async () => {
@@ -68,7 +86,9 @@ describe("joypod, the command line", function () {
       const failed = await joypod(["migrate"], { env: { DATABASE_URL: empty.url } });
       expect(failed.code).to.equal(1);
       expect(failed.stderr).to.contain("refuse_change");
-      expect((await client.query("SELECT to_regclass('users') AS found")).rows).to.deep.equal([{ found: null }]);
+      expect((await client.query("SELECT to_regclass('users') AS found")).rows).to.deep.equal([
+        { found: null },
+      ]);
       await client.query("DROP FUNCTION refuse_change()");
       expect((await joypod(["migrate"], { env: { DATABASE_URL: empty.url } })).code).to.equal(0);
     } finally {
@@ -78,30 +98,51 @@ describe("joypod, the command line", function () {
   });
 
   it("creates a player who can sign in, once", async () => {
-    const args = ["user", "create", "--email", " New.Player@Example.test", "--name", "New Player", "--password-stdin", "--json"];
+    const args = [
+      "user",
+      "create",
+      "--email",
+      " New.Player@Example.test",
+      "--name",
+      "New Player",
+      "--password-stdin",
+      "--json",
+    ];
     const created = await joypod(args, { stdin: "correct horse battery\n" });
     expect(created.code, created.stdout + created.stderr).to.equal(0);
     const user = JSON.parse(created.stdout) as { id: string; email: string };
     expect(user).to.deep.include({ email: "new.player@example.test", name: "New Player" });
-    const signIn = await postSignIn(api.anonymous(), { email: "new.player@example.test", password: "correct horse battery" });
+    const signIn = await postSignIn(api.anonymous(), {
+      email: "new.player@example.test",
+      password: "correct horse battery",
+    });
     expect(signIn.status, signIn.text).to.equal(200);
     const again = await joypod(args, { stdin: "another password" });
     expect(again.code).to.equal(3);
     expect(JSON.parse(again.stdout)).to.deep.equal({
-      error: "exists", message: "There is a user new.player@example.test already.", id: user.id, email: "new.player@example.test",
+      error: "exists",
+      message: "There is a user new.player@example.test already.",
+      id: user.id,
+      email: "new.player@example.test",
     });
   });
 
   it("names what is wrong with a player's data, and changes nothing", async () => {
     const create = (email: string, name: string, stdin: string, env = {}): Promise<Outcome> =>
       joypod(["user", "create", "--email", email, "--name", name, "--password-stdin"], { stdin, env });
-    expect(await create("nonsense", "A", "long enough")).to.deep.equal({ code: 2, stdout: "", stderr: '"nonsense" is no e-mail address.\n' });
+    expect(await create("nonsense", "A", "long enough")).to.deep.equal({
+      code: 2,
+      stdout: "",
+      stderr: '"nonsense" is no e-mail address.\n',
+    });
     expect((await create("a@example.test", " ", "long enough")).stderr).to.contain("The name must have");
     expect((await create("a@example.test", "A", "short")).stderr).to.contain("The password must have 8");
     const common = await create("a@example.test", "A", "Password123");
     expect(common.stderr).to.contain("one of the most common");
     expect(common.code).to.equal(2);
-    expect((await create("a@example.test", "A", "long enough", { PASSWORD_PEPPER: undefined })).stderr).to.contain("PASSWORD_PEPPER is not set");
+    expect(
+      (await create("a@example.test", "A", "long enough", { PASSWORD_PEPPER: undefined })).stderr,
+    ).to.contain("PASSWORD_PEPPER is not set");
     expect((await joypod(["user", "create", "--email", "a@example.test"])).code).to.equal(2);
     expect(await api.deps.postgres.prisma.user.count({ where: { email: "a@example.test" } })).to.equal(0);
   });
@@ -116,19 +157,30 @@ describe("joypod, the command line", function () {
       return browsers;
     };
     const expectEnded = async (browsers: ApiClient[]): Promise<void> => {
-      for (const browser of browsers) expectErrorResponse(await browser.get("/api/games"), 401, "unauthorized");
+      for (const browser of browsers)
+        expectErrorResponse(await browser.get("/api/games"), 401, "unauthorized");
     };
 
     let browsers = await signedIn();
-    const changed = await joypod(["user", "set-password", ...email, "--password-stdin", "--json"], { stdin: "another password\n", env });
-    expect(JSON.parse(changed.stdout)).to.deep.equal({ id: user.id, email: user.email, endedSignIns: 2, isAnnounced: true });
+    const changed = await joypod(["user", "set-password", ...email, "--password-stdin", "--json"], {
+      stdin: "another password\n",
+      env,
+    });
+    expect(JSON.parse(changed.stdout)).to.deep.equal({
+      id: user.id,
+      email: user.email,
+      endedSignIns: 2,
+      isAnnounced: true,
+    });
     await expectEnded(browsers);
     expectErrorResponse(await postSignIn(api.anonymous(), user), 401, "invalid_credentials");
     const renewed = { ...user, password: "another password" };
     expect((await postSignIn(api.anonymous(), renewed)).status).to.equal(200);
 
     browsers = await signedIn();
-    expect((await joypod(["user", "disable", ...email], { env })).stdout).to.equal(`The player ${user.email} is disabled. Sign-ins ended: 3.\n`);
+    expect((await joypod(["user", "disable", ...email], { env })).stdout).to.equal(
+      `The player ${user.email} is disabled. Sign-ins ended: 3.\n`,
+    );
     await expectEnded(browsers);
     expectErrorResponse(await postSignIn(api.anonymous(), renewed), 401, "invalid_credentials");
     expect((await joypod(["user", "enable", ...email], { env })).code).to.equal(0);
@@ -137,10 +189,20 @@ describe("joypod, the command line", function () {
 
     const silent = await joypod(["user", "disable", ...email]);
     expect(silent.stdout).to.contain("The API could not be told");
-    expect((await joypod(["user", "set-password", ...email, "--password-stdin"], { stdin: "short" })).code).to.equal(2);
+    expect(
+      (await joypod(["user", "set-password", ...email, "--password-stdin"], { stdin: "short" })).code,
+    ).to.equal(2);
     expect((await joypod(["user", "disable", "--email", "nobody@example.test"])).code).to.equal(4);
-    const trail = await api.deps.postgres.prisma.auditEvent.findMany({ where: { subjectId: user.id }, orderBy: { id: "asc" } });
-    expect(trail.map(({ action }) => action)).to.deep.equal(["user.passwordChanged", "user.disabled", "user.enabled", "user.disabled"]);
+    const trail = await api.deps.postgres.prisma.auditEvent.findMany({
+      where: { subjectId: user.id },
+      orderBy: { id: "asc" },
+    });
+    expect(trail.map(({ action }) => action)).to.deep.equal([
+      "user.passwordChanged",
+      "user.disabled",
+      "user.enabled",
+      "user.disabled",
+    ]);
   });
 
   it("deletes a player with all that is theirs, once no session of theirs goes on", async () => {
@@ -149,17 +211,30 @@ describe("joypod, the command line", function () {
     const game = await aGame(api.deps);
     const slot = await aSaveSlot(api.deps, { user, game });
     const browser = api.as(user);
-    expect((await browser.post("/api/favorites", { gameId: game.id }, { "idempotency-key": "one" })).status).to.be.below(300);
+    expect(
+      (await browser.post("/api/favorites", { gameId: game.id }, { "idempotency-key": "one" })).status,
+    ).to.be.below(300);
     const session = await aGameSessionRow(api.deps, { user, game }, { slotId: slot.id });
-    const remove = (): Promise<Outcome> => joypod(["user", "delete", "--email", user.email, "--json"], { env: { REDIS_URL: api.deps.config.redis.url } });
+    const remove = (): Promise<Outcome> =>
+      joypod(["user", "delete", "--email", user.email, "--json"], {
+        env: { REDIS_URL: api.deps.config.redis.url },
+      });
 
     const refused = await remove();
     expect(refused.code, refused.stdout).to.equal(5);
     expect(JSON.parse(refused.stdout)).to.include({ error: "in_use", sessionId: session.id });
     expect((await browser.get("/api/games")).status).to.equal(200);
 
-    await prisma.gameSession.update({ where: { id: session.id }, data: { status: "stopped", endedAt: new Date() } });
-    expect(JSON.parse((await remove()).stdout)).to.deep.equal({ id: user.id, email: user.email, endedSignIns: 1, isAnnounced: true });
+    await prisma.gameSession.update({
+      where: { id: session.id },
+      data: { status: "stopped", endedAt: new Date() },
+    });
+    expect(JSON.parse((await remove()).stdout)).to.deep.equal({
+      id: user.id,
+      email: user.email,
+      endedSignIns: 1,
+      isAnnounced: true,
+    });
     expectErrorResponse(await browser.get("/api/games"), 401, "unauthorized");
     expectErrorResponse(await postSignIn(api.anonymous(), user), 401, "invalid_credentials");
     const { audit_events, save_sweeps, ...tables } = await rowsOf(api);
@@ -175,7 +250,9 @@ describe("joypod, the command line", function () {
     const browser = api.as(user);
     expect((await browser.get("/api/games")).status).to.equal(200);
     const deleted = await joypod(["user", "delete", "--email", user.email]);
-    expect(deleted.stdout).to.contain(`The player ${user.email} is deleted.`).and.contain("The API could not be told");
+    expect(deleted.stdout)
+      .to.contain(`The player ${user.email} is deleted.`)
+      .and.contain("The API could not be told");
     expectErrorResponse(await browser.post("/api/favorites", { gameId: game.id }), 401, "unauthorized");
     expect((await browser.get("/api/auth/session")).json()).to.deep.equal({});
   });
@@ -184,7 +261,8 @@ describe("joypod, the command line", function () {
     const env = { BCRYPT_COST: "10" };
     const lineOf = (user: Record<string, unknown>): string => `${JSON.stringify(user)}\n`;
     const linesOf = (text: string): AsyncIterable<string> => Readable.from(text.split("\n"));
-    const importing = (stdin: string): Promise<Outcome> => joypod(["user", "import", "--json"], { stdin, env });
+    const importing = (stdin: string): Promise<Outcome> =>
+      joypod(["user", "import", "--json"], { stdin, env });
     let passwordHash: string;
 
     before(async () => {
@@ -197,53 +275,99 @@ describe("joypod, the command line", function () {
       const first = await importing(lines);
       expect([first.code, first.stdout]).to.deep.equal([0, '{"created":2,"existing":0}\n']);
       expect((await importing(lines)).stdout).to.equal('{"created":0,"existing":2}\n');
-      const rowOf = (address: string): Promise<{ id: string; passwordHash: string | null; emailVerifiedAt: Date | null }> =>
+      const rowOf = (
+        address: string,
+      ): Promise<{ id: string; passwordHash: string | null; emailVerifiedAt: Date | null }> =>
         api.deps.postgres.prisma.user.findUniqueOrThrow({ where: { email: address } });
       expect((await rowOf(email)).emailVerifiedAt).to.be.null;
       expect((await rowOf("other@example.test")).emailVerifiedAt).to.be.a("date");
 
-      expectErrorResponse(await postSignIn(api.anonymous(), { email, password: `${"a".repeat(72)}b` }), 401, "invalid_credentials");
+      expectErrorResponse(
+        await postSignIn(api.anonymous(), { email, password: `${"a".repeat(72)}b` }),
+        401,
+        "invalid_credentials",
+      );
       const before = await rowOf(email);
       expect(before.passwordHash).to.contain(passwordHash.slice(7));
       expect((await postSignIn(api.anonymous(), { email, password: "a".repeat(72) })).status).to.equal(200);
       const after = await rowOf(email);
       expect(after.passwordHash).to.match(/^\$2b\$04\$/);
       expect((await postSignIn(api.anonymous(), { email, password: "a".repeat(72) })).status).to.equal(200);
-      expectErrorResponse(await postSignIn(api.anonymous(), { email, password: `${"a".repeat(72)}b` }), 401, "invalid_credentials");
-      expect((await importing(lines)).stdout, "a changed account stays as it is").to.equal('{"created":0,"existing":2}\n');
+      expectErrorResponse(
+        await postSignIn(api.anonymous(), { email, password: `${"a".repeat(72)}b` }),
+        401,
+        "invalid_credentials",
+      );
+      expect((await importing(lines)).stdout, "a changed account stays as it is").to.equal(
+        '{"created":0,"existing":2}\n',
+      );
       expect(await rowOf(email)).to.deep.equal(after);
-      const trail = await api.deps.postgres.prisma.auditEvent.findMany({ where: { action: "user.imported", subjectId: after.id } });
+      const trail = await api.deps.postgres.prisma.auditEvent.findMany({
+        where: { action: "user.imported", subjectId: after.id },
+      });
       expect(trail.map(({ actorKind }) => actorKind)).to.deep.equal(["operator"]);
     });
 
     it("names the first line that is wrong, and never the hash", async () => {
       const good = lineOf({ email: "unseen@example.test", name: "U", passwordHash });
       const wrong: [Record<string, unknown> | string, string][] = [
-        ["{", "It must be"], [[], "It must be"], [{ email: "x@example.test", name: "X" }, "passwordHash"], [{ email: "x@example.test", name: "X", passwordHash, role: "admin" }, "role"],
-        [{ email: "nobody", name: "X", passwordHash }, "no e-mail address"], [{ email: "x@example.test", name: " ", passwordHash }, "The name must have"],
-        [{ email: "x@example.test", name: "X", passwordHash: "5f4dcc3b5aa765d61d8327deb882cf99" }, "must be a bcrypt hash"],
-        [{ email: "x@example.test", name: "X", passwordHash: passwordHash.replace("$10$", "$09$") }, "is of cost 9; it must be 10 to 10"],
-        [{ email: "x@example.test", name: "X", passwordHash: passwordHash.replace("$10$", "$11$") }, "is of cost 11"],
+        ["{", "It must be"],
+        [[], "It must be"],
+        [{ email: "x@example.test", name: "X" }, "passwordHash"],
+        [{ email: "x@example.test", name: "X", passwordHash, role: "admin" }, "role"],
+        [{ email: "nobody", name: "X", passwordHash }, "no e-mail address"],
+        [{ email: "x@example.test", name: " ", passwordHash }, "The name must have"],
+        [
+          { email: "x@example.test", name: "X", passwordHash: "5f4dcc3b5aa765d61d8327deb882cf99" },
+          "must be a bcrypt hash",
+        ],
+        [
+          { email: "x@example.test", name: "X", passwordHash: passwordHash.replace("$10$", "$09$") },
+          "is of cost 9; it must be 10 to 10",
+        ],
+        [
+          { email: "x@example.test", name: "X", passwordHash: passwordHash.replace("$10$", "$11$") },
+          "is of cost 11",
+        ],
         [{ email: "x@example.test", name: "X".repeat(9000), passwordHash }, "characters"],
       ].map(([line, message]) => [line as string, message as string]);
       for (const [line, message] of wrong) {
         const text = `${good}\n${typeof line === "string" ? line : lineOf(line)}`;
-        const failure: unknown = await importUsers(api.deps, linesOf(text), 10).catch((error: unknown) => error);
-        expect(failure, message).to.be.instanceOf(DomainError).and.deep.include({ code: "invalid_request", extra: { line: "3" } });
-        expect(String(failure)).to.contain(message).and.not.contain(passwordHash.slice(7)).and.not.contain("5f4dcc3b");
+        const failure: unknown = await importUsers(api.deps, linesOf(text), 10).catch(
+          (error: unknown) => error,
+        );
+        expect(failure, message)
+          .to.be.instanceOf(DomainError)
+          .and.deep.include({ code: "invalid_request", extra: { line: "3" } });
+        expect(String(failure))
+          .to.contain(message)
+          .and.not.contain(passwordHash.slice(7))
+          .and.not.contain("5f4dcc3b");
       }
       const { code, stdout } = await importing(`${good}{`);
-      expect([code, JSON.parse(stdout)]).to.deep.equal([2, {
-        error: "invalid", line: "2", message: 'Line 2: It must be {"email", "name", "passwordHash", "emailVerified"?} (Invalid input: expected object, received undefined). 0 players were created so far: correct the line and run the import again.',
-      }]);
-      expect(await api.deps.postgres.prisma.user.count({ where: { email: "unseen@example.test" } })).to.equal(0);
+      expect([code, JSON.parse(stdout)]).to.deep.equal([
+        2,
+        {
+          error: "invalid",
+          line: "2",
+          message:
+            'Line 2: It must be {"email", "name", "passwordHash", "emailVerified"?} (Invalid input: expected object, received undefined). 0 players were created so far: correct the line and run the import again.',
+        },
+      ]);
+      expect(await api.deps.postgres.prisma.user.count({ where: { email: "unseen@example.test" } })).to.equal(
+        0,
+      );
     });
 
     it("reads files of any length", async () => {
       const count = 1_201;
-      const lines = Array.from({ length: count }, (_, at) => lineOf({ email: `many-${at}@example.test`, name: `Player ${at}`, passwordHash }));
+      const lines = Array.from({ length: count }, (_, at) =>
+        lineOf({ email: `many-${at}@example.test`, name: `Player ${at}`, passwordHash }),
+      );
       expect((await importing(lines.join(""))).stdout).to.equal(`{"created":${count},"existing":0}\n`);
-      expect(await api.deps.postgres.prisma.auditEvent.count({ where: { action: "user.imported" } })).to.equal(count + 2);
+      expect(
+        await api.deps.postgres.prisma.auditEvent.count({ where: { action: "user.imported" } }),
+      ).to.equal(count + 2);
     });
   });
 
@@ -251,10 +375,19 @@ describe("joypod, the command line", function () {
     const partner = await joypod(["partner", "create", "--name", "Studio North", "--json"]);
     expect(partner.code, partner.stdout).to.equal(0);
     expect((await joypod(["partner", "create", "--name", "Studio North"])).code).to.equal(3);
-    const issue = async (...more: string[]): Promise<Outcome> => joypod(["partner", "key", "create", "--partner", "Studio North", "--json", ...more]);
-    const first = JSON.parse((await issue()).stdout) as { key: string; keyId: string; expiresAt: null; partner: string };
+    const issue = async (...more: string[]): Promise<Outcome> =>
+      joypod(["partner", "key", "create", "--partner", "Studio North", "--json", ...more]);
+    const first = JSON.parse((await issue()).stdout) as {
+      key: string;
+      keyId: string;
+      expiresAt: null;
+      partner: string;
+    };
     expect(first).to.deep.include({ partner: "Studio North", expiresAt: null });
-    const second = JSON.parse((await issue("--expires-in-days", "7")).stdout) as { key: string; expiresAt: string };
+    const second = JSON.parse((await issue("--expires-in-days", "7")).stdout) as {
+      key: string;
+      expiresAt: string;
+    };
     expect(Date.parse(second.expiresAt) - Date.now()).to.be.within(6.9 * 86_400_000, 7.1 * 86_400_000);
     const third = await issue();
     expect(third.code).to.equal(3);
@@ -268,25 +401,41 @@ describe("joypod, the command line", function () {
     expect((await issue()).code).to.equal(0);
     const stored = await api.deps.postgres.prisma.partnerKey.findMany();
     expect(JSON.stringify(stored)).to.not.contain(first.key);
-    const revocations = await api.deps.postgres.prisma.auditEvent.count({ where: { action: "partnerKey.revoked" } });
+    const revocations = await api.deps.postgres.prisma.auditEvent.count({
+      where: { action: "partnerKey.revoked" },
+    });
     expect(revocations).to.equal(1);
   });
 
   it("suspends and resumes a partner, and lists keys without their secrets", async () => {
     expect((await joypod(["partner", "create", "--name", "Studio South"])).code).to.equal(0);
-    const { key, keyId } = JSON.parse((await joypod(["partner", "key", "create", "--partner", "Studio South", "--json"])).stdout) as { key: string; keyId: string };
+    const { key, keyId } = JSON.parse(
+      (await joypod(["partner", "key", "create", "--partner", "Studio South", "--json"])).stdout,
+    ) as { key: string; keyId: string };
     const change = async (verb: string): Promise<{ suspendedAt: string | null }> =>
-      JSON.parse((await joypod(["partner", verb, "--partner", "Studio South", "--json"])).stdout) as { suspendedAt: string | null };
+      JSON.parse((await joypod(["partner", verb, "--partner", "Studio South", "--json"])).stdout) as {
+        suspendedAt: string | null;
+      };
     const { suspendedAt } = await change("suspend");
     expect(suspendedAt).to.be.a("string");
     expect((await change("suspend")).suspendedAt, "again changes nothing").to.equal(suspendedAt);
     expectErrorResponse(await api.asPartner({ key }).get("/api/partners/games"), 403, "forbidden");
     expect((await change("resume")).suspendedAt).to.be.null;
     expect((await api.asPartner({ key }).get("/api/partners/games")).status).to.equal(200);
-    const actions = await api.deps.postgres.prisma.auditEvent.findMany({ where: { action: { startsWith: "partner." } }, orderBy: { id: "asc" } });
-    expect(actions.map(({ action }) => action).slice(-2)).to.deep.equal(["partner.suspended", "partner.resumed"]);
+    const actions = await api.deps.postgres.prisma.auditEvent.findMany({
+      where: { action: { startsWith: "partner." } },
+      orderBy: { id: "asc" },
+    });
+    expect(actions.map(({ action }) => action).slice(-2)).to.deep.equal([
+      "partner.suspended",
+      "partner.resumed",
+    ]);
     const listed = await joypod(["partner", "key", "list", "--partner", "Studio South", "--json"]);
-    const { keys: [only] } = JSON.parse(listed.stdout) as { keys: { keyId: string; lastUsedAt: string | null; revokedAt: string | null }[] };
+    const {
+      keys: [only],
+    } = JSON.parse(listed.stdout) as {
+      keys: { keyId: string; lastUsedAt: string | null; revokedAt: string | null }[];
+    };
     expect(only).to.include({ keyId, revokedAt: null });
     expect(only!.lastUsedAt).to.be.a("string");
     expect(listed.stdout).to.not.contain(key);
@@ -295,7 +444,8 @@ describe("joypod, the command line", function () {
   it("names an unknown player, partner or key", async () => {
     expect((await joypod(["partner", "key", "create", "--partner", "Nobody"])).code).to.equal(4);
     expect((await joypod(["partner", "key", "revoke", "--key", "nothing"])).code).to.equal(4);
-    for (const args of [["suspend"], ["resume"], ["key", "list"]]) expect((await joypod(["partner", ...args, "--partner", "Nobody"])).code).to.equal(4);
+    for (const args of [["suspend"], ["resume"], ["key", "list"]])
+      expect((await joypod(["partner", ...args, "--partner", "Nobody"])).code).to.equal(4);
     expect((await joypod(["no-such-command"])).code).to.equal(2);
     const noDatabase = await joypod(["migrate"], { env: { DATABASE_URL: undefined } });
     expect(noDatabase.code).to.equal(1);

@@ -26,10 +26,16 @@ describe("while the Kubernetes API server is unavailable", function () {
   after(() => api.stop());
 
   it("a running session is shown, kept alive and listed", async () => {
-    expect((await player.get(`/api/game/session-status?sessionId=${id}`)).json()).to.include({ status: "running" });
-    const { expiresAt } = (await player.post("/api/game/keepalive", { sessionId: id })).json<{ expiresAt: string }>();
+    expect((await player.get(`/api/game/session-status?sessionId=${id}`)).json()).to.include({
+      status: "running",
+    });
+    const { expiresAt } = (await player.post("/api/game/keepalive", { sessionId: id })).json<{
+      expiresAt: string;
+    }>();
     expect(new Date(expiresAt).getTime()).to.be.above(Date.now() + 1_700_000);
-    expect((await player.get("/api/game/sessions")).json<{ sessions: unknown[] }>().sessions).to.have.length(1);
+    expect((await player.get("/api/game/sessions")).json<{ sessions: unknown[] }>().sessions).to.have.length(
+      1,
+    );
   });
 
   it("a stop is recorded and answered soon, as often as it is repeated", async () => {
@@ -79,7 +85,9 @@ describe("a launch whose object is created, though the response of the Kubernete
 
   /** Returns the id of a session of whose creation its launch does not hear in time. */
   async function launchUntold(): Promise<string> {
-    const held = cluster.holdResponseOnce(({ method, path }) => method === "POST" && path.endsWith("/gamesessions"));
+    const held = cluster.holdResponseOnce(
+      ({ method, path }) => method === "POST" && path.endsWith("/gamesessions"),
+    );
     const launched = fixture.launched();
     await held.carriedOut;
     const id = await launched;
@@ -96,7 +104,12 @@ describe("while the Kubernetes API server is slow to take the change of a GameCa
 
   before(async () => {
     cluster = await FaultyApi.start(await sharedKubeApiServer());
-    api = await TestApi.start({ kube: true, isLed: true, env: { KUBECONFIG: cluster.kubeconfig() }, hasFaults: true });
+    api = await TestApi.start({
+      kube: true,
+      isLed: true,
+      env: { KUBECONFIG: cluster.kubeconfig() },
+      hasFaults: true,
+    });
   });
   after(async () => {
     await api.stop();
@@ -116,11 +129,20 @@ describe("while the Kubernetes API server is slow to take the change of a GameCa
     return { id, slug, path: `/api/partners/games/${slug}`, client: api.asPartner(partner) };
   }
 
-  /** Deletes the game; the cluster has been asked to delete its cache then, and answers once `release` is called. */
-  async function heldDeletion({ slug, path, client }: PartnersGame): Promise<{ deleted: Promise<ApiResponse>; isDeleted: () => boolean; release: () => void }> {
-    const held = cluster.holdOnce(({ method, path: address }) => method === "DELETE" && address.endsWith(`/gamecaches/${slug}`));
+  /**
+   * Deletes the game; the cluster has been asked to delete its cache then, and answers once `release` is
+   * called.
+   */
+  async function heldDeletion({ slug, path, client }: PartnersGame): Promise<{
+    deleted: Promise<ApiResponse>;
+    isDeleted: () => boolean;
+    release: () => void;
+  }> {
+    const held = cluster.holdOnce(
+      ({ method, path: address }) => method === "DELETE" && address.endsWith(`/gamecaches/${slug}`),
+    );
     let isDeleted = false;
-    const deleted = client.delete(path).finally(() => isDeleted = true);
+    const deleted = client.delete(path).finally(() => (isDeleted = true));
     await held.arrived;
     return { deleted, isDeleted: () => isDeleted, release: held.release };
   }
@@ -134,7 +156,9 @@ describe("while the Kubernetes API server is slow to take the change of a GameCa
     deletion.release();
     expect((await deletion.deleted).status).to.equal(204);
     await syncGameCaches(api.deps);
-    const { cacheRevision, cacheAppliedRevision } = await api.deps.postgres.prisma.game.findUniqueOrThrow({ where: { id: game.id } });
+    const { cacheRevision, cacheAppliedRevision } = await api.deps.postgres.prisma.game.findUniqueOrThrow({
+      where: { id: game.id },
+    });
     expect(cacheAppliedRevision).to.equal(cacheRevision);
   });
 
@@ -149,28 +173,53 @@ describe("while the Kubernetes API server is slow to take the change of a GameCa
     deletion.release();
     expect((await deletion.deleted).status).to.equal(204);
     await syncGameCaches(api.deps);
-    await eventually(() => api.deps.cluster.gameCaches.cache.list().some(({ metadata }) => metadata.name === game.slug), { what: "the restored game's cache" });
-    const settled = await eventually(async () => {
-      const { cacheRevision: wanted, cacheAppliedRevision: applied } = await prisma.game.findUniqueOrThrow({ where: { id: game.id } });
-      return wanted === applied ? { cacheRevision: wanted } : undefined;
-    }, { what: "the cache's change to be noted" });
+    await eventually(
+      () => api.deps.cluster.gameCaches.cache.list().some(({ metadata }) => metadata.name === game.slug),
+      { what: "the restored game's cache" },
+    );
+    const settled = await eventually(
+      async () => {
+        const { cacheRevision: wanted, cacheAppliedRevision: applied } = await prisma.game.findUniqueOrThrow({
+          where: { id: game.id },
+        });
+        return wanted === applied ? { cacheRevision: wanted } : undefined;
+      },
+      { what: "the cache's change to be noted" },
+    );
     await syncGameCaches(api.deps);
-    expect(await prisma.game.findUniqueOrThrow({ where: { id: game.id } }), "once is enough").to.include(settled);
+    expect(await prisma.game.findUniqueOrThrow({ where: { id: game.id } }), "once is enough").to.include(
+      settled,
+    );
   });
 
   it("no more than two changes hold a connection to the database", async () => {
     const { auditEvent } = api.deps.postgres.prisma;
     // All before the first one is held: the cluster is waited for only for three seconds.
-    const [first, second, last, ...others] = await Promise.all(Array.from({ length: 5 }, aPartnersGame)) as [PartnersGame, PartnersGame, PartnersGame, ...PartnersGame[]];
+    const [first, second, last, ...others] = (await Promise.all(
+      Array.from({ length: 5 }, aPartnersGame),
+    )) as [PartnersGame, PartnersGame, PartnersGame, ...PartnersGame[]];
     const held = await Promise.all([heldDeletion(first), heldDeletion(second)]);
     const waiting = [last, ...others];
     const deleted = waiting.map(({ client, path }) => client.delete(path));
     // What follows a deletion's event is the change of its cache.
-    await eventually(async () => await auditEvent.count({ where: { action: "game.deleted", subjectId: { in: waiting.map(({ id }) => id) } } }) === waiting.length, { what: "deletions whose caches are to be changed" });
+    await eventually(
+      async () =>
+        (await auditEvent.count({
+          where: { action: "game.deleted", subjectId: { in: waiting.map(({ id }) => id) } },
+        })) === waiting.length,
+      { what: "deletions whose caches are to be changed" },
+    );
     expect((await last.client.get(last.path)).status, "a later request of the process").to.equal(404);
-    const { rows } = await api.deps.postgres.pool.query<{ open: number }>("SELECT count(*)::int AS open FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'");
-    expect(cluster.requests.filter(({ path }) => waiting.some(({ slug }) => path.endsWith(`/gamecaches/${slug}`)))).to.deep.equal([]);
-    expect(held.map(({ isDeleted }) => isDeleted()), "the held changes were given up").to.deep.equal([false, false]);
+    const { rows } = await api.deps.postgres.pool.query<{ open: number }>(
+      "SELECT count(*)::int AS open FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'",
+    );
+    expect(
+      cluster.requests.filter(({ path }) => waiting.some(({ slug }) => path.endsWith(`/gamecaches/${slug}`))),
+    ).to.deep.equal([]);
+    expect(
+      held.map(({ isDeleted }) => isDeleted()),
+      "the held changes were given up",
+    ).to.deep.equal([false, false]);
     expect(rows[0]?.open).to.be.at.most(2);
     for (const { release } of held) release();
     expect((await Promise.all(deleted)).map(({ status }) => status)).to.deep.equal([204, 204, 204]);
@@ -193,22 +242,36 @@ describe("while the Kubernetes API server refuses the GameCache of one game, as 
 
   it("the other games' are written in the same pass, and that one's in the next", async () => {
     const { prisma } = api.deps.postgres;
-    const games = (await Promise.all([aGame(api.deps), aGame(api.deps)])).toSorted((a, b) => (a.id < b.id ? -1 : 1));
+    const games = (await Promise.all([aGame(api.deps), aGame(api.deps)])).toSorted((a, b) =>
+      a.id < b.id ? -1 : 1,
+    );
     const ids = games.map(({ id }) => id);
     await prisma.game.updateMany({ where: { id: { in: ids } }, data: { cacheRevision: { increment: 1 } } });
     const areApplied = async (): Promise<boolean[]> => {
       const rows = await prisma.game.findMany({ where: { id: { in: ids } }, orderBy: { id: "asc" } });
       return rows.map(({ cacheRevision, cacheAppliedRevision }) => cacheRevision === cacheAppliedRevision);
     };
-    cluster.respondOnce(({ method, path }) => method === "PATCH" && path.endsWith(`/gamecaches/${games[0]!.slug}`), 403, {
-      kind: "Status", apiVersion: "v1", status: "Failure", reason: "Forbidden", message: "exceeded quota: count/gamecaches", code: 403,
-    });
+    cluster.respondOnce(
+      ({ method, path }) => method === "PATCH" && path.endsWith(`/gamecaches/${games[0]!.slug}`),
+      403,
+      {
+        kind: "Status",
+        apiVersion: "v1",
+        status: "Failure",
+        reason: "Forbidden",
+        message: "exceeded quota: count/gamecaches",
+        code: 403,
+      },
+    );
     await syncGameCaches(api.deps);
     expect(await areApplied()).to.deep.equal([false, true]);
     // A pass leaves out a game that another one is at: this process may lead, and have its own.
-    await eventually(async () => {
-      await syncGameCaches(api.deps);
-      return (await areApplied()).every(Boolean);
-    }, { what: "the refused GameCache to be written" });
+    await eventually(
+      async () => {
+        await syncGameCaches(api.deps);
+        return (await areApplied()).every(Boolean);
+      },
+      { what: "the refused GameCache to be written" },
+    );
   });
 });

@@ -3,7 +3,13 @@ import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import { expect } from "chai";
 import { connectionTest } from "#contracts/connectionTest.ts";
 import { limits } from "#contracts/limits.ts";
-import { bearerTicket, readTicket, ticketPublicKeyOf, ticketSigningKey, ticketVerifyingKey } from "#contracts/streamTicket.ts";
+import {
+  bearerTicket,
+  readTicket,
+  ticketPublicKeyOf,
+  ticketSigningKey,
+  ticketVerifyingKey,
+} from "#contracts/streamTicket.ts";
 import { aUser, type TestUser } from "#test/factories/catalog.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { operatorOf, type FakeOperator } from "#test/support/cluster/fakeOperator.ts";
@@ -16,7 +22,12 @@ const path = "/api/stream/connection-tests";
 const sdp = { "content-type": "application/sdp" };
 const seed = randomBytes(32);
 const key = ticketVerifyingKey(ticketPublicKeyOf(ticketSigningKey(seed)));
-const sdpAnswer = { sdp: "v=0\r\na=candidate:9 1 UDP 1 10.0.0.9 1 typ host\r\n", nodeName: "elsewhere", addresses: ["192.0.2.1", "2001:db8::1"], udpPort: 19_999 };
+const sdpAnswer = {
+  sdp: "v=0\r\na=candidate:9 1 UDP 1 10.0.0.9 1 typ host\r\n",
+  nodeName: "elsewhere",
+  addresses: ["192.0.2.1", "2001:db8::1"],
+  udpPort: 19_999,
+};
 
 /** What stands for the responders at one address. */
 class FakeResponder {
@@ -29,14 +40,22 @@ class FakeResponder {
       const chunks: Buffer[] = [];
       request.on("data", (chunk: Buffer) => chunks.push(chunk));
       request.on("end", () => {
-        this.seen.push({ url: request.url, headers: request.headers, body: Buffer.concat(chunks).toString() });
-        response.writeHead(this.response.status, { "content-type": "application/json" }).end(JSON.stringify(this.response.body));
+        this.seen.push({
+          url: request.url,
+          headers: request.headers,
+          body: Buffer.concat(chunks).toString(),
+        });
+        response
+          .writeHead(this.response.status, { "content-type": "application/json" })
+          .end(JSON.stringify(this.response.body));
       });
     });
   }
 
   listen(port: number): Promise<void> {
-    return new Promise((resolve, reject) => this.#server.once("error", reject).listen(port, "127.0.0.1", resolve));
+    return new Promise((resolve, reject) =>
+      this.#server.once("error", reject).listen(port, "127.0.0.1", resolve),
+    );
   }
 
   stop(): void {
@@ -55,8 +74,15 @@ describe(`POST ${path}`, function () {
 
   before(async () => {
     port = await freePort();
-    // A name, as the service's: it stands for the machine's addresses of both families, of which only one answers.
-    api = await TestApi.start({ kube: true, env: { CONNECTION_TEST_URL: `http://localhost:${port}`, CONNECTION_TEST_SIGNING_KEY: seed.toString("base64") } });
+    // A name, as the service's: it stands for the machine's addresses of both families, of which only one
+    // answers.
+    api = await TestApi.start({
+      kube: true,
+      env: {
+        CONNECTION_TEST_URL: `http://localhost:${port}`,
+        CONNECTION_TEST_SIGNING_KEY: seed.toString("base64"),
+      },
+    });
     operator = operatorOf(api);
   });
   beforeEach(async () => {
@@ -70,14 +96,19 @@ describe(`POST ${path}`, function () {
     await api.stop();
   });
 
-  const post = (body = "v=0 offer", headers: Record<string, string> = sdp): Promise<ApiResponse> => api.as(user).post(path, body, headers);
+  const post = (body = "v=0 offer", headers: Record<string, string> = sdp): Promise<ApiResponse> =>
+    api.as(user).post(path, body, headers);
 
   it("passes the offer on with the player's ticket, and returns the answer with the node's addresses", async () => {
     const response = await post();
     expect(response.status, response.text).to.equal(201);
     expect(response.headers.get("content-type")).to.match(/^application\/sdp/);
     expect(response.text.split("\r\n")).to.deep.equal([
-      "v=0", "a=candidate:1 1 UDP 2130706431 192.0.2.1 19999 typ host", "a=candidate:2 1 UDP 2130706175 2001:db8::1 19999 typ host", "a=end-of-candidates", "",
+      "v=0",
+      "a=candidate:1 1 UDP 2130706431 192.0.2.1 19999 typ host",
+      "a=candidate:2 1 UDP 2130706175 2001:db8::1 19999 typ host",
+      "a=end-of-candidates",
+      "",
     ]);
     expect(responder.seen).to.have.length(1);
     const [seen] = responder.seen;
@@ -90,31 +121,51 @@ describe(`POST ${path}`, function () {
   it("has the addresses that sessions on the node announce, in place of the responder's own", async () => {
     const announced = ["203.0.113.5", "2001:db8::5", "10.1.1.1"];
     const nodeName = await operator.addNode(1, { addresses: { internal: "10.1.1.1", announced } });
-    await eventually(() => api.deps.cluster.gameNode(nodeName)?.status?.addresses?.announced !== undefined, { what: "the node's addresses to be known" });
+    await eventually(() => api.deps.cluster.gameNode(nodeName)?.status?.addresses?.announced !== undefined, {
+      what: "the node's addresses to be known",
+    });
     responder.response.body = { ...sdpAnswer, nodeName, addresses: ["192.0.2.1"] };
     const { text } = await post();
     expect(text.match(/UDP \d+ (\S+) 19999/g)?.map((part) => part.split(" ")[2])).to.deep.equal(announced);
   });
 
   it("has the responder's own addresses and the node's external one, where an operator of the release before writes no list of announced ones", async () => {
-    const nodeName = await operator.addNode(1, { addresses: { internal: "10.1.1.1", external: "203.0.113.7" } });
-    await eventually(() => api.deps.cluster.gameNode(nodeName)?.status?.addresses?.external !== undefined, { what: "the node's addresses to be known" });
+    const nodeName = await operator.addNode(1, {
+      addresses: { internal: "10.1.1.1", external: "203.0.113.7" },
+    });
+    await eventually(() => api.deps.cluster.gameNode(nodeName)?.status?.addresses?.external !== undefined, {
+      what: "the node's addresses to be known",
+    });
     responder.response.body = { ...sdpAnswer, nodeName, addresses: ["192.0.2.1"] };
     const { text } = await post();
-    expect(text.match(/UDP \d+ (\S+) 19999/g)?.map((part) => part.split(" ")[2])).to.deep.equal(["192.0.2.1", "203.0.113.7"]);
+    expect(text.match(/UDP \d+ (\S+) 19999/g)?.map((part) => part.split(" ")[2])).to.deep.equal([
+      "192.0.2.1",
+      "203.0.113.7",
+    ]);
   });
 
   it("is for signed-in players on the service's own pages", async () => {
     expectErrorResponse(await api.anonymous().post(path, "v=0 offer", sdp), 401, "unauthorized");
-    expectErrorResponse(await post("v=0 offer", { ...sdp, origin: "https://elsewhere.test" }), 403, "forbidden");
+    expectErrorResponse(
+      await post("v=0 offer", { ...sdp, origin: "https://elsewhere.test" }),
+      403,
+      "forbidden",
+    );
     expect(responder.seen).to.be.empty;
   });
 
   it("refuses what is no offer", async () => {
-    expectErrorResponse(await post("{}", { "content-type": "application/json" }), 415, "unsupported_media_type");
+    expectErrorResponse(
+      await post("{}", { "content-type": "application/json" }),
+      415,
+      "unsupported_media_type",
+    );
     expectErrorResponse(await post("v".repeat(70_000)), 413, "payload_too_large");
     expect(responder.seen).to.be.empty;
-    responder.response = { status: 400, body: { error: "invalid_offer", message: "The offer has no fingerprint." } };
+    responder.response = {
+      status: 400,
+      body: { error: "invalid_offer", message: "The offer has no fingerprint." },
+    };
     const response = await post();
     expectErrorResponse(response, 400, "invalid_offer");
     expect(response.json()).to.include({ message: "The offer has no fingerprint." });
@@ -129,7 +180,11 @@ describe(`POST ${path}`, function () {
 
   it("says that no node answers: none listens, or what listens is none", async () => {
     const sentence = "No game server can test the connection just now: try again in a moment.";
-    for (const response of [{ status: 500, body: {} }, { status: 201, body: { sdp: "v=0" } }, { status: 401, body: { error: "unauthorized", message: "" } }]) {
+    for (const response of [
+      { status: 500, body: {} },
+      { status: 201, body: { sdp: "v=0" } },
+      { status: 401, body: { error: "unauthorized", message: "" } },
+    ]) {
       responder.response = response;
       const refused = await post();
       expectErrorResponse(refused, 503, "unavailable");

@@ -42,13 +42,18 @@ describe("a database whose deleted games have kept current archives and pictures
 
   it("has them superseded by the deletion, and nothing else, after the upgrade", async () => {
     const folder = temporaryFolder("migrations");
-    const names = (await readdir(migrations, { withFileTypes: true })).filter((entry) => entry.isDirectory()).map(({ name }) => name);
-    for (const name of names.filter((each) => each < deletedGamesMigration)) await cp(join(migrations, name), join(folder, name), { recursive: true });
+    const names = (await readdir(migrations, { withFileTypes: true }))
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => name);
+    for (const name of names.filter((each) => each < deletedGamesMigration))
+      await cp(join(migrations, name), join(folder, name), { recursive: true });
     await migrate(database.url, folder);
     await client.query(formerRows);
     expect(await migrate(database.url)).to.include(deletedGamesMigration);
     for (const table of ["game_versions", "game_pictures"]) {
-      const { rows } = await client.query<{ id: string; supersededAt: Date | null }>(`SELECT id, superseded_at AS "supersededAt" FROM ${table} ORDER BY id`);
+      const { rows } = await client.query<{ id: string; supersededAt: Date | null }>(
+        `SELECT id, superseded_at AS "supersededAt" FROM ${table} ORDER BY id`,
+      );
       expect(rows, table).to.deep.equal([
         { id: "current", supersededAt: null },
         { id: "missed", supersededAt: new Date("2026-10-02T00:00:00Z") },

@@ -35,41 +35,81 @@ describe("network and save limit of a game", function () {
 
   it("are registered, shown, changed and taken back", async () => {
     const slug = `net-${partner.keyId}`;
-    const created = await client.post(path, { ...metadata, title: "Net", slug, network: "internet", saveLimitMb: 512 });
+    const created = await client.post(path, {
+      ...metadata,
+      title: "Net",
+      slug,
+      network: "internet",
+      saveLimitMb: 512,
+    });
     expect(created.status, created.text).to.equal(201);
     const before = await client.get(`${path}/${slug}`);
     expect(before.json()).to.include({ network: "internet", saveLimitMb: 512 });
     const changed = await client.patch(`${path}/${slug}`, { saveLimitMb: 16 });
     expect(changed.json()).to.include({ network: "internet", saveLimitMb: 16 });
     expect(changed.headers.get("etag"), "the tag follows them").to.not.equal(before.headers.get("etag"));
-    expect((await client.patch(`${path}/${slug}`, { network: null, saveLimitMb: null })).json()).to.include({ network: "none", saveLimitMb: null });
-    for (const body of [{ network: "lan" }, { saveLimitMb: 15 }, { saveLimitMb: 1025 }, { saveLimitMb: "64" }]) {
+    expect((await client.patch(`${path}/${slug}`, { network: null, saveLimitMb: null })).json()).to.include({
+      network: "none",
+      saveLimitMb: null,
+    });
+    for (const body of [
+      { network: "lan" },
+      { saveLimitMb: 15 },
+      { saveLimitMb: 1025 },
+      { saveLimitMb: "64" },
+    ]) {
       const response = await client.patch(`${path}/${slug}`, body);
       expectErrorResponse(response, 400, "invalid_request");
-      expect(response.json<{ details: { path: string }[] }>().details[0]?.path).to.equal(Object.keys(body)[0]);
+      expect(response.json<{ details: { path: string }[] }>().details[0]?.path).to.equal(
+        Object.keys(body)[0],
+      );
     }
   });
 
   it("are copied to the session, with no network and the default save limit unless registered", async () => {
     const net = await aGame(api.deps);
-    await api.deps.postgres.prisma.game.update({ where: { id: net.id }, data: { network: "internet", saveLimitMb: 64 } });
+    await api.deps.postgres.prisma.game.update({
+      where: { id: net.id },
+      data: { network: "internet", saveLimitMb: 64 },
+    });
     const open = await fixture.launched({ gameSlug: net.slug });
     expect(await specOf(open)).to.include({ network: "Internet", saveVolumeBytes: 64 * mebibyte });
     await fixture.newPlayer();
     const closed = await fixture.launched();
-    expect(await specOf(closed)).to.include({ network: "None", saveVolumeBytes: limits.save.volumeBytes.default });
-    expect([open, closed].map((id) => id.replace(/[^-]+$/, "")), "told apart before the last part of their names").to.deep.equal(["gs-net-", "gs-"]);
+    expect(await specOf(closed)).to.include({
+      network: "None",
+      saveVolumeBytes: limits.save.volumeBytes.default,
+    });
+    expect(
+      [open, closed].map((id) => id.replace(/[^-]+$/, "")),
+      "told apart before the last part of their names",
+    ).to.deep.equal(["gs-net-", "gs-"]);
   });
 
   it("never leave less room than the slot's save needs", async () => {
     const { id: slotId } = await aSaveSlot(api.deps, { user: fixture.user, game: fixture.game });
     const stored = {
-      objectKey: saveKey(slotId, { generation: 1, gameSession: "gs-a", sequence: 1, attempt: 1 }), sha256: "a".repeat(64), bytes: 10, generation: 1, sequence: 1,
-      unpackedBytes: 700 * mebibyte + 1, persistedAt: new Date().toISOString(), final: true,
+      objectKey: saveKey(slotId, { generation: 1, gameSession: "gs-a", sequence: 1, attempt: 1 }),
+      sha256: "a".repeat(64),
+      bytes: 10,
+      generation: 1,
+      sequence: 1,
+      unpackedBytes: 700 * mebibyte + 1,
+      persistedAt: new Date().toISOString(),
+      final: true,
     };
-    const { id } = await aGameSessionRow(api.deps, { user: fixture.user, game: fixture.game }, { id: "gs-a", slotId });
+    const { id } = await aGameSessionRow(
+      api.deps,
+      { user: fixture.user, game: fixture.game },
+      { id: "gs-a", slotId },
+    );
     expect(await updateSlotSave(api.deps.postgres.pool, slotId, id, stored)).to.equal("moved");
-    const data = { status: "stopped", endedAt: new Date(), recordedAt: new Date(), slotReleasedAt: new Date() } as const;
+    const data = {
+      status: "stopped",
+      endedAt: new Date(),
+      recordedAt: new Date(),
+      slotReleasedAt: new Date(),
+    } as const;
     await api.deps.postgres.prisma.gameSession.update({ where: { id }, data });
     expect(await specOf(await fixture.launched())).to.include({ saveVolumeBytes: 701 * mebibyte });
   });
@@ -88,7 +128,13 @@ describe("network and save limit of a game", function () {
       const asked = closed.api.asPartner(theirs);
       const { slug } = await aGame(closed.api.deps, { partnerId: theirs.id });
       for (const response of [
-        await asked.post(path, { ...metadata, title: "Net", slug: `net-${theirs.keyId}`, network: "internet" }), await asked.patch(`${path}/${slug}`, { network: "internet" }),
+        await asked.post(path, {
+          ...metadata,
+          title: "Net",
+          slug: `net-${theirs.keyId}`,
+          network: "internet",
+        }),
+        await asked.patch(`${path}/${slug}`, { network: "internet" }),
       ]) {
         expectErrorResponse(response, 400, "invalid_request");
         const { message, details } = response.json<{ message: string; details: { path: string }[] }>();

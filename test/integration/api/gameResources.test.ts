@@ -9,7 +9,10 @@ import { LaunchFixture } from "#test/support/fixtures/launchFixture.ts";
 const path = "/api/partners/games";
 const metadata = { developer: "Test Studio", launcher: "play.sh", engineDir: "engine" };
 const mebibyte = 2 ** 20;
-const outOfMemory = { stopReason: "Failed", failure: { reason: "OutOfMemory", message: "The game used more memory than it may, and was killed." } } as const;
+const outOfMemory = {
+  stopReason: "Failed",
+  failure: { reason: "OutOfMemory", message: "The game used more memory than it may, and was killed." },
+} as const;
 
 describe("resources of a game", function () {
   this.timeout(60_000);
@@ -20,7 +23,14 @@ describe("resources of a game", function () {
   let client: ApiClient;
 
   before(async () => {
-    fixture = await LaunchFixture.start({ env: { LAUNCHES_PER_MINUTE: "100", GAME_MEMORY_MB_MAX: "8192", GAME_CPUS_MAX: "4", GAME_GPU_SHARE_MAX: "2" } });
+    fixture = await LaunchFixture.start({
+      env: {
+        LAUNCHES_PER_MINUTE: "100",
+        GAME_MEMORY_MB_MAX: "8192",
+        GAME_CPUS_MAX: "4",
+        GAME_GPU_SHARE_MAX: "2",
+      },
+    });
     ({ api } = fixture);
   });
   beforeEach(async () => {
@@ -40,7 +50,10 @@ describe("resources of a game", function () {
 
   /** The memory limit, in MiB, of a session of the game, which ends with that status. */
   async function playedLimit(status: GameSessionStatus): Promise<number | undefined> {
-    const { id, resources: { memoryLimitBytes } } = await launchedSpec();
+    const {
+      id,
+      resources: { memoryLimitBytes },
+    } = await launchedSpec();
     await fixture.operator.finish(id, status);
     await fixture.ended(id);
     return memoryLimitBytes === undefined ? undefined : memoryLimitBytes / mebibyte;
@@ -56,51 +69,89 @@ describe("resources of a game", function () {
     const changed = await client.patch(`${path}/${slug}`, { resources: { memoryMb: 2048 } });
     expect(changed.json()).to.deep.include({ resources: { memoryMb: 2048 } });
     expect(changed.headers.get("etag"), "the tag follows them").to.not.equal(before.headers.get("etag"));
-    expect((await client.patch(`${path}/${slug}`, { title: "Bigger" })).json(), "others' changes leave them").to.deep.include({ resources: { memoryMb: 2048 } });
-    expect((await client.patch(`${path}/${slug}`, { resources: null })).json()).to.deep.include({ resources: null });
+    expect(
+      (await client.patch(`${path}/${slug}`, { title: "Bigger" })).json(),
+      "others' changes leave them",
+    ).to.deep.include({ resources: { memoryMb: 2048 } });
+    expect((await client.patch(`${path}/${slug}`, { resources: null })).json()).to.deep.include({
+      resources: null,
+    });
   });
 
   it("are refused with 400 and the field's name, where they are malformed or more than the site gives", async () => {
     for (const [field, resources] of [
-      ["resources.memoryMb", { memoryMb: 8193 }], ["resources.memoryMb", { memoryMb: 127 }], ["resources.memoryMb", { memoryMb: "4096" }], ["resources.memoryMb", { memoryMb: 1e9 }],
-      ["resources.cpus", { cpus: 4.25 }], ["resources.cpus", { cpus: 0.3 }], ["resources.cpus", { cpus: 0 }],
-      ["resources.gpuShare", { gpuShare: 3 }], ["resources.gpuShare", { gpuShare: 0 }], ["resources.gpuShare", { gpuShare: 0.5 }],
-      ["resources.resolution.width", { resolution: { width: 2560, height: 1080 } }], ["resources.resolution.height", { resolution: { width: 640, height: 1440 } }],
-      ["resources.resolution.height", { resolution: { width: 640 } }], ["resources.resolution.width", { resolution: { width: 641, height: 480 } }],
-      ["resources", { disk: 1 }], ["resources", 4096],
+      ["resources.memoryMb", { memoryMb: 8193 }],
+      ["resources.memoryMb", { memoryMb: 127 }],
+      ["resources.memoryMb", { memoryMb: "4096" }],
+      ["resources.memoryMb", { memoryMb: 1e9 }],
+      ["resources.cpus", { cpus: 4.25 }],
+      ["resources.cpus", { cpus: 0.3 }],
+      ["resources.cpus", { cpus: 0 }],
+      ["resources.gpuShare", { gpuShare: 3 }],
+      ["resources.gpuShare", { gpuShare: 0 }],
+      ["resources.gpuShare", { gpuShare: 0.5 }],
+      ["resources.resolution.width", { resolution: { width: 2560, height: 1080 } }],
+      ["resources.resolution.height", { resolution: { width: 640, height: 1440 } }],
+      ["resources.resolution.height", { resolution: { width: 640 } }],
+      ["resources.resolution.width", { resolution: { width: 641, height: 480 } }],
+      ["resources", { disk: 1 }],
+      ["resources", 4096],
     ] as const) {
       for (const response of [
-        await client.patch(`${path}/${game.slug}`, { resources }), await client.post(path, { ...metadata, title: "Bad", slug: `bad-${partner.keyId}`, resources }),
+        await client.patch(`${path}/${game.slug}`, { resources }),
+        await client.post(path, { ...metadata, title: "Bad", slug: `bad-${partner.keyId}`, resources }),
       ]) {
         expectErrorResponse(response, 400, "invalid_request");
-        expect(response.json<{ details: { path: string }[] }>().details.map((detail) => detail.path), JSON.stringify(resources)).to.deep.equal([field]);
+        expect(
+          response.json<{ details: { path: string }[] }>().details.map((detail) => detail.path),
+          JSON.stringify(resources),
+        ).to.deep.equal([field]);
       }
     }
     expect((await client.get(`${path}/${game.slug}`)).json()).to.deep.include({ resources: null });
     expect((await client.get(path)).json()).to.include({ total: 1 });
     const beyond = await client.patch(`${path}/${game.slug}`, { resources: { memoryMb: 9000, cpus: 8 } });
-    expect(beyond.json<{ message: string }>().message).to.contain("must be at most 8192").and.to.contain("games.resources.max");
+    expect(beyond.json<{ message: string }>().message)
+      .to.contain("must be at most 8192")
+      .and.to.contain("games.resources.max");
   });
 
   it("are the first session's, at once", async () => {
     const resources = { memoryMb: 4096, cpus: 2.5, gpuShare: 2, resolution: { width: 1024, height: 768 } };
     expect((await client.patch(`${path}/${game.slug}`, { resources })).status).to.equal(200);
     const spec = await launchedSpec();
-    expect(spec.resources).to.deep.equal({ cpuMillicores: 2500, memoryBytes: 4096 * mebibyte, memoryLimitBytes: 4096 * mebibyte, gpuShare: 1 });
+    expect(spec.resources).to.deep.equal({
+      cpuMillicores: 2500,
+      memoryBytes: 4096 * mebibyte,
+      memoryLimitBytes: 4096 * mebibyte,
+      gpuShare: 1,
+    });
     expect(spec.stream).to.include({ width: 1024, height: 768, framesPerSecond: 60 });
   });
 
   it("raise a game's memory limit at its next launch when it ran out of memory, up to the site's maximum", async () => {
-    const limits = [await playedLimit(outOfMemory), await playedLimit(outOfMemory), await playedLimit(outOfMemory), await playedLimit(outOfMemory), await playedLimit(outOfMemory)];
+    const limits = [
+      await playedLimit(outOfMemory),
+      await playedLimit(outOfMemory),
+      await playedLimit(outOfMemory),
+      await playedLimit(outOfMemory),
+      await playedLimit(outOfMemory),
+    ];
     expect(limits).to.deep.equal([1024, 2048, 4096, 8192, 8192]);
-    expect((await client.patch(`${path}/${game.slug}`, { resources: { memoryMb: 2048 } })).status).to.equal(200);
+    expect((await client.patch(`${path}/${game.slug}`, { resources: { memoryMb: 2048 } })).status).to.equal(
+      200,
+    );
     expect(await playedLimit(outOfMemory), "a new declaration").to.equal(2048);
-    expect((await client.patch(`${path}/${game.slug}`, { resources: { memoryMb: 2048 } })).status).to.equal(200);
+    expect((await client.patch(`${path}/${game.slug}`, { resources: { memoryMb: 2048 } })).status).to.equal(
+      200,
+    );
     expect(await playedLimit({}), "the same declaration once more").to.equal(4096);
   });
 
   it("never take memory away that a session used, however many short ones follow", async () => {
-    await playedLimit({ usage: { durationSeconds: 3600, cpuSeconds: 3600, peakMemoryBytes: 3000 * mebibyte } });
+    await playedLimit({
+      usage: { durationSeconds: 3600, cpuSeconds: 3600, peakMemoryBytes: 3000 * mebibyte },
+    });
     const short = { usage: { durationSeconds: 5, cpuSeconds: 1, peakMemoryBytes: 100 * mebibyte } };
     for (let session = 0; session < 5; session++) expect(await playedLimit(short)).to.equal(4500);
     const { resources } = await launchedSpec();
@@ -126,13 +177,21 @@ describe("POST /api/game/launch on nodes with little memory", function () {
   /** A node with ten slots that says what sessions may request. */
   async function addNode(cpuMillicores: number, memoryMb: number): Promise<string> {
     const name = await fixture.addNode(10);
-    const capacity = { offered: { cpuMillicores, memoryBytes: memoryMb * mebibyte }, overhead: { cpuMillicores: 250, memoryBytes: 256 * mebibyte } };
+    const capacity = {
+      offered: { cpuMillicores, memoryBytes: memoryMb * mebibyte },
+      overhead: { cpuMillicores: 250, memoryBytes: 256 * mebibyte },
+    };
     await fixture.operator.nodes.mergePatchStatus({ name }, { status: { capacity } });
-    await eventually(() => fixture.api.deps.cluster.gameNode(name)?.status?.capacity?.offered !== undefined, { what: "the API to see what the node offers" });
+    await eventually(() => fixture.api.deps.cluster.gameNode(name)?.status?.capacity?.offered !== undefined, {
+      what: "the API to see what the node offers",
+    });
     return name;
   }
 
-  /** What a player is told who launches the fixture's game, which takes 1024 + 256 + 256 MiB and 500m + 250m unless it declares more. */
+  /**
+   * What a player is told who launches the fixture's game, which takes 1024 + 256 + 256 MiB and 500m + 250m
+   * unless it declares more.
+   */
   async function launchError(): Promise<{ message: string; lack?: string }> {
     await fixture.newPlayer();
     const response = await fixture.player.post("/api/game/launch", { gameSlug: fixture.game.slug });
@@ -155,7 +214,10 @@ describe("POST /api/game/launch on nodes with little memory", function () {
     const first = await launch();
     const launched = await Promise.all([launchStatus(), launchStatus(), launchStatus()]);
     expect(launched.toSorted(), "those that come together").to.deep.equal([202, 503, 503]);
-    expect(await launchError()).to.include({ lack: "memory", message: "No game server has 1536 MiB of memory left, which this game takes: try again in a moment." });
+    expect(await launchError()).to.include({
+      lack: "memory",
+      message: "No game server has 1536 MiB of memory left, which this game takes: try again in a moment.",
+    });
     await fixture.operator.finish(first);
     await fixture.ended(first);
     await launch();
@@ -175,9 +237,15 @@ describe("POST /api/game/launch on nodes with little memory", function () {
     const cordoned = await fixture.addNode(1);
     const first = await launch();
     await fixture.operator.report(first, { nodeName: cordoned });
-    await fixture.operator.nodes.mergePatchStatus({ name: cordoned }, { status: { capacity: { schedulable: false } } });
+    await fixture.operator.nodes.mergePatchStatus(
+      { name: cordoned },
+      { status: { capacity: { schedulable: false } } },
+    );
     const { cluster } = fixture.api.deps;
-    await eventually(() => isPlaced(first) && cluster.gameNode(cordoned)?.status?.capacity?.schedulable === false, { what: "the API to see both" });
+    await eventually(
+      () => isPlaced(first) && cluster.gameNode(cordoned)?.status?.capacity?.schedulable === false,
+      { what: "the API to see both" },
+    );
     expect(await launchError()).to.include({ message: "All game servers are taken: try again in a moment." });
     await fixture.addNode(1);
     await launch();
@@ -186,25 +254,44 @@ describe("POST /api/game/launch on nodes with little memory", function () {
 
   it("says when no node is large enough for the game", async () => {
     await addNode(700, 8000);
-    expect(await launchError()).to.include({ lack: "processors", message: "No game server is large enough for this game, which takes 0.75 processors: this site has to add one." });
+    expect(await launchError()).to.include({
+      lack: "processors",
+      message:
+        "No game server is large enough for this game, which takes 0.75 processors: this site has to add one.",
+    });
     await addNode(8000, 1024);
-    expect(await launchError()).to.include({ message: "No game server is large enough for this game, which takes 1536 MiB of memory and 0.75 processors: this site has to add one." });
+    expect(await launchError()).to.include({
+      message:
+        "No game server is large enough for this game, which takes 1536 MiB of memory and 0.75 processors: this site has to add one.",
+    });
   });
 
   it("lets no average keep a game off every node: it then requests what an unknown game does", async () => {
     await addNode(2000, 4096);
     const known = await aGame(fixture.api.deps);
-    const profile = { profileSessions: 1, profileCpuMillicores: 3000, profilePeakMemoryMb: 5000, profileHighestMemoryMb: 5000 };
+    const profile = {
+      profileSessions: 1,
+      profileCpuMillicores: 3000,
+      profilePeakMemoryMb: 5000,
+      profileHighestMemoryMb: 5000,
+    };
     await fixture.api.deps.postgres.prisma.game.update({ where: { id: known.id }, data: profile });
     await fixture.newPlayer();
     const { spec } = await fixture.operator.session(await fixture.launched({ gameSlug: known.slug }));
-    expect(spec.resources).to.deep.equal({ cpuMillicores: 500, memoryBytes: 1024 * mebibyte, memoryLimitBytes: 7500 * mebibyte, gpuShare: 1 });
+    expect(spec.resources).to.deep.equal({
+      cpuMillicores: 500,
+      memoryBytes: 1024 * mebibyte,
+      memoryLimitBytes: 7500 * mebibyte,
+      gpuShare: 1,
+    });
   });
 
   it("says that all are taken where slots alone are missing", async () => {
     await fixture.addNode(1);
     await launch();
-    expect(await launchError()).to.deep.include({ message: "All game servers are taken: try again in a moment." }).and.to.not.have.property("lack");
+    expect(await launchError())
+      .to.deep.include({ message: "All game servers are taken: try again in a moment." })
+      .and.to.not.have.property("lack");
   });
 
   async function launchStatus(): Promise<number> {

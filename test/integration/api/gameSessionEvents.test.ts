@@ -15,7 +15,12 @@ import { startReplica, stopReplica } from "#test/support/http/replica.ts";
 import { StatementLog } from "#test/support/stores/statementLog.ts";
 
 /** A line of the log; its level is a word. */
-interface LogLine { level: string; msg: string; route?: string; isCut?: boolean }
+interface LogLine {
+  level: string;
+  msg: string;
+  route?: string;
+  isCut?: boolean;
+}
 
 describe("GET /api/game/events", function () {
   this.timeout(60_000);
@@ -49,15 +54,27 @@ describe("GET /api/game/events", function () {
     await fixture.stop();
   });
 
-  async function open(id: string, { of = api, as = player, lastEventId }: { of?: TestApi; as?: ApiClient; lastEventId?: string } = {}): Promise<EventReader> {
-    const reader = await EventReader.open(of.url, as, id, lastEventId === undefined ? {} : { "last-event-id": lastEventId });
+  async function open(
+    id: string,
+    { of = api, as = player, lastEventId }: { of?: TestApi; as?: ApiClient; lastEventId?: string } = {},
+  ): Promise<EventReader> {
+    const reader = await EventReader.open(
+      of.url,
+      as,
+      id,
+      lastEventId === undefined ? {} : { "last-event-id": lastEventId },
+    );
     readers.push(reader);
     return reader;
   }
 
   it("sends followers of every replica each launch stage, the start, and the end with its reason", async () => {
     const node = await operator.addNode(1, {
-      cache: { capacityBytes: 1, freeBytes: 0, entries: [{ digest: game.sha256!, state: "Downloading", bytes: 0, progressPercent: 42, inUse: true }] },
+      cache: {
+        capacityBytes: 1,
+        freeBytes: 0,
+        entries: [{ digest: game.sha256!, state: "Downloading", bytes: 0, progressPercent: 42, inUse: true }],
+      },
     });
     const id = await fixture.launched();
     const streams = [await open(id), await open(id, { of: replica })];
@@ -68,14 +85,19 @@ describe("GET /api/game/events", function () {
       expect(response.headers.get("cache-control")).to.match(/no-store/);
     }
     const passed = [aCondition("Scheduled")];
-    const steps = [["ContentReady", { stage: "downloading", progressPercent: 42 }], ["SaveRestored", { stage: "restoring" }], ["PodReady", { stage: "booting" }]] as const;
+    const steps = [
+      ["ContentReady", { stage: "downloading", progressPercent: 42 }],
+      ["SaveRestored", { stage: "restoring" }],
+      ["PodReady", { stage: "booting" }],
+    ] as const;
     for (const [next, shown] of steps) {
       await operator.report(id, { nodeName: node, conditions: passed });
       for (const stream of streams) await stream.see("stage", shown);
       passed.push(aCondition(next));
     }
     await operator.makeReady(id, { node });
-    for (const stream of streams) await stream.see("running", { containerUrl: `${api.url}/api/stream/${id}` });
+    for (const stream of streams)
+      await stream.see("running", { containerUrl: `${api.url}/api/stream/${id}` });
     const stopped = player.post("/api/game/stop", { sessionId: id });
     for (const stream of streams) await stream.see("stopping", { endReason: "user_requested" });
     await operator.finish(id);
@@ -90,13 +112,19 @@ describe("GET /api/game/events", function () {
   it("ends for a launch that failed, also one that the cluster never heard of", async () => {
     const failed = await fixture.launched();
     const stream = await open(failed);
-    await operator.finish(failed, { stopReason: "Failed", failure: { reason: "DownloadTimeout", message: "secret detail" } });
+    await operator.finish(failed, {
+      stopReason: "Failed",
+      failure: { reason: "DownloadTimeout", message: "secret detail" },
+    });
     const { data } = await stream.see("end", { status: "error", endReason: "failed" });
     expect(JSON.stringify(data)).not.to.contain("secret detail");
     const unheard = await fixture.launched();
     const second = await open(unheard, { of: replica });
     await second.see("stage");
-    await api.deps.postgres.prisma.gameSession.update({ where: { id: unheard }, data: { status: "error", stopReason: "Failed", endedAt: new Date() } });
+    await api.deps.postgres.prisma.gameSession.update({
+      where: { id: unheard },
+      data: { status: "error", stopReason: "Failed", endedAt: new Date() },
+    });
     clock.jump(15_000); // The pass over followed rows.
     await second.see("end", { status: "error" });
   });
@@ -109,7 +137,10 @@ describe("GET /api/game/events", function () {
     reader.close();
     const linesSince = (): LogLine[] => api.logLines.slice(before).map((line) => JSON.parse(line) as LogLine);
     const [request, brokenOff] = ["A request has ended.", "A response broke off."] as const;
-    await eventually(() => [request, brokenOff].every((text) => linesSince().some(({ msg }) => msg === text)), { what: "what is logged of the end" });
+    await eventually(
+      () => [request, brokenOff].every((text) => linesSince().some(({ msg }) => msg === text)),
+      { what: "what is logged of the end" },
+    );
     const lines = linesSince();
     const ofRoute = lines.filter(({ route }) => route === "/api/game/events");
     expect(ofRoute).to.have.length(1);
@@ -138,7 +169,11 @@ describe("GET /api/game/events", function () {
   it("warns before the idle end", async () => {
     const id = await fixture.launched();
     await operator.makeReady(id);
-    await eventually(async () => (await api.deps.postgres.prisma.gameSession.findUniqueOrThrow({ where: { id } })).status === "running");
+    await eventually(
+      async () =>
+        (await api.deps.postgres.prisma.gameSession.findUniqueOrThrow({ where: { id } })).status ===
+        "running",
+    );
     const expiresAt = new Date(Date.now() + 61_000);
     await api.deps.postgres.prisma.gameSession.update({ where: { id }, data: { expiresAt } });
     const stream = await open(id);
@@ -149,11 +184,16 @@ describe("GET /api/game/events", function () {
 
   it("tells a client that resumes, on any replica, once that the idle end it was warned of was put off meanwhile", async () => {
     const id = await fixture.running();
-    await api.deps.postgres.prisma.gameSession.update({ where: { id }, data: { expiresAt: new Date(Date.now() + 59_000) } });
+    await api.deps.postgres.prisma.gameSession.update({
+      where: { id },
+      data: { expiresAt: new Date(Date.now() + 59_000) },
+    });
     const warned = await open(id);
     await warned.see("expiring");
     warned.close();
-    const { expiresAt } = (await player.post("/api/game/keepalive", { sessionId: id })).json<{ expiresAt: string }>();
+    const { expiresAt } = (await player.post("/api/game/keepalive", { sessionId: id })).json<{
+      expiresAt: string;
+    }>();
     for (const asked of [replica, api]) {
       const resumed = await open(id, { of: asked, lastEventId: warned.lastId });
       await resumed.see("running", { expiresAt });
@@ -202,9 +242,16 @@ describe("GET /api/game/events", function () {
     const row = await findGameSession(postgres.pool, id, user.id);
     if (row === undefined) throw new Error("The session has no row.");
     const free = limits.gameSession.eventStreamsPerProcess - gameSessionEvents.followers;
-    const leaves = Array.from({ length: free }, (_stream, number) => gameSessionEvents.follow(
-      { row, userId: `user-${Math.floor(number / limits.gameSession.eventStreamsPerUser)}`, lastEventId: "" }, { send: () => undefined, end: () => undefined },
-    ));
+    const leaves = Array.from({ length: free }, (_stream, number) =>
+      gameSessionEvents.follow(
+        {
+          row,
+          userId: `user-${Math.floor(number / limits.gameSession.eventStreamsPerUser)}`,
+          lastEventId: "",
+        },
+        { send: () => undefined, end: () => undefined },
+      ),
+    );
     const refused = await open(id);
     expect(refused.response.status).to.equal(503);
     expect(refused.response.headers.get("retry-after")).to.match(/^\d+$/);
@@ -216,9 +263,15 @@ describe("GET /api/game/events", function () {
     // So long that the events soon fill what the kernel keeps for a connection.
     const large = await aGame(api.deps, { title: "x".repeat(15_000) });
     const id = await fixture.launched({ gameSlug: large.slug });
-    const progress = (progressPercent: number) => (
-      { cache: { capacityBytes: 1, freeBytes: 0, entries: [{ digest: large.sha256!, state: "Downloading" as const, bytes: 0, progressPercent, inUse: true }] } }
-    );
+    const progress = (progressPercent: number) => ({
+      cache: {
+        capacityBytes: 1,
+        freeBytes: 0,
+        entries: [
+          { digest: large.sha256!, state: "Downloading" as const, bytes: 0, progressPercent, inUse: true },
+        ],
+      },
+    });
     const node = await operator.addNode(1, progress(0));
     await operator.report(id, { nodeName: node, conditions: [aCondition("Scheduled")] });
     const good = await open(id);
@@ -226,7 +279,9 @@ describe("GET /api/game/events", function () {
     const before = api.deps.gameSessionEvents.followers;
     const slow = await RawClient.connect(api.url);
     slow.pause();
-    slow.write(`GET /api/game/events?sessionId=${id} HTTP/1.1\r\nHost: x\r\nCookie: auth.session-token=${player.cookies.get("auth.session-token")}\r\n\r\n`);
+    slow.write(
+      `GET /api/game/events?sessionId=${id} HTTP/1.1\r\nHost: x\r\nCookie: auth.session-token=${player.cookies.get("auth.session-token")}\r\n\r\n`,
+    );
     await eventually(() => api.deps.gameSessionEvents.followers === before + 1);
     const first = good.events.length;
     let kept = 0;
@@ -266,7 +321,10 @@ describe("GET /api/game/events", function () {
       await operator.makeReady(id);
       await Promise.all(streams.map((stream) => stream.see("running")));
     });
-    expect(statements.filter((name) => name !== "touch-auth-session").length, statements.join()).to.be.within(1, 4);
+    expect(statements.filter((name) => name !== "touch-auth-session").length, statements.join()).to.be.within(
+      1,
+      4,
+    );
   });
 
   it("closes when the process ends, and its clients resume on another replica", async () => {

@@ -1,7 +1,15 @@
 import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
 import { sweepIdempotencyKeys } from "#api/http/sweepIdempotencyKeys.ts";
-import { aGame, aGameSessionRow, aPartner, aSaveSlot, aUser, type TestGame, type TestUser } from "#test/factories/catalog.ts";
+import {
+  aGame,
+  aGameSessionRow,
+  aPartner,
+  aSaveSlot,
+  aUser,
+  type TestGame,
+  type TestUser,
+} from "#test/factories/catalog.ts";
 import type { TestApi } from "#test/support/http/api.ts";
 import { expectErrorResponse, type ApiClient, type ApiResponse } from "#test/support/http/apiClient.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
@@ -18,7 +26,11 @@ describe("Idempotency-Key", function () {
   let player: ApiClient;
 
   before(async () => {
-    fixture = await LaunchFixture.start({ clock, slots: 0, env: { CATALOG_REQUESTS_PER_MINUTE: "10000", LAUNCHES_PER_MINUTE: "100" } });
+    fixture = await LaunchFixture.start({
+      clock,
+      slots: 0,
+      env: { CATALOG_REQUESTS_PER_MINUTE: "10000", LAUNCHES_PER_MINUTE: "100" },
+    });
     ({ api, game } = fixture);
   });
   beforeEach(async () => {
@@ -78,7 +90,11 @@ describe("Idempotency-Key", function () {
 
     it("refuses the key for another request, and changes nothing", async () => {
       await toggle("mine");
-      expectErrorResponse(await toggle("mine", player, (await aGame(api.deps)).id), 422, "idempotency_key_reused");
+      expectErrorResponse(
+        await toggle("mine", player, (await aGame(api.deps)).id),
+        422,
+        "idempotency_key_reused",
+      );
       expect(await isFavorite()).to.equal(true);
     });
 
@@ -91,9 +107,14 @@ describe("Idempotency-Key", function () {
     });
 
     it("refuses a malformed key before anything is done", async () => {
-      for (const key of ['"open', "two words", "x".repeat(256), '""', "a, b"]) expectErrorResponse(await toggle(key), 400, "invalid_request");
+      for (const key of ['"open', "two words", "x".repeat(256), '""', "a, b"])
+        expectErrorResponse(await toggle(key), 400, "invalid_request");
       expect(await isFavorite()).to.equal(false);
-      expectErrorResponse(await player.post("/api/favorites", {}, { "idempotency-key": "bad-body" }), 400, "invalid_request");
+      expectErrorResponse(
+        await player.post("/api/favorites", {}, { "idempotency-key": "bad-body" }),
+        400,
+        "invalid_request",
+      );
       expect((await toggle("bad-body")).status).to.equal(200);
     });
 
@@ -117,14 +138,19 @@ describe("Idempotency-Key", function () {
       await toggle("older");
       await age(limits.idempotency.keptSeconds + 1);
       await sweepIdempotencyKeys(api.deps);
-      const { rows } = await api.deps.postgres.pool.query("SELECT 1 FROM idempotency_keys WHERE principal = $1", [`user:${user.id}`]);
+      const { rows } = await api.deps.postgres.pool.query(
+        "SELECT 1 FROM idempotency_keys WHERE principal = $1",
+        [`user:${user.id}`],
+      );
       expect(rows).to.have.length(0);
     });
 
     it("is free again after its lease when the process that held it has died", async () => {
       await toggle("key");
       // As a process leaves it that dies before its transaction.
-      await api.deps.postgres.pool.query("UPDATE idempotency_keys SET answer = NULL WHERE principal = $1", [`user:${user.id}`]);
+      await api.deps.postgres.pool.query("UPDATE idempotency_keys SET answer = NULL WHERE principal = $1", [
+        `user:${user.id}`,
+      ]);
       await api.deps.postgres.pool.query("DELETE FROM favorites WHERE user_id = $1", [user.id]);
       expectErrorResponse(await toggle("key"), 409, "conflict");
       await age(limits.idempotency.leaseSeconds);
@@ -139,18 +165,26 @@ describe("Idempotency-Key", function () {
         await locked.query("BEGIN");
         await locked.query("LOCK TABLE favorites");
         const late = toggle("long");
-        const leased = async (seconds: number): Promise<boolean> => (await pool.query(
-          "SELECT FROM idempotency_keys WHERE principal = $1 AND key = 'long' AND leased_until > now() + make_interval(secs => $2)", [`user:${user.id}`, seconds],
-        )).rowCount === 1;
+        const leased = async (seconds: number): Promise<boolean> =>
+          (
+            await pool.query(
+              "SELECT FROM idempotency_keys WHERE principal = $1 AND key = 'long' AND leased_until > now() + make_interval(secs => $2)",
+              [`user:${user.id}`, seconds],
+            )
+          ).rowCount === 1;
         await eventually(() => leased(0), { what: "the request to begin" });
         for (let thirds = 0; thirds < 4; thirds++) {
           await age(limits.idempotency.leaseSeconds / 3);
-          clock.jump(limits.idempotency.leaseSeconds * 1000 / 3);
-          await eventually(() => leased(limits.idempotency.leaseSeconds * 0.9), { what: "the lease to be renewed" });
+          clock.jump((limits.idempotency.leaseSeconds * 1000) / 3);
+          await eventually(() => leased(limits.idempotency.leaseSeconds * 0.9), {
+            what: "the lease to be renewed",
+          });
         }
         const repeated = await toggle("long");
         expectErrorResponse(repeated, 409, "conflict");
-        expect(repeated.json()).to.include({ message: "This request is still being worked on: ask again in a moment." });
+        expect(repeated.json()).to.include({
+          message: "This request is still being worked on: ask again in a moment.",
+        });
         await locked.query("COMMIT");
         expect((await late).json()).to.include({ status: "added" });
       } finally {
@@ -166,8 +200,13 @@ describe("Idempotency-Key", function () {
         await locked.query("LOCK TABLE favorites");
         const late = toggle("slow");
         const keyOf = "SELECT 1 FROM idempotency_keys WHERE principal = $1 AND key = 'slow'";
-        await eventually(async () => (await api.deps.postgres.pool.query(keyOf, [`user:${user.id}`])).rowCount === 1);
-        await api.deps.postgres.pool.query("UPDATE idempotency_keys SET attempt = 'another' WHERE principal = $1", [`user:${user.id}`]);
+        await eventually(
+          async () => (await api.deps.postgres.pool.query(keyOf, [`user:${user.id}`])).rowCount === 1,
+        );
+        await api.deps.postgres.pool.query(
+          "UPDATE idempotency_keys SET attempt = 'another' WHERE principal = $1",
+          [`user:${user.id}`],
+        );
         await locked.query("COMMIT");
         expectErrorResponse(await late, 409, "conflict");
       } finally {
@@ -196,11 +235,18 @@ describe("Idempotency-Key", function () {
 
   it("does not keep an error response that says when to ask again", async () => {
     const slot = await aSaveSlot(api.deps, { user, game });
-    const { id } = await aGameSessionRow(api.deps, { user, game }, { slotId: slot.id, status: "stopped", endedAt: new Date(), slotReleasedAt: null });
+    const { id } = await aGameSessionRow(
+      api.deps,
+      { user, game },
+      { slotId: slot.id, status: "stopped", endedAt: new Date(), slotReleasedAt: null },
+    );
     const refused = await launch("wait", game.slug, { saveSlotId: slot.id });
     expectErrorResponse(refused, 409, "conflict");
     expect(refused.headers.get("retry-after")).to.equal("10");
-    await api.deps.postgres.prisma.gameSession.update({ where: { id }, data: { slotReleasedAt: new Date() } });
+    await api.deps.postgres.prisma.gameSession.update({
+      where: { id },
+      data: { slotReleasedAt: new Date() },
+    });
     const again = await launch("wait", game.slug, { saveSlotId: slot.id });
     expect(again.headers.get("idempotency-replayed")).to.equal(null);
     expect(again.status, again.text).to.not.equal(409);
@@ -209,7 +255,13 @@ describe("Idempotency-Key", function () {
   describe("on POST /api/partners/games", () => {
     it("registers once, for all keys of the partner", async () => {
       const partner = api.asPartner(await aPartner(api.deps));
-      const body = { slug: `once-${user.id.slice(0, 8)}`, title: "Once", developer: "Studio", launcher: "run.sh", engineDir: "engine" };
+      const body = {
+        slug: `once-${user.id.slice(0, 8)}`,
+        title: "Once",
+        developer: "Studio",
+        launcher: "run.sh",
+        engineDir: "engine",
+      };
       const first = await partner.post("/api/partners/games", body, { "idempotency-key": "register" });
       expect(first.status, first.text).to.equal(201);
       const again = await partner.post("/api/partners/games", body, { "idempotency-key": "register" });
@@ -217,7 +269,11 @@ describe("Idempotency-Key", function () {
       expect(again.json()).to.deep.equal(first.json());
       expect(again.headers.get("location")).to.equal(first.headers.get("location"));
       expect(again.headers.get("idempotency-replayed")).to.equal("true");
-      const changed = await partner.post("/api/partners/games", { ...body, title: "Twice" }, { "idempotency-key": "register" });
+      const changed = await partner.post(
+        "/api/partners/games",
+        { ...body, title: "Twice" },
+        { "idempotency-key": "register" },
+      );
       expectErrorResponse(changed, 422, "idempotency_key_reused");
       expect(changed.json()["message"]).to.be.a("string");
     });

@@ -12,7 +12,11 @@ describe("launches of a player who asks again as Retry-After says", function () 
   let fixture: LaunchFixture;
 
   before(async () => {
-    const env = { LAUNCHES_PER_HOUR: "2", POLLS_PER_MINUTE: String(pollsPerMinute), DATABASE_TIMEOUT_MS: "3000" };
+    const env = {
+      LAUNCHES_PER_HOUR: "2",
+      POLLS_PER_MINUTE: String(pollsPerMinute),
+      DATABASE_TIMEOUT_MS: "3000",
+    };
     fixture = await LaunchFixture.start({ slots: 0, env, hasFaults: true });
   });
   after(() => fixture.stop());
@@ -39,7 +43,9 @@ describe("launches of a player who asks again as Retry-After says", function () 
     for (let count = 0; count < 3; count++) {
       const response = await fixture.player.post(path, { gameSlug: fixture.game.slug });
       expectErrorResponse(response, 503, "no_servers");
-      expect(response.headers.get("ratelimit"), "what the response says is left").to.contain('"launchHourly";r=2');
+      expect(response.headers.get("ratelimit"), "what the response says is left").to.contain(
+        '"launchHourly";r=2',
+      );
     }
     await fixture.addNode(1);
     await fixture.launched();
@@ -48,7 +54,10 @@ describe("launches of a player who asks again as Retry-After says", function () 
   it("use up neither the minute nor the hour while their launch is under way, and may come as often as polls", async () => {
     await fixture.newPlayer();
     await fixture.addNode(1);
-    const isBegun = async (): Promise<boolean> => await fixture.api.deps.postgres.prisma.idempotencyKey.count({ where: { principal: `user:${fixture.user.id}` } }) === 1;
+    const isBegun = async (): Promise<boolean> =>
+      (await fixture.api.deps.postgres.prisma.idempotencyKey.count({
+        where: { principal: `user:${fixture.user.id}` },
+      })) === 1;
     let first: Promise<ApiResponse> | undefined;
     await whileLocked("game_sessions", async () => {
       first = launch("held");
@@ -56,7 +65,9 @@ describe("launches of a player who asks again as Retry-After says", function () 
       for (let count = 0; count < pollsPerMinute; count++) {
         const response = await launch("held");
         expectErrorResponse(response, 409, "conflict");
-        expect(response.headers.get("ratelimit"), "what the response says is left").to.match(/"launch";r=9;.*"launchHourly";r=1;/);
+        expect(response.headers.get("ratelimit"), "what the response says is left").to.match(
+          /"launch";r=9;.*"launchHourly";r=1;/,
+        );
       }
       const refused = await launch("held");
       expectErrorResponse(refused, 429, "rate_limited");
@@ -71,13 +82,16 @@ describe("launches of a player who asks again as Retry-After says", function () 
     await whileLocked("idempotency_keys", async () => {
       const response = await launch("away");
       expectErrorResponse(response, 503, "unavailable");
-      expect(response.headers.get("ratelimit"), "what the response says is left").to.contain('"launchHourly";r=2');
+      expect(response.headers.get("ratelimit"), "what the response says is left").to.contain(
+        '"launchHourly";r=2',
+      );
     });
   });
 
   it("use it up where asking again is of no use", async () => {
     const player = fixture.api.as(await aUser(fixture.api.deps));
-    for (let count = 0; count < 2; count++) expectErrorResponse(await player.post(path, { gameSlug: "no-such" }), 404, "not_found");
+    for (let count = 0; count < 2; count++)
+      expectErrorResponse(await player.post(path, { gameSlug: "no-such" }), 404, "not_found");
     expectErrorResponse(await player.post(path, { gameSlug: "no-such" }), 429, "rate_limited");
   });
 });

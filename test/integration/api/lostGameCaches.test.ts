@@ -18,37 +18,65 @@ describe("A GameCache that is not in the cluster as the database has it", functi
   beforeEach(() => fixture.newGame());
   after(() => fixture.stop());
 
-  const refOf = (name: string): { name: string; namespace: string } => ({ name, namespace: fixture.api.kube!.sessionsNamespace });
-  const sourceNow = async (): Promise<ArchiveSource> => (await fixture.operator.cache(fixture.game.slug))!.spec.source;
+  const refOf = (name: string): { name: string; namespace: string } => ({
+    name,
+    namespace: fixture.api.kube!.sessionsNamespace,
+  });
+  const sourceNow = async (): Promise<ArchiveSource> =>
+    (await fixture.operator.cache(fixture.game.slug))!.spec.source;
 
   async function uploadedSource(archive: Buffer): Promise<ArchiveSource> {
     await fixture.uploaded(archive);
-    return eventually(async () => {
-      const source = await sourceNow();
-      return source.sha256 === sha256Of(archive) ? source : undefined;
-    }, { what: "the cache to name the archive" });
+    return eventually(
+      async () => {
+        const source = await sourceNow();
+        return source.sha256 === sha256Of(archive) ? source : undefined;
+      },
+      { what: "the cache to name the archive" },
+    );
   }
 
   /** Writes a GameCache by hand, or one that was deleted as a backup has it. */
-  function writeCache(name: string, source: ArchiveSource, finalizers: string[] = []): Promise<Stored<GameCache>> {
-    return fixture.operator.caches.apply({ metadata: { ...refOf(name), finalizers }, spec: { source } }, { fieldManager: "test" });
+  function writeCache(
+    name: string,
+    source: ArchiveSource,
+    finalizers: string[] = [],
+  ): Promise<Stored<GameCache>> {
+    return fixture.operator.caches.apply(
+      { metadata: { ...refOf(name), finalizers }, spec: { source } },
+      { fieldManager: "test" },
+    );
   }
 
-  /** Deletes the fixture's game, and returns it; resolves once its GameCache is gone or, with a finalizer, going, and the API has seen that. */
+  /**
+   * Deletes the fixture's game, and returns it; resolves once its GameCache is gone or, with a finalizer,
+   * going, and the API has seen that.
+   */
   async function deletedGame(): Promise<TestGame> {
-    const { client, game, api: { deps } } = fixture;
+    const {
+      client,
+      game,
+      api: { deps },
+    } = fixture;
     expect((await client.delete(`/api/partners/games/${game.slug}`)).status).to.equal(204);
-    await eventually(async () => {
-      const cache = deps.cluster.gameCache(game.slug);
-      const { cacheRevision, cacheAppliedRevision } = await deps.postgres.prisma.game.findUniqueOrThrow({ where: { id: game.id } });
-      return cacheAppliedRevision === cacheRevision && (cache === undefined || isDeleting(cache));
-    }, { what: "the cache to go" });
+    await eventually(
+      async () => {
+        const cache = deps.cluster.gameCache(game.slug);
+        const { cacheRevision, cacheAppliedRevision } = await deps.postgres.prisma.game.findUniqueOrThrow({
+          where: { id: game.id },
+        });
+        return cacheAppliedRevision === cacheRevision && (cache === undefined || isDeleting(cache));
+      },
+      { what: "the cache to go" },
+    );
     return game;
   }
 
   /** Has the API compare: the cluster tells of a deletion, and of all that was written before it. */
   async function tellOfDeletion(): Promise<void> {
-    const { metadata: { name } } = await writeCache(`${fixture.game.slug}-other`, anArchiveSource());
+    const {
+      metadata: { name },
+    } = await writeCache(`${fixture.game.slug}-other`, anArchiveSource());
     await fixture.operator.caches.delete(refOf(name));
   }
 
@@ -60,23 +88,35 @@ describe("A GameCache that is not in the cluster as the database has it", functi
     const archive = await anArchive();
     await fixture.uploaded(archive);
     const { game, operator } = fixture;
-    const { metadata: { uid } } = (await operator.cache(game.slug))!;
+    const {
+      metadata: { uid },
+    } = (await operator.cache(game.slug))!;
     await operator.caches.delete(refOf(game.slug));
-    const cache = await eventually(async () => {
-      const found = await operator.cache(game.slug);
-      return found?.metadata.uid === uid ? undefined : found;
-    }, { what: "the deleted GameCache to come back", timeoutMs: 10_000 });
+    const cache = await eventually(
+      async () => {
+        const found = await operator.cache(game.slug);
+        return found?.metadata.uid === uid ? undefined : found;
+      },
+      { what: "the deleted GameCache to come back", timeoutMs: 10_000 },
+    );
     expect(cache.spec.source.sha256).to.equal(sha256Of(archive));
   });
 
   it("names the current version again when the cluster went back to an earlier one, also to the same archive as it was stored before", async () => {
     const archive = await anArchive();
-    const [first, second, current] = [await uploadedSource(archive), await uploadedSource(await anArchive()), await uploadedSource(archive)];
+    const [first, second, current] = [
+      await uploadedSource(archive),
+      await uploadedSource(await anArchive()),
+      await uploadedSource(archive),
+    ];
     expect(first.key, "stored anew").not.to.equal(current.key);
     for (const earlier of [second, first]) {
       await fixture.operator.caches.mergePatch(refOf(fixture.game.slug), { spec: { source: earlier } });
       await tellOfDeletion();
-      await eventually(async () => expect(await sourceNow()).to.deep.equal(current), { what: "the current version", timeoutMs: 10_000 });
+      await eventually(async () => expect(await sourceNow()).to.deep.equal(current), {
+        what: "the current version",
+        timeoutMs: 10_000,
+      });
     }
   });
 
@@ -94,16 +134,22 @@ describe("A GameCache that is not in the cluster as the database has it", functi
     const { slug } = await deletedGame();
 
     const byHand = [
-      await writeCache(`${slug}-by-hand`, source), await writeCache(withoutVersion.slug, anArchiveSource()),
+      await writeCache(`${slug}-by-hand`, source),
+      await writeCache(withoutVersion.slug, anArchiveSource()),
       await writeCache(deletedBefore.slug, anArchiveSource()),
     ];
     const untouched = [withoutVersion.id, leaving.id, deletedBefore.id];
     const revisions = await Promise.all(untouched.map(cacheRevisionOf));
     await writeCache(slug, source);
     await tellOfDeletion();
-    await eventually(async () => await operator.cache(slug) === undefined, { what: "the deleted game's cache to go", timeoutMs: 10_000 });
+    await eventually(async () => (await operator.cache(slug)) === undefined, {
+      what: "the deleted game's cache to go",
+      timeoutMs: 10_000,
+    });
     expect(await Promise.all(untouched.map(cacheRevisionOf))).to.deep.equal(revisions);
-    for (const { metadata: { name, resourceVersion } } of byHand) {
+    for (const {
+      metadata: { name, resourceVersion },
+    } of byHand) {
       expect((await operator.cache(name))?.metadata.resourceVersion, name).to.equal(resourceVersion);
     }
     await operator.caches.mergePatch(refOf(leaving.slug), { metadata: { finalizers: null } });

@@ -21,17 +21,21 @@ describe("maintenance", function () {
   beforeEach(() => fixture.newPlayer());
   afterEach(async () => {
     await configMap.delete(place()).catch(() => undefined);
-    await eventually(async () => await status() === null, { what: "the end of the maintenance" });
+    await eventually(async () => (await status()) === null, { what: "the end of the maintenance" });
   });
   after(() => fixture.stop());
 
-  const place = () => ({ namespace: fixture.api.deps.config.cluster.releaseNamespace, name: maintenanceConfigMap });
-  const status = async () => (await fixture.api.anonymous().get("/api/status")).json<{ maintenance: unknown }>().maintenance;
+  const place = () => ({
+    namespace: fixture.api.deps.config.cluster.releaseNamespace,
+    name: maintenanceConfigMap,
+  });
+  const status = async () =>
+    (await fixture.api.anonymous().get("/api/status")).json<{ maintenance: unknown }>().maintenance;
 
   /** As an admin, by any tool; resolves once the API knows. */
   async function begin(data: Record<string, string>): Promise<void> {
     await configMap.create({ metadata: place(), data });
-    await eventually(async () => await status() !== null, { what: "the API to know of the maintenance" });
+    await eventually(async () => (await status()) !== null, { what: "the API to know of the maintenance" });
   }
 
   it("refuses launches in the admin's words, and takes them again afterwards", async () => {
@@ -40,9 +44,11 @@ describe("maintenance", function () {
     expectErrorResponse(refused, 503, "maintenance");
     expect(refused.json()).to.include({ message: "We are back at 14:00." });
     expect(refused.headers.get("retry-after")).to.equal("60");
-    expect(await fixture.api.deps.postgres.prisma.gameSession.count({ where: { userId: fixture.user.id } })).to.equal(0);
+    expect(
+      await fixture.api.deps.postgres.prisma.gameSession.count({ where: { userId: fixture.user.id } }),
+    ).to.equal(0);
     await configMap.delete(place());
-    await eventually(async () => await status() === null, { what: "the end of the maintenance" });
+    await eventually(async () => (await status()) === null, { what: "the end of the maintenance" });
     await fixture.launched();
   });
 
@@ -62,9 +68,11 @@ describe("maintenance", function () {
 
   it("is told to anybody, with nothing but one line of text of what was written by hand", async () => {
     await begin({ since, message: ` Back\nsoon\u0007 ${"x".repeat(500)}` });
-    const told = await status() as { since: string; message: string };
+    const told = (await status()) as { since: string; message: string };
     expect(told.since).to.equal(since);
-    expect(told.message).to.match(/^Back soon x+$/).and.have.length(400);
+    expect(told.message)
+      .to.match(/^Back soon x+$/)
+      .and.have.length(400);
   });
 
   it("needs no words: a ConfigMap without data is enough", async () => {

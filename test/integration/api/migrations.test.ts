@@ -30,7 +30,9 @@ describe("migrations", function () {
     await writeFile(join(folder, name, "migration.sql"), script);
   };
   const history = async (): Promise<unknown[]> => {
-    const { rows } = await client.query<Record<"name" | "steps" | "finished" | "rolledBack", unknown>>(`SELECT migration_name AS name, applied_steps_count AS steps,
+    const { rows } = await client.query<
+      Record<"name" | "steps" | "finished" | "rolledBack", unknown>
+    >(`SELECT migration_name AS name, applied_steps_count AS steps,
       finished_at >= started_at AS finished, rolled_back_at IS NOT NULL AS "rolledBack" FROM _prisma_migrations ORDER BY started_at, finished_at`);
     return rows;
   };
@@ -48,8 +50,13 @@ describe("migrations", function () {
 
   it("that fail leave nothing behind, say which one it was, keep what came before, and run again", async () => {
     await write("1_made", "CREATE TABLE made (id int PRIMARY KEY)");
-    await write("2_broken", "INSERT INTO made VALUES (1); CREATE FUNCTION one() RETURNS int LANGUAGE plpgsql AS $$ BEGIN RETURN 1; END; $$; INSERT INTO made VALUES (1);");
-    expect(await messageOf(migrate(database.url, folder))).to.match(/^Error: the migration 2_broken failed and changed nothing: duplicate key/);
+    await write(
+      "2_broken",
+      "INSERT INTO made VALUES (1); CREATE FUNCTION one() RETURNS int LANGUAGE plpgsql AS $$ BEGIN RETURN 1; END; $$; INSERT INTO made VALUES (1);",
+    );
+    expect(await messageOf(migrate(database.url, folder))).to.match(
+      /^Error: the migration 2_broken failed and changed nothing: duplicate key/,
+    );
     expect((await client.query("SELECT FROM made")).rowCount).to.equal(0);
     await write("2_broken", "INSERT INTO made VALUES (1)");
     expect(await migrate(database.url, folder)).to.deep.equal(["2_broken"]);
@@ -58,7 +65,9 @@ describe("migrations", function () {
   it("are recorded as Prisma's own tool does, also where a release before this one left a failed attempt", async () => {
     await write("1_made", "CREATE TABLE made (id int)");
     await migrate(database.url, folder);
-    await client.query("INSERT INTO _prisma_migrations (id, checksum, migration_name, logs) VALUES ('failed', 'of another form', '2_filled', 'an error')");
+    await client.query(
+      "INSERT INTO _prisma_migrations (id, checksum, migration_name, logs) VALUES ('failed', 'of another form', '2_filled', 'an error')",
+    );
     await write("2_filled", "INSERT INTO made VALUES (1)");
     expect(await migrate(database.url, folder)).to.deep.equal(["2_filled"]);
     expect(await history()).to.deep.equal([
@@ -67,7 +76,13 @@ describe("migrations", function () {
       { name: "2_filled", steps: 1, finished: true, rolledBack: false },
     ]);
     const sha256 = "cee254aaa03c5824"; // So begins what `sha256sum` says of "CREATE TABLE made (id int)".
-    expect((await client.query<{ checksum: string }>("SELECT checksum FROM _prisma_migrations WHERE migration_name = '1_made'")).rows[0]?.checksum.slice(0, 16)).to.equal(sha256);
+    expect(
+      (
+        await client.query<{ checksum: string }>(
+          "SELECT checksum FROM _prisma_migrations WHERE migration_name = '1_made'",
+        )
+      ).rows[0]?.checksum.slice(0, 16),
+    ).to.equal(sha256);
   });
 
   it("that were edited after they were applied are refused, and those of a newer release are left as they are", async () => {
@@ -86,7 +101,10 @@ describe("migrations", function () {
   it("touch no database with tables of something else", async () => {
     await client.query("CREATE TABLE theirs (id int)");
     expect(await messageOf(migrate(database.url))).to.equal(
-      "Error: the schema public of this database holds tables that are not Joypod's: give Joypod a database of its own");
-    expect((await client.query("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")).rows).to.deep.equal([{ tablename: "theirs" }]);
+      "Error: the schema public of this database holds tables that are not Joypod's: give Joypod a database of its own",
+    );
+    expect(
+      (await client.query("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")).rows,
+    ).to.deep.equal([{ tablename: "theirs" }]);
   });
 });

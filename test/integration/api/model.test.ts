@@ -19,15 +19,21 @@ describe("users, games, sessions and uploads, in any order", function () {
   before(async () => {
     const plenty = "10000";
     api = await TestApi.start({
-      kube: true, minio: true,
+      kube: true,
+      minio: true,
       env: {
-        LAUNCHES_PER_MINUTE: plenty, LAUNCHES_PER_HOUR: plenty, CATALOG_REQUESTS_PER_MINUTE: plenty, PARTNER_REQUESTS_PER_MINUTE: plenty,
+        LAUNCHES_PER_MINUTE: plenty,
+        LAUNCHES_PER_HOUR: plenty,
+        CATALOG_REQUESTS_PER_MINUTE: plenty,
+        PARTNER_REQUESTS_PER_MINUTE: plenty,
         PARTNER_UPLOADS_PER_HOUR: plenty,
       },
     });
     operator = operatorOf(api);
     await operator.addNode(100);
-    await eventually(() => api.deps.cluster.gameNodes.cache.list().some(({ status }) => status?.capacity !== undefined));
+    await eventually(() =>
+      api.deps.cluster.gameNodes.cache.list().some(({ status }) => status?.capacity !== undefined),
+    );
   });
   after(async () => {
     await operator.removeNodes();
@@ -37,14 +43,22 @@ describe("users, games, sessions and uploads, in any order", function () {
   async function newWorld(): Promise<{ model: PlatformModel; real: RealPlatform }> {
     const real = await RealPlatform.start(api, operator, users);
     const model: PlatformModel = { games: [], sessions: [], favorites: new Set(), slots: new Map() };
-    for (let game = 0; game < games; game++) model.games.push({ ...await real.registerGame(), status: "pending_upload", checksum: undefined });
-    for (const game of model.games.slice(1)) Object.assign(game, { status: "active", checksum: await real.upload(game.slug) });
+    for (let game = 0; game < games; game++)
+      model.games.push({ ...(await real.registerGame()), status: "pending_upload", checksum: undefined });
+    for (const game of model.games.slice(1))
+      Object.assign(game, { status: "active", checksum: await real.upload(game.slug) });
     return { model, real };
   }
 
   it("keeps one active session per user, every save, statuses that only move forward, stops that may be repeated, and each mark", async () => {
-    await fc.assert(fc.asyncProperty(fc.array(platformCommands, { minLength: steps, maxLength: steps }), async (commands) => {
-      await fc.asyncModelRun(newWorld, commands);
-    }), { seed, numRuns: worlds, endOnFailure: true });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(platformCommands, { minLength: steps, maxLength: steps }),
+        async (commands) => {
+          await fc.asyncModelRun(newWorld, commands);
+        },
+      ),
+      { seed, numRuns: worlds, endOnFailure: true },
+    );
   });
 });

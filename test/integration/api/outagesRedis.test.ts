@@ -18,8 +18,11 @@ interface Fault {
 
 const faults: Record<string, Fault> = {
   "is killed": { begin: ({ server }) => server.stop(), end: ({ server }) => server.start() },
-  "hangs": { begin: ({ server }) => server.signal("SIGSTOP"), end: ({ server }) => server.signal("SIGCONT") },
-  "answers too late": { begin: (_, relay) => (relay.delayMs = 3_000), end: (_, relay) => (relay.delayMs = 0) },
+  hangs: { begin: ({ server }) => server.signal("SIGSTOP"), end: ({ server }) => server.signal("SIGCONT") },
+  "answers too late": {
+    begin: (_, relay) => (relay.delayMs = 3_000),
+    end: (_, relay) => (relay.delayMs = 0),
+  },
 };
 
 describe("when Redis", function () {
@@ -41,10 +44,14 @@ describe("when Redis", function () {
   });
   // An API of its own for each: it starts without any count in its memory.
   beforeEach(async () => {
-    api = await TestApi.start({ redisUrl: `redis://${relay.host}`, env: { REDIS_TIMEOUT_MS: "200", CATALOG_REQUESTS_PER_MINUTE: String(limit) } });
+    api = await TestApi.start({
+      redisUrl: `redis://${relay.host}`,
+      env: { REDIS_TIMEOUT_MS: "200", CATALOG_REQUESTS_PER_MINUTE: String(limit) },
+    });
     await api.deps.redis.flushall();
     locked = await aUser(api.deps);
-    for (let attempt = 0; attempt < 5; attempt += 1) await postSignIn(api.anonymous(), { ...locked, password: "wrong" });
+    for (let attempt = 0; attempt < 5; attempt += 1)
+      await postSignIn(api.anonymous(), { ...locked, password: "wrong" });
     player = api.as(await aUser(api.deps));
     revoked = await signedOut();
   });
@@ -68,7 +75,11 @@ describe("when Redis", function () {
     expectErrorResponse(await postSignIn(api.anonymous(), locked), 429, "locked");
     const other = await aUser(api.deps);
     expect((await postSignIn(api.anonymous(), other)).status).to.equal(200);
-    expectErrorResponse(await postSignIn(api.anonymous(), { ...other, password: "wrong" }), 401, "invalid_credentials");
+    expectErrorResponse(
+      await postSignIn(api.anonymous(), { ...other, password: "wrong" }),
+      401,
+      "invalid_credentials",
+    );
   }
 
   for (const [what, { begin, end }] of Object.entries(faults)) {

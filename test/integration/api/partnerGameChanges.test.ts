@@ -20,9 +20,18 @@ describe("changes of one game that a partner sends at once", function () {
   });
   after(() => api.stop());
 
-  /** Sends all changes at once and returns their responses, in the same order. Each must be 200 and show what it was sent for. */
-  async function carriedOut(slug: string, changes: readonly object[], headers: Record<string, string> = {}): Promise<ApiResponse[]> {
-    const responses = await Promise.all(changes.map((change) => client.patch(`${path}/${slug}`, change, headers)));
+  /**
+   * Sends all changes at once and returns their responses, in the same order. Each must be 200 and show what
+   * it was sent for.
+   */
+  async function carriedOut(
+    slug: string,
+    changes: readonly object[],
+    headers: Record<string, string> = {},
+  ): Promise<ApiResponse[]> {
+    const responses = await Promise.all(
+      changes.map((change) => client.patch(`${path}/${slug}`, change, headers)),
+    );
     responses.forEach((response, at) => {
       expect(response.status, response.text).to.equal(200);
       expect(response.json()).to.deep.include(changes[at]);
@@ -33,32 +42,66 @@ describe("changes of one game that a partner sends at once", function () {
   it("are all carried out and recorded, each in its own field", async () => {
     const { slug, id } = await aGame(api.deps, { partnerId: partner.id, status: "pending_upload" });
     const changes = {
-      title: "Another Night", developer: "Another Studio", launcher: "other.sh", engineDir: "other", description: "Long.", tags: ["night"],
-      thumbnail: "https://example.test/a.png", screenshots: ["https://example.test/1.png"], contentRating: "PEGI 12", languages: ["en", "pt-BR"],
-      website: "https://example.test/", releaseDate: "2030-02-03", saveLimitMb: 64, resources: { memoryMb: 512 },
+      title: "Another Night",
+      developer: "Another Studio",
+      launcher: "other.sh",
+      engineDir: "other",
+      description: "Long.",
+      tags: ["night"],
+      thumbnail: "https://example.test/a.png",
+      screenshots: ["https://example.test/1.png"],
+      contentRating: "PEGI 12",
+      languages: ["en", "pt-BR"],
+      website: "https://example.test/",
+      releaseDate: "2030-02-03",
+      saveLimitMb: 64,
+      resources: { memoryMb: 512 },
     };
-    const responses = await carriedOut(slug, Object.entries(changes).map(([field, value]) => ({ [field]: value })));
+    const responses = await carriedOut(
+      slug,
+      Object.entries(changes).map(([field, value]) => ({ [field]: value })),
+    );
     expect((await client.get(`${path}/${slug}`)).json()).to.deep.include(changes);
-    expect(await api.deps.postgres.prisma.auditEvent.count({ where: { action: "game.updated", subjectId: id } })).to.equal(responses.length);
+    expect(
+      await api.deps.postgres.prisma.auditEvent.count({ where: { action: "game.updated", subjectId: id } }),
+    ).to.equal(responses.length);
   });
 
   it("may be all that the partner reads of a game, empty fields included, and then change nothing", async () => {
     const { slug } = await aGame(api.deps, { partnerId: partner.id, status: "pending_upload" });
-    const { id, slug: named, picture, status, cacheStatus, ...read } = (await client.get(`${path}/${slug}`)).json();
+    const {
+      id,
+      slug: named,
+      picture,
+      status,
+      cacheStatus,
+      ...read
+    } = (await client.get(`${path}/${slug}`)).json();
     expect(read).to.include({ thumbnail: "", website: "", releaseDate: "" });
     const response = await client.patch(`${path}/${slug}`, read);
     expect(response.status, response.text).to.equal(200);
     expect(response.json()).to.deep.equal({ id, slug: named, picture, status, cacheStatus, ...read });
     const { title, developer, launcher, engineDir } = read;
     const empty = { thumbnail: "", website: "", releaseDate: "" };
-    const registered = await client.post(path, { title, developer, launcher, engineDir, slug: `again-${partner.keyId}`, ...empty });
+    const registered = await client.post(path, {
+      title,
+      developer,
+      launcher,
+      engineDir,
+      slug: `again-${partner.keyId}`,
+      ...empty,
+    });
     expect(registered.status, registered.text).to.equal(201);
     expect((await client.get(`${path}/again-${partner.keyId}`)).json()).to.include(empty);
   });
 
   for (const [what, changeOf, headers] of [
     ["descriptions", (at: number) => ({ description: `Description ${at}.` }), {}],
-    ["descriptions for any state of the game", (at: number) => ({ description: `Description ${at}.` }), { "if-match": "*" }],
+    [
+      "descriptions for any state of the game",
+      (at: number) => ({ description: `Description ${at}.` }),
+      { "if-match": "*" },
+    ],
     ["resources", (at: number) => ({ resources: { memoryMb: 256 + at } }), {}],
   ] as const) {
     it(`follow one another, each shown as it left the game: ${what}`, async () => {

@@ -36,12 +36,18 @@ describe("a partner who has as many games as there may be", function () {
     const { slug } = await aGame(api.deps, { partnerId: partner.id });
     expect((await client.delete(`${path}/${slug}`)).status).to.equal(204);
     await api.deps.postgres.pool.query(insertGames, [partner.id, slug, limits.partner.games - 1]);
-    const register = (number: number): Promise<ApiResponse> => client.post(path, aGameOf(`${slug}-more-${number}`));
-    const responses = await Promise.all([...Array.from({ length: 8 }, (_, number) => register(number)), client.post(`${path}/${slug}/restore`)]);
+    const register = (number: number): Promise<ApiResponse> =>
+      client.post(path, aGameOf(`${slug}-more-${number}`));
+    const responses = await Promise.all([
+      ...Array.from({ length: 8 }, (_, number) => register(number)),
+      client.post(`${path}/${slug}/restore`),
+    ]);
     const refused = responses.filter(({ status }) => status >= 400);
     for (const response of refused) expectErrorResponse(response, 409, "conflict");
     expect(refused).to.have.lengthOf(8);
-    expect(await api.deps.postgres.prisma.game.count({ where: { partnerId: partner.id, deletedAt: null } })).to.equal(limits.partner.games);
+    expect(
+      await api.deps.postgres.prisma.game.count({ where: { partnerId: partner.id, deletedAt: null } }),
+    ).to.equal(limits.partner.games);
   });
 });
 

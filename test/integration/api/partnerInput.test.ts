@@ -33,16 +33,32 @@ describe("what partners write in a game's metadata", function () {
     const address = `https://localhost:${(canary.address() as AddressInfo).port}/canary`;
     const addresses = { thumbnail: address, screenshots: [address], website: address };
     const title = `Canary ${fixture.partner.keyId}`;
-    const created = await client.post(path, { title, developer: "Test Studio", launcher: "play.sh", engineDir: "engine", ...addresses });
+    const created = await client.post(path, {
+      title,
+      developer: "Test Studio",
+      launcher: "play.sh",
+      engineDir: "engine",
+      ...addresses,
+    });
     expect(created.status, created.text).to.equal(201);
     const { id, slug } = created.json<{ id: string; slug: string }>();
-    expect((await client.patch(`${path}/${slug}`, { ...addresses, description: `See ${address}` })).status).to.equal(200);
-    expect((await client.put(`${path}/${slug}/upload`, await anArchive(), { "content-type": "application/gzip" })).status).to.equal(200);
-    await eventually(async () => await operator.cache(slug) !== undefined, { what: "the cache to be asked for" });
+    expect(
+      (await client.patch(`${path}/${slug}`, { ...addresses, description: `See ${address}` })).status,
+    ).to.equal(200);
+    expect(
+      (await client.put(`${path}/${slug}/upload`, await anArchive(), { "content-type": "application/gzip" }))
+        .status,
+    ).to.equal(200);
+    await eventually(async () => (await operator.cache(slug)) !== undefined, {
+      what: "the cache to be asked for",
+    });
     expect((await client.get(`${path}/${slug}/sync`)).status).to.equal(200);
 
     const player = api.as(await aUser(api.deps));
-    expect((await player.get("/api/games?search=canary")).json<{ games: { thumbnail: string }[] }>().games[0]?.thumbnail).to.equal(address);
+    expect(
+      (await player.get("/api/games?search=canary")).json<{ games: { thumbnail: string }[] }>().games[0]
+        ?.thumbnail,
+    ).to.equal(address);
     expect((await player.get(`/api/games/${slug}`)).status).to.equal(200);
     expect((await player.post("/api/favorites", { gameId: id })).status).to.be.below(300);
     const launched = await player.post("/api/game/launch", { gameSlug: slug });
@@ -57,11 +73,24 @@ describe("what partners write in a game's metadata", function () {
   });
 
   it("is in no object's name: a version's consists of ids", async () => {
-    const words = { launcher: "play.sh", engineDir: "engine", title: "..%2f..%2fsaves", slug: `saves-${fixture.partner.keyId}` };
+    const words = {
+      launcher: "play.sh",
+      engineDir: "engine",
+      title: "..%2f..%2fsaves",
+      slug: `saves-${fixture.partner.keyId}`,
+    };
     const created = await fixture.client.post(path, { developer: "../../saves", ...words });
     expect(created.status, created.text).to.equal(201);
-    expect((await fixture.client.put(`${path}/${words.slug}/upload`, await anArchive(), { "content-type": "application/gzip" })).status).to.equal(200);
-    const { gameId, objectKey } = await fixture.api.deps.postgres.prisma.gameVersion.findFirstOrThrow({ where: { game: { slug: words.slug } } });
+    expect(
+      (
+        await fixture.client.put(`${path}/${words.slug}/upload`, await anArchive(), {
+          "content-type": "application/gzip",
+        })
+      ).status,
+    ).to.equal(200);
+    const { gameId, objectKey } = await fixture.api.deps.postgres.prisma.gameVersion.findFirstOrThrow({
+      where: { game: { slug: words.slug } },
+    });
     const id = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
     expect(objectKey).to.match(new RegExp(`^archives/${gameId}/${id}\\.tar\\.gz$`));
     expect(gameId).to.match(new RegExp(`^${id}$`));

@@ -29,8 +29,13 @@ describe("partners' API keys", function () {
   it("are required on every partner route, with the partners' form of error response", async () => {
     const { slug } = await aGame(api.deps, { partnerId: partner.id });
     const routes = [
-      ["GET", path], ["POST", path], ["GET", `${path}/${slug}`], ["PATCH", `${path}/${slug}`], ["PUT", `${path}/${slug}/upload`],
-      ["GET", `${path}/${slug}/sync`], ["DELETE", `${path}/${slug}`],
+      ["GET", path],
+      ["POST", path],
+      ["GET", `${path}/${slug}`],
+      ["PATCH", `${path}/${slug}`],
+      ["PUT", `${path}/${slug}/upload`],
+      ["GET", `${path}/${slug}/sync`],
+      ["DELETE", `${path}/${slug}`],
     ] as const;
     for (const [method, address] of routes) {
       const response = await api.anonymous().request(method, address);
@@ -44,9 +49,15 @@ describe("partners' API keys", function () {
     const wrong = api.asPartner({ key: partner.key.slice(0, -1) + (partner.key.endsWith("0") ? "1" : "0") });
     expectErrorResponse(await wrong.get(path), 401, "unauthorized");
     const { prisma } = api.deps.postgres;
-    await prisma.partnerKey.update({ where: { id: partner.keyId }, data: { expiresAt: new Date(Date.now() - 1000) } });
+    await prisma.partnerKey.update({
+      where: { id: partner.keyId },
+      data: { expiresAt: new Date(Date.now() - 1000) },
+    });
     expectErrorResponse(await client.get(path), 401, "unauthorized");
-    await prisma.partnerKey.update({ where: { id: partner.keyId }, data: { expiresAt: null, revokedAt: new Date() } });
+    await prisma.partnerKey.update({
+      where: { id: partner.keyId },
+      data: { expiresAt: null, revokedAt: new Date() },
+    });
     expectErrorResponse(await client.get(path), 401, "unauthorized");
     await prisma.partnerKey.update({ where: { id: partner.keyId }, data: { revokedAt: null } });
     await prisma.partner.update({ where: { id: partner.id }, data: { suspendedAt: new Date() } });
@@ -56,10 +67,18 @@ describe("partners' API keys", function () {
   it("are refused when cut short, given twice, or of another kind, whatever else they say", async () => {
     const { authorization } = { authorization: `Bearer ${partner.key}` };
     expect(await statusOf({ authorization })).to.equal(200);
-    expect(await statusOf({ authorization: `bearer  ${partner.key}` }), "the scheme's case does not matter").to.equal(200);
+    expect(
+      await statusOf({ authorization: `bearer  ${partner.key}` }),
+      "the scheme's case does not matter",
+    ).to.equal(200);
     const near = [
-      `Bearer ${partner.key.slice(0, -1)}`, `Bearer ${partner.key}x`, `Bearer ${partner.key},${partner.key}`, `Basic ${partner.key}`, partner.key,
-      `Bearer ${partner.key.toUpperCase()}`, `Bearer ${partner.key.replace("live", "test")}`,
+      `Bearer ${partner.key.slice(0, -1)}`,
+      `Bearer ${partner.key}x`,
+      `Bearer ${partner.key},${partner.key}`,
+      `Basic ${partner.key}`,
+      partner.key,
+      `Bearer ${partner.key.toUpperCase()}`,
+      `Bearer ${partner.key.replace("live", "test")}`,
     ];
     for (const text of near) expect(await statusOf({ authorization: text }), text).to.equal(401);
     const other = await aPartner(api.deps);
@@ -73,7 +92,8 @@ describe("partners' API keys", function () {
     const known = limited.asPartner(partner);
     const from = (address: string) => ({ "x-forwarded-for": address });
     const most = limits.partner.unknownKeysPerIpPerMinute;
-    const guess = (secret = createPartnerKey().key) => limited.asPartner({ key: secret }).get(path, from("198.51.100.7"));
+    const guess = (secret = createPartnerKey().key) =>
+      limited.asPartner({ key: secret }).get(path, from("198.51.100.7"));
     try {
       expect((await known.get(path, from("198.51.100.7"))).status).to.equal(200);
       const { statuses } = await sendTraffic(most, () => guess());
@@ -88,7 +108,10 @@ describe("partners' API keys", function () {
       expect((await known.get(path, from("198.51.100.7"))).status).to.equal(200);
       const other = limited.asPartner(await aPartner(limited.deps));
       expectErrorResponse(await other.get(path, from("198.51.100.7")), 429, "rate_limited");
-      for (let use = 0; use <= most; use += 1) expect((await limited.asPartner(await aPartner(limited.deps)).get(path, from("198.51.100.8"))).status).to.equal(200);
+      for (let use = 0; use <= most; use += 1)
+        expect(
+          (await limited.asPartner(await aPartner(limited.deps)).get(path, from("198.51.100.8"))).status,
+        ).to.equal(200);
     } finally {
       await limited.stop();
     }
@@ -96,7 +119,8 @@ describe("partners' API keys", function () {
 
   it("show when they were last used, and are not readable in the database or the log", async () => {
     const lastUse = async (): Promise<Date | null> =>
-      (await api.deps.postgres.prisma.partnerKey.findUniqueOrThrow({ where: { id: partner.keyId } })).lastUsedAt;
+      (await api.deps.postgres.prisma.partnerKey.findUniqueOrThrow({ where: { id: partner.keyId } }))
+        .lastUsedAt;
     expect(await lastUse()).to.be.null;
     await client.get(path);
     const first = await lastUse();
@@ -109,7 +133,9 @@ describe("partners' API keys", function () {
   });
 
   it("allow a hundred requests a minute, and refuse the hundred and first", async () => {
-    const statuses = await Promise.all(Array.from({ length: 101 }, async () => (await client.get(path)).status));
+    const statuses = await Promise.all(
+      Array.from({ length: 101 }, async () => (await client.get(path)).status),
+    );
     expect(statuses.filter((status) => status === 200)).to.have.length(100);
     const refused = await client.get(path);
     expectErrorResponse(refused, 429, "rate_limited");

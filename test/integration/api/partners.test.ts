@@ -6,7 +6,12 @@ import { eventually } from "#test/support/clocks/eventually.ts";
 import { operatorOf, type FakeOperator } from "#test/support/cluster/fakeOperator.ts";
 
 const path = "/api/partners/games";
-const metadata = { title: "The Long Night", developer: "Test Studio", launcher: "play.sh", engineDir: "engine" };
+const metadata = {
+  title: "The Long Night",
+  developer: "Test Studio",
+  launcher: "play.sh",
+  engineDir: "engine",
+};
 
 describe("partner games", function () {
   this.timeout(60_000);
@@ -31,13 +36,24 @@ describe("partner games", function () {
   describe("POST", () => {
     it("registers a game that waits for its archive, with a slug from its title", async () => {
       const title = `Émile's Night ${partner.keyId}`;
-      const response = await client.post(path, { ...metadata, title, tags: ["Night"], releaseDate: "2030-02-03", website: "https://example.test/" });
+      const response = await client.post(path, {
+        ...metadata,
+        title,
+        tags: ["Night"],
+        releaseDate: "2030-02-03",
+        website: "https://example.test/",
+      });
       expect(response.status, response.text).to.equal(201);
       const { id, slug, status } = response.json<Record<"id" | "slug" | "status", string>>();
       expect(slug).to.equal(`emiles-night-${partner.keyId}`);
       expect(status).to.equal("pending_upload");
       const row = await api.deps.postgres.prisma.game.findUniqueOrThrow({ where: { id } });
-      expect(row).to.deep.include({ title, tags: ["Night"], releaseDate: new Date("2030-02-03"), website: "https://example.test/" });
+      expect(row).to.deep.include({
+        title,
+        tags: ["Night"],
+        releaseDate: new Date("2030-02-03"),
+        website: "https://example.test/",
+      });
       expect((await client.get(path)).json()).to.deep.include({ total: 1 });
     });
 
@@ -53,7 +69,10 @@ describe("partner games", function () {
       const { prisma } = api.deps.postgres;
       const { slug, id } = await aGame(api.deps, { deletedAt: new Date(Date.now() - 89 * dayMs) });
       expectErrorResponse(await client.post(path, { ...metadata, slug }), 409, "conflict");
-      await prisma.game.update({ where: { id }, data: { deletedAt: new Date(Date.now() - 91 * dayMs), cacheRevision: 2, cacheAppliedRevision: 1 } });
+      await prisma.game.update({
+        where: { id },
+        data: { deletedAt: new Date(Date.now() - 91 * dayMs), cacheRevision: 2, cacheAppliedRevision: 1 },
+      });
       expectErrorResponse(await client.post(path, { ...metadata, slug }), 409, "conflict");
       await prisma.game.update({ where: { id }, data: { cacheAppliedRevision: 2 } });
       const created = await client.post(path, { ...metadata, slug });
@@ -64,8 +83,11 @@ describe("partner games", function () {
     it("refuses more games than a partner may have, until one is deleted", async () => {
       const other = await aPartner(api.deps);
       const games = 1_000;
-      await api.deps.postgres.pool.query(`INSERT INTO games (partner_id, slug, title, developer, launcher, engine_dir)
-        SELECT $1, 'many-' || n, 'Many', 'Studio', 'run.sh', 'engine' FROM generate_series(1, $2) AS n`, [other.id, games]);
+      await api.deps.postgres.pool.query(
+        `INSERT INTO games (partner_id, slug, title, developer, launcher, engine_dir)
+        SELECT $1, 'many-' || n, 'Many', 'Studio', 'run.sh', 'engine' FROM generate_series(1, $2) AS n`,
+        [other.id, games],
+      );
       const its = api.asPartner(other);
       const refused = await its.post(path, { ...metadata, slug: "one-more" });
       expectErrorResponse(refused, 409, "conflict");
@@ -86,31 +108,62 @@ describe("partner games", function () {
 
     it("accepts every field at its bound, and none beyond", async () => {
       const atBound = {
-        ...metadata, title: "t".repeat(120), description: "d".repeat(5000), tags: Array.from({ length: 20 }, (_, at) => `${at}`.padStart(32, "t")),
-        slug: `s-${partner.keyId}`.padEnd(63, "0"), languages: ["en", "pt-BR", "zh-Hant-TW"], releaseDate: "2030-12-31",
-        screenshots: Array.from({ length: 10 }, (_, at) => `https://example.test/${at}.png`), website: `https://example.test/${"w".repeat(2027)}`, saveLimitMb: 1024, network: "none",
+        ...metadata,
+        title: "t".repeat(120),
+        description: "d".repeat(5000),
+        tags: Array.from({ length: 20 }, (_, at) => `${at}`.padStart(32, "t")),
+        slug: `s-${partner.keyId}`.padEnd(63, "0"),
+        languages: ["en", "pt-BR", "zh-Hant-TW"],
+        releaseDate: "2030-12-31",
+        screenshots: Array.from({ length: 10 }, (_, at) => `https://example.test/${at}.png`),
+        website: `https://example.test/${"w".repeat(2027)}`,
+        saveLimitMb: 1024,
+        network: "none",
       };
       const created = await client.post(path, atBound);
       expect(created.status, created.text).to.equal(201);
       const beyond = [
-        ["title", "t".repeat(121)], ["description", "d".repeat(5001)], ["tags", ["t".repeat(33)]], ["slug", "s".repeat(64)], ["slug", "s"], ["slug", "a-"],
-        ["languages", ["english language"]], ["releaseDate", "2030-02-30"], ["releaseDate", "0000-01-01"], ["screenshots", Array(11).fill("https://example.test/a.png")],
-        ["saveLimitMb", 15], ["saveLimitMb", 1025], ["saveLimitMb", 16.5], ["network", "lan"],
-        ["website", `https://example.test/${"w".repeat(2028)}`], ["website", "http://example.test/"], ["launcher", "-rf"], ["launcher", ".hidden"], ["engineDir", ".."],
+        ["title", "t".repeat(121)],
+        ["description", "d".repeat(5001)],
+        ["tags", ["t".repeat(33)]],
+        ["slug", "s".repeat(64)],
+        ["slug", "s"],
+        ["slug", "a-"],
+        ["languages", ["english language"]],
+        ["releaseDate", "2030-02-30"],
+        ["releaseDate", "0000-01-01"],
+        ["screenshots", Array(11).fill("https://example.test/a.png")],
+        ["saveLimitMb", 15],
+        ["saveLimitMb", 1025],
+        ["saveLimitMb", 16.5],
+        ["network", "lan"],
+        ["website", `https://example.test/${"w".repeat(2028)}`],
+        ["website", "http://example.test/"],
+        ["launcher", "-rf"],
+        ["launcher", ".hidden"],
+        ["engineDir", ".."],
       ] as const;
       for (const [field, value] of beyond) {
         const response = await client.post(path, { ...metadata, [field]: value });
         expectErrorResponse(response, 400, "invalid_request");
-        expect(response.json<{ details: { path: string }[] }>().details[0]!.path, response.text).to.match(new RegExp(`^${field}`));
+        expect(response.json<{ details: { path: string }[] }>().details[0]!.path, response.text).to.match(
+          new RegExp(`^${field}`),
+        );
       }
     });
 
     it("refuses what is missing, unknown or out of bounds, naming the field", async () => {
       const wrong = [
-        [{ ...metadata, title: undefined }, "title"], [{ ...metadata, status: "active" }, ""], [{ ...metadata, partnerId: "x" }, ""],
-        [{ ...metadata, launcher: "../sh" }, "launcher"], [{ ...metadata, engineDir: "a/b" }, "engineDir"], [{ ...metadata, slug: "-x" }, "slug"],
-        [{ ...metadata, thumbnail: "javascript:alert(1)" }, "thumbnail"], [{ ...metadata, website: "https://a:b@c.test" }, "website"],
-        [{ ...metadata, tags: Array.from({ length: 21 }, (_, at) => `t${at}`) }, "tags"], [{ ...metadata, title: "a\u0000b" }, "title"],
+        [{ ...metadata, title: undefined }, "title"],
+        [{ ...metadata, status: "active" }, ""],
+        [{ ...metadata, partnerId: "x" }, ""],
+        [{ ...metadata, launcher: "../sh" }, "launcher"],
+        [{ ...metadata, engineDir: "a/b" }, "engineDir"],
+        [{ ...metadata, slug: "-x" }, "slug"],
+        [{ ...metadata, thumbnail: "javascript:alert(1)" }, "thumbnail"],
+        [{ ...metadata, website: "https://a:b@c.test" }, "website"],
+        [{ ...metadata, tags: Array.from({ length: 21 }, (_, at) => `t${at}`) }, "tags"],
+        [{ ...metadata, title: "a\u0000b" }, "title"],
         [{ ...metadata, title: "日本" }, "slug"],
       ] as const;
       for (const [body, field] of wrong) {
@@ -127,16 +180,24 @@ describe("partner games", function () {
     it("are not found for another partner on any route", async () => {
       const { slug, id } = await aGame(api.deps);
       const routes = [
-        ["GET", `${path}/${slug}`, undefined], ["PATCH", `${path}/${slug}`, { title: "Mine" }], ["GET", `${path}/${slug}/sync`, undefined],
-        ["DELETE", `${path}/${slug}`, undefined], ["PUT", `${path}/${slug}/upload`, new Uint8Array(1)],
+        ["GET", `${path}/${slug}`, undefined],
+        ["PATCH", `${path}/${slug}`, { title: "Mine" }],
+        ["GET", `${path}/${slug}/sync`, undefined],
+        ["DELETE", `${path}/${slug}`, undefined],
+        ["PUT", `${path}/${slug}/upload`, new Uint8Array(1)],
       ] as const;
       for (const [method, address, body] of routes) {
-        const headers: Record<string, string> = method === "PUT" ? { "content-type": "application/gzip" } : {};
-        const [theirs, unknown] = [await client.request(method, address, { body, headers }),
-          await client.request(method, address.replace(slug, "no-such"), { body, headers })];
+        const headers: Record<string, string> =
+          method === "PUT" ? { "content-type": "application/gzip" } : {};
+        const [theirs, unknown] = [
+          await client.request(method, address, { body, headers }),
+          await client.request(method, address.replace(slug, "no-such"), { body, headers }),
+        ];
         expectErrorResponse(theirs, 404, "not_found");
         expectErrorResponse(unknown, 404, "not_found");
-        expect(theirs.json<{ message: string }>().message.replace(slug, "no-such")).to.equal(unknown.json<{ message: string }>().message);
+        expect(theirs.json<{ message: string }>().message.replace(slug, "no-such")).to.equal(
+          unknown.json<{ message: string }>().message,
+        );
       }
       expect((await client.get(path)).json()).to.deep.equal({ games: [], total: 0 });
       expect((await api.deps.postgres.prisma.game.findUniqueOrThrow({ where: { id } })).deletedAt).to.be.null;
@@ -144,12 +205,27 @@ describe("partner games", function () {
 
     it("show how many servers hold the current archive", async () => {
       const game = await aGame(api.deps, { partnerId: partner.id });
-      const nodes = [await operator.addNode(1), await operator.addNode(1), await operator.addNode(1)].toSorted();
+      const nodes = [
+        await operator.addNode(1),
+        await operator.addNode(1),
+        await operator.addNode(1),
+      ].toSorted();
       const [first, second] = nodes as [string, string, string];
-      await operator.caches.apply({
-        metadata: { name: game.slug, namespace: api.kube!.sessionsNamespace },
-        spec: { source: { bucket: "joypod", key: "archives/x", sha256: game.sha256!, sizeBytes: 1, unpackedSizeBytes: 1 } },
-      }, { fieldManager: "test" });
+      await operator.caches.apply(
+        {
+          metadata: { name: game.slug, namespace: api.kube!.sessionsNamespace },
+          spec: {
+            source: {
+              bucket: "joypod",
+              key: "archives/x",
+              sha256: game.sha256!,
+              sizeBytes: 1,
+              unpackedSizeBytes: 1,
+            },
+          },
+        },
+        { fieldManager: "test" },
+      );
       await operator.reportCache(game.slug, {
         nodes: [
           { nodeName: first, state: "Cached", digest: game.sha256!, cachedAt: "2030-01-01T00:00:00Z" },
@@ -161,19 +237,49 @@ describe("partner games", function () {
         return record.cachedOn === 1 ? record : undefined;
       });
       expect(sync).to.deep.equal({
-        slug: game.slug, totalServers: 3, cachedOn: 1, pendingSync: 2,
-        servers: nodes.map((id) => (id === first ? { id, status: "cached", cachedAt: "2030-01-01T00:00:00.000Z" } : { id, status: "pending", cachedAt: null })),
+        slug: game.slug,
+        totalServers: 3,
+        cachedOn: 1,
+        pendingSync: 2,
+        servers: nodes.map((id) =>
+          id === first
+            ? { id, status: "cached", cachedAt: "2030-01-01T00:00:00.000Z" }
+            : { id, status: "pending", cachedAt: null },
+        ),
       });
       const detail = await client.get(`${path}/${game.slug}`);
       expect(detail.json()).to.deep.equal({
-        id: game.id, slug: game.slug, title: game.title, developer: "Test Studio", description: "", tags: [], launcher: "run.sh",
-        engineDir: "engine", thumbnail: "", picture: null, screenshots: [], contentRating: "", languages: [], website: "", releaseDate: "", network: "none", saveLimitMb: null, resources: null, status: "active", cacheStatus: { servers: 3, cached: 1 },
+        id: game.id,
+        slug: game.slug,
+        title: game.title,
+        developer: "Test Studio",
+        description: "",
+        tags: [],
+        launcher: "run.sh",
+        engineDir: "engine",
+        thumbnail: "",
+        picture: null,
+        screenshots: [],
+        contentRating: "",
+        languages: [],
+        website: "",
+        releaseDate: "",
+        network: "none",
+        saveLimitMb: null,
+        resources: null,
+        status: "active",
+        cacheStatus: { servers: 3, cached: 1 },
       });
     });
 
     it("are not found by names that no game can have, which are named", async () => {
       for (const name of ["no_such", "NOPE", "x", "y".repeat(64), "y".repeat(256)]) {
-        for (const response of [await client.get(`${path}/${name}`), await client.patch(`${path}/${name}`, {}), await client.get(`${path}/${name}/sync`), await client.delete(`${path}/${name}`)]) {
+        for (const response of [
+          await client.get(`${path}/${name}`),
+          await client.patch(`${path}/${name}`, {}),
+          await client.get(`${path}/${name}/sync`),
+          await client.delete(`${path}/${name}`),
+        ]) {
           expectErrorResponse(response, 404, "not_found");
           expect(response.json<{ message: string }>().message).to.contain(name);
         }
@@ -182,8 +288,18 @@ describe("partner games", function () {
 
     it("show all that their partner set", async () => {
       const set = {
-        ...metadata, slug: `whole-${partner.keyId}`, description: "Long.", tags: ["night"], thumbnail: "https://example.test/a.png", screenshots: ["https://example.test/1.png"],
-        contentRating: "PEGI 12", languages: ["en", "pt-BR"], website: "https://example.test/", releaseDate: "2030-02-03", network: "none", saveLimitMb: 64,
+        ...metadata,
+        slug: `whole-${partner.keyId}`,
+        description: "Long.",
+        tags: ["night"],
+        thumbnail: "https://example.test/a.png",
+        screenshots: ["https://example.test/1.png"],
+        contentRating: "PEGI 12",
+        languages: ["en", "pt-BR"],
+        website: "https://example.test/",
+        releaseDate: "2030-02-03",
+        network: "none",
+        saveLimitMb: 64,
         resources: { memoryMb: 2048 },
       };
       const created = await client.post(path, set);
@@ -192,15 +308,37 @@ describe("partner games", function () {
     });
 
     it("are changed by PATCH in the given fields only", async () => {
-      const { slug, id } = await aGame(api.deps, { partnerId: partner.id, description: "Old", tags: ["a"], thumbnail: "https://example.test/a.png" });
+      const { slug, id } = await aGame(api.deps, {
+        partnerId: partner.id,
+        description: "Old",
+        tags: ["a"],
+        thumbnail: "https://example.test/a.png",
+      });
       expect((await client.patch(`${path}/${slug}`, {})).json()).to.include({ description: "Old" });
       const changed = await client.patch(`${path}/${slug}`, { title: "New", thumbnail: null, tags: null });
       expect(changed.status, changed.text).to.equal(200);
-      expect(changed.json()).to.deep.include({ id, slug, title: "New", description: "Old", tags: [], thumbnail: "" });
-      for (const body of [{ slug: "other" }, { status: "pending_upload" }, { id: "x" }, { title: null }, { launcher: "" }, { createdAt: "2020-01-01" }]) {
+      expect(changed.json()).to.deep.include({
+        id,
+        slug,
+        title: "New",
+        description: "Old",
+        tags: [],
+        thumbnail: "",
+      });
+      for (const body of [
+        { slug: "other" },
+        { status: "pending_upload" },
+        { id: "x" },
+        { title: null },
+        { launcher: "" },
+        { createdAt: "2020-01-01" },
+      ]) {
         expectErrorResponse(await client.patch(`${path}/${slug}`, body), 400, "invalid_request");
       }
-      expect((await client.get(`${path}/${slug}`)).json()).to.deep.include({ title: "New", status: "active" });
+      expect((await client.get(`${path}/${slug}`)).json()).to.deep.include({
+        title: "New",
+        status: "active",
+      });
     });
 
     it("have an ETag that answers 304 until they change", async () => {
@@ -211,7 +349,11 @@ describe("partner games", function () {
         expect(etag).to.match(/^W\/"/);
         expect(first.headers.get("cache-control")).to.equal("private, no-cache");
         const again = await client.get(address, { "if-none-match": etag });
-        expect({ status: again.status, text: again.text, etag: again.headers.get("etag") }).to.deep.equal({ status: 304, text: "", etag });
+        expect({ status: again.status, text: again.text, etag: again.headers.get("etag") }).to.deep.equal({
+          status: 304,
+          text: "",
+          etag,
+        });
         expect((await client.get(address, { "if-none-match": 'W/"other"' })).status).to.equal(200);
       }
       const before = (await client.get(`${path}/${slug}`)).headers.get("etag")!;
@@ -228,25 +370,45 @@ describe("partner games", function () {
       const old = (await client.get(game)).headers.get("etag")!;
       const fresh = (await client.patch(game, { title: "Second" }, { "if-match": old })).headers.get("etag")!;
       for (const header of [old, '"other"', "nonsense"]) {
-        expectErrorResponse(await client.patch(game, { title: "Third" }, { "if-match": header }), 412, "precondition_failed");
+        expectErrorResponse(
+          await client.patch(game, { title: "Third" }, { "if-match": header }),
+          412,
+          "precondition_failed",
+        );
         expectErrorResponse(await client.delete(game, { "if-match": header }), 412, "precondition_failed");
-        expectErrorResponse(await client.put(`${game}/upload`, new Uint8Array(1), { "content-type": "application/gzip", "if-match": header }), 412, "precondition_failed");
+        expectErrorResponse(
+          await client.put(`${game}/upload`, new Uint8Array(1), {
+            "content-type": "application/gzip",
+            "if-match": header,
+          }),
+          412,
+          "precondition_failed",
+        );
       }
       expect((await client.get(game)).json()).to.include({ title: "Second" });
       expect((await client.patch(game, {}, { "if-match": fresh })).status).to.equal(200);
-      expect((await client.patch(game, { title: "Third" }, { "if-match": `"other", ${fresh}` })).status).to.equal(200);
+      expect(
+        (await client.patch(game, { title: "Third" }, { "if-match": `"other", ${fresh}` })).status,
+      ).to.equal(200);
       expect((await client.patch(game, { title: "Fourth" }, { "if-match": "*" })).status).to.equal(200);
       expectErrorResponse(await client.patch(`${path}/no-such`, {}, { "if-match": "*" }), 404, "not_found");
       const last = (await client.get(game)).headers.get("etag")!;
       expect((await client.delete(game, { "if-match": last })).status).to.equal(204);
       expectErrorResponse(await client.delete(game, { "if-match": last }), 404, "not_found");
-      expect((await api.deps.postgres.prisma.game.findUniqueOrThrow({ where: { id } })).deletedAt).to.not.be.null;
+      expect((await api.deps.postgres.prisma.game.findUniqueOrThrow({ where: { id } })).deletedAt).to.not.be
+        .null;
     });
 
     it("let one of many changes to the same state through", async () => {
       const { slug } = await aGame(api.deps, { partnerId: partner.id });
       const etag = (await client.get(`${path}/${slug}`)).headers.get("etag")!;
-      const statuses = await Promise.all(Array.from({ length: 10 }, async (_, at) => (await client.patch(`${path}/${slug}`, { title: `Title ${at}` }, { "if-match": etag })).status));
+      const statuses = await Promise.all(
+        Array.from(
+          { length: 10 },
+          async (_, at) =>
+            (await client.patch(`${path}/${slug}`, { title: `Title ${at}` }, { "if-match": etag })).status,
+        ),
+      );
       expect(statuses.filter((status) => status === 200)).to.have.length(1);
       expect(statuses.filter((status) => status === 412)).to.have.length(9);
     });
@@ -259,21 +421,42 @@ describe("partner games", function () {
       expect(launched.status, launched.text).to.equal(202);
       const { sessionId } = launched.json<{ sessionId: string }>();
       expect((await client.delete(`${path}/${game.slug}`)).status).to.equal(204);
-      const sessions = (await api.as(user).get("/api/game/sessions")).json<{ sessions: { sessionId: string }[] }>();
+      const sessions = (await api.as(user).get("/api/game/sessions")).json<{
+        sessions: { sessionId: string }[];
+      }>();
       expect(sessions.sessions.map((session) => session.sessionId)).to.deep.equal([sessionId]);
       expect((await api.as(user).post("/api/game/keepalive", { sessionId })).status).to.equal(200);
-      expectErrorResponse(await api.as(other).post("/api/game/launch", { gameSlug: game.slug }), 404, "not_found");
+      expectErrorResponse(
+        await api.as(other).post("/api/game/launch", { gameSlug: game.slug }),
+        404,
+        "not_found",
+      );
       await operator.finish(sessionId);
     });
 
     it("take only a launcher and engineDir that the active archive holds", async () => {
       const { slug, versionId } = await aGame(api.deps, { partnerId: partner.id });
-      await api.deps.postgres.prisma.gameVersion.update({ where: { id: versionId! }, data: { rootFiles: ["run.sh", "other.sh"], rootDirectories: ["engine"] } });
-      expect((await client.patch(`${path}/${slug}`, { launcher: "other.sh" })).json()).to.include({ launcher: "other.sh" });
-      expectErrorResponse(await client.patch(`${path}/${slug}`, { launcher: "missing.sh" }), 422, "invalid_archive");
-      expectErrorResponse(await client.patch(`${path}/${slug}`, { engineDir: "missing" }), 422, "invalid_archive");
+      await api.deps.postgres.prisma.gameVersion.update({
+        where: { id: versionId! },
+        data: { rootFiles: ["run.sh", "other.sh"], rootDirectories: ["engine"] },
+      });
+      expect((await client.patch(`${path}/${slug}`, { launcher: "other.sh" })).json()).to.include({
+        launcher: "other.sh",
+      });
+      expectErrorResponse(
+        await client.patch(`${path}/${slug}`, { launcher: "missing.sh" }),
+        422,
+        "invalid_archive",
+      );
+      expectErrorResponse(
+        await client.patch(`${path}/${slug}`, { engineDir: "missing" }),
+        422,
+        "invalid_archive",
+      );
       const pending = await aGame(api.deps, { partnerId: partner.id, status: "pending_upload" });
-      expect((await client.patch(`${path}/${pending.slug}`, { launcher: "missing.sh" })).status).to.equal(200);
+      expect((await client.patch(`${path}/${pending.slug}`, { launcher: "missing.sh" })).status).to.equal(
+        200,
+      );
       const rootFiles = Array.from({ length: 1_000 }, (_, index) => `file-${index}`);
       await api.deps.postgres.prisma.gameVersion.update({ where: { id: versionId! }, data: { rootFiles } });
       const unknown = await client.patch(`${path}/${slug}`, { launcher: "late.sh" });
@@ -283,15 +466,30 @@ describe("partner games", function () {
 
     it("are deleted once, with their cache, and gone from every list", async () => {
       const { slug } = await aGame(api.deps, { partnerId: partner.id });
-      await operator.caches.apply({
-        metadata: { name: slug, namespace: api.kube!.sessionsNamespace },
-        spec: { source: { bucket: "joypod", key: "archives/x", sha256: "a".repeat(64), sizeBytes: 1, unpackedSizeBytes: 1 } },
-      }, { fieldManager: "test" });
+      await operator.caches.apply(
+        {
+          metadata: { name: slug, namespace: api.kube!.sessionsNamespace },
+          spec: {
+            source: {
+              bucket: "joypod",
+              key: "archives/x",
+              sha256: "a".repeat(64),
+              sizeBytes: 1,
+              unpackedSizeBytes: 1,
+            },
+          },
+        },
+        { fieldManager: "test" },
+      );
       const deleted = await client.delete(`${path}/${slug}`);
       expect(deleted.status).to.equal(204);
       expect(deleted.text).to.equal("");
       expect(await operator.cache(slug)).to.be.undefined;
-      for (const response of [await client.delete(`${path}/${slug}`), await client.get(`${path}/${slug}`), await client.get(`${path}/${slug}/sync`)]) {
+      for (const response of [
+        await client.delete(`${path}/${slug}`),
+        await client.get(`${path}/${slug}`),
+        await client.get(`${path}/${slug}/sync`),
+      ]) {
         expectErrorResponse(response, 404, "not_found");
       }
       expect((await client.get(path)).json()).to.include({ total: 0 });

@@ -25,7 +25,11 @@ describe("a game's picture", function () {
   });
   after(() => api.stop());
 
-  const put = (bytes: Buffer, type = "image/png", headers: Record<string, string> = {}): Promise<ApiResponse> =>
+  const put = (
+    bytes: Buffer,
+    type = "image/png",
+    headers: Record<string, string> = {},
+  ): Promise<ApiResponse> =>
     client.put(`/api/partners/games/${game.slug}/picture`, bytes, { "content-type": type, ...headers });
 
   async function stored(bytes: Buffer, type?: string): Promise<string> {
@@ -36,31 +40,50 @@ describe("a game's picture", function () {
 
   async function shown(): Promise<{ inList: string; onPage: string; toPartner: string | null }> {
     const player = api.as(await aUser(api.deps));
-    const { games } = (await player.get(`/api/games?search=${game.slug}`)).json<{ games: { thumbnail: string }[] }>();
+    const { games } = (await player.get(`/api/games?search=${game.slug}`)).json<{
+      games: { thumbnail: string }[];
+    }>();
     const { thumbnail: onPage } = (await player.get(`/api/games/${game.slug}`)).json<{ thumbnail: string }>();
-    const { picture: toPartner } = (await client.get(`/api/partners/games/${game.slug}`)).json<{ picture: string | null }>();
+    const { picture: toPartner } = (await client.get(`/api/partners/games/${game.slug}`)).json<{
+      picture: string | null;
+    }>();
     return { inList: games[0]?.thumbnail ?? "", onPage, toPartner };
   }
 
   async function objectKeys(): Promise<string[]> {
     const { client: minio, bucket } = api.deps.objectStore;
-    const items = await minio.listObjectsV2(bucket, `pictures/${game.id}/`, true).toArray() as { name: string }[];
+    const items = (await minio.listObjectsV2(bucket, `pictures/${game.id}/`, true).toArray()) as {
+      name: string;
+    }[];
     return items.map(({ name }) => name);
   }
 
   /** As if all that is not shown had been so for an hour. */
   async function sweepLater(): Promise<void> {
-    await api.deps.postgres.pool.query("UPDATE game_pictures SET superseded_at = superseded_at - interval '1 hour' WHERE game_id = $1", [game.id]);
+    await api.deps.postgres.pool.query(
+      "UPDATE game_pictures SET superseded_at = superseded_at - interval '1 hour' WHERE game_id = $1",
+      [game.id],
+    );
     await sweepPictures(api.deps);
   }
 
   it("is what the catalogue and the game's page show, in place of the address that the partner named", async () => {
-    expect(await shown()).to.deep.equal({ inList: "https://example.test/their-own.png", onPage: "https://example.test/their-own.png", toPartner: null });
+    expect(await shown()).to.deep.equal({
+      inList: "https://example.test/their-own.png",
+      onPage: "https://example.test/their-own.png",
+      toPartner: null,
+    });
     const bytes = aPng({ width: 1280, height: 720 });
     const response = await put(bytes);
     expect(response.status, response.text).to.equal(200);
     const { picture, ...rest } = response.json<{ picture: string }>();
-    expect(rest).to.deep.equal({ slug: game.slug, type: "image/png", width: 1280, height: 720, size: bytes.length });
+    expect(rest).to.deep.equal({
+      slug: game.slug,
+      type: "image/png",
+      width: 1280,
+      height: 720,
+      size: bytes.length,
+    });
     expect(await shown()).to.deep.equal({ inList: picture, onPage: picture, toPartner: picture });
   });
 
@@ -72,8 +95,11 @@ describe("a game's picture", function () {
     expect(response.status).to.equal(200);
     expect(Buffer.from(await response.arrayBuffer()).equals(bytes)).to.be.true;
     expect(Object.fromEntries(response.headers)).to.include({
-      "content-type": "image/jpeg", "content-length": String(bytes.length), "x-content-type-options": "nosniff",
-      "cache-control": "public, max-age=31536000, immutable", "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+      "content-type": "image/jpeg",
+      "content-length": String(bytes.length),
+      "x-content-type-options": "nosniff",
+      "cache-control": "public, max-age=31536000, immutable",
+      "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
     });
     const etag = response.headers.get("etag") ?? "";
     const again = await api.anonymous().get(new URL(address).pathname, { "if-none-match": etag });
@@ -88,7 +114,11 @@ describe("a game's picture", function () {
     expect(await objectKeys()).to.have.length(1);
     const second = await stored(aPng({ colour: 0xff0000 }));
     expect(second).to.not.equal(first);
-    expectErrorResponse(await put(aPng({ colour: 1 }), "image/png", { "if-match": etag }), 412, "precondition_failed");
+    expectErrorResponse(
+      await put(aPng({ colour: 1 }), "image/png", { "if-match": etag }),
+      412,
+      "precondition_failed",
+    );
     expect((await fetch(first)).status, "a page that is still open").to.equal(200);
     await sweepLater();
     expect([(await fetch(first)).status, (await fetch(second)).status]).to.deep.equal([404, 200]);
@@ -106,7 +136,9 @@ describe("a game's picture", function () {
       const response = await afterMove.get(detailPath, { "if-none-match": etag });
       expect(response.status, "what the partner has names an address that is gone").to.equal(200);
       expect(response.json()).to.include({ picture: `https://moved.example${pathname}` });
-      expect((await afterMove.patch(detailPath, { title: "After the move" }, { "if-match": etag })).status).to.equal(200);
+      expect(
+        (await afterMove.patch(detailPath, { title: "After the move" }, { "if-match": etag })).status,
+      ).to.equal(200);
     } finally {
       await moved.stop();
     }
@@ -117,15 +149,39 @@ describe("a game's picture", function () {
     const before = await stateOf(api);
     const { bytes: bytesMax } = limits.picture;
     const bad: [Buffer, string, number, string, RegExp][] = [
-      [Buffer.from("<svg/>"), "image/svg+xml", 415, "unsupported_media_type", /image\/png or image\/jpeg or image\/webp or image\/avif/],
+      [
+        Buffer.from("<svg/>"),
+        "image/svg+xml",
+        415,
+        "unsupported_media_type",
+        /image\/png or image\/jpeg or image\/webp or image\/avif/,
+      ],
       [aPng(), "text/html", 415, "unsupported_media_type", /image\/png/],
-      [Buffer.from("<!doctype html><script>alert(1)</script>".padEnd(400)), "image/png", 422, "invalid_picture", /no whole picture of the type image\/png/],
+      [
+        Buffer.from("<!doctype html><script>alert(1)</script>".padEnd(400)),
+        "image/png",
+        422,
+        "invalid_picture",
+        /no whole picture of the type image\/png/,
+      ],
       [aPng().subarray(0, 60), "image/png", 422, "invalid_picture", /no whole picture/],
       [aJpeg(), "image/png", 422, "invalid_picture", /is image\/jpeg, not image\/png/],
-      [aPng({ width: 63 }), "image/png", 422, "invalid_picture", /63 × 72 pixels: each side must have 64 to 4096/],
+      [
+        aPng({ width: 63 }),
+        "image/png",
+        422,
+        "invalid_picture",
+        /63 × 72 pixels: each side must have 64 to 4096/,
+      ],
       [aPng({ width: 64, height: 4097 }), "image/png", 422, "invalid_picture", /64 × 4097/],
       [Buffer.alloc(0), "image/png", 422, "invalid_picture", /no whole picture/],
-      [Buffer.concat([aPng(), Buffer.alloc(bytesMax)]), "image/png", 413, "payload_too_large", new RegExp(`at most ${bytesMax} bytes`)],
+      [
+        Buffer.concat([aPng(), Buffer.alloc(bytesMax)]),
+        "image/png",
+        413,
+        "payload_too_large",
+        new RegExp(`at most ${bytesMax} bytes`),
+      ],
     ];
     for (const [bytes, type, status, code, sentence] of bad) {
       const response = await put(bytes, type);
@@ -142,7 +198,10 @@ describe("a game's picture", function () {
     await api.deps.objectStore.client.removeObject(api.deps.objectStore.bucket, key);
     const response = await api.anonymous().get(new URL(address).pathname);
     expectErrorResponse(response, 503, "unavailable");
-    expect([response.headers.get("cache-control"), response.headers.get("etag")]).to.deep.equal(["no-store", null]);
+    expect([response.headers.get("cache-control"), response.headers.get("etag")]).to.deep.equal([
+      "no-store",
+      null,
+    ]);
   });
 
   it("that the object store has lost is shown again once the same is uploaded again", async () => {
@@ -157,7 +216,8 @@ describe("a game's picture", function () {
 
   it("is taken away, and then the partner's address is shown again", async () => {
     const address = await stored(aPng());
-    for (let round = 0; round < 2; round++) expect((await client.delete(`/api/partners/games/${game.slug}/picture`)).status).to.equal(204);
+    for (let round = 0; round < 2; round++)
+      expect((await client.delete(`/api/partners/games/${game.slug}/picture`)).status).to.equal(204);
     expect(await shown()).to.include({ inList: "https://example.test/their-own.png", toPartner: null });
     await sweepLater();
     expect((await fetch(address)).status).to.equal(404);
@@ -173,19 +233,31 @@ describe("a game's picture", function () {
     expect((await client.post(`/api/partners/games/${game.slug}/restore`)).status).to.equal(200);
     expect(await shown()).to.include({ inList: address, toPartner: address });
     await client.delete(`/api/partners/games/${game.slug}`);
-    await api.deps.postgres.pool.query("UPDATE games SET deleted_at = now() - interval '91 days' WHERE id = $1", [game.id]);
+    await api.deps.postgres.pool.query(
+      "UPDATE games SET deleted_at = now() - interval '91 days' WHERE id = $1",
+      [game.id],
+    );
     await sweepLater();
     expect(await objectKeys()).to.be.empty;
   });
 
   it("that a process did not finish storing is removed, and what is being stored now is not", async () => {
-    const row = { gameId: game.id, sha256: "a".repeat(64), type: "image/png", sizeBytes: 3, width: 64, height: 64 };
+    const row = {
+      gameId: game.id,
+      sha256: "a".repeat(64),
+      type: "image/png",
+      sizeBytes: 3,
+      width: 64,
+      height: 64,
+    };
     const { client: minio, bucket } = api.deps.objectStore;
     for (const id of ["died", "lives"]) {
       await api.deps.postgres.prisma.gamePicture.create({ data: { id, ...row } });
       await minio.putObject(bucket, `pictures/${game.id}/${id}`, "old");
     }
-    await api.deps.postgres.pool.query("UPDATE game_pictures SET superseded_at = now() - interval '11 minutes' WHERE id = 'died'");
+    await api.deps.postgres.pool.query(
+      "UPDATE game_pictures SET superseded_at = now() - interval '11 minutes' WHERE id = 'died'",
+    );
     await sweepPictures(api.deps);
     expect(await objectKeys()).to.deep.equal([`pictures/${game.id}/lives`]);
     expect(await api.deps.postgres.prisma.gamePicture.count({ where: { gameId: game.id } })).to.equal(1);
@@ -193,12 +265,23 @@ describe("a game's picture", function () {
 
   it("does not become current any more when the sweeper may be about to remove it", async () => {
     const { postgres } = api.deps;
-    const row = { gameId: game.id, sha256: "a".repeat(64), type: "image/png", sizeBytes: 3, width: 64, height: 64 };
+    const row = {
+      gameId: game.id,
+      sha256: "a".repeat(64),
+      type: "image/png",
+      sizeBytes: 3,
+      width: 64,
+      height: 64,
+    };
     const isCurrentAfter = async (seconds: number): Promise<boolean> => {
-      const { id } = await postgres.prisma.gamePicture.create({ data: { id: `${game.id}-${seconds}`, ...row, supersededAt: new Date(Date.now() - 1000 * seconds) } });
+      const { id } = await postgres.prisma.gamePicture.create({
+        data: { id: `${game.id}-${seconds}`, ...row, supersededAt: new Date(Date.now() - 1000 * seconds) },
+      });
       return postgres.transaction((transaction) => updateCurrentPicture(transaction, game.id, id));
     };
     expect([await isCurrentAfter(300), await isCurrentAfter(599)]).to.deep.equal([true, false]);
-    expect(await postgres.prisma.game.findUniqueOrThrow({ where: { id: game.id } })).to.include({ pictureId: `${game.id}-300` });
+    expect(await postgres.prisma.game.findUniqueOrThrow({ where: { id: game.id } })).to.include({
+      pictureId: `${game.id}-300`,
+    });
   });
 });

@@ -36,10 +36,22 @@ describe("two processes of the API", function () {
     await operator.addNode(100);
     const env = { CATALOG_REQUESTS_PER_MINUTE: "100", PARTNER_REQUESTS_PER_MINUTE: "100" };
     const kubeconfig = api.deps.config.cluster.kubeconfig ?? "";
-    const { clusters: [{ cluster: { server } }] } = JSON.parse(readFileSync(kubeconfig, "utf8")) as { clusters: [{ cluster: { server: string } }] };
+    const {
+      clusters: [
+        {
+          cluster: { server },
+        },
+      ],
+    } = JSON.parse(readFileSync(kubeconfig, "utf8")) as { clusters: [{ cluster: { server: string } }] };
     relay = await TcpRelay.start(server);
-    writeFileSync(`${kubeconfig}.relay`, readFileSync(kubeconfig, "utf8").replaceAll(server, `https://${relay.host}`));
-    [one, two] = await Promise.all([ApiProcess.beside(api, { ...env, KUBECONFIG: `${kubeconfig}.relay` }), ApiProcess.beside(api, env)]);
+    writeFileSync(
+      `${kubeconfig}.relay`,
+      readFileSync(kubeconfig, "utf8").replaceAll(server, `https://${relay.host}`),
+    );
+    [one, two] = await Promise.all([
+      ApiProcess.beside(api, { ...env, KUBECONFIG: `${kubeconfig}.relay` }),
+      ApiProcess.beside(api, env),
+    ]);
   });
   after(async () => {
     await Promise.all([one.stop(), two.stop()]);
@@ -62,8 +74,15 @@ describe("two processes of the API", function () {
 
   it("refuse nobody while one is told to end, however late those who send requests hear of it", async () => {
     const metricsPort = await freePort();
-    const leaving = await ApiProcess.beside(api, { METRICS_PORT: String(metricsPort), SHUTDOWN_DELAY_SECONDS: "3" });
-    const service = new ServiceTraffic({ url: leaving.url, readyUrl: `http://127.0.0.1:${metricsPort}/readyz`, knownAfterMs: 1_500 });
+    const leaving = await ApiProcess.beside(api, {
+      METRICS_PORT: String(metricsPort),
+      SHUTDOWN_DELAY_SECONDS: "3",
+    });
+    const service = new ServiceTraffic({
+      url: leaving.url,
+      readyUrl: `http://127.0.0.1:${metricsPort}/readyz`,
+      knownAfterMs: 1_500,
+    });
     await eventually(() => service.served > 50, { what: "requests to be served" });
     const before = service.served;
     await leaving.stop("SIGTERM");
@@ -88,12 +107,18 @@ describe("two processes of the API", function () {
     if (server === undefined) throw new Error("The API was started without a cluster.");
     const namespace = await server.createNamespace("release");
     const lease = new ResourceClient(server.admin, leases);
-    const holder = async (): Promise<string | undefined> => (await lease.find({ namespace, name: "joypod-api" }))?.spec?.holderIdentity;
-    const env = { KUBECONFIG: server.kubeconfigPath, POD_NAMESPACE: namespace, POD_NAME: "leaving", SHUTDOWN_DELAY_SECONDS: "3" };
+    const holder = async (): Promise<string | undefined> =>
+      (await lease.find({ namespace, name: "joypod-api" }))?.spec?.holderIdentity;
+    const env = {
+      KUBECONFIG: server.kubeconfigPath,
+      POD_NAMESPACE: namespace,
+      POD_NAME: "leaving",
+      SHUTDOWN_DELAY_SECONDS: "3",
+    };
     const leaving = await ApiProcess.beside(api, env);
-    await eventually(async () => await holder() === "leaving", { what: "the process to lead" });
+    await eventually(async () => (await holder()) === "leaving", { what: "the process to lead" });
     const ended = leaving.stop("SIGTERM");
-    await eventually(async () => await holder() === "", { what: "the lease to be given up" });
+    await eventually(async () => (await holder()) === "", { what: "the lease to be given up" });
     expect((await fetch(`${leaving.url}/healthz`)).status).to.equal(200);
     await ended;
   });
@@ -103,7 +128,11 @@ describe("two processes of the API", function () {
       const player = api.as(await aUser(api.deps), one);
       await player.get("/api/game/sessions");
       const clients = [player, elsewhere(player, two)] as const;
-      const { statuses, responses } = await sendTraffic(500, (index) => clients[index % 2 === 0 ? 0 : 1].get("/api/games"), 500);
+      const { statuses, responses } = await sendTraffic(
+        500,
+        (index) => clients[index % 2 === 0 ? 0 : 1].get("/api/games"),
+        500,
+      );
       expect(statuses).to.deep.equal({ 200: 100, 429: 400 });
       expectHonestWaits(responses);
     });
@@ -111,15 +140,25 @@ describe("two processes of the API", function () {
     it("the limit of a partner's key", async () => {
       const { key } = await aPartner(api.deps);
       const clients = [api.asPartner({ key }, one), api.asPartner({ key }, two)] as const;
-      const { statuses, responses } = await sendTraffic(500, (index) => clients[index % 2 === 0 ? 0 : 1].get("/api/partners/games"), 500);
+      const { statuses, responses } = await sendTraffic(
+        500,
+        (index) => clients[index % 2 === 0 ? 0 : 1].get("/api/partners/games"),
+        500,
+      );
       expect(statuses).to.deep.equal({ 200: 100, 429: 400 });
       expectHonestWaits(responses);
     });
 
     it("the lock of an e-mail address", async () => {
       const user = await aUser(api.deps);
-      for (const at of [one, two, one, two, one]) expectErrorResponse(await postSignIn(api.anonymous(at), { ...user, password: "wrong" }), 401, "invalid_credentials");
-      for (const at of [one, two]) expectErrorResponse(await postSignIn(api.anonymous(at), user), 429, "locked");
+      for (const at of [one, two, one, two, one])
+        expectErrorResponse(
+          await postSignIn(api.anonymous(at), { ...user, password: "wrong" }),
+          401,
+          "invalid_credentials",
+        );
+      for (const at of [one, two])
+        expectErrorResponse(await postSignIn(api.anonymous(at), user), 429, "locked");
     });
 
     it("a sign-out, at once", async () => {
@@ -129,7 +168,8 @@ describe("two processes of the API", function () {
       expect((await there.get("/api/games")).status).to.equal(200);
       const tokens = [browser, there].map(({ cookies }) => cookies.get(cookieName) ?? "");
       expect((await postSignOut(browser)).status).to.equal(200);
-      for (const token of tokens) expectErrorResponse(await browserWith(token, two).get("/api/games"), 401, "unauthorized");
+      for (const token of tokens)
+        expectErrorResponse(await browserWith(token, two).get("/api/games"), 401, "unauthorized");
     });
   });
 
@@ -148,7 +188,8 @@ describe("two processes of the API", function () {
     await api.deps.redis.flushall();
     await one.start();
     for (const at of [one, two]) {
-      for (const token of tokens) expectErrorResponse(await browserWith(token, at).get("/api/games"), 401, "unauthorized");
+      for (const token of tokens)
+        expectErrorResponse(await browserWith(token, at).get("/api/games"), 401, "unauthorized");
       expect((await elsewhere(kept, at).get("/api/games")).status).to.equal(200);
     }
   });
@@ -162,11 +203,18 @@ describe("two processes of the API", function () {
     });
     beforeEach(async () => {
       user = await aUser(api.deps);
-      await eventually(async () => (await api.as(await aUser(api.deps), one).post("/api/game/launch", { gameSlug: game.slug })).status === 202, { what: "the nodes" });
+      await eventually(
+        async () =>
+          (await api.as(await aUser(api.deps), one).post("/api/game/launch", { gameSlug: game.slug }))
+            .status === 202,
+        { what: "the nodes" },
+      );
     });
 
     function launch(at: ApiProcess): Promise<ApiResponse> {
-      return api.as(user, at).post("/api/game/launch", { gameSlug: game.slug }, { "idempotency-key": "a-launch" });
+      return api
+        .as(user, at)
+        .post("/api/game/launch", { gameSlug: game.slug }, { "idempotency-key": "a-launch" });
     }
 
     function stored(): Promise<{ id: string }[]> {
@@ -194,9 +242,15 @@ describe("two processes of the API", function () {
       try {
         await lock.query("BEGIN");
         await lock.query("LOCK TABLE game_sessions IN EXCLUSIVE MODE");
-        const lost = launch(one).then(({ text }) => text, () => "lost");
-        const waiting = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%INSERT INTO game_sessions%'";
-        await eventually(async () => (await pool.query(waiting)).rowCount === 1, { what: "the launch to wait" });
+        const lost = launch(one).then(
+          ({ text }) => text,
+          () => "lost",
+        );
+        const waiting =
+          "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%INSERT INTO game_sessions%'";
+        await eventually(async () => (await pool.query(waiting)).rowCount === 1, {
+          what: "the launch to wait",
+        });
         await one.stop();
         expect(await lost).to.equal("lost");
       } finally {
@@ -208,19 +262,27 @@ describe("two processes of the API", function () {
       expectErrorResponse(early, 409, "conflict");
       expect(early.headers.get("retry-after")).to.equal("1");
       expect(await stored()).to.be.empty;
-      await pool.query("UPDATE idempotency_keys SET leased_until = leased_until - make_interval(secs => $2) WHERE principal = $1",
-        [`user:${user.id}`, limits.idempotency.leaseSeconds]);
-      const late = await eventually(async () => {
-        const response = await launch(one);
-        return response.status === 503 ? undefined : response;
-      }, { what: "the nodes to be seen" });
+      await pool.query(
+        "UPDATE idempotency_keys SET leased_until = leased_until - make_interval(secs => $2) WHERE principal = $1",
+        [`user:${user.id}`, limits.idempotency.leaseSeconds],
+      );
+      const late = await eventually(
+        async () => {
+          const response = await launch(one);
+          return response.status === 503 ? undefined : response;
+        },
+        { what: "the nodes to be seen" },
+      );
       expect(late.status, late.text).to.equal(202);
       await expectOneLaunch(late);
     });
 
     it("though one is killed before the object is created: a repetition returns the same response", async () => {
       relay.delayMs = 5_000;
-      const lost = launch(one).then(({ text }) => text, () => "lost");
+      const lost = launch(one).then(
+        ({ text }) => text,
+        () => "lost",
+      );
       await eventually(async () => (await stored()).length === 1);
       await one.stop();
       relay.delayMs = 0;
@@ -231,7 +293,10 @@ describe("two processes of the API", function () {
       expect(again.status, again.text).to.equal(202);
       expect(again.headers.get("idempotency-replayed")).to.equal("true");
       // So old that whoever leads creates what the dead one did not.
-      await api.deps.postgres.pool.query("UPDATE game_sessions SET started_at = started_at - interval '5 seconds' WHERE user_id = $1", [user.id]);
+      await api.deps.postgres.pool.query(
+        "UPDATE game_sessions SET started_at = started_at - interval '5 seconds' WHERE user_id = $1",
+        [user.id],
+      );
       await expectOneLaunch(again);
     });
   });
@@ -243,25 +308,44 @@ describe("two processes of the API", function () {
     await prisma.game.update({ where: { id: game.id }, data: { cacheRevision: { increment: 1 } } });
     await eventually(() => operator.cache(game.slug), { what: "the game's cache" });
     const players: ApiClient[] = [];
-    while (players.length < 50) players.push(api.as(await aUser(api.deps), players.length % 2 === 0 ? one : two));
+    while (players.length < 50)
+      players.push(api.as(await aUser(api.deps), players.length % 2 === 0 ? one : two));
     await Promise.all(players.map((player) => player.get("/api/game/sessions")));
-    const launches = Promise.all(players.map((player) => player.post("/api/game/launch", { gameSlug: game.slug })));
-    await eventually(async () => await prisma.gameSession.count({ where: { gameId: game.id } }) > 0, { intervalMs: 1 });
-    expect((await api.asPartner(partner, two).delete(`/api/partners/games/${game.slug}`)).status).to.equal(204);
-    expectErrorResponse(await api.as(await aUser(api.deps), one).post("/api/game/launch", { gameSlug: game.slug }), 404, "not_found");
+    const launches = Promise.all(
+      players.map((player) => player.post("/api/game/launch", { gameSlug: game.slug })),
+    );
+    await eventually(async () => (await prisma.gameSession.count({ where: { gameId: game.id } })) > 0, {
+      intervalMs: 1,
+    });
+    expect((await api.asPartner(partner, two).delete(`/api/partners/games/${game.slug}`)).status).to.equal(
+      204,
+    );
+    expectErrorResponse(
+      await api.as(await aUser(api.deps), one).post("/api/game/launch", { gameSlug: game.slug }),
+      404,
+      "not_found",
+    );
     const responses = await launches;
-    for (const refused of responses.filter(({ status }) => status !== 202)) expectErrorResponse(refused, 404, "not_found");
-    const launched = responses.filter(({ status }) => status === 202).map((response) => response.json<{ sessionId: string }>().sessionId);
+    for (const refused of responses.filter(({ status }) => status !== 202))
+      expectErrorResponse(refused, 404, "not_found");
+    const launched = responses
+      .filter(({ status }) => status === 202)
+      .map((response) => response.json<{ sessionId: string }>().sessionId);
     const rows = await prisma.gameSession.findMany({ where: { gameId: game.id } });
     expect(rows.map(({ id }) => id)).to.have.members(launched);
     expect(await prisma.saveSlot.count({ where: { gameId: game.id } })).to.equal(launched.length);
     for (const { id, status } of rows) {
       expect(status).to.equal("starting");
-      expect((await operator.session(id)).spec).to.deep.include({ contentDigest: game.sha256, desiredState: "Running" });
+      expect((await operator.session(id)).spec).to.deep.include({
+        contentDigest: game.sha256,
+        desiredState: "Running",
+      });
     }
     expect(await operator.cache(game.slug)).to.not.equal(undefined);
     await Promise.all(launched.map((id) => operator.finish(id)));
-    await eventually(async () => await operator.cache(game.slug) === undefined, { what: "the cache to go with the last session" });
+    await eventually(async () => (await operator.cache(game.slug)) === undefined, {
+      what: "the cache to go with the last session",
+    });
     expect(await prisma.saveSlot.count({ where: { gameId: game.id } })).to.equal(0);
     expect(await prisma.gameSession.count({ where: { gameId: game.id, endedAt: null } })).to.equal(0);
   });
@@ -269,7 +353,8 @@ describe("two processes of the API", function () {
 
 /** Those who are refused are told when to come again. */
 function expectHonestWaits(responses: readonly ApiResponse[]): void {
-  for (const { status, headers } of responses) if (status === 429) expect(Number(headers.get("retry-after"))).to.be.within(1, 60);
+  for (const { status, headers } of responses)
+    if (status === 429) expect(Number(headers.get("retry-after"))).to.be.within(1, 60);
 }
 
 /** Tokens of one second are the same. */

@@ -24,18 +24,33 @@ describe("the README's partner quick start", function () {
 
   it("runs as written, from creating the key to reading the game's sync status", async () => {
     const readme = readFileSync(join(repositoryRoot, "README.md"), "utf8");
-    const commands = [...readme.matchAll(/^```sh partner\n(.*?)^```$/gms)].map(([, block]) => block).join("\n");
+    const commands = [...readme.matchAll(/^```sh partner\n(.*?)^```$/gms)]
+      .map(([, block]) => block)
+      .join("\n");
     expect(commands).to.contain("partner key create").and.contain("/upload").and.contain("/sync");
     // The command line itself instead of the way to it in a cluster; everything else is what a partner types.
     const { stdout } = await run("bash", ["-euo", "pipefail", "-c", commands], {
       cwd: directory,
-      env: { PATH: [join(repositoryRoot, "api/bin"), process.env["PATH"]].join(delimiter), DATABASE_URL: api.deps.config.postgres.url, JOYPOD_URL: api.url },
+      env: {
+        PATH: [join(repositoryRoot, "api/bin"), process.env["PATH"]].join(delimiter),
+        DATABASE_URL: api.deps.config.postgres.url,
+        JOYPOD_URL: api.url,
+      },
     });
-    const [registered, uploaded, sync] = stdout.split("\n").filter((line) => line.startsWith("{")).map((line) => JSON.parse(line) as Record<string, unknown>);
+    const [registered, uploaded, sync] = stdout
+      .split("\n")
+      .filter((line) => line.startsWith("{"))
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
     expect(registered).to.include({ slug: "my-game", status: "pending_upload" });
     expect(uploaded).to.include({ status: "ok", slug: "my-game" });
     expect(sync).to.include({ slug: "my-game", cachedOn: 0 });
-    const game = await api.deps.postgres.prisma.game.findUniqueOrThrow({ where: { slug: "my-game" }, include: { partner: true } });
-    expect({ status: game.status, partner: game.partner.name }).to.deep.equal({ status: "active", partner: "My Studio" });
+    const game = await api.deps.postgres.prisma.game.findUniqueOrThrow({
+      where: { slug: "my-game" },
+      include: { partner: true },
+    });
+    expect({ status: game.status, partner: game.partner.name }).to.deep.equal({
+      status: "active",
+      partner: "My Studio",
+    });
   });
 });

@@ -49,8 +49,12 @@ describe("a row of which the object store refuses what is to be done", function 
   it("is passed by: remains of other uploads are removed; it is reported once, and tried again", async () => {
     const { gameUpload } = api.deps.postgres.prisma;
     const past = { gameId: game.id, abandonedAt: hoursAgo(2) };
-    await gameUpload.create({ data: { id: "refused", objectKey: impossible, renewedAt: hoursAgo(2), ...past } });
-    await gameUpload.create({ data: { id: "other", objectKey: "archives/other", renewedAt: hoursAgo(1), ...past } });
+    await gameUpload.create({
+      data: { id: "refused", objectKey: impossible, renewedAt: hoursAgo(2), ...past },
+    });
+    await gameUpload.create({
+      data: { id: "other", objectKey: "archives/other", renewedAt: hoursAgo(1), ...past },
+    });
     await sweepUploads(api.deps, refused);
     expect((await gameUpload.findMany({ where: past })).map(({ id }) => id)).to.deep.equal(["refused"]);
     await clock.advance(3600_000);
@@ -66,25 +70,46 @@ describe("a row of which the object store refuses what is to be done", function 
 
   it("is passed by: other superseded archives are removed", async () => {
     const { gameVersion } = api.deps.postgres.prisma;
-    const past = { gameId: game.id, sha256: "a".repeat(64), sizeBytes: 1n, unpackedSizeBytes: 1n, supersededAt: hoursAgo(1) };
+    const past = {
+      gameId: game.id,
+      sha256: "a".repeat(64),
+      sizeBytes: 1n,
+      unpackedSizeBytes: 1n,
+      supersededAt: hoursAgo(1),
+    };
     await gameVersion.create({ data: { id: "refused", objectKey: impossible, ...past } });
     await gameVersion.create({ data: { id: "other", objectKey: `archives/${game.id}/other`, ...past } });
     await sweepVersions(api.deps, refused);
-    expect((await gameVersion.findMany({ where: { gameId: game.id, removedAt: { not: null } } })).map(({ id }) => id)).to.deep.equal(["other"]);
+    expect(
+      (await gameVersion.findMany({ where: { gameId: game.id, removedAt: { not: null } } })).map(
+        ({ id }) => id,
+      ),
+    ).to.deep.equal(["other"]);
   });
 
   it("is passed by: other pictures that no game shows are removed", async () => {
     const { gamePicture } = api.deps.postgres.prisma;
-    const past = { gameId: game.id, sha256: "a".repeat(64), type: "image/png", sizeBytes: 1, width: 1, height: 1 };
+    const past = {
+      gameId: game.id,
+      sha256: "a".repeat(64),
+      type: "image/png",
+      sizeBytes: 1,
+      width: 1,
+      height: 1,
+    };
     await gamePicture.create({ data: { id: impossible, supersededAt: hoursAgo(2), ...past } });
     await gamePicture.create({ data: { id: "other", supersededAt: hoursAgo(1), ...past } });
     await sweepPictures(api.deps, refused);
-    expect((await gamePicture.findMany({ where: { gameId: game.id } })).map(({ id }) => id)).to.deep.equal([impossible]);
+    expect((await gamePicture.findMany({ where: { gameId: game.id } })).map(({ id }) => id)).to.deep.equal([
+      impossible,
+    ]);
   });
 
   it("is passed by: saves of other removed slots are removed", async () => {
     const { saveSweep } = api.deps.postgres.prisma;
-    await saveSweep.create({ data: { slotId: impossible, dueAt: hoursAgo(2), slotDeletedAt: hoursAgo(2400) } });
+    await saveSweep.create({
+      data: { slotId: impossible, dueAt: hoursAgo(2), slotDeletedAt: hoursAgo(2400) },
+    });
     await saveSweep.create({ data: { slotId: "other", dueAt: hoursAgo(1), slotDeletedAt: hoursAgo(2400) } });
     await sweepSaves(api.deps, undefined, refused);
     expect((await saveSweep.findMany()).map(({ slotId }) => slotId)).to.deep.equal([impossible]);
@@ -93,7 +118,11 @@ describe("a row of which the object store refuses what is to be done", function 
   async function ended(hours: number): Promise<{ id: string; slotId: string }> {
     const user = await aUser(api.deps);
     const { id: slotId } = await aSaveSlot(api.deps, { user, game });
-    const { id } = await aGameSessionRow(api.deps, { user, game }, { slotId, status: "stopped", endedAt: hoursAgo(hours), slotReleasedAt: null });
+    const { id } = await aGameSessionRow(
+      api.deps,
+      { user, game },
+      { slotId, status: "stopped", endedAt: hoursAgo(hours), slotReleasedAt: null },
+    );
     return { id, slotId };
   }
 
@@ -116,10 +145,20 @@ describe("a row of which the object store refuses what is to be done", function 
     const key = saveKey(slotId, { generation: 1, gameSession: id, sequence: 1, attempt: 1 });
     await owner.putObject(bucket, key, Buffer.from("progress"));
     // Who signs nothing may list the bucket, and read nothing of it.
-    const listing = { Effect: "Allow", Principal: { AWS: ["*"] }, Action: ["s3:ListBucket"], Resource: [`arn:aws:s3:::${bucket}`] };
+    const listing = {
+      Effect: "Allow",
+      Principal: { AWS: ["*"] },
+      Action: ["s3:ListBucket"],
+      Resource: [`arn:aws:s3:::${bucket}`],
+    };
     await owner.setBucketPolicy(bucket, JSON.stringify({ Version: "2012-10-17", Statement: [listing] }));
     const { hostname, port } = new URL(api.minio!.endpoint);
-    const client = new CountedReads({ endPoint: hostname, port: Number(port), useSSL: false, region: api.minio!.region });
+    const client = new CountedReads({
+      endPoint: hostname,
+      port: Number(port),
+      useSSL: false,
+      region: api.minio!.region,
+    });
     const deps = { ...api.deps, objectStore: { ...api.deps.objectStore, client } };
 
     for (let pass = 1; pass <= 2; pass++) expect(await releaseSlots(deps, refused)).to.deep.equal([]);

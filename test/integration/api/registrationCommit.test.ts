@@ -28,9 +28,21 @@ describe("a registration whose commit is carried out without a response", functi
   it("is answered as the first one would have been when it is repeated under its Idempotency-Key", async () => {
     const partner = await aPartner(api.deps);
     const client = api.asPartner(partner);
-    const body = { slug: `lost-${partner.keyId}`, title: "Lost", developer: "Studio", launcher: "run.sh", engineDir: "engine" };
+    const body = {
+      slug: `lost-${partner.keyId}`,
+      title: "Lost",
+      developer: "Studio",
+      launcher: "run.sh",
+      engineDir: "engine",
+    };
     const register = () => client.post("/api/partners/games", body, { "idempotency-key": "register" });
-    gate.arm({ program: "api", store: "database", what: "COMMIT of insert-game", nth: 1, mode: "response lost" });
+    gate.arm({
+      program: "api",
+      store: "database",
+      what: "COMMIT of insert-game",
+      nth: 1,
+      mode: "response lost",
+    });
     const lost = await register();
     expect(gate.hasStruck, JSON.stringify(gate.counts())).to.equal(true);
     expect(lost.status, lost.text).to.be.at.least(500);
@@ -38,6 +50,8 @@ describe("a registration whose commit is carried out without a response", functi
     expect(again.status, again.text).to.equal(201);
     expect(again.headers.get("idempotency-replayed")).to.equal("true");
     expect(again.headers.get("location")).to.equal(`${api.url}/api/partners/games/${body.slug}`);
-    expect(again.json()["id"]).to.equal((await api.deps.postgres.prisma.game.findUniqueOrThrow({ where: { slug: body.slug } })).id);
+    expect(again.json()["id"]).to.equal(
+      (await api.deps.postgres.prisma.game.findUniqueOrThrow({ where: { slug: body.slug } })).id,
+    );
   });
 });

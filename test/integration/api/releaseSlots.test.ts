@@ -21,16 +21,30 @@ describe("releaseSlots", function () {
   });
   after(() => api.stop());
 
-  for (const [what, recordedAt] of [["whose last save was not stored at its end", hoursAgo(26)], ["that the cluster never ended", null]] as const) {
+  for (const [what, recordedAt] of [
+    ["whose last save was not stored at its end", hoursAgo(26)],
+    ["that the cluster never ended", null],
+  ] as const) {
     it(`gives the slot of a session ${what} back with what was stored since, also when nobody looked for more than a day`, async () => {
       const user = await aUser(api.deps);
       const { id: slotId } = await aSaveSlot(api.deps, { user, game });
-      const { id } = await aGameSessionRow(api.deps, { user, game }, { slotId, status: "stopped", endedAt: hoursAgo(26), recordedAt, slotReleasedAt: null });
+      const { id } = await aGameSessionRow(
+        api.deps,
+        { user, game },
+        { slotId, status: "stopped", endedAt: hoursAgo(26), recordedAt, slotReleasedAt: null },
+      );
       const objectKey = saveKey(slotId, { generation: 1, gameSession: id, sequence: 1, attempt: 1 });
       await api.minio!.client.putObject(api.minio!.bucket, objectKey, Buffer.from("progress"));
       expect(await releaseSlots(api.deps)).to.deep.equal([id]);
-      expect(await api.deps.postgres.prisma.saveSlot.findUniqueOrThrow({ where: { id: slotId } })).to.include({ objectKey, savedBySession: id });
-      expect((await listSaveVersions(api.deps.postgres.pool, [slotId])).map((version) => [version.kind, version.objectKey])).to.deep.equal([["played", objectKey]]);
+      expect(await api.deps.postgres.prisma.saveSlot.findUniqueOrThrow({ where: { id: slotId } })).to.include(
+        { objectKey, savedBySession: id },
+      );
+      expect(
+        (await listSaveVersions(api.deps.postgres.pool, [slotId])).map((version) => [
+          version.kind,
+          version.objectKey,
+        ]),
+      ).to.deep.equal([["played", objectKey]]);
     });
   }
 
@@ -45,7 +59,12 @@ describe("releaseSlots", function () {
     await prisma.gameSession.createMany({ data: ids.map((id) => ({ ...row, id, crName: id, spec: {} })) });
     const { id: last } = await aGameSessionRow(api.deps, { user, game }, { ...over, endedAt: hoursAgo(1) });
     const refused = new RefusedRows(new FakeClock());
-    for (const id of [first, ...ids]) await refused.attempt(id, () => Promise.reject(unavailable("It waits.")), () => undefined);
+    for (const id of [first, ...ids])
+      await refused.attempt(
+        id,
+        () => Promise.reject(unavailable("It waits.")),
+        () => undefined,
+      );
     try {
       expect(await releaseSlots(api.deps, refused)).to.deep.equal([last]);
     } finally {

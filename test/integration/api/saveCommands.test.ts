@@ -27,20 +27,43 @@ describe("joypod save", function () {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  async function save(command: string, args: string[] = [], stdin: Buffer = Buffer.alloc(0)): Promise<{ code: number | null; stdout: Buffer; stderr: string }> {
+  async function save(
+    command: string,
+    args: string[] = [],
+    stdin: Buffer = Buffer.alloc(0),
+  ): Promise<{ code: number | null; stdout: Buffer; stderr: string }> {
     const { objectStore, postgres } = fixture.api.deps.config;
     const [program = "", ...first] = joypodProgram();
-    const child = spawn(program, [...first, "save", command, "--user", fixture.user.email.toUpperCase(), "--game", fixture.game.slug, ...args], {
-      env: {
-        PATH: process.env.PATH, DATABASE_URL: postgres.url, S3_ENDPOINT: objectStore.endpoint, S3_BUCKET: objectStore.bucket,
-        S3_ACCESS_KEY: objectStore.accessKey, S3_SECRET_KEY: objectStore.secretKey,
+    const child = spawn(
+      program,
+      [
+        ...first,
+        "save",
+        command,
+        "--user",
+        fixture.user.email.toUpperCase(),
+        "--game",
+        fixture.game.slug,
+        ...args,
+      ],
+      {
+        env: {
+          PATH: process.env.PATH,
+          DATABASE_URL: postgres.url,
+          S3_ENDPOINT: objectStore.endpoint,
+          S3_BUCKET: objectStore.bucket,
+          S3_ACCESS_KEY: objectStore.accessKey,
+          S3_SECRET_KEY: objectStore.secretKey,
+        },
       },
-    });
+    );
     const [stdout, stderr]: [Buffer[], Buffer[]] = [[], []];
     child.stdout.on("data", (bytes: Buffer) => stdout.push(bytes));
     child.stderr.on("data", (bytes: Buffer) => stderr.push(bytes));
     child.stdin.on("error", () => undefined).end(stdin);
-    const code = await new Promise<number | null>((resolve, reject) => child.once("error", reject).once("close", resolve));
+    const code = await new Promise<number | null>((resolve, reject) =>
+      child.once("error", reject).once("close", resolve),
+    );
     return { code, stdout: Buffer.concat(stdout), stderr: Buffer.concat(stderr).toString() };
   }
 
@@ -48,8 +71,12 @@ describe("joypod save", function () {
     const first = await fixture.aVersion(slotId, "one");
     const second = await fixture.aVersion(slotId, "two");
     const list = await save("list", ["--json"]);
-    expect(JSON.parse(list.stdout.toString()) as SavesResponse, list.stderr).to.deep.equal(await fixture.saves());
-    expect((await save("list")).stdout.toString()).to.contain(`${second.id}: played`).and.contain("Slot 2: empty");
+    expect(JSON.parse(list.stdout.toString()) as SavesResponse, list.stderr).to.deep.equal(
+      await fixture.saves(),
+    );
+    expect((await save("list")).stdout.toString())
+      .to.contain(`${second.id}: played`)
+      .and.contain("Slot 2: empty");
 
     const own = await save("export", ["--slot", "1", "--output", "-"]);
     expect(own.code, own.stderr).to.equal(0);
@@ -58,16 +85,24 @@ describe("joypod save", function () {
     expect((await save("export", ["--slot", "1", "--version", first.id, "--output", file])).code).to.equal(0);
     expect(readFileSync(file).equals(first.archive)).to.be.true;
 
-    expect((await save("restore", ["--slot", "1", "--version", first.id])).stdout.toString()).to.equal(`Slot 1 goes on with the version ${first.id}.\n`);
+    expect((await save("restore", ["--slot", "1", "--version", first.id])).stdout.toString()).to.equal(
+      `Slot 1 goes on with the version ${first.id}.\n`,
+    );
     expect((await fixture.slot(slotId)).versions[0]).to.include({ kind: "restored", isCurrent: true });
     expect((await save("import", ["--slot", "1"], aSave("three"))).code).to.equal(0);
     expect((await fixture.slot(slotId)).versions[0]).to.include({ kind: "imported", isCurrent: true });
     const anew = await save("import", ["--json"], aSave("four"));
     expect(JSON.parse(anew.stdout.toString()), anew.stderr).to.deep.include({ slotNumber: 2, state: "free" });
 
-    const trail = await fixture.api.deps.postgres.prisma.auditEvent.findMany({ where: { subjectId: slotId }, orderBy: { id: "asc" } });
+    const trail = await fixture.api.deps.postgres.prisma.auditEvent.findMany({
+      where: { subjectId: slotId },
+      orderBy: { id: "asc" },
+    });
     expect(trail.map(({ action, actorKind }) => `${actorKind} ${action}`)).to.deep.equal([
-      "operator save.exported", "operator save.exported", "operator save.restored", "operator save.imported",
+      "operator save.exported",
+      "operator save.exported",
+      "operator save.restored",
+      "operator save.imported",
     ]);
   });
 
@@ -76,8 +111,13 @@ describe("joypod save", function () {
     const { game: games } = fixture.api.deps.postgres.prisma;
     await games.update({ where: { id: fixture.game.id }, data: { deletedAt: new Date() } });
     try {
-      for (const refused of [await save("restore", ["--slot", "1", "--version", id]), await save("import", [], aSave("two"))]) {
-        expect(refused.stderr).to.contain(`The game ${fixture.game.slug} is not offered any more.`).and.contain("joypod save export");
+      for (const refused of [
+        await save("restore", ["--slot", "1", "--version", id]),
+        await save("import", [], aSave("two")),
+      ]) {
+        expect(refused.stderr)
+          .to.contain(`The game ${fixture.game.slug} is not offered any more.`)
+          .and.contain("joypod save export");
         expect(refused.code).to.equal(4);
       }
       expect((await save("export", ["--slot", "1", "--output", "-"])).stdout.equals(archive)).to.be.true;
@@ -93,15 +133,21 @@ describe("joypod save", function () {
       for (const [command, args, stdin] of requests) results.push((await save(command, args, stdin)).code);
       return results;
     };
-    expect(await codes(
-      ["export", ["--slot", "2", "--output", "-"]], ["export", ["--slot", "4", "--output", "-"]], ["import", ["--slot", "1"], Buffer.from("no gzip")],
-      ["restore", ["--slot", "1", "--version", "none"]],
-    )).to.deep.equal([4, 2, 2, 4]);
+    expect(
+      await codes(
+        ["export", ["--slot", "2", "--output", "-"]],
+        ["export", ["--slot", "4", "--output", "-"]],
+        ["import", ["--slot", "1"], Buffer.from("no gzip")],
+        ["restore", ["--slot", "1", "--version", "none"]],
+      ),
+    ).to.deep.equal([4, 2, 2, 4]);
     const unreadable = await save("export", ["--slot", "1", "--output", "-"]);
     expect(unreadable.code).to.equal(1);
     expect(unreadable.stdout).to.have.length(0);
     expect(unreadable.stderr).to.contain("missing or damaged");
     await aGameSessionRow(fixture.api.deps, { user: fixture.user, game: fixture.game }, { slotId });
-    expect(await codes(["import", ["--slot", "1"], aSave("x")], ["restore", ["--slot", "1", "--version", id]])).to.deep.equal([5, 1]);
+    expect(
+      await codes(["import", ["--slot", "1"], aSave("x")], ["restore", ["--slot", "1", "--version", id]]),
+    ).to.deep.equal([5, 1]);
   });
 });

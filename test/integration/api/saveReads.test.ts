@@ -32,20 +32,26 @@ describe("reading saves before they are restored or copied", function () {
   }
 
   function reads(slots = [slotId]): number {
-    return proxy.requests.filter(({ method, path }) => method === "GET" && slots.some((slot) => path.includes(`/saves/${slot}/`))).length;
+    return proxy.requests.filter(
+      ({ method, path }) => method === "GET" && slots.some((slot) => path.includes(`/saves/${slot}/`)),
+    ).length;
   }
 
   /** Versions of the slot that have to be read before they are restored. */
   async function earlierVersions(count: number): Promise<string[]> {
     const versions = [];
-    for (let number = 0; number <= count; number++) versions.push((await fixture.aVersion(slotId, `save ${number}`)).id);
+    for (let number = 0; number <= count; number++)
+      versions.push((await fixture.aVersion(slotId, `save ${number}`)).id);
     return versions.slice(0, count);
   }
 
   /** Holds back what is read of these slots; returns what lets it go. */
   function holdReads(slots: readonly string[]): () => void {
     const released = Promise.withResolvers<undefined>();
-    proxy.fault = ({ method, path }) => method === "GET" && slots.some((slot) => path.includes(`/saves/${slot}/`)) ? { holdUntil: released.promise } : undefined;
+    proxy.fault = ({ method, path }) =>
+      method === "GET" && slots.some((slot) => path.includes(`/saves/${slot}/`))
+        ? { holdUntil: released.promise }
+        : undefined;
     return () => {
       proxy.fault = undefined;
       released.resolve(undefined);
@@ -54,7 +60,8 @@ describe("reading saves before they are restored or copied", function () {
 
   it("blames no save for a 404 of a proxy that has no way to the object store", async () => {
     const [versionId] = await earlierVersions(1);
-    proxy.fault = ({ method, path }) => method === "GET" && path.includes(`/saves/${slotId}/`) ? { status: 404 } : undefined;
+    proxy.fault = ({ method, path }) =>
+      method === "GET" && path.includes(`/saves/${slotId}/`) ? { status: 404 } : undefined;
     try {
       expect((await restore(versionId!)).status).to.equal(503);
     } finally {
@@ -97,7 +104,10 @@ describe("reading saves before they are restored or copied", function () {
     const responses = await Promise.all(restored);
     expect(responses.map(({ status }) => status).toSorted()).to.deep.equal([200, 200, 200, 200, 200, 409]);
     const refused = responses.find(({ status }) => status === 409);
-    expect(refused?.json()).to.include({ error: "conflict", message: "Other saves of yours are being read just now: try again in a moment." });
+    expect(refused?.json()).to.include({
+      error: "conflict",
+      message: "Other saves of yours are being read just now: try again in a moment.",
+    });
     expect(refused?.headers.get("retry-after")).to.equal("10");
   });
 
@@ -105,8 +115,13 @@ describe("reading saves before they are restored or copied", function () {
     const { id, objectKey } = await fixture.aVersion(slotId, "one");
     expect((await restore(id)).status).to.equal(200);
     expect(reads()).to.equal(0);
-    await fixture.api.deps.postgres.prisma.saveVersion.updateMany({ where: { objectKey }, data: { unreadableAt: new Date() } });
-    expect((await restore(id)).json<{ versions: { isReadable: boolean }[] }>().versions[0]).to.include({ isReadable: true });
+    await fixture.api.deps.postgres.prisma.saveVersion.updateMany({
+      where: { objectKey },
+      data: { unreadableAt: new Date() },
+    });
+    expect((await restore(id)).json<{ versions: { isReadable: boolean }[] }>().versions[0]).to.include({
+      isReadable: true,
+    });
     expect(reads()).to.equal(1);
   });
 });

@@ -25,7 +25,10 @@ describe("transfers of saves", function () {
 
   before(async () => {
     fixture = await SavesFixture.start();
-    await fixture.api.deps.postgres.prisma.game.update({ where: { id: fixture.game.id }, data: { saveLimitMb: 16 } });
+    await fixture.api.deps.postgres.prisma.game.update({
+      where: { id: fixture.game.id },
+      data: { saveLimitMb: 16 },
+    });
   });
   beforeEach(async () => {
     await fixture.launches.newPlayer();
@@ -42,14 +45,22 @@ describe("transfers of saves", function () {
       const version = await limited.aVersion(slot, "one");
       expect((await limited.player.post(`${limited.path}/${slot}/copy`)).status).to.equal(201);
       expectErrorResponse(await limited.player.post(`${limited.path}/${slot}/copy`), 429, "rate_limited");
-      expectErrorResponse(await limited.player.post(`${limited.path}/${slot}/restore`, { versionId: version.id }), 429, "rate_limited");
+      expectErrorResponse(
+        await limited.player.post(`${limited.path}/${slot}/restore`, { versionId: version.id }),
+        429,
+        "rate_limited",
+      );
     } finally {
       await limited.stop();
     }
     expect((await downloaded(id)).status).to.equal(200);
   });
 
-  function upload(body: Buffer, path = `${fixture.path}/${slotId}/archive`, headers: Record<string, string> = {}): Promise<ApiResponse> {
+  function upload(
+    body: Buffer,
+    path = `${fixture.path}/${slotId}/archive`,
+    headers: Record<string, string> = {},
+  ): Promise<ApiResponse> {
     return fixture.player.post(path, body, { ...gzip, ...headers });
   }
 
@@ -60,16 +71,28 @@ describe("transfers of saves", function () {
   /** The bytes of a version, as they come. */
   async function downloaded(versionId: string): Promise<{ status: number; headers: Headers; bytes: Buffer }> {
     const cookie = cookies();
-    const response = await fetch(`${fixture.api.url}${fixture.path}/${slotId}/versions/${versionId}/archive`, { headers: { cookie } });
-    return { status: response.status, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) };
+    const response = await fetch(
+      `${fixture.api.url}${fixture.path}/${slotId}/versions/${versionId}/archive`,
+      { headers: { cookie } },
+    );
+    return {
+      status: response.status,
+      headers: response.headers,
+      bytes: Buffer.from(await response.arrayBuffer()),
+    };
   }
 
   /** What an upload that changed nothing leaves: no object, no part of one, and the slot as it was. */
   async function expectNothingLeft(work: () => Promise<void>): Promise<void> {
-    const state = async (): Promise<unknown> => ({ objects: await fixture.objects(), saves: await fixture.saves() });
+    const state = async (): Promise<unknown> => ({
+      objects: await fixture.objects(),
+      saves: await fixture.saves(),
+    });
     const before = await state();
     await work();
-    await eventually(async () => (await fixture.unfinishedUploads()).length === 0, { what: "the upload to be aborted" });
+    await eventually(async () => (await fixture.unfinishedUploads()).length === 0, {
+      what: "the upload to be aborted",
+    });
     expect(await state()).to.deep.equal(before);
   }
 
@@ -77,18 +100,33 @@ describe("transfers of saves", function () {
   async function begun(archive: Buffer): Promise<{ request: ClientRequest; response: Promise<number> }> {
     await fixture.saves(); // Signs the player in.
     const cookie = cookies();
-    const request = httpRequest(`${fixture.api.url}${fixture.path}/${slotId}/archive`, { method: "POST", headers: { cookie, "content-length": String(archive.length), ...gzip } });
+    const request = httpRequest(`${fixture.api.url}${fixture.path}/${slotId}/archive`, {
+      method: "POST",
+      headers: { cookie, "content-length": String(archive.length), ...gzip },
+    });
     const response = responseTo(request).then(({ status }) => status);
     response.catch(() => undefined);
     request.on("error", () => undefined);
     request.write(archive.subarray(0, -1000));
-    await eventually(async () => (await fixture.unfinishedUploads()).some((key) => key.includes(slotId)), { what: "the upload to be taken on" });
+    await eventually(async () => (await fixture.unfinishedUploads()).some((key) => key.includes(slotId)), {
+      what: "the upload to be taken on",
+    });
     return { request, response };
   }
 
   /** The head of an upload of so many bytes into the slot. */
-  function headOf(bytes: number, headers: Record<string, string>, path = `${fixture.path}/${slotId}/archive`): string {
-    return requestHead(`POST ${path}`, { ...gzip, "host": "x", "cookie": cookies(), "content-length": String(bytes), ...headers });
+  function headOf(
+    bytes: number,
+    headers: Record<string, string>,
+    path = `${fixture.path}/${slotId}/archive`,
+  ): string {
+    return requestHead(`POST ${path}`, {
+      ...gzip,
+      host: "x",
+      cookie: cookies(),
+      "content-length": String(bytes),
+      ...headers,
+    });
   }
 
   /** What the API says to the head of an upload of so many bytes, whose client waits to be asked for them. */
@@ -107,15 +145,27 @@ describe("transfers of saves", function () {
     const download = await downloaded(id);
     expect(download.status).to.equal(200);
     expect(download.bytes.equals(archive)).to.be.true;
-    expect(download.headers.get("content-disposition")).to.match(new RegExp(`^attachment; filename="${fixture.game.slug}-slot1-\\d{8}-\\d{6}\\.tar\\.gz"$`));
-    expect(download.headers.get("repr-digest")).to.equal(`sha-256=:${Buffer.from(sha256Of(archive), "hex").toString("base64")}:`);
+    expect(download.headers.get("content-disposition")).to.match(
+      new RegExp(`^attachment; filename="${fixture.game.slug}-slot1-\\d{8}-\\d{6}\\.tar\\.gz"$`),
+    );
+    expect(download.headers.get("repr-digest")).to.equal(
+      `sha-256=:${Buffer.from(sha256Of(archive), "hex").toString("base64")}:`,
+    );
     const into = await upload(download.bytes);
     expect(into.status, into.text).to.equal(200);
-    expect(into.json<SaveSlotHistory>().versions.map(({ kind, isCurrent }) => [kind, isCurrent])).to.deep.equal([["imported", true], ["played", false], ["played", false]]);
+    expect(
+      into.json<SaveSlotHistory>().versions.map(({ kind, isCurrent }) => [kind, isCurrent]),
+    ).to.deep.equal([
+      ["imported", true],
+      ["played", false],
+      ["played", false],
+    ]);
     const anew = await upload(download.bytes, fixture.path);
     expect(anew.status, anew.text).to.equal(201);
     expect(anew.json()).to.include({ slotNumber: 2, label: "Playthrough 2", state: "free" });
-    const rows = await fixture.api.deps.postgres.prisma.saveSlot.findMany({ where: { userId: fixture.user.id } });
+    const rows = await fixture.api.deps.postgres.prisma.saveSlot.findMany({
+      where: { userId: fixture.user.id },
+    });
     for (const row of rows) expect(row).to.include({ sha256: sha256Of(archive), unpackedBytes: 4096n });
     expect(await fixture.launches.launched({ saveSlotId: slotId })).to.match(/^gs-/);
   });
@@ -137,7 +187,14 @@ describe("transfers of saves", function () {
 
   it("refuse what is no archive of a save, and leave nothing of it", async () => {
     await fixture.aVersion(slotId, "one");
-    const bad = [Buffer.from("no gzip"), aSave("x").subarray(0, -5), Buffer.concat([aSave("x"), Buffer.from("more")]), gzipSync(Buffer.alloc(100, 1)), Buffer.alloc(0), aTarGz(Array.from({ length: 1001 }, () => ({ name: "./" })))];
+    const bad = [
+      Buffer.from("no gzip"),
+      aSave("x").subarray(0, -5),
+      Buffer.concat([aSave("x"), Buffer.from("more")]),
+      gzipSync(Buffer.alloc(100, 1)),
+      Buffer.alloc(0),
+      aTarGz(Array.from({ length: 1001 }, () => ({ name: "./" }))),
+    ];
     await expectNothingLeft(async () => {
       for (const body of bad) expectErrorResponse(await upload(body), 422, "invalid_archive");
       expectErrorResponse(await upload(bad[0]!, fixture.path), 422, "invalid_archive");
@@ -168,7 +225,9 @@ describe("transfers of saves", function () {
       // What is not larger is asked for.
       expect(await announce(80 * mebibyte)).to.equal("HTTP/1.1 100 Continue\r\n\r\n");
     });
-    expect((await upload(aTarGz([{ name: "zeros", body: Buffer.alloc(16 * mebibyte) }]))).status).to.equal(200);
+    expect((await upload(aTarGz([{ name: "zeros", body: Buffer.alloc(16 * mebibyte) }]))).status).to.equal(
+      200,
+    );
   });
 
   it("leave nothing of an upload that is cut, and nothing of one whose slot was launched meanwhile", async () => {
@@ -187,7 +246,10 @@ describe("transfers of saves", function () {
     expect(await fixture.objects()).to.deep.equal(objects);
   });
 
-  for (const [what, pathOf] of [["a slot", () => `${fixture.path}/${slotId}/archive`], ["a new one", () => fixture.path]] as const) {
+  for (const [what, pathOf] of [
+    ["a slot", () => `${fixture.path}/${slotId}/archive`],
+    ["a new one", () => fixture.path],
+  ] as const) {
     it(`leave nothing of an upload into ${what} whose client goes after the last byte, before it becomes the save`, async () => {
       await fixture.aVersion(slotId, "one");
       const [archive, requestId] = [aSave("cancelled"), `cancelled-${slotId}`];
@@ -198,11 +260,19 @@ describe("transfers of saves", function () {
           const client = await RawClient.connect(fixture.api.url);
           client.write(headOf(archive.length, { "x-request-id": requestId }, pathOf()));
           client.write(archive);
-          await eventually(async () => (await fixture.objects()).length > length, { what: "the object store to have the whole archive" });
+          await eventually(async () => (await fixture.objects()).length > length, {
+            what: "the object store to have the whole archive",
+          });
           client.destroy();
-          await eventually(() => fixture.api.logLines.some((line) => line.includes(requestId) && line.includes('"isCut":true')), { what: "the API to notice" });
+          await eventually(
+            () =>
+              fixture.api.logLines.some((line) => line.includes(requestId) && line.includes('"isCut":true')),
+            { what: "the API to notice" },
+          );
         }, lockLaunches);
-        await eventually(async () => (await fixture.objects()).length === length, { what: "the object to be removed" });
+        await eventually(async () => (await fixture.objects()).length === length, {
+          what: "the object to be removed",
+        });
       });
     });
   }
@@ -224,13 +294,27 @@ describe("transfers of saves", function () {
 
   it("check an announced digest, the type of the body, and that a slot is free, before they take anything", async () => {
     const archive = aSave("x");
-    expectErrorResponse(await upload(archive, undefined, { "content-digest": `sha-256=:${Buffer.alloc(32).toString("base64")}:` }), 400, "checksum_mismatch");
-    expectErrorResponse(await upload(archive, undefined, { "content-type": "application/zip" }), 415, "unsupported_media_type");
+    expectErrorResponse(
+      await upload(archive, undefined, {
+        "content-digest": `sha-256=:${Buffer.alloc(32).toString("base64")}:`,
+      }),
+      400,
+      "checksum_mismatch",
+    );
+    expectErrorResponse(
+      await upload(archive, undefined, { "content-type": "application/zip" }),
+      415,
+      "unsupported_media_type",
+    );
     await Promise.all([2, 3].map((number) => fixture.aSlot(number)));
     expectErrorResponse(await upload(archive, fixture.path), 409, "no_empty_slot");
     await fixture.launches.launched({ saveSlotId: slotId });
     expectErrorResponse(await upload(archive), 409, "slot_in_use");
-    expectErrorResponse(await upload(archive, `/api/games/${(await aGame(fixture.api.deps)).slug}/saves/${slotId}/archive`), 404, "not_found");
+    expectErrorResponse(
+      await upload(archive, `/api/games/${(await aGame(fixture.api.deps)).slug}/saves/${slotId}/archive`),
+      404,
+      "not_found",
+    );
   });
 
   it("are refused in words that a client sees which sends its whole body before it reads", async () => {
@@ -258,7 +342,11 @@ describe("transfers of saves", function () {
     try {
       expectErrorResponse(await upload(aSave("x")), 503, "unavailable");
       expectErrorResponse(await upload(aSave("x"), fixture.path), 503, "unavailable");
-      expectErrorResponse(await fixture.player.get(`${fixture.path}/${slotId}/versions/${id}/archive`), 503, "unavailable");
+      expectErrorResponse(
+        await fixture.player.get(`${fixture.path}/${slotId}/versions/${id}/archive`),
+        503,
+        "unavailable",
+      );
       expectErrorResponse(await fixture.player.post(`${fixture.path}/${slotId}/copy`), 503, "unavailable");
     } finally {
       await fixture.minio.start();

@@ -16,7 +16,10 @@ import { createEmptyDatabase, type TestDatabase } from "#test/support/stores/pos
 const migrations = fileURLToPath(new URL("../../../api/prisma/migrations", import.meta.url));
 const versionsMigration = "20261122210000_save_versions";
 
-/** A database of the release before versions, with a player who has a save, one that is awaited, and a game that runs. */
+/**
+ * A database of the release before versions, with a player who has a save, one that is awaited, and a game
+ * that runs.
+ */
 const formerRows = `
   INSERT INTO users (id, email, name) VALUES ('player', 'player@example.test', 'Player');
   INSERT INTO partners (id, name) VALUES ('partner', 'Partner');
@@ -41,7 +44,8 @@ const former = {
     VALUES ($1, $1, $2, 'game', 'v1', $3, $4, 1800, now())
     ON CONFLICT (user_id) WHERE status IN ('starting', 'running', 'stopping') DO NOTHING`,
   end: "UPDATE game_sessions SET status = 'stopped', ended_at = now(), recorded_at = now() WHERE id = $1",
-  awaitSave: "UPDATE save_slots SET pending_session = $1 WHERE id = (SELECT slot_id FROM game_sessions WHERE id = $1)",
+  awaitSave:
+    "UPDATE save_slots SET pending_session = $1 WHERE id = (SELECT slot_id FROM game_sessions WHERE id = $1)",
   unlock: "UPDATE save_slots SET pending_session = NULL WHERE pending_session = $1",
 };
 
@@ -56,7 +60,10 @@ describe("a database of the release before versions", function () {
     database = await createEmptyDatabase();
     client = new pg.Client({ connectionString: database.url });
     await client.connect();
-    const names = (await readdir(migrations, { withFileTypes: true })).filter((entry) => entry.isDirectory()).map(({ name }) => name).toSorted();
+    const names = (await readdir(migrations, { withFileTypes: true }))
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => name)
+      .toSorted();
     for (const name of names.filter((each) => each < versionsMigration)) await apply(name);
     await client.query(formerRows);
     for (const name of names.filter((each) => each >= versionsMigration)) await apply(name);
@@ -75,19 +82,32 @@ describe("a database of the release before versions", function () {
   }
 
   async function owners(): Promise<string[]> {
-    const { rows } = await client.query<{ id: string }>("SELECT id FROM game_sessions WHERE slot_released_at IS NULL ORDER BY id");
+    const { rows } = await client.query<{ id: string }>(
+      "SELECT id FROM game_sessions WHERE slot_released_at IS NULL ORDER BY id",
+    );
     return rows.map(({ id }) => id);
   }
 
   it("has the names of games with composed letters, as they are searched for", async () => {
-    const { developer, tags } = await api.deps.postgres.prisma.game.findUniqueOrThrow({ where: { id: "game" } });
-    expect({ developer, tags }).to.deep.equal({ developer: "Caf\u00e9 ΝΟΤΟΣ", tags: ["racing", "r\u00e9tro"] });
+    const { developer, tags } = await api.deps.postgres.prisma.game.findUniqueOrThrow({
+      where: { id: "game" },
+    });
+    expect({ developer, tags }).to.deep.equal({
+      developer: "Caf\u00e9 ΝΟΤΟΣ",
+      tags: ["racing", "r\u00e9tro"],
+    });
   });
 
   it("has a name that ends in a sigma found, by an earlier release as well", async () => {
-    const found = await listCatalogGames(api.deps.postgres.pool, "player", GamesQuery.parse({ search: "ΝΟΤΟΣ" }));
+    const found = await listCatalogGames(
+      api.deps.postgres.pool,
+      "player",
+      GamesQuery.parse({ search: "ΝΟΤΟΣ" }),
+    );
     expect(found.total).to.equal(1);
-    const { rows } = await client.query<{ id: string }>(`SELECT id FROM games WHERE search_text LIKE lower('%ΝΟΤΟΣ%' COLLATE "und-x-icu")`);
+    const { rows } = await client.query<{ id: string }>(
+      `SELECT id FROM games WHERE search_text LIKE lower('%ΝΟΤΟΣ%' COLLATE "und-x-icu")`,
+    );
     expect(rows).to.deep.equal([{ id: "game" }]);
   });
 
@@ -97,19 +117,39 @@ describe("a database of the release before versions", function () {
   });
 
   it("has each slot's save as its first version, and owners where a game runs or a save is awaited", async () => {
-    const [version, ...others] = await listSaveVersions(api.deps.postgres.pool, ["saved", "awaited", "played"]);
+    const [version, ...others] = await listSaveVersions(api.deps.postgres.pool, [
+      "saved",
+      "awaited",
+      "played",
+    ]);
     expect(version).to.include({
-      slotId: "saved", kind: "played", gameSession: "gs-before", objectKey: "saves/saved/4-gs-before-7.2.tar.gz", bytes: 100, generation: 4, sequence: 7, attempt: 2,
+      slotId: "saved",
+      kind: "played",
+      gameSession: "gs-before",
+      objectKey: "saves/saved/4-gs-before-7.2.tar.gz",
+      bytes: 100,
+      generation: 4,
+      sequence: 7,
+      attempt: 2,
       supersededAt: null,
     });
     expect(others).to.be.empty;
-    expect(await owners()).to.include.members(["gs-awaited", "gs-played"]).and.not.include.members(["gs-before", "gs-failed"]);
+    expect(await owners())
+      .to.include.members(["gs-awaited", "gs-played"])
+      .and.not.include.members(["gs-before", "gs-failed"]);
   });
 
   it("goes on beside processes of that release: what they launch owns its slot, and what they end gives it back", async () => {
-    const [user, spec] = [{ id: "player", name: "Player", email: "player@example.test" }, JSON.stringify(aGameSessionSpec())];
+    const [user, spec] = [
+      { id: "player", name: "Player", email: "player@example.test" },
+      JSON.stringify(aGameSessionSpec()),
+    ];
     const node = await operator.addNode(10);
-    await eventually(() => api.deps.cluster.gameNodes.cache.list().some(({ metadata, status }) => metadata.name === node && status?.capacity !== undefined));
+    await eventually(() =>
+      api.deps.cluster.gameNodes.cache
+        .list()
+        .some(({ metadata, status }) => metadata.name === node && status?.capacity !== undefined),
+    );
     await client.query(former.end, ["gs-played"]);
     await client.query(former.launch, ["gs-former", "player", "saved", spec]);
     expect(await owners()).to.include("gs-former");
@@ -121,18 +161,30 @@ describe("a database of the release before versions", function () {
     const response = await api.as(user).post("/api/game/launch", launch);
     expect(response.status, response.text).to.equal(202);
     const { sessionId } = response.json<{ sessionId: string }>();
-    expect((await operator.session(sessionId)).spec.saveSlot).to.include({ objectKey: "saves/saved/4-gs-before-7.2.tar.gz", generation: 4 });
+    expect((await operator.session(sessionId)).spec.saveSlot).to.include({
+      objectKey: "saves/saved/4-gs-before-7.2.tar.gz",
+      generation: 4,
+    });
   });
 
   it("is played on by processes of that release alone: the slot of a session that they ended is free to them, unless it waits for its save", async () => {
-    await client.query("INSERT INTO users (id, email, name) VALUES ('returned', 'returned@example.test', 'Returned')");
-    await client.query("INSERT INTO save_slots (id, user_id, game_id, number, label) VALUES ('returned', 'returned', 'game', 1, 'Playthrough 1')");
+    await client.query(
+      "INSERT INTO users (id, email, name) VALUES ('returned', 'returned@example.test', 'Returned')",
+    );
+    await client.query(
+      "INSERT INTO save_slots (id, user_id, game_id, number, label) VALUES ('returned', 'returned', 'game', 1, 'Playthrough 1')",
+    );
     const launch = async (id: string): Promise<unknown> =>
-      client.query(former.launch, [id, "returned", "returned", JSON.stringify(aGameSessionSpec())]).then(({ rowCount }) => rowCount, (error: unknown) => error);
+      client.query(former.launch, [id, "returned", "returned", JSON.stringify(aGameSessionSpec())]).then(
+        ({ rowCount }) => rowCount,
+        (error: unknown) => error,
+      );
     expect(await launch("gs-first")).to.equal(1);
     await client.query(former.end, ["gs-first"]);
     expect(await launch("gs-second")).to.equal(1);
-    expect(await owners()).to.include("gs-second").and.not.include("gs-first");
+    expect(await owners())
+      .to.include("gs-second")
+      .and.not.include("gs-first");
 
     await client.query(former.end, ["gs-second"]);
     await client.query(former.awaitSave, ["gs-second"]);

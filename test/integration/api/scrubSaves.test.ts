@@ -24,20 +24,31 @@ describe("scrubSaves", function () {
   });
   after(() => fixture.stop());
 
-  async function pass(options: Partial<typeof scrub> = {}, { signal = never, clock = systemClock }: { signal?: AbortSignal; clock?: Clock } = {}): Promise<void> {
+  async function pass(
+    options: Partial<typeof scrub> = {},
+    { signal = never, clock = systemClock }: { signal?: AbortSignal; clock?: Clock } = {},
+  ): Promise<void> {
     const { config, ...deps } = fixture.api.deps;
-    await scrubSaves({ ...deps, clock, config: { saves: { ...config.saves, scrub: { ...scrub, ...options } } } }, signal);
+    await scrubSaves(
+      { ...deps, clock, config: { saves: { ...config.saves, scrub: { ...scrub, ...options } } } },
+      signal,
+    );
   }
 
   const tell = (): Promise<void> => tellUnreadableSaves(fixture.api.deps);
 
   async function metric(name: string): Promise<string[]> {
-    return (await fixture.api.deps.metrics.registry.metrics()).split("\n").filter((line) => line.startsWith(name));
+    return (await fixture.api.deps.metrics.registry.metrics())
+      .split("\n")
+      .filter((line) => line.startsWith(name));
   }
 
   /** How many saves have been checked, whatever they were found to be. */
   async function checks(): Promise<number> {
-    return (await metric("joypod_save_checks_total")).reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
+    return (await metric("joypod_save_checks_total")).reduce(
+      (sum, line) => sum + Number(line.split(" ").at(-1)),
+      0,
+    );
   }
 
   it("finds what is missing or damaged, tells it, and notices what is whole again", async () => {
@@ -46,15 +57,29 @@ describe("scrubSaves", function () {
     const missing = await fixture.aVersion(slotId, "three");
     await fixture.minio.client.removeObject(fixture.minio.bucket, missing.objectKey);
     await pass();
-    const readable = async (): Promise<unknown> => (await fixture.slot(slotId)).versions.map(({ id, isReadable }) => [id, isReadable]);
-    expect(await readable()).to.deep.equal([[missing.id, false], [damaged.id, false], [whole.id, true]]);
+    const readable = async (): Promise<unknown> =>
+      (await fixture.slot(slotId)).versions.map(({ id, isReadable }) => [id, isReadable]);
+    expect(await readable()).to.deep.equal([
+      [missing.id, false],
+      [damaged.id, false],
+      [whole.id, true],
+    ]);
     await tell();
     expect(await metric("joypod_saves_unreadable ")).to.deep.equal(["joypod_saves_unreadable 2"]);
-    expect(fixture.api.logLines.filter((line) => line.includes("A save is unreadable.") && line.includes(slotId))).to.have.length(2);
+    expect(
+      fixture.api.logLines.filter((line) => line.includes("A save is unreadable.") && line.includes(slotId)),
+    ).to.have.length(2);
     await fixture.minio.client.putObject(fixture.minio.bucket, missing.objectKey, missing.archive);
-    await fixture.api.deps.postgres.prisma.saveVersion.updateMany({ where: { slotId }, data: { checkDueAt: new Date(0) } });
+    await fixture.api.deps.postgres.prisma.saveVersion.updateMany({
+      where: { slotId },
+      data: { checkDueAt: new Date(0) },
+    });
     await pass();
-    expect(await readable()).to.deep.equal([[missing.id, true], [damaged.id, false], [whole.id, true]]);
+    expect(await readable()).to.deep.equal([
+      [missing.id, true],
+      [damaged.id, false],
+      [whole.id, true],
+    ]);
     await tell();
     expect(await metric("joypod_saves_unreadable ")).to.deep.equal(["joypod_saves_unreadable 1"]);
   });
@@ -63,28 +88,36 @@ describe("scrubSaves", function () {
     const { prisma } = fixture.api.deps.postgres;
     const one = await fixture.aVersion(slotId, "one");
     const two = await fixture.aVersion(slotId, "two");
-    const dueCount = (): Promise<number> => prisma.saveVersion.count({ where: { checkDueAt: { lte: new Date() } } });
+    const dueCount = (): Promise<number> =>
+      prisma.saveVersion.count({ where: { checkDueAt: { lte: new Date() } } });
     await pass({}, { signal: AbortSignal.abort() });
     expect(await dueCount()).to.equal(2);
     const before = await checks();
-    // At one byte a second of a clock that is moved by hand, the pass gets through one save and is stopped in the midst of the other.
+    // At one byte a second of a clock that is moved by hand, the pass gets through one save and is stopped in
+    // the midst of the other.
     const clock = new FakeClock();
     const stopping = new AbortController();
     const logged = fixture.api.logLines.length;
     const stopped = pass({ bytesPerSecond: 1 }, { signal: stopping.signal, clock });
     await eventually(() => clock.pendingTimers === 1, { what: "a pause in the first save" });
     await clock.advance(1_000 * Math.max(one.archive.length, two.archive.length));
-    await eventually(async () => clock.pendingTimers === 1 && await dueCount() === 1, { what: "a pause in the second save" });
+    await eventually(async () => clock.pendingTimers === 1 && (await dueCount()) === 1, {
+      what: "a pause in the second save",
+    });
     stopping.abort();
     await stopped;
     expect(await dueCount(), "checks that are due").to.equal(1);
     expect(await checks()).to.equal(before + 1);
-    expect(fixture.api.logLines.slice(logged).filter((line) => line.includes("could not be read to check it"))).to.be.empty;
+    expect(
+      fixture.api.logLines.slice(logged).filter((line) => line.includes("could not be read to check it")),
+    ).to.be.empty;
     await pass();
     expect(await checks()).to.equal(before + 2);
     await pass();
     expect(await checks()).to.equal(before + 2);
-    expect(await prisma.saveVersion.count({ where: { checkDueAt: { gt: new Date(Date.now() + 3_500_000) } } })).to.equal(2);
+    expect(
+      await prisma.saveVersion.count({ where: { checkDueAt: { gt: new Date(Date.now() + 3_500_000) } } }),
+    ).to.equal(2);
   });
 
   it("goes on to other saves when one is stored anew while it is read, as that of a session that plays", async () => {
@@ -96,13 +129,18 @@ describe("scrubSaves", function () {
     const before = await checks();
     const passed = pass({ bytesPerSecond: 1 }, { clock });
     await eventually(() => clock.pendingTimers === 1, { what: "a pause in the first save" });
-    await prisma.saveVersion.update({ where: { id: played.id }, data: { objectKey: `${played.objectKey}-next` } });
+    await prisma.saveVersion.update({
+      where: { id: played.id },
+      data: { objectKey: `${played.objectKey}-next` },
+    });
     await clock.advance(1_000 * played.archive.length);
     await eventually(() => clock.pendingTimers === 1, { what: "a pause in the other save" });
     await clock.advance(1_000 * other.archive.length);
     await passed;
     expect(await checks()).to.equal(before + 2);
-    expect(await prisma.saveVersion.count({ where: { slotId, checkDueAt: { lte: new Date() } } })).to.equal(0);
+    expect(await prisma.saveVersion.count({ where: { slotId, checkDueAt: { lte: new Date() } } })).to.equal(
+      0,
+    );
   });
 
   it("keeps to its pace", async () => {
@@ -128,9 +166,17 @@ describe("scrubSaves", function () {
 
   it("reads the saves of every player", async () => {
     const { deps } = fixture.api;
-    const other = await deps.postgres.prisma.saveSlot.create({ data: { userId: (await aUser(deps)).id, gameId: (await aGame(deps)).id, number: 3, label: "Playthrough 3" } });
+    const other = await deps.postgres.prisma.saveSlot.create({
+      data: {
+        userId: (await aUser(deps)).id,
+        gameId: (await aGame(deps)).id,
+        number: 3,
+        label: "Playthrough 3",
+      },
+    });
     const { id } = await fixture.aVersion(other.id, "theirs", { stored: Buffer.from("rotten") });
     await pass();
-    expect((await deps.postgres.prisma.saveVersion.findUniqueOrThrow({ where: { id } })).unreadableAt).to.not.be.null;
+    expect((await deps.postgres.prisma.saveVersion.findUniqueOrThrow({ where: { id } })).unreadableAt).to.not
+      .be.null;
   });
 });

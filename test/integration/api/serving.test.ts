@@ -44,7 +44,9 @@ describe("serving", () => {
         expect(response.text).to.contain("<title>Joypod</title>");
         expect(response.headers.get("content-type")).to.equal("text/html; charset=utf-8");
         expect(response.headers.get("cache-control")).to.equal("no-cache");
-        expect(response.headers.get("content-security-policy")).to.contain("script-src 'self'").and.not.contain("script-src 'self' 'unsafe");
+        expect(response.headers.get("content-security-policy"))
+          .to.contain("script-src 'self'")
+          .and.not.contain("script-src 'self' 'unsafe");
       }
     });
 
@@ -68,7 +70,16 @@ describe("serving", () => {
       expect((await api.anonymous().request("HEAD", "/")).text).to.equal("");
     });
 
-    for (const path of ["/assets/missing-12345678.js", "/missing.png", "/../joypod-outside.txt", "/%2e%2e/joypod-outside.txt", "/..%2fjoypod-outside.txt", "/healthz/", "/READYZ", "/metrics"]) {
+    for (const path of [
+      "/assets/missing-12345678.js",
+      "/missing.png",
+      "/../joypod-outside.txt",
+      "/%2e%2e/joypod-outside.txt",
+      "/..%2fjoypod-outside.txt",
+      "/healthz/",
+      "/READYZ",
+      "/metrics",
+    ]) {
       it(`has nothing at ${path}`, async () => {
         const response = await api.anonymous().get(path);
         expect(response.text).to.not.contain("outside");
@@ -90,8 +101,12 @@ describe("serving", () => {
     it("carries the security headers, whatever its status", async () => {
       const player = api.as(await aUser(api.deps));
       const responses = [
-        await api.anonymous().get("/api/nothing"), await api.anonymous().get("/api/games"), await api.anonymous().get("/healthz"), await player.get("/api/games"),
-        await player.post("/api/favorites", "{", { "content-type": "application/json" }), await api.anonymous().request("DELETE", "/api/games"),
+        await api.anonymous().get("/api/nothing"),
+        await api.anonymous().get("/api/games"),
+        await api.anonymous().get("/healthz"),
+        await player.get("/api/games"),
+        await player.post("/api/favorites", "{", { "content-type": "application/json" }),
+        await api.anonymous().request("DELETE", "/api/games"),
       ];
       expect(responses.map(({ status }) => status)).to.deep.equal([404, 401, 200, 200, 400, 405]);
       for (const { headers } of responses) {
@@ -102,7 +117,13 @@ describe("serving", () => {
         expect(headers.get("cache-control")).to.match(/no-store|private/);
         expect(headers.get("x-request-id")).to.match(/^[0-9a-z]{20}$/);
         expect(headers.get("content-type")).to.match(/^application\/json; charset=utf-8$/);
-        for (const name of ["x-powered-by", "server", "access-control-allow-origin", "strict-transport-security"]) expect(headers.get(name)).to.be.null;
+        for (const name of [
+          "x-powered-by",
+          "server",
+          "access-control-allow-origin",
+          "strict-transport-security",
+        ])
+          expect(headers.get(name)).to.be.null;
       }
     });
 
@@ -110,20 +131,25 @@ describe("serving", () => {
       const wrong = await api.anonymous().request("DELETE", "/api/game/launch");
       expectErrorResponse(wrong, 405, "method_not_allowed");
       expect(wrong.headers.get("allow")).to.equal("POST, OPTIONS");
-      const options = await api.anonymous().request("OPTIONS", "/api/games", { headers: { origin: "https://evil.test", "access-control-request-method": "GET" } });
+      const options = await api.anonymous().request("OPTIONS", "/api/games", {
+        headers: { origin: "https://evil.test", "access-control-request-method": "GET" },
+      });
       expect(options.status).to.equal(204);
       expect(options.headers.get("allow")).to.equal("HEAD, GET, OPTIONS");
       expect([...options.headers.keys()].filter((name) => name.startsWith("access-control"))).to.be.empty;
     });
 
     it("comes before the body is requested where it does not depend on the body", async () => {
-      const head = "POST /api/favorites HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 10\r\nExpect: 100-continue\r\n";
+      const head =
+        "POST /api/favorites HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 10\r\nExpect: 100-continue\r\n";
       expect(await exchange(api.url, `${head}\r\n`)).to.match(/^HTTP\/1\.1 401 /);
       const player = api.as(await aUser(api.deps));
       await player.get("/api/games");
       const client = await RawClient.connect(api.url);
       client.write(`${head}Cookie: auth.session-token=${player.cookies.get("auth.session-token")}\r\n\r\n`);
-      await eventually(() => client.received.startsWith("HTTP/1.1 100 Continue"), { what: "the leave to send" });
+      await eventually(() => client.received.startsWith("HTTP/1.1 100 Continue"), {
+        what: "the leave to send",
+      });
       client.destroy();
     });
   });
@@ -134,12 +160,24 @@ describe("serving", () => {
     const client = await RawClient.connect(api.url);
     const head = `POST /api/favorites HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 10\r\nExpect: 100-continue\r\n`;
     client.write(`${head}Cookie: auth.session-token=${player.cookies.get("auth.session-token")}\r\n\r\n`);
-    await eventually(() => client.received.startsWith("HTTP/1.1 100 Continue"), { what: "the API to wait for the body" });
+    await eventually(() => client.received.startsWith("HTTP/1.1 100 Continue"), {
+      what: "the API to wait for the body",
+    });
     client.destroy();
-    const counted = await eventually(async () => {
-      const text = await api.deps.metrics.registry.metrics();
-      return text.split("\n").find((line) => line.startsWith("joypod_http_request_duration_seconds_count") && /status="(404|499)"/.test(line) && line.includes('route="/api/favorites"'));
-    }, { what: "the request to be measured" });
+    const counted = await eventually(
+      async () => {
+        const text = await api.deps.metrics.registry.metrics();
+        return text
+          .split("\n")
+          .find(
+            (line) =>
+              line.startsWith("joypod_http_request_duration_seconds_count") &&
+              /status="(404|499)"/.test(line) &&
+              line.includes('route="/api/favorites"'),
+          );
+      },
+      { what: "the request to be measured" },
+    );
     expect(counted).to.contain('status="499"');
   });
 
@@ -170,11 +208,20 @@ describe("serving", () => {
     });
 
     it("is 503 with Retry-After and no detail while the database is unavailable, and signs nobody out", async () => {
-      const unavailable = await TestApi.start({ env: { DATABASE_URL: `postgres://joypod@127.0.0.1:${await freePort()}/none` } });
+      const unavailable = await TestApi.start({
+        env: { DATABASE_URL: `postgres://joypod@127.0.0.1:${await freePort()}/none` },
+      });
       try {
-        expectErrorResponse(await unavailable.anonymous().get("/readyz?exclude=objectStore"), 503, "unavailable");
+        expectErrorResponse(
+          await unavailable.anonymous().get("/readyz?exclude=objectStore"),
+          503,
+          "unavailable",
+        );
         const browser = unavailable.anonymous();
-        browser.cookies.set("auth.session-token", unavailable.deps.tokens.issue({ sub: "a", name: "a", email: "a", sid: "a".repeat(22) }).token);
+        browser.cookies.set(
+          "auth.session-token",
+          unavailable.deps.tokens.issue({ sub: "a", name: "a", email: "a", sid: "a".repeat(22) }).token,
+        );
         const refused = await browser.get("/api/games");
         expectErrorResponse(refused, 503, "unavailable");
         expect(refused.headers.get("retry-after")).to.equal("5");
@@ -195,7 +242,9 @@ describe("serving", () => {
       } finally {
         await api.database.server.start();
       }
-      await eventually(async () => (await player.get("/api/games")).status === 200, { what: "the catalogue" });
+      await eventually(async () => (await player.get("/api/games")).status === 200, {
+        what: "the catalogue",
+      });
       expect((await api.anonymous().get("/readyz?exclude=objectStore")).status).to.equal(200);
     });
   });
@@ -211,19 +260,35 @@ describe("serving", () => {
 
     it("serves, has its metrics on a port of their own, and on SIGTERM ends after its open requests", async () => {
       const [port, metricsPort] = [await freePort(), await freePort()];
-      const child = start({ PORT: String(port), METRICS_PORT: String(metricsPort), SHUTDOWN_DELAY_SECONDS: "0", BASE_URL: `http://127.0.0.1:${port}` });
+      const child = start({
+        PORT: String(port),
+        METRICS_PORT: String(metricsPort),
+        SHUTDOWN_DELAY_SECONDS: "0",
+        BASE_URL: `http://127.0.0.1:${port}`,
+      });
       const ended = once(child, "exit");
       try {
-        await eventually(async () => (await fetch(`http://127.0.0.1:${port}/readyz?exclude=objectStore`)).ok, { timeoutMs: 60_000, what: "the API to serve" });
+        await eventually(
+          async () => (await fetch(`http://127.0.0.1:${port}/readyz?exclude=objectStore`)).ok,
+          { timeoutMs: 60_000, what: "the API to serve" },
+        );
         await fetch(`http://127.0.0.1:${port}/api/games`);
         // Its connection to Redis may come after its first request.
-        const metrics = await eventually(async () => {
-          const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
-          return text.includes('joypod_store_ready{store="redis"} 1') ? text : undefined;
-        }, { timeoutMs: 30_000, intervalMs: 250, what: "the connection to Redis" });
-        expect(metrics).to.contain('joypod_http_request_duration_seconds_count{method="GET",route="/api/games",status="401"} 1');
+        const metrics = await eventually(
+          async () => {
+            const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+            return text.includes('joypod_store_ready{store="redis"} 1') ? text : undefined;
+          },
+          { timeoutMs: 30_000, intervalMs: 250, what: "the connection to Redis" },
+        );
+        expect(metrics).to.contain(
+          'joypod_http_request_duration_seconds_count{method="GET",route="/api/games",status="401"} 1',
+        );
         expectDocumented(metrics, ["API", "API, operator and node agent"]);
-        expect(metrics).to.contain('joypod_leader{program="api"} ').and.contain('joypod_store_ready{store="database"} 1').and.contain('joypod_store_ready{store="objectStore"} 0')
+        expect(metrics)
+          .to.contain('joypod_leader{program="api"} ')
+          .and.contain('joypod_store_ready{store="database"} 1')
+          .and.contain('joypod_store_ready{store="objectStore"} 0')
           .and.contain('joypod_uploads_total{kind="game",outcome="failed"} 0');
         expect(metrics).to.contain("joypod_password_queue 0").and.contain("process_cpu_seconds_total");
         expect((await fetch(`http://127.0.0.1:${port}/metrics`)).status).to.equal(404);
@@ -235,12 +300,20 @@ describe("serving", () => {
     });
 
     it("refuses to start with an unsafe configuration, naming every wrong variable", async () => {
-      const child = start({ SIGNING_KEYS: `a:${Buffer.from("short").toString("base64")}`, PASSWORD_PEPPER: "short", BASE_URL: "ftp://x" });
+      const child = start({
+        SIGNING_KEYS: `a:${Buffer.from("short").toString("base64")}`,
+        PASSWORD_PEPPER: "short",
+        BASE_URL: "ftp://x",
+      });
       let errors = "";
-      child.stderr?.on("data", (chunk: Buffer) => errors += chunk.toString());
-      const [code] = await once(child, "close") as [number];
+      child.stderr?.on("data", (chunk: Buffer) => (errors += chunk.toString()));
+      const [code] = (await once(child, "close")) as [number];
       expect(code).to.equal(1);
-      expect(errors).to.contain("SIGNING_KEYS").and.contain("PASSWORD_PEPPER").and.contain("BASE_URL").and.contain("openssl rand");
+      expect(errors)
+        .to.contain("SIGNING_KEYS")
+        .and.contain("PASSWORD_PEPPER")
+        .and.contain("BASE_URL")
+        .and.contain("openssl rand");
     });
 
     function start(env: Record<string, string>): ChildProcess {
@@ -254,13 +327,26 @@ describe("serving", () => {
     let kubeconfig: string;
     before(async () => {
       kubeconfig = join(webRoot, "kubeconfig");
-      writeFileSync(kubeconfig, JSON.stringify({
-        apiVersion: "v1", kind: "Config", "current-context": "none", users: [{ name: "none", user: {} }],
-        clusters: [{ name: "none", cluster: { server: "http://127.0.0.1:1" } }], contexts: [{ name: "none", context: { cluster: "none", user: "none" } }],
-      }));
+      writeFileSync(
+        kubeconfig,
+        JSON.stringify({
+          apiVersion: "v1",
+          kind: "Config",
+          "current-context": "none",
+          users: [{ name: "none", user: {} }],
+          clusters: [{ name: "none", cluster: { server: "http://127.0.0.1:1" } }],
+          contexts: [{ name: "none", context: { cluster: "none", user: "none" } }],
+        }),
+      );
       childEnv = {
-        PATH: process.env.PATH ?? "", REDIS_URL: (await sharedRedis()).url, S3_ENDPOINT: "http://127.0.0.1:1", S3_ACCESS_KEY: "none", S3_SECRET_KEY: "none",
-        SIGNING_KEYS: "a:AbCdEfGhIjKlMnOpQrStUvWxYz0123456789+/AbCdE=", PASSWORD_PEPPER: "pepper of the tests", BASE_URL: "http://127.0.0.1",
+        PATH: process.env.PATH ?? "",
+        REDIS_URL: (await sharedRedis()).url,
+        S3_ENDPOINT: "http://127.0.0.1:1",
+        S3_ACCESS_KEY: "none",
+        S3_SECRET_KEY: "none",
+        SIGNING_KEYS: "a:AbCdEfGhIjKlMnOpQrStUvWxYz0123456789+/AbCdE=",
+        PASSWORD_PEPPER: "pepper of the tests",
+        BASE_URL: "http://127.0.0.1",
       };
     });
   });

@@ -31,25 +31,36 @@ describe("limits shared by clients", function () {
     });
 
     it("count by the address that the trusted proxy saw, whatever the client's headers say", async () => {
-      const spoof = (index: number): Record<string, string> => ({ "x-forwarded-for": `10.0.${index}.1, 192.0.2.7` });
-      const behind = await sendTraffic(125, (index) => one.anonymous().get("/api/auth/providers", spoof(index)));
+      const spoof = (index: number): Record<string, string> => ({
+        "x-forwarded-for": `10.0.${index}.1, 192.0.2.7`,
+      });
+      const behind = await sendTraffic(125, (index) =>
+        one.anonymous().get("/api/auth/providers", spoof(index)),
+      );
       expect(behind.statuses).to.deep.equal({ 200: 120, 429: 5 });
-      const other = await one.anonymous().get("/api/auth/providers", { "x-forwarded-for": "192.0.2.7, 192.0.2.8" });
+      const other = await one
+        .anonymous()
+        .get("/api/auth/providers", { "x-forwarded-for": "192.0.2.7, 192.0.2.8" });
       expect(other.status).to.equal(200);
-      const direct = await sendTraffic(125, (index) => two.anonymous().get("/api/auth/providers", spoof(index)));
+      const direct = await sendTraffic(125, (index) =>
+        two.anonymous().get("/api/auth/providers", spoof(index)),
+      );
       expect(direct.statuses).to.deep.equal({ 200: 120, 429: 5 });
     });
 
     it("end with their window, however often a refused client repeats its request", async () => {
       const key = randomBytes(8).toString("hex");
       const outcomes = [];
-      for (let request = 0; request < 40; request += 1) outcomes.push(await one.deps.rateLimits.consume("stop", key));
+      for (let request = 0; request < 40; request += 1)
+        outcomes.push(await one.deps.rateLimits.consume("stop", key));
       expect(outcomes.filter(({ isAllowed }) => isAllowed)).to.have.lengthOf(30);
       const resets = outcomes.map(({ resetSeconds }) => resetSeconds);
       expect(resets).to.deep.equal(resets.toSorted((a, b) => b - a));
       expect(resets.at(-1)).to.be.below(resets[0] ?? 0);
       await one.deps.redis.pexpire(`joypod:limit:stop:${key}`, 1);
-      await eventually(async () => (await one.deps.rateLimits.consume("stop", key)).isAllowed, { what: "the next window" });
+      await eventually(async () => (await one.deps.rateLimits.consume("stop", key)).isAllowed, {
+        what: "the next window",
+      });
     });
 
     it("are free again once what they admitted is given back, whatever they refused meanwhile", async () => {
@@ -80,9 +91,11 @@ describe("limits shared by clients", function () {
       const commands: string[] = [];
       // What a script runs inside Redis is no round trip; other databases are other tests'.
       monitor.on("monitor", (_time: string, [name = ""]: string[], source: string, database: string) => {
-        if (source !== "lua" && database === String(redisDatabases - 1) && name.toLowerCase() !== "ping") commands.push(name.toLowerCase());
+        if (source !== "lua" && database === String(redisDatabases - 1) && name.toLowerCase() !== "ping")
+          commands.push(name.toLowerCase());
       });
-      for (let count = 0; count < 5; count += 1) expect((await player.get("/api/game/sessions")).status).to.equal(200);
+      for (let count = 0; count < 5; count += 1)
+        expect((await player.get("/api/game/sessions")).status).to.equal(200);
       await one.deps.redis.echo("the end"); // The monitor tells of it after all that came before.
       await eventually(() => commands.includes("echo"), { what: "the last command" });
       monitor.disconnect();
@@ -101,7 +114,10 @@ describe("limits shared by clients", function () {
         const player = api.as(user);
         await player.get("/api/game/sessions");
         await asIfSwept(api.deps);
-        const [kept, swept] = await Promise.all([player.post("/api/game/keepalive", { sessionId: id }), sweepIdle(api.deps)]);
+        const [kept, swept] = await Promise.all([
+          player.post("/api/game/keepalive", { sessionId: id }),
+          sweepIdle(api.deps),
+        ]);
         const isKept = kept.status === 200;
         if (!isKept) expectErrorResponse(kept, 404, "not_found");
         expect(swept.includes(id)).to.equal(!isKept);
@@ -119,16 +135,21 @@ describe("limits shared by clients", function () {
     try {
       const held = await Promise.all([1, 2, 3].map(() => RawClient.connect(api.url)));
       for (const client of held) client.write("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
-      await eventually(() => held.every(({ received }) => received.includes("200 OK")), { what: "three responses" });
+      await eventually(() => held.every(({ received }) => received.includes("200 OK")), {
+        what: "three responses",
+      });
       const fourth = await RawClient.connect(api.url);
       fourth.write("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
       expect(await fourth.untilClosed()).to.equal("");
       held[0]?.destroy();
-      await eventually(async () => {
-        const next = await RawClient.connect(api.url);
-        next.write("GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-        return (await next.untilClosed()).includes("200 OK");
-      }, { what: "the free place" });
+      await eventually(
+        async () => {
+          const next = await RawClient.connect(api.url);
+          next.write("GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+          return (await next.untilClosed()).includes("200 OK");
+        },
+        { what: "the free place" },
+      );
       for (const client of held) client.destroy();
     } finally {
       await api.stop();
@@ -143,8 +164,12 @@ describe("limits shared by clients", function () {
     const idle = await RawClient.connect(api.url);
     idle.write("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
     const busy = await RawClient.connect(api.url);
-    busy.write(`POST /api/favorites HTTP/1.1\r\nHost: x\r\n${cookie}Content-Type: application/json\r\nContent-Length: 17\r\nExpect: 100-continue\r\n\r\n`);
-    await eventually(() => idle.received.includes("200 OK") && busy.received.includes("100 Continue"), { what: "both connections" });
+    busy.write(
+      `POST /api/favorites HTTP/1.1\r\nHost: x\r\n${cookie}Content-Type: application/json\r\nContent-Length: 17\r\nExpect: 100-continue\r\n\r\n`,
+    );
+    await eventually(() => idle.received.includes("200 OK") && busy.received.includes("100 Continue"), {
+      what: "both connections",
+    });
     const startedMs = performance.now();
     const stopped = api.stop();
     expect(await idle.untilClosed()).to.include("200 OK");
@@ -157,12 +182,23 @@ describe("limits shared by clients", function () {
 });
 
 async function expectRefused(url: string): Promise<void> {
-  const error: unknown = await RawClient.connect(url).then(() => undefined, (failure: unknown) => failure);
+  const error: unknown = await RawClient.connect(url).then(
+    () => undefined,
+    (failure: unknown) => failure,
+  );
   expect(error).to.have.property("code", "ECONNREFUSED");
 }
 
-async function anExpiredSession(api: TestApi, game: TestGame, status: "starting" | "running"): Promise<{ id: string; user: TestUser }> {
+async function anExpiredSession(
+  api: TestApi,
+  game: TestGame,
+  status: "starting" | "running",
+): Promise<{ id: string; user: TestUser }> {
   const user = await aUser(api.deps);
-  const { id } = await aGameSessionRow(api.deps, { user, game }, { status, readyAt: status === "running" ? new Date() : null, expiresAt: new Date(Date.now() - 10) });
+  const { id } = await aGameSessionRow(
+    api.deps,
+    { user, game },
+    { status, readyAt: status === "running" ? new Date() : null, expiresAt: new Date(Date.now() - 10) },
+  );
   return { id, user };
 }

@@ -16,7 +16,9 @@ import { LaunchFixture } from "#test/support/fixtures/launchFixture.ts";
 import type { FakeOperator } from "#test/support/cluster/fakeOperator.ts";
 
 const nodeLost: GameSessionStatus = {
-  stopReason: "NodeLost", failure: { reason: "NodeLost", message: "Its node is gone." }, conditions: [aCondition("SavePersisted", { status: "Unknown" })],
+  stopReason: "NodeLost",
+  failure: { reason: "NodeLost", message: "Its node is gone." },
+  conditions: [aCondition("SavePersisted", { status: "Unknown" })],
 };
 const notStored = [aCondition("SavePersisted", { status: "False", reason: "StoreUnreachable" })];
 
@@ -27,20 +29,39 @@ describe("a slot's owner", function () {
   let operator: FakeOperator;
 
   before(async () => {
-    fixture = await LaunchFixture.start({ minio: true, hasFaults: true, env: { LAUNCHES_PER_MINUTE: "100" } });
+    fixture = await LaunchFixture.start({
+      minio: true,
+      hasFaults: true,
+      env: { LAUNCHES_PER_MINUTE: "100" },
+    });
     ({ api, operator } = fixture);
   });
   beforeEach(() => fixture.newPlayer());
   after(() => fixture.stop());
 
   /** As the node agent, stores a save of the session, and tells nobody. */
-  async function store(id: string, sequence: number, attempt = 1, content: Buffer = Buffer.from(`save ${sequence}.${attempt} of ${id}`)): Promise<StoredSave> {
-    const { saveSlot: { slotId, generation: base } } = (await operator.session(id)).spec;
+  async function store(
+    id: string,
+    sequence: number,
+    attempt = 1,
+    content: Buffer = Buffer.from(`save ${sequence}.${attempt} of ${id}`),
+  ): Promise<StoredSave> {
+    const {
+      saveSlot: { slotId, generation: base },
+    } = (await operator.session(id)).spec;
     const generation = base + 1;
     const objectKey = saveKey(slotId, { generation, gameSession: id, sequence, attempt });
     await api.minio!.client.putObject(api.minio!.bucket, objectKey, content);
     const sha256 = createHash("sha256").update(content).digest("hex");
-    return { objectKey, sha256, bytes: content.length, generation, sequence, persistedAt: new Date().toISOString(), final: false };
+    return {
+      objectKey,
+      sha256,
+      bytes: content.length,
+      generation,
+      sequence,
+      persistedAt: new Date().toISOString(),
+      final: false,
+    };
   }
 
   /** The same, and reports it. */
@@ -64,19 +85,27 @@ describe("a slot's owner", function () {
     return listSaveVersions(api.deps.postgres.pool, [await slotIdOf(id)]);
   }
 
-  /** Waits for the session to have given its slot back, in passes that follow each other sooner than the leader's. */
+  /**
+   * Waits for the session to have given its slot back, in passes that follow each other sooner than the
+   * leader's.
+   */
   function released(id: string): Promise<unknown> {
-    return eventually(async () => {
-      await releaseSlots(api.deps).catch(() => []);
-      return (await fixture.rowOf(id)).slotReleasedAt !== null;
-    }, { what: "the slot to be released" });
+    return eventually(
+      async () => {
+        await releaseSlots(api.deps).catch(() => []);
+        return (await fixture.rowOf(id)).slotReleasedAt !== null;
+      },
+      { what: "the slot to be released" },
+    );
   }
 
   it("is the session that is played: one that was thought lost and returns leaves a conflict copy", async () => {
     const lost = await fixture.running();
     const first = await save(lost, 1);
     await operator.finish(lost, nodeLost);
-    await eventually(async () => (await fixture.rowOf(lost)).slotReleasedAt !== null, { what: "the leader to release the slot" });
+    await eventually(async () => (await fixture.rowOf(lost)).slotReleasedAt !== null, {
+      what: "the leader to release the slot",
+    });
     const live = await fixture.running();
     expect((await operator.session(live)).spec.saveSlot).to.include({ objectKey: first.objectKey });
 
@@ -88,12 +117,18 @@ describe("a slot's owner", function () {
     await recordGameSession(api.deps, lost);
 
     const next = await fixture.launched();
-    expect((await operator.session(next)).spec.saveSlot, "what the next session starts from").to.include({ objectKey: acknowledged.objectKey });
+    expect((await operator.session(next)).spec.saveSlot, "what the next session starts from").to.include({
+      objectKey: acknowledged.objectKey,
+    });
     const versions = await versionsOf(next);
     expect(versions.map(({ kind, objectKey }) => [kind, objectKey])).to.have.deep.members([
-      ["played", first.objectKey], ["played", acknowledged.objectKey], ["conflict", late.objectKey],
+      ["played", first.objectKey],
+      ["played", acknowledged.objectKey],
+      ["conflict", late.objectKey],
     ]);
-    expect(versions.filter(({ supersededAt }) => supersededAt !== null).map(({ objectKey }) => objectKey)).to.deep.equal([first.objectKey]);
+    expect(
+      versions.filter(({ supersededAt }) => supersededAt !== null).map(({ objectKey }) => objectKey),
+    ).to.deep.equal([first.objectKey]);
     const metrics = await api.deps.metrics.registry.metrics();
     expect(metrics).to.match(/^joypod_save_conflicts_total 1$/m);
     expect(api.logLines.some((line) => line.includes("conflict copy") && line.includes(lost))).to.be.true;
@@ -104,20 +139,33 @@ describe("a slot's owner", function () {
     await operator.finish(id, { conditions: notStored });
     await fixture.ended(id);
     const saveSlotId = await slotIdOf(id);
-    expectErrorResponse(await fixture.player.post("/api/game/launch", { gameSlug: fixture.game.slug, saveSlotId }), 409, "conflict");
+    expectErrorResponse(
+      await fixture.player.post("/api/game/launch", { gameSlug: fixture.game.slug, saveSlotId }),
+      409,
+      "conflict",
+    );
     const last = await store(id, 4);
     await operator.finish(id, { save: last });
     await released(id);
-    expect((await operator.session(await fixture.launched({ saveSlotId }))).spec.saveSlot).to.include({ objectKey: last.objectKey, generation: 1 });
+    expect((await operator.session(await fixture.launched({ saveSlotId }))).spec.saveSlot).to.include({
+      objectKey: last.objectKey,
+      generation: 1,
+    });
   });
 
   it("keeps its slot when its node agent is silent at the end", async () => {
     const id = await fixture.running();
     await save(id, 1);
-    await operator.finish(id, { conditions: [aCondition("SavePersisted", { status: "Unknown", reason: "NodeAgentSilent" })] });
+    await operator.finish(id, {
+      conditions: [aCondition("SavePersisted", { status: "Unknown", reason: "NodeAgentSilent" })],
+    });
     await fixture.ended(id);
     const saveSlotId = await slotIdOf(id);
-    expectErrorResponse(await fixture.player.post("/api/game/launch", { gameSlug: fixture.game.slug, saveSlotId }), 409, "conflict");
+    expectErrorResponse(
+      await fixture.player.post("/api/game/launch", { gameSlug: fixture.game.slug, saveSlotId }),
+      409,
+      "conflict",
+    );
   });
 
   it("keeps its slot for its last save where an admin has said by hand that it is finished", async () => {
@@ -139,21 +187,36 @@ describe("a slot's owner", function () {
       await operator.finish(id, nodeLost);
       await fixture.ended(id);
       const saveSlotId = await slotIdOf(id);
-      expectErrorResponse(await fixture.player.post("/api/game/launch", { gameSlug: fixture.game.slug, saveSlotId }), 409, "conflict");
+      expectErrorResponse(
+        await fixture.player.post("/api/game/launch", { gameSlug: fixture.game.slug, saveSlotId }),
+        409,
+        "conflict",
+      );
     } finally {
       await api.minio!.start();
     }
     await released(id);
-    expect(await slotOf(id)).to.include({ objectKey: unreported.objectKey, sha256: unreported.sha256, sequence: 2, attempt: 2 });
+    expect(await slotOf(id)).to.include({
+      objectKey: unreported.objectKey,
+      sha256: unreported.sha256,
+      sequence: 2,
+      attempt: 2,
+    });
     const { spec } = await operator.session(await fixture.launched());
     expect(spec.saveSlot).to.include({ objectKey: unreported.objectKey, sha256: unreported.sha256 });
   });
 
-  /** A session on a node of its own that has ended without its last save, and for a reason other than its node. */
+  /**
+   * A session on a node of its own that has ended without its last save, and for a reason other than its
+   * node.
+   */
   async function endedUnsaved(): Promise<{ id: string; node: string }> {
     const [node, id] = [await fixture.addNode(1), await fixture.launched()];
     await operator.makeReady(id, { node });
-    await operator.finish(id, { failure: { reason: "SaveNotStored", message: "Its node agent is silent." }, conditions: notStored });
+    await operator.finish(id, {
+      failure: { reason: "SaveNotStored", message: "Its node agent is silent." },
+      conditions: notStored,
+    });
     await fixture.ended(id);
     return { id, node };
   }
@@ -166,29 +229,52 @@ describe("a slot's owner", function () {
     it(`whose node is ${what} after its end gives the slot back with the newest save that the object store has, and what it brings then is a conflict copy`, async () => {
       const { id, node } = await endedUnsaved();
       const noise = randomBytes(6_000_000);
-      const [saveSlotId, unreported] = [await slotIdOf(id), await store(id, 2, 1, aTarGz([{ name: "world.dat", body: noise }, { name: "slot.dat", body: "1" }]))];
-      expectErrorResponse(await fixture.player.post("/api/game/launch", { gameSlug: fixture.game.slug, saveSlotId }), 409, "conflict");
+      const [saveSlotId, unreported] = [
+        await slotIdOf(id),
+        await store(
+          id,
+          2,
+          1,
+          aTarGz([
+            { name: "world.dat", body: noise },
+            { name: "slot.dat", body: "1" },
+          ]),
+        ),
+      ];
+      expectErrorResponse(
+        await fixture.player.post("/api/game/launch", { gameSlug: fixture.game.slug, saveSlotId }),
+        409,
+        "conflict",
+      );
       await befall(node);
       await released(id);
       const next = await fixture.launched({ saveSlotId });
       const { spec } = await operator.session(next);
       expect(spec.saveSlot).to.include({ objectKey: unreported.objectKey, sha256: unreported.sha256 });
       // In whole pages. So it needs no more room than any other session.
-      expect(await slotOf(id)).to.include({ unpackedBytes: BigInt((Math.ceil(noise.length / 4096) + 1) * 4096) });
+      expect(await slotOf(id)).to.include({
+        unpackedBytes: BigInt((Math.ceil(noise.length / 4096) + 1) * 4096),
+      });
       expect(spec.saveVolumeBytes).to.equal(limits.save.volumeBytes.default);
 
       const late = await save(id, 3);
       expect((await versionsOf(next)).map(({ kind, objectKey }) => [kind, objectKey])).to.have.deep.members([
-        ["played", unreported.objectKey], ["conflict", late.objectKey],
+        ["played", unreported.objectKey],
+        ["conflict", late.objectKey],
       ]);
     });
   }
 
   it("keeps its slot while its node is silent together with most others, or is no game node any more and has its save to store", async () => {
     const { id, node } = await endedUnsaved();
-    const conditions = [aCondition("Lost", { status: "Unknown", reason: "BrakeHolds" }), aCondition("Draining")];
+    const conditions = [
+      aCondition("Lost", { status: "Unknown", reason: "BrakeHolds" }),
+      aCondition("Draining"),
+    ];
     await operator.nodes.mergePatchStatus({ name: node }, { status: { conditions } });
-    await eventually(() => api.deps.cluster.gameNode(node)?.status?.conditions?.length === 2, { what: "the API to see the node" });
+    await eventually(() => api.deps.cluster.gameNode(node)?.status?.conditions?.length === 2, {
+      what: "the API to see the node",
+    });
     await releaseSlots(api.deps);
     expect((await fixture.rowOf(id)).slotReleasedAt).to.equal(null);
   });
@@ -220,7 +306,9 @@ describe("a slot's owner", function () {
     await released(id);
     const next = await fixture.launched({ saveSlotId: slotId });
     const late = await save(id, 1);
-    expect((await versionsOf(next)).map(({ kind, objectKey }) => [kind, objectKey])).to.deep.equal([["conflict", late.objectKey]]);
+    expect((await versionsOf(next)).map(({ kind, objectKey }) => [kind, objectKey])).to.deep.equal([
+      ["conflict", late.objectKey],
+    ]);
   });
 
   it("frees its player within a minute of the stop, and is counted once when it has ended", async () => {
@@ -228,27 +316,49 @@ describe("a slot's owner", function () {
     await fixture.player.post("/api/game/keepalive", { sessionId: id });
     const { pool, prisma } = api.deps.postgres;
     const before = await prisma.game.findUniqueOrThrow({ where: { id: fixture.game.id } });
-    await pool.query("UPDATE game_sessions SET status = 'stopping', stop_reason = 'UserRequested', stopping_at = now() - interval '60 seconds' WHERE id = $1", [id]);
+    await pool.query(
+      "UPDATE game_sessions SET status = 'stopping', stop_reason = 'UserRequested', stopping_at = now() - interval '60 seconds' WHERE id = $1",
+      [id],
+    );
     await fixture.ended(id);
     expect(await fixture.rowOf(id)).to.include({ status: "stopped", recordedAt: null, slotReleasedAt: null });
     const saveSlotId = await slotIdOf(id);
-    expectErrorResponse(await fixture.player.post("/api/game/launch", { gameSlug: fixture.game.slug, saveSlotId }), 409, "conflict");
+    expectErrorResponse(
+      await fixture.player.post("/api/game/launch", { gameSlug: fixture.game.slug, saveSlotId }),
+      409,
+      "conflict",
+    );
     const other = await fixture.launched({ fresh: true });
     expect((await operator.session(other)).spec.saveSlot.number).to.equal(2);
 
     const last = await store(id, 1);
-    await operator.finish(id, { save: last, usage: { durationSeconds: 20, cpuSeconds: 5, peakMemoryBytes: 100 * 2 ** 20 } });
+    await operator.finish(id, {
+      save: last,
+      usage: { durationSeconds: 20, cpuSeconds: 5, peakMemoryBytes: 100 * 2 ** 20 },
+    });
     await released(id);
     await Promise.all(Array.from({ length: 5 }, () => recordGameSession(api.deps, id)));
-    expect(await fixture.rowOf(id)).to.include({ status: "stopped", durationSeconds: 20, cpuSeconds: 5, peakMemoryMb: 100 });
-    expect((await prisma.game.findUniqueOrThrow({ where: { id: fixture.game.id } })).profileSessions).to.equal(before.profileSessions + 1);
+    expect(await fixture.rowOf(id)).to.include({
+      status: "stopped",
+      durationSeconds: 20,
+      cpuSeconds: 5,
+      peakMemoryMb: 100,
+    });
+    expect(
+      (await prisma.game.findUniqueOrThrow({ where: { id: fixture.game.id } })).profileSessions,
+    ).to.equal(before.profileSessions + 1);
     expect(await slotOf(id)).to.include({ objectKey: last.objectKey, pendingSession: null });
   });
 
   it("never goes back: an earlier save of the session, or the same from an earlier attempt, changes nothing", async () => {
     const id = await fixture.running();
     const newest = await save(id, 3, 2);
-    for (const [sequence, attempt] of [[2, 3], [3, 1], [3, 2]] as const) await save(id, sequence, attempt);
+    for (const [sequence, attempt] of [
+      [2, 3],
+      [3, 1],
+      [3, 2],
+    ] as const)
+      await save(id, sequence, attempt);
     expect(await slotOf(id)).to.include({ objectKey: newest.objectKey, generation: 1 });
     expect((await versionsOf(id)).map(({ objectKey }) => objectKey)).to.deep.equal([newest.objectKey]);
   });
@@ -279,8 +389,14 @@ describe("a slot's owner", function () {
     const slotId = await slotIdOf(past);
     /** As the sweeper does with versions that are not kept. */
     const sweep = async (kind: string): Promise<void> => {
-      const swept = (await versionsOf(past)).filter((version) => version.kind === kind && version.objectKey === removed.objectKey);
-      await deleteSaveVersions(pool, slotId, swept.map(({ id }) => id));
+      const swept = (await versionsOf(past)).filter(
+        (version) => version.kind === kind && version.objectKey === removed.objectKey,
+      );
+      await deleteSaveVersions(
+        pool,
+        slotId,
+        swept.map(({ id }) => id),
+      );
     };
     const reported = async () => {
       await recordGameSession(api.deps, past);
@@ -291,7 +407,10 @@ describe("a slot's owner", function () {
       await insertSlotVersion(transaction, slotId, { ...removed, unpackedBytes: null, kind: "restored" });
     });
     await sweep("played");
-    expect(await reported()).to.have.deep.members([["played", kept.objectKey], ["restored", removed.objectKey]]);
+    expect(await reported()).to.have.deep.members([
+      ["played", kept.objectKey],
+      ["restored", removed.objectKey],
+    ]);
     await sweep("restored");
     await api.minio!.client.removeObject(api.minio!.bucket, removed.objectKey);
     expect(await reported()).to.deep.equal([["played", kept.objectKey]]);
@@ -302,7 +421,10 @@ describe("a slot's owner", function () {
     const { id: slotId } = await slotOf(id);
     await save(id, 1);
     expect((await slotOf(id)).label).to.equal("Playthrough 1");
-    await api.deps.postgres.prisma.saveSlot.update({ where: { id: slotId }, data: { customLabel: "Before the dragon" } });
+    await api.deps.postgres.prisma.saveSlot.update({
+      where: { id: slotId },
+      data: { customLabel: "Before the dragon" },
+    });
     await save(id, 2);
     expect((await slotOf(id)).label).to.equal("Before the dragon");
   });

@@ -20,7 +20,9 @@ describe("SQL statements per request", function () {
     fixture = await LaunchFixture.start();
     ({ game } = fixture);
     replica = await startReplica(fixture.api);
-    await eventually(() => replica.deps.cluster.gameNodes.cache.list().some(({ status }) => status?.capacity !== undefined));
+    await eventually(() =>
+      replica.deps.cluster.gameNodes.cache.list().some(({ status }) => status?.capacity !== undefined),
+    );
     log = new StatementLog(replica.deps.postgres.pool);
   });
   beforeEach(async () => {
@@ -48,70 +50,126 @@ describe("SQL statements per request", function () {
 
   it("are those of one launch for many equal ones of a player at once", async () => {
     const { id } = await aUser(replica.deps);
-    const launches = (): Promise<unknown> => Promise.allSettled(Array.from({ length: 8 }, () => launchGame(replica.deps, id, { gameSlug: game.slug })));
+    const launches = (): Promise<unknown> =>
+      Promise.allSettled(
+        Array.from({ length: 8 }, () => launchGame(replica.deps, id, { gameSlug: game.slug })),
+      );
     expect(await log.during(launches)).to.deep.equal([
-      "launch-check", "BEGIN; SELECT pg_advisory_xact_lock(7264010332)", "launch-world", "insert-game-session", "COMMIT",
+      "launch-check",
+      "BEGIN; SELECT pg_advisory_xact_lock(7264010332)",
+      "launch-world",
+      "insert-game-session",
+      "COMMIT",
     ]);
   });
 
   it("are five for a launch, and two more with a key", async () => {
     expect(await log.during(launch)).to.deep.equal([
-      "launch-check", "BEGIN; SELECT pg_advisory_xact_lock(7264010332)", "launch-world", "insert-game-session", "COMMIT",
+      "launch-check",
+      "BEGIN; SELECT pg_advisory_xact_lock(7264010332)",
+      "launch-world",
+      "insert-game-session",
+      "COMMIT",
     ]);
     player = replica.as(await aUser(replica.deps));
     await player.get("/api/auth/session");
     expect(await log.during(() => launch(key))).to.deep.equal([
-      "claim-idempotency-key", "launch-check", "BEGIN; SELECT pg_advisory_xact_lock(7264010332)", "launch-world", "insert-game-session", "remember-response", "COMMIT",
+      "claim-idempotency-key",
+      "launch-check",
+      "BEGIN; SELECT pg_advisory_xact_lock(7264010332)",
+      "launch-world",
+      "insert-game-session",
+      "remember-response",
+      "COMMIT",
     ]);
-    expect(await log.during(() => launch(key))).to.deep.equal(["claim-idempotency-key", "find-idempotency-key"]);
+    expect(await log.during(() => launch(key))).to.deep.equal([
+      "claim-idempotency-key",
+      "find-idempotency-key",
+    ]);
   });
 
   it("are one each for keepalive, status and list of sessions", async () => {
     const { sessionId } = (await launch()).json<{ sessionId: string }>();
-    expect(await log.during(() => player.post("/api/game/keepalive", { sessionId }))).to.deep.equal(["extend-game-session"]);
-    expect(await log.during(() => player.get(`/api/game/session-status?sessionId=${sessionId}`))).to.deep.equal(["find-game-session"]);
-    expect(await log.during(() => player.get("/api/game/sessions"))).to.deep.equal(["list-active-game-sessions"]);
+    expect(await log.during(() => player.post("/api/game/keepalive", { sessionId }))).to.deep.equal([
+      "extend-game-session",
+    ]);
+    expect(
+      await log.during(() => player.get(`/api/game/session-status?sessionId=${sessionId}`)),
+    ).to.deep.equal(["find-game-session"]);
+    expect(await log.during(() => player.get("/api/game/sessions"))).to.deep.equal([
+      "list-active-game-sessions",
+    ]);
   });
 
   it("are one each for the catalogue, a search and a game", async () => {
     expect(await log.during(() => player.get("/api/games"))).to.deep.equal(["list-catalog-title-asc-all"]);
-    expect(await log.during(() => player.get("/api/games?search=something&tag=x&sort=popular&order=desc"))).to.deep.equal(["list-catalog-popular-desc-search-tag"]);
-    expect(await log.during(() => player.get(`/api/games/${game.slug}`))).to.deep.equal(["find-catalog-game"]);
+    expect(
+      await log.during(() => player.get("/api/games?search=something&tag=x&sort=popular&order=desc")),
+    ).to.deep.equal(["list-catalog-popular-desc-search-tag"]);
+    expect(await log.during(() => player.get(`/api/games/${game.slug}`))).to.deep.equal([
+      "find-catalog-game",
+    ]);
   });
 
   it("are one for toggling a favourite, and four more with a key", async () => {
-    expect(await log.during(() => player.post("/api/favorites", { gameId: game.id }))).to.deep.equal(["toggle-favorite"]);
+    expect(await log.during(() => player.post("/api/favorites", { gameId: game.id }))).to.deep.equal([
+      "toggle-favorite",
+    ]);
     expect(await log.during(() => player.post("/api/favorites", { gameId: game.id }, key))).to.deep.equal([
-      "claim-idempotency-key", "BEGIN", "toggle-favorite", "remember-response", "COMMIT",
+      "claim-idempotency-key",
+      "BEGIN",
+      "toggle-favorite",
+      "remember-response",
+      "COMMIT",
     ]);
   });
 
   it("are a handful for a stop, however long it waits", async () => {
     const { sessionId } = (await launch()).json<{ sessionId: string }>();
-    const ended = eventually(async () => (await fixture.operator.session(sessionId)).spec.desiredState === "Stopped").then(() => fixture.operator.finish(sessionId));
+    const ended = eventually(
+      async () => (await fixture.operator.session(sessionId)).spec.desiredState === "Stopped",
+    ).then(() => fixture.operator.finish(sessionId));
     const statements = await log.during(() => player.post("/api/game/stop", { sessionId }));
     await ended;
     expect(statements.slice(0, 2)).to.deep.equal(["begin-stop", "find-game-session"]);
     expect(statements.length).to.be.within(3, 6);
-    expect(await log.during(() => player.post("/api/game/stop", { sessionId }))).to.deep.equal(["begin-stop", "find-game-session"]);
+    expect(await log.during(() => player.post("/api/game/stop", { sessionId }))).to.deep.equal([
+      "begin-stop",
+      "find-game-session",
+    ]);
   });
 
   it("take the lock of all launches once for many that are stored, and never for others: 200 players launch eight times each at once", async () => {
     await fixture.addNode(200);
     const players: ApiClient[] = [];
-    while (players.length < 200) players.push(...await Promise.all(Array.from({ length: 20 }, signedIn)));
-    await eventually(() => replica.deps.cluster.gameNodes.cache.list().reduce((sum, { status }) => sum + (status?.capacity?.slots ?? 0), 0) >= 300);
-    const launchAll = async (each: number): Promise<{ statuses: number[][]; locks: number; stored: number }> => {
+    while (players.length < 200) players.push(...(await Promise.all(Array.from({ length: 20 }, signedIn))));
+    await eventually(
+      () =>
+        replica.deps.cluster.gameNodes.cache
+          .list()
+          .reduce((sum, { status }) => sum + (status?.capacity?.slots ?? 0), 0) >= 300,
+    );
+    const launchAll = async (
+      each: number,
+    ): Promise<{ statuses: number[][]; locks: number; stored: number }> => {
       const statuses = players.map((): number[] => []);
-      const statements = await log.during(() => Promise.all(players.flatMap((one, index) => Array.from({ length: each }, async () => {
-        const { status } = await one.post("/api/game/launch", { gameSlug: game.slug });
-        statuses[index]?.push(status);
-      }))));
-      const count = (part: string): number => statements.filter((statement) => statement.includes(part)).length;
+      const statements = await log.during(() =>
+        Promise.all(
+          players.flatMap((one, index) =>
+            Array.from({ length: each }, async () => {
+              const { status } = await one.post("/api/game/launch", { gameSlug: game.slug });
+              statuses[index]?.push(status);
+            }),
+          ),
+        ),
+      );
+      const count = (part: string): number =>
+        statements.filter((statement) => statement.includes(part)).length;
       return { statuses, locks: count("advisory_xact_lock"), stored: count("insert-game-session") };
     };
     const first = await launchAll(8);
-    for (const each of first.statuses) expect(each.toSorted((a, b) => a - b)).to.deep.equal([202, 409, 409, 409, 409, 409, 409, 409]);
+    for (const each of first.statuses)
+      expect(each.toSorted((a, b) => a - b)).to.deep.equal([202, 409, 409, 409, 409, 409, 409, 409]);
     expect(first.locks, "fewer than the players").to.equal(first.stored).and.be.within(4, 190);
     const second = await launchAll(1);
     expect(second.statuses).to.deep.equal(players.map(() => [409]));

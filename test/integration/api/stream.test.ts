@@ -43,11 +43,20 @@ describe("/api/stream", function () {
     const response = await api.as(user).post("/api/game/launch", { gameSlug: game.slug });
     const { sessionId } = response.json<{ sessionId: string }>();
     await operator.makeReady(sessionId, { podIp: ip });
-    await eventually(async () => (await api.deps.postgres.prisma.gameSession.findUniqueOrThrow({ where: { id: sessionId } })).status === "running");
+    await eventually(
+      async () =>
+        (await api.deps.postgres.prisma.gameSession.findUniqueOrThrow({ where: { id: sessionId } }))
+          .status === "running",
+    );
     return sessionId;
   }
 
-  function offer(user: TestUser | undefined, path = `/api/stream/${id}`, body = "v=0 offer", headers: Record<string, string> = sdp): Promise<ApiResponse> {
+  function offer(
+    user: TestUser | undefined,
+    path = `/api/stream/${id}`,
+    body = "v=0 offer",
+    headers: Record<string, string> = sdp,
+  ): Promise<ApiResponse> {
     return (user === undefined ? api.anonymous() : api.as(user)).post(path, body, headers);
   }
 
@@ -58,20 +67,28 @@ describe("/api/stream", function () {
     expect(response.headers.get("content-type")).to.match(/^application\/sdp/);
     expect(response.headers.get("location")).to.equal(`${api.url}/api/stream/${id}/connection-1`);
     expect(streamer.seen).to.have.length(1);
-    expect(streamer.seen[0]).to.include({ method: "POST", url: "/whep?client=client-1234&takeover=true", body: "v=0 offer" });
+    expect(streamer.seen[0]).to.include({
+      method: "POST",
+      url: "/whep?client=client-1234&takeover=true",
+      body: "v=0 offer",
+    });
     expect(streamer.seen[0]!.headers).to.not.have.any.keys("cookie");
   });
 
   it("keeps an offer pending while its session starts, and answers it the moment that runs", async () => {
     const player = await aUser(api.deps);
     const { slug } = await aGame(api.deps);
-    const { sessionId } = (await api.as(player).post("/api/game/launch", { gameSlug: slug })).json<{ sessionId: string }>();
+    const { sessionId } = (await api.as(player).post("/api/game/launch", { gameSlug: slug })).json<{
+      sessionId: string;
+    }>();
     let hasResponse = false;
     const held = offer(player, `/api/stream/${sessionId}`).finally(() => {
       hasResponse = true;
     });
     await eventually(() => api.deps.cluster.gameSession(sessionId) !== undefined);
-    expect((await api.as(player).get(`/api/game/session-status?sessionId=${sessionId}`)).json()).to.include({ status: "starting" });
+    expect((await api.as(player).get(`/api/game/session-status?sessionId=${sessionId}`)).json()).to.include({
+      status: "starting",
+    });
     expect(hasResponse).to.equal(false);
     await operator.makeReady(sessionId, { podIp });
     expect((await held).status).to.equal(201);
@@ -81,7 +98,9 @@ describe("/api/stream", function () {
   it("refuses the pending offer when the session ends before it ran", async () => {
     const player = await aUser(api.deps);
     const { slug } = await aGame(api.deps);
-    const { sessionId } = (await api.as(player).post("/api/game/launch", { gameSlug: slug })).json<{ sessionId: string }>();
+    const { sessionId } = (await api.as(player).post("/api/game/launch", { gameSlug: slug })).json<{
+      sessionId: string;
+    }>();
     const held = offer(player, `/api/stream/${sessionId}`);
     await eventually(() => api.deps.cluster.gameSession(sessionId) !== undefined);
     await operator.finish(sessionId);
@@ -95,11 +114,15 @@ describe("/api/stream", function () {
     beforeEach(async () => {
       player = await aUser(api.deps);
       const { slug } = await aGame(api.deps);
-      ({ sessionId } = (await api.as(player).post("/api/game/launch", { gameSlug: slug })).json<{ sessionId: string }>());
+      ({ sessionId } = (await api.as(player).post("/api/game/launch", { gameSlug: slug })).json<{
+        sessionId: string;
+      }>());
       await eventually(() => api.deps.cluster.gameSession(sessionId) !== undefined);
     });
 
-    const status = async () => (await api.as(player).get(`/api/game/session-status?sessionId=${sessionId}`)).json<{ status: string }>().status;
+    const status = async () =>
+      (await api.as(player).get(`/api/game/session-status?sessionId=${sessionId}`)).json<{ status: string }>()
+        .status;
 
     it("answers the offer once its streamer runs, to its owner alone, and hangs up", async () => {
       const path = `/api/stream/${sessionId}`;
@@ -116,17 +139,29 @@ describe("/api/stream", function () {
     });
 
     it("offers again while the streamer cannot be reached or is not ready", async () => {
-      streamer.response = { status: 503, headers: { "content-type": "application/json" }, body: JSON.stringify({ error: "not_ready", message: "Soon." }) };
+      streamer.response = {
+        status: 503,
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ error: "not_ready", message: "Soon." }),
+      };
       await operator.startStreamer(sessionId, deadPodIp);
       const held = offer(player, `/api/stream/${sessionId}`);
       await operator.startStreamer(sessionId, podIp);
       await eventually(() => streamer.seen.length > 1, { what: "another try" });
-      streamer.response = { status: 201, headers: { "content-type": "application/sdp", location: "/whep/connection-1" }, body: "v=0 late answer" };
+      streamer.response = {
+        status: 201,
+        headers: { "content-type": "application/sdp", location: "/whep/connection-1" },
+        body: "v=0 late answer",
+      };
       expect((await held).text).to.equal("v=0 late answer");
     });
 
     it("returns the pod's conflict when another window plays", async () => {
-      streamer.response = { status: 409, headers: { "content-type": "application/json" }, body: JSON.stringify({ error: "viewer_active", message: "Taken." }) };
+      streamer.response = {
+        status: 409,
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ error: "viewer_active", message: "Taken." }),
+      };
       await operator.startStreamer(sessionId, podIp);
       expectErrorResponse(await offer(player, `/api/stream/${sessionId}`), 409, "viewer_active");
     });
@@ -148,7 +183,9 @@ describe("/api/stream", function () {
     it("fails the offer when the session fails before it ran", async () => {
       await operator.startStreamer(sessionId, deadPodIp);
       const held = offer(player, `/api/stream/${sessionId}`);
-      await operator.finish(sessionId, { failure: { reason: "StreamerFailed", message: "The streamer failed." } });
+      await operator.finish(sessionId, {
+        failure: { reason: "StreamerFailed", message: "The streamer failed." },
+      });
       expectErrorResponse(await held, 409, "not_running");
       expectErrorResponse(await offer(player, `/api/stream/${sessionId}`), 409, "not_running");
     });
@@ -161,7 +198,10 @@ describe("/api/stream", function () {
       const cookie = [...client.cookies].map((pair) => pair.join("=")).join("; ");
       const leaving = new AbortController();
       const held = fetch(`${api.url}/api/stream/${sessionId}`, {
-        method: "POST", body: "v=0 offer", signal: leaving.signal, headers: { ...sdp, cookie },
+        method: "POST",
+        body: "v=0 offer",
+        signal: leaving.signal,
+        headers: { ...sdp, cookie },
       }).catch((error: unknown) => error);
       await eventually(() => streamer.seen.length === 1, { what: "the offer at the streamer" });
       leaving.abort();
@@ -176,26 +216,46 @@ describe("/api/stream", function () {
     expect((await api.as(owner).delete(`/api/stream/${id}/connection-1`)).status).to.equal(200);
     expect(streamer.seen[0]).to.include({ method: "DELETE", url: "/whep/connection-1" });
     expect(streamer.seen[0]!.headers).to.not.have.any.keys("cookie");
-    streamer.response = { status: 403, headers: { "content-type": "application/json" }, body: JSON.stringify({ error: "forbidden", message: "Another's." }) };
+    streamer.response = {
+      status: 403,
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ error: "forbidden", message: "Another's." }),
+    };
     expectErrorResponse(await api.as(owner).delete(`/api/stream/${id}/connection-1`), 403, "forbidden");
   });
 
   it("returns the pod's conflict when another viewer is connected", async () => {
-    streamer.response = { status: 409, headers: { "content-type": "application/json" }, body: JSON.stringify({ error: "viewer_active", message: "Taken." }) };
+    streamer.response = {
+      status: 409,
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ error: "viewer_active", message: "Taken." }),
+    };
     const response = await offer(owner);
     expect(response.status).to.equal(409);
     expect(response.json()).to.include({ error: "viewer_active" });
   });
 
   it("does not pass on headers and bodies that a pod must not send to a browser", async () => {
-    streamer.response = { status: 302, headers: { location: "https://evil.example", "set-cookie": "a=b" }, body: "" };
+    streamer.response = {
+      status: 302,
+      headers: { location: "https://evil.example", "set-cookie": "a=b" },
+      body: "",
+    };
     const redirected = await offer(owner);
     expectErrorResponse(redirected, 503, "unavailable");
     expect(redirected.headers.get("location")).to.be.null;
-    streamer.response = { status: 201, headers: { "content-type": "text/html", "set-cookie": "a=b", location: "https://evil.example/" }, body: "<script>" };
+    streamer.response = {
+      status: 201,
+      headers: { "content-type": "text/html", "set-cookie": "a=b", location: "https://evil.example/" },
+      body: "<script>",
+    };
     const page = await offer(owner);
     expectErrorResponse(page, 503, "unavailable");
-    streamer.response = { status: 409, headers: { "content-type": "application/json" }, body: JSON.stringify({ error: "session_active", message: "Not mine to say." }) };
+    streamer.response = {
+      status: 409,
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ error: "session_active", message: "Not mine to say." }),
+    };
     expectErrorResponse(await offer(owner), 503, "unavailable");
     expect(page.headers.get("location")).to.be.null;
     expect(page.setCookies.join()).not.to.contain("a=b");
@@ -205,7 +265,11 @@ describe("/api/stream", function () {
     expectErrorResponse(await offer(undefined), 401, "unauthorized");
     expectErrorResponse(await offer(await aUser(api.deps)), 404, "not_found");
     expectErrorResponse(await offer(owner, "/api/stream/gs-none"), 404, "not_found");
-    expectErrorResponse(await api.as(await aUser(api.deps)).delete(`/api/stream/${id}/connection-1`), 404, "not_found");
+    expectErrorResponse(
+      await api.as(await aUser(api.deps)).delete(`/api/stream/${id}/connection-1`),
+      404,
+      "not_found",
+    );
     await operator.finish(id);
     await eventually(async () => (await offer(owner)).status === 409);
     expectErrorResponse(await offer(owner), 409, "not_running");
@@ -213,7 +277,11 @@ describe("/api/stream", function () {
   });
 
   it("refuses other types, long offers and odd queries", async () => {
-    expectErrorResponse(await offer(owner, undefined, "{}", { "content-type": "application/json" }), 415, "unsupported_media_type");
+    expectErrorResponse(
+      await offer(owner, undefined, "{}", { "content-type": "application/json" }),
+      415,
+      "unsupported_media_type",
+    );
     expectErrorResponse(await offer(owner, undefined, "v".repeat(65_537)), 413, "payload_too_large");
     expectErrorResponse(await offer(owner, `/api/stream/${id}?client=x`), 400, "invalid_request");
     expectErrorResponse(await offer(owner, `/api/stream/${id}?other=1`), 400, "invalid_request");
@@ -222,12 +290,18 @@ describe("/api/stream", function () {
 
   it("asks viewers of a running session to try again where no pod of it is known", async () => {
     await operator.withdrawPod(id);
-    await eventually(() => api.deps.cluster.gameSession(id)?.status?.podIp === undefined, { what: "the pod to be unknown" });
+    await eventually(() => api.deps.cluster.gameSession(id)?.status?.podIp === undefined, {
+      what: "the pod to be unknown",
+    });
     await expectTryAgain(api);
   });
 
   it("asks viewers of a running session to try again at a replica that has yet to read the cluster", async () => {
-    const replica = await TestApi.start({ database: api.database, redisUrl: api.deps.config.redis.url, env: { BASE_URL: api.url } });
+    const replica = await TestApi.start({
+      database: api.database,
+      redisUrl: api.deps.config.redis.url,
+      env: { BASE_URL: api.url },
+    });
     try {
       await expectTryAgain(replica);
     } finally {
@@ -237,7 +311,10 @@ describe("/api/stream", function () {
 
   async function expectTryAgain(at: TestApi): Promise<void> {
     const viewer = api.as(owner, at);
-    for (const response of [await viewer.post(`/api/stream/${id}`, "v=0 offer", sdp), await viewer.delete(`/api/stream/${id}/connection-1`)]) {
+    for (const response of [
+      await viewer.post(`/api/stream/${id}`, "v=0 offer", sdp),
+      await viewer.delete(`/api/stream/${id}/connection-1`),
+    ]) {
       expectErrorResponse(response, 503, "unavailable");
       expect(response.headers.get("retry-after")).to.equal("1");
     }
@@ -247,7 +324,9 @@ describe("/api/stream", function () {
   it("says that a session that starts without a pod has no connection to hang up yet", async () => {
     const player = api.as(await aUser(api.deps));
     const { slug } = await aGame(api.deps);
-    const { sessionId } = (await player.post("/api/game/launch", { gameSlug: slug })).json<{ sessionId: string }>();
+    const { sessionId } = (await player.post("/api/game/launch", { gameSlug: slug })).json<{
+      sessionId: string;
+    }>();
     expectErrorResponse(await player.delete(`/api/stream/${sessionId}/connection-1`), 503, "not_ready");
   });
 

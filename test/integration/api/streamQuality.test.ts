@@ -41,13 +41,16 @@ describe("a player's choice of quality", () => {
     for (const body of [{ preset: "best" }, { fps: 1 }, { height: 720 }, { startKbps: 1000 }]) {
       expectErrorResponse(await api.as(user).put(path, body), 400, "invalid_request");
     }
-    expect((await api.as(user).get(path)).json<{ quality: object }>().quality).to.deep.equal({ preset: "dataSaver" });
+    expect((await api.as(user).get(path)).json<{ quality: object }>().quality).to.deep.equal({
+      preset: "dataSaver",
+    });
   });
 
   it("is changed so often and no more", async () => {
     const player = api.as(user);
     const statuses = new Set<number>();
-    for (let i = 0; i <= limits.auth.accountChangesPerMinute; i += 1) statuses.add((await player.put(path, { preset: "auto" })).status);
+    for (let i = 0; i <= limits.auth.accountChangesPerMinute; i += 1)
+      statuses.add((await player.put(path, { preset: "auto" })).status);
     expect([...statuses]).to.deep.equal([200, 429]);
   });
 });

@@ -2,11 +2,23 @@ import { expect } from "chai";
 import pg from "pg";
 import { saveKey } from "#contracts/objectKeys.ts";
 import { insertLateSave } from "#api/saves/lateSaveQueries.ts";
-import { insertSlotVersion, listSaveVersions, lockSlot, type SaveVersion } from "#api/saves/saveVersionQueries.ts";
+import {
+  insertSlotVersion,
+  listSaveVersions,
+  lockSlot,
+  type SaveVersion,
+} from "#api/saves/saveVersionQueries.ts";
 import { sweepSaves } from "#api/saves/sweepSaves.ts";
 import { updateSlotSave } from "#api/gameSessions/saveSlotQueries.ts";
 import { deleteSweep, lockDueSweep } from "#api/saves/saveSweepQueries.ts";
-import { aGame, aGameSessionRow, aSaveSlot, aUser, type TestGame, type TestUser } from "#test/factories/catalog.ts";
+import {
+  aGame,
+  aGameSessionRow,
+  aSaveSlot,
+  aUser,
+  type TestGame,
+  type TestUser,
+} from "#test/factories/catalog.ts";
 import { aTarGz } from "#test/factories/tarArchive.ts";
 import { TestApi } from "#test/support/http/api.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
@@ -26,7 +38,11 @@ describe("sweepSaves", function () {
   let owner: string | undefined;
 
   before(async () => {
-    api = await TestApi.start({ minio: true, hasFaults: true, env: { SAVE_VERSIONS_KEPT: "2", SAVE_DAILY_VERSIONS_DAYS: "3" } });
+    api = await TestApi.start({
+      minio: true,
+      hasFaults: true,
+      env: { SAVE_VERSIONS_KEPT: "2", SAVE_DAILY_VERSIONS_DAYS: "3" },
+    });
     minio = api.minio!;
     game = await aGame(api.deps);
   });
@@ -52,25 +68,51 @@ describe("sweepSaves", function () {
     owner = name;
   }
 
-  /** What a node agent does with a save, and the recorder, the slot pointing to it afterwards; returns its name in the slot. */
-  async function save(generation: number, session: string, sequence: number, { isRecorded = true, attempt = 1, content }: { isRecorded?: boolean; attempt?: number; content?: Buffer } = {}): Promise<string> {
+  /**
+   * What a node agent does with a save, and the recorder, the slot pointing to it afterwards; returns its
+   * name in the slot.
+   */
+  async function save(
+    generation: number,
+    session: string,
+    sequence: number,
+    {
+      isRecorded = true,
+      attempt = 1,
+      content,
+    }: { isRecorded?: boolean; attempt?: number; content?: Buffer } = {},
+  ): Promise<string> {
     const name = { generation, gameSession: sessionId(session), sequence, attempt };
     const objectKey = saveKey(slotId, name);
     await minio.client.putObject(minio.bucket, objectKey, content ?? Buffer.from(objectKey));
-    const stored = { objectKey, sha256: "a".repeat(64), bytes: 10, generation, sequence, persistedAt: new Date().toISOString(), final: false };
+    const stored = {
+      objectKey,
+      sha256: "a".repeat(64),
+      bytes: 10,
+      generation,
+      sequence,
+      persistedAt: new Date().toISOString(),
+      final: false,
+    };
     if (isRecorded) {
       await own(session);
-      expect(await updateSlotSave(api.deps.postgres.pool, slotId, name.gameSession, stored)).to.equal("moved");
+      expect(await updateSlotSave(api.deps.postgres.pool, slotId, name.gameSession, stored)).to.equal(
+        "moved",
+      );
     }
     return shortNameOf(objectKey);
   }
 
   function shortNameOf(objectKey: string): string {
-    return objectKey.slice(`saves/${slotId}/`.length, -".tar.gz".length).replace(`-${slotId.slice(0, 8)}`, "");
+    return objectKey
+      .slice(`saves/${slotId}/`.length, -".tar.gz".length)
+      .replace(`-${slotId.slice(0, 8)}`, "");
   }
 
   async function saves(): Promise<string[]> {
-    const items = await minio.client.listObjectsV2(minio.bucket, `saves/${slotId}/`, true).toArray() as { name: string }[];
+    const items = (await minio.client.listObjectsV2(minio.bucket, `saves/${slotId}/`, true).toArray()) as {
+      name: string;
+    }[];
     return items.map(({ name }) => shortNameOf(name)).toSorted();
   }
 
@@ -81,8 +123,12 @@ describe("sweepSaves", function () {
 
   async function age(objectName: string, days: number): Promise<void> {
     const version = (await versions()).find(({ name }) => name === objectName);
-    const past = "stored_at = stored_at - make_interval(secs => $2), superseded_at = superseded_at - make_interval(secs => $2)";
-    await api.deps.postgres.pool.query(`UPDATE save_versions SET ${past} WHERE id = $1`, [version?.id, days * 86_400]);
+    const past =
+      "stored_at = stored_at - make_interval(secs => $2), superseded_at = superseded_at - make_interval(secs => $2)";
+    await api.deps.postgres.pool.query(`UPDATE save_versions SET ${past} WHERE id = $1`, [
+      version?.id,
+      days * 86_400,
+    ]);
   }
 
   function findSweep() {
@@ -92,7 +138,10 @@ describe("sweepSaves", function () {
   /** As if it were later by so much: what was due by then is due now. */
   async function sweep(laterMs: number): Promise<void> {
     const until = new Date(Date.now() + laterMs);
-    await api.deps.postgres.prisma.saveSweep.updateMany({ where: { dueAt: { lte: until } }, data: { dueAt: new Date() } });
+    await api.deps.postgres.prisma.saveSweep.updateMany({
+      where: { dueAt: { lte: until } },
+      data: { dueAt: new Date() },
+    });
     await sweepSaves(api.deps, () => Promise.resolve(until));
   }
 
@@ -109,12 +158,24 @@ describe("sweepSaves", function () {
     const coming = await save(2, "b", 3, { isRecorded: false });
     await sweep(2 * hourMs);
     expect(await saves()).to.deep.equal([first, last, coming]);
-    expect((await findSweep())!.dueAt.getTime() - Date.now(), "the session may go on").to.be.within(2.9 * hourMs, 3.1 * hourMs);
+    expect((await findSweep())!.dueAt.getTime() - Date.now(), "the session may go on").to.be.within(
+      2.9 * hourMs,
+      3.1 * hourMs,
+    );
     await own();
-    await minio.client.removeObject(minio.bucket, saveKey(slotId, { generation: 2, gameSession: sessionId("b"), sequence: 3, attempt: 1 }));
+    await minio.client.removeObject(
+      minio.bucket,
+      saveKey(slotId, { generation: 2, gameSession: sessionId("b"), sequence: 3, attempt: 1 }),
+    );
     await sweep(4 * hourMs);
-    expect((await findSweep())!.dueAt.getTime() - Date.now(), "age changes what is kept").to.be.within(27 * hourMs, 29 * hourMs);
-    expect((await versions()).map(({ name, supersededAt }) => [name, supersededAt === null])).to.deep.equal([[last, true], [first, false]]);
+    expect((await findSweep())!.dueAt.getTime() - Date.now(), "age changes what is kept").to.be.within(
+      27 * hourMs,
+      29 * hourMs,
+    );
+    expect((await versions()).map(({ name, supersededAt }) => [name, supersededAt === null])).to.deep.equal([
+      [last, true],
+      [first, false],
+    ]);
   });
 
   it("prefers the packer's later attempt where two have the same sequence, and removes the earlier one's saves", async () => {
@@ -131,21 +192,44 @@ describe("sweepSaves", function () {
     expect(await saves()).to.deep.equal(all);
     // Two hours later the session saves again. By the database's clock that is a moment ago.
     const third = await save(1, "a", 3);
-    await api.deps.postgres.pool.query("UPDATE save_versions SET stored_at = now() + interval '2 hours' WHERE slot_id = $1", [slotId]);
+    await api.deps.postgres.pool.query(
+      "UPDATE save_versions SET stored_at = now() + interval '2 hours' WHERE slot_id = $1",
+      [slotId],
+    );
     await sweep(2 * hourMs);
-    expect(await saves(), "of which the sweep an hour before had seen the slot move on").to.deep.equal([all[1], third]);
+    expect(await saves(), "of which the sweep an hour before had seen the slot move on").to.deep.equal([
+      all[1],
+      third,
+    ]);
     await sweep(3 * hourMs + 60_000);
     expect(await saves()).to.deep.equal([third]);
   });
 
   it("keeps the slot's last versions, the last one of each day before, and conflict copies that came lately", async () => {
     const names: Record<string, string> = {};
-    for (const [index, session] of ["a", "b", "c", "d", "e", "f"].entries()) names[session] = await save(index + 1, session, 1);
+    for (const [index, session] of ["a", "b", "c", "d", "e", "f"].entries())
+      names[session] = await save(index + 1, session, 1);
     await own();
-    const late = { slotId, sha256: "a".repeat(64), bytes: 10, unpackedBytes: null, generation: 1, sequence: 9, attempt: 1 };
+    const late = {
+      slotId,
+      sha256: "a".repeat(64),
+      bytes: 10,
+      unpackedBytes: null,
+      generation: 1,
+      sequence: 9,
+      attempt: 1,
+    };
     for (const session of ["early", "lately"]) {
-      const key = `saves/${slotId}/${await save(1, session, 9, { isRecorded: false })}`.replace(/gs-[a-z]+/, sessionId(session)) + ".tar.gz";
-      await insertLateSave(api.deps.postgres.pool, { ...late, gameSession: sessionId(session), objectKey: key }, { kind: "conflict" });
+      const key =
+        `saves/${slotId}/${await save(1, session, 9, { isRecorded: false })}`.replace(
+          /gs-[a-z]+/,
+          sessionId(session),
+        ) + ".tar.gz";
+      await insertLateSave(
+        api.deps.postgres.pool,
+        { ...late, gameSession: sessionId(session), objectKey: key },
+        { kind: "conflict" },
+      );
       names[session] = shortNameOf(key);
     }
     // The last two stay as such; of each day before one does.
@@ -153,7 +237,9 @@ describe("sweepSaves", function () {
     for (const [session, days] of Object.entries(ages)) await age(names[session]!, days);
     await sweep(2 * hourMs);
     const kept = (await versions()).map(({ name }) => name);
-    expect(kept).to.include.members([names.f, names.e, names.d, names.lately]).and.not.include.members([names.a, names.early]);
+    expect(kept)
+      .to.include.members([names.f, names.e, names.d, names.lately])
+      .and.not.include.members([names.a, names.early]);
     expect(kept.filter((name) => name === names.c)).to.have.length(utcDay(ages.c) === utcDay(ages.d) ? 0 : 1);
     expect(await saves()).to.deep.equal(kept.toSorted());
   });
@@ -169,9 +255,15 @@ describe("sweepSaves", function () {
     });
     const last = await save(5, "d", 1);
     await own();
-    await postgres.pool.query("UPDATE save_versions SET stored_at = stored_at - interval '40 days', superseded_at = superseded_at - interval '40 days' WHERE slot_id = $1 AND kind = 'played' AND superseded_at IS NOT NULL", [slotId]);
+    await postgres.pool.query(
+      "UPDATE save_versions SET stored_at = stored_at - interval '40 days', superseded_at = superseded_at - interval '40 days' WHERE slot_id = $1 AND kind = 'played' AND superseded_at IS NOT NULL",
+      [slotId],
+    );
     await sweep(2 * hourMs);
-    expect((await versions()).map(({ kind, name }) => [kind, name])).to.deep.equal([["played", last], ["restored", old]]);
+    expect((await versions()).map(({ kind, name }) => [kind, name])).to.deep.equal([
+      ["played", last],
+      ["restored", old],
+    ]);
     expect(await saves()).to.deep.equal([old, last]);
   });
 
@@ -182,27 +274,48 @@ describe("sweepSaves", function () {
     const awaited = await save(1, "a", 2, { isRecorded: false });
     await api.deps.postgres.prisma.saveSweep.create({ data: { slotId, dueAt: new Date() } });
     await sweep(0);
-    expect((await versions()).map(({ name }) => name), "its report may still come").to.deep.equal([own1]);
+    expect(
+      (await versions()).map(({ name }) => name),
+      "its report may still come",
+    ).to.deep.equal([own1]);
     await sweep(2 * hourMs);
-    expect((await versions()).map(({ kind, name }) => [kind, name])).to.have.deep.members([["played", own1], ["conflict", lost]]);
+    expect((await versions()).map(({ kind, name }) => [kind, name])).to.have.deep.members([
+      ["played", own1],
+      ["conflict", lost],
+    ]);
     expect(await saves()).to.include.members([lost, own1, awaited]);
     expect(hasLogged("The sweeper found a save that nobody had recorded")).to.be.true;
     await own();
     await sweep(4 * hourMs);
-    expect((await versions()).map(({ kind, name }) => [kind, name])).to.have.deep.members([["played", own1], ["conflict", lost], ["conflict", awaited]]);
+    expect((await versions()).map(({ kind, name }) => [kind, name])).to.have.deep.members([
+      ["played", own1],
+      ["conflict", lost],
+      ["conflict", awaited],
+    ]);
     expect(await saves()).to.have.members([lost, own1, awaited]);
   });
 
   it("counts what a save unpacks to that nobody recorded, and keeps one that is no archive all the same", async () => {
     await save(1, "a", 1);
     await own();
-    const whole = aTarGz([{ name: "world/", mode: 0o755 }, { name: "world/map.dat", body: Buffer.alloc(100_000) }, { name: "slot.dat", body: "1" }]);
+    const whole = aTarGz([
+      { name: "world/", mode: 0o755 },
+      { name: "world/map.dat", body: Buffer.alloc(100_000) },
+      { name: "slot.dat", body: "1" },
+    ]);
     const names = [];
-    for (const [session, content] of [["whole", whole], ["cut", whole.subarray(0, -10)], ["other", aTarGz([{ name: "../outside", body: "1" }])], ["empty", Buffer.alloc(0)]] as const) {
+    for (const [session, content] of [
+      ["whole", whole],
+      ["cut", whole.subarray(0, -10)],
+      ["other", aTarGz([{ name: "../outside", body: "1" }])],
+      ["empty", Buffer.alloc(0)],
+    ] as const) {
       names.push(await save(1, session, 1, { isRecorded: false, content }));
     }
     await sweep(2 * hourMs);
-    const found = (await versions()).filter(({ kind }) => kind === "conflict").map(({ name, unpackedBytes }) => [name, unpackedBytes]);
+    const found = (await versions())
+      .filter(({ kind }) => kind === "conflict")
+      .map(({ name, unpackedBytes }) => [name, unpackedBytes]);
     expect(found).to.have.deep.members(names.map((name, index) => [name, index === 0 ? 26 * 4096 : null]));
   });
 
@@ -211,7 +324,13 @@ describe("sweepSaves", function () {
     const played = await save(1, "a", 1);
     await own();
     const slot = await prisma.saveSlot.findUniqueOrThrow({ where: { id: slotId } });
-    const response = await api.as(user).post(`/api/games/${game.slug}/saves/${slotId}/archive`, aTarGz([{ name: "slot.dat", body: "progress" }]), { "content-type": "application/gzip" });
+    const response = await api
+      .as(user)
+      .post(
+        `/api/games/${game.slug}/saves/${slotId}/archive`,
+        aTarGz([{ name: "slot.dat", body: "progress" }]),
+        { "content-type": "application/gzip" },
+      );
     expect(response.status).to.equal(200);
     const [uploaded] = (await saves()).filter((name) => name !== played);
     await prisma.$transaction([
@@ -221,7 +340,10 @@ describe("sweepSaves", function () {
     ]);
     await sweep(26 * hourMs);
     expect(await saves()).to.have.members([played, uploaded]);
-    expect((await versions()).map(({ kind, name }) => [kind, name])).to.have.deep.members([["played", played], ["conflict", uploaded]]);
+    expect((await versions()).map(({ kind, name }) => [kind, name])).to.have.deep.members([
+      ["played", played],
+      ["conflict", uploaded],
+    ]);
   });
 
   it("finds the first save of a slot, although it came when its session had given the slot back and nobody was told", async () => {
@@ -255,7 +377,11 @@ describe("sweepSaves", function () {
     const kept = [await save(1, "a", 1), await save(1, "a", 2)];
     const { pool } = api.deps.postgres;
     // As after the restoration of some tables only: no row was deleted, so no trigger noted it.
-    await pool.query("BEGIN; SET LOCAL session_replication_role = replica; DELETE FROM save_slots WHERE id = '" + slotId + "'; COMMIT");
+    await pool.query(
+      "BEGIN; SET LOCAL session_replication_role = replica; DELETE FROM save_slots WHERE id = '" +
+        slotId +
+        "'; COMMIT",
+    );
     await sweep(30 * dayMs);
     expect(await saves()).to.deep.equal(kept);
     expect(hasLogged("A slot is missing that nobody removed")).to.be.true;
@@ -265,7 +391,10 @@ describe("sweepSaves", function () {
   it("reports a slot whose save is missing, and removes none of its saves", async () => {
     const kept = await save(1, "a", 1);
     await save(2, "b", 1);
-    await minio.client.removeObject(minio.bucket, saveKey(slotId, { generation: 2, gameSession: sessionId("b"), sequence: 1, attempt: 1 }));
+    await minio.client.removeObject(
+      minio.bucket,
+      saveKey(slotId, { generation: 2, gameSession: sessionId("b"), sequence: 1, attempt: 1 }),
+    );
     await sweep(30 * dayMs);
     expect(await saves()).to.deep.equal([kept]);
     expect(hasLogged("A slot's save is not in the object store.")).to.be.true;
@@ -274,13 +403,31 @@ describe("sweepSaves", function () {
   it("stores the version of a save to which a process of the release before has moved the slot", async () => {
     const first = await save(1, "a", 1);
     const second = await save(2, "b", 1, { isRecorded: false });
-    const objectKey = saveKey(slotId, { generation: 2, gameSession: sessionId("b"), sequence: 1, attempt: 1 });
+    const objectKey = saveKey(slotId, {
+      generation: 2,
+      gameSession: sessionId("b"),
+      sequence: 1,
+      attempt: 1,
+    });
     await api.deps.postgres.prisma.saveSlot.update({
-      where: { id: slotId }, data: { objectKey, sha256: "b".repeat(64), bytes: 20n, generation: 2, savedBySession: sessionId("b"), sequence: 1, attempt: 1 },
+      where: { id: slotId },
+      data: {
+        objectKey,
+        sha256: "b".repeat(64),
+        bytes: 20n,
+        generation: 2,
+        savedBySession: sessionId("b"),
+        sequence: 1,
+        attempt: 1,
+      },
     });
     await sweep(2 * hourMs);
-    expect((await versions()).map(({ name, kind, supersededAt }) => [name, kind, supersededAt === null]))
-      .to.have.deep.members([[second, "played", true], [first, "played", false]]);
+    expect(
+      (await versions()).map(({ name, kind, supersededAt }) => [name, kind, supersededAt === null]),
+    ).to.have.deep.members([
+      [second, "played", true],
+      [first, "played", false],
+    ]);
   });
 
   it("gives each slot to one sweeper at a time, and forgets no change that comes meanwhile", async () => {
@@ -299,10 +446,14 @@ describe("sweepSaves", function () {
     const database = await createTestDatabase();
     const client = new pg.Client({ connectionString: database.url });
     await client.connect();
-    await client.query("INSERT INTO save_sweeps (slot_id, due_at, slot_deleted_at) VALUES ('gone', now(), now() - interval '40 days')");
+    await client.query(
+      "INSERT INTO save_sweeps (slot_id, due_at, slot_deleted_at) VALUES ('gone', now(), now() - interval '40 days')",
+    );
     const leader = await TestApi.start({ kube: true, minio: true, database });
     try {
-      await eventually(async () => (await client.query("SELECT FROM save_sweeps")).rowCount === 0, { what: "the sweep" });
+      await eventually(async () => (await client.query("SELECT FROM save_sweeps")).rowCount === 0, {
+        what: "the sweep",
+      });
     } finally {
       await leader.stop();
       await client.end();

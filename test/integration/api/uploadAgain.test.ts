@@ -24,7 +24,8 @@ describe("the same archive uploaded again", function () {
 
   /** As if all versions had been uploaded, and superseded, an hour ago. */
   async function anHourPasses(): Promise<void> {
-    const text = "UPDATE game_versions SET created_at = created_at - interval '1 hour', superseded_at = superseded_at - interval '1 hour' WHERE game_id = $1";
+    const text =
+      "UPDATE game_versions SET created_at = created_at - interval '1 hour', superseded_at = superseded_at - interval '1 hour' WHERE game_id = $1";
     await fixture.api.deps.postgres.pool.query(text, [fixture.game.id]);
   }
 
@@ -40,7 +41,11 @@ describe("the same archive uploaded again", function () {
     const archive = await anArchive();
     await fixture.uploaded(archive);
     await anHourPasses();
-    await fixture.minio.client.putObject(fixture.minio.bucket, await currentKey(), Buffer.alloc(archive.length));
+    await fixture.minio.client.putObject(
+      fixture.minio.bucket,
+      await currentKey(),
+      Buffer.alloc(archive.length),
+    );
     await fixture.uploaded(archive);
     expect(await digestOfCurrent()).to.equal(sha256Of(archive));
     await anHourPasses();

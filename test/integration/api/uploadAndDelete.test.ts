@@ -15,8 +15,11 @@ describe("an upload to a game that is deleted meanwhile", function () {
   after(() => uploads.stop());
 
   async function waiting(count: number): Promise<void> {
-    const blocked = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
-    await eventually(async () => (await uploads.api.deps.postgres.pool.query(blocked)).rowCount === count, { what: `${count} to wait for a lock` });
+    const blocked =
+      "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    await eventually(async () => (await uploads.api.deps.postgres.pool.query(blocked)).rowCount === count, {
+      what: `${count} to wait for a lock`,
+    });
   }
 
   /** Runs `work` while somebody else holds what this statement locks of the game. */
@@ -33,9 +36,14 @@ describe("an upload to a game that is deleted meanwhile", function () {
     }
   }
 
-  /** Sends the game's deletion; resolves once it waits for a lock, as the last of `count`. `deleted` is the status of the response. */
+  /**
+   * Sends the game's deletion; resolves once it waits for a lock, as the last of `count`. `deleted` is the
+   * status of the response.
+   */
   async function beginDeletion(count: number): Promise<{ deleted: Promise<number> }> {
-    const deleted = uploads.client.delete(`/api/partners/games/${uploads.game.slug}`).then(({ status }) => status);
+    const deleted = uploads.client
+      .delete(`/api/partners/games/${uploads.game.slug}`)
+      .then(({ status }) => status);
     await waiting(count);
     return { deleted };
   }
@@ -55,7 +63,10 @@ describe("an upload to a game that is deleted meanwhile", function () {
       const archive = await anArchive();
       const { request, response } = await uploads.beginUpload(archive);
       // As when its process was frozen for longer than its lease.
-      await uploads.api.deps.postgres.prisma.gameUpload.updateMany({ where: { gameId: uploads.game.id }, data: { renewedAt: new Date(Date.now() - 61_000) } });
+      await uploads.api.deps.postgres.prisma.gameUpload.updateMany({
+        where: { gameId: uploads.game.id },
+        data: { renewedAt: new Date(Date.now() - 61_000) },
+      });
       await uploads.uploaded(isSame ? archive : await anArchive());
       const before = await uploads.stateOf();
       request.end(archive.subarray(100));
@@ -67,34 +78,51 @@ describe("an upload to a game that is deleted meanwhile", function () {
   it("and the deletion wait for each other in one order, so that neither fails, and the archive goes with the game", async () => {
     const archive = await anArchive();
     const { request, response } = await uploads.beginUpload(archive);
-    const { deleted } = await whileLocked("SELECT FROM game_uploads WHERE game_id = $1 FOR UPDATE", async () => {
-      request.end(archive.subarray(100));
-      await waiting(1);
-      return beginDeletion(2);
-    });
+    const { deleted } = await whileLocked(
+      "SELECT FROM game_uploads WHERE game_id = $1 FOR UPDATE",
+      async () => {
+        request.end(archive.subarray(100));
+        await waiting(1);
+        return beginDeletion(2);
+      },
+    );
     expect([await response, await deleted]).to.deep.equal([200, 204]);
-    const versions = await uploads.api.deps.postgres.prisma.gameVersion.findMany({ where: { gameId: uploads.game.id } });
+    const versions = await uploads.api.deps.postgres.prisma.gameVersion.findMany({
+      where: { gameId: uploads.game.id },
+    });
     expect(versions.map(({ supersededAt }) => supersededAt !== null)).to.deep.equal([true]);
   });
 
   it("goes with the game when it is a picture, too", async () => {
     const put = async (colour: number): Promise<number> =>
-      (await uploads.client.put(`/api/partners/games/${uploads.game.slug}/picture`, aPng({ colour }), { "content-type": "image/png" })).status;
+      (
+        await uploads.client.put(`/api/partners/games/${uploads.game.slug}/picture`, aPng({ colour }), {
+          "content-type": "image/png",
+        })
+      ).status;
     expect(await put(1)).to.equal(200);
-    const { replaced, deleted } = await whileLocked("SELECT FROM game_pictures WHERE game_id = $1 FOR UPDATE", async () => {
-      const replacing = put(2);
-      await waiting(1);
-      return { replaced: replacing, ...await beginDeletion(2) };
-    });
+    const { replaced, deleted } = await whileLocked(
+      "SELECT FROM game_pictures WHERE game_id = $1 FOR UPDATE",
+      async () => {
+        const replacing = put(2);
+        await waiting(1);
+        return { replaced: replacing, ...(await beginDeletion(2)) };
+      },
+    );
     expect([await replaced, await deleted]).to.deep.equal([200, 204]);
-    const pictures = await uploads.api.deps.postgres.prisma.gamePicture.findMany({ where: { gameId: uploads.game.id } });
+    const pictures = await uploads.api.deps.postgres.prisma.gamePicture.findMany({
+      where: { gameId: uploads.game.id },
+    });
     expect(pictures.map(({ supersededAt }) => supersededAt !== null)).to.deep.equal([true, true]);
   });
 
   it("is not found when it began while the deletion waited", async () => {
     const archive = await anArchive();
     // As a change of the game does.
-    const { upload: { request, response }, deleted } = await whileLocked("SELECT FROM games WHERE id = $1 FOR NO KEY UPDATE", async () => {
+    const {
+      upload: { request, response },
+      deleted,
+    } = await whileLocked("SELECT FROM games WHERE id = $1 FOR NO KEY UPDATE", async () => {
       const deletion = await beginDeletion(1);
       return { upload: await uploads.beginUpload(archive), ...deletion };
     });

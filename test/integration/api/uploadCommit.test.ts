@@ -32,7 +32,13 @@ describe("an upload whose commit is carried out without a response", function ()
   it("has its archive, which the game is served from, and is done when it is repeated", async () => {
     await uploads.newGame();
     const archive = await anArchive();
-    gate.arm({ program: "api", store: "database", what: "COMMIT of drop-upload-lease", nth: 1, mode: "response lost" });
+    gate.arm({
+      program: "api",
+      store: "database",
+      what: "COMMIT of drop-upload-lease",
+      nth: 1,
+      mode: "response lost",
+    });
     const lost = await uploads.upload(archive);
     expect(gate.hasStruck, JSON.stringify(gate.counts())).to.equal(true);
     expect(lost.status, lost.text).to.be.at.least(500);
@@ -40,7 +46,13 @@ describe("an upload whose commit is carried out without a response", function ()
     expect(await uploads.objectKeys(), "archives").to.have.length(1);
     await uploads.uploaded(archive);
     const [key = ""] = await uploads.objectKeys();
-    expect(sha256Of(await uploads.minio.client.getObject(uploads.minio.bucket, key).then(async (body) => Buffer.concat(await body.toArray() as Buffer[])))).to.equal(sha256Of(archive));
+    expect(
+      sha256Of(
+        await uploads.minio.client
+          .getObject(uploads.minio.bucket, key)
+          .then(async (body) => Buffer.concat((await body.toArray()) as Buffer[])),
+      ),
+    ).to.equal(sha256Of(archive));
   });
 });
 
@@ -74,13 +86,18 @@ describe("an upload that goes on when its lease has expired", function () {
       held.resolve(undefined);
       return { holdUntil: released.promise };
     };
-    await prisma.gameUpload.updateMany({ where: { gameId: uploads.game.id }, data: { renewedAt: new Date(Date.now() - 61_000) } });
+    await prisma.gameUpload.updateMany({
+      where: { gameId: uploads.game.id },
+      data: { renewedAt: new Date(Date.now() - 61_000) },
+    });
     const sweeping = sweepUploads(uploads.api.deps);
     sweeping.catch(() => undefined); // Thrown below.
     try {
       await held.promise;
       // As Postgres does by itself after some seconds.
-      await pool.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'");
+      await pool.query(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'",
+      );
       request.end(archive.subarray(100));
       expect(await response).to.equal(409);
     } finally {
@@ -88,7 +105,10 @@ describe("an upload that goes on when its lease has expired", function () {
       proxy.fault = undefined;
     }
     await sweeping;
-    await eventually(async () => await prisma.gameUpload.count({ where: { gameId: uploads.game.id } }) === 0, { what: "the upload to be swept" });
+    await eventually(
+      async () => (await prisma.gameUpload.count({ where: { gameId: uploads.game.id } })) === 0,
+      { what: "the upload to be swept" },
+    );
     expect(await uploads.stateOf()).to.include({ status: "pending_upload", currentVersionId: null });
     expect(await uploads.objectKeys()).to.deep.equal([]);
     await uploads.uploaded(archive);

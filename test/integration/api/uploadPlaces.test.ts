@@ -54,7 +54,9 @@ describe("uploads beyond those that a process receives at once", function () {
     expect(statuses.filter((status) => status === 200)).to.have.length(waitingUploadsOfPartnerMax);
     const last = await fixture.upload(archive);
     const counted = gameUploadsOfPartnerMax + waitingUploadsOfPartnerMax + 1;
-    expect(last.headers.get("ratelimit"), "what the response says is left").to.contain(`"upload";r=${hourly - counted};`);
+    expect(last.headers.get("ratelimit"), "what the response says is left").to.contain(
+      `"upload";r=${hourly - counted};`,
+    );
   });
 
   it("wait in nobody's way: another partner's is taken meanwhile", async () => {

@@ -27,7 +27,8 @@ describe("uploads of a partner who asks again while another upload of the game g
   });
 
   it("use it up when the archive is refused", async () => {
-    for (let count = 0; count < 2; count++) expectErrorResponse(await fixture.upload(Buffer.from("no archive")), 422, "invalid_archive");
+    for (let count = 0; count < 2; count++)
+      expectErrorResponse(await fixture.upload(Buffer.from("no archive")), 422, "invalid_archive");
     expectErrorResponse(await fixture.upload(await anArchive()), 429, "rate_limited");
   });
 });

@@ -15,10 +15,12 @@ describe("a file that an export writes", () => {
   });
 
   function cut(): Readable {
-    return Readable.from((function* () {
-      yield Buffer.from("some of it");
-      throw new Error("The bytes are others.");
-    })());
+    return Readable.from(
+      (function* () {
+        yield Buffer.from("some of it");
+        throw new Error("The bytes are others.");
+      })(),
+    );
   }
 
   it("stays as it was when not all of it comes", async () => {

@@ -12,12 +12,20 @@ import { repositoryRoot } from "#test/support/processes/programs.ts";
 const run = promisify(execFile);
 const rulesFile = join(repositoryRoot, "charts/joypod/files/alerts.yaml");
 
-interface Rule { alert: string; for?: string; labels: { severity: string }; annotations: Record<string, string> }
+interface Rule {
+  alert: string;
+  for?: string;
+  labels: { severity: string };
+  annotations: Record<string, string>;
+}
 
 const { groups } = parse(readFileSync(rulesFile, "utf8")) as { groups: { rules: Rule[] }[] };
 const rules = groups.flatMap((group) => group.rules);
 
-interface PrometheusRule { kind: string; spec: object }
+interface PrometheusRule {
+  kind: string;
+  spec: object;
+}
 
 describe("the chart's alerts", function () {
   this.timeout(60_000);
@@ -28,7 +36,9 @@ describe("the chart's alerts", function () {
   before(async () => {
     folder = mkdtempSync(join(tmpdir(), "joypod-alerts-"));
     renderedFile = join(folder, "rendered.yaml");
-    const rule = (await render<PrometheusRule>(...values("bundled"), "--set", "metrics.rules.enabled=true")).find(({ kind }) => kind === "PrometheusRule");
+    const rule = (
+      await render<PrometheusRule>(...values("bundled"), "--set", "metrics.rules.enabled=true")
+    ).find(({ kind }) => kind === "PrometheusRule");
     if (rule === undefined) throw new Error("The chart renders no PrometheusRule.");
     writeFileSync(renderedFile, stringify(rule.spec));
   });
@@ -36,11 +46,18 @@ describe("the chart's alerts", function () {
 
   /** Runs promtool, which is in the Debian package of Prometheus; returns what it says, also of failures. */
   async function promtool(...args: string[]): Promise<string> {
-    return run("promtool", args).then(({ stdout }) => stdout, (error: unknown) => {
-      const { code, stdout = "", stderr = "" } = error as { code?: string; stdout?: string; stderr?: string };
-      if (code === "ENOENT") throw new Error("promtool is missing: install the Debian package prometheus.");
-      return `${stdout}${stderr}`;
-    });
+    return run("promtool", args).then(
+      ({ stdout }) => stdout,
+      (error: unknown) => {
+        const {
+          code,
+          stdout = "",
+          stderr = "",
+        } = error as { code?: string; stdout?: string; stderr?: string };
+        if (code === "ENOENT") throw new Error("promtool is missing: install the Debian package prometheus.");
+        return `${stdout}${stderr}`;
+      },
+    );
   }
 
   async function testRules(tests: object[]): Promise<string> {
@@ -49,29 +66,53 @@ describe("the chart's alerts", function () {
     return promtool("test", "rules", file);
   }
 
-  const aTest = (alert: string, series: Readonly<Record<string, string>>, isFiring: boolean, atMinutes = 45, states: object[] = []): object => ({
-    name: `${alert} ${isFiring ? "fires" : "is quiet"}`, interval: "1m",
+  const aTest = (
+    alert: string,
+    series: Readonly<Record<string, string>>,
+    isFiring: boolean,
+    atMinutes = 45,
+    states: object[] = [],
+  ): object => ({
+    name: `${alert} ${isFiring ? "fires" : "is quiet"}`,
+    interval: "1m",
     input_series: Object.entries(series).map(([name, values]) => ({ series: name, values: values.trim() })),
-    promql_expr_test: [{
-      expr: `count by (alertname) (ALERTS{alertname="${alert}",alertstate="firing"})`, eval_time: `${atMinutes}m`,
-      exp_samples: isFiring ? [{ labels: `{alertname="${alert}"}`, value: 1 }] : [],
-    }, ...states],
+    promql_expr_test: [
+      {
+        expr: `count by (alertname) (ALERTS{alertname="${alert}",alertstate="firing"})`,
+        eval_time: `${atMinutes}m`,
+        exp_samples: isFiring ? [{ labels: `{alertname="${alert}"}`, value: 1 }] : [],
+      },
+      ...states,
+    ],
   });
 
-  /** What is expected around the end of a rule's `for`: in the minute before it the alert is pending and does not fire, then it fires. */
+  /**
+   * What is expected around the end of a rule's `for`: in the minute before it the alert is pending and does
+   * not fire, then it fires.
+   */
   function statesOf({ alert, forMinutes, beginsAtMinutes = 0 }: AlertCase): object[] {
     if (forMinutes === undefined) return [];
-    const states = [{ atMinutes: beginsAtMinutes + forMinutes - 1, state: "pending" }, { atMinutes: beginsAtMinutes + forMinutes, state: "firing" }];
+    const states = [
+      { atMinutes: beginsAtMinutes + forMinutes - 1, state: "pending" },
+      { atMinutes: beginsAtMinutes + forMinutes, state: "firing" },
+    ];
     return states.map(({ atMinutes, state }) => ({
-      expr: `count by (alertstate) (ALERTS{alertname="${alert}"})`, eval_time: `${atMinutes}m`, exp_samples: [{ labels: `{alertstate="${state}"}`, value: 1 }],
+      expr: `count by (alertstate) (ALERTS{alertname="${alert}"})`,
+      eval_time: `${atMinutes}m`,
+      exp_samples: [{ labels: `{alertstate="${state}"}`, value: 1 }],
     }));
   }
 
   it("fire when they should, and not before", async () => {
-    const said = await testRules(alertCases.flatMap((one) => (
-      [aTest(one.alert, one.fires, true, one.atMinutes, statesOf(one)), aTest(one.alert, one.isQuiet, false, one.atMinutes)]
-    )));
-    expect(said, said).to.match(/SUCCESS/).and.not.match(/FAILED/);
+    const said = await testRules(
+      alertCases.flatMap((one) => [
+        aTest(one.alert, one.fires, true, one.atMinutes, statesOf(one)),
+        aTest(one.alert, one.isQuiet, false, one.atMinutes),
+      ]),
+    );
+    expect(said, said)
+      .to.match(/SUCCESS/)
+      .and.not.match(/FAILED/);
   });
 
   it("have a test each, once", () => {
@@ -81,11 +122,14 @@ describe("the chart's alerts", function () {
 
   it("wait before they fire only where a test says for how long", () => {
     const waiting = rules.flatMap(({ alert, for: duration }) => (duration === undefined ? [] : [alert]));
-    expect(waiting).to.have.members(alertCases.flatMap(({ alert, forMinutes }) => (forMinutes === undefined ? [] : [alert])));
+    expect(waiting).to.have.members(
+      alertCases.flatMap(({ alert, forMinutes }) => (forMinutes === undefined ? [] : [alert])),
+    );
   });
 
   it("are rules that Prometheus takes, and say how grave they are and what happened", async () => {
-    for (const file of [rulesFile, renderedFile]) expect(await promtool("check", "rules", file)).to.contain(`SUCCESS: ${rules.length} rules found`);
+    for (const file of [rulesFile, renderedFile])
+      expect(await promtool("check", "rules", file)).to.contain(`SUCCESS: ${rules.length} rules found`);
     for (const { alert, labels, annotations } of rules) {
       expect(labels.severity, alert).to.be.oneOf(["critical", "warning"]);
       expect(annotations, alert).to.have.all.keys("summary", "description", "runbook_url");
@@ -93,6 +137,8 @@ describe("the chart's alerts", function () {
   });
 
   it("would be found out by these tests if one never fired", async () => {
-    expect(await testRules([aTest("JoypodNodeSilent", { 'joypod_game_node_silent{node="n1"}': "0x60" }, true)])).to.contain("FAILED");
+    expect(
+      await testRules([aTest("JoypodNodeSilent", { 'joypod_game_node_silent{node="n1"}': "0x60" }, true)]),
+    ).to.contain("FAILED");
   });
 });

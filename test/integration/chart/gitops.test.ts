@@ -8,7 +8,13 @@ import { parseAllDocuments } from "yaml";
 import { namespaces } from "#kube/builtin.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
 import { ScaledUpError } from "#operator/drain/scaledUpError.ts";
-import { chartFolder, render as renderChart, templateOf, values as valuesOf, type KubeObject } from "#test/support/chart/helmTemplate.ts";
+import {
+  chartFolder,
+  render as renderChart,
+  templateOf,
+  values as valuesOf,
+  type KubeObject,
+} from "#test/support/chart/helmTemplate.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { sharedKubeApiServer, type KubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { programPath } from "#test/support/processes/programs.ts";
@@ -29,9 +35,13 @@ type Job = Pick<LiveObject, "metadata">;
 
 const jobsPath = (namespace: string): string => `/apis/batch/v1/namespaces/${namespace}/jobs`;
 
-/** The commands of the README's section: they apply the text, end the sessions before a removal, and let the Jobs run again. */
+/**
+ * The commands of the README's section: they apply the text, end the sessions before a removal, and let the
+ * Jobs run again.
+ */
 async function readmeBlocks(): Promise<string[]> {
-  const [, section = ""] = /^## GitOps\n([^]*?)^## /m.exec(await readFile(join(chartFolder, "README.md"), "utf8")) ?? [];
+  const [, section = ""] =
+    /^## GitOps\n([^]*?)^## /m.exec(await readFile(join(chartFolder, "README.md"), "utf8")) ?? [];
   return [...section.matchAll(/^```sh\n([^]*?)^```$/gm)].map(([, block = ""]) => block);
 }
 
@@ -46,7 +56,9 @@ describe("the chart's text, applied by another tool than Helm", function () {
   });
   after(async () => rm(folder, { recursive: true }));
 
-  /** In that namespace, as the README says: with --namespace kubectl refuses objects that name another one. */
+  /**
+   * In that namespace, as the README says: with --namespace kubectl refuses objects that name another one.
+   */
   async function kubectl(namespace: string, ...args: string[]): Promise<string> {
     const kubeconfig = join(folder, `${namespace}.kubeconfig`);
     await cp(server.kubeconfigPath, kubeconfig);
@@ -58,8 +70,17 @@ describe("the chart's text, applied by another tool than Helm", function () {
 
   /** A file of what the chart renders, without a cluster. */
   async function render(namespace: string, values: string, ...args: string[]): Promise<string> {
-    const own = ["sessions", "nodeAgent", "turn"].map((part) => `${part}.namespace=${namespace}-${part.toLowerCase()}`);
-    const text = await templateOf({ namespace }, "--skip-tests", ...valuesOf(values), "--set", ["turn.enabled=true,turn.host=turn.example.com", ...own].join(","), ...args);
+    const own = ["sessions", "nodeAgent", "turn"].map(
+      (part) => `${part}.namespace=${namespace}-${part.toLowerCase()}`,
+    );
+    const text = await templateOf(
+      { namespace },
+      "--skip-tests",
+      ...valuesOf(values),
+      "--set",
+      ["turn.enabled=true,turn.host=turn.example.com", ...own].join(","),
+      ...args,
+    );
     const path = join(folder, `${namespace}.yaml`);
     await writeFile(path, text);
     return path;
@@ -67,7 +88,9 @@ describe("the chart's text, applied by another tool than Helm", function () {
 
   async function apply(namespace: string, path: string, ...options: string[]): Promise<Map<string, string>> {
     await kubectl(namespace, "apply", "--server-side", "-f", path, ...options);
-    const { items } = JSON.parse(await kubectl(namespace, "get", "-f", path, "-o", "json")) as { items: LiveObject[] };
+    const { items } = JSON.parse(await kubectl(namespace, "get", "-f", path, "-o", "json")) as {
+      items: LiveObject[];
+    };
     return new Map(items.map(({ kind, metadata }) => [`${kind} ${metadata.name}`, metadata.resourceVersion]));
   }
 
@@ -77,31 +100,64 @@ describe("the chart's text, applied by another tool than Helm", function () {
     const kubeconfig = join(directory, "kubeconfig");
     await cp(server.kubeconfigPath, kubeconfig);
     await cp(join(chartFolder, "ci/external-values.yaml"), join(directory, "values.yaml"));
-    const programs = await Promise.all(["helm", "kubectl"].map(async (name) => dirname(await programPath(name))));
-    const env = { PATH: [...programs, process.env["PATH"]].join(delimiter), HOME: directory, KUBECONFIG: kubeconfig, CHART: chartFolder, KUBE_VERSION: "v1.35.4" };
-    await run("bash", ["-euo", "pipefail", "-c", block.replaceAll("-n joypod", `-n ${namespace}`)], { cwd: directory, env, maxBuffer });
+    const programs = await Promise.all(
+      ["helm", "kubectl"].map(async (name) => dirname(await programPath(name))),
+    );
+    const env = {
+      PATH: [...programs, process.env["PATH"]].join(delimiter),
+      HOME: directory,
+      KUBECONFIG: kubeconfig,
+      CHART: chartFolder,
+      KUBE_VERSION: "v1.35.4",
+    };
+    await run("bash", ["-euo", "pipefail", "-c", block.replaceAll("-n joypod", `-n ${namespace}`)], {
+      cwd: directory,
+      env,
+      maxBuffer,
+    });
   }
 
   async function jobsOf(namespace: string): Promise<Job[]> {
-    const { items } = await server.admin.request({ method: "GET", path: jobsPath(namespace) }) as { items: Job[] };
+    const { items } = (await server.admin.request({ method: "GET", path: jobsPath(namespace) })) as {
+      items: Job[];
+    };
     return items;
   }
 
-  for (const [values, ...options] of [["bundled"], ["external"], ["external", "--set", "helmHooks=false"]] as const) {
-    it(`is applied twice without a conflict or a difference, and once more with other images, with the ${values} values ${options.join(" ")}`.trim(), async () => {
-      const namespace = await server.createNamespace("gitops");
-      const path = await render(namespace, values, ...options);
-      // The server has the definitions already, by another manager.
-      const first = await apply(namespace, path, "--force-conflicts");
-      expect([...first.keys()].filter((name) => name.startsWith("CustomResourceDefinition"))).to.have.length(3);
-      expect([...(await apply(namespace, path)).entries()]).to.deep.equal([...first.entries()]);
-      const other = await render(namespace, values, ...options, "--set", "images.controlPlane=joypod/control-plane:0.2.0");
-      const second = await apply(namespace, other);
-      const jobs = [...second.keys()].filter((name) => name.startsWith("Job"));
-      expect(jobs).to.not.be.empty;
-      expect(jobs.filter((name) => first.has(name)), "Jobs, which cannot be changed").to.be.empty;
-      for (const name of ["sessions", "nodeagent", "turn"]) await new ResourceClient(server.admin, namespaces).delete({ name: `${namespace}-${name}` });
-    });
+  for (const [values, ...options] of [
+    ["bundled"],
+    ["external"],
+    ["external", "--set", "helmHooks=false"],
+  ] as const) {
+    it(
+      `is applied twice without a conflict or a difference, and once more with other images, with the ${values} values ${options.join(" ")}`.trim(),
+      async () => {
+        const namespace = await server.createNamespace("gitops");
+        const path = await render(namespace, values, ...options);
+        // The server has the definitions already, by another manager.
+        const first = await apply(namespace, path, "--force-conflicts");
+        expect(
+          [...first.keys()].filter((name) => name.startsWith("CustomResourceDefinition")),
+        ).to.have.length(3);
+        expect([...(await apply(namespace, path)).entries()]).to.deep.equal([...first.entries()]);
+        const other = await render(
+          namespace,
+          values,
+          ...options,
+          "--set",
+          "images.controlPlane=joypod/control-plane:0.2.0",
+        );
+        const second = await apply(namespace, other);
+        const jobs = [...second.keys()].filter((name) => name.startsWith("Job"));
+        expect(jobs).to.not.be.empty;
+        expect(
+          jobs.filter((name) => first.has(name)),
+          "Jobs, which cannot be changed",
+        ).to.be.empty;
+        for (const name of ["sessions", "nodeagent", "turn"])
+          await new ResourceClient(server.admin, namespaces).delete({ name: `${namespace}-${name}` });
+      },
+    );
   }
 
   it("has its sessions ended by the README's commands wherever kubectl is, and those wait until that is done", async () => {
@@ -111,24 +167,45 @@ describe("the chart's text, applied by another tool than Helm", function () {
     let isDone = false;
     /** No controller of Jobs is here. */
     async function finish(): Promise<void> {
-      const { metadata: { name } } = await eventually(async () => (await jobsOf(namespace))[0], { timeoutMs: 60_000, what: "the Job that drains" });
+      const {
+        metadata: { name },
+      } = await eventually(async () => (await jobsOf(namespace))[0], {
+        timeoutMs: 60_000,
+        what: "the Job that drains",
+      });
       const now = new Date().toISOString();
-      const conditions = ["SuccessCriteriaMet", "Complete"].map((type) => ({ type, status: "True", reason: "CompletionsReached", lastTransitionTime: now }));
+      const conditions = ["SuccessCriteriaMet", "Complete"].map((type) => ({
+        type,
+        status: "True",
+        reason: "CompletionsReached",
+        lastTransitionTime: now,
+      }));
       isDone = true;
       await server.admin.request({
-        method: "PATCH", path: `${jobsPath(namespace)}/${name}/status`, contentType: "application/merge-patch+json",
+        method: "PATCH",
+        path: `${jobsPath(namespace)}/${name}/status`,
+        contentType: "application/merge-patch+json",
         body: { status: { startTime: now, completionTime: now, succeeded: 1, conditions } },
       });
     }
-    await Promise.all([runAsWritten(drain, namespace).then(() => expect(isDone, "the commands waited").to.be.true), finish()]);
+    await Promise.all([
+      runAsWritten(drain, namespace).then(() => expect(isDone, "the commands waited").to.be.true),
+      finish(),
+    ]);
   });
 
   it("has its Jobs removed, to run again, by the README's command wherever kubectl is", async () => {
     const namespace = await server.createNamespace("gitops");
     for (const component of ["make-secrets", "store-keys", "drain"]) {
       const labels = { "app.kubernetes.io/instance": "joypod", "app.kubernetes.io/component": component };
-      const spec = { template: { spec: { restartPolicy: "Never", containers: [{ name: component, image: component }] } } };
-      await server.admin.request({ method: "POST", path: jobsPath(namespace), body: { apiVersion: "batch/v1", kind: "Job", metadata: { name: component, labels }, spec } });
+      const spec = {
+        template: { spec: { restartPolicy: "Never", containers: [{ name: component, image: component }] } },
+      };
+      await server.admin.request({
+        method: "POST",
+        path: jobsPath(namespace),
+        body: { apiVersion: "batch/v1", kind: "Job", metadata: { name: component, labels }, spec },
+      });
     }
     const [, , again = ""] = await readmeBlocks();
     await runAsWritten(again, namespace);
@@ -142,18 +219,39 @@ describe("the chart's text, applied by another tool than Helm", function () {
   });
 
   it("has no hooks where it is told that there are none: the API migrates before it starts, and nothing drains the release", async () => {
-    const text = await readFile(await render("joypod", "external", "--set", "helmHooks=false,api.existingSecret="), "utf8");
+    const text = await readFile(
+      await render("joypod", "external", "--set", "helmHooks=false,api.existingSecret="),
+      "utf8",
+    );
     expect(text).to.not.contain("helm.sh/hook").and.not.contain("drain.js");
-    const manifests = parseAllDocuments(text).map((document) => document.toJS() as { kind: string; metadata: { name: string }; spec?: { template?: { spec: { initContainers?: { name: string }[] } } } } | null);
-    const api = manifests.find((manifest) => manifest?.kind === "Deployment" && manifest.metadata.name === "joypod-api");
+    const manifests = parseAllDocuments(text).map(
+      (document) =>
+        document.toJS() as {
+          kind: string;
+          metadata: { name: string };
+          spec?: { template?: { spec: { initContainers?: { name: string }[] } } };
+        } | null,
+    );
+    const api = manifests.find(
+      (manifest) => manifest?.kind === "Deployment" && manifest.metadata.name === "joypod-api",
+    );
     expect(api?.spec?.template?.spec.initContainers?.map(({ name }) => name)).to.deep.equal(["migrate"]);
     expect(text).to.contain("makeSecrets.js").and.to.contain("giveStoreKeys.js");
-    expect(await readFile(await render("joypod", "external", "--set", "helmHooks=false,uninstall.drainNow=true"), "utf8")).to.contain("drain.js");
+    expect(
+      await readFile(
+        await render("joypod", "external", "--set", "helmHooks=false,uninstall.drainNow=true"),
+        "utf8",
+      ),
+    ).to.contain("drain.js");
   });
 
   it("tries no second time to drain a release whose programs something has started again", async () => {
-    const drain = (await renderChart<DrainJob>(...valuesOf("external"))).find(({ kind, metadata }) => kind === "Job" && metadata.name.startsWith("joypod-drain-"));
-    expect(drain?.spec.podFailurePolicy).to.deep.equal({ rules: [{ action: "FailJob", onExitCodes: { operator: "In", values: [ScaledUpError.exitCode] } }] });
+    const drain = (await renderChart<DrainJob>(...valuesOf("external"))).find(
+      ({ kind, metadata }) => kind === "Job" && metadata.name.startsWith("joypod-drain-"),
+    );
+    expect(drain?.spec.podFailurePolicy).to.deep.equal({
+      rules: [{ action: "FailJob", onExitCodes: { operator: "In", values: [ScaledUpError.exitCode] } }],
+    });
     expect(drain?.spec.template.spec.restartPolicy, "as the policy wants it").to.equal("Never");
   });
 });

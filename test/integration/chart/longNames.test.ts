@@ -1,17 +1,31 @@
 import { expect } from "chai";
-import { environmentOf, renderOf, values, type KubeObject, type Manifest } from "#test/support/chart/helmTemplate.ts";
+import {
+  environmentOf,
+  renderOf,
+  values,
+  type KubeObject,
+  type Manifest,
+} from "#test/support/chart/helmTemplate.ts";
 
 /** The longest that Helm takes. */
 const longest = "a-release-whose-name-is-as-long-as-helm-lets-it-be-00";
-/** Of the name: that of a Job is a label of its pods, a Service's is a host, and Kubernetes makes a label of a StatefulSet's and a hash of ten letters. */
+/**
+ * Of the name: that of a Job is a label of its pods, a Service's is a host, and Kubernetes makes a label of a
+ * StatefulSet's and a hash of ten letters.
+ */
 const mostLetters: Readonly<Record<string, number>> = { Job: 63, Service: 63, StatefulSet: 52 };
 
-const all = ["--set", "turn.enabled=true,turn.host=turn.example.com,turn.namespace=relays,metrics.serviceMonitor.enabled=true"];
+const all = [
+  "--set",
+  "turn.enabled=true,turn.host=turn.example.com,turn.namespace=relays,metrics.serviceMonitor.enabled=true",
+];
 const bases = ["bundled", "external"] as const;
 
 describe("the chart, of a release of a long name", () => {
-  const named = (manifests: Manifest[]): KubeObject[] => manifests.filter(({ kind }) => mostLetters[kind] !== undefined);
-  const hostOf = (address: string | undefined): string => /^(?:http:\/\/)?([^.:]+)/.exec(address ?? "")?.[1] ?? "";
+  const named = (manifests: Manifest[]): KubeObject[] =>
+    manifests.filter(({ kind }) => mostLetters[kind] !== undefined);
+  const hostOf = (address: string | undefined): string =>
+    /^(?:http:\/\/)?([^.:]+)/.exec(address ?? "")?.[1] ?? "";
 
   for (const base of bases) {
     it(`gives no object a name that Kubernetes refuses, with the ${base} values`, async () => {
@@ -19,10 +33,17 @@ describe("the chart, of a release of a long name", () => {
       const manifests = await renderOf({ release: longest }, ...values(base), ...all);
       const kinds = named(manifests);
       expect(kinds).to.not.be.empty;
-      for (const { kind, metadata: { name } } of kinds) {
-        expect(name, kind).to.match(/^[a-z]([-a-z0-9]*[a-z0-9])?$/).and.have.length.at.most(mostLetters[kind]!);
+      for (const {
+        kind,
+        metadata: { name },
+      } of kinds) {
+        expect(name, kind)
+          .to.match(/^[a-z]([-a-z0-9]*[a-z0-9])?$/)
+          .and.have.length.at.most(mostLetters[kind]!);
       }
-      const keys = manifests.map(({ kind, metadata: { name, namespace } }) => `${kind} ${namespace ?? ""}/${name}`);
+      const keys = manifests.map(
+        ({ kind, metadata: { name, namespace } }) => `${kind} ${namespace ?? ""}/${name}`,
+      );
       expect(new Set(keys).size, "no two of a name").to.equal(keys.length);
     });
   }
@@ -36,9 +57,14 @@ describe("the chart, of a release of a long name", () => {
 
   it("leaves the names of others as they are", async () => {
     const release = "an-ordinary-release-of-a-company";
-    for (const { kind, metadata: { name } } of named(await renderOf({ release }, ...values("bundled"), ...all))) {
+    for (const {
+      kind,
+      metadata: { name },
+    } of named(await renderOf({ release }, ...values("bundled"), ...all))) {
       expect(name.startsWith(`${release}-`), name).to.equal(true);
-      expect(name.slice(release.length), kind).to.match(kind === "Job" ? /^-(make-secrets|store-keys|drain|migrate)-[0-9a-f]{8}$/ : /^-[a-z-]+$/);
+      expect(name.slice(release.length), kind).to.match(
+        kind === "Job" ? /^-(make-secrets|store-keys|drain|migrate)-[0-9a-f]{8}$/ : /^-[a-z-]+$/,
+      );
     }
   });
 });

@@ -1,7 +1,17 @@
 import { expect } from "chai";
 import { randomBytes } from "node:crypto";
-import { gameNodeConditions, gameNodeKind, type GameNode, type GameNodeStatus } from "#contracts/crd/gameNode.ts";
-import { gameSessionConditions, gameSessionKind, type GameSession, type GameSessionStatus } from "#contracts/crd/gameSession.ts";
+import {
+  gameNodeConditions,
+  gameNodeKind,
+  type GameNode,
+  type GameNodeStatus,
+} from "#contracts/crd/gameNode.ts";
+import {
+  gameSessionConditions,
+  gameSessionKind,
+  type GameSession,
+  type GameSessionStatus,
+} from "#contracts/crd/gameSession.ts";
 import { heartbeatLabelsOf } from "#contracts/crd/installation.ts";
 import { fieldManagers } from "#contracts/crd/names.ts";
 import type { KubeRequest } from "#kube/request.ts";
@@ -48,13 +58,25 @@ const ofNode: GameNodeStatus = {
 };
 const ofSession: GameSessionStatus = {
   conditions: gameSessionConditions.nodeAgent.map((type) => aCondition(type)),
-  save: { objectKey: "saves/s1/1-x-1.tar.gz", sha256: aDigest, bytes: 1, generation: 1, sequence: 1, persistedAt: at, final: false },
+  save: {
+    objectKey: "saves/s1/1-x-1.tar.gz",
+    sha256: aDigest,
+    bytes: 1,
+    generation: 1,
+    sequence: 1,
+    persistedAt: at,
+    final: false,
+  },
 };
 
 /** More than the agent's role gives it, so that what is refused is refused by the policies. */
 const verbs = ["get", "create", "update", "patch", "delete"];
 const moreRights = [
-  { apiGroups: ["joypod.dev"], resources: ["gamenodes", "gamesessions", "gamecaches"].flatMap((plural) => [plural, `${plural}/status`]), verbs },
+  {
+    apiGroups: ["joypod.dev"],
+    resources: ["gamenodes", "gamesessions", "gamecaches"].flatMap((plural) => [plural, `${plural}/status`]),
+    verbs,
+  },
   { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs },
 ];
 
@@ -66,33 +88,70 @@ describe("the chart's policies for node agents", function () {
   before(async () => {
     chart = await InstalledChart.install();
     agent = await chart.agent(node, moreRights);
-    const { server: { admin }, sessionsNamespace: namespace } = chart;
+    const {
+      server: { admin },
+      sessionsNamespace: namespace,
+    } = chart;
     const gameNodes = new ResourceClient<GameNode>(admin, gameNodeKind);
     const gameSessions = new ResourceClient<GameSession>(admin, gameSessionKind);
-    for (const name of [node, otherNode]) await gameNodes.create({ metadata: { name }, spec: { desired: [] } });
-    for (const [name, nodeName] of [["gs-here", node], ["gs-there", otherNode], ["gs-nowhere", undefined]] as const) {
+    for (const name of [node, otherNode])
+      await gameNodes.create({ metadata: { name }, spec: { desired: [] } });
+    for (const [name, nodeName] of [
+      ["gs-here", node],
+      ["gs-there", otherNode],
+      ["gs-nowhere", undefined],
+    ] as const) {
       await gameSessions.create({ metadata: { name, namespace }, spec: aGameSessionSpec() });
       if (nodeName === undefined) continue;
-      const status: GameSessionStatus = { nodeName, phase: "Preparing", conditions: [aCondition("Scheduled")] };
-      await gameSessions.applyStatus({ metadata: { name, namespace }, status }, { fieldManager: fieldManagers.operator });
+      const status: GameSessionStatus = {
+        nodeName,
+        phase: "Preparing",
+        conditions: [aCondition("Scheduled")],
+      };
+      await gameSessions.applyStatus(
+        { metadata: { name, namespace }, status },
+        { fieldManager: fieldManagers.operator },
+      );
     }
   });
 
   const nodePath = (name: string): string => `/apis/joypod.dev/v1alpha1/gamenodes/${name}`;
-  const namespaced = (name: string): string => `/apis/joypod.dev/v1alpha1/namespaces/${chart.sessionsNamespace}/${name}`;
+  const namespaced = (name: string): string =>
+    `/apis/joypod.dev/v1alpha1/namespaces/${chart.sessionsNamespace}/${name}`;
   const kindOf = (path: string): string => (path.includes("gamenodes") ? "GameNode" : "GameSession");
 
   /** The agent's own way of writing a status. */
   const apply = (path: string, status: object): KubeRequest => ({
-    method: "PATCH", path: `${path}/status`, query: { fieldManager: fieldManagers.nodeAgent, force: true, dryRun: "All" }, contentType: "application/apply-patch+yaml",
-    body: { apiVersion: "joypod.dev/v1alpha1", kind: kindOf(path), metadata: { name: path.split("/").at(-1) }, status },
+    method: "PATCH",
+    path: `${path}/status`,
+    query: { fieldManager: fieldManagers.nodeAgent, force: true, dryRun: "All" },
+    contentType: "application/apply-patch+yaml",
+    body: {
+      apiVersion: "joypod.dev/v1alpha1",
+      kind: kindOf(path),
+      metadata: { name: path.split("/").at(-1) },
+      status,
+    },
   });
-  const merge = (path: string, body: object): KubeRequest => ({ method: "PATCH", path, query: { dryRun: "All" }, contentType: "application/merge-patch+json", body });
+  const merge = (path: string, body: object): KubeRequest => ({
+    method: "PATCH",
+    path,
+    query: { dryRun: "All" },
+    contentType: "application/merge-patch+json",
+    body,
+  });
   const ownLease = "a node agent renews only the Lease of its node";
-  const renewal = { spec: { holderIdentity: node, renewTime: "2030-01-01T00:00:00.000000Z", leaseDurationSeconds: 35 } };
-  const leasePath = (name: string): string => `/apis/coordination.k8s.io/v1/namespaces/${chart.nodesNamespace}/leases${name === "" ? "" : `/${name}`}`;
+  const renewal = {
+    spec: { holderIdentity: node, renewTime: "2030-01-01T00:00:00.000000Z", leaseDurationSeconds: 35 },
+  };
+  const leasePath = (name: string): string =>
+    `/apis/coordination.k8s.io/v1/namespaces/${chart.nodesNamespace}/leases${name === "" ? "" : `/${name}`}`;
   const createLease = (name: string, labels: Record<string, string>): Promise<unknown> =>
-    chart.server.admin.request({ method: "POST", path: leasePath(""), body: { metadata: { name, labels }, spec: {} } });
+    chart.server.admin.request({
+      method: "POST",
+      path: leasePath(""),
+      body: { metadata: { name, labels }, spec: {} },
+    });
   const errorOf = (request: KubeRequest): Promise<string | undefined> => chart.errorOf(agent, request);
 
   it("let an agent write what it reports of its node and of the sessions placed there", async () => {
@@ -103,33 +162,58 @@ describe("the chart's policies for node agents", function () {
   it("let it write nothing of other nodes, and of sessions that were not placed on its own", async () => {
     const others = "only the GameNode of its node and the GameSessions placed there";
     expect(await errorOf(apply(nodePath(otherNode), ofNode))).to.contain(others);
-    for (const name of ["gs-there", "gs-nowhere"]) expect(await errorOf(apply(namespaced(`gamesessions/${name}`), ofSession)), name).to.contain(others);
+    for (const name of ["gs-there", "gs-nowhere"])
+      expect(await errorOf(apply(namespaced(`gamesessions/${name}`), ofSession)), name).to.contain(others);
   });
 
   it("let it write nothing with a token of no node", async () => {
     const account = await chart.account("node-agent", moreRights);
-    expect(await chart.errorOf(account, apply(nodePath(node), ofNode))).to.contain("only the GameNode of its node");
+    expect(await chart.errorOf(account, apply(nodePath(node), ofNode))).to.contain(
+      "only the GameNode of its node",
+    );
   });
 
   it("let it renew the Lease of its node, and write nothing else of it", async () => {
     await createLease(node, heartbeatLabelsOf({ name: "" }));
     expect(await errorOf(merge(leasePath(node), renewal))).to.equal(undefined);
     const onlyRenewal = "of its Lease a node agent writes only when it was renewed";
-    for (const metadata of [{ labels: { a: "b" } }, { annotations: { a: "b" } }, { finalizers: ["a.example.com/b"] }, { ownerReferences: [{ apiVersion: "v1", kind: "Pod", name: "a", uid: "b" }] }]) {
-      expect(await errorOf(merge(leasePath(node), { metadata })), JSON.stringify(metadata)).to.contain(onlyRenewal);
+    for (const metadata of [
+      { labels: { a: "b" } },
+      { annotations: { a: "b" } },
+      { finalizers: ["a.example.com/b"] },
+      { ownerReferences: [{ apiVersion: "v1", kind: "Pod", name: "a", uid: "b" }] },
+    ]) {
+      expect(await errorOf(merge(leasePath(node), { metadata })), JSON.stringify(metadata)).to.contain(
+        onlyRenewal,
+      );
     }
-    expect(await errorOf({ method: "DELETE", path: leasePath(node), query: { dryRun: "All" } })).to.contain(ownLease);
+    expect(await errorOf({ method: "DELETE", path: leasePath(node), query: { dryRun: "All" } })).to.contain(
+      ownLease,
+    );
   });
 
   it("let it neither make a Lease nor renew another's, whatever its name", async () => {
     await createLease(otherNode, heartbeatLabelsOf({ name: "" }));
     expect(await errorOf(merge(leasePath(otherNode), renewal)), "another node's").to.contain(ownLease);
     const [third, stranger] = [`${node}-third`, await chart.agent(`${node}-third`, moreRights)];
-    expect(await chart.errorOf(stranger, { method: "POST", path: leasePath(""), query: { dryRun: "All" }, body: { metadata: { name: third }, spec: {} } })).to.contain(ownLease);
+    expect(
+      await chart.errorOf(stranger, {
+        method: "POST",
+        path: leasePath(""),
+        query: { dryRun: "All" },
+        body: { metadata: { name: third }, spec: {} },
+      }),
+    ).to.contain(ownLease);
     await createLease(third, {});
-    expect(await chart.errorOf(stranger, merge(leasePath(third), renewal)), "one of its name that is no heartbeat").to.contain(ownLease);
+    expect(
+      await chart.errorOf(stranger, merge(leasePath(third), renewal)),
+      "one of its name that is no heartbeat",
+    ).to.contain(ownLease);
     const account = await chart.account("node-agent", moreRights);
-    expect(await chart.errorOf(account, merge(leasePath(otherNode), renewal)), "by a token of no node").to.contain(ownLease);
+    expect(
+      await chart.errorOf(account, merge(leasePath(otherNode), renewal)),
+      "by a token of no node",
+    ).to.contain(ownLease);
   });
 
   it("let it write only status", async () => {
@@ -138,65 +222,144 @@ describe("the chart's policies for node agents", function () {
       { method: "DELETE", path: nodePath(node), query: { dryRun: "All" } },
       merge(namespaced("gamesessions/gs-here"), { spec: { desiredState: "Stopped" } }),
       { method: "DELETE", path: namespaced("gamesessions/gs-here"), query: { dryRun: "All" } },
-      { method: "POST", path: namespaced("gamesessions"), query: { dryRun: "All" }, body: { apiVersion: "joypod.dev/v1alpha1", kind: "GameSession", metadata: { name: "gs-new" }, spec: aGameSessionSpec() } },
+      {
+        method: "POST",
+        path: namespaced("gamesessions"),
+        query: { dryRun: "All" },
+        body: {
+          apiVersion: "joypod.dev/v1alpha1",
+          kind: "GameSession",
+          metadata: { name: "gs-new" },
+          spec: aGameSessionSpec(),
+        },
+      },
     ];
-    for (const write of writes) expect(await errorOf(write), `${write.method} ${write.path}`).to.contain("a node agent writes only status");
+    for (const write of writes)
+      expect(await errorOf(write), `${write.method} ${write.path}`).to.contain(
+        "a node agent writes only status",
+      );
   });
 
   it("let it write nothing of a GameCache", async () => {
-    const source = { bucket: "joypod", key: "archives/a", sha256: aDigest, sizeBytes: 1, unpackedSizeBytes: 1 };
-    const cache = { apiVersion: "joypod.dev/v1alpha1", kind: "GameCache", metadata: { name: "my-game" }, spec: { source } };
+    const source = {
+      bucket: "joypod",
+      key: "archives/a",
+      sha256: aDigest,
+      sizeBytes: 1,
+      unpackedSizeBytes: 1,
+    };
+    const cache = {
+      apiVersion: "joypod.dev/v1alpha1",
+      kind: "GameCache",
+      metadata: { name: "my-game" },
+      spec: { source },
+    };
     await chart.server.admin.request({ method: "POST", path: namespaced("gamecaches"), body: cache });
     const path = namespaced("gamecaches/my-game");
     const writes: KubeRequest[] = [
-      merge(path, { spec: { priority: 9 } }), merge(`${path}/status`, { status: { cachedNodes: 9 } }), { method: "DELETE", path, query: { dryRun: "All" } },
+      merge(path, { spec: { priority: 9 } }),
+      merge(`${path}/status`, { status: { cachedNodes: 9 } }),
+      { method: "DELETE", path, query: { dryRun: "All" } },
     ];
-    for (const write of writes) expect(await errorOf(write), `${write.method} ${write.path}`).to.contain("a node agent writes nothing of a GameCache");
+    for (const write of writes)
+      expect(await errorOf(write), `${write.method} ${write.path}`).to.contain(
+        "a node agent writes nothing of a GameCache",
+      );
   });
 
   for (const [field, value] of Object.entries(othersOfNode)) {
     it(`keep it from status.${field} of its GameNode`, async () => {
-      expect(await errorOf(apply(nodePath(node), { ...ofNode, [field]: value }))).to.contain(`a node agent does not write status.${field}`);
+      expect(await errorOf(apply(nodePath(node), { ...ofNode, [field]: value }))).to.contain(
+        `a node agent does not write status.${field}`,
+      );
     });
   }
 
   for (const [field, value] of Object.entries(othersOfSession)) {
     it(`keep it from status.${field} of its GameSessions`, async () => {
-      expect(await errorOf(apply(namespaced("gamesessions/gs-here"), { ...ofSession, [field]: value }))).to.contain(`a node agent does not write status.${field}`);
+      expect(
+        await errorOf(apply(namespaced("gamesessions/gs-here"), { ...ofSession, [field]: value })),
+      ).to.contain(`a node agent does not write status.${field}`);
     });
   }
 
   it("keep it from removing others' fields", async () => {
-    expect(await errorOf(merge(`${namespaced("gamesessions/gs-here")}/status`, { status: { nodeName: null } }))).to.contain("does not write status.nodeName");
+    expect(
+      await errorOf(merge(`${namespaced("gamesessions/gs-here")}/status`, { status: { nodeName: null } })),
+    ).to.contain("does not write status.nodeName");
   });
 
   it("keep it from others' conditions: to add, to change and to remove them", async () => {
     const session = namespaced("gamesessions/gs-here");
     const writes: [KubeRequest, string][] = [
-      [apply(nodePath(node), { conditions: [aCondition("Ready")] }), "writes only StoreReachable, DiskPressure, SessionsSetAside"],
-      [apply(session, { conditions: [aCondition("Ready")] }), "writes only ContentReady, SaveRestored, SavePersisted"],
-      [apply(session, { conditions: [aCondition("Scheduled", { status: "False" })] }), "writes only ContentReady, SaveRestored, SavePersisted"],
-      [merge(`${session}/status`, { status: { conditions: [] } }), "writes only ContentReady, SaveRestored, SavePersisted"],
+      [
+        apply(nodePath(node), { conditions: [aCondition("Ready")] }),
+        "writes only StoreReachable, DiskPressure, SessionsSetAside",
+      ],
+      [
+        apply(session, { conditions: [aCondition("Ready")] }),
+        "writes only ContentReady, SaveRestored, SavePersisted",
+      ],
+      [
+        apply(session, { conditions: [aCondition("Scheduled", { status: "False" })] }),
+        "writes only ContentReady, SaveRestored, SavePersisted",
+      ],
+      [
+        merge(`${session}/status`, { status: { conditions: [] } }),
+        "writes only ContentReady, SaveRestored, SavePersisted",
+      ],
     ];
-    for (const [write, message] of writes) expect(await errorOf(write), JSON.stringify(write.body)).to.contain(message);
+    for (const [write, message] of writes)
+      expect(await errorOf(write), JSON.stringify(write.body)).to.contain(message);
   });
 
   it("let it leave out a condition of its own that it does not know, as one of another release left it, and none of the operator's", async () => {
     const name = `${node}-upgraded`;
     const upgraded = await chart.agent(name, moreRights);
-    const { server: { admin }, sessionsNamespace: namespace } = chart;
-    const [gameNodes, gameSessions] = [new ResourceClient<GameNode>(admin, gameNodeKind), new ResourceClient<GameSession>(admin, gameSessionKind)];
-    const [ofOtherRelease, byOperator, byAgent] = [aCondition("OfOtherRelease"), { fieldManager: fieldManagers.operator }, { fieldManager: fieldManagers.nodeAgent }];
+    const {
+      server: { admin },
+      sessionsNamespace: namespace,
+    } = chart;
+    const [gameNodes, gameSessions] = [
+      new ResourceClient<GameNode>(admin, gameNodeKind),
+      new ResourceClient<GameSession>(admin, gameSessionKind),
+    ];
+    const [ofOtherRelease, byOperator, byAgent] = [
+      aCondition("OfOtherRelease"),
+      { fieldManager: fieldManagers.operator },
+      { fieldManager: fieldManagers.nodeAgent },
+    ];
     await gameNodes.create({ metadata: { name }, spec: { desired: [] } });
-    await gameNodes.applyStatus({ metadata: { name }, status: { conditions: [aCondition("Ready")] } }, byOperator);
+    await gameNodes.applyStatus(
+      { metadata: { name }, status: { conditions: [aCondition("Ready")] } },
+      byOperator,
+    );
     await gameNodes.applyStatus({ metadata: { name }, status: { conditions: [ofOtherRelease] } }, byAgent);
     await gameSessions.create({ metadata: { name, namespace }, spec: aGameSessionSpec() });
-    await gameSessions.applyStatus({ metadata: { name, namespace }, status: { nodeName: name, phase: "Preparing", conditions: [aCondition("Scheduled")] } }, byOperator);
-    await gameSessions.applyStatus({ metadata: { name, namespace }, status: { conditions: [ofOtherRelease] } }, byAgent);
-    for (const [path, status] of [[nodePath(name), ofNode], [namespaced(`gamesessions/${name}`), ofSession]] as const) {
+    await gameSessions.applyStatus(
+      {
+        metadata: { name, namespace },
+        status: { nodeName: name, phase: "Preparing", conditions: [aCondition("Scheduled")] },
+      },
+      byOperator,
+    );
+    await gameSessions.applyStatus(
+      { metadata: { name, namespace }, status: { conditions: [ofOtherRelease] } },
+      byAgent,
+    );
+    for (const [path, status] of [
+      [nodePath(name), ofNode],
+      [namespaced(`gamesessions/${name}`), ofSession],
+    ] as const) {
       expect(await chart.errorOf(upgraded, apply(path, status)), path).to.equal(undefined);
-      const writes = [apply(path, { conditions: [{ ...ofOtherRelease, status: "False" }] }), merge(`${path}/status`, { status: { conditions: [ofOtherRelease] } })];
-      for (const write of writes) expect(await chart.errorOf(upgraded, write), JSON.stringify(write.body)).to.contain("of the conditions, a node agent writes only");
+      const writes = [
+        apply(path, { conditions: [{ ...ofOtherRelease, status: "False" }] }),
+        merge(`${path}/status`, { status: { conditions: [ofOtherRelease] } }),
+      ];
+      for (const write of writes)
+        expect(await chart.errorOf(upgraded, write), JSON.stringify(write.body)).to.contain(
+          "of the conditions, a node agent writes only",
+        );
     }
   });
 });

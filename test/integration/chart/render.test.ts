@@ -2,7 +2,16 @@ import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "chai";
 import { nodeAgentLabel } from "#contracts/crd/names.ts";
-import { chartFolder, environmentOf, lint, render, renderingError, values, type Manifest, type PodSpec } from "#test/support/chart/helmTemplate.ts";
+import {
+  chartFolder,
+  environmentOf,
+  lint,
+  render,
+  renderingError,
+  values,
+  type Manifest,
+  type PodSpec,
+} from "#test/support/chart/helmTemplate.ts";
 import { guideBlocks } from "#test/support/fixtures/guides.ts";
 import { repositoryRoot } from "#test/support/processes/programs.ts";
 import { temporaryFolder } from "#test/support/processes/temporaryFolder.ts";
@@ -11,7 +20,9 @@ const ciNames = ["bundled", "external", "full"];
 
 describe("the chart", () => {
   it("has a test of every values file in ci", async () => {
-    expect((await readdir(join(chartFolder, "ci"))).sort()).to.deep.equal(ciNames.map((name) => `${name}-values.yaml`));
+    expect((await readdir(join(chartFolder, "ci"))).sort()).to.deep.equal(
+      ciNames.map((name) => `${name}-values.yaml`),
+    );
   });
 
   for (const name of ciNames) {
@@ -20,22 +31,34 @@ describe("the chart", () => {
     });
 
     it(`restricts every container with the ${name} values`, async () => {
-      const pods = (await render(...values(name))).flatMap(({ spec }): PodSpec[] => (spec?.containers ? [{ containers: spec.containers }] : [spec?.template?.spec ?? []].flat()));
+      const pods = (await render(...values(name))).flatMap(({ spec }): PodSpec[] =>
+        spec?.containers ? [{ containers: spec.containers }] : [spec?.template?.spec ?? []].flat(),
+      );
       const containers = pods.flatMap((pod) => [...pod.containers, ...(pod.initContainers ?? [])]);
       expect(containers).to.not.be.empty;
       for (const { name: container, securityContext, resources } of containers) {
-        expect(securityContext, container).to.include({ readOnlyRootFilesystem: true, allowPrivilegeEscalation: false });
+        expect(securityContext, container).to.include({
+          readOnlyRootFilesystem: true,
+          allowPrivilegeEscalation: false,
+        });
         expect(securityContext?.capabilities?.drop, container).to.deep.equal(["ALL"]);
         expect(resources?.limits?.memory, container).to.be.a("string");
-        if (container !== "node-agent") expect(securityContext?.capabilities?.add, container).to.equal(undefined);
+        if (container !== "node-agent")
+          expect(securityContext?.capabilities?.add, container).to.equal(undefined);
       }
     });
   }
 
   it("gives every program a role without wildcards, secrets or escalation", async () => {
     const jobs = ["joypod-make-secrets", "joypod-store-keys"];
-    const roles = (await render(...values("bundled"))).filter(({ kind, metadata }) => (kind === "Role" || kind === "ClusterRole") && !jobs.includes(metadata.name));
-    expect(roles.map(({ metadata }) => metadata.name)).to.include.members(["joypod-joypod-operator", "joypod-joypod-node-agent", "joypod-api"]);
+    const roles = (await render(...values("bundled"))).filter(
+      ({ kind, metadata }) => (kind === "Role" || kind === "ClusterRole") && !jobs.includes(metadata.name),
+    );
+    expect(roles.map(({ metadata }) => metadata.name)).to.include.members([
+      "joypod-joypod-operator",
+      "joypod-joypod-node-agent",
+      "joypod-api",
+    ]);
     for (const { metadata, rules = [] } of roles) {
       for (const { apiGroups, resources, verbs } of rules) {
         expect([...apiGroups, ...resources, ...verbs], metadata.name).to.not.include("*");
@@ -46,73 +69,157 @@ describe("the chart", () => {
   });
 
   it("lets administrators by certificate into session pods, and whom it is told", async () => {
-    const expressionIn = async (...args: string[]): Promise<string | undefined> => (await render(...values("bundled"), ...args))
-      .find(({ kind, metadata }) => kind === "ValidatingAdmissionPolicy" && metadata.name.endsWith("session-pod-access"))?.spec?.validations?.[0]?.expression;
+    const expressionIn = async (...args: string[]): Promise<string | undefined> =>
+      (await render(...values("bundled"), ...args)).find(
+        ({ kind, metadata }) =>
+          kind === "ValidatingAdmissionPolicy" && metadata.name.endsWith("session-pod-access"),
+      )?.spec?.validations?.[0]?.expression;
     expect(await expressionIn()).to.contain('["system:masters","kubeadm:cluster-admins"]');
     expect(await expressionIn("--set", "security.execGroups={support}")).to.contain('["support"]');
   });
 
   it("gives the jobs that make secrets theirs by name, and the right to create some", async () => {
     const rulesOf = async (name: string, role: string): Promise<object[] | undefined> =>
-      (await render(...values(name))).find(({ kind, metadata }) => kind === "Role" && metadata.name === role)?.rules;
+      (await render(...values(name))).find(({ kind, metadata }) => kind === "Role" && metadata.name === role)
+        ?.rules;
     const create = { apiGroups: [""], resources: ["secrets"], verbs: ["create"] };
-    const change = (...names: string[]): object => ({ apiGroups: [""], resources: ["secrets"], resourceNames: names.map((name) => `joypod-${name}`), verbs: ["get", "patch"] });
-    expect(await rulesOf("bundled", "joypod-make-secrets")).to.deep.equal([create, change("api", "operator", "connection-test", "postgres", "redis", "s3", "api-store", "node-agent-store")]);
+    const change = (...names: string[]): object => ({
+      apiGroups: [""],
+      resources: ["secrets"],
+      resourceNames: names.map((name) => `joypod-${name}`),
+      verbs: ["get", "patch"],
+    });
+    expect(await rulesOf("bundled", "joypod-make-secrets")).to.deep.equal([
+      create,
+      change(
+        "api",
+        "operator",
+        "connection-test",
+        "postgres",
+        "redis",
+        "s3",
+        "api-store",
+        "node-agent-store",
+      ),
+    ]);
     expect(await rulesOf("external", "joypod-make-secrets"), "where an admin gives all").to.equal(undefined);
-    for (const name of ["bundled", "external"]) expect(await rulesOf(name, "joypod-store-keys")).to.deep.equal([create, change("node-agent-store", "connection-test-key")]);
+    for (const name of ["bundled", "external"])
+      expect(await rulesOf(name, "joypod-store-keys")).to.deep.equal([
+        create,
+        change("node-agent-store", "connection-test-key"),
+      ]);
   });
 
   it("makes secrets before all else, with rights that end with it", async () => {
-    const hooks = (await render(...values("bundled"))).filter(({ metadata }) => metadata.name.startsWith("joypod-make-secrets"));
+    const hooks = (await render(...values("bundled"))).filter(({ metadata }) =>
+      metadata.name.startsWith("joypod-make-secrets"),
+    );
     expect(hooks.map(({ kind }) => kind)).to.have.members(["ServiceAccount", "Role", "RoleBinding", "Job"]);
-    for (const { kind, metadata: { annotations } } of hooks) {
+    for (const {
+      kind,
+      metadata: { annotations },
+    } of hooks) {
       expect(annotations, kind).to.deep.equal({
-        "helm.sh/hook": "pre-install,pre-upgrade", "helm.sh/hook-weight": kind === "Job" ? "-10" : "-20", "helm.sh/hook-delete-policy": "before-hook-creation,hook-succeeded",
+        "helm.sh/hook": "pre-install,pre-upgrade",
+        "helm.sh/hook-weight": kind === "Job" ? "-10" : "-20",
+        "helm.sh/hook-delete-policy": "before-hook-creation,hook-succeeded",
       });
     }
   });
 
   it("tells API and operator how sessions get GPUs, also with values of a release that had only the resource's name", async () => {
-    const byDefault = { GPU_RESOURCE_NAME: "nvidia.com/gpu", GPU_GAME_COUNT: "1", GPU_STREAMER_COUNT: "0", GPU_CLAIM_TEMPLATE: "", GPU_DRIVER_CAPABILITIES: "graphics,video,compute,utility,display", GPU_TOLERATIONS: "[]" };
-    const unknown = ["game", "streamer", "claim", "slotsPerNode", "runtimeClassName", "driverCapabilities", "groups", "tolerations"].map((name) => `gpu.${name}=null`).join(",");
+    const byDefault = {
+      GPU_RESOURCE_NAME: "nvidia.com/gpu",
+      GPU_GAME_COUNT: "1",
+      GPU_STREAMER_COUNT: "0",
+      GPU_CLAIM_TEMPLATE: "",
+      GPU_DRIVER_CAPABILITIES: "graphics,video,compute,utility,display",
+      GPU_TOLERATIONS: "[]",
+    };
+    const unknown = [
+      "game",
+      "streamer",
+      "claim",
+      "slotsPerNode",
+      "runtimeClassName",
+      "driverCapabilities",
+      "groups",
+      "tolerations",
+    ]
+      .map((name) => `gpu.${name}=null`)
+      .join(",");
     for (const args of [[], ["--set", unknown]]) {
       const manifests = await render(...values("external"), ...args);
       expect(environmentOf(manifests, "operator"), args.join(" ")).to.include(byDefault);
       expect(environmentOf(manifests, "api")).to.include({ STREAM_PROFILE: "Gpu" });
     }
-    const gpu = { resourceName: "", streamer: { resourceName: "a.example/gpu", count: 2 }, groups: [44, 105], tolerations: [{ key: "games", operator: "Exists" }], runtimeClassName: "nvidia" };
+    const gpu = {
+      resourceName: "",
+      streamer: { resourceName: "a.example/gpu", count: 2 },
+      groups: [44, 105],
+      tolerations: [{ key: "games", operator: "Exists" }],
+      runtimeClassName: "nvidia",
+    };
     const told = await render(...values("external"), "--set-json", `gpu=${JSON.stringify(gpu)}`);
     expect(environmentOf(told, "operator")).to.include({
-      GPU_RESOURCE_NAME: "", GPU_STREAMER_RESOURCE_NAME: "a.example/gpu", GPU_STREAMER_COUNT: "2", GPU_GROUPS: "44,105", GPU_RUNTIME_CLASS: "nvidia", GPU_TOLERATIONS: '[{"key":"games","operator":"Exists"}]',
+      GPU_RESOURCE_NAME: "",
+      GPU_STREAMER_RESOURCE_NAME: "a.example/gpu",
+      GPU_STREAMER_COUNT: "2",
+      GPU_GROUPS: "44,105",
+      GPU_RUNTIME_CLASS: "nvidia",
+      GPU_TOLERATIONS: '[{"key":"games","operator":"Exists"}]',
     });
     expect(environmentOf(told, "api")).to.include({ STREAM_PROFILE: "Gpu" });
-    expect(environmentOf(await render(...values("external"), "--set", "gpu.resourceName="), "api")).to.include({ STREAM_PROFILE: "Software" });
+    expect(
+      environmentOf(await render(...values("external"), "--set", "gpu.resourceName="), "api"),
+    ).to.include({ STREAM_PROFILE: "Software" });
   });
 
   const wrongGpus: [string, string, string][] = [
-    ["a claim beside a resource of a container", "gpu.claim=one,gpu.game.resourceName=a.example/gpu", "leave one of them empty"],
+    [
+      "a claim beside a resource of a container",
+      "gpu.claim=one,gpu.game.resourceName=a.example/gpu",
+      "leave one of them empty",
+    ],
     ["slots that nothing counts", "gpu.slotsPerNode=2", "gpu.claim alone"],
-    ["a resource of which nothing is taken", "gpu.streamer.resourceName=a.example/gpu", "set gpu.streamer.count to 1"],
+    [
+      "a resource of which nothing is taken",
+      "gpu.streamer.resourceName=a.example/gpu",
+      "set gpu.streamer.count to 1",
+    ],
     ["a GPU that no container takes", "gpu.game.count=0", "gpu.resourceName empty"],
     ["a GPU that games do not reach", "gpu.game.count=0,gpu.streamer.count=1", "gpu.runtimeClassName"],
-    ["a resource for the streamer alone", "gpu.resourceName=,gpu.streamer.resourceName=a.example/gpu,gpu.streamer.count=1", "gpu.runtimeClassName"],
+    [
+      "a resource for the streamer alone",
+      "gpu.resourceName=,gpu.streamer.resourceName=a.example/gpu,gpu.streamer.count=1",
+      "gpu.runtimeClassName",
+    ],
     ["root's group", "gpu.groups={0}", "/gpu/groups/0"],
   ];
   for (const [what, set, message] of wrongGpus) {
-    it(`refuses ${what}`, async () => expect(await renderingError(...values("external"), "--set", set)).to.contain(message));
+    it(`refuses ${what}`, async () =>
+      expect(await renderingError(...values("external"), "--set", set)).to.contain(message));
   }
 
   it("takes a claim only where the cluster has them", async () => {
-    expect(environmentOf(await render(...values("external"), "--set", "gpu.claim=one"), "operator")).to.include({ GPU_CLAIM_TEMPLATE: "one" });
-    expect(await renderingError(...values("external"), "--set", "gpu.claim=one", "--kube-version", "1.33.9")).to.contain("Kubernetes 1.34 or later");
+    expect(
+      environmentOf(await render(...values("external"), "--set", "gpu.claim=one"), "operator"),
+    ).to.include({ GPU_CLAIM_TEMPLATE: "one" });
+    expect(
+      await renderingError(...values("external"), "--set", "gpu.claim=one", "--kube-version", "1.33.9"),
+    ).to.contain("Kubernetes 1.34 or later");
   });
 
   it("keeps node agents on former game nodes until the operator's label is gone, whatever their taints", async () => {
-    const agent = (await render(...values("external"), "--set", "gameNodes.selector=games=yes"))
-      .find(({ kind, metadata }) => kind === "DaemonSet" && metadata.name === "joypod-node-agent");
+    const agent = (await render(...values("external"), "--set", "gameNodes.selector=games=yes")).find(
+      ({ kind, metadata }) => kind === "DaemonSet" && metadata.name === "joypod-node-agent",
+    );
     const { affinity, tolerations } = agent?.spec?.template?.spec ?? {};
     expect(tolerations).to.deep.equal([{ operator: "Exists" }]);
-    expect(affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms, "either label").to.deep.equal([
+    expect(
+      affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms,
+      "either label",
+    ).to.deep.equal([
       { matchExpressions: [{ key: nodeAgentLabel, operator: "In", values: ["true"] }] },
       { matchExpressions: [{ key: "games", operator: "In", values: ["yes"] }] },
     ]);
@@ -121,71 +228,134 @@ describe("the chart", () => {
   it("replaces what is on each game node on a quarter of the nodes at a time, so that one that is gone does not hold up all others", async () => {
     const daemonSets = (await render(...values("bundled"))).filter(({ kind }) => kind === "DaemonSet");
     for (const name of ["joypod-node-agent", "joypod-connection-test"]) {
-      expect(daemonSets.find(({ metadata }) => metadata.name === name)?.spec?.updateStrategy?.rollingUpdate?.maxUnavailable, name).to.equal("25%");
+      expect(
+        daemonSets.find(({ metadata }) => metadata.name === name)?.spec?.updateStrategy?.rollingUpdate
+          ?.maxUnavailable,
+        name,
+      ).to.equal("25%");
     }
   });
 
   it("keeps the custom resource definitions at uninstallation unless told otherwise", async () => {
-    const annotationsOf = (manifests: Manifest[]): (string | undefined)[] => manifests
-      .filter(({ kind }) => kind === "CustomResourceDefinition").map(({ metadata }) => metadata.annotations?.["helm.sh/resource-policy"]);
+    const annotationsOf = (manifests: Manifest[]): (string | undefined)[] =>
+      manifests
+        .filter(({ kind }) => kind === "CustomResourceDefinition")
+        .map(({ metadata }) => metadata.annotations?.["helm.sh/resource-policy"]);
     expect(annotationsOf(await render(...values("bundled")))).to.deep.equal(["keep", "keep", "keep"]);
-    expect(annotationsOf(await render(...values("bundled"), "--set", "crds.keep=false"))).to.deep.equal([undefined, undefined, undefined]);
+    expect(annotationsOf(await render(...values("bundled"), "--set", "crds.keep=false"))).to.deep.equal([
+      undefined,
+      undefined,
+      undefined,
+    ]);
     expect(annotationsOf(await render(...values("bundled"), "--set", "crds.install=false"))).to.be.empty;
     // Helm removes what a release has no more, unless it is marked to stay.
-    expect(await renderingError(...values("bundled"), "--set", "crds.install=false,crds.keep=false")).to.contain("Upgrade once with crds.keep=true");
+    expect(
+      await renderingError(...values("bundled"), "--set", "crds.install=false,crds.keep=false"),
+    ).to.contain("Upgrade once with crds.keep=true");
   });
 
   it("migrates by a hook with external stores and before the API starts with bundled ones", async () => {
-    const hooks = (await render(...values("external"))).filter(({ kind, metadata }) => kind === "Job" && metadata.name.startsWith("joypod-migrate-"));
+    const hooks = (await render(...values("external"))).filter(
+      ({ kind, metadata }) => kind === "Job" && metadata.name.startsWith("joypod-migrate-"),
+    );
     expect(hooks[0]?.metadata.annotations?.["helm.sh/hook"]).to.equal("pre-install,pre-upgrade");
-    const api = (await render(...values("bundled"))).find(({ kind, metadata }) => kind === "Deployment" && metadata.name === "joypod-api");
+    const api = (await render(...values("bundled"))).find(
+      ({ kind, metadata }) => kind === "Deployment" && metadata.name === "joypod-api",
+    );
     expect(api?.spec?.template?.spec.initContainers?.map(({ name }) => name)).to.deep.equal(["migrate"]);
   });
 
   it("migrates nothing where no API is to run, as while a backup is restored", async () => {
-    for (const args of [[...values("external")], [...values("external"), "--set", "helmHooks=false"], [...values("bundled")]]) {
+    for (const args of [
+      [...values("external")],
+      [...values("external"), "--set", "helmHooks=false"],
+      [...values("bundled")],
+    ]) {
       const manifests = await render(...args, "--set", "api.replicas=0");
-      expect(manifests.filter(({ kind }) => kind === "Job").map(({ metadata }) => metadata.name).filter((name) => name.includes("migrate")), args.join(" ")).to.deep.equal([]);
-      expect(manifests.find(({ kind, metadata }) => kind === "Deployment" && metadata.name === "joypod-api")?.spec?.replicas, args.join(" ")).to.equal(0);
+      expect(
+        manifests
+          .filter(({ kind }) => kind === "Job")
+          .map(({ metadata }) => metadata.name)
+          .filter((name) => name.includes("migrate")),
+        args.join(" "),
+      ).to.deep.equal([]);
+      expect(
+        manifests.find(({ kind, metadata }) => kind === "Deployment" && metadata.name === "joypod-api")?.spec
+          ?.replicas,
+        args.join(" "),
+      ).to.equal(0);
     }
     // Without a number the Deployment has one pod, or as many as an autoscaler wants.
     const unset = await render(...values("external"), "--set", "api.replicas=null");
-    expect(unset.some(({ kind, metadata }) => kind === "Job" && metadata.name.startsWith("joypod-migrate-")), "without a number").to.equal(true);
+    expect(
+      unset.some(({ kind, metadata }) => kind === "Job" && metadata.name.startsWith("joypod-migrate-")),
+      "without a number",
+    ).to.equal(true);
   });
 
   it("gives the API its sign-in providers, as files that nobody else can read, where they are named", async () => {
-    const deploymentOf = async (name: string): Promise<string> => JSON.stringify((await render(...values(name)))
-      .find(({ kind, metadata }) => kind === "Deployment" && metadata.name === "joypod-api"));
+    const deploymentOf = async (name: string): Promise<string> =>
+      JSON.stringify(
+        (await render(...values(name))).find(
+          ({ kind, metadata }) => kind === "Deployment" && metadata.name === "joypod-api",
+        ),
+      );
     const external = await deploymentOf("external");
     expect(external).to.contain('{"name":"AUTH_PROVIDERS_FILE","value":"/etc/joypod/auth/providers.json"}');
-    expect(external).to.contain('{"name":"auth-providers","secret":{"secretName":"joypod-providers","defaultMode":288}}');
+    expect(external).to.contain(
+      '{"name":"auth-providers","secret":{"secretName":"joypod-providers","defaultMode":288}}',
+    );
     expect(external).to.contain('{"name":"SESSION_MAX_SECONDS","value":"15552000"}');
-    expect(await deploymentOf("bundled")).to.not.contain("auth-providers").and.not.contain("AUTH_PROVIDERS_FILE");
+    expect(await deploymentOf("bundled"))
+      .to.not.contain("auth-providers")
+      .and.not.contain("AUTH_PROVIDERS_FILE");
   });
 
   it("lets the kubelet ask every program on a port of its own, where no store has a say", async () => {
     const manifests = await render(...values("external"));
-    for (const [name, port] of [["joypod-api", "metrics"], ["joypod-operator", "http"]]) {
-      const container = manifests.find(({ kind, metadata }) => kind === "Deployment" && metadata.name === name)?.spec?.template?.spec.containers[0];
+    for (const [name, port] of [
+      ["joypod-api", "metrics"],
+      ["joypod-operator", "http"],
+    ]) {
+      const container = manifests.find(
+        ({ kind, metadata }) => kind === "Deployment" && metadata.name === name,
+      )?.spec?.template?.spec.containers[0];
       expect(container?.readinessProbe?.httpGet, name).to.deep.equal({ path: "/readyz", port });
       expect(container?.livenessProbe?.httpGet, name).to.deep.equal({ path: "/healthz", port });
     }
   });
 
   it("runs two of API and operator on different nodes, elsewhere half a minute after theirs fell silent, and lets one go at a time", async () => {
-    const manifests = await render(...values("bundled"), "--values", join(repositoryRoot, "tools/platform/placement.yaml"));
-    const find = (kind: string, name: string) => manifests.find((manifest) => manifest.kind === kind && manifest.metadata.name === name)?.spec;
+    const manifests = await render(
+      ...values("bundled"),
+      "--values",
+      join(repositoryRoot, "tools/platform/placement.yaml"),
+    );
+    const find = (kind: string, name: string) =>
+      manifests.find((manifest) => manifest.kind === kind && manifest.metadata.name === name)?.spec;
     for (const name of ["joypod-api", "joypod-operator"]) {
       const deployment = find("Deployment", name);
       const pod = deployment?.template?.spec;
       expect(deployment?.replicas, name).to.equal(2);
       expect(find("PodDisruptionBudget", name)?.maxUnavailable, name).to.equal(1);
-      expect(pod?.topologySpreadConstraints?.map(({ topologyKey }) => topologyKey), name).to.deep.equal(["kubernetes.io/hostname"]);
+      expect(
+        pod?.topologySpreadConstraints?.map(({ topologyKey }) => topologyKey),
+        name,
+      ).to.deep.equal(["kubernetes.io/hostname"]);
       for (const key of ["unreachable", "not-ready"]) {
-        expect(pod?.tolerations, name).to.deep.include({ key: `node.kubernetes.io/${key}`, operator: "Exists", effect: "NoExecute", tolerationSeconds: 30 });
+        expect(pod?.tolerations, name).to.deep.include({
+          key: `node.kubernetes.io/${key}`,
+          operator: "Exists",
+          effect: "NoExecute",
+          tolerationSeconds: 30,
+        });
       }
     }
-    const controlPlane = { key: "node-role.kubernetes.io/control-plane", operator: "Exists", effect: "NoSchedule" };
+    const controlPlane = {
+      key: "node-role.kubernetes.io/control-plane",
+      operator: "Exists",
+      effect: "NoSchedule",
+    };
     expect(find("Deployment", "joypod-api")?.template?.spec.tolerations).to.deep.include(controlPlane);
     for (const store of ["postgres", "redis", "minio"]) {
       const pod = find("StatefulSet", `joypod-${store}`)?.template?.spec;
@@ -195,30 +365,46 @@ describe("the chart", () => {
   });
 
   it("describes the release's tests, of game nodes and of whether the policies are enforced", async () => {
-    const testsOf = (manifests: Manifest[]): string[] => manifests.filter(({ metadata }) => metadata.annotations?.["helm.sh/hook"] === "test").map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+    const testsOf = (manifests: Manifest[]): string[] =>
+      manifests
+        .filter(({ metadata }) => metadata.annotations?.["helm.sh/hook"] === "test")
+        .map(({ kind, metadata }) => `${kind} ${metadata.name}`);
     const manifests = await render(...values("external"));
     expect(testsOf(manifests)).to.have.members(["Pod joypod-network-test", "Pod joypod-node-test"]);
-    const textOf = (name: string): string => JSON.stringify(manifests.find(({ kind, metadata }) => kind === "Pod" && metadata.name === name));
-    expect(textOf("joypod-network-test")).to.contain("$(JOYPOD_API_SERVICE_HOST):$(JOYPOD_API_SERVICE_PORT)").and.contain("networkTest.js");
-    expect(textOf("joypod-node-test")).to.contain("nodeTest.js").and.contain('"serviceAccountName":"joypod-node-test"');
+    const textOf = (name: string): string =>
+      JSON.stringify(manifests.find(({ kind, metadata }) => kind === "Pod" && metadata.name === name));
+    expect(textOf("joypod-network-test"))
+      .to.contain("$(JOYPOD_API_SERVICE_HOST):$(JOYPOD_API_SERVICE_PORT)")
+      .and.contain("networkTest.js");
+    expect(textOf("joypod-node-test"))
+      .to.contain("nodeTest.js")
+      .and.contain('"serviceAccountName":"joypod-node-test"');
     const off = await render(...values("external"), "--set", "networkPolicies.enabled=false");
     expect(testsOf(off)).to.deep.equal(["Pod joypod-node-test"]);
     expect(off.filter(({ kind }) => kind === "NetworkPolicy")).to.be.empty;
   });
 
-  guideBlocks("gpu").filter(({ language, text }) => language === "yaml" && /^gpu:/m.test(text)).forEach(({ purpose, text }, index) => {
-    const names = /^ +(?:resourceName|claim): (\S+)/m.exec(text)?.[1] ?? "nvidia.com/gpu";
-    it(`takes block ${index + 1} of docs/gpu.md's values, for ${purpose === "" ? names : purpose}`, async () => {
-      const file = join(temporaryFolder("gpu-values"), "values.yaml");
-      await writeFile(file, text);
-      const told = environmentOf(await render(...values("external"), "--values", file, "--kube-version", "1.34.0"), "operator");
-      expect([told.GPU_RESOURCE_NAME, told.GPU_CLAIM_TEMPLATE]).to.include(names);
+  guideBlocks("gpu")
+    .filter(({ language, text }) => language === "yaml" && /^gpu:/m.test(text))
+    .forEach(({ purpose, text }, index) => {
+      const names = /^ +(?:resourceName|claim): (\S+)/m.exec(text)?.[1] ?? "nvidia.com/gpu";
+      it(`takes block ${index + 1} of docs/gpu.md's values, for ${purpose === "" ? names : purpose}`, async () => {
+        const file = join(temporaryFolder("gpu-values"), "values.yaml");
+        await writeFile(file, text);
+        const told = environmentOf(
+          await render(...values("external"), "--values", file, "--kube-version", "1.34.0"),
+          "operator",
+        );
+        expect([told.GPU_RESOURCE_NAME, told.GPU_CLAIM_TEMPLATE]).to.include(names);
+      });
     });
-  });
 
   it("takes the display that a value forces", async () => {
     for (const display of ["auto", "xvfb", "xwayland"]) {
-      const told = environmentOf(await render(...values("external"), "--set", `gpu.display=${display}`), "operator");
+      const told = environmentOf(
+        await render(...values("external"), "--set", `gpu.display=${display}`),
+        "operator",
+      );
       expect(told.DISPLAY_SERVER).to.equal(display);
     }
   });
@@ -226,10 +412,18 @@ describe("the chart", () => {
   it("tells the test of game nodes of session pods what the operator is told", async () => {
     const manifests = await render(...values("full"));
     const told = environmentOf(manifests, "operator");
-    const pod = manifests.find(({ kind, metadata }) => kind === "Pod" && metadata.name === "joypod-node-test");
+    const pod = manifests.find(
+      ({ kind, metadata }) => kind === "Pod" && metadata.name === "joypod-node-test",
+    );
     const env = pod?.spec?.containers?.[0]?.env ?? [];
     const names = env.map(({ name }) => name);
-    expect(names).to.include.members(["GPU_RESOURCE_NAME", "GPU_TOLERATIONS", "STREAMER_IMAGE", "SESSION_POD_LABELS", "DISPLAY_SERVER"]);
+    expect(names).to.include.members([
+      "GPU_RESOURCE_NAME",
+      "GPU_TOLERATIONS",
+      "STREAMER_IMAGE",
+      "SESSION_POD_LABELS",
+      "DISPLAY_SERVER",
+    ]);
     for (const { name, value } of env) expect(told[name], name).to.equal(value);
   });
 
@@ -237,37 +431,85 @@ describe("the chart", () => {
     const internet = [...values("bundled"), "--set", "games.network=internet"];
     expect(await renderingError(...internet)).to.contain("internetNameservers");
     const complete = [...internet, "--set", "games.internetNameservers={192.0.2.53}"];
-    expect(await renderingError(...complete, "--set", "networkPolicies.enabled=false")).to.contain("enable both, or neither");
-    expect(await renderingError(...complete, "--set", "games.internetNameservers={dns.example}")).to.contain("pattern");
-    expect(await renderingError(...complete, "--set", "games.deniedRanges={192.0.2.1}")).to.contain("pattern");
-    expect(await renderingError(...values("bundled"), "--set", "games.network=lan")).to.contain("games/network");
-    const environmentOf = async (name: string, args: string[]): Promise<string> => JSON.stringify((await render(...args)).find(({ kind, metadata }) => kind === "Deployment" && metadata.name === name));
+    expect(await renderingError(...complete, "--set", "networkPolicies.enabled=false")).to.contain(
+      "enable both, or neither",
+    );
+    expect(await renderingError(...complete, "--set", "games.internetNameservers={dns.example}")).to.contain(
+      "pattern",
+    );
+    expect(await renderingError(...complete, "--set", "games.deniedRanges={192.0.2.1}")).to.contain(
+      "pattern",
+    );
+    expect(await renderingError(...values("bundled"), "--set", "games.network=lan")).to.contain(
+      "games/network",
+    );
+    const environmentOf = async (name: string, args: string[]): Promise<string> =>
+      JSON.stringify(
+        (await render(...args)).find(({ kind, metadata }) => kind === "Deployment" && metadata.name === name),
+      );
     for (const name of ["joypod-api", "joypod-operator"]) {
       expect(await environmentOf(name, complete)).to.contain('{"name":"GAME_NETWORK","value":"internet"}');
-      expect(await environmentOf(name, values("bundled"))).to.contain('{"name":"GAME_NETWORK","value":"none"}');
+      expect(await environmentOf(name, values("bundled"))).to.contain(
+        '{"name":"GAME_NETWORK","value":"none"}',
+      );
     }
-    expect(await environmentOf("joypod-operator", complete)).to.contain('{"name":"INTERNET_NAMESERVERS","value":"192.0.2.53"}').and.contain('{"name":"PROBE_IMAGE","value":"joypod/control-plane:0.1.0"}');
+    expect(await environmentOf("joypod-operator", complete))
+      .to.contain('{"name":"INTERNET_NAMESERVERS","value":"192.0.2.53"}')
+      .and.contain('{"name":"PROBE_IMAGE","value":"joypod/control-plane:0.1.0"}');
   });
 
   it("tells the API what games get, and refuses a default above the maximum", async () => {
-    const environmentOf = async (...args: string[]): Promise<string> => JSON.stringify((await render(...values("bundled"), ...args))
-      .find(({ kind, metadata }) => kind === "Deployment" && metadata.name === "joypod-api"));
-    expect(await environmentOf()).to.contain('{"name":"GAME_MEMORY_MB","value":"1024"}').and.contain('{"name":"GAME_CPUS_MAX","value":"4"}');
-    const larger = ["--set", "games.resources.max.memoryMb=65536", "--set", "games.resources.default.cpus=1.5", "--set", "games.resources.max.gpuShare=2"];
-    expect(await environmentOf(...larger)).to.contain('{"name":"GAME_MEMORY_MB_MAX","value":"65536"}').and.contain('{"name":"GAME_CPUS","value":"1.5"}').and.contain('{"name":"GAME_GPU_SHARE_MAX","value":"2"}');
-    expect(await renderingError(...values("bundled"), "--set", "games.resources.max.cpus=0.25")).to.contain("games.resources.default.cpus is above games.resources.max.cpus");
-    expect(await renderingError(...values("bundled"), "--set", "games.resources.max.memoryMb=64")).to.contain("minimum");
+    const environmentOf = async (...args: string[]): Promise<string> =>
+      JSON.stringify(
+        (await render(...values("bundled"), ...args)).find(
+          ({ kind, metadata }) => kind === "Deployment" && metadata.name === "joypod-api",
+        ),
+      );
+    expect(await environmentOf())
+      .to.contain('{"name":"GAME_MEMORY_MB","value":"1024"}')
+      .and.contain('{"name":"GAME_CPUS_MAX","value":"4"}');
+    const larger = [
+      "--set",
+      "games.resources.max.memoryMb=65536",
+      "--set",
+      "games.resources.default.cpus=1.5",
+      "--set",
+      "games.resources.max.gpuShare=2",
+    ];
+    expect(await environmentOf(...larger))
+      .to.contain('{"name":"GAME_MEMORY_MB_MAX","value":"65536"}')
+      .and.contain('{"name":"GAME_CPUS","value":"1.5"}')
+      .and.contain('{"name":"GAME_GPU_SHARE_MAX","value":"2"}');
+    expect(await renderingError(...values("bundled"), "--set", "games.resources.max.cpus=0.25")).to.contain(
+      "games.resources.default.cpus is above games.resources.max.cpus",
+    );
+    expect(await renderingError(...values("bundled"), "--set", "games.resources.max.memoryMb=64")).to.contain(
+      "minimum",
+    );
   });
 
   it("lets the operator see the pods of all namespaces, unless they are not to be counted or sessions have a priority class", async () => {
-    const counted = async (...args: string[]): Promise<object[] | undefined> => (await render(...values("bundled"), ...args))
-      .find(({ kind, metadata }) => kind === "ClusterRole" && metadata.name === "joypod-joypod-operator-other-pods")?.rules;
-    expect(await counted()).to.deep.equal([{ apiGroups: [""], resources: ["pods"], verbs: ["list", "watch"] }]);
+    const counted = async (...args: string[]): Promise<object[] | undefined> =>
+      (await render(...values("bundled"), ...args)).find(
+        ({ kind, metadata }) =>
+          kind === "ClusterRole" && metadata.name === "joypod-joypod-operator-other-pods",
+      )?.rules;
+    expect(await counted()).to.deep.equal([
+      { apiGroups: [""], resources: ["pods"], verbs: ["list", "watch"] },
+    ]);
     const off = ["--set", "gameNodes.countOtherPods=false"];
-    for (const unused of [off, ...["sessions.pods.priorityClassName", "operator.env.SESSION_POD_PRIORITY_CLASS"].map((name) => ["--set", `${name}=games`])]) {
+    for (const unused of [
+      off,
+      ...["sessions.pods.priorityClassName", "operator.env.SESSION_POD_PRIORITY_CLASS"].map((name) => [
+        "--set",
+        `${name}=games`,
+      ]),
+    ]) {
       expect(await counted(...unused), unused.join(" ")).to.equal(undefined);
     }
-    const operator = (await render(...values("bundled"), ...off)).find(({ kind, metadata }) => kind === "Deployment" && metadata.name === "joypod-operator");
+    const operator = (await render(...values("bundled"), ...off)).find(
+      ({ kind, metadata }) => kind === "Deployment" && metadata.name === "joypod-operator",
+    );
     expect(JSON.stringify(operator)).to.contain('{"name":"COUNT_OTHER_PODS","value":"off"}');
   });
 
@@ -278,46 +520,80 @@ describe("the chart", () => {
   });
 
   it("keeps players' addresses on their way to the API's service where told to", async () => {
-    const serviceOf = async (...args: string[]): Promise<unknown> => (await render(...values("bundled"), ...args))
-      .find(({ kind, metadata }) => kind === "Service" && metadata.name === "joypod-api")?.spec;
+    const serviceOf = async (...args: string[]): Promise<unknown> =>
+      (await render(...values("bundled"), ...args)).find(
+        ({ kind, metadata }) => kind === "Service" && metadata.name === "joypod-api",
+      )?.spec;
     const local = ["--set", "api.service.externalTrafficPolicy=Local"];
-    expect(await serviceOf("--set", "api.service.type=LoadBalancer", ...local)).to.include({ type: "LoadBalancer", externalTrafficPolicy: "Local" });
-    expect(await serviceOf("--set", "api.service.type=NodePort")).to.not.have.property("externalTrafficPolicy");
-    expect(await renderingError(...values("bundled"), ...local)).to.contain("set api.service.type to NodePort or LoadBalancer");
-    expect(await renderingError(...values("bundled"), "--set", "api.service.externalTrafficPolicy=Global")).to.contain("externalTrafficPolicy");
+    expect(await serviceOf("--set", "api.service.type=LoadBalancer", ...local)).to.include({
+      type: "LoadBalancer",
+      externalTrafficPolicy: "Local",
+    });
+    expect(await serviceOf("--set", "api.service.type=NodePort")).to.not.have.property(
+      "externalTrafficPolicy",
+    );
+    expect(await renderingError(...values("bundled"), ...local)).to.contain(
+      "set api.service.type to NodePort or LoadBalancer",
+    );
+    expect(
+      await renderingError(...values("bundled"), "--set", "api.service.externalTrafficPolicy=Global"),
+    ).to.contain("externalTrafficPolicy");
   });
 
   it("tells the API the most that players can ask of the picture, where that is set", async () => {
     const maximaOf = async (...args: string[]): Promise<Record<string, string>> => {
-      const api = (await render(...values("bundled"), ...args)).find(({ kind, metadata }) => kind === "Deployment" && metadata.name === "joypod-api");
+      const api = (await render(...values("bundled"), ...args)).find(
+        ({ kind, metadata }) => kind === "Deployment" && metadata.name === "joypod-api",
+      );
       const variables = [...JSON.stringify(api?.spec).matchAll(/"name":"(STREAM_MAX_\w+)","value":"(\w+)"/g)];
       return Object.fromEntries(variables.map(([, name = "", value = ""]) => [name, value]));
     };
     expect(await maximaOf()).to.deep.equal({});
-    expect(await maximaOf("--set", "stream.maxWidth=2560,stream.maxHeight=1440,stream.maxFps=120,stream.maxKbps=30000")).to.deep.equal({
-      STREAM_MAX_WIDTH: "2560", STREAM_MAX_HEIGHT: "1440", STREAM_MAX_FRAMES_PER_SECOND: "120", STREAM_MAX_BITRATE_KBPS: "30000",
+    expect(
+      await maximaOf(
+        "--set",
+        "stream.maxWidth=2560,stream.maxHeight=1440,stream.maxFps=120,stream.maxKbps=30000",
+      ),
+    ).to.deep.equal({
+      STREAM_MAX_WIDTH: "2560",
+      STREAM_MAX_HEIGHT: "1440",
+      STREAM_MAX_FRAMES_PER_SECOND: "120",
+      STREAM_MAX_BITRATE_KBPS: "30000",
     });
     expect(await renderingError(...values("bundled"), "--set", "stream.maxFps=240")).to.contain("maxFps");
   });
 
   it("tells the API the codecs in their order, and refuses a list without one that every node encodes", async () => {
     const codecsOf = async (...args: string[]): Promise<string | undefined> => {
-      const api = (await render(...values("bundled"), ...args)).find(({ kind, metadata }) => kind === "Deployment" && metadata.name === "joypod-api");
+      const api = (await render(...values("bundled"), ...args)).find(
+        ({ kind, metadata }) => kind === "Deployment" && metadata.name === "joypod-api",
+      );
       return /"name":"STREAM_CODECS","value":"([\w,]+)"/.exec(JSON.stringify(api?.spec))?.[1];
     };
     expect(await codecsOf()).to.equal("H264,VP8");
-    expect(await codecsOf("--set", "stream.codecs=null"), "with the values of a release before codecs could be chosen").to.equal("H264,VP8");
+    expect(
+      await codecsOf("--set", "stream.codecs=null"),
+      "with the values of a release before codecs could be chosen",
+    ).to.equal("H264,VP8");
     expect(await codecsOf("--set", "stream.codecs={AV1,H265,H264,VP8}")).to.equal("AV1,H265,H264,VP8");
     for (const wrong of ["{AV1,H265}", "{H264,H264}", "{VP9,H264}"]) {
-      expect(await renderingError(...values("bundled"), "--set", `stream.codecs=${wrong}`), wrong).to.contain("/stream/codecs");
+      expect(await renderingError(...values("bundled"), "--set", `stream.codecs=${wrong}`), wrong).to.contain(
+        "/stream/codecs",
+      );
     }
   });
 
   it("refuses invalid values, saying what to do", async () => {
     expect(await renderingError()).to.contain("postgres.existingSecret is empty");
     expect(await renderingError(...values("bundled"), "--set", "media.portFirst=80")).to.contain("minimum");
-    expect(await renderingError(...values("bundled"), "--set", "media.portFirst=30000")).to.contain("above media.portLast");
-    expect(await renderingError(...values("bundled"), "--set", "api.replica=2")).to.match(/additional propert/i);
-    expect(await renderingError(...values("bundled"), "--set", "api.baseUrl=play.example.com")).to.contain("pattern");
+    expect(await renderingError(...values("bundled"), "--set", "media.portFirst=30000")).to.contain(
+      "above media.portLast",
+    );
+    expect(await renderingError(...values("bundled"), "--set", "api.replica=2")).to.match(
+      /additional propert/i,
+    );
+    expect(await renderingError(...values("bundled"), "--set", "api.baseUrl=play.example.com")).to.contain(
+      "pattern",
+    );
   });
 });

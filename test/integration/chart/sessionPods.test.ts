@@ -11,15 +11,29 @@ import { aGameSession } from "#test/factories/gameSession.ts";
 import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { InstalledChart } from "#test/support/fixtures/installedChart.ts";
 
-const images = { STREAMER_IMAGE: "localhost:5000/joypod/streamer:0.0.9", GAME_IMAGE: `joypod/game:0.1.0@sha256:${"a".repeat(64)}`, PROBE_IMAGE: "joypod/control-plane:0.1.0", IMAGE_PULL_SECRETS: "pull" };
-const config = readConfig({ ...images, GAME_NETWORK: "internet", INTERNET_NAMESERVERS: "192.0.2.53", POD_IP: "10.0.0.9" });
+const images = {
+  STREAMER_IMAGE: "localhost:5000/joypod/streamer:0.0.9",
+  GAME_IMAGE: `joypod/game:0.1.0@sha256:${"a".repeat(64)}`,
+  PROBE_IMAGE: "joypod/control-plane:0.1.0",
+  IMAGE_PULL_SECRETS: "pull",
+};
+const config = readConfig({
+  ...images,
+  GAME_NETWORK: "internet",
+  INTERNET_NAMESERVERS: "192.0.2.53",
+  POD_IP: "10.0.0.9",
+});
 const gpuConfigs = [
   { GPU_STREAMER_COUNT: "1", GPU_GROUPS: "44,105" },
   { GPU_CLAIM_TEMPLATE: "one-gpu", GPU_TOLERATIONS: '[{"operator":"Exists"}]' },
 ].map((environment) => readConfig({ ...images, ...environment }));
 /** What the values may add to session pods. */
 const addedConfig = readConfig({
-  ...images, SESSION_POD_LABELS: '{"team":"games"}', SESSION_POD_ANNOTATIONS: '{"sidecar.example.com/inject":"true"}', SESSION_POD_NODE_SELECTOR: '{"pool":"new"}', GPU_TOLERATIONS: '[{"operator":"Exists"}]',
+  ...images,
+  SESSION_POD_LABELS: '{"team":"games"}',
+  SESSION_POD_ANNOTATIONS: '{"sidecar.example.com/inject":"true"}',
+  SESSION_POD_NODE_SELECTOR: '{"pool":"new"}',
+  GPU_TOLERATIONS: '[{"operator":"Exists"}]',
 });
 const contentPath = `/var/lib/joypod/v1/objects/${"f".repeat(64)}/content`;
 
@@ -41,7 +55,12 @@ const refused: Record<string, Changes[]> = {
   ],
   "no volumes but emptyDir and hostPath": [
     otherVolume({ secret: { secretName: "joypod-s3" } }),
-    { ...otherVolume({ projected: { sources: [{ serviceAccountToken: { path: "token", expirationSeconds: 3600 } }] } }), "spec.serviceAccountName": "default" },
+    {
+      ...otherVolume({
+        projected: { sources: [{ serviceAccountToken: { path: "token", expirationSeconds: 3600 } }] },
+      }),
+      "spec.serviceAccountName": "default",
+    },
     otherVolume({ persistentVolumeClaim: { claimName: "data" } }),
     otherVolume({ csi: { driver: "example.com" } }),
     otherVolume({ image: { reference: "joypod/game" } }),
@@ -54,27 +73,63 @@ const refused: Record<string, Changes[]> = {
     otherVolume({ hostPath: { path: `${contentPath}/engine` } }),
     otherVolume({ hostPath: { path: `/mnt${contentPath}` } }),
   ],
-  "mounts game content read-only": [{ [`${game}.volumeMounts.4.readOnly`]: false }, { [`${streamer}.volumeMounts.6`]: { name: "game", mountPath: "/game" } }],
-  "mounts are not propagated": [{ [`${game}.volumeMounts.4.mountPropagation`]: "HostToContainer" }, { [`${streamer}.volumeMounts.1.mountPropagation`]: "HostToContainer" }],
+  "mounts game content read-only": [
+    { [`${game}.volumeMounts.4.readOnly`]: false },
+    { [`${streamer}.volumeMounts.6`]: { name: "game", mountPath: "/game" } },
+  ],
+  "mounts are not propagated": [
+    { [`${game}.volumeMounts.4.mountPropagation`]: "HostToContainer" },
+    { [`${streamer}.volumeMounts.1.mountPropagation`]: "HostToContainer" },
+  ],
   "(hostNetwork)": [{ "spec.hostNetwork": true }],
   "(hostPID)": [{ "spec.hostPID": true }],
   "(hostIPC)": [{ "spec.hostIPC": true }],
   "(shareProcessNamespace)": [{ "spec.shareProcessNamespace": true }],
-  "no service account token": [{ "spec.automountServiceAccountToken": true }, { "spec.automountServiceAccountToken": undefined }],
-  "set its runAsNonRoot to true": [{ "spec.securityContext.runAsNonRoot": false }, { "spec.securityContext": undefined }],
-  "container does not set runAsNonRoot to false": [{ [`${game}.securityContext.runAsNonRoot`]: false }, { [`${streamer}.securityContext.runAsNonRoot`]: false }],
-  "as user 0": [{ "spec.securityContext.runAsUser": 0 }, { [`${game}.securityContext.runAsUser`]: 0 }, { [`${streamer}.securityContext.runAsUser`]: 0 }],
+  "no service account token": [
+    { "spec.automountServiceAccountToken": true },
+    { "spec.automountServiceAccountToken": undefined },
+  ],
+  "set its runAsNonRoot to true": [
+    { "spec.securityContext.runAsNonRoot": false },
+    { "spec.securityContext": undefined },
+  ],
+  "container does not set runAsNonRoot to false": [
+    { [`${game}.securityContext.runAsNonRoot`]: false },
+    { [`${streamer}.securityContext.runAsNonRoot`]: false },
+  ],
+  "as user 0": [
+    { "spec.securityContext.runAsUser": 0 },
+    { [`${game}.securityContext.runAsUser`]: 0 },
+    { [`${streamer}.securityContext.runAsUser`]: 0 },
+  ],
   "in group 0": [
     { "spec.securityContext.runAsGroup": 0 },
     { "spec.securityContext.fsGroup": 0 },
     { "spec.securityContext.supplementalGroups": [10_001, 0] },
     { [`${game}.securityContext.runAsGroup`]: 0 },
   ],
-  "is not privileged": [{ [`${game}.securityContext.privileged`]: true, [`${game}.securityContext.allowPrivilegeEscalation`]: true }],
-  "gains no privileges": [{ [`${game}.securityContext.allowPrivilegeEscalation`]: true }, { [`${streamer}.securityContext.allowPrivilegeEscalation`]: undefined }],
-  "drops all capabilities": [{ [`${game}.securityContext.capabilities.drop`]: ["NET_RAW"] }, { [`${streamer}.securityContext.capabilities`]: undefined }],
-  "adds no capabilities": [{ [`${game}.securityContext.capabilities.add`]: ["NET_BIND_SERVICE"] }, { [`${streamer}.securityContext.capabilities.add`]: ["SYS_ADMIN"] }],
-  "pod's seccomp profile is RuntimeDefault": [{ "spec.securityContext.seccompProfile.type": "Unconfined" }, { "spec.securityContext.seccompProfile": undefined }],
+  "is not privileged": [
+    {
+      [`${game}.securityContext.privileged`]: true,
+      [`${game}.securityContext.allowPrivilegeEscalation`]: true,
+    },
+  ],
+  "gains no privileges": [
+    { [`${game}.securityContext.allowPrivilegeEscalation`]: true },
+    { [`${streamer}.securityContext.allowPrivilegeEscalation`]: undefined },
+  ],
+  "drops all capabilities": [
+    { [`${game}.securityContext.capabilities.drop`]: ["NET_RAW"] },
+    { [`${streamer}.securityContext.capabilities`]: undefined },
+  ],
+  "adds no capabilities": [
+    { [`${game}.securityContext.capabilities.add`]: ["NET_BIND_SERVICE"] },
+    { [`${streamer}.securityContext.capabilities.add`]: ["SYS_ADMIN"] },
+  ],
+  "pod's seccomp profile is RuntimeDefault": [
+    { "spec.securityContext.seccompProfile.type": "Unconfined" },
+    { "spec.securityContext.seccompProfile": undefined },
+  ],
   "no seccomp profile but RuntimeDefault": [
     { [`${game}.securityContext.seccompProfile`]: { type: "Unconfined" } },
     { [`${streamer}.securityContext.seccompProfile`]: { type: "Localhost", localhostProfile: "loose.json" } },
@@ -84,7 +139,10 @@ const refused: Record<string, Changes[]> = {
     { [`${game}.securityContext.appArmorProfile`]: { type: "Unconfined" } },
     { "metadata.annotations": { "container.apparmor.security.beta.kubernetes.io/game": "unconfined" } },
   ],
-  "(seLinuxOptions)": [{ "spec.securityContext.seLinuxOptions": { type: "spc_t" } }, { [`${game}.securityContext.seLinuxOptions`]: { type: "spc_t" } }],
+  "(seLinuxOptions)": [
+    { "spec.securityContext.seLinuxOptions": { type: "spc_t" } },
+    { [`${game}.securityContext.seLinuxOptions`]: { type: "spc_t" } },
+  ],
   "(procMount)": [{ "spec.hostUsers": false, [`${game}.securityContext.procMount`]: "Unmasked" }],
   "(sysctls)": [{ "spec.securityContext.sysctls": [{ name: "kernel.shm_rmid_forced", value: "0" }] }],
   "runs only images of the repositories": [
@@ -99,20 +157,45 @@ const refused: Record<string, Changes[]> = {
 
 /** Roles that a cluster might give out, so that what is refused is refused by the policies. */
 const doorRules = [
-  { apiGroups: [""], resources: ["pods/exec", "pods/attach", "pods/portforward", "pods/proxy", "pods/ephemeralcontainers"], verbs: ["get", "create", "patch"] },
+  {
+    apiGroups: [""],
+    resources: ["pods/exec", "pods/attach", "pods/portforward", "pods/proxy", "pods/ephemeralcontainers"],
+    verbs: ["get", "create", "patch"],
+  },
 ];
 
-function sessionPod(changes: Changes = {}, spec: Partial<GameSessionSpec> = {}, { sessionPod: podConfig } = config): object {
+function sessionPod(
+  changes: Changes = {},
+  spec: Partial<GameSessionSpec> = {},
+  { sessionPod: podConfig } = config,
+): object {
   const session = aGameSession({ metadata: { name: "gs-one" }, spec });
-  const pod = { apiVersion: "v1", kind: "Pod", ...buildPod(session, { nodeName: "node-a", mediaPort: 20_000, addresses: ["192.0.2.1"], operatorPublicKey: "A".repeat(43) }, podConfig) };
-  return Object.entries(changes).reduce<object>((changed, [path, value]) => withValue(changed, path.split("."), value), pod);
+  const pod = {
+    apiVersion: "v1",
+    kind: "Pod",
+    ...buildPod(
+      session,
+      { nodeName: "node-a", mediaPort: 20_000, addresses: ["192.0.2.1"], operatorPublicKey: "A".repeat(43) },
+      podConfig,
+    ),
+  };
+  return Object.entries(changes).reduce<object>(
+    (changed, [path, value]) => withValue(changed, path.split("."), value),
+    pod,
+  );
 }
 
 /** Returns a copy of the object with the value at that place. */
 function withValue(object: object, [name = "", ...rest]: string[], value: unknown): object {
   const inner: unknown = Object.entries(object).find(([key]) => key === name)?.[1];
-  const changed = rest.length === 0 ? value : withValue(typeof inner === "object" && inner !== null ? inner : {}, rest, value);
-  const copy = Object.fromEntries([...Object.entries(object).filter(([key]) => key !== name), [name, changed]]);
+  const changed =
+    rest.length === 0
+      ? value
+      : withValue(typeof inner === "object" && inner !== null ? inner : {}, rest, value);
+  const copy = Object.fromEntries([
+    ...Object.entries(object).filter(([key]) => key !== name),
+    [name, changed],
+  ]);
   return Array.isArray(object) ? Object.values(copy) : copy;
 }
 
@@ -124,20 +207,45 @@ describe("the chart's policies for session pods", function () {
 
   const podPath = (name = ""): string => `/api/v1/namespaces/${chart.sessionsNamespace}/pods${name}`;
   const createPod = (body: object): KubeRequest => ({
-    method: "POST", path: podPath(), query: { dryRun: "All" }, body: withValue(withValue(body, ["metadata", "namespace"], chart.sessionsNamespace), ["metadata", "ownerReferences"], []),
+    method: "POST",
+    path: podPath(),
+    query: { dryRun: "All" },
+    body: withValue(
+      withValue(body, ["metadata", "namespace"], chart.sessionsNamespace),
+      ["metadata", "ownerReferences"],
+      [],
+    ),
   });
-  const patchPod = (name: string, body: object): KubeRequest => ({ method: "PATCH", path: podPath(name), contentType: "application/strategic-merge-patch+json", body });
+  const patchPod = (name: string, body: object): KubeRequest => ({
+    method: "PATCH",
+    path: podPath(name),
+    contentType: "application/strategic-merge-patch+json",
+    body,
+  });
 
   before(async () => {
     supportNamespace = await (await sharedKubeApiServer()).createNamespace("support");
     const values = {
-      "images.streamer": "localhost:5000/joypod/streamer", "images.controlPlane": `joypod/control-plane@sha256:${"b".repeat(64)}`,
+      "images.streamer": "localhost:5000/joypod/streamer",
+      "images.controlPlane": `joypod/control-plane@sha256:${"b".repeat(64)}`,
       "security.imageRepositories": "{registry.example.com:5000/joypod/game}",
       "security.execGroups": `{system:masters,system:serviceaccounts:${supportNamespace}}`,
     };
     chart = await InstalledChart.install(values, async ({ server, sessionsNamespace }) => {
-      const former = withValue(withValue(sessionPod({ [`${game}.image`]: "joypod/former:0.0.1" }), ["metadata", "namespace"], sessionsNamespace), ["metadata", "name"], "gs-former");
-      await server.admin.request({ method: "POST", path: `/api/v1/namespaces/${sessionsNamespace}/pods`, body: former });
+      const former = withValue(
+        withValue(
+          sessionPod({ [`${game}.image`]: "joypod/former:0.0.1" }),
+          ["metadata", "namespace"],
+          sessionsNamespace,
+        ),
+        ["metadata", "name"],
+        "gs-former",
+      );
+      await server.admin.request({
+        method: "POST",
+        path: `/api/v1/namespaces/${sessionsNamespace}/pods`,
+        body: former,
+      });
     });
     operator = await chart.account("operator", doorRules);
   });
@@ -146,22 +254,50 @@ describe("the chart's policies for session pods", function () {
     for (const spec of [{}, { profile: "Gpu" }, { network: "Internet" }] as const) {
       expect(await chart.errorOf(operator, createPod(sessionPod({}, spec)))).to.equal(undefined);
     }
-    for (const gpuConfig of gpuConfigs) expect(await chart.errorOf(operator, createPod(sessionPod({}, { profile: "Gpu" }, gpuConfig)))).to.equal(undefined);
-    expect(await chart.errorOf(operator, createPod(sessionPod({}, {}, addedConfig))), "with what the values add").to.equal(undefined);
-    expect(await chart.errorOf(operator, createPod(sessionPod({ [`${game}.image`]: "registry.example.com:5000/joypod/game:0.0.1" })))).to.equal(undefined);
-    expect(await chart.errorOf(operator, createPod(sessionPod({ [`${game}.ports.0.hostPort`]: 20_999, [`${game}.ports.0.containerPort`]: 20_999 })))).to.equal(undefined);
+    for (const gpuConfig of gpuConfigs)
+      expect(
+        await chart.errorOf(operator, createPod(sessionPod({}, { profile: "Gpu" }, gpuConfig))),
+      ).to.equal(undefined);
+    expect(
+      await chart.errorOf(operator, createPod(sessionPod({}, {}, addedConfig))),
+      "with what the values add",
+    ).to.equal(undefined);
+    expect(
+      await chart.errorOf(
+        operator,
+        createPod(sessionPod({ [`${game}.image`]: "registry.example.com:5000/joypod/game:0.0.1" })),
+      ),
+    ).to.equal(undefined);
+    expect(
+      await chart.errorOf(
+        operator,
+        createPod(
+          sessionPod({ [`${game}.ports.0.hostPort`]: 20_999, [`${game}.ports.0.containerPort`]: 20_999 }),
+        ),
+      ),
+    ).to.equal(undefined);
   });
 
   it("refuse the same of a pod to which labels, annotations and tolerations were added", async () => {
-    for (const changes of [{ "spec.hostNetwork": true }, otherVolume({ hostPath: { path: "/etc" } }), { [`${game}.image`]: "joypod/elsewhere:0.1.0" }]) {
-      expect(await chart.errorOf(operator, createPod(sessionPod(changes, {}, addedConfig))), Object.keys(changes).join(" ")).to.be.a("string");
+    for (const changes of [
+      { "spec.hostNetwork": true },
+      otherVolume({ hostPath: { path: "/etc" } }),
+      { [`${game}.image`]: "joypod/elsewhere:0.1.0" },
+    ]) {
+      expect(
+        await chart.errorOf(operator, createPod(sessionPod(changes, {}, addedConfig))),
+        Object.keys(changes).join(" "),
+      ).to.be.a("string");
     }
   });
 
   it("accept the operator's probe pods", async () => {
     for (const role of ["control", "covered"] as const) {
       const pod = buildProbePod(role, chart.sessionsNamespace, config.networkProbe!, []);
-      expect(await chart.errorOf(operator, createPod({ apiVersion: "v1", kind: "Pod", ...pod })), role).to.equal(undefined);
+      expect(
+        await chart.errorOf(operator, createPod({ apiVersion: "v1", kind: "Pod", ...pod })),
+        role,
+      ).to.equal(undefined);
     }
   });
 
@@ -169,27 +305,39 @@ describe("the chart's policies for session pods", function () {
     const tester = await chart.account("node-test");
     for (const { sessionPod: podConfig } of [config, addedConfig, ...gpuConfigs]) {
       const pod = buildNodeTestPod("node1", chart.sessionsNamespace, podConfig);
-      expect(await chart.errorOf(tester, createPod({ apiVersion: "v1", kind: "Pod", ...pod }))).to.equal(undefined);
+      expect(await chart.errorOf(tester, createPod({ apiVersion: "v1", kind: "Pod", ...pod }))).to.equal(
+        undefined,
+      );
     }
   });
 
   for (const [message, cases] of Object.entries(refused)) {
     it(`refuse, also to the operator, what is said by: ${message}`, async () => {
       for (const changes of cases) {
-        expect(await chart.errorOf(operator, createPod(sessionPod(changes))), JSON.stringify(changes)).to.match(/denied request: (of|a session pod)/).and.contain(message);
+        expect(await chart.errorOf(operator, createPod(sessionPod(changes))), JSON.stringify(changes))
+          .to.match(/denied request: (of|a session pod)/)
+          .and.contain(message);
       }
     });
   }
 
   it("let a pod of a former repository end, and no pod get another image", async () => {
-    expect(await chart.errorOf(operator, patchPod("/gs-former", { metadata: { finalizers: null } }))).to.equal(undefined);
+    expect(
+      await chart.errorOf(operator, patchPod("/gs-former", { metadata: { finalizers: null } })),
+    ).to.equal(undefined);
     const otherImage = (image: string): object => ({ spec: { containers: [{ name: "game", image }] } });
-    expect(await chart.errorOf(operator, patchPod("/gs-former", otherImage("joypod/elsewhere:0.1.0")))).to.contain("and not joypod/elsewhere:0.1.0");
-    expect(await chart.errorOf(operator, patchPod("/gs-former", otherImage("joypod/game:0.2.0")))).to.equal(undefined);
+    expect(
+      await chart.errorOf(operator, patchPod("/gs-former", otherImage("joypod/elsewhere:0.1.0"))),
+    ).to.contain("and not joypod/elsewhere:0.1.0");
+    expect(await chart.errorOf(operator, patchPod("/gs-former", otherImage("joypod/game:0.2.0")))).to.equal(
+      undefined,
+    );
   });
 
   it("let only the configured groups into a session pod", async () => {
-    const support = (await chart.server.asServiceAccount({ namespace: supportNamespace, name: "support" }, doorRules)).transport;
+    const support = (
+      await chart.server.asServiceAccount({ namespace: supportNamespace, name: "support" }, doorRules)
+    ).transport;
     const doors: Record<string, KubeRequest> = {
       exec: { method: "POST", path: podPath("/gs-none/exec"), query: { command: "id", stdout: true } },
       attach: { method: "POST", path: podPath("/gs-none/attach"), query: { stdout: true } },
@@ -197,7 +345,9 @@ describe("the chart's policies for session pods", function () {
       proxy: { method: "GET", path: podPath("/gs-none:8080/proxy/status") },
     };
     for (const [door, request] of Object.entries(doors)) {
-      expect(await chart.errorOf(operator, request), door).to.contain(`${door} into a session pod is only for the groups of security.execGroups`);
+      expect(await chart.errorOf(operator, request), door).to.contain(
+        `${door} into a session pod is only for the groups of security.execGroups`,
+      );
       for (const transport of [chart.server.admin, support]) {
         const error = await chart.errorOf(transport, request).catch((failure: unknown) => failure);
         expect(isNotFound(error), `${door}: ${String(error)}`).to.equal(true);
@@ -208,7 +358,9 @@ describe("the chart's policies for session pods", function () {
   it("let nobody add ephemeral containers", async () => {
     const body = { spec: { ephemeralContainers: [{ name: "debugger", image: "joypod/game:0.1.0" }] } };
     for (const transport of [operator, chart.server.admin]) {
-      expect(await chart.errorOf(transport, patchPod("/gs-former/ephemeralcontainers", body))).to.contain("a session pod gets no ephemeral containers");
+      expect(await chart.errorOf(transport, patchPod("/gs-former/ephemeralcontainers", body))).to.contain(
+        "a session pod gets no ephemeral containers",
+      );
     }
   });
 });

@@ -4,10 +4,18 @@ import { expect } from "chai";
 import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { chartFolder, isInWords, renderChart } from "#test/support/chart/helmTemplate.ts";
 import { ServerValidation } from "#test/support/chart/serverValidation.ts";
-import { tryEachClass, trySettings, valuesOf, type Setting, type SweepResult } from "#test/support/chart/valueSweep.ts";
+import {
+  tryEachClass,
+  trySettings,
+  valuesOf,
+  type Setting,
+  type SweepResult,
+} from "#test/support/chart/valueSweep.ts";
 import { valueClasses } from "#test/support/chart/valueClasses.ts";
 
-/** The values' forms are drawn by it; a fault that another one finds is named by the whole of its settings. */
+/**
+ * The values' forms are drawn by it; a fault that another one finds is named by the whole of its settings.
+ */
 const seed = 20_261_123;
 
 describe("the chart's values", function () {
@@ -31,26 +39,42 @@ describe("the chart's values", function () {
   it("are refused in words, each at its place, where they are not what the schema says", async () => {
     const rounds = Math.max(...classes.map(({ invalid }) => invalid.length));
     for (let round = 0; round < rounds; round++) {
-      const settings = classes.flatMap(({ path, invalid }): Setting[] => (round < invalid.length ? [{ path, value: invalid[round] }] : []));
+      const settings = classes.flatMap(({ path, invalid }): Setting[] =>
+        round < invalid.length ? [{ path, value: invalid[round] }] : [],
+      );
       const rendering = await renderChart("full", valuesOf(settings));
       if (!("error" in rendering)) throw new Error(`Helm rendered wrong values of round ${round}.`);
       expect(isInWords(rendering.error), rendering.error).to.equal(true);
-      const passed = settings.filter(({ path }) => !new RegExp(`at '/${path.join("/")}['/]`).test(rendering.error));
-      expect(passed.map(({ path, value }) => `${path.join(".")}=${JSON.stringify(value)}`), "let through").to.deep.equal([]);
+      const passed = settings.filter(
+        ({ path }) => !new RegExp(`at '/${path.join("/")}['/]`).test(rendering.error),
+      );
+      expect(
+        passed.map(({ path, value }) => `${path.join(".")}=${JSON.stringify(value)}`),
+        "let through",
+      ).to.deep.equal([]);
     }
   });
 
   it("are refused in words where sessions would be among Joypod's own programs", async () => {
     for (const namespace of ["joypod", "own-agents"]) {
-      const values = valuesOf([{ path: ["sessions", "namespace"], value: namespace }, { path: ["nodeAgent", "namespace"], value: "own-agents" }]);
+      const values = valuesOf([
+        { path: ["sessions", "namespace"], value: namespace },
+        { path: ["nodeAgent", "namespace"], value: "own-agents" },
+      ]);
       const rendering = await renderChart("bundled", values);
-      expect("error" in rendering && rendering.error, namespace).to.contain("sessions.namespace is that of Joypod's programs");
+      expect("error" in rendering && rendering.error, namespace).to.contain(
+        "sessions.namespace is that of Joypod's programs",
+      );
     }
   });
 
   it("of every class over full reach the programs and the API server as they take them, or are refused in words", async () => {
     const { faults, refused } = await tryEachClass(validation, "full", classes);
     expect(faults.join("\n")).to.equal("");
-    expect(refused.map(({ setting, error }) => `${setting.path.join(".")}=${JSON.stringify(setting.value)} ${error}`).join("\n")).to.equal("");
+    expect(
+      refused
+        .map(({ setting, error }) => `${setting.path.join(".")}=${JSON.stringify(setting.value)} ${error}`)
+        .join("\n"),
+    ).to.equal("");
   });
 });

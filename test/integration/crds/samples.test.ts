@@ -20,10 +20,12 @@ const folder = join(repositoryRoot, "crds/samples");
 
 async function samples(verdict: string): Promise<{ file: string; sample: Sample; kind: Kind }[]> {
   const files = await readdir(join(folder, verdict));
-  return Promise.all(files.map(async (file) => {
-    const sample = parse(await readFile(join(folder, verdict, file), "utf8")) as Sample;
-    return { file, sample, kind: kinds.get(sample.kind)! };
-  }));
+  return Promise.all(
+    files.map(async (file) => {
+      const sample = parse(await readFile(join(folder, verdict, file), "utf8")) as Sample;
+      return { file, sample, kind: kinds.get(sample.kind)! };
+    }),
+  );
 }
 
 describe("the samples of the custom resources", () => {
@@ -46,7 +48,9 @@ describe("the samples of the custom resources", () => {
 
   it("cover every kind, with valid and invalid ones", async () => {
     for (const verdict of ["valid", "invalid"]) {
-      expect(new Set((await samples(verdict)).map(({ sample }) => sample.kind))).to.deep.equal(new Set(kinds.keys()));
+      expect(new Set((await samples(verdict)).map(({ sample }) => sample.kind))).to.deep.equal(
+        new Set(kinds.keys()),
+      );
     }
   });
 
@@ -60,8 +64,14 @@ describe("the samples of the custom resources", () => {
   it("are refused by schema and API server alike when they are invalid", async () => {
     for (const { file, sample, kind } of await samples("invalid")) {
       expect(kind.spec.safeParse(sample.spec).success, file).to.equal(false);
-      const error = await create({ sample, kind }).then(() => undefined, (error: unknown) => error);
-      expect(isKubeError(error) && [400, 422].includes(error.status ?? 0), `${file}: ${String(error)}`).to.equal(true);
+      const error = await create({ sample, kind }).then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+      expect(
+        isKubeError(error) && [400, 422].includes(error.status ?? 0),
+        `${file}: ${String(error)}`,
+      ).to.equal(true);
     }
   });
 
@@ -69,7 +79,10 @@ describe("the samples of the custom resources", () => {
     const namespace = await server.createNamespace("samples");
     const sessions = new ResourceClient(server.admin, gameSessions);
     const patched = async (ref: { name: string; namespace: string }, ticketPublicKey: string | null) =>
-      sessions.mergePatch(ref, { spec: { ticketPublicKey } }).then(() => undefined, (error: unknown) => String(error));
+      sessions.mergePatch(ref, { spec: { ticketPublicKey } }).then(
+        () => undefined,
+        (error: unknown) => String(error),
+      );
     const [one, other] = ["A", "E"].map((last) => "A".repeat(42) + last);
     const withKey = { name: "with", namespace };
     await sessions.create({ metadata: withKey, spec: aGameSessionSpec({ ticketPublicKey: one! }) });

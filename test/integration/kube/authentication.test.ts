@@ -29,7 +29,12 @@ describe("Authentication, once it is closed,", () => {
     server.close();
   });
 
-  function open(): { config: PluginConfig; authentication: Authentication; clock: FakeClock; origin: string } {
+  function open(): {
+    config: PluginConfig;
+    authentication: Authentication;
+    clock: FakeClock;
+    origin: string;
+  } {
     const clock = new FakeClock();
     const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const config = new PluginConfig();
@@ -41,7 +46,10 @@ describe("Authentication, once it is closed,", () => {
     const { config, authentication } = open();
     const plugin = Promise.withResolvers<undefined>();
     config.apply = () => plugin.promise;
-    const asked = authentication.credentials().then(() => "given", (error: unknown) => String(error));
+    const asked = authentication.credentials().then(
+      () => "given",
+      (error: unknown) => String(error),
+    );
     await authentication.close();
     plugin.resolve(undefined);
     expect(await asked).to.equal("Error: The transport is closed.");
@@ -50,7 +58,10 @@ describe("Authentication, once it is closed,", () => {
   it("has cut the connections of former certificates too", async () => {
     const { config, authentication, clock, origin } = open();
     const { dispatcher } = await authentication.credentials();
-    const pending = dispatcher.request({ origin, path: "/", method: "GET" }).then(() => "answered", () => "cut");
+    const pending = dispatcher.request({ origin, path: "/", method: "GET" }).then(
+      () => "answered",
+      () => "cut",
+    );
     await once(server, "request");
     config.apply = (options) => {
       options.servername = "another";

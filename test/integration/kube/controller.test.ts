@@ -19,7 +19,11 @@ const finalizer = "kube.test/tidy";
 const rules = [
   { apiGroups: ["kube.test"], resources: ["widgets"], verbs: ["get", "list", "watch", "patch"] },
   { apiGroups: ["kube.test"], resources: ["widgets/status"], verbs: ["patch"] },
-  { apiGroups: [""], resources: ["configmaps"], verbs: ["get", "list", "watch", "create", "patch", "delete"] },
+  {
+    apiGroups: [""],
+    resources: ["configmaps"],
+    verbs: ["get", "list", "watch", "create", "patch", "delete"],
+  },
 ];
 
 /** A controller that keeps one ConfigMap per Widget, and takes it away before the Widget goes. */
@@ -38,7 +42,10 @@ class WidgetProgram {
       new Reflector({ client: this.#configMaps, cache: new ObjectCache(), namespace, backOff }),
     ];
     this.controller = new Controller({
-      name: "widgets", workers: 4, logger: silentLogger, backOff: { baseMs: 20, maxMs: 500 },
+      name: "widgets",
+      workers: 4,
+      logger: silentLogger,
+      backOff: { baseMs: 20, maxMs: 500 },
       sources: [fromCache(this.caches[0]), fromCache(this.caches[1], { keys: toOwner("Widget") })],
       reconcile: (key, { signal }) => this.#reconcile(key, signal),
     });
@@ -58,15 +65,26 @@ class WidgetProgram {
     const widget = this.caches[0].cache.get(key);
     if (!widget) return;
     if (isDeleting(widget)) {
-      if (await this.#configMaps.find(refOf(key), { signal })) await this.#configMaps.delete(refOf(key), { signal });
+      if (await this.#configMaps.find(refOf(key), { signal }))
+        await this.#configMaps.delete(refOf(key), { signal });
       await removeFinalizer(this.#widgets, widget, finalizer, { signal });
       return;
     }
     const { metadata } = await addFinalizer(this.#widgets, widget, finalizer, { signal });
     const intent = { name: metadata.name, namespace: metadata.namespace, ownerReferences: [ownedBy(widget)] };
-    await this.#configMaps.apply({ metadata: intent, data: { size: String(widget.spec.size) } }, { fieldManager: "widgets", signal });
-    const conditions = setCondition(widget.status?.conditions, { type: "Ready", status: "True", reason: "Written", message: "" }, new Date());
-    await this.#widgets.applyStatus({ metadata: { name: metadata.name, namespace: metadata.namespace }, status: { conditions } }, { fieldManager: "widgets", signal });
+    await this.#configMaps.apply(
+      { metadata: intent, data: { size: String(widget.spec.size) } },
+      { fieldManager: "widgets", signal },
+    );
+    const conditions = setCondition(
+      widget.status?.conditions,
+      { type: "Ready", status: "True", reason: "Written", message: "" },
+      new Date(),
+    );
+    await this.#widgets.applyStatus(
+      { metadata: { name: metadata.name, namespace: metadata.namespace }, status: { conditions } },
+      { fieldManager: "widgets", signal },
+    );
   }
 }
 
@@ -94,47 +112,59 @@ describe("Controller on a real API server", () => {
 
   afterEach(() => program.stop());
 
-  const create = (name: string, size: number): Promise<unknown> => widgetClient.create({ metadata: { name, namespace }, spec: { size } });
-  const sizeOf = async (name: string): Promise<string | undefined> => (await configMapClient.find({ name, namespace }))?.data?.size;
+  const create = (name: string, size: number): Promise<unknown> =>
+    widgetClient.create({ metadata: { name, namespace }, spec: { size } });
+  const sizeOf = async (name: string): Promise<string | undefined> =>
+    (await configMapClient.find({ name, namespace }))?.data?.size;
 
   it("reconciles each widget under its own Role, and repairs what others change", async () => {
     await create("before", 1);
     await program.start();
     await create("after", 2);
-    await eventually(async () => await sizeOf("before") === "1" && await sizeOf("after") === "2");
-    await eventually(async () => isConditionTrue((await widgetClient.get({ name: "after", namespace })).status?.conditions, "Ready"));
+    await eventually(async () => (await sizeOf("before")) === "1" && (await sizeOf("after")) === "2");
+    await eventually(async () =>
+      isConditionTrue((await widgetClient.get({ name: "after", namespace })).status?.conditions, "Ready"),
+    );
     await configMapClient.delete({ name: "after", namespace });
-    await eventually(async () => await sizeOf("after") === "2", { what: "the deleted ConfigMap to be back" });
+    await eventually(async () => (await sizeOf("after")) === "2", {
+      what: "the deleted ConfigMap to be back",
+    });
     await widgetClient.delete({ name: "after", namespace });
-    await eventually(async () => await widgetClient.find({ name: "after", namespace }) === undefined);
+    await eventually(async () => (await widgetClient.find({ name: "after", namespace })) === undefined);
     expect(await sizeOf("after")).to.equal(undefined);
   });
 
   it("writes nothing when nothing changes", async () => {
     await program.start();
     await create("a", 1);
-    await eventually(async () => await sizeOf("a") === "1");
+    await eventually(async () => (await sizeOf("a")) === "1");
     const versions = async (): Promise<string> => {
       const { resourceVersion } = (await widgetClient.get({ name: "a", namespace })).metadata;
       return `${resourceVersion} ${(await configMapClient.get({ name: "a", namespace })).metadata.resourceVersion}`;
     };
     let last = "";
-    await eventually(async () => {
-      const before = last;
-      last = await versions();
-      return before === last;
-    }, { intervalMs: 500 });
+    await eventually(
+      async () => {
+        const before = last;
+        last = await versions();
+        return before === last;
+      },
+      { intervalMs: 500 },
+    );
   });
 
   it("resumes after a restart of the API server", async function () {
     this.timeout(60_000);
     await program.start();
     await create("a", 1);
-    await eventually(async () => await sizeOf("a") === "1");
+    await eventually(async () => (await sizeOf("a")) === "1");
     await server.programs.apiServer.stop();
     await server.programs.apiServer.start();
-    await eventually(() => create("b", 2).then(() => true), { timeoutMs: 20_000, what: "the API server to take writes again" });
-    await eventually(async () => await sizeOf("b") === "2", { timeoutMs: 20_000 });
+    await eventually(() => create("b", 2).then(() => true), {
+      timeoutMs: 20_000,
+      what: "the API server to take writes again",
+    });
+    await eventually(async () => (await sizeOf("b")) === "2", { timeoutMs: 20_000 });
   });
 
   it("leaves work that it was stopped in to its successor", async () => {

@@ -7,7 +7,12 @@ import { eventually } from "#test/support/clocks/eventually.ts";
 import { FaultyApi } from "#test/support/cluster/faultyApi.ts";
 import { type KubeApiServer, sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 
-const note: EventNote = { type: "Normal", reason: "Downloaded", action: "Download", note: "The game is there." };
+const note: EventNote = {
+  type: "Normal",
+  reason: "Downloaded",
+  action: "Download",
+  note: "The game is there.",
+};
 
 describe("EventRecorder", () => {
   let server: KubeApiServer;
@@ -23,8 +28,14 @@ describe("EventRecorder", () => {
 
   beforeEach(async () => {
     [api, namespace] = await Promise.all([FaultyApi.start(server), server.createNamespace()]);
-    object = await new ResourceClient(server.admin, configMaps).create({ metadata: { name: "regarded", namespace } });
-    recorder = new EventRecorder({ transport: api.transport({ random: () => 0 }), controller: "kube.test/recorder", bucket: { size: 3, refillMs: 60_000 } });
+    object = await new ResourceClient(server.admin, configMaps).create({
+      metadata: { name: "regarded", namespace },
+    });
+    recorder = new EventRecorder({
+      transport: api.transport({ random: () => 0 }),
+      controller: "kube.test/recorder",
+      bucket: { size: 3, refillMs: 60_000 },
+    });
   });
 
   afterEach(async () => {
@@ -32,7 +43,8 @@ describe("EventRecorder", () => {
     await api.stop();
   });
 
-  const written = async (): Promise<Stored<Event>[]> => (await new ResourceClient(server.admin, events).list({ namespace })).items;
+  const written = async (): Promise<Stored<Event>[]> =>
+    (await new ResourceClient(server.admin, events).list({ namespace })).items;
 
   it("writes an event that names its object", async () => {
     recorder.record(object, note);
@@ -40,7 +52,12 @@ describe("EventRecorder", () => {
       const found = await written();
       return found.length > 0 && found;
     });
-    expect(event).to.deep.include({ reason: "Downloaded", type: "Normal", note: "The game is there.", reportingController: "kube.test/recorder" });
+    expect(event).to.deep.include({
+      reason: "Downloaded",
+      type: "Normal",
+      note: "The game is there.",
+      reportingController: "kube.test/recorder",
+    });
     expect(event?.regarding).to.include({ kind: "ConfigMap", name: "regarded", uid: object.metadata.uid });
   });
 

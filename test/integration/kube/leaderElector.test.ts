@@ -35,8 +35,13 @@ describe("LeaderElector", () => {
 
   function anElector(identity: string, options: Partial<LeaderElectorOptions> = {}): LeaderElector {
     const elector = new LeaderElector({
-      transport: server.admin, namespace, name: "leader", identity, ...times,
-      onLost: () => losses.push(identity), ...options,
+      transport: server.admin,
+      namespace,
+      name: "leader",
+      identity,
+      ...times,
+      onLost: () => losses.push(identity),
+      ...options,
     });
     electors.push(elector);
     return elector;
@@ -51,7 +56,9 @@ describe("LeaderElector", () => {
     const elected = follower.start();
     await leader.stop();
     await elected;
-    expect(performance.now() - startedMs, "a released lease is not waited for").to.be.lessThan(times.leaseDurationMs);
+    expect(performance.now() - startedMs, "a released lease is not waited for").to.be.lessThan(
+      times.leaseDurationMs,
+    );
     expect([leader.isLeader, follower.isLeader]).to.deep.equal([false, true]);
     expect(losses, "stopping is not losing").to.deep.equal([]);
   });
@@ -59,7 +66,8 @@ describe("LeaderElector", () => {
   describe("that stops", () => {
     let api: FaultyApi;
     const isWrite = ({ method }: SeenRequest): boolean => method === "PUT" || method === "POST";
-    const holder = async (): Promise<string | undefined> => (await client.get({ name: "leader", namespace })).spec?.holderIdentity;
+    const holder = async (): Promise<string | undefined> =>
+      (await client.get({ name: "leader", namespace })).spec?.holderIdentity;
 
     beforeEach(async () => {
       api = await FaultyApi.start(server);
@@ -154,10 +162,13 @@ describe("LeaderElector", () => {
       await a.start();
       relay.stall();
       const stalledMs = Date.now();
-      await eventually(async () => {
-        const { spec } = await client.get({ name: "leader", namespace });
-        return Date.parse(spec?.renewTime ?? "") > stalledMs + times.renewDeadlineMs;
-      }, { timeoutMs: times.renewDeadlineMs * 3, what: "a renewal later than the renew deadline" });
+      await eventually(
+        async () => {
+          const { spec } = await client.get({ name: "leader", namespace });
+          return Date.parse(spec?.renewTime ?? "") > stalledMs + times.renewDeadlineMs;
+        },
+        { timeoutMs: times.renewDeadlineMs * 3, what: "a renewal later than the renew deadline" },
+      );
       expect([a.isLeader, losses]).to.deep.equal([true, []]);
       await a.stop();
     } finally {
@@ -170,7 +181,12 @@ describe("LeaderElector", () => {
     await client.create({
       metadata: { name: "leader", namespace },
       // A clock far ahead of ours: only what is observed counts.
-      spec: { holderIdentity: "dead", leaseDurationSeconds: 1, renewTime: "2099-01-01T00:00:00.000000Z", leaseTransitions: 4 },
+      spec: {
+        holderIdentity: "dead",
+        leaseDurationSeconds: 1,
+        renewTime: "2099-01-01T00:00:00.000000Z",
+        leaseTransitions: 4,
+      },
     });
     const a = anElector("a");
     const startedMs = performance.now();
@@ -180,7 +196,10 @@ describe("LeaderElector", () => {
   });
 
   it("looks twice as often as a leader renews while it waits, and at the moment that another's lease runs out", async () => {
-    await client.create({ metadata: { namespace, name: "leader" }, spec: { holderIdentity: "dead", leaseDurationSeconds: 2 } });
+    await client.create({
+      metadata: { namespace, name: "leader" },
+      spec: { holderIdentity: "dead", leaseDurationSeconds: 2 },
+    });
     const pauses: number[] = [];
     let elapsedMs = 0;
     const clock: Clock = {
@@ -193,7 +212,13 @@ describe("LeaderElector", () => {
       },
     };
     // Without jitter.
-    const a = anElector("a", { clock, random: () => 0.5, leaseDurationMs: 30_000, renewDeadlineMs: 20_000, retryPeriodMs: 3000 });
+    const a = anElector("a", {
+      clock,
+      random: () => 0.5,
+      leaseDurationMs: 30_000,
+      renewDeadlineMs: 20_000,
+      retryPeriodMs: 3000,
+    });
     await a.start();
     expect(pauses.slice(0, 2)).to.deep.equal([1500, 500]);
   });
@@ -208,7 +233,7 @@ describe("LeaderElector", () => {
       const b = anElector("b");
       let wasAlone = true;
       await Promise.all([
-        b.start().then(() => wasAlone = !a.isLeader),
+        b.start().then(() => (wasAlone = !a.isLeader)),
         eventually(() => losses.includes("a")),
       ]);
       expect([wasAlone, a.isLeader, b.isLeader, a.transitions]).to.deep.equal([true, false, true, undefined]);
@@ -224,18 +249,30 @@ describe("LeaderElector", () => {
     const lease = await client.get({ name: "leader", namespace });
     await client.mergePatch(lease.metadata, { spec: { holderIdentity: "usurper" } });
     await eventually(() => losses.length === 1);
-    expect([a.isLeader, (await client.get(lease.metadata)).spec?.holderIdentity]).to.deep.equal([false, "usurper"]);
+    expect([a.isLeader, (await client.get(lease.metadata)).spec?.holderIdentity]).to.deep.equal([
+      false,
+      "usurper",
+    ]);
   });
 
   it("keeps the lead when someone else touches the lease's labels", async () => {
     const a = anElector("a");
     await a.start();
-    const touched = await client.mergePatch({ name: "leader", namespace }, { metadata: { labels: { touched: "yes" } } });
-    await eventually(async () => Number((await client.get(touched.metadata)).metadata.resourceVersion) > Number(touched.metadata.resourceVersion));
+    const touched = await client.mergePatch(
+      { name: "leader", namespace },
+      { metadata: { labels: { touched: "yes" } } },
+    );
+    await eventually(
+      async () =>
+        Number((await client.get(touched.metadata)).metadata.resourceVersion) >
+        Number(touched.metadata.resourceVersion),
+    );
     expect([a.isLeader, losses.length]).to.deep.equal([true, 0]);
   });
 
   it("refuses inconsistent durations", () => {
-    expect(() => anElector("a", { renewDeadlineMs: 4000 })).to.throw("retryPeriodMs * 1.5 < renewDeadlineMs < leaseDurationMs");
+    expect(() => anElector("a", { renewDeadlineMs: 4000 })).to.throw(
+      "retryPeriodMs * 1.5 < renewDeadlineMs < leaseDurationMs",
+    );
   });
 });

@@ -31,7 +31,10 @@ describe("Reflector, of a cluster whose storage may have gone back in time", () 
     const cache = new ObjectCache<ConfigMap>();
     changes = [];
     reflector = new Reflector({
-      client: new ResourceClient(api.transport({ maxAttempts: 1 }), configMaps), cache, namespace, backOff: { baseMs: 20, maxMs: 200 },
+      client: new ResourceClient(api.transport({ maxAttempts: 1 }), configMaps),
+      cache,
+      namespace,
+      backOff: { baseMs: 20, maxMs: 200 },
     });
     reflector.start();
     await reflector.waitForSync(AbortSignal.timeout(20_000));
@@ -45,12 +48,16 @@ describe("Reflector, of a cluster whose storage may have gone back in time", () 
   });
 
   const create = (name: string): Promise<unknown> => direct.create({ metadata: { name, namespace } });
-  const changed = (...expected: string[]): Promise<unknown> => eventually(() => {
-    expect(changes.slice(0, expected.length)).to.deep.equal(expected);
-    return true;
-  });
+  const changed = (...expected: string[]): Promise<unknown> =>
+    eventually(() => {
+      expect(changes.slice(0, expected.length)).to.deep.equal(expected);
+      return true;
+    });
 
-  for (const [status, reason] of [[403, "Forbidden"], [410, "Expired"]] as const) {
+  for (const [status, reason] of [
+    [403, "Forbidden"],
+    [410, "Expired"],
+  ] as const) {
     it(`starts over when a list is older than what it has seen, though the look before it was answered ${status}`, async () => {
       api.respondOnce(isLookAtOne, status, { reason });
       api.respondOnce(isList, 200, { kind: "ConfigMapList", metadata: { resourceVersion: "1" }, items: [] });

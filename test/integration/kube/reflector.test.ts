@@ -47,9 +47,15 @@ describe("Reflector", () => {
   function aReflector(options: Partial<ReflectorOptions<ConfigMap, never>> = {}): Reflector<ConfigMap> {
     // One attempt per call, so that the tests see the reflector's own perseverance and not the transport's.
     const reflector = new Reflector({
-      client: new ResourceClient(api.transport({ maxAttempts: 1 }), configMaps), cache, namespace, backOff: { baseMs: 20, maxMs: 200 },
+      client: new ResourceClient(api.transport({ maxAttempts: 1 }), configMaps),
+      cache,
+      namespace,
+      backOff: { baseMs: 20, maxMs: 200 },
       metrics: {
-        listed: () => undefined, watchEnded: () => undefined, rejected: () => undefined, drifted: (objects) => drift += objects,
+        listed: () => undefined,
+        watchEnded: () => undefined,
+        rejected: () => undefined,
+        drifted: (objects) => (drift += objects),
       },
       ...options,
     });
@@ -57,7 +63,9 @@ describe("Reflector", () => {
     return reflector;
   }
 
-  async function started(options: Partial<ReflectorOptions<ConfigMap, never>> = {}): Promise<Reflector<ConfigMap>> {
+  async function started(
+    options: Partial<ReflectorOptions<ConfigMap, never>> = {},
+  ): Promise<Reflector<ConfigMap>> {
     const reflector = aReflector(options);
     reflector.start();
     await reflector.waitForSync(AbortSignal.timeout(20_000));
@@ -65,11 +73,19 @@ describe("Reflector", () => {
     return reflector;
   }
 
-  const watching = (): Promise<unknown> => eventually(() => api.openWatches === 1, { what: "one open watch" });
-  const create = (name: string, value = "1"): Promise<unknown> => direct.create({ metadata: { name, namespace }, data: { value } });
-  const update = (name: string, value: string): Promise<unknown> => direct.mergePatch({ name, namespace }, { data: { value } });
-  const seen = (change: string): Promise<unknown> => eventually(() => changes.includes(change), { what: `"${change}" among ${String(changes)}` });
-  const names = (): string[] => cache.list().map(({ metadata }) => metadata.name).sort();
+  const watching = (): Promise<unknown> =>
+    eventually(() => api.openWatches === 1, { what: "one open watch" });
+  const create = (name: string, value = "1"): Promise<unknown> =>
+    direct.create({ metadata: { name, namespace }, data: { value } });
+  const update = (name: string, value: string): Promise<unknown> =>
+    direct.mergePatch({ name, namespace }, { data: { value } });
+  const seen = (change: string): Promise<unknown> =>
+    eventually(() => changes.includes(change), { what: `"${change}" among ${String(changes)}` });
+  const names = (): string[] =>
+    cache
+      .list()
+      .map(({ metadata }) => metadata.name)
+      .sort();
 
   it("lists, then follows every change", async () => {
     await create("before");
@@ -88,7 +104,10 @@ describe("Reflector", () => {
     const { query } = api.requests.find(isWatch)!;
     expect(query.get("allowWatchBookmarks")).to.equal("true");
     expect(Number(query.get("timeoutSeconds"))).to.be.within(15, 25);
-    expect([query.get("labelSelector"), query.get("fieldSelector")]).to.deep.equal(["app=x", "metadata.name!=y"]);
+    expect([query.get("labelSelector"), query.get("fieldSelector")]).to.deep.equal([
+      "app=x",
+      "metadata.name!=y",
+    ]);
     expect(api.requests.find(isList)!.query.get("resourceVersion")).to.equal("0");
   });
 
@@ -119,7 +138,10 @@ describe("Reflector", () => {
     await started();
     await create("a");
     await seen("added a 1");
-    for (const [end, name] of [["cutWatches", "b"], ["closeWatches", "c"]] as const) {
+    for (const [end, name] of [
+      ["cutWatches", "b"],
+      ["closeWatches", "c"],
+    ] as const) {
       api[end]();
       await create(name);
       await seen(`added ${name} 1`);
@@ -184,12 +206,12 @@ describe("Reflector", () => {
 
   it("resumes a watch that broke inside a line, and loses nothing", async () => {
     await started();
-    api.sayToWatches("{\"type\":\"ADDED\",\"object\":{\"metad");
+    api.sayToWatches('{"type":"ADDED","object":{"metad');
     api.cutWatches();
     await create("a");
     await seen("added a 1");
     await watching();
-    api.sayToWatches("{\"type\":\"ADDED\",\"object\":{\"metad\n");
+    api.sayToWatches('{"type":"ADDED","object":{"metad\n');
     await create("b");
     await seen("added b 1");
   });
@@ -217,11 +239,17 @@ describe("Reflector", () => {
   it("notices within the idle deadline that its connection is dead without a word, and misses nothing", async () => {
     const relay = await TcpRelay.start(api.url);
     try {
-      const client = new ResourceClient(api.transport({ maxAttempts: 1 }, `http://${relay.host}`), configMaps);
+      const client = new ResourceClient(
+        api.transport({ maxAttempts: 1 }, `http://${relay.host}`),
+        configMaps,
+      );
       await started({ client, watchSeconds: { min: 1, max: 2 }, idleDeadlineMs: 3_000 });
       relay.stall();
       await create("a");
-      await eventually(() => changes.includes("added a 1"), { timeoutMs: 6_000, what: "what the dead watch did not tell" });
+      await eventually(() => changes.includes("added a 1"), {
+        timeoutMs: 6_000,
+        what: "what the dead watch did not tell",
+      });
     } finally {
       await relay.stop();
     }
@@ -246,7 +274,8 @@ describe("Reflector", () => {
   it("follows an object out of its selection and back", async () => {
     await create("a");
     await started({ labelSelector: "app=x" });
-    const label = (app: string): Promise<unknown> => direct.mergePatch({ name: "a", namespace }, { metadata: { labels: { app } } });
+    const label = (app: string): Promise<unknown> =>
+      direct.mergePatch({ name: "a", namespace }, { metadata: { labels: { app } } });
     await label("x");
     await seen("added a 1");
     await label("y");
@@ -290,10 +319,13 @@ describe("Reflector", () => {
     await started({ clock });
     api.respondOnce(isLookAtOne, 504, tooLarge);
     api.sayToWatches(statusEvent(504, tooLarge.reason, tooLarge.message));
-    await eventually(async () => {
-      await clock.advance(20);
-      return api.requests.some(isLookAtOne);
-    }, { what: "a look at how far the storage has come" });
+    await eventually(
+      async () => {
+        await clock.advance(20);
+        return api.requests.some(isLookAtOne);
+      },
+      { what: "a look at how far the storage has come" },
+    );
     await seen("deleted a 1");
     await eventually(() => changes.filter((change) => change === "added a 1").length === 2);
   });
@@ -303,7 +335,9 @@ describe("Reflector", () => {
     await started();
     api.respondOnce(isLookAtOne, 504, tooLarge);
     api.cutWatches();
-    await eventually(() => api.requests.filter(isLookAtOne).length === 2, { what: "two looks at how far the storage has come" });
+    await eventually(() => api.requests.filter(isLookAtOne).length === 2, {
+      what: "two looks at how far the storage has come",
+    });
     await create("b");
     await seen("added b 1");
     expect(changes).to.deep.equal(["added a 1", "added b 1"]);
@@ -313,13 +347,22 @@ describe("Reflector", () => {
   it("reads long lists in pages, and starts over when a page has expired", async function () {
     this.timeout(30_000);
     const all = Array.from({ length: 520 }, (_, i) => `cm-${i}`);
-    for (let i = 0; i < all.length; i += 40) await Promise.all(all.slice(i, i + 40).map((name) => create(name)));
-    api.respondOnce((request) => isList(request) && request.query.has("continue"), 410, { reason: "Expired" });
+    for (let i = 0; i < all.length; i += 40)
+      await Promise.all(all.slice(i, i + 40).map((name) => create(name)));
+    api.respondOnce((request) => isList(request) && request.query.has("continue"), 410, {
+      reason: "Expired",
+    });
     // A read at "0" is served from memory in one piece; one without a version comes in pages.
     api.respondOnce(isList, 410, { reason: "Expired" });
     await started();
     expect(cache.size).to.equal(520);
-    expect(api.requests.filter(isList).map(({ query }) => query.has("continue"))).to.deep.equal([false, false, true, false, true]);
+    expect(api.requests.filter(isList).map(({ query }) => query.has("continue"))).to.deep.equal([
+      false,
+      false,
+      true,
+      false,
+      true,
+    ]);
   });
 });
 

@@ -2,7 +2,13 @@ import { expect } from "chai";
 import { configMaps, pods } from "#kube/builtin.ts";
 import { setCondition } from "#kube/conditions.ts";
 import {
-  isAlreadyExists, isConflict, isForbidden, isGone, isInvalid, isNotFound, KubeError,
+  isAlreadyExists,
+  isConflict,
+  isForbidden,
+  isGone,
+  isInvalid,
+  isNotFound,
+  KubeError,
 } from "#kube/errors.ts";
 import { addFinalizer, hasFinalizer, isDeleting, removeFinalizer } from "#kube/finalizers.ts";
 import type { Stored } from "#kube/object.ts";
@@ -45,16 +51,26 @@ describe("ResourceClient", () => {
 
   it("throws errors that predicates tell apart", async () => {
     const widget = await aWidget();
-    const taken = (): Promise<unknown> => client.create({ metadata: { name: widget.metadata.name, namespace }, spec: { size: 1 } });
-    const stale = (): Promise<unknown> => client.replace({ ...widget, metadata: { ...widget.metadata, resourceVersion: "1" } });
+    const taken = (): Promise<unknown> =>
+      client.create({ metadata: { name: widget.metadata.name, namespace }, spec: { size: 1 } });
+    const stale = (): Promise<unknown> =>
+      client.replace({ ...widget, metadata: { ...widget.metadata, resourceVersion: "1" } });
     const failures: [string, (error: unknown) => boolean, () => Promise<unknown>][] = [
       ["missing", isNotFound, () => client.get({ name: "nobody", namespace })],
       ["name taken", isAlreadyExists, taken],
       ["name taken is no conflict", (error) => !isConflict(error), taken],
       ["invalid", isInvalid, () => aWidget({ size: 0 })],
       ["stale", isConflict, stale],
-      ["other uid", isConflict, () => client.delete(widget.metadata, { uid: "00000000-0000-0000-0000-000000000000" })],
-      ["failed test", isInvalid, () => client.jsonPatch(widget.metadata, [{ op: "test", path: "/spec/size", value: 9 }])],
+      [
+        "other uid",
+        isConflict,
+        () => client.delete(widget.metadata, { uid: "00000000-0000-0000-0000-000000000000" }),
+      ],
+      [
+        "failed test",
+        isInvalid,
+        () => client.jsonPatch(widget.metadata, [{ op: "test", path: "/spec/size", value: 9 }]),
+      ],
     ];
     for (const [what, is, attempt] of failures) {
       const error = await failureOf(attempt());
@@ -63,15 +79,25 @@ describe("ResourceClient", () => {
   });
 
   it("lists items of built-in kinds with their kind, and selects by label and by selectable field", async () => {
-    await new ResourceClient(server.admin, configMaps).create({ metadata: { name: "settings", namespace, labels: { app: "x" } } });
-    const { items } = await new ResourceClient(server.admin, configMaps).list({ namespace, labelSelector: "app=x" });
-    expect(items.map(({ apiVersion, kind, metadata }) => [apiVersion, kind, metadata.name])).to.deep.equal([["v1", "ConfigMap", "settings"]]);
+    await new ResourceClient(server.admin, configMaps).create({
+      metadata: { name: "settings", namespace, labels: { app: "x" } },
+    });
+    const { items } = await new ResourceClient(server.admin, configMaps).list({
+      namespace,
+      labelSelector: "app=x",
+    });
+    expect(items.map(({ apiVersion, kind, metadata }) => [apiVersion, kind, metadata.name])).to.deep.equal([
+      ["v1", "ConfigMap", "settings"],
+    ]);
     const red = await aWidget({ size: 1, colour: "red" });
     await aWidget({ size: 1, colour: "blue" });
     await client.mergePatchStatus(red.metadata, { status: { phase: "Done" } });
     for (const fieldSelector of ["spec.colour=red", "status.phase=Done"]) {
       const found = await client.listAll({ namespace, fieldSelector });
-      expect(found.items.map(({ metadata }) => metadata.name), fieldSelector).to.deep.equal([red.metadata.name]);
+      expect(
+        found.items.map(({ metadata }) => metadata.name),
+        fieldSelector,
+      ).to.deep.equal([red.metadata.name]);
     }
   });
 
@@ -95,32 +121,56 @@ describe("ResourceClient", () => {
     const widget = await aWidget({ size: 1, colour: "red" });
     const patched = await client.mergePatch(widget.metadata, { spec: { colour: null, size: 4 } });
     expect(patched.spec).to.deep.equal({ size: 4 });
-    const stale = client.mergePatch(widget.metadata, { metadata: { resourceVersion: widget.metadata.resourceVersion }, spec: { size: 5 } });
+    const stale = client.mergePatch(widget.metadata, {
+      metadata: { resourceVersion: widget.metadata.resourceVersion },
+      spec: { size: 5 },
+    });
     expect(isConflict(await failureOf(stale))).to.equal(true);
-    const status = await client.mergePatchStatus(widget.metadata, { spec: { size: 9 }, status: { phase: "Running" } });
+    const status = await client.mergePatchStatus(widget.metadata, {
+      spec: { size: 9 },
+      status: { phase: "Running" },
+    });
     expect([status.spec.size, status.status?.phase]).to.deep.equal([4, "Running"]);
-    expect((await client.jsonPatch(widget.metadata, [{ op: "replace", path: "/spec/size", value: 6 }])).spec.size).to.equal(6);
+    expect(
+      (await client.jsonPatch(widget.metadata, [{ op: "replace", path: "/spec/size", value: 6 }])).spec.size,
+    ).to.equal(6);
   });
 
   it("applies with one manager per writer: each drops what it gave up and leaves the others' alone", async () => {
     const metadata = { name: "applied", namespace };
     await client.apply({ metadata, spec: { size: 1, colour: "red" } }, { fieldManager: "one" });
     const status = (type: string): Parameters<typeof client.applyStatus>[0] => ({
-      metadata, status: { conditions: setCondition(undefined, { type, status: "True", reason: "Because", message: "" }, new Date()) },
+      metadata,
+      status: {
+        conditions: setCondition(
+          undefined,
+          { type, status: "True", reason: "Because", message: "" },
+          new Date(),
+        ),
+      },
     });
     await client.applyStatus(status("Ready"), { fieldManager: "one" });
     const both = await client.applyStatus(status("Stored"), { fieldManager: "two" });
     expect(both.status?.conditions?.map(({ type }) => type)).to.deep.equal(["Ready", "Stored"]);
-    expect((await client.apply({ metadata, spec: { size: 1 } }, { fieldManager: "one" })).spec).to.deep.equal({ size: 1 });
+    expect((await client.apply({ metadata, spec: { size: 1 } }, { fieldManager: "one" })).spec).to.deep.equal(
+      { size: 1 },
+    );
     const polite = client.apply({ metadata, spec: { size: 2 } }, { fieldManager: "two", force: false });
     expect(isConflict(await failureOf(polite))).to.equal(true);
-    expect((await client.apply({ metadata, spec: { size: 2 } }, { fieldManager: "two" })).spec.size).to.equal(2);
+    expect((await client.apply({ metadata, spec: { size: 2 } }, { fieldManager: "two" })).spec.size).to.equal(
+      2,
+    );
   });
 
   it("throws Gone for an expired version", async () => {
     for (let i = 0; i < 3; i++) await aWidget();
     const watch = async (): Promise<string | undefined> => {
-      const lines = client.watch({ namespace, resourceVersion: "1", timeoutSeconds: 5, idleDeadlineMs: 5000 });
+      const lines = client.watch({
+        namespace,
+        resourceVersion: "1",
+        timeoutSeconds: 5,
+        idleDeadlineMs: 5000,
+      });
       for await (const line of lines) return line;
       return undefined;
     };
@@ -130,17 +180,31 @@ describe("ResourceClient", () => {
   });
 
   it("has its user's permissions, and no more", async () => {
-    const { transport } = await server.asUser("reader", [{ apiGroups: ["kube.test"], resources: ["widgets"], verbs: ["list"] }], namespace);
+    const { transport } = await server.asUser(
+      "reader",
+      [{ apiGroups: ["kube.test"], resources: ["widgets"], verbs: ["list"] }],
+      namespace,
+    );
     const limited = new ResourceClient(transport, widgets);
     await limited.list({ namespace });
-    expect(isForbidden(await failureOf(limited.create({ metadata: { name: "no", namespace }, spec: { size: 1 } })))).to.equal(true);
+    expect(
+      isForbidden(
+        await failureOf(limited.create({ metadata: { name: "no", namespace }, spec: { size: 1 } })),
+      ),
+    ).to.equal(true);
     expect(isForbidden(await failureOf(limited.list({ namespace: "default" })))).to.equal(true);
-    const account = await server.asServiceAccount({ namespace, name: "agent" }, [{ apiGroups: [""], resources: ["pods"], verbs: ["get"] }]);
-    expect(await new ResourceClient(account.transport, pods).find({ name: "nobody", namespace })).to.equal(undefined);
+    const account = await server.asServiceAccount({ namespace, name: "agent" }, [
+      { apiGroups: [""], resources: ["pods"], verbs: ["get"] },
+    ]);
+    expect(await new ResourceClient(account.transport, pods).find({ name: "nobody", namespace })).to.equal(
+      undefined,
+    );
   });
 
   it("requires a namespace where one is needed", async () => {
-    expect(String(await failureOf(client.get({ name: "a" })))).to.contain("lives in a namespace; give metadata.namespace");
+    expect(String(await failureOf(client.get({ name: "a" })))).to.contain(
+      "lives in a namespace; give metadata.namespace",
+    );
   });
 
   describe("finalizers", () => {
@@ -174,8 +238,11 @@ describe("ResourceClient", () => {
 });
 
 async function failureOf(promise: Promise<unknown>): Promise<unknown> {
-  return promise.then((value) => new Error(`it did not fail: ${JSON.stringify(value)}`), (error: unknown) => {
-    expect(error instanceof KubeError || error instanceof Error).to.equal(true);
-    return error;
-  });
+  return promise.then(
+    (value) => new Error(`it did not fail: ${JSON.stringify(value)}`),
+    (error: unknown) => {
+      expect(error instanceof KubeError || error instanceof Error).to.equal(true);
+      return error;
+    },
+  );
 }

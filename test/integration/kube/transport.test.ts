@@ -36,7 +36,8 @@ describe("KubeTransport", () => {
 
   afterEach(() => api.stop());
 
-  const clientOf = (transport: KubeTransport): ResourceClient<ConfigMap> => new ResourceClient(transport, configMaps);
+  const clientOf = (transport: KubeTransport): ResourceClient<ConfigMap> =>
+    new ResourceClient(transport, configMaps);
 
   it("sends many requests over few connections", async () => {
     const counter = await TlsCounter.start(server.url);
@@ -56,13 +57,20 @@ describe("KubeTransport", () => {
     const directory = mkdtempSync(join(tmpdir(), "joypod-test-rotation-"));
     const clock = new FakeClock();
     const { ca, cert, key } = server.administratorTls;
-    const files = { caFile: join(directory, "ca"), certFile: join(directory, "cert"), keyFile: join(directory, "key") };
+    const files = {
+      caFile: join(directory, "ca"),
+      certFile: join(directory, "cert"),
+      keyFile: join(directory, "key"),
+    };
     writeFileSync(files.caFile, ca);
     writeFileSync(files.certFile, cert);
     writeFileSync(files.keyFile, key);
     const counter = await TlsCounter.start(server.url);
     const config = new KubeConfig();
-    config.loadFromClusterAndUser({ name: "c", server: counter.url, caFile: files.caFile, skipTLSVerify: false }, { name: "u", ...files });
+    config.loadFromClusterAndUser(
+      { name: "c", server: counter.url, caFile: files.caFile, skipTLSVerify: false },
+      { name: "u", ...files },
+    );
     const transport = new KubeTransport(config, { clock });
     const list = async (): Promise<number> => {
       await clientOf(transport).list({ namespace });
@@ -72,7 +80,9 @@ describe("KubeTransport", () => {
       expect(await list()).to.equal(1);
       await clock.advance(11_000);
       expect(await list(), "the files are read again, but are the same").to.equal(1);
-      const other = await server.asUser("rotated", [{ apiGroups: [""], resources: ["configmaps"], verbs: ["list"] }]);
+      const other = await server.asUser("rotated", [
+        { apiGroups: [""], resources: ["configmaps"], verbs: ["list"] },
+      ]);
       const rotated = new KubeConfig();
       rotated.loadFromFile(other.kubeconfigPath);
       const { certData = "", keyData = "" } = rotated.getCurrentUser() ?? {};
@@ -101,15 +111,29 @@ describe("KubeTransport", () => {
 
   it("does not repeat a create that may have been carried out", async () => {
     api.cutOnce(({ method }) => method === "POST");
-    const error = await clientOf(api.transport()).create({ metadata: { name: "twice", namespace } }).catch((reason: unknown) => reason);
+    const error = await clientOf(api.transport())
+      .create({ metadata: { name: "twice", namespace } })
+      .catch((reason: unknown) => reason);
     expect(isUnreachable(error), String(error)).to.equal(true);
     expect(api.requests).to.have.length(1);
   });
 
   it("fails at once when Retry-After goes beyond the deadline, with that in its error", async () => {
-    api.respondOnce(isList, 429, { reason: "TooManyRequests", message: "slow down" }, { "retry-after": "60" });
-    const error = await clientOf(api.transport({ deadlineMs: 5000 })).list({ namespace }).catch((reason: unknown) => reason);
-    expect(error).to.be.instanceOf(KubeError).and.to.include({ status: 429, reason: "TooManyRequests", retryAfterSeconds: 60, message: "slow down" });
+    api.respondOnce(
+      isList,
+      429,
+      { reason: "TooManyRequests", message: "slow down" },
+      { "retry-after": "60" },
+    );
+    const error = await clientOf(api.transport({ deadlineMs: 5000 }))
+      .list({ namespace })
+      .catch((reason: unknown) => reason);
+    expect(error).to.be.instanceOf(KubeError).and.to.include({
+      status: 429,
+      reason: "TooManyRequests",
+      retryAfterSeconds: 60,
+      message: "slow down",
+    });
   });
 
   it("ends a request without a response at its deadline, and at the caller's abort with the caller's reason", async () => {
@@ -120,7 +144,9 @@ describe("KubeTransport", () => {
     held.release();
     const again = api.holdOnce(isList);
     const controller = new AbortController();
-    const aborted = clientOf(api.transport()).list({ namespace, signal: controller.signal }).catch((reason: unknown) => reason);
+    const aborted = clientOf(api.transport())
+      .list({ namespace, signal: controller.signal })
+      .catch((reason: unknown) => reason);
     await again.arrived;
     controller.abort(new Error("changed my mind"));
     expect(String(await aborted)).to.equal("Error: changed my mind");
@@ -133,7 +159,9 @@ describe("KubeTransport", () => {
     const transport = transportTo(`https://127.0.0.1:${(frozen.address() as AddressInfo).port}`);
     const startedMs = performance.now();
     try {
-      const late = await transport.request({ method: "GET", path: "/version", deadlineMs: 500 }).catch((reason: unknown) => reason);
+      const late = await transport
+        .request({ method: "GET", path: "/version", deadlineMs: 500 })
+        .catch((reason: unknown) => reason);
       expect(late).to.be.instanceOf(KubeError).and.to.include({ status: undefined, reason: "Timeout" });
       // Connecting alone may take ten seconds.
       expect(performance.now() - startedMs).to.be.below(5_000);
@@ -152,14 +180,19 @@ describe("KubeTransport", () => {
     await client.mergePatchStatus({ name: "nobody", namespace }, {}).catch(() => undefined);
     const text = await registry.metrics();
     for (const line of [
-      "method=\"GET\",resource=\"configmaps\",code=\"503\"} 1", "method=\"GET\",resource=\"configmaps\",code=\"\"} 1",
-      "method=\"GET\",resource=\"configmaps\",code=\"200\"} 1", "method=\"PATCH\",resource=\"configmaps/status\",code=\"404\"} 1",
-    ]) expect(text).to.contain(line);
+      'method="GET",resource="configmaps",code="503"} 1',
+      'method="GET",resource="configmaps",code=""} 1',
+      'method="GET",resource="configmaps",code="200"} 1',
+      'method="PATCH",resource="configmaps/status",code="404"} 1',
+    ])
+      expect(text).to.contain(line);
   });
 
   it("says which part of the kubeconfig is missing", async () => {
     const transport = new KubeTransport(new KubeConfig());
-    const error = await transport.request({ method: "GET", path: "/version", deadlineMs: 100 }).catch((reason: unknown) => reason);
+    const error = await transport
+      .request({ method: "GET", path: "/version", deadlineMs: 100 })
+      .catch((reason: unknown) => reason);
     expect(String(error)).to.contain("set current-context");
   });
 

@@ -31,7 +31,13 @@ describe("A reflector knows since when its cache may lack something", () => {
     cache = new ObjectCache();
     clock = new FakeClock();
     // One attempt per call, so that the tests see the reflector's own perseverance and not the transport's.
-    reflector = new Reflector({ client: new ResourceClient(api.transport({ maxAttempts: 1 }), configMaps), cache, namespace, clock, backOff: { baseMs: 20, maxMs: 200 } });
+    reflector = new Reflector({
+      client: new ResourceClient(api.transport({ maxAttempts: 1 }), configMaps),
+      cache,
+      namespace,
+      clock,
+      backOff: { baseMs: 20, maxMs: 200 },
+    });
     expect(reflector.behindForMs, "before the first list").to.equal(undefined);
     reflector.start();
     await reflector.waitForSync(AbortSignal.timeout(20_000));
@@ -43,12 +49,18 @@ describe("A reflector knows since when its cache may lack something", () => {
     await api.stop();
   });
 
-  const watches = (count: number): Promise<unknown> => eventually(async () => {
-    await clock.advance(20);
-    return api.openWatches === 1 && api.requests.filter(isWatch).length === count;
-  }, { what: `watch ${count}` });
-  const put = (value: string): Promise<unknown> => direct.apply({ metadata: { name: "a", namespace }, data: { value } }, { fieldManager: "test" });
-  const told = (value: string): Promise<unknown> => eventually(() => cache.get(`${namespace}/a`)?.data?.["value"] === value, { what: `the value ${value}` });
+  const watches = (count: number): Promise<unknown> =>
+    eventually(
+      async () => {
+        await clock.advance(20);
+        return api.openWatches === 1 && api.requests.filter(isWatch).length === count;
+      },
+      { what: `watch ${count}` },
+    );
+  const put = (value: string): Promise<unknown> =>
+    direct.apply({ metadata: { name: "a", namespace }, data: { value } }, { fieldManager: "test" });
+  const told = (value: string): Promise<unknown> =>
+    eventually(() => cache.get(`${namespace}/a`)?.data?.["value"] === value, { what: `the value ${value}` });
 
   it("since the last word of its watch", async () => {
     await clock.advance(5_000);

@@ -35,7 +35,8 @@ describe("kubectl joypod behind a proxy", function () {
     const { port } = new URL(server.url);
     target = `${name}:${port}`;
     const text = JSON.parse(readFileSync(server.kubeconfigPath, "utf8")) as Kubeconfig;
-    for (const { cluster } of text.clusters) Object.assign(cluster, { "server": `https://${target}`, "tls-server-name": "localhost" });
+    for (const { cluster } of text.clusters)
+      Object.assign(cluster, { server: `https://${target}`, "tls-server-name": "localhost" });
     kubeconfig = write("kubeconfig", text);
     proxy = createServer().on("connect", ({ url }, client, head) => {
       targets.push(url);
@@ -69,19 +70,25 @@ describe("kubectl joypod behind a proxy", function () {
 
   /** What the program says, which asks for a release that is not there. */
   async function said(path: string, variables: Record<string, string>): Promise<string> {
-    const ended: unknown = await run(bin, ["--kubeconfig", path, "--namespace", "default", "status"], { env: { PATH: process.env["PATH"], ...variables } }).catch((error: unknown) => error);
+    const ended: unknown = await run(bin, ["--kubeconfig", path, "--namespace", "default", "status"], {
+      env: { PATH: process.env["PATH"], ...variables },
+    }).catch((error: unknown) => error);
     return (ended as { stderr: string }).stderr;
   }
 
   it("reaches the cluster by the one that HTTPS_PROXY names", async () => {
-    expect(await said(kubeconfig, { HTTPS_PROXY: address })).to.match(/^There is no Joypod in the namespace default/);
+    expect(await said(kubeconfig, { HTTPS_PROXY: address })).to.match(
+      /^There is no Joypod in the namespace default/,
+    );
     expect(targets).to.deep.equal([target]);
   });
 
   it("goes by the kubeconfig's rather than by that of HTTPS_PROXY", async () => {
     const text = JSON.parse(readFileSync(kubeconfig, "utf8")) as Kubeconfig;
     for (const { cluster } of text.clusters) cluster["proxy-url"] = address;
-    expect(await said(write("own", text), { HTTPS_PROXY: "http://127.0.0.1:9" })).to.match(/^There is no Joypod in the namespace default/);
+    expect(await said(write("own", text), { HTTPS_PROXY: "http://127.0.0.1:9" })).to.match(
+      /^There is no Joypod in the namespace default/,
+    );
     expect(targets).to.deep.equal([target]);
   });
 });

@@ -5,7 +5,12 @@ import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
 import { spoolNames } from "#contracts/nodeLayout.ts";
 import type { ContentCache } from "#node-agent/cache/contentCache.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import { beforeEachWithContentCaches, desired, isReady, type ContentCacheFixture } from "#test/support/fixtures/contentCacheFixture.ts";
+import {
+  beforeEachWithContentCaches,
+  desired,
+  isReady,
+  type ContentCacheFixture,
+} from "#test/support/fixtures/contentCacheFixture.ts";
 import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
 import { sha256Of } from "#test/support/stores/storedArchive.ts";
 
@@ -17,16 +22,22 @@ describe("ContentCache, given launches that were cancelled", function () {
     fixture = fresh;
   });
 
-  const aCache = (options?: Parameters<ContentCacheFixture["aCache"]>[0]): Promise<ContentCache> => fixture.aCache(options);
+  const aCache = (options?: Parameters<ContentCacheFixture["aCache"]>[0]): Promise<ContentCache> =>
+    fixture.aCache(options);
   const aGame = (bytes?: number): Promise<ArchiveSource> => fixture.aGame(bytes);
   const getsOf = (source: ArchiveSource) => fixture.getsOf(source);
   const temporary = (): string[] => fixture.temporary();
 
   const isSlow = (sources: readonly ArchiveSource[]) => {
-    fixture.proxy.fault = ({ method, path }) => method === "GET" && sources.some(({ key }) => path.endsWith(key)) ? { bytesPerSecond: 20_000 } : undefined;
+    fixture.proxy.fault = ({ method, path }) =>
+      method === "GET" && sources.some(({ key }) => path.endsWith(key))
+        ? { bytesPerSecond: 20_000 }
+        : undefined;
   };
   const isDownloading = (cache: ContentCache, source: ArchiveSource) =>
-    eventually(() => cache.stateOf(source.sha256)?.state === "Downloading" && getsOf(source).length > 0, { what: "the download to run" });
+    eventually(() => cache.stateOf(source.sha256)?.state === "Downloading" && getsOf(source).length > 0, {
+      what: "the download to run",
+    });
 
   it("ends their downloads, so that the next launch has its place at once", async () => {
     const abandoned = await Promise.all([1, 2, 3, 4].map(() => aGame()));
@@ -53,7 +64,10 @@ describe("ContentCache, given launches that were cancelled", function () {
     fixture.proxy.fault = undefined;
     cache.demand("gs-2", source);
     await isReady(cache, source);
-    expect(getsOf(source).map(({ range }) => range ?? "bytes=0-"), "both from the start").to.deep.equal(["bytes=0-", "bytes=0-"]);
+    expect(
+      getsOf(source).map(({ range }) => range ?? "bytes=0-"),
+      "both from the start",
+    ).to.deep.equal(["bytes=0-", "bytes=0-"]);
     await eventually(() => temporary().length === 0, { what: "what the first had fetched to be removed" });
   });
 
@@ -92,7 +106,12 @@ describe("ContentCache, given launches that were cancelled", function () {
     isSlow([shared, filled]);
     const cache = await aCache();
     cache.setDesired([desired(filled, { bytesPerSecond: 2 ** 30 })]);
-    for (const [session, source] of [["gs-1", shared], ["gs-2", shared], ["gs-3", filled]] as const) cache.demand(session, source);
+    for (const [session, source] of [
+      ["gs-1", shared],
+      ["gs-2", shared],
+      ["gs-3", filled],
+    ] as const)
+      cache.demand(session, source);
     await isDownloading(cache, shared);
     await isDownloading(cache, filled);
     cache.release("gs-1");
@@ -117,7 +136,9 @@ describe("ContentCache, given launches that were cancelled", function () {
     cache.demand("gs-1", source);
     await isDownloading(cache, source);
     cache.release("gs-1");
-    expect((await cache.report()).entries.map(({ digest, state }) => [digest, state])).to.deep.equal([[source.sha256, "Downloading"]]);
+    expect((await cache.report()).entries.map(({ digest, state }) => [digest, state])).to.deep.equal([
+      [source.sha256, "Downloading"],
+    ]);
     expect(getsOf(source)).to.have.length(1);
     cache.setDesired([]);
     expect((await cache.report()).entries).to.deep.equal([]);
@@ -140,36 +161,58 @@ describe("Node agent, given a launch that was cancelled", function () {
   it("ends the download of a launch that was cancelled", async () => {
     await fixture.startAgent();
     const source = await fixture.createGame(3_000_000);
-    fixture.proxy.fault = ({ method, path }) => method === "GET" && path.endsWith(source.key) ? { bytesPerSecond: 20_000 } : undefined;
+    fixture.proxy.fault = ({ method, path }) =>
+      method === "GET" && path.endsWith(source.key) ? { bytesPerSecond: 20_000 } : undefined;
     const name = await fixture.launch(source);
     await fixture.condition(name, "ContentReady", "False", "Downloading");
     await eventually(() => readdirSync(`${fixture.root}/v1/tmp`).length === 1, { what: "the download" });
-    await eventually(async () => (await fixture.gameNode()).status?.cache?.entries.length === 1, { timeoutMs: 20_000, what: "an entry for it" });
-    await fixture.sessions.mergePatch({ name, namespace: fixture.namespace }, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
-    await eventually(() => readdirSync(`${fixture.root}/v1/tmp`).length === 0, { what: "the download to be gone" });
-    await eventually(async () => {
-      expect((await fixture.gameNode()).status?.cache?.entries).to.deep.equal([]);
-      return true;
-    }, { what: "no entry for it" });
+    await eventually(async () => (await fixture.gameNode()).status?.cache?.entries.length === 1, {
+      timeoutMs: 20_000,
+      what: "an entry for it",
+    });
+    await fixture.sessions.mergePatch(
+      { name, namespace: fixture.namespace },
+      { spec: { desiredState: "Stopped", stopReason: "UserRequested" } },
+    );
+    await eventually(() => readdirSync(`${fixture.root}/v1/tmp`).length === 0, {
+      what: "the download to be gone",
+    });
+    await eventually(
+      async () => {
+        expect((await fixture.gameNode()).status?.cache?.entries).to.deep.equal([]);
+        return true;
+      },
+      { what: "no entry for it" },
+    );
   });
 
-  /** A launch whose save is on its way, so slowly that no test sees its end. Returns the session's name, and what has been fetched. */
+  /**
+   * A launch whose save is on its way, so slowly that no test sees its end. Returns the session's name, and
+   * what has been fetched.
+   */
   async function aSlowRestore(): Promise<{ name: string; archive: string }> {
     await fixture.startAgent();
     const save = randomBytes(3_000_000);
     const objectKey = "saves/slow/1-gs-old-1.1.tar.gz";
     await fixture.minio.client.putObject(fixture.minio.bucket, objectKey, save, save.length);
-    fixture.proxy.fault = ({ method, path }) => method === "GET" && path.endsWith(objectKey) ? { bytesPerSecond: 20_000 } : undefined;
+    fixture.proxy.fault = ({ method, path }) =>
+      method === "GET" && path.endsWith(objectKey) ? { bytesPerSecond: 20_000 } : undefined;
     const saveSlot = { slotId: "slow", number: 1, generation: 1, objectKey, sha256: sha256Of(save) };
     const name = await fixture.launch(await fixture.createGame(), { saveSlot });
     const archive = `${fixture.folder(name)}/${spoolNames.orderedArchive}`;
-    await eventually(() => existsSync(archive) && statSync(archive).size > 0, { timeoutMs: 20_000, what: "the save to be on its way" });
+    await eventually(() => existsSync(archive) && statSync(archive).size > 0, {
+      timeoutMs: 20_000,
+      what: "the save to be on its way",
+    });
     return { name, archive };
   }
 
   it("ends the fetching of a stopped session's save, and leaves nothing of it", async () => {
     const { name, archive } = await aSlowRestore();
-    await fixture.sessions.mergePatch({ name, namespace: fixture.namespace }, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
+    await fixture.sessions.mergePatch(
+      { name, namespace: fixture.namespace },
+      { spec: { desiredState: "Stopped", stopReason: "UserRequested" } },
+    );
     await eventually(() => !existsSync(archive), { what: "what was fetched to be removed" });
     expect(await fixture.condition(name, "SavePersisted", "True")).to.equal("NothingToSave");
     await fixture.finish(name);
@@ -186,7 +229,10 @@ describe("Node agent, given a launch that was cancelled", function () {
     const { name, archive } = await aSlowRestore();
     await fixture.operate(name, { address: "192.0.2.1" });
     await eventually(() => statSync(archive).size > 40_000, { what: "more of the save" });
-    expect(fixture.proxy.requests.filter(({ method, path }) => method === "GET" && path.includes("/saves/slow/")), "by the same request").to.have.length(1);
+    expect(
+      fixture.proxy.requests.filter(({ method, path }) => method === "GET" && path.includes("/saves/slow/")),
+      "by the same request",
+    ).to.have.length(1);
     // The agent would wait for it at its end.
     await fixture.sessions.delete({ name, namespace: fixture.namespace });
   });

@@ -1,6 +1,17 @@
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -13,7 +24,12 @@ import { neededBytes } from "#node-agent/cache/space.ts";
 import { aGameTar, aTar, aTarGz, tarEntry, type TarEntrySpec } from "#test/factories/tarArchive.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import type { Fault } from "#test/support/cluster/faultProxy.ts";
-import { beforeEachWithContentCaches, desired, isReady, type ContentCacheFixture } from "#test/support/fixtures/contentCacheFixture.ts";
+import {
+  beforeEachWithContentCaches,
+  desired,
+  isReady,
+  type ContentCacheFixture,
+} from "#test/support/fixtures/contentCacheFixture.ts";
 import { storeArchive } from "#test/support/stores/storedArchive.ts";
 import { temporaryFolder } from "#test/support/processes/temporaryFolder.ts";
 
@@ -25,14 +41,19 @@ describe("ContentCache", function () {
     fixture = fresh;
   });
 
-  const aCache = (options?: Parameters<ContentCacheFixture["aCache"]>[0]): Promise<ContentCache> => fixture.aCache(options);
+  const aCache = (options?: Parameters<ContentCacheFixture["aCache"]>[0]): Promise<ContentCache> =>
+    fixture.aCache(options);
   const aGame = (bytes?: number): Promise<ArchiveSource> => fixture.aGame(bytes);
   const getsOf = (source: ArchiveSource) => fixture.getsOf(source);
   const temporary = (): string[] => fixture.temporary();
-  const failureOf = (cache: ContentCache, { sha256 }: ArchiveSource) => eventually(() => {
-    const content = cache.stateOf(sha256);
-    return content?.state === "Failed" && content.failure;
-  }, { timeoutMs: 20_000, what: "the download to fail" });
+  const failureOf = (cache: ContentCache, { sha256 }: ArchiveSource) =>
+    eventually(
+      () => {
+        const content = cache.stateOf(sha256);
+        return content?.state === "Failed" && content.failure;
+      },
+      { timeoutMs: 20_000, what: "the download to fail" },
+    );
 
   it("publishes a game read-only, and a new process finds it again", async () => {
     const source = await aGame();
@@ -43,7 +64,8 @@ describe("ContentCache", function () {
     expect(readFileSync(`${content}/run.sh`, "utf8")).to.equal("#!/bin/sh\n");
     expect(lstatSync(`${content}/run.sh`).mode & 0o777).to.equal(0o555);
     expect(lstatSync(`${content}/engine/data.bin`).mode & 0o777).to.equal(0o444);
-    for (const directory of [content, `${content}/engine`]) expect(lstatSync(directory).mode & 0o777).to.equal(0o555);
+    for (const directory of [content, `${content}/engine`])
+      expect(lstatSync(directory).mode & 0o777).to.equal(0o555);
     expect(lstatSync(objectDirectory(fixture.root, source.sha256)).mode & 0o777).to.equal(0o755);
     expect(temporary()).to.deep.equal([]);
 
@@ -52,7 +74,9 @@ describe("ContentCache", function () {
     const { entries, capacityBytes, freeBytes } = await next.report();
     expect(entries).to.have.length(1);
     expect(entries[0]).to.include({ digest: source.sha256, state: "Ready", bytes: 3_000_010 });
-    expect(freeBytes, "with a block for each of two files and a folder").to.be.at.most(capacityBytes - 3_000_010 - 3 * 4096);
+    expect(freeBytes, "with a block for each of two files and a folder").to.be.at.most(
+      capacityBytes - 3_000_010 - 3 * 4096,
+    );
   });
 
   it("unpacks what GNU tar packs", async () => {
@@ -66,20 +90,32 @@ describe("ContentCache", function () {
       const cache = await aCache();
       cache.demand("gs-1", source);
       await isReady(cache, source);
-      expect(readFileSync(`${contentDirectory(fixture.root, source.sha256)}/engine/${"deep-".repeat(18)}/ünïcode.txt`, "utf8")).to.equal("text");
+      expect(
+        readFileSync(
+          `${contentDirectory(fixture.root, source.sha256)}/engine/${"deep-".repeat(18)}/ünïcode.txt`,
+          "utf8",
+        ),
+      ).to.equal("text");
     }
     rmSync(folder, { recursive: true });
   });
 
   it("unpacks a game that was accepted by a release that did not bound its headers", async () => {
-    const source = await storeArchive(fixture.minio, aTarGz([{ name: "pax", type: "x", body: "5 a=\n".repeat(129) }, ...aGameTar()]));
+    const source = await storeArchive(
+      fixture.minio,
+      aTarGz([{ name: "pax", type: "x", body: "5 a=\n".repeat(129) }, ...aGameTar()]),
+    );
     const cache = await aCache();
     cache.demand("gs-1", source);
     await isReady(cache, source);
   });
 
   it("unpacks a game that begins with a large file of zeros and has enough else", async () => {
-    const packed = aTarGz([{ name: "zeros", body: Buffer.alloc(2 ** 27) }, { name: "noise", body: randomBytes(2 ** 20) }, ...aGameTar()]);
+    const packed = aTarGz([
+      { name: "zeros", body: Buffer.alloc(2 ** 27) },
+      { name: "noise", body: randomBytes(2 ** 20) },
+      ...aGameTar(),
+    ]);
     const source = await storeArchive(fixture.minio, packed, { unpackedSizeBytes: 2 ** 28 });
     const cache = await aCache({ budgetBytes: 2 ** 40 });
     cache.demand("gs-1", source);
@@ -89,7 +125,8 @@ describe("ContentCache", function () {
   it("resumes a download that was cut, pinned to the same object", async () => {
     const source = await aGame();
     let cuts = 2;
-    fixture.proxy.fault = ({ method }) => method === "GET" && cuts-- > 0 ? { cutAfterBytes: 1_000_000 } : undefined;
+    fixture.proxy.fault = ({ method }) =>
+      method === "GET" && cuts-- > 0 ? { cutAfterBytes: 1_000_000 } : undefined;
     const cache = await aCache();
     cache.demand("gs-1", source);
     await isReady(cache, source);
@@ -104,7 +141,8 @@ describe("ContentCache", function () {
   it("refuses a corrupt download, removes it, and succeeds the next time", async () => {
     const source = await aGame();
     let corrupted = 1;
-    fixture.proxy.fault = ({ method }) => method === "GET" && corrupted-- > 0 ? { corruptByte: 1_500_000 } : undefined;
+    fixture.proxy.fault = ({ method }) =>
+      method === "GET" && corrupted-- > 0 ? { corruptByte: 1_500_000 } : undefined;
     const cache = await aCache();
     cache.demand("gs-1", source);
     expect(await failureOf(cache, source)).to.include({ reason: "ChecksumMismatch", isFinal: false });
@@ -126,7 +164,9 @@ describe("ContentCache", function () {
     expect((await failureOf(cache, source)).reason).to.equal("ChecksumMismatch");
     cache.demand("gs-2", source);
     cache.setDesired([desired(source)]);
-    await eventually(() => cache.stateOf(source.sha256)?.state === "Failed", { what: "the end of the tries" });
+    await eventually(() => cache.stateOf(source.sha256)?.state === "Failed", {
+      what: "the end of the tries",
+    });
     expect(getsOf(source)).to.have.length(3);
   });
 
@@ -154,7 +194,9 @@ describe("ContentCache", function () {
     const source = await aGame();
     const cache = await aCache();
     cache.setDesired([desired(source, { bytesPerSecond: 1024 })]);
-    await eventually(() => cache.stateOf(source.sha256)?.state === "Downloading", { what: "the fill to run" });
+    await eventually(() => cache.stateOf(source.sha256)?.state === "Downloading", {
+      what: "the fill to run",
+    });
     cache.demand("gs-1", source);
     await isReady(cache, source);
     expect(getsOf(source)).to.have.length(1);
@@ -165,7 +207,9 @@ describe("ContentCache", function () {
     const cache = await aCache({ fillBytesPerSecond: 1024 });
     fixture.isPlayed = true;
     cache.setDesired([desired(source)]);
-    await eventually(() => cache.stateOf(source.sha256)?.state === "Downloading", { what: "the fill to run" });
+    await eventually(() => cache.stateOf(source.sha256)?.state === "Downloading", {
+      what: "the fill to run",
+    });
     fixture.isPlayed = false;
     await isReady(cache, source);
   });
@@ -173,9 +217,15 @@ describe("ContentCache", function () {
   it("fills by priority, one at a time, and skips games on hold", async () => {
     const [low, high, held] = [await aGame(1000), await aGame(1000), await aGame(1000)];
     const cache = await aCache();
-    cache.setDesired([desired(low, { priority: 1 }), desired(high, { priority: 5 }), desired(held, { priority: 9, hold: true })]);
+    cache.setDesired([
+      desired(low, { priority: 1 }),
+      desired(high, { priority: 5 }),
+      desired(held, { priority: 9, hold: true }),
+    ]);
     await isReady(cache, low);
-    expect(fixture.proxy.requests.map(({ path }) => path).filter((path) => path.includes("archives"))).to.deep.equal([high, low].map(({ key }) => `/${fixture.minio.bucket}/${key}`));
+    expect(
+      fixture.proxy.requests.map(({ path }) => path).filter((path) => path.includes("archives")),
+    ).to.deep.equal([high, low].map(({ key }) => `/${fixture.minio.bucket}/${key}`));
     expect(cache.stateOf(held.sha256)).to.equal(undefined);
   });
 
@@ -198,7 +248,10 @@ describe("ContentCache", function () {
     cache.demand("gs-4", second);
     expect((await failureOf(cache, second)).reason).to.equal("InsufficientSpace");
     expect(cache.isShortOfSpace).to.equal(true);
-    expect(existsSync(contentDirectory(fixture.root, first.sha256)) && existsSync(contentDirectory(fixture.root, third.sha256))).to.equal(true);
+    expect(
+      existsSync(contentDirectory(fixture.root, first.sha256)) &&
+        existsSync(contentDirectory(fixture.root, third.sha256)),
+    ).to.equal(true);
   });
 
   it("keeps a game that a session asks for while another one is being evicted", async () => {
@@ -238,11 +291,18 @@ describe("ContentCache", function () {
     const cache = await aCache({ readDiskSpace: () => Promise.resolve({ ...disk }) });
     const resumed = Promise.withResolvers<undefined>();
     const faults: Fault[] = [{ cutAfterBytes: 10_000_000 }, { holdUntil: resumed.promise }];
-    fixture.proxy.fault = ({ path }) => path.endsWith(running.key) ? faults.shift() : undefined;
+    fixture.proxy.fault = ({ path }) => (path.endsWith(running.key) ? faults.shift() : undefined);
     cache.demand("gs-2", running);
-    const written = (): number => statSync(join(fixture.root, `v1/tmp/${running.sha256}.1/content/engine/data.bin`), { throwIfNoEntry: false })?.size ?? 0;
-    await eventually(() => written() > 8_000_000, { timeoutMs: 20_000, what: "most of the game to be written" });
-    disk.freeBytes = reserveBytes + neededBytes(launched.unpackedSizeBytes) + neededBytes(running.unpackedSizeBytes) / 2;
+    const written = (): number =>
+      statSync(join(fixture.root, `v1/tmp/${running.sha256}.1/content/engine/data.bin`), {
+        throwIfNoEntry: false,
+      })?.size ?? 0;
+    await eventually(() => written() > 8_000_000, {
+      timeoutMs: 20_000,
+      what: "most of the game to be written",
+    });
+    disk.freeBytes =
+      reserveBytes + neededBytes(launched.unpackedSizeBytes) + neededBytes(running.unpackedSizeBytes) / 2;
     cache.demand("gs-3", launched);
     await isReady(cache, launched);
     expect(cache.stateOf(unused.sha256)).to.deep.equal({ state: "Ready" });
@@ -281,15 +341,38 @@ describe("ContentCache", function () {
     }
 
     const byHand: [title: string, entries: TarEntrySpec[], message: RegExp][] = [
-      ["a path upwards", [...aGameTar(), { name: "../../../../../evil", body: "x" }], /evil".* has \.\. in its path/],
+      [
+        "a path upwards",
+        [...aGameTar(), { name: "../../../../../evil", body: "x" }],
+        /evil".* has \.\. in its path/,
+      ],
       ["an absolute path", [{ name: "/tmp/joypod-evil", body: "x" }], /joypod-evil".* absolute/],
       ["a device", [{ name: "sda", type: "4" }], /"sda" is a block device/],
       ["a FIFO", [{ name: "pipe", type: "6" }], /"pipe" is a FIFO/],
-      ["a duplicate", [{ name: "a", body: "1" }, { name: "A", body: "2" }], /"A" differs only by case/],
-      ["a file below a file", [{ name: "a", body: "1" }, { name: "a/b", body: "2" }], /"a\/b" lies under a file/],
-      ["more than was declared", [{ name: "large", size: 2 ** 30 }], /"large" makes the archive unpack to more/],
+      [
+        "a duplicate",
+        [
+          { name: "a", body: "1" },
+          { name: "A", body: "2" },
+        ],
+        /"A" differs only by case/,
+      ],
+      [
+        "a file below a file",
+        [
+          { name: "a", body: "1" },
+          { name: "a/b", body: "2" },
+        ],
+        /"a\/b" lies under a file/,
+      ],
+      [
+        "more than was declared",
+        [{ name: "large", size: 2 ** 30 }],
+        /"large" makes the archive unpack to more/,
+      ],
     ];
-    for (const [title, entries, message] of byHand) it(`refuses ${title}`, () => refuses(aTarGz(entries), message));
+    for (const [title, entries, message] of byHand)
+      it(`refuses ${title}`, () => refuses(aTarGz(entries), message));
 
     it("refuses a symbolic link and a hard link of GNU tar, and writes through neither", async () => {
       const folder = mkdtempSync(join(tmpdir(), "joypod-hostile-"));
@@ -298,10 +381,16 @@ describe("ContentCache", function () {
       mkdirSync(join(folder, "tree"));
       symlinkSync(victim, join(folder, "tree/way-out"));
       const linked = execFileSync("tar", ["-C", join(folder, "tree"), "-c", "way-out"]).subarray(0, 512);
-      await refuses(gzipSync(Buffer.concat([linked, aTar([{ name: "way-out/evil", body: "x" }])])), /"way-out" is a symbolic link/);
+      await refuses(
+        gzipSync(Buffer.concat([linked, aTar([{ name: "way-out/evil", body: "x" }])])),
+        /"way-out" is a symbolic link/,
+      );
       writeFileSync(join(folder, "tree/one"), "1");
       execFileSync("ln", [join(folder, "tree/one"), join(folder, "tree/two")]);
-      await refuses(execFileSync("tar", ["-C", join(folder, "tree"), "-cz", "one", "two"]), /"two" is a hard link/);
+      await refuses(
+        execFileSync("tar", ["-C", join(folder, "tree"), "-cz", "one", "two"]),
+        /"two" is a hard link/,
+      );
       expect(readdirSync(victim)).to.deep.equal([]);
       rmSync(folder, { recursive: true });
     });

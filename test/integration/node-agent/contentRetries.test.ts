@@ -9,7 +9,12 @@ import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 import { JumpClock } from "#test/support/clocks/jumpClock.ts";
 import type { Fault } from "#test/support/cluster/faultProxy.ts";
 import { mountSmallDisk } from "#test/support/disks/smallDisk.ts";
-import { beforeEachWithContentCaches, desired, isReady, type ContentCacheFixture } from "#test/support/fixtures/contentCacheFixture.ts";
+import {
+  beforeEachWithContentCaches,
+  desired,
+  isReady,
+  type ContentCacheFixture,
+} from "#test/support/fixtures/contentCacheFixture.ts";
 import { storeArchive } from "#test/support/stores/storedArchive.ts";
 
 describe("ContentCache, given games that could not be fetched", function () {
@@ -24,23 +29,42 @@ describe("ContentCache, given games that could not be fetched", function () {
     const source = await fixture.aGame();
     const held = Promise.withResolvers<undefined>();
     const faults: Fault[] = [{ corruptByte: 1_500_000 }, { corruptByte: 1_500_000, holdUntil: held.promise }];
-    fixture.proxy.fault = ({ method }) => method === "GET" ? faults.shift() : undefined;
+    fixture.proxy.fault = ({ method }) => (method === "GET" ? faults.shift() : undefined);
     const clock = new FakeClock();
     const objectStore = createObjectStore({ ...fixture.minio, endpoint: fixture.proxy.endpoint });
     const cache = new ContentCache({
-      files: fixture.files, objectStore, budgetBytes: 2 ** 30, readDiskSpace: () => readDiskSpace(fixture.root), inUse: () => fixture.inUse, isPlayed: () => false, fillBytesPerSecond: 0,
-      clock, random: () => 0, logger: silentLogger,
-      metrics: { downloaded: () => undefined, reported: () => undefined, resumed: () => undefined, evicted: () => undefined },
+      files: fixture.files,
+      objectStore,
+      budgetBytes: 2 ** 30,
+      readDiskSpace: () => readDiskSpace(fixture.root),
+      inUse: () => fixture.inUse,
+      isPlayed: () => false,
+      fillBytesPerSecond: 0,
+      clock,
+      random: () => 0,
+      logger: silentLogger,
+      metrics: {
+        downloaded: () => undefined,
+        reported: () => undefined,
+        resumed: () => undefined,
+        evicted: () => undefined,
+      },
     });
     try {
       await cache.load();
       cache.demand("gs-1", source);
-      await eventually(() => clock.pendingTimers === 1, { timeoutMs: 20_000, what: "the wait for the second try" });
+      await eventually(() => clock.pendingTimers === 1, {
+        timeoutMs: 20_000,
+        what: "the wait for the second try",
+      });
       await clock.advance(1000);
       await eventually(() => fixture.getsOf(source).length === 2, { what: "the second try" });
       expect(clock.pendingTimers, "timers beside the second try").to.equal(0);
       held.resolve(undefined);
-      await eventually(() => clock.pendingTimers === 1, { timeoutMs: 20_000, what: "the wait for the third try" });
+      await eventually(() => clock.pendingTimers === 1, {
+        timeoutMs: 20_000,
+        what: "the wait for the third try",
+      });
       await clock.advance(2000);
       await isReady(cache, source);
       expect(fixture.getsOf(source)).to.have.length(3);
@@ -54,7 +78,7 @@ describe("ContentCache, given games that could not be fetched", function () {
 
   it("remembers one that failed while it is other nodes' turn: waits before it tries again, and gives it up at the third damaged copy", async () => {
     const source = await fixture.aGame();
-    fixture.proxy.fault = ({ method }) => method === "GET" ? { corruptByte: 1_500_000 } : undefined;
+    fixture.proxy.fault = ({ method }) => (method === "GET" ? { corruptByte: 1_500_000 } : undefined);
     const clock = new FakeClock();
     const cache = await fixture.aCache({ clock });
     /** Resolves when the cache has acted on whose turn it is: it looks for room after that. */
@@ -63,8 +87,11 @@ describe("ContentCache, given games that could not be fetched", function () {
       await cache.relieve();
     };
     const reported = async (): Promise<string[]> => (await cache.report()).entries.map(({ state }) => state);
-    const hasFailed = (times: number): Promise<unknown> => eventually(
-      () => fixture.getsOf(source).length === times && clock.pendingTimers === 1, { timeoutMs: 20_000, what: `the wait after failure ${times}` });
+    const hasFailed = (times: number): Promise<unknown> =>
+      eventually(() => fixture.getsOf(source).length === times && clock.pendingTimers === 1, {
+        timeoutMs: 20_000,
+        what: `the wait after failure ${times}`,
+      });
 
     await setTurn(true);
     await hasFailed(1);
@@ -84,7 +111,10 @@ describe("ContentCache, given games that could not be fetched", function () {
     await setTurn(false);
     await clock.advance(60_000);
     await setTurn(false);
-    expect(fixture.proxy.requests.filter(({ method }) => method === "HEAD"), "looks whether it was replaced").to.have.length(1);
+    expect(
+      fixture.proxy.requests.filter(({ method }) => method === "HEAD"),
+      "looks whether it was replaced",
+    ).to.have.length(1);
     expect(await reported(), "given up, on hold").to.deep.equal(["Failed"]);
     await setTurn(true);
     expect(cache.stateOf(source.sha256)?.state, "given up").to.equal("Failed");
@@ -94,7 +124,10 @@ describe("ContentCache, given games that could not be fetched", function () {
   it("fills with the next one when the one that matters more finds no room", async () => {
     const [large, small] = [await fixture.aGame(1000), await fixture.aGame(1000)];
     const cache = await fixture.aCache({ budgetBytes: 7_000_000 });
-    cache.setDesired([desired({ ...large, unpackedSizeBytes: 2 ** 30 }, { priority: 5 }), desired(small, { priority: 1 })]);
+    cache.setDesired([
+      desired({ ...large, unpackedSizeBytes: 2 ** 30 }, { priority: 5 }),
+      desired(small, { priority: 1 }),
+    ]);
     await isReady(cache, small);
     expect(cache.stateOf(large.sha256)?.state).to.equal("Failed");
     expect(fixture.getsOf(large)).to.be.empty;
@@ -108,7 +141,9 @@ describe("ContentCache, given games that could not be fetched", function () {
     await fixture.files.markUsed(held.sha256, new Date(Date.now() - 3_600_000));
     const cache = await fixture.aCache({ budgetBytes: 4_000_000 });
     cache.setDesired([desired(held), desired(wanted)]);
-    await eventually(() => cache.stateOf(wanted.sha256)?.state === "Failed", { what: "the fill to find no room" });
+    await eventually(() => cache.stateOf(wanted.sha256)?.state === "Failed", {
+      what: "the fill to find no room",
+    });
     cache.demand("gs-2", wanted);
     expect(cache.stateOf(wanted.sha256)?.state, "at once").to.equal("Queued");
     await isReady(cache, wanted);
@@ -130,7 +165,9 @@ describe("ContentCache, given games that could not be fetched", function () {
     });
     onLook = () => cache.demand("gs-2", wanted);
     const states = new Set<string | undefined>();
-    cache.subscribe((digest) => states.add(digest === wanted.sha256 ? cache.stateOf(digest)?.state : undefined));
+    cache.subscribe((digest) =>
+      states.add(digest === wanted.sha256 ? cache.stateOf(digest)?.state : undefined),
+    );
     cache.setDesired([desired(held), desired(wanted)]);
     await isReady(cache, wanted);
     expect(states).not.to.include("Failed");
@@ -141,13 +178,22 @@ describe("ContentCache, given games that could not be fetched", function () {
     const clock = new JumpClock();
     try {
       const many = Array.from({ length: 150 }, (_, index) => ({ name: `engine/${index}`, body: "x" }));
-      const source = await storeArchive(fixture.minio, aTarGz([...aGameTar(), ...many]), { unpackedSizeBytes: 200 * 4096 });
+      const source = await storeArchive(fixture.minio, aTarGz([...aGameTar(), ...many]), {
+        unpackedSizeBytes: 200 * 4096,
+      });
       // The disk is large, but for its inodes.
-      const readSpace = async (): Promise<DiskSpace> => ({ ...await readDiskSpace(fixture.root), totalBytes: 2 ** 40, freeBytes: 2 ** 40 });
+      const readSpace = async (): Promise<DiskSpace> => ({
+        ...(await readDiskSpace(fixture.root)),
+        totalBytes: 2 ** 40,
+        freeBytes: 2 ** 40,
+      });
       const cache = await fixture.aCache({ clock, readDiskSpace: readSpace });
       disk.fillInodes(50);
       cache.setDesired([desired(source)]);
-      await eventually(() => cache.stateOf(source.sha256)?.state === "Failed", { timeoutMs: 20_000, what: "the game to be refused" });
+      await eventually(() => cache.stateOf(source.sha256)?.state === "Failed", {
+        timeoutMs: 20_000,
+        what: "the game to be refused",
+      });
       for (let again = 0; again < 3; again++) {
         clock.jump(120_000);
         // Resolves when what became due has begun.

@@ -1,6 +1,15 @@
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
@@ -31,16 +40,30 @@ describe("Node agent: the disk", function () {
   });
 
   async function aRemover(): Promise<TreeRemover> {
-    const started = new TreeRemover({ trash: join(folder, "trash"), clock: systemClock, random: Math.random, logger: silentLogger });
+    const started = new TreeRemover({
+      trash: join(folder, "trash"),
+      clock: systemClock,
+      random: Math.random,
+      logger: silentLogger,
+    });
     await started.start();
     return started;
   }
 
-  const isTrashEmpty = (): Promise<unknown> => eventually(() => readdirSync(join(folder, "trash")).length === 0, { timeoutMs: 40_000, what: "the trash to be empty" });
+  const isTrashEmpty = (): Promise<unknown> =>
+    eventually(() => readdirSync(join(folder, "trash")).length === 0, {
+      timeoutMs: 40_000,
+      what: "the trash to be empty",
+    });
 
   it("removes folders that are deeper than any path can name", async () => {
     mkdirSync(join(folder, "deep"));
-    execFileSync("bash", ["-c", "cd \"$1\"; n=$(printf %0200d 0); for i in $(seq 300); do mkdir $n; cd -P $n; done", "-", join(folder, "deep")]);
+    execFileSync("bash", [
+      "-c",
+      'cd "$1"; n=$(printf %0200d 0); for i in $(seq 300); do mkdir $n; cd -P $n; done',
+      "-",
+      join(folder, "deep"),
+    ]);
     await remover.remove(join(folder, "deep"));
     expect(existsSync(join(folder, "deep"))).to.equal(false);
     await isTrashEmpty();
@@ -49,10 +72,14 @@ describe("Node agent: the disk", function () {
   /** A folder of many, long and unusual names. */
   function makeBroad(broad: string): void {
     mkdirSync(broad, { recursive: true });
-    execFileSync("python3", ["-c", `
+    execFileSync("python3", [
+      "-c",
+      `
 import os, sys
 for i in range(60000): os.symlink("x", os.path.join(sys.argv[1].encode(), b"%0200d" % i + bytes([255, 10])))
-`, broad]);
+`,
+      broad,
+    ]);
   }
 
   it("removes folders of many, long and unusual names in little memory", async () => {
@@ -85,7 +112,10 @@ for i in range(60000): os.symlink("x", os.path.join(sys.argv[1].encode(), b"%020
   });
 
   it("removes folders also where somebody has removed the trash by hand", async () => {
-    for (const [name, remove] of [["whole", () => remover.remove(join(folder, "whole"))], ["emptied", () => remover.removeContents(join(folder, "emptied"), "file")]] as const) {
+    for (const [name, remove] of [
+      ["whole", () => remover.remove(join(folder, "whole"))],
+      ["emptied", () => remover.removeContents(join(folder, "emptied"), "file")],
+    ] as const) {
       rmSync(join(folder, "trash"), { recursive: true });
       mkdirSync(join(folder, name));
       writeFileSync(join(folder, name, "file"), "");
@@ -104,7 +134,9 @@ for i in range(60000): os.symlink("x", os.path.join(sys.argv[1].encode(), b"%020
     expect(await kept.count()).to.equal(0);
     mkdirSync(join(folder, "gs"));
     writeFileSync(join(folder, "gs/session.json"), "");
-    expect(readdirSync(await kept.take(join(folder, "gs"), "gs", "session.json"))).to.deep.equal(["session.json"]);
+    expect(readdirSync(await kept.take(join(folder, "gs"), "gs", "session.json"))).to.deep.equal([
+      "session.json",
+    ]);
     expect(await kept.count()).to.equal(1);
   });
 
@@ -119,7 +151,9 @@ for i in range(60000): os.symlink("x", os.path.join(sys.argv[1].encode(), b"%020
       await kept.take(join(folder, name), name, "file");
     };
     for (let index = 0; index < 34; index++) await take(`gs-${index}`);
-    expect(readdirSync(join(folder, "kept"))).to.have.members(Array.from({ length: 32 }, (_, index) => `gs-${index + 2}`));
+    expect(readdirSync(join(folder, "kept"))).to.have.members(
+      Array.from({ length: 32 }, (_, index) => `gs-${index + 2}`),
+    );
     await take("gs-large", 3 * 2 ** 30);
     await take("gs-larger", 2 * 2 ** 30);
     expect(readdirSync(join(folder, "kept"))).to.deep.equal(["gs-larger"]);
@@ -127,7 +161,13 @@ for i in range(60000): os.symlink("x", os.path.join(sys.argv[1].encode(), b"%020
 
   describe("the contents of a folder that it sets aside", () => {
     const names = ["session.json", "packed", "restore.json"];
-    const take = async (onlyContents = true): Promise<string> => createKeptFolders(join(folder, "kept"), remover).take(join(folder, "gs"), "gs", "session.json", onlyContents);
+    const take = async (onlyContents = true): Promise<string> =>
+      createKeptFolders(join(folder, "kept"), remover).take(
+        join(folder, "gs"),
+        "gs",
+        "session.json",
+        onlyContents,
+      );
 
     beforeEach(async () => {
       await createKeptFolders(join(folder, "kept"), remover).open();
@@ -169,7 +209,9 @@ for i in range(60000): os.symlink("x", os.path.join(sys.argv[1].encode(), b"%020
       takeInPart("packed");
       mkdirSync(join(folder, "gs/packed/others"), { recursive: true });
       const kept = await take();
-      expect(readdirSync(kept)).to.include.members(names).and.to.have.length(names.length + 1);
+      expect(readdirSync(kept))
+        .to.include.members(names)
+        .and.to.have.length(names.length + 1);
       expect(readdirSync(join(kept, "packed"))).to.deep.equal(["packs"]);
       expect(readdirSync(join(folder, "gs"))).to.deep.equal([]);
     });
@@ -188,7 +230,9 @@ for i in range(60000): os.symlink("x", os.path.join(sys.argv[1].encode(), b"%020
       const code = `import { holdRootLock } from ${JSON.stringify(lockModule)};
         await holdRootLock({ path: process.argv[1], onWait() {}, onLost: () => process.exit(3), signal: new AbortController().signal });
         console.log("held"); setInterval(() => {}, 1000);`;
-      const holder = spawn(process.execPath, ["--input-type=module", "--eval", code, path()], { stdio: ["ignore", "pipe", "inherit"] });
+      const holder = spawn(process.execPath, ["--input-type=module", "--eval", code, path()], {
+        stdio: ["ignore", "pipe", "inherit"],
+      });
       holders.push(holder);
       await once(holder.stdout, "data");
       return holder;
@@ -196,7 +240,12 @@ for i in range(60000): os.symlink("x", os.path.join(sys.argv[1].encode(), b"%020
 
     function hold(signal = new AbortController().signal) {
       const told = { isWaiting: false, isHeld: false };
-      const lock = holdRootLock({ path: path(), onWait: () => void (told.isWaiting = true), onLost: () => undefined, signal }).then((held) => {
+      const lock = holdRootLock({
+        path: path(),
+        onWait: () => void (told.isWaiting = true),
+        onLost: () => undefined,
+        signal,
+      }).then((held) => {
         told.isHeld = true;
         return held;
       });
@@ -218,7 +267,9 @@ for i in range(60000): os.symlink("x", os.path.join(sys.argv[1].encode(), b"%020
 
     it("ends its holder when it is lost", async () => {
       const holder = await anotherHolder();
-      const children = execFileSync("pgrep", ["--parent", String(holder.pid)], { encoding: "utf8" }).trim().split("\n");
+      const children = execFileSync("pgrep", ["--parent", String(holder.pid)], { encoding: "utf8" })
+        .trim()
+        .split("\n");
       const ended = once(holder, "exit");
       for (const child of children) process.kill(Number(child), "SIGKILL");
       expect((await ended)[0]).to.equal(3);
@@ -230,7 +281,10 @@ for i in range(60000): os.symlink("x", os.path.join(sys.argv[1].encode(), b"%020
       const { told, lock } = hold(stopping.signal);
       await eventually(() => told.isWaiting, { what: "the agent to wait" });
       stopping.abort(new Error("no longer wanted"));
-      const failure = await lock.then(() => undefined, (error: unknown) => error);
+      const failure = await lock.then(
+        () => undefined,
+        (error: unknown) => error,
+      );
       expect(failure).to.be.an("error").with.property("message", "no longer wanted");
       rmSync(path());
     });

@@ -25,39 +25,62 @@ describe("Node agent: heartbeat", function () {
   /** Lets time pass until the agent has said again that it lives, in the given place. */
   async function nextBeat(place: () => Promise<string | undefined>): Promise<void> {
     const before = await place();
-    await eventually(async () => {
-      clock.jump(beatMs);
-      return eventually(async () => await place() !== before, { timeoutMs: 1_000 }).catch(() => false);
-    }, { timeoutMs: 20_000, what: "a heartbeat" });
+    await eventually(
+      async () => {
+        clock.jump(beatMs);
+        return eventually(async () => (await place()) !== before, { timeoutMs: 1_000 }).catch(() => false);
+      },
+      { timeoutMs: 20_000, what: "a heartbeat" },
+    );
   }
 
   /**
-   * Its requests keep to the API server's time, which no test lets pass, but for what its machine's clock is off. Its cache is small, so that what others do to
-   * the machine's disk meanwhile does not count.
+   * Its requests keep to the API server's time, which no test lets pass, but for what its machine's clock is
+   * off. Its cache is small, so that what others do to the machine's disk meanwhile does not count.
    */
-  const startAgent = () => fixture.startAgent({ CACHE_BUDGET_BYTES: String(2 ** 30) }, { clock, requestClock: new JumpClock(clock.skewMs) });
+  const startAgent = () =>
+    fixture.startAgent(
+      { CACHE_BUDGET_BYTES: String(2 ** 30) },
+      { clock, requestClock: new JumpClock(clock.skewMs) },
+    );
 
   /** As an operator makes it with the GameNode. */
   async function createLease(): Promise<void> {
-    await fixture.leases.create({ metadata: { name: fixture.node, namespace: fixture.namespace, labels: heartbeatLabelsOf({ name: "" }) }, spec: {} });
+    await fixture.leases.create({
+      metadata: { name: fixture.node, namespace: fixture.namespace, labels: heartbeatLabelsOf({ name: "" }) },
+      spec: {},
+    });
   }
 
-  const inLease = async (): Promise<string | undefined> => (await fixture.leases.find({ name: fixture.node, namespace: fixture.namespace }))?.spec?.renewTime;
-  const inStatus = async (): Promise<string | undefined> => (await fixture.gameNode()).status?.heartbeat?.renewedAt;
-  const reported = () => eventually(async () => conditionStatusOf(await fixture.gameNode(), "StoreReachable") === "True", { timeoutMs: 20_000, what: "a whole report" });
+  const inLease = async (): Promise<string | undefined> =>
+    (await fixture.leases.find({ name: fixture.node, namespace: fixture.namespace }))?.spec?.renewTime;
+  const inStatus = async (): Promise<string | undefined> =>
+    (await fixture.gameNode()).status?.heartbeat?.renewedAt;
+  const reported = () =>
+    eventually(async () => conditionStatusOf(await fixture.gameNode(), "StoreReachable") === "True", {
+      timeoutMs: 20_000,
+      what: "a whole report",
+    });
 
   it("costs a write of some hundred bytes, however much the node holds", async () => {
     await holdVersions(fixture.root, limits.node.cacheEntriesReported);
     await createLease();
     const { writes } = await startAgent();
     await reported();
-    expect((await fixture.gameNode()).status?.cache?.entries).to.have.length(limits.node.cacheEntriesReported);
+    expect((await fixture.gameNode()).status?.cache?.entries).to.have.length(
+      limits.node.cacheEntriesReported,
+    );
     await nextBeat(inLease);
     await nextBeat(inLease);
     const from = writes.length;
     for (let beat = 0; beat < beats; beat++) await nextBeat(inLease);
-    const costs = writes.slice(from).map(({ path, bytes }) => ({ kind: path.includes("/leases/") ? "lease" : path, bytes }));
-    expect(costs.filter(({ kind }) => kind !== "lease"), "statuses written while nothing has changed").to.deep.equal([]);
+    const costs = writes
+      .slice(from)
+      .map(({ path, bytes }) => ({ kind: path.includes("/leases/") ? "lease" : path, bytes }));
+    expect(
+      costs.filter(({ kind }) => kind !== "lease"),
+      "statuses written while nothing has changed",
+    ).to.deep.equal([]);
     expect(costs.length).to.be.within(beats, 2 * beats);
     expect(Math.max(...costs.map(({ bytes }) => bytes))).to.be.below(200);
   });
@@ -86,7 +109,10 @@ describe("Node agent: heartbeat", function () {
       await startAgent();
       await nextBeat(inLease);
       await nextBeat(inLease);
-      await eventually(async () => conditionStatusOf(await fixture.gameNode(), "ClockInStep") === "False", { timeoutMs: 20_000, what: "the agent to say that its clock is off" });
+      await eventually(async () => conditionStatusOf(await fixture.gameNode(), "ClockInStep") === "False", {
+        timeoutMs: 20_000,
+        what: "the agent to say that its clock is off",
+      });
     });
   }
 
@@ -97,6 +123,9 @@ describe("Node agent: heartbeat", function () {
     await nextBeat(inLease);
     await fixture.nodes.delete({ name: fixture.node });
     await fixture.createGameNode();
-    await eventually(async () => (await fixture.gameNode()).status?.cache, { timeoutMs: 5_000, what: "the report" });
+    await eventually(async () => (await fixture.gameNode()).status?.cache, {
+      timeoutMs: 5_000,
+      what: "the report",
+    });
   });
 });

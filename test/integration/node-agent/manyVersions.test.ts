@@ -28,15 +28,20 @@ describe("Node agent: more versions than a GameNode lists", function () {
     await holdVersions(fixture.root, limits.node.cacheEntriesReported);
 
     await fixture.startAgent();
-    const { entries } = await eventually(async () => {
-      const cache = (await fixture.gameNode()).status?.cache;
-      return cache?.entries.length === limits.node.cacheEntriesReported && cache;
-    }, { timeoutMs: 20_000, what: "a full list" });
+    const { entries } = await eventually(
+      async () => {
+        const cache = (await fixture.gameNode()).status?.cache;
+        return cache?.entries.length === limits.node.cacheEntriesReported && cache;
+      },
+      { timeoutMs: 20_000, what: "a full list" },
+    );
     expect(entries.map(({ digest }) => digest)).not.to.include(source.sha256);
     const save = aTarGz([{ name: "progress", body: "level 7" }]);
     const objectKey = "saves/many/3-gs-old-1.tar.gz";
     await fixture.minio.client.putObject(fixture.minio.bucket, objectKey, save, save.length);
-    const name = await fixture.launch(source, { saveSlot: { slotId: "many", number: 1, objectKey, sha256: sha256Of(save), generation: 3 } });
+    const name = await fixture.launch(source, {
+      saveSlot: { slotId: "many", number: 1, objectKey, sha256: sha256Of(save), generation: 3 },
+    });
     expect(await fixture.condition(name, "ContentReady", "True")).to.equal("Unpacked");
   });
 });

@@ -24,7 +24,8 @@ describe("Node agent: an object store without its bucket", function () {
   async function removeBucket(): Promise<Map<string, Buffer>> {
     const { client, bucket } = fixture.minio;
     const objects = new Map<string, Buffer>();
-    for await (const { name } of client.listObjectsV2(bucket, "", true) as AsyncIterable<{ name: string }>) objects.set(name, await fixture.readObject(name));
+    for await (const { name } of client.listObjectsV2(bucket, "", true) as AsyncIterable<{ name: string }>)
+      objects.set(name, await fixture.readObject(name));
     await client.removeObjects(bucket, [...objects.keys()]);
     await client.removeBucket(bucket);
     return objects;
@@ -36,16 +37,32 @@ describe("Node agent: an object store without its bucket", function () {
     for (const [name, bytes] of objects) await client.putObject(bucket, name, bytes, bytes.length);
   }
 
-  /** Waits for the agent to say of the session that its condition is False, and lets it try again and again meanwhile. */
+  /**
+   * Waits for the agent to say of the session that its condition is False, and lets it try again and again
+   * meanwhile.
+   */
   async function refused(name: string, type: string): Promise<{ reason: string; message: string }> {
-    return eventually(async () => {
-      clock.jump(1_000);
-      const found = findCondition((await fixture.session(name)).status?.conditions, type);
-      return found?.status === "False" && found.reason !== "Downloading" && found.reason !== "Playing" && { reason: found.reason, message: found.message };
-    }, { timeoutMs: 20_000, what: `${type} to be False` });
+    return eventually(
+      async () => {
+        clock.jump(1_000);
+        const found = findCondition((await fixture.session(name)).status?.conditions, type);
+        return (
+          found?.status === "False" &&
+          found.reason !== "Downloading" &&
+          found.reason !== "Playing" && { reason: found.reason, message: found.message }
+        );
+      },
+      { timeoutMs: 20_000, what: `${type} to be False` },
+    );
   }
 
-  async function aStoredSave(): Promise<{ slotId: string; number: number; generation: number; objectKey: string; sha256: string }> {
+  async function aStoredSave(): Promise<{
+    slotId: string;
+    number: number;
+    generation: number;
+    objectKey: string;
+    sha256: string;
+  }> {
     const save = aTarGz([{ name: "progress", body: "level 7" }]);
     const objectKey = "saves/old/1-gs-old-1.1.tar.gz";
     await fixture.minio.client.putObject(fixture.minio.bucket, objectKey, save, save.length);
@@ -85,17 +102,23 @@ describe("Node agent: an object store without its bucket", function () {
       await restoreBucket(objects);
     }
     await fixture.storedSave(name, 1);
-    await eventually(async () => {
-      clock.jump(1_000);
-      return findCondition((await fixture.session(launched)).status?.conditions, "ContentReady")?.status === "True";
-    }, { timeoutMs: 20_000, what: "the game to be fetched" });
+    await eventually(
+      async () => {
+        clock.jump(1_000);
+        return (
+          findCondition((await fixture.session(launched)).status?.conditions, "ContentReady")?.status ===
+          "True"
+        );
+      },
+      { timeoutMs: 20_000, what: "the game to be fetched" },
+    );
   });
 
   it("is waited for as well where a proxy without a way to it answers 404", async () => {
     const game = await fixture.createGame();
     await fixture.ordered(await fixture.launch(game));
     const saveSlot = await aStoredSave();
-    fixture.proxy.fault = ({ path }) => path.includes("/saves/") ? { status: 404 } : undefined;
+    fixture.proxy.fault = ({ path }) => (path.includes("/saves/") ? { status: 404 } : undefined);
     const name = await fixture.launch(game, { saveSlot });
     expect((await refused(name, "SaveRestored")).reason).to.equal("StoreUnreachable");
     fixture.proxy.fault = undefined;

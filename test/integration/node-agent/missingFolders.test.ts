@@ -25,14 +25,29 @@ describe("Node agent: a played session whose folder it does not have", function 
     return name;
   }
 
-  /** The agent of that root has done what it does for sessions that it heard of before this one, and for pods that it heard of before this one's end. */
-  async function hasServedAnother(root: string, on: NodeAgentFixture, transport: CountedTransport): Promise<void> {
+  /**
+   * The agent of that root has done what it does for sessions that it heard of before this one, and for pods
+   * that it heard of before this one's end.
+   */
+  async function hasServedAnother(
+    root: string,
+    on: NodeAgentFixture,
+    transport: CountedTransport,
+  ): Promise<void> {
     const another = await on.launch(await on.createGame());
-    await eventually(() => existsSync(`${sessionDirectory(root, another)}/${spoolNames.order}`), { timeoutMs: 20_000, what: "another session to be prepared" });
-    await on.createPod(another, [{ name: podVolumes.spool, hostPath: { path: sessionDirectory(root, another), type: "Directory" } }]);
+    await eventually(() => existsSync(`${sessionDirectory(root, another)}/${spoolNames.order}`), {
+      timeoutMs: 20_000,
+      what: "another session to be prepared",
+    });
+    await on.createPod(another, [
+      { name: podVolumes.spool, hostPath: { path: sessionDirectory(root, another), type: "Directory" } },
+    ]);
     await on.setGame(another, { terminated: { exitCode: 0, reason: "Completed" } });
     await on.condition(another, "SavePersisted", "True", "NothingToSave");
-    await eventually(() => transport.underWay === 0, { timeoutMs: 20_000, what: "nothing to be on its way to the API server" });
+    await eventually(() => transport.underWay === 0, {
+      timeoutMs: 20_000,
+      what: "nothing to be on its way to the API server",
+    });
   }
 
   async function expectLeftAlone(name: string, root: string): Promise<void> {
@@ -43,7 +58,9 @@ describe("Node agent: a played session whose folder it does not have", function 
 
   async function expectStored(name: string, progress: string): Promise<void> {
     await fixture.condition(name, "SavePersisted", "True", "Stored");
-    expect(await fixture.readSaved((await fixture.session(name)).status!.save!.objectKey, "progress")).to.equal(progress);
+    expect(
+      await fixture.readSaved((await fixture.session(name)).status!.save!.objectKey, "progress"),
+    ).to.equal(progress);
   }
 
   it("because its root is another one waits for the agent that has the former root, also after its end", async () => {
@@ -62,7 +79,13 @@ describe("Node agent: a played session whose folder it does not have", function 
     await hasServedAnother(root, fixture, transport);
     await expectLeftAlone(name, root);
 
-    const finished = { type: "Finished", status: "True" as const, reason: "SaveNotStored", message: "", lastTransitionTime: "2030-01-01T00:00:00Z" };
+    const finished = {
+      type: "Finished",
+      status: "True" as const,
+      reason: "SaveNotStored",
+      message: "",
+      lastTransitionTime: "2030-01-01T00:00:00Z",
+    };
     await fixture.operate(name, { podRef, stoppingAt: "2030-01-01T00:00:00Z", conditions: [finished] });
     await fixture.stopAgent();
     await fixture.startAgent();

@@ -17,13 +17,18 @@ describe("Node agent: a session that moved", function () {
     await first.createGameNode();
   });
 
-  /** A session with a save to restore whose agent stops before its pod runs: the packer and the game need none. */
+  /**
+   * A session with a save to restore whose agent stops before its pod runs: the packer and the game need
+   * none.
+   */
   async function playedWithoutAgent(): Promise<string> {
     const save = aTarGz([{ name: "progress", body: "level 7" }]);
     const objectKey = saveKey(slotId, { generation: 3, gameSession: "gs-old", sequence: 1, attempt: 1 });
     await first.minio.client.putObject(first.minio.bucket, objectKey, save, save.length);
     await first.startAgent();
-    const name = await first.launch(await first.createGame(), { saveSlot: { slotId, number: 2, objectKey, sha256: sha256Of(save), generation: 3 } });
+    const name = await first.launch(await first.createGame(), {
+      saveSlot: { slotId, number: 2, objectKey, sha256: sha256Of(save), generation: 3 },
+    });
     await first.ordered(name);
     await first.stopAgent();
     await first.createPod(name, [{ name: podVolumes.spool }]);
@@ -41,7 +46,9 @@ describe("Node agent: a session that moved", function () {
     await first.killPacker(name);
     await first.pods.mergePatch({ name, namespace: first.namespace }, { metadata: { finalizers: null } });
     await first.pods.delete({ name, namespace: first.namespace }, { gracePeriodSeconds: 0 });
-    await next.operate(name, { placement: { attempt: 2, assignedAt: new Date().toISOString(), triedNodes: [first.node] } });
+    await next.operate(name, {
+      placement: { attempt: 2, assignedAt: new Date().toISOString(), triedNodes: [first.node] },
+    });
   }
 
   it("keeps the saves of its node when the agent of the node before returns with a pack of its own", async () => {
@@ -59,7 +66,10 @@ describe("Node agent: a session that moved", function () {
       expect(stored.sequence, "of the later save").to.be.above(sequence);
 
       await first.startAgent();
-      await eventually(() => !existsSync(first.folder(name)), { timeoutMs: 20_000, what: "the first node to give the session up" });
+      await eventually(() => !existsSync(first.folder(name)), {
+        timeoutMs: 20_000,
+        what: "the first node to give the session up",
+      });
       expect(sha256Of(await next.readObject(stored.objectKey))).to.equal(stored.sha256);
       const former = saveKey(slotId, { generation: 4, gameSession: name, sequence, attempt });
       expect(await next.storedSaves(slotId)).to.include.members([former, stored.objectKey]);

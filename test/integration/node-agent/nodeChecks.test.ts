@@ -17,14 +17,43 @@ describe("Node agent: what a node proves before it takes players", function () {
 
   /** The condition, once it has the reason. */
   async function condition(type: string, reason: string): Promise<Condition> {
-    return eventually(async () => (await fixture.gameNode()).status?.conditions?.find((found) => found.type === type && found.reason === reason),
-      { timeoutMs: 30_000, what: `${type} with ${reason}` });
+    return eventually(
+      async () =>
+        (await fixture.gameNode()).status?.conditions?.find(
+          (found) => found.type === type && found.reason === reason,
+        ),
+      { timeoutMs: 30_000, what: `${type} with ${reason}` },
+    );
   }
 
   const soon = { CHECK_INTERVAL_SECONDS: "0.2" };
-  const broken: [what: string, mount: string, type: string, reason: string, repaired: string, healed: string, message: RegExp][] = [
-    ["programs can be started", "noexec,size=2g", "RootExecutable", "MountedNoexec", "exec", "Executable", /noexec.*gameNodes\.root/],
-    ["saves fit", "size=64m", "SpaceLeft", "TooLittleSpace", "size=2g", "EnoughSpace", /Less than 512 MiB were free/],
+  const broken: [
+    what: string,
+    mount: string,
+    type: string,
+    reason: string,
+    repaired: string,
+    healed: string,
+    message: RegExp,
+  ][] = [
+    [
+      "programs can be started",
+      "noexec,size=2g",
+      "RootExecutable",
+      "MountedNoexec",
+      "exec",
+      "Executable",
+      /noexec.*gameNodes\.root/,
+    ],
+    [
+      "saves fit",
+      "size=64m",
+      "SpaceLeft",
+      "TooLittleSpace",
+      "size=2g",
+      "EnoughSpace",
+      /Less than 512 MiB were free/,
+    ],
   ];
   for (const [what, mount, type, reason, repaired, healed, message] of broken) {
     it(`says whether ${what}, and sees it repaired`, async () => {
@@ -40,11 +69,16 @@ describe("Node agent: what a node proves before it takes players", function () {
   it("says whether its folder can be written to, and sees it repaired", async () => {
     fixture.startOnFileSystem("size=16m", soon);
     await condition("RootWritable", "Writable");
-    const found = await eventually(async () => {
-      // More than once: the check's own file may be what takes the last space.
-      fixture.onFileSystem('cat /dev/zero >>"$NODE_ROOT/filler" || true');
-      return (await fixture.gameNode()).status?.conditions?.find(({ type, status }) => type === "RootWritable" && status === "False");
-    }, { timeoutMs: 30_000, what: "a folder that cannot be written to" });
+    const found = await eventually(
+      async () => {
+        // More than once: the check's own file may be what takes the last space.
+        fixture.onFileSystem('cat /dev/zero >>"$NODE_ROOT/filler" || true');
+        return (await fixture.gameNode()).status?.conditions?.find(
+          ({ type, status }) => type === "RootWritable" && status === "False",
+        );
+      },
+      { timeoutMs: 30_000, what: "a folder that cannot be written to" },
+    );
     expect(found.message).to.contain("no space left");
     expect((await condition("RootExecutable", "NotTried")).status).to.equal("Unknown");
     fixture.onFileSystem('rm "$NODE_ROOT/filler"');
@@ -59,10 +93,15 @@ describe("Node agent: what a node proves before it takes players", function () {
     await condition("RootWritable", "Writable");
     disk.freeze();
     try {
-      const found = await eventually(async () => {
-        clock.jump(60_000);
-        return (await fixture.gameNode()).status?.conditions?.find(({ type, status }) => type === "RootWritable" && status === "False");
-      }, { timeoutMs: 20_000, what: "the node to say it" });
+      const found = await eventually(
+        async () => {
+          clock.jump(60_000);
+          return (await fixture.gameNode()).status?.conditions?.find(
+            ({ type, status }) => type === "RootWritable" && status === "False",
+          );
+        },
+        { timeoutMs: 20_000, what: "the node to say it" },
+      );
       expect(found.message).to.contain("has not answered for 60 s");
       expect((await condition("RootExecutable", "NotTried")).status).to.equal("Unknown");
     } finally {
@@ -75,8 +114,10 @@ describe("Node agent: what a node proves before it takes players", function () {
   it("says whether its clock and the API server's agree, and sees it put right", async () => {
     let aheadMs = -120_000;
     const clock: Clock = {
-      now: () => new Date(systemClock.now().getTime() + aheadMs), monotonicMs: () => systemClock.monotonicMs(),
-      sleep: (ms, signal) => systemClock.sleep(ms, signal), setTimer: (ms, callback) => systemClock.setTimer(ms, callback),
+      now: () => new Date(systemClock.now().getTime() + aheadMs),
+      monotonicMs: () => systemClock.monotonicMs(),
+      sleep: (ms, signal) => systemClock.sleep(ms, signal),
+      setTimer: (ms, callback) => systemClock.setTimer(ms, callback),
     };
     await fixture.startAgent(soon, { requestClock: clock });
     const found = await condition("ClockInStep", "OutOfStep");
@@ -88,11 +129,16 @@ describe("Node agent: what a node proves before it takes players", function () {
 
   it("proves all of it with its first heartbeat", async () => {
     await fixture.startAgent();
-    const { status } = await eventually(async () => {
-      const found = await fixture.gameNode();
-      return found.status?.heartbeat !== undefined && found;
-    }, { timeoutMs: 20_000, what: "the first heartbeat" });
+    const { status } = await eventually(
+      async () => {
+        const found = await fixture.gameNode();
+        return found.status?.heartbeat !== undefined && found;
+      },
+      { timeoutMs: 20_000, what: "the first heartbeat" },
+    );
     const types = ["RootWritable", "RootExecutable", "SpaceLeft", "ClockInStep"];
-    expect(types.map((type) => status?.conditions?.find((found) => found.type === type)?.status)).to.deep.equal(["True", "True", "True", "True"]);
+    expect(
+      types.map((type) => status?.conditions?.find((found) => found.type === type)?.status),
+    ).to.deep.equal(["True", "True", "True", "True"]);
   });
 });

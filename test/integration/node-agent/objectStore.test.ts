@@ -25,7 +25,13 @@ describe("ObjectStore", function () {
   async function read(key: string, bytes: Buffer): Promise<Buffer> {
     await minio.client.putObject(minio.bucket, key, bytes, bytes.length);
     const chunks: Buffer[] = [];
-    const options = { objectStore, location: { bucket: minio.bucket, key }, clock: systemClock, random: Math.random, signal: new AbortController().signal };
+    const options = {
+      objectStore,
+      location: { bucket: minio.bucket, key },
+      clock: systemClock,
+      random: Math.random,
+      signal: new AbortController().signal,
+    };
     for await (const chunk of readObject(options)) chunks.push(Buffer.from(chunk));
     return Buffer.concat(chunks);
   }
@@ -37,12 +43,27 @@ describe("ObjectStore", function () {
 
   it("says of an object alone that it is not found, and of a bucket that is missing that it cannot be reached", async () => {
     const never = new AbortController().signal;
-    const failureOf = async (work: Promise<unknown>): Promise<unknown> => work.then(() => undefined, (error: unknown) => error instanceof ObjectStoreError && error.failure);
-    const [object, bucket] = [{ bucket: minio.bucket, key: "not-there" }, { bucket: `${minio.bucket}-not-there`, key: "some" }];
+    const failureOf = async (work: Promise<unknown>): Promise<unknown> =>
+      work.then(
+        () => undefined,
+        (error: unknown) => error instanceof ObjectStoreError && error.failure,
+      );
+    const [object, bucket] = [
+      { bucket: minio.bucket, key: "not-there" },
+      { bucket: `${minio.bucket}-not-there`, key: "some" },
+    ];
     expect(await failureOf(objectStore.open(object, { offset: 0 }, never))).to.equal("NotFound");
     expect(await failureOf(objectStore.stat(object, never))).to.equal("NotFound");
     expect(await failureOf(objectStore.open(bucket, { offset: 0 }, never))).to.equal("Unreachable");
-    expect(await failureOf(objectStore.put(bucket, { sizeBytes: 0, md5: createHash("md5").digest("base64"), read: () => Readable.from([]) }, never))).to.equal("Unreachable");
+    expect(
+      await failureOf(
+        objectStore.put(
+          bucket,
+          { sizeBytes: 0, md5: createHash("md5").digest("base64"), read: () => Readable.from([]) },
+          never,
+        ),
+      ),
+    ).to.equal("Unreachable");
     expect(await failureOf(objectStore.probe(bucket.bucket, never))).to.equal("Unreachable");
   });
 
@@ -51,9 +72,13 @@ describe("ObjectStore", function () {
     const md5 = createHash("md5").update(save).digest("base64");
     const put = (key: string, surplus: string): Promise<unknown> => {
       const upload = { sizeBytes: save.length, md5, read: () => Readable.from([save, Buffer.from(surplus)]) };
-      return objectStore.put({ bucket: minio.bucket, key }, upload, new AbortController().signal).catch((error: unknown) => error);
+      return objectStore
+        .put({ bucket: minio.bucket, key }, upload, new AbortController().signal)
+        .catch((error: unknown) => error);
     };
-    expect(await put("longer", "GET /minio/health/live HTTP/1.1\r\nX-Rest: ")).to.be.instanceOf(ObjectStoreError);
+    expect(await put("longer", "GET /minio/health/live HTTP/1.1\r\nX-Rest: ")).to.be.instanceOf(
+      ObjectStoreError,
+    );
     // The next one goes by the same connection, where that is still open.
     expect(await put("next", "")).to.equal(undefined);
     expect((await minio.client.statObject(minio.bucket, "next")).size).to.equal(save.length);

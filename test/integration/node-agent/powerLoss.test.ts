@@ -26,7 +26,7 @@ describe("Node agent: after a loss of power", function () {
   }
 
   it("stores what was packed before it, though the report of the restore never reached the disk", async () => {
-    fixture.proxy.fault = ({ method }) => method === "PUT" ? { status: 503 } : undefined;
+    fixture.proxy.fault = ({ method }) => (method === "PUT" ? { status: 503 } : undefined);
     const name = await fixture.aRunningSession();
     writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
     await fixture.packed(name);
@@ -34,14 +34,18 @@ describe("Node agent: after a loss of power", function () {
     fixture.proxy.fault = undefined;
     await returnWithoutPod(name);
     expect(await fixture.condition(name, "SavePersisted", "True")).to.equal("LastAutosave");
-    expect(await fixture.readSaved((await fixture.session(name)).status!.save!.objectKey, "progress")).to.equal("level 1");
+    expect(
+      await fixture.readSaved((await fixture.session(name)).status!.save!.objectKey, "progress"),
+    ).to.equal("level 1");
   });
 
   it("says of a session that had packed nothing that it started from what the slot keeps", async () => {
     const name = await fixture.aRunningSession();
     await losePower(fixture, disk, name);
     await returnWithoutPod(name);
-    expect(["LastAutosave", "NothingToSave"]).to.include(await fixture.condition(name, "SavePersisted", "True"));
+    expect(["LastAutosave", "NothingToSave"]).to.include(
+      await fixture.condition(name, "SavePersisted", "True"),
+    );
     expect(await fixture.storedSaves(`slot-${name}`)).to.deep.equal([]);
   });
 
@@ -49,7 +53,9 @@ describe("Node agent: after a loss of power", function () {
     const save = aTarGz([{ name: "progress", body: "level 7" }]);
     const objectKey = "saves/old/3-gs-old-1.tar.gz";
     await fixture.minio.client.putObject(fixture.minio.bucket, objectKey, save, save.length);
-    const name = await fixture.launch(await fixture.createGame(), { saveSlot: { slotId: "old", number: 2, generation: 3, objectKey, sha256: sha256Of(save) } });
+    const name = await fixture.launch(await fixture.createGame(), {
+      saveSlot: { slotId: "old", number: 2, generation: 3, objectKey, sha256: sha256Of(save) },
+    });
     await fixture.ordered(name);
     // As any file's flush does, this takes the names to the disk, and not the bytes of others.
     execFileSync("sync", [fixture.root]);
@@ -83,7 +89,7 @@ describe("Node agent: after a loss of power", function () {
   });
 
   it("takes up a launch whose game was being fetched", async () => {
-    fixture.proxy.fault = ({ path }) => path.includes("archives") ? { bytesPerSecond: 2 ** 20 } : undefined;
+    fixture.proxy.fault = ({ path }) => (path.includes("archives") ? { bytesPerSecond: 2 ** 20 } : undefined);
     const source = await fixture.createGame(8 * 2 ** 20);
     const name = await fixture.launch(source);
     await fixture.condition(name, "ContentReady", "False", "Downloading");
@@ -92,6 +98,8 @@ describe("Node agent: after a loss of power", function () {
     fixture.proxy.fault = undefined;
     fixture.startProcess();
     await fixture.ordered(name);
-    expect(readFileSync(`${fixture.root}/v1/objects/${source.sha256}/content/engine/data.bin`)).to.have.length(8 * 2 ** 20);
+    expect(
+      readFileSync(`${fixture.root}/v1/objects/${source.sha256}/content/engine/data.bin`),
+    ).to.have.length(8 * 2 ** 20);
   });
 });

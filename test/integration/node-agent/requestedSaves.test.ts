@@ -26,11 +26,16 @@ describe("Node agent: saves that players ask for", function () {
     return saveOf(name, saveRequestedAt);
   }
 
-  const ask = (name: string, saveRequestedAt: string) => fixture.sessions.mergePatch({ name, namespace: fixture.namespace }, { spec: { saveRequestedAt } });
-  const saveOf = (name: string, saveRequestedAt: string): Promise<StoredSave> => eventually(async () => {
-    const save = (await fixture.session(name)).status?.save;
-    return save?.requestedAt === saveRequestedAt ? save : undefined;
-  }, { timeoutMs: 20_000, what: "the save that was asked for" });
+  const ask = (name: string, saveRequestedAt: string) =>
+    fixture.sessions.mergePatch({ name, namespace: fixture.namespace }, { spec: { saveRequestedAt } });
+  const saveOf = (name: string, saveRequestedAt: string): Promise<StoredSave> =>
+    eventually(
+      async () => {
+        const save = (await fixture.session(name)).status?.save;
+        return save?.requestedAt === saveRequestedAt ? save : undefined;
+      },
+      { timeoutMs: 20_000, what: "the save that was asked for" },
+    );
 
   it("are stored at once, and say which request they answer", async () => {
     await fixture.startAgent({ SAVE_INTERVAL_SECONDS: "600" });
@@ -50,7 +55,9 @@ describe("Node agent: saves that players ask for", function () {
     const save = aTarGz([{ name: "progress", body: "level 7" }]);
     const objectKey = "saves/loaded/3-gs-old-1.tar.gz";
     await fixture.minio.client.putObject(fixture.minio.bucket, objectKey, save, save.length);
-    const name = await fixture.aRunningSession({ saveSlot: { slotId: "loaded", number: 1, objectKey, sha256: sha256Of(save), generation: 3 } });
+    const name = await fixture.aRunningSession({
+      saveSlot: { slotId: "loaded", number: 1, objectKey, sha256: sha256Of(save), generation: 3 },
+    });
     const stored = await requestedSave(name, "2026-01-01T00:00:01.000Z");
     expect(stored.generation).to.equal(4);
     expect(await fixture.readSaved(stored.objectKey, "progress")).to.equal("level 7");
@@ -65,10 +72,15 @@ describe("Node agent: saves that players ask for", function () {
     await ask(name, "2026-01-01T00:00:01.000Z");
     await fixture.condition(name, "SavePersisted", "False", "NothingToSave");
     await ask(name, "2026-01-01T00:00:02.000Z");
-    await eventually(() => fixture.manifest(name)?.answered === "2026-01-01T00:00:02.000Z", { timeoutMs: 20_000, what: "the packer to answer" });
+    await eventually(() => fixture.manifest(name)?.answered === "2026-01-01T00:00:02.000Z", {
+      timeoutMs: 20_000,
+      what: "the packer to answer",
+    });
     await fixture.condition(name, "SavePersisted", "False", "NothingToSave");
     writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
-    expect(await fixture.readSaved((await saveOf(name, "2026-01-01T00:00:02.000Z")).objectKey, "progress")).to.equal("level 1");
+    expect(
+      await fixture.readSaved((await saveOf(name, "2026-01-01T00:00:02.000Z")).objectKey, "progress"),
+    ).to.equal("level 1");
     await fixture.condition(name, "SavePersisted", "False", "Playing");
   });
 
@@ -82,10 +94,13 @@ describe("Node agent: saves that players ask for", function () {
     writeFileSync(`${fixture.saves(name)}/progress`, randomBytes(8 * mebibyte));
     const requestedAt = "2026-01-01T00:00:01.000Z";
     await ask(name, requestedAt);
-    await eventually(() => {
-      const manifest = fixture.manifest(name);
-      return manifest?.refused !== undefined && manifest.answered === requestedAt;
-    }, { timeoutMs: 20_000, what: "the packer to say that it could not pack what was asked for" });
+    await eventually(
+      () => {
+        const manifest = fixture.manifest(name);
+        return manifest?.refused !== undefined && manifest.answered === requestedAt;
+      },
+      { timeoutMs: 20_000, what: "the packer to say that it could not pack what was asked for" },
+    );
     disk.clear();
     expect((await saveOf(name, requestedAt)).unpackedBytes).to.be.at.least(8 * mebibyte);
   });

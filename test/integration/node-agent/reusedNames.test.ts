@@ -20,7 +20,9 @@ describe("Node agent: a new session of an old one's name", function () {
     await fixture.sessions.delete(ref);
     await fixture.pods.mergePatch(ref, { metadata: { finalizers: null } });
     await fixture.pods.delete(ref, { gracePeriodSeconds: 0 });
-    await eventually(async () => await fixture.pods.find(ref) === undefined, { what: "the pod to be gone" });
+    await eventually(async () => (await fixture.pods.find(ref)) === undefined, {
+      what: "the pod to be gone",
+    });
   }
 
   /** A session that has gone unheard, and whose last pack is not stored. */
@@ -41,14 +43,22 @@ describe("Node agent: a new session of an old one's name", function () {
   /** Another session of the name, with its pod; returns its uid. */
   async function launchAgain(name: string, source: ArchiveSource): Promise<string> {
     await fixture.launch(source, { saveSlot: { slotId: "next", number: 1, generation: 0 } }, name);
-    await fixture.createPod(name, [{ name: podVolumes.spool, hostPath: { path: fixture.folder(name), type: "Directory" } }]);
+    await fixture.createPod(name, [
+      { name: podVolumes.spool, hostPath: { path: fixture.folder(name), type: "Directory" } },
+    ]);
     return (await fixture.session(name)).metadata.uid;
   }
 
   const ordered = (name: string, uid: string): Promise<unknown> =>
-    eventually(() => readFileSync(`${fixture.folder(name)}/${spoolNames.order}`, "utf8").includes(uid), { timeoutMs: 20_000, what: "the new session's order" });
+    eventually(() => readFileSync(`${fixture.folder(name)}/${spoolNames.order}`, "utf8").includes(uid), {
+      timeoutMs: 20_000,
+      what: "the new session's order",
+    });
 
-  /** Holds the session's folder open, so that no other one gets its number, until it is compared with the folder that is there then. */
+  /**
+   * Holds the session's folder open, so that no other one gets its number, until it is compared with the
+   * folder that is there then.
+   */
   function holdFolder(name: string): () => void {
     const held = openSync(fixture.folder(name), "r");
     return () => {
@@ -79,7 +89,7 @@ describe("Node agent: a new session of an old one's name", function () {
     const launched = Promise.withResolvers<undefined>();
     const uploads = (): number => fixture.proxy.requests.filter(({ method }) => method === "PUT").length;
     const before = uploads();
-    fixture.proxy.fault = ({ method }) => method === "PUT" ? { holdUntil: launched.promise } : undefined;
+    fixture.proxy.fault = ({ method }) => (method === "PUT" ? { holdUntil: launched.promise } : undefined);
     await fixture.startAgent();
     await eventually(() => uploads() > before, { timeoutMs: 20_000, what: "the upload to begin" });
     const uid = await launchAgain(name, source);

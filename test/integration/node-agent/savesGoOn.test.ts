@@ -21,21 +21,35 @@ describe("Node agent: saves of a game that goes on after something was amiss", f
 
   /** As the kubelet, says how the streamer is, beside whom the game goes on. */
   async function setStreamer(name: string, state: ContainerStatus["state"]): Promise<void> {
-    await fixture.pods.mergePatchStatus({ name, namespace: fixture.namespace }, { status: { initContainerStatuses: [containerStatus("streamer", state)] } });
+    await fixture.pods.mergePatchStatus(
+      { name, namespace: fixture.namespace },
+      { status: { initContainerStatuses: [containerStatus("streamer", state)] } },
+    );
   }
 
-  /** A game with one stored save, whose agent reaches the API server by a way that fails when it is told to, and waits by a clock that jumps. */
-  async function aGameOnFaultyApi(): Promise<{ api: FaultyApi; name: string; storedAfterJumps: (count: number) => Promise<unknown> }> {
+  /**
+   * A game with one stored save, whose agent reaches the API server by a way that fails when it is told to,
+   * and waits by a clock that jumps.
+   */
+  async function aGameOnFaultyApi(): Promise<{
+    api: FaultyApi;
+    name: string;
+    storedAfterJumps: (count: number) => Promise<unknown>;
+  }> {
     const api = await FaultyApi.start(await sharedKubeApiServer());
     const clock = new JumpClock();
     await fixture.startAgent({}, { clock, requestClock: systemClock, kubeconfigPath: api.kubeconfig() });
     const name = await fixture.aRunningSession();
     writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
     await fixture.storedSave(name, 1);
-    const storedAfterJumps = (count: number): Promise<unknown> => eventually(async () => {
-      clock.jump(1_000);
-      return (await fixture.storedSaves(`slot-${name}`)).length === count;
-    }, { timeoutMs: 15_000, what: `save ${count} to be stored` });
+    const storedAfterJumps = (count: number): Promise<unknown> =>
+      eventually(
+        async () => {
+          clock.jump(1_000);
+          return (await fixture.storedSaves(`slot-${name}`)).length === count;
+        },
+        { timeoutMs: 15_000, what: `save ${count} to be stored` },
+      );
     return { api, name, storedAfterJumps };
   }
 
@@ -46,15 +60,24 @@ describe("Node agent: saves of a game that goes on after something was amiss", f
     await fixture.storedSave(name, 1);
     await fixture.killPacker(name);
     await setStreamer(name, { terminated: { exitCode: 1, reason: "Error" } });
-    // Told of the failure, the agent is told of a request: one that took the failure for the end would not pass it on any more.
-    await fixture.sessions.mergePatch({ name, namespace: fixture.namespace }, { spec: { saveRequestedAt: "2026-01-01T00:00:01.000Z" } });
-    await eventually(() => existsSync(`${fixture.folder(name)}/${spoolNames.request}`), { timeoutMs: 20_000, what: "the request to be passed on" });
+    // Told of the failure, the agent is told of a request: one that took the failure for the end would not
+    // pass it on any more.
+    await fixture.sessions.mergePatch(
+      { name, namespace: fixture.namespace },
+      { spec: { saveRequestedAt: "2026-01-01T00:00:01.000Z" } },
+    );
+    await eventually(() => existsSync(`${fixture.folder(name)}/${spoolNames.request}`), {
+      timeoutMs: 20_000,
+      what: "the request to be passed on",
+    });
     await fixture.startPacker(name);
     await setStreamer(name, { running: { startedAt: new Date().toISOString() } });
     writeFileSync(`${fixture.saves(name)}/progress`, "level 2");
     await fixture.endGame(name);
     expect(await fixture.condition(name, "SavePersisted", "True")).to.equal("Stored");
-    expect(await fixture.readSaved((await fixture.session(name)).status!.save!.objectKey, "progress")).to.equal("level 2");
+    expect(
+      await fixture.readSaved((await fixture.session(name)).status!.save!.objectKey, "progress"),
+    ).to.equal("level 2");
   });
 
   it("are said to be kept again when they are within the limits again", async () => {
@@ -78,10 +101,15 @@ describe("Node agent: saves of a game that goes on after something was amiss", f
     await fixture.rights.refuseSessionStatus(true);
     for (const count of [2, 3]) {
       writeFileSync(`${fixture.saves(name)}/progress`, `level ${count}`);
-      await eventually(async () => (await fixture.storedSaves(`slot-${name}`)).length === count, { timeoutMs: 20_000, what: `save ${count} to be stored` });
+      await eventually(async () => (await fixture.storedSaves(`slot-${name}`)).length === count, {
+        timeoutMs: 20_000,
+        what: `save ${count} to be stored`,
+      });
     }
     await fixture.rights.refuseSessionStatus(false);
-    expect(await fixture.readSaved((await fixture.storedSave(name, 3)).objectKey, "progress")).to.equal("level 3");
+    expect(await fixture.readSaved((await fixture.storedSave(name, 3)).objectKey, "progress")).to.equal(
+      "level 3",
+    );
   });
 
   it("reach the object store at their intervals while the API server does not respond", async () => {
@@ -92,14 +120,18 @@ describe("Node agent: saves of a game that goes on after something was amiss", f
       await storedAfterJumps(count);
     }
     goOn();
-    expect(await fixture.readSaved((await fixture.storedSave(name, 4)).objectKey, "progress")).to.equal("level 4");
+    expect(await fixture.readSaved((await fixture.storedSave(name, 4)).objectKey, "progress")).to.equal(
+      "level 4",
+    );
     await fixture.stopAgent();
     await api.stop();
   });
 
   it("reach the object store while the API server does not respond to the report of a save that was asked for, which follows", async () => {
     const { api, name, storedAfterJumps } = await aGameOnFaultyApi();
-    const { arrived, release } = api.holdOnce(({ method, path }) => method === "PATCH" && path.endsWith(`/gamesessions/${name}/status`));
+    const { arrived, release } = api.holdOnce(
+      ({ method, path }) => method === "PATCH" && path.endsWith(`/gamesessions/${name}/status`),
+    );
     const saveRequestedAt = "2026-01-01T00:00:01.000Z";
     await fixture.sessions.mergePatch({ name, namespace: fixture.namespace }, { spec: { saveRequestedAt } });
     await arrived;

@@ -1,6 +1,18 @@
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { chownSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
@@ -22,10 +34,15 @@ describe("Node agent: sessions", function () {
     await fixture.createGameNode();
   });
 
-  const aRunningSession = (spec?: Parameters<NodeAgentFixture["aRunningSession"]>[0]): Promise<string> => fixture.aRunningSession(spec);
+  const aRunningSession = (spec?: Parameters<NodeAgentFixture["aRunningSession"]>[0]): Promise<string> =>
+    fixture.aRunningSession(spec);
   const savesOf = (name: string): Promise<string[]> => fixture.storedSaves(`slot-${name}`);
   const storedSave = (name: string, sequence: number) => fixture.storedSave(name, sequence);
-  const listing = async (key: string): Promise<string[]> => execFileSync("tar", ["-tz"], { input: await fixture.readObject(key), encoding: "utf8" }).trim().split("\n").sort();
+  const listing = async (key: string): Promise<string[]> =>
+    execFileSync("tar", ["-tz"], { input: await fixture.readObject(key), encoding: "utf8" })
+      .trim()
+      .split("\n")
+      .sort();
 
   it("serves a session from its placement to the removal of its directory", async () => {
     await fixture.startAgent();
@@ -39,7 +56,11 @@ describe("Node agent: sessions", function () {
 
     writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
     const first = await storedSave(name, 1);
-    expect(first).to.include({ objectKey: `saves/slot-${name}/1-${name}-1.1.tar.gz`, generation: 1, final: false });
+    expect(first).to.include({
+      objectKey: `saves/slot-${name}/1-${name}-1.1.tar.gz`,
+      generation: 1,
+      final: false,
+    });
     writeFileSync(`${fixture.saves(name)}/progress`, "level 2");
     const second = await storedSave(name, 2);
     expect(sha256Of(await fixture.readObject(second.objectKey))).to.equal(second.sha256);
@@ -54,28 +75,40 @@ describe("Node agent: sessions", function () {
     expect(existsSync(fixture.folder(name)), "until the session is finished").to.equal(true);
 
     await fixture.finish(name);
-    await eventually(() => !existsSync(sessionDirectory(fixture.root, name)), { what: "the directory to be removed" });
+    await eventually(() => !existsSync(sessionDirectory(fixture.root, name)), {
+      what: "the directory to be removed",
+    });
     await eventually(async () => (await fixture.eventsOf(name)).length >= 2, { what: "events" });
     expect(await fixture.eventsOf(name)).to.include.members(["Prepared", "SaveStored"]);
   });
 
   it("restores the slot's save with its owner and times, and does not store it again unchanged", async () => {
     await fixture.startAgent();
-    const save = aTarGz([{ name: "deep/", mode: 0o700 }, { name: "deep/progress", body: "level 7", mtimeSeconds: 1_600_000_000 }]);
+    const save = aTarGz([
+      { name: "deep/", mode: 0o700 },
+      { name: "deep/progress", body: "level 7", mtimeSeconds: 1_600_000_000 },
+    ]);
     const objectKey = "saves/old/3-gs-old-1.tar.gz";
     await fixture.minio.client.putObject(fixture.minio.bucket, objectKey, save, save.length);
-    const name = await aRunningSession({ saveSlot: { slotId: "old", number: 2, objectKey, sha256: sha256Of(save), generation: 3 } });
+    const name = await aRunningSession({
+      saveSlot: { slotId: "old", number: 2, objectKey, sha256: sha256Of(save), generation: 3 },
+    });
     const file = `${fixture.saves(name)}/deep/progress`;
     expect(readFileSync(file, "utf8")).to.equal("level 7");
     expect(statSync(file)).to.include({ uid: sessionUserId, mtimeMs: 1_600_000_000_000 });
     writeFileSync(file, "level 8");
-    expect(await storedSave(name, 1)).to.include({ generation: 4, objectKey: `saves/old/4-${name}-1.1.tar.gz` });
+    expect(await storedSave(name, 1)).to.include({
+      generation: 4,
+      objectKey: `saves/old/4-${name}-1.1.tar.gz`,
+    });
 
     // What the agent itself packed comes back to the same bytes.
     const again = await storedSave(name, 1);
     await fixture.endGame(name);
     await fixture.condition(name, "SavePersisted", "True");
-    const next = await aRunningSession({ saveSlot: { slotId: "old", number: 2, objectKey: again.objectKey, sha256: again.sha256, generation: 4 } });
+    const next = await aRunningSession({
+      saveSlot: { slotId: "old", number: 2, objectKey: again.objectKey, sha256: again.sha256, generation: 4 },
+    });
     await fixture.endGame(next);
     expect(await fixture.condition(next, "SavePersisted", "True")).to.equal("Unchanged");
     expect(await fixture.storedSaves("old")).to.have.members([objectKey, again.objectKey]);
@@ -86,20 +119,32 @@ describe("Node agent: sessions", function () {
     const game = await fixture.createGame();
     const good = aTarGz([{ name: "a", body: "b" }]);
     const evil = aTarGz([{ name: "../evil", body: "b" }]);
-    for (const [key, packed] of [["saves/x/good.tar.gz", good], ["saves/x/evil.tar.gz", evil]] as const) await fixture.minio.client.putObject(fixture.minio.bucket, key, packed, packed.length);
+    for (const [key, packed] of [
+      ["saves/x/good.tar.gz", good],
+      ["saves/x/evil.tar.gz", evil],
+    ] as const)
+      await fixture.minio.client.putObject(fixture.minio.bucket, key, packed, packed.length);
     const slot = { slotId: "x", number: 1, generation: 1 };
-    const wrong = await fixture.launch(game, { saveSlot: { ...slot, objectKey: "saves/x/good.tar.gz", sha256: "f".repeat(64) } });
+    const wrong = await fixture.launch(game, {
+      saveSlot: { ...slot, objectKey: "saves/x/good.tar.gz", sha256: "f".repeat(64) },
+    });
     await fixture.condition(wrong, "SaveRestored", "False", "ChecksumMismatch");
-    const hostile = await fixture.launch(game, { saveSlot: { ...slot, objectKey: "saves/x/evil.tar.gz", sha256: sha256Of(evil) } });
+    const hostile = await fixture.launch(game, {
+      saveSlot: { ...slot, objectKey: "saves/x/evil.tar.gz", sha256: sha256Of(evil) },
+    });
     await fixture.ordered(hostile);
     await fixture.createPod(hostile, [{ name: "spool" }]);
     mkdirSync(fixture.volume(hostile));
     chownSync(fixture.volume(hostile), sessionUserId, sessionUserId);
     await fixture.startPacker(hostile);
     await fixture.condition(hostile, "SaveRestored", "False", "SaveRefused");
-    const missing = await fixture.launch(game, { saveSlot: { ...slot, objectKey: "saves/x/none.tar.gz", sha256: "f".repeat(64) } });
+    const missing = await fixture.launch(game, {
+      saveSlot: { ...slot, objectKey: "saves/x/none.tar.gz", sha256: "f".repeat(64) },
+    });
     await fixture.condition(missing, "SaveRestored", "False", "SaveMissing");
-    expect(existsSync(fixture.saves(hostile)) || existsSync(`${sessionDirectory(fixture.root, hostile)}/evil`)).to.equal(false);
+    expect(
+      existsSync(fixture.saves(hostile)) || existsSync(`${sessionDirectory(fixture.root, hostile)}/evil`),
+    ).to.equal(false);
   });
 
   it("says that there is nothing to save when the game wrote nothing or never ran", async () => {
@@ -109,7 +154,10 @@ describe("Node agent: sessions", function () {
     expect(await fixture.condition(played, "SavePersisted", "True")).to.equal("NothingToSave");
     const cancelled = await fixture.launch(await fixture.createGame());
     await fixture.ordered(cancelled);
-    await fixture.sessions.mergePatch({ name: cancelled, namespace: fixture.namespace }, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
+    await fixture.sessions.mergePatch(
+      { name: cancelled, namespace: fixture.namespace },
+      { spec: { desiredState: "Stopped", stopReason: "UserRequested" } },
+    );
     expect(await fixture.condition(cancelled, "SavePersisted", "True")).to.equal("NothingToSave");
     expect(await savesOf(played)).to.deep.equal([]);
   });
@@ -159,7 +207,10 @@ describe("Node agent: sessions", function () {
     } finally {
       await fixture.minio.start();
     }
-    await eventually(async () => (await fixture.session(name)).status?.save?.final === true, { timeoutMs: 40_000, what: "the save to be stored" });
+    await eventually(async () => (await fixture.session(name)).status?.save?.final === true, {
+      timeoutMs: 40_000,
+      what: "the save to be stored",
+    });
     expect(await savesOf(name)).to.have.length(1);
   });
 
@@ -170,7 +221,10 @@ describe("Node agent: sessions", function () {
     await storedSave(name, 1);
     await fixture.rights.refuseSessionStatus(true);
     writeFileSync(`${fixture.saves(name)}/progress`, "level 2");
-    await eventually(async () => (await savesOf(name)).length === 2, { timeoutMs: 20_000, what: "the second save to be stored" });
+    await eventually(async () => (await savesOf(name)).length === 2, {
+      timeoutMs: 20_000,
+      what: "the second save to be stored",
+    });
     expect((await fixture.session(name)).status?.save?.sequence, "unreported").to.equal(1);
     await fixture.rights.refuseSessionStatus(false);
     const { objectKey } = await storedSave(name, 2);
@@ -183,13 +237,26 @@ describe("Node agent: sessions", function () {
     const name = await aRunningSession();
     writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
     await storedSave(name, 1);
-    fixture.proxy.fault = ({ method }) => method === "PUT" ? { status: 403 } : undefined;
+    fixture.proxy.fault = ({ method }) => (method === "PUT" ? { status: 403 } : undefined);
     writeFileSync(`${fixture.saves(name)}/progress`, "level 2");
     await fixture.condition(name, "SavePersisted", "False", "StoreRefused");
     const attempts = (): number => fixture.proxy.requests.filter(({ method }) => method === "PUT").length;
-    const [before, { metadata: { resourceVersion } }] = [attempts(), await fixture.session(name)];
-    await eventually(() => { clock.jump(1000); return attempts() >= before + 3; }, { timeoutMs: 30_000, what: "further attempts" });
-    expect((await fixture.session(name)).metadata.resourceVersion, "writes of the status").to.equal(resourceVersion);
+    const [
+      before,
+      {
+        metadata: { resourceVersion },
+      },
+    ] = [attempts(), await fixture.session(name)];
+    await eventually(
+      () => {
+        clock.jump(1000);
+        return attempts() >= before + 3;
+      },
+      { timeoutMs: 30_000, what: "further attempts" },
+    );
+    expect((await fixture.session(name)).metadata.resourceVersion, "writes of the status").to.equal(
+      resourceVersion,
+    );
     fixture.proxy.fault = undefined;
     clock.jump(retryMs);
     await storedSave(name, 2);
@@ -205,11 +272,16 @@ describe("Node agent: sessions", function () {
     await fixture.pods.delete({ name, namespace: fixture.namespace }, { gracePeriodSeconds: 0 });
     await fixture.sessions.delete({ name, namespace: fixture.namespace });
     await fixture.startAgent();
-    await eventually(async () => (await savesOf(name)).length === 1, { timeoutMs: 20_000, what: "the orphaned save to be stored" });
+    await eventually(async () => (await savesOf(name)).length === 1, {
+      timeoutMs: 20_000,
+      what: "the orphaned save to be stored",
+    });
     const [key = ""] = await savesOf(name);
     expect(await fixture.readSaved(key, "progress")).to.equal("level 5");
     await eventually(() => !existsSync(fixture.folder(name)), { what: "the folder to be removed" });
-    await eventually(async () => (await fixture.eventsOf(fixture.node)).includes("OrphanedSave"), { what: "the admin to be told" });
+    await eventually(async () => (await fixture.eventsOf(fixture.node)).includes("OrphanedSave"), {
+      what: "the admin to be told",
+    });
   });
 
   it("reads the last pack after a restart, before the kubelet reports the pod's end", async () => {
@@ -219,7 +291,10 @@ describe("Node agent: sessions", function () {
     await fixture.startAgent();
     writeFileSync(`${fixture.saves(name)}/progress`, "level 4");
     await storedSave(name, 1);
-    await fixture.sessions.mergePatch({ name, namespace: fixture.namespace }, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
+    await fixture.sessions.mergePatch(
+      { name, namespace: fixture.namespace },
+      { spec: { desiredState: "Stopped", stopReason: "UserRequested" } },
+    );
     await fixture.finishPacker(name);
     await fixture.condition(name, "SavePersisted", "True", "Stored");
   });
@@ -264,7 +339,9 @@ describe("Node agent: sessions", function () {
     const { status } = await fixture.session(name);
     expect(status?.save?.final).to.equal(true);
     expect(await fixture.readSaved(status!.save!.objectKey, "progress")).to.equal("level 3");
-    expect(status?.conditions?.find(({ type }) => type === "SavePersisted")?.message).to.match(/packed at .*, \d+ s ago/);
+    expect(status?.conditions?.find(({ type }) => type === "SavePersisted")?.message).to.match(
+      /packed at .*, \d+ s ago/,
+    );
   });
 
   it("removes the directory of a session that moved to another node", async () => {
@@ -272,7 +349,10 @@ describe("Node agent: sessions", function () {
     const name = await fixture.launch(await fixture.createGame());
     await fixture.ordered(name);
     await fixture.operate(name, { nodeName: "another-node" });
-    await eventually(() => !existsSync(sessionDirectory(fixture.root, name)), { timeoutMs: 20_000, what: "the directory to be removed" });
+    await eventually(() => !existsSync(sessionDirectory(fixture.root, name)), {
+      timeoutMs: 20_000,
+      what: "the directory to be removed",
+    });
     expect(await savesOf(name)).to.deep.equal([]);
   });
 
@@ -282,8 +362,18 @@ describe("Node agent: sessions", function () {
     writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
     await storedSave(name, 1);
     const { podRef } = (await fixture.session(name)).status ?? {};
-    const finished = { type: "Finished", status: "True" as const, reason: "SaveNotStored", message: "", lastTransitionTime: "2030-01-01T00:00:00Z" };
-    await fixture.operate(name, { ...podRef && { podRef }, stoppingAt: "2030-01-01T00:00:00Z", conditions: [finished] });
+    const finished = {
+      type: "Finished",
+      status: "True" as const,
+      reason: "SaveNotStored",
+      message: "",
+      lastTransitionTime: "2030-01-01T00:00:00Z",
+    };
+    await fixture.operate(name, {
+      ...(podRef && { podRef }),
+      stoppingAt: "2030-01-01T00:00:00Z",
+      conditions: [finished],
+    });
     writeFileSync(`${fixture.saves(name)}/progress`, "level 2");
     await storedSave(name, 2);
     expect(await fixture.condition(name, "SavePersisted", "False")).to.equal("Playing");
@@ -298,7 +388,7 @@ describe("Node agent: sessions", function () {
 
   it("reports why the game of a session cannot be used", async () => {
     await fixture.startAgent();
-    const unknown = await fixture.launch({ ...await fixture.createGame(), sha256: "e".repeat(64) });
+    const unknown = await fixture.launch({ ...(await fixture.createGame()), sha256: "e".repeat(64) });
     await fixture.condition(unknown, "ContentReady", "False", "SourceUnknown");
     const incomplete = await fixture.launch(await fixture.createGame(), { launcher: "other.sh" });
     await fixture.condition(incomplete, "ContentReady", "False", "ArchiveIncomplete");
@@ -306,12 +396,15 @@ describe("Node agent: sessions", function () {
 
   it("repeats a download and a restore in the middle of which it was killed", async () => {
     const source = await fixture.createGame(3_000_000);
-    fixture.proxy.fault = ({ method }) => method === "GET" ? { bytesPerSecond: 150_000 } : undefined;
+    fixture.proxy.fault = ({ method }) => (method === "GET" ? { bytesPerSecond: 150_000 } : undefined);
     fixture.startProcess();
     const name = await fixture.launch(source);
     const temporary = join(fixture.root, "v1/tmp");
     // The session's folder is made there, too.
-    await eventually(() => existsSync(temporary) && readdirSync(temporary).some((made) => made.startsWith(source.sha256)), { timeoutMs: 30_000, what: "the download to run" });
+    await eventually(
+      () => existsSync(temporary) && readdirSync(temporary).some((made) => made.startsWith(source.sha256)),
+      { timeoutMs: 30_000, what: "the download to run" },
+    );
     await fixture.condition(name, "ContentReady", "False", "Downloading");
     await fixture.killProcess();
     expect(readdirSync(temporary)).to.have.length(1);
@@ -320,7 +413,9 @@ describe("Node agent: sessions", function () {
     fixture.startProcess();
     await fixture.ordered(name);
     await fixture.condition(name, "SaveRestored", "True");
-    expect(lstatSync(`${contentDirectory(fixture.root, source.sha256)}/engine/data.bin`).size).to.equal(3_000_000);
+    expect(lstatSync(`${contentDirectory(fixture.root, source.sha256)}/engine/data.bin`).size).to.equal(
+      3_000_000,
+    );
     expect(readdirSync(temporary)).to.deep.equal([]);
     expect(await fixture.killProcess("SIGTERM")).to.equal(0);
   });

@@ -17,7 +17,10 @@ describe("Node agent: another one on its node", function () {
   it("is waited for, as when an upgrade moves the agents, and its session goes on without it", async () => {
     const port = await freePort();
     fixture.startProcess({ HTTP_PORT: String(port) });
-    await eventually(async () => (await fixture.gameNode()).status?.heartbeat, { timeoutMs: 30_000, what: "the first agent to serve the node" });
+    await eventually(async () => (await fixture.gameNode()).status?.heartbeat, {
+      timeoutMs: 30_000,
+      what: "the first agent to serve the node",
+    });
     let hasTakenOver = false;
     const taken = fixture.startAgent().then(() => {
       hasTakenOver = true;
@@ -26,16 +29,26 @@ describe("Node agent: another one on its node", function () {
     const name = await fixture.aRunningSession();
     writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
     await fixture.storedSave(name, 1);
-    const metrics = await eventually(async () => {
-      const shown = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-      return /^joypod_node_saves_total\{[^}]*outcome="stored"[^}]*\} 1$/m.test(shown) && shown;
-    }, { what: "the first agent to count the save" });
+    const metrics = await eventually(
+      async () => {
+        const shown = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+        return /^joypod_node_saves_total\{[^}]*outcome="stored"[^}]*\} 1$/m.test(shown) && shown;
+      },
+      { what: "the first agent to count the save" },
+    );
     expectDocumented(metrics, ["Node agent", "API, operator and node agent"], { commonLabels: ["node"] });
-    expect(metrics).to.match(new RegExp(`^joypod_node_cache_capacity_bytes\\{node="${fixture.node}"\\} ${2 ** 30}$`, "m"))
-      .and.match(/^joypod_kube_reconciles_total\{[^}]*controller="gameSession",outcome="(?:done|requeued)"[^}]*\} [1-9]/m)
-      .and.match(/^joypod_kube_client_requests_total\{[^}]*method="PATCH",resource="gamenodes\/status",code="200"[^}]*\} [1-9]/m);
+    expect(metrics)
+      .to.match(new RegExp(`^joypod_node_cache_capacity_bytes\\{node="${fixture.node}"\\} ${2 ** 30}$`, "m"))
+      .and.match(
+        /^joypod_kube_reconciles_total\{[^}]*controller="gameSession",outcome="(?:done|requeued)"[^}]*\} [1-9]/m,
+      )
+      .and.match(
+        /^joypod_kube_client_requests_total\{[^}]*method="PATCH",resource="gamenodes\/status",code="200"[^}]*\} [1-9]/m,
+      );
     expect(hasTakenOver, "while the first one serves a session").to.equal(false);
-    expect(fixture.unreadyBecause()).to.equal("The agent has not started: another one may still serve this node.");
+    expect(fixture.unreadyBecause()).to.equal(
+      "The agent has not started: another one may still serve this node.",
+    );
 
     expect(await fixture.killProcess("SIGTERM")).to.equal(0);
     await taken;

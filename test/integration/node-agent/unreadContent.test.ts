@@ -5,7 +5,11 @@ import { expect } from "chai";
 import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
 import { contentDirectory, objectDirectory } from "#contracts/nodeLayout.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import { beforeEachWithContentCaches, isReady, type ContentCacheFixture } from "#test/support/fixtures/contentCacheFixture.ts";
+import {
+  beforeEachWithContentCaches,
+  isReady,
+  type ContentCacheFixture,
+} from "#test/support/fixtures/contentCacheFixture.ts";
 
 describe("ContentCache, given a game whose manifest the disk does not read at the start", function () {
   this.timeout(60_000);
@@ -40,7 +44,11 @@ describe("ContentCache, given a game whose manifest the disk does not read at th
     cache.demand("gs-2", source);
     await isReady(cache, source);
     expect(inode()).to.equal(before);
-    expect((await cache.report()).entries[0]).to.include({ digest: source.sha256, state: "Ready", bytes: 3_000_010 });
+    expect((await cache.report()).entries[0]).to.include({
+      digest: source.sha256,
+      state: "Ready",
+      bytes: 3_000_010,
+    });
     expect(fixture.getsOf(source), "downloads").to.have.length(1);
   });
 
@@ -75,10 +83,15 @@ describe("ContentCache, given a folder that the disk does not remove", function 
 
   /** Where that is by now. */
   function mounted(): string {
-    return [stuck, ...fixture.trash().map((name) => join(fixture.root, "v1/trash", name))].flatMap((folder) => [join(folder, "over"), join(folder, "content/over")]).find((path) => existsSync(path)) ?? stuck;
+    return (
+      [stuck, ...fixture.trash().map((name) => join(fixture.root, "v1/trash", name))]
+        .flatMap((folder) => [join(folder, "over"), join(folder, "content/over")])
+        .find((path) => existsSync(path)) ?? stuck
+    );
   }
 
-  const isTrashEmpty = (): Promise<unknown> => eventually(() => fixture.trash().length === 0, { timeoutMs: 40_000, what: "it to be removed" });
+  const isTrashEmpty = (): Promise<unknown> =>
+    eventually(() => fixture.trash().length === 0, { timeoutMs: 40_000, what: "it to be removed" });
 
   it("starts with it among what a former process left, and removes it when the disk does", async () => {
     mountOn(join(fixture.root, "v1/tmp/left"));

@@ -7,7 +7,10 @@ import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 
 const isRunning = (session: GameSession): boolean => publicStatusOf(session) === "running";
 
-for (const [what, skewMs] of [["ten minutes ahead of", 600_000], ["ten minutes behind", -600_000]] as const) {
+for (const [what, skewMs] of [
+  ["ten minutes ahead of", 600_000],
+  ["ten minutes behind", -600_000],
+] as const) {
   describe(`An operator whose clock is ${what} the others'`, function () {
     this.timeout(60_000);
     let fixture: OperatorFixture;
@@ -22,7 +25,8 @@ for (const [what, skewMs] of [["ten minutes ahead of", 600_000], ["ten minutes b
     const pass = (seconds: number): Promise<void> => fixture.pass(seconds * 1000);
 
     /** By a clock that is right. */
-    const inSeconds = (seconds: number): string => new Date(fixture.clock.now().getTime() - fixture.clock.skewMs + seconds * 1000).toISOString();
+    const inSeconds = (seconds: number): string =>
+      new Date(fixture.clock.now().getTime() - fixture.clock.skewMs + seconds * 1000).toISOString();
 
     /** Another operator takes over from one whose clock is right. */
     async function takeOver(): Promise<void> {
@@ -31,15 +35,24 @@ for (const [what, skewMs] of [["ten minutes ahead of", 600_000], ["ten minutes b
       await fixture.startOperator();
     }
 
-    async function running(spec: Parameters<OperatorFixture["launch"]>[0] = {}): Promise<Stored<GameSession>> {
-      const { metadata: { name } } = await fixture.launch(spec);
+    async function running(
+      spec: Parameters<OperatorFixture["launch"]>[0] = {},
+    ): Promise<Stored<GameSession>> {
+      const {
+        metadata: { name },
+      } = await fixture.launch(spec);
       return fixture.session(name, isRunning, "running session");
     }
 
-    /** Returns once the operator has done what was due: a session that was launched after that has come and gone. */
+    /**
+     * Returns once the operator has done what was due: a session that was launched after that has come and
+     * gone.
+     */
     async function everythingDue(): Promise<void> {
       const { metadata } = await running({ userId: `barrier-${++barriers}` });
-      await fixture.sessions.mergePatch(metadata, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
+      await fixture.sessions.mergePatch(metadata, {
+        spec: { desiredState: "Stopped", stopReason: "UserRequested" },
+      });
       await fixture.session(metadata.name, isFinished, "finished session");
     }
 
@@ -49,7 +62,11 @@ for (const [what, skewMs] of [["ten minutes ahead of", 600_000], ["ten minutes b
     }
 
     async function stops({ metadata }: Stored<GameSession>, reason: string): Promise<void> {
-      const { status } = await fixture.session(metadata.name, (session) => session.status?.stoppingAt !== undefined, "the stop");
+      const { status } = await fixture.session(
+        metadata.name,
+        (session) => session.status?.stoppingAt !== undefined,
+        "the stop",
+      );
       expect(status?.stopReason).to.equal(reason);
     }
 
@@ -94,11 +111,15 @@ for (const [what, skewMs] of [["ten minutes ahead of", 600_000], ["ten minutes b
     it("keeps a finished session that it takes over for its time to live, and no longer", async () => {
       await fixture.startOperator();
       const { metadata } = await running({ ttlSecondsAfterFinished: 60 });
-      await fixture.sessions.mergePatch(metadata, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
+      await fixture.sessions.mergePatch(metadata, {
+        spec: { desiredState: "Stopped", stopReason: "UserRequested" },
+      });
       await fixture.session(metadata.name, isFinished, "finished session");
       await takeOver();
       await everythingDue();
-      expect((await fixture.sessions.find(metadata))?.metadata.deletionTimestamp, "at once").to.equal(undefined);
+      expect((await fixture.sessions.find(metadata))?.metadata.deletionTimestamp, "at once").to.equal(
+        undefined,
+      );
       expect(await fixture.sessions.find(metadata)).not.to.equal(undefined);
       await pass(61);
       await fixture.gone(metadata.name);

@@ -15,7 +15,10 @@ describe("A session that starts on a node which has its files, and whose agent i
 
   afterEach(() => fixture.clear());
 
-  /** The session once its pod waits for the save and its agent counts as silent, which it does before the download deadline. */
+  /**
+   * The session once its pod waits for the save and its agent counts as silent, which it does before the
+   * download deadline.
+   */
   async function launch(nodes: number): Promise<Stored<GameSession>> {
     fixture = await OperatorFixture.start({ nodes, environment: { HEARTBEAT_STALE_SECONDS: "35" } });
     const { behaviour } = fixture.components;
@@ -23,19 +26,30 @@ describe("A session that starts on a node which has its files, and whose agent i
     behaviour.cached.push(aCacheEntry());
     behaviour.nodesWithoutAgent.add(node);
     await fixture.startOperator();
-    const { metadata: { name } } = await fixture.launch({ startDeadlineSeconds: 600 });
-    const session = await fixture.session(name, ({ status }) => status?.nodeName === node && status.podIp !== undefined, "address of the pod");
+    const {
+      metadata: { name },
+    } = await fixture.launch({ startDeadlineSeconds: 600 });
+    const session = await fixture.session(
+      name,
+      ({ status }) => status?.nodeName === node && status.podIp !== undefined,
+      "address of the pod",
+    );
     await fixture.pass(36_000);
     for (const each of fixture.nodeNames) await schedulable(each, false);
     return session;
   }
 
   async function schedulable(name: string, isSchedulable: boolean): Promise<void> {
-    await eventually(async () => (await fixture.gameNodes.get({ name })).status?.capacity?.schedulable === isSchedulable, { what: `${isSchedulable ? "a schedulable" : "an unschedulable"} node` });
+    await eventually(
+      async () => (await fixture.gameNodes.get({ name })).status?.capacity?.schedulable === isSchedulable,
+      { what: `${isSchedulable ? "a schedulable" : "an unschedulable"} node` },
+    );
   }
 
   it("moves to another node when it is not prepared in time", async () => {
-    const { metadata: { name } } = await launch(2);
+    const {
+      metadata: { name },
+    } = await launch(2);
     const other = fixture.nodeNames[1] ?? "";
     await fixture.components.report(other);
     await schedulable(other, true);
@@ -46,7 +60,9 @@ describe("A session that starts on a node which has its files, and whose agent i
   });
 
   it("waits there for the agent's return where no other node can have it", async () => {
-    const { metadata: { name, namespace } } = await launch(1);
+    const {
+      metadata: { name, namespace },
+    } = await launch(1);
     await fixture.pass(25_000);
     // A session of a silent node is looked at every five seconds.
     await fixture.pass(6_000);

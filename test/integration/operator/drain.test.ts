@@ -31,19 +31,39 @@ describe("draining a release", function () {
   });
 
   /** Drains as the chart's job does, with its rights; the fixture's namespace is both of the release's. */
-  async function drain(drainSeconds: number, {
-    jobName, deployments = [`${release}-api`, `${release}-operator`], signal = new AbortController().signal, over = transport,
-  }: { jobName?: string; deployments?: string[]; signal?: AbortSignal; over?: KubeTransport } = {}): Promise<string[]> {
+  async function drain(
+    drainSeconds: number,
+    {
+      jobName,
+      deployments = [`${release}-api`, `${release}-operator`],
+      signal = new AbortController().signal,
+      over = transport,
+    }: { jobName?: string; deployments?: string[]; signal?: AbortSignal; over?: KubeTransport } = {},
+  ): Promise<string[]> {
     const sentences: string[] = [];
     const note: LogLine = (_, sentence) => void sentences.push(sentence);
-    const config = { sessionsNamespace: fixture.namespace, releaseNamespace: fixture.namespace, deployments, drainSeconds, jobName };
-    await drainRelease({ transport: over, config, clock: systemClock, logger: { ...silentLogger, info: note, warn: note }, signal });
+    const config = {
+      sessionsNamespace: fixture.namespace,
+      releaseNamespace: fixture.namespace,
+      deployments,
+      drainSeconds,
+      jobName,
+    };
+    await drainRelease({
+      transport: over,
+      config,
+      clock: systemClock,
+      logger: { ...silentLogger, info: note, warn: note },
+      signal,
+    });
     return sentences;
   }
 
   it("ends sessions as a deletion does, and lets new ones in again at its end", async () => {
     await fixture.startOperator();
-    const { metadata: { name } } = await fixture.launch();
+    const {
+      metadata: { name },
+    } = await fixture.launch();
     await fixture.session(name, ({ status }) => status?.phase === "Running", "running session");
     const sentences = await drain(30);
     expect(sentences).to.include("All game sessions have ended.");
@@ -53,19 +73,33 @@ describe("draining a release", function () {
 
   it("does nothing when its Job was applied with the chart's text, and drains when Helm has made it", async () => {
     await fixture.startOperator();
-    const { metadata: { name } } = await fixture.launch();
+    const {
+      metadata: { name },
+    } = await fixture.launch();
     await fixture.session(name, ({ status }) => status?.phase === "Running", "running session");
     const { admin } = await sharedKubeApiServer();
-    const makeJob = (fieldManager: string): Promise<unknown> => admin.request({
-      method: "PATCH", path: `/apis/batch/v1/namespaces/${fixture.namespace}/jobs/${jobNameOf(fieldManager)}`, query: { fieldManager, force: true }, contentType: "application/apply-patch+yaml",
-      body: {
-        apiVersion: "batch/v1", kind: "Job", metadata: { name: jobNameOf(fieldManager) },
-        spec: { template: { spec: { restartPolicy: "Never", containers: [{ name: "drain", image: "drain" }] } } },
-      },
-    });
+    const makeJob = (fieldManager: string): Promise<unknown> =>
+      admin.request({
+        method: "PATCH",
+        path: `/apis/batch/v1/namespaces/${fixture.namespace}/jobs/${jobNameOf(fieldManager)}`,
+        query: { fieldManager, force: true },
+        contentType: "application/apply-patch+yaml",
+        body: {
+          apiVersion: "batch/v1",
+          kind: "Job",
+          metadata: { name: jobNameOf(fieldManager) },
+          spec: {
+            template: { spec: { restartPolicy: "Never", containers: [{ name: "drain", image: "drain" }] } },
+          },
+        },
+      });
     for (const manager of ["kubectl", "helm"]) await makeJob(manager);
-    expect(await drain(30, { jobName: jobNameOf("kubectl") })).to.deep.equal(["This Job was applied with the chart's text and not run by a removal: nothing is drained. See uninstall.drainNow."]);
-    expect((await fixture.sessions.get({ name, namespace: fixture.namespace })).metadata.deletionTimestamp).to.equal(undefined);
+    expect(await drain(30, { jobName: jobNameOf("kubectl") })).to.deep.equal([
+      "This Job was applied with the chart's text and not run by a removal: nothing is drained. See uninstall.drainNow.",
+    ]);
+    expect(
+      (await fixture.sessions.get({ name, namespace: fixture.namespace })).metadata.deletionTimestamp,
+    ).to.equal(undefined);
     expect(await drain(30, { jobName: jobNameOf("helm") })).to.include("All game sessions have ended.");
   });
 
@@ -73,25 +107,44 @@ describe("draining a release", function () {
     fixture.components.behaviour.isRecorderUnavailable = true;
     await fixture.launch();
     const stopping = new AbortController();
-    const draining = drain(60, { signal: stopping.signal }).then(() => undefined, (error: unknown) => error);
+    const draining = drain(60, { signal: stopping.signal }).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
     await eventually(() => activateQuota(fixture.namespace), { what: "the quota" });
-    await eventually(async () => isForbidden(await fixture.launch().then(() => undefined, (error: unknown) => error)), { what: "a launch to be refused" });
+    await eventually(
+      async () =>
+        isForbidden(
+          await fixture.launch().then(
+            () => undefined,
+            (error: unknown) => error,
+          ),
+        ),
+      { what: "a launch to be refused" },
+    );
     stopping.abort(new Error("seen"));
     expect(await draining).to.match(/seen/);
     await launchesAgain();
   });
 
   /** A server still refuses sessions until it has heard that the quota is gone. */
-  const launchesAgain = (): Promise<unknown> => eventually(() => fixture.launch(), { what: "new sessions to be let in" });
+  const launchesAgain = (): Promise<unknown> =>
+    eventually(() => fixture.launch(), { what: "new sessions to be let in" });
 
   async function quotas(): Promise<unknown[]> {
     const { admin } = await sharedKubeApiServer();
-    const { items } = await admin.request({ method: "GET", path: `/api/v1/namespaces/${fixture.namespace}/resourcequotas` }) as { items: unknown[] };
+    const { items } = (await admin.request({
+      method: "GET",
+      path: `/api/v1/namespaces/${fixture.namespace}/resourcequotas`,
+    })) as { items: unknown[] };
     return items;
   }
 
   it("lets new sessions in again when it fails", async () => {
-    const failure: unknown = await drain(1, { deployments: ["of-another-release"] }).then(() => undefined, (error: unknown) => error);
+    const failure: unknown = await drain(1, { deployments: ["of-another-release"] }).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
     expect(isForbidden(failure)).to.equal(true);
     expect(await quotas()).to.deep.equal([]);
   });
@@ -99,7 +152,10 @@ describe("draining a release", function () {
   it("lets new sessions in again when its pod is told to end before it is done", async () => {
     await fixture.launch();
     const stopping = new AbortController();
-    const drained = drain(60, { signal: stopping.signal }).then(() => undefined, (error: unknown) => error);
+    const drained = drain(60, { signal: stopping.signal }).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
     await eventually(async () => (await quotas()).length === 1, { what: "no new sessions" });
     stopping.abort(new Error("told to end"));
     expect(await drained).to.match(/told to end/);
@@ -109,14 +165,23 @@ describe("draining a release", function () {
   it("releases what nobody is left to release: sessions, caches and pods", async () => {
     await fixture.startOperator();
     await fixture.createCache("kept");
-    const { metadata: { name, namespace } } = await fixture.launch();
+    const {
+      metadata: { name, namespace },
+    } = await fixture.launch();
     await fixture.session(name, ({ status }) => status?.phase === "Running", "running session");
-    await eventually(async () => (await fixture.caches.get({ name: "kept", namespace })).metadata.finalizers?.includes(finalizers.cache) ?? false);
+    await eventually(
+      async () =>
+        (await fixture.caches.get({ name: "kept", namespace })).metadata.finalizers?.includes(
+          finalizers.cache,
+        ) ?? false,
+    );
     await fixture.stopOperators();
     await fixture.components.stop();
     const sentences = await drain(1);
     expect(sentences).to.include("Some game sessions did not end in time; they are released.");
-    expect(sentences).to.include("The last save of a game session may not be stored; if so, it stays on its node's disk.");
+    expect(sentences).to.include(
+      "The last save of a game session may not be stored; if so, it stays on its node's disk.",
+    );
     expect(await fixture.sessions.find({ name, namespace })).to.equal(undefined);
     expect((await fixture.caches.get({ name: "kept", namespace })).metadata.finalizers ?? []).to.be.empty;
     const { items } = await fixture.pods.listAll({ namespace });
@@ -131,13 +196,30 @@ describe("draining a release", function () {
       await fixture.createCache(name);
       await fixture.caches.mergePatch({ name, namespace }, { metadata: { finalizers: [finalizers.cache] } });
     }
-    const isReleased = async (name: string): Promise<boolean> => ((await fixture.caches.get({ name, namespace })).metadata.finalizers ?? []).length === 0;
+    const isReleased = async (name: string): Promise<boolean> =>
+      ((await fixture.caches.get({ name, namespace })).metadata.finalizers ?? []).length === 0;
     const api = await FaultyApi.start(await sharedKubeApiServer());
-    const { arrived, release: goOn } = api.holdOnce(({ method, path }) => method === "PATCH" && path.endsWith(`/gamecaches/${slow}`));
-    const config = { sessionsNamespace: namespace, releaseNamespace: namespace, deployments: [], drainSeconds: 1, jobName: undefined };
-    const draining = drainRelease({ transport: api.transport(), config, clock: systemClock, logger: silentLogger, signal: new AbortController().signal });
+    const { arrived, release: goOn } = api.holdOnce(
+      ({ method, path }) => method === "PATCH" && path.endsWith(`/gamecaches/${slow}`),
+    );
+    const config = {
+      sessionsNamespace: namespace,
+      releaseNamespace: namespace,
+      deployments: [],
+      drainSeconds: 1,
+      jobName: undefined,
+    };
+    const draining = drainRelease({
+      transport: api.transport(),
+      config,
+      clock: systemClock,
+      logger: silentLogger,
+      signal: new AbortController().signal,
+    });
     await arrived;
-    await eventually(async () => (await Promise.all(others.map(isReleased))).every(Boolean), { what: "the others to be released" });
+    await eventually(async () => (await Promise.all(others.map(isReleased))).every(Boolean), {
+      what: "the others to be released",
+    });
     expect(await isReleased(slow)).to.equal(false);
     goOn();
     await draining;
@@ -158,27 +240,52 @@ describe("draining a release", function () {
     const { namespace } = fixture;
     for (const program of ["api", "operator"]) await createDeployment(namespace, `${release}-${program}`);
     await fixture.createCache("kept");
-    await fixture.caches.mergePatch({ name: "kept", namespace }, { metadata: { finalizers: [finalizers.cache] } });
+    await fixture.caches.mergePatch(
+      { name: "kept", namespace },
+      { metadata: { finalizers: [finalizers.cache] } },
+    );
     const api = await FaultyApi.start(await sharedKubeApiServer());
-    const { arrived, release: goOn } = api.holdOnce(({ method, path }) => method === "PATCH" && path.endsWith("/gamecaches/kept"));
-    const draining = drain(1, { over: api.transport() }).then(() => undefined, (error: unknown) => error);
+    const { arrived, release: goOn } = api.holdOnce(
+      ({ method, path }) => method === "PATCH" && path.endsWith("/gamecaches/kept"),
+    );
+    const draining = drain(1, { over: api.transport() }).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
     await arrived;
     await scale(namespace, `${release}-operator`, 1);
     goOn();
-    expect(await draining).to.match(/Something has scaled drained-operator up again: switch off automatic sync .* run this Job again\./);
+    expect(await draining).to.match(
+      /Something has scaled drained-operator up again: switch off automatic sync .* run this Job again\./,
+    );
     expect(await quotas(), "who keeps the release can go on").to.deep.equal([]);
     await api.stop();
   });
 
   it("has nothing to do in a namespace that is gone", async () => {
     const { admin } = await sharedKubeApiServer();
-    const config = { sessionsNamespace: "never-there", releaseNamespace: fixture.namespace, deployments: [], drainSeconds: 1, jobName: undefined };
-    await drainRelease({ transport: admin, config, clock: systemClock, logger: silentLogger, signal: new AbortController().signal });
+    const config = {
+      sessionsNamespace: "never-there",
+      releaseNamespace: fixture.namespace,
+      deployments: [],
+      drainSeconds: 1,
+      jobName: undefined,
+    };
+    await drainRelease({
+      transport: admin,
+      config,
+      clock: systemClock,
+      logger: silentLogger,
+      signal: new AbortController().signal,
+    });
   });
 
   it("may do no more than it does", async () => {
     const pods = new ResourceClient(transport, podType);
-    const error: unknown = await pods.delete({ name: "any", namespace: fixture.namespace }).then(() => undefined, (thrown: unknown) => thrown);
+    const error: unknown = await pods.delete({ name: "any", namespace: fixture.namespace }).then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    );
     expect(isForbidden(error) && !isNotFound(error)).to.equal(true);
   });
 });
@@ -191,20 +298,32 @@ describe("a sessions' namespace that is deleted", function () {
     try {
       fixture.components.behaviour.isStoreUnavailable = true;
       await fixture.startOperator();
-      const { metadata: { name, namespace } } = await fixture.launch();
+      const {
+        metadata: { name, namespace },
+      } = await fixture.launch();
       await fixture.session(name, ({ status }) => status?.phase === "Running", "running session");
       // The order in which Kubernetes empties a namespace: its pods, and then all the rest at once.
       await fixture.pods.delete({ name, namespace });
-      await fixture.session(name, ({ status }) => status?.conditions?.some(({ reason }) => reason === "StoreUnreachable") ?? false, "session whose save waits");
+      await fixture.session(
+        name,
+        ({ status }) => status?.conditions?.some(({ reason }) => reason === "StoreUnreachable") ?? false,
+        "session whose save waits",
+      );
       const { admin } = await sharedKubeApiServer();
-      await admin.request({ method: "DELETE", path: `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace ?? ""}/rolebindings` });
+      await admin.request({
+        method: "DELETE",
+        path: `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace ?? ""}/rolebindings`,
+      });
       await fixture.sessions.delete({ name, namespace });
-      await eventually(async () => {
-        // The operator's patience counts from when it saw the stop.
-        await fixture.pass(700_000);
-        await fixture.components.report(fixture.nodeNames[0] ?? "");
-        return await fixture.sessions.find({ name, namespace }) === undefined;
-      }, { what: `${name} to be gone`, timeoutMs: 30_000, intervalMs: 1000 });
+      await eventually(
+        async () => {
+          // The operator's patience counts from when it saw the stop.
+          await fixture.pass(700_000);
+          await fixture.components.report(fixture.nodeNames[0] ?? "");
+          return (await fixture.sessions.find({ name, namespace })) === undefined;
+        },
+        { what: `${name} to be gone`, timeoutMs: 30_000, intervalMs: 1000 },
+      );
     } finally {
       await fixture.clear();
     }
@@ -215,9 +334,18 @@ async function drainTransport(namespace: string): Promise<KubeTransport> {
   const server = await sharedKubeApiServer();
   const account = { namespace, name: "drain" };
   const rules = [...clusterRules, ...sessionsNamespaceRules, ...releaseNamespaceRules].map((rule) => ({
-    ...rule, ...(rule.resourceNames && { resourceNames: rule.resourceNames.flatMap((name) => (name.includes("jobName") ? ["kubectl", "helm"].map(jobNameOf) : [name.replace("{{ .Release.Name }}", release)])) }),
+    ...rule,
+    ...(rule.resourceNames && {
+      resourceNames: rule.resourceNames.flatMap((name) =>
+        name.includes("jobName")
+          ? ["kubectl", "helm"].map(jobNameOf)
+          : [name.replace("{{ .Release.Name }}", release)],
+      ),
+    }),
   }));
-  return KubeTransport.fromFile((await server.asServiceAccount(account, rules, { roleNamespace: namespace })).kubeconfigPath);
+  return KubeTransport.fromFile(
+    (await server.asServiceAccount(account, rules, { roleNamespace: namespace })).kubeconfigPath,
+  );
 }
 
 /** Does what the controller manager does with a new quota: from then on the API server applies it. */
@@ -225,7 +353,9 @@ async function activateQuota(namespace: string): Promise<true> {
   const { admin } = await sharedKubeApiServer();
   const hard = { "count/gamesessions.joypod.dev": "0" };
   await admin.request({
-    method: "PATCH", path: `/api/v1/namespaces/${namespace}/resourcequotas/joypod-drain/status`, contentType: "application/merge-patch+json",
+    method: "PATCH",
+    path: `/api/v1/namespaces/${namespace}/resourcequotas/joypod-drain/status`,
+    contentType: "application/merge-patch+json",
     body: { status: { hard, used: { "count/gamesessions.joypod.dev": "1" } } },
   });
   return true;
@@ -234,21 +364,38 @@ async function activateQuota(namespace: string): Promise<true> {
 async function createDeployment(namespace: string, name: string): Promise<void> {
   const { admin } = await sharedKubeApiServer();
   const matchLabels = { program: name };
-  const template = { metadata: { labels: matchLabels }, spec: { containers: [{ name: "program", image: "program:test" }] } };
+  const template = {
+    metadata: { labels: matchLabels },
+    spec: { containers: [{ name: "program", image: "program:test" }] },
+  };
   await admin.request({
-    method: "POST", path: `/apis/apps/v1/namespaces/${namespace}/deployments`,
-    body: { apiVersion: "apps/v1", kind: "Deployment", metadata: { name }, spec: { replicas: 2, selector: { matchLabels }, template } },
+    method: "POST",
+    path: `/apis/apps/v1/namespaces/${namespace}/deployments`,
+    body: {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: { name },
+      spec: { replicas: 2, selector: { matchLabels }, template },
+    },
   });
 }
 
 async function scale(namespace: string, name: string, replicas: number): Promise<void> {
   const { admin } = await sharedKubeApiServer();
   const path = `/apis/apps/v1/namespaces/${namespace}/deployments/${name}/scale`;
-  await admin.request({ method: "PATCH", path, contentType: "application/merge-patch+json", body: { spec: { replicas } } });
+  await admin.request({
+    method: "PATCH",
+    path,
+    contentType: "application/merge-patch+json",
+    body: { spec: { replicas } },
+  });
 }
 
 async function replicasOf(namespace: string, name: string): Promise<number | undefined> {
   const { admin } = await sharedKubeApiServer();
-  const scale = await admin.request({ method: "GET", path: `/apis/apps/v1/namespaces/${namespace}/deployments/${name}/scale` });
+  const scale = await admin.request({
+    method: "GET",
+    path: `/apis/apps/v1/namespaces/${namespace}/deployments/${name}/scale`,
+  });
   return (scale as { spec: { replicas?: number } }).spec.replicas ?? 0;
 }

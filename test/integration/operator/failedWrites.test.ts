@@ -18,10 +18,18 @@ describe("Operator: writes that fail", function () {
   it("lose no event of a status that was written, and its response lost", async () => {
     await fixture.startOperator({ kubeconfig: api.kubeconfig() });
     let isLost = false;
-    api.loseResponseOnce(({ method, path }) => isLost ||= method === "PATCH" && path.includes("/gamesessions/") && path.endsWith("/status"));
-    const { metadata: { name } } = await fixture.launch();
+    api.loseResponseOnce(
+      ({ method, path }) =>
+        (isLost ||= method === "PATCH" && path.includes("/gamesessions/") && path.endsWith("/status")),
+    );
+    const {
+      metadata: { name },
+    } = await fixture.launch();
     await fixture.session(name, ({ status }) => status?.nodeName !== undefined, "placed session");
-    await eventually(async () => (await fixture.eventsOf(name)).includes("PodCreated"), { timeoutMs: 20_000, what: "a later event" });
+    await eventually(async () => (await fixture.eventsOf(name)).includes("PodCreated"), {
+      timeoutMs: 20_000,
+      what: "a later event",
+    });
     expect(isLost).to.equal(true);
     expect(await fixture.eventsOf(name)).to.include("Scheduled");
   });
@@ -30,11 +38,25 @@ describe("Operator: writes that fail", function () {
     await fixture.startOperator({ kubeconfig: api.kubeconfig() });
     const [node = ""] = fixture.nodeNames;
     await fixture.setAllocatable(node, { cpu: "4", memory: "512Mi" });
-    await eventually(async () => (await fixture.gameNodes.get({ name: node })).status?.capacity?.offered !== undefined, { what: "the node's memory to be known" });
-    const { metadata: { name } } = await fixture.launch({ startDeadlineSeconds: 120 });
-    await fixture.session(name, ({ status }) => status?.conditions?.some(({ reason }) => reason === "InsufficientResources") ?? false, "waiting session");
+    await eventually(
+      async () => (await fixture.gameNodes.get({ name: node })).status?.capacity?.offered !== undefined,
+      { what: "the node's memory to be known" },
+    );
+    const {
+      metadata: { name },
+    } = await fixture.launch({ startDeadlineSeconds: 120 });
+    await fixture.session(
+      name,
+      ({ status }) => status?.conditions?.some(({ reason }) => reason === "InsufficientResources") ?? false,
+      "waiting session",
+    );
     let isRefused = false;
-    api.respondOnce(({ method, path }) => isRefused ||= method === "PATCH" && path.endsWith(`/gamesessions/${name}/status`), 409, { reason: "Conflict" });
+    api.respondOnce(
+      ({ method, path }) =>
+        (isRefused ||= method === "PATCH" && path.endsWith(`/gamesessions/${name}/status`)),
+      409,
+      { reason: "Conflict" },
+    );
     await fixture.pass(121_000);
     const { status } = await fixture.session(name, isFinished, "finished session");
     expect(isRefused).to.equal(true);

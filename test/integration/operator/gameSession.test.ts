@@ -28,28 +28,49 @@ describe("GameSession controller", function () {
 
   /** Events are written behind the status, so they may be a moment late. */
   async function hasEvents(name: string, ...reasons: string[]): Promise<void> {
-    await eventually(async () => {
-      const seen = await fixture.eventsOf(name);
-      expect(seen).to.include.members(reasons);
-      return true;
-    }, { what: `the events ${reasons.join(", ")}` });
+    await eventually(
+      async () => {
+        const seen = await fixture.eventsOf(name);
+        expect(seen).to.include.members(reasons);
+        return true;
+      },
+      { what: `the events ${reasons.join(", ")}` },
+    );
   }
 
   it("runs a session from launch to deletion with at most 12 writes, 5 of them up to Ready", async () => {
     await set();
     const { transport } = await fixture.startOperator();
-    const { metadata: { name, namespace } } = await fixture.launch({ ttlSecondsAfterFinished: 60 });
+    const {
+      metadata: { name, namespace },
+    } = await fixture.launch({ ttlSecondsAfterFinished: 60 });
     const writes = (): Write[] => [...fixture.joypod.writes, ...transport.writes];
     const started = await fixture.session(name, isRunning, "running session");
     await fixture.responses();
     expect(writes().length, JSON.stringify(writes(), null, 1)).to.be.at.most(5);
-    expect(started.status).to.deep.include({ phase: "Running", nodeName: fixture.nodeNames[0], address: "192.0.2.1", ports: { media: 20_000 } });
+    expect(started.status).to.deep.include({
+      phase: "Running",
+      nodeName: fixture.nodeNames[0],
+      address: "192.0.2.1",
+      ports: { media: 20_000 },
+    });
     expect(started.status).to.include({ podIp });
     expect(started.status?.podRef).to.include({ name });
-    expect(started.status?.conditions?.map(({ type }) => type)).to.have.members(
-      ["Scheduled", "ContentReady", "SaveRestored", "PodReady", "StreamReady", "Ready", "SavePersisted", "Finished"]);
+    expect(started.status?.conditions?.map(({ type }) => type)).to.have.members([
+      "Scheduled",
+      "ContentReady",
+      "SaveRestored",
+      "PodReady",
+      "StreamReady",
+      "Ready",
+      "SavePersisted",
+      "Finished",
+    ]);
 
-    await fixture.sessions.mergePatch({ name, namespace }, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
+    await fixture.sessions.mergePatch(
+      { name, namespace },
+      { spec: { desiredState: "Stopped", stopReason: "UserRequested" } },
+    );
     const finished = await fixture.session(name, isFinished, "finished session");
     expect(finished.status).to.deep.include({ phase: "Finished", stopReason: "UserRequested" });
     expect(finished.status?.usage).to.include({ cpuSeconds: 12.5, peakMemoryBytes: 300_000_000 });
@@ -69,8 +90,13 @@ describe("GameSession controller", function () {
     fixture.components.behaviour.cached.push(aCacheEntry());
     fixture.components.behaviour.nodesWithoutContent.add(node);
     await fixture.startOperator();
-    const { metadata: { name, namespace } } = await fixture.launch();
-    await eventually(async () => (await fixture.pods.find({ name, namespace }))?.status?.phase === "Running", { what: "a running pod" });
+    const {
+      metadata: { name, namespace },
+    } = await fixture.launch();
+    await eventually(
+      async () => (await fixture.pods.find({ name, namespace }))?.status?.phase === "Running",
+      { what: "a running pod" },
+    );
     expect(publicStatusOf(await fixture.sessions.get({ name, namespace }))).to.equal("starting");
     fixture.components.behaviour.nodesWithoutContent.delete(node);
     await fixture.sessions.mergePatch({ name, namespace }, { metadata: { annotations: { seen: "true" } } });
@@ -83,7 +109,9 @@ describe("GameSession controller", function () {
     const [node = ""] = fixture.nodeNames;
     fixture.components.behaviour.nodesWithoutContent.add(node);
     await fixture.startOperator();
-    const { metadata: { name, namespace } } = await fixture.launch();
+    const {
+      metadata: { name, namespace },
+    } = await fixture.launch();
     await fixture.session(name, ({ status }) => status?.nodeName === node, "placed session");
     // What was placed is looked at once more, as one that waits for a place is.
     await fixture.pass(5_000);
@@ -100,11 +128,19 @@ describe("GameSession controller", function () {
     await fixture.setAllocatable(large, { cpu: "4", memory: "64Gi" });
     await fixture.components.report(small, { entries: [aCacheEntry()] });
     const other = await fixture.addOtherPod(small, { cpu: "100m", memory: "3500Mi" });
-    await eventually(async () => {
-      await fixture.pass(2000);
-      return (await fixture.gameNodes.get({ name: small })).status?.capacity?.offered?.memoryBytes === 596 * 2 ** 20;
-    }, { what: "the other pod to be counted" });
-    const { metadata: { name } } = await fixture.launch();
+    await eventually(
+      async () => {
+        await fixture.pass(2000);
+        return (
+          (await fixture.gameNodes.get({ name: small })).status?.capacity?.offered?.memoryBytes ===
+          596 * 2 ** 20
+        );
+      },
+      { what: "the other pod to be counted" },
+    );
+    const {
+      metadata: { name },
+    } = await fixture.launch();
     const started = await fixture.session(name, isRunning, "running session");
     expect(started.status).to.include({ nodeName: large });
     expect(started.status?.placement).to.deep.include({ attempt: 1, triedNodes: [] });
@@ -116,10 +152,21 @@ describe("GameSession controller", function () {
     const [node = ""] = fixture.nodeNames;
     await fixture.startOperator();
     await fixture.setAllocatable(node, { cpu: "4", memory: "512Mi" });
-    await eventually(async () => (await fixture.gameNodes.get({ name: node })).status?.capacity?.offered !== undefined, { what: "the node's memory to be known" });
-    const { metadata: { name } } = await fixture.launch();
-    const waiting = await fixture.session(name, ({ status }) => status?.conditions?.some(({ reason }) => reason === "InsufficientResources") ?? false, "waiting session");
-    expect(waiting.status?.conditions?.find(({ type }) => type === "Scheduled")?.message).to.contain("1024 MiB of memory").and.contain(`${node} has 512 MiB`);
+    await eventually(
+      async () => (await fixture.gameNodes.get({ name: node })).status?.capacity?.offered !== undefined,
+      { what: "the node's memory to be known" },
+    );
+    const {
+      metadata: { name },
+    } = await fixture.launch();
+    const waiting = await fixture.session(
+      name,
+      ({ status }) => status?.conditions?.some(({ reason }) => reason === "InsufficientResources") ?? false,
+      "waiting session",
+    );
+    expect(waiting.status?.conditions?.find(({ type }) => type === "Scheduled")?.message)
+      .to.contain("1024 MiB of memory")
+      .and.contain(`${node} has 512 MiB`);
     expect(waiting.status).to.not.have.any.keys("nodeName");
     await fixture.setAllocatable(node, { cpu: "4", memory: "2Gi" });
     await fixture.pass(5000);
@@ -132,10 +179,16 @@ describe("GameSession controller", function () {
     fixture.components.behaviour.cached.push(aCacheEntry());
     fixture.components.behaviour.nodesWithoutSaves.add(first).add(second);
     await fixture.startOperator();
-    const { metadata: { name } } = await fixture.launch({ startDeadlineSeconds: 600 });
+    const {
+      metadata: { name },
+    } = await fixture.launch({ startDeadlineSeconds: 600 });
     await fixture.session(name, ({ status }) => status?.podIp !== undefined, "address of the first pod");
     await fixture.pass(61_000);
-    const moved = await fixture.session(name, ({ status }) => status?.nodeName === second, "session on the second node");
+    const moved = await fixture.session(
+      name,
+      ({ status }) => status?.nodeName === second,
+      "session on the second node",
+    );
     expect(moved.status).to.not.have.property("podIp");
     await eventually(() => fixture.components.podUids.get(name)?.size === 2, { what: "the second pod" });
     await fixture.pass(61_000);
@@ -148,14 +201,26 @@ describe("GameSession controller", function () {
     await set({ environment: { TICKET_SECRET: randomBytes(32).toString("base64") } });
     const podIp = loopbackIp();
     const said: StreamerStatus = {
-      ready: true, viewers: 0, connections: 0, lastInputAt: null, game: "waiting", encoder: "x264enc", codec: "h264", fps: 0, kbps: 0, mediaRestarts: 0,
+      ready: true,
+      viewers: 0,
+      connections: 0,
+      lastInputAt: null,
+      game: "waiting",
+      encoder: "x264enc",
+      codec: "h264",
+      fps: 0,
+      kbps: 0,
+      mediaRestarts: 0,
       picture: { renderer: "software", width: 1280, height: 720, maxFps: 30, obstacle: "NoRenderNode" },
     };
     let questions = 0;
     const streamer = createServer((request, response) => {
       void operatorKeys().then((keys) => {
         const ticket = bearerTicket(request.headers.authorization) ?? "";
-        const isGenuine = keys.some(({ session, key }) => readTicket(ticket, ticketVerifyingKey(key), fixture.clock.now())?.aud === session);
+        const isGenuine = keys.some(
+          ({ session, key }) =>
+            readTicket(ticket, ticketVerifyingKey(key), fixture.clock.now())?.aud === session,
+        );
         questions++;
         response.writeHead(isGenuine ? 200 : 401).end(isGenuine ? JSON.stringify(said) : "");
       });
@@ -163,27 +228,51 @@ describe("GameSession controller", function () {
     try {
       fixture.components.behaviour.frozenStreamerIp = podIp;
       const { operator, transport } = await fixture.startOperator();
-      const { metadata: { name, namespace } } = await fixture.launch({ profile: "Gpu" });
+      const {
+        metadata: { name, namespace },
+      } = await fixture.launch({ profile: "Gpu" });
       await eventually(() => questions > 1, { what: "the streamer to be asked" });
-      const starting = await fixture.session(name, ({ status }) => status?.podIp !== undefined, "address of the streamer");
+      const starting = await fixture.session(
+        name,
+        ({ status }) => status?.podIp !== undefined,
+        "address of the streamer",
+      );
       expect(starting.status?.podIp).to.equal(podIp);
       expect(publicStatusOf(starting)).to.equal("starting");
       said.game = "running";
       const started = await fixture.session(name, isRunning, "running session");
       await fixture.responses();
       expect(started.status?.podRef?.name).to.equal(name);
-      expect(fixture.joypod.writes.length + transport.writes.length, "writes up to Ready, with one for the streamer's address").to.be.at.most(6);
-      expect(started.status?.stream, "in the same write").to.deep.equal({ renderer: "software", encoder: "x264enc", codec: "H264", width: 1280, height: 720, fps: 30 });
-      expect(started.status?.conditions?.find(({ type }) => type === "Accelerated")).to.include({ status: "False", reason: "NoRenderNode" });
+      expect(
+        fixture.joypod.writes.length + transport.writes.length,
+        "writes up to Ready, with one for the streamer's address",
+      ).to.be.at.most(6);
+      expect(started.status?.stream, "in the same write").to.deep.equal({
+        renderer: "software",
+        encoder: "x264enc",
+        codec: "H264",
+        width: 1280,
+        height: 720,
+        fps: 30,
+      });
+      expect(started.status?.conditions?.find(({ type }) => type === "Accelerated")).to.include({
+        status: "False",
+        reason: "NoRenderNode",
+      });
       await hasEvents(name, "Ready", "NoRenderNode");
 
       await fixture.stopOperator(operator);
       await fixture.startOperator();
       await fixture.sessions.mergePatch({ name, namespace }, { metadata: { annotations: { seen: "true" } } });
       fixture.components.behaviour.frozenStreamerIp = undefined;
-      const { metadata: { name: other } } = await fixture.launch({ userId: "user2" });
+      const {
+        metadata: { name: other },
+      } = await fixture.launch({ userId: "user2" });
       await fixture.session(other, isRunning, "another running session");
-      expect(publicStatusOf(await fixture.sessions.get({ name, namespace })), "the kubelet is late, not the game").to.equal("running");
+      expect(
+        publicStatusOf(await fixture.sessions.get({ name, namespace })),
+        "the kubelet is late, not the game",
+      ).to.equal("running");
     } finally {
       streamer.close();
       streamer.closeAllConnections();
@@ -194,7 +283,10 @@ describe("GameSession controller", function () {
   async function operatorKeys(): Promise<{ session: string; key: string }[]> {
     const { items } = await fixture.pods.list({ namespace: fixture.namespace });
     return items.map(({ metadata: { name }, spec }) => ({
-      session: name, key: spec?.initContainers?.[0]?.env?.find((variable) => variable.name === "OPERATOR_PUBLIC_KEY")?.value ?? "",
+      session: name,
+      key:
+        spec?.initContainers?.[0]?.env?.find((variable) => variable.name === "OPERATOR_PUBLIC_KEY")?.value ??
+        "",
     }));
   }
 
@@ -203,7 +295,9 @@ describe("GameSession controller", function () {
     const [first = "", second = ""] = fixture.nodeNames;
     fixture.components.behaviour.nodesWithoutContent.add(first);
     await fixture.startOperator();
-    const { metadata: { name } } = await fixture.launch({ startDeadlineSeconds: 600 });
+    const {
+      metadata: { name },
+    } = await fixture.launch({ startDeadlineSeconds: 600 });
     await fixture.session(name, ({ status }) => status?.nodeName === first, "session on the first node");
     await fixture.pass(61_000);
     const moved = await fixture.session(name, isRunning, "running session");
@@ -225,28 +319,54 @@ describe("GameSession controller", function () {
   it("waits for a slot, takes it when one is free, and fails when none comes in time", async () => {
     await set();
     await fixture.startOperator();
-    const players = await Promise.all(["a", "b", "c", "d"].map((userId) => fixture.launch({ userId, startDeadlineSeconds: 300, ttlSecondsAfterFinished: 3600 })));
+    const players = await Promise.all(
+      ["a", "b", "c", "d"].map((userId) =>
+        fixture.launch({ userId, startDeadlineSeconds: 300, ttlSecondsAfterFinished: 3600 }),
+      ),
+    );
     const names = players.map(({ metadata }) => metadata.name);
-    const running = await eventually(async () => {
-      const sessions = await Promise.all(names.map((name) => fixture.sessions.get({ name, namespace: fixture.namespace })));
-      const waiting = sessions.filter(({ status }) => status?.conditions?.some(({ reason }) => reason === "NoCapacity"));
-      const playing = sessions.filter(isRunning);
-      return waiting.length === 2 && playing.length === 2 ? playing : undefined;
-    }, { what: "two running and two waiting sessions" });
+    const running = await eventually(
+      async () => {
+        const sessions = await Promise.all(
+          names.map((name) => fixture.sessions.get({ name, namespace: fixture.namespace })),
+        );
+        const waiting = sessions.filter(({ status }) =>
+          status?.conditions?.some(({ reason }) => reason === "NoCapacity"),
+        );
+        const playing = sessions.filter(isRunning);
+        return waiting.length === 2 && playing.length === 2 ? playing : undefined;
+      },
+      { what: "two running and two waiting sessions" },
+    );
     expect(new Set(running.map(({ status }) => status?.ports?.media)).size).to.equal(2);
 
-    await fixture.sessions.mergePatch(running[0]!.metadata, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
-    const third = await eventually(async () => {
-      const sessions = await Promise.all(names.map((name) => fixture.sessions.get({ name, namespace: fixture.namespace })));
-      return sessions.find((session) => isRunning(session) && !running.some(({ metadata }) => metadata.name === session.metadata.name));
-    }, { what: "the third session to run" });
+    await fixture.sessions.mergePatch(running[0]!.metadata, {
+      spec: { desiredState: "Stopped", stopReason: "UserRequested" },
+    });
+    const third = await eventually(
+      async () => {
+        const sessions = await Promise.all(
+          names.map((name) => fixture.sessions.get({ name, namespace: fixture.namespace })),
+        );
+        return sessions.find(
+          (session) =>
+            isRunning(session) && !running.some(({ metadata }) => metadata.name === session.metadata.name),
+        );
+      },
+      { what: "the third session to run" },
+    );
     expect(third.status?.ports?.media, "the freed port rests").to.not.equal(running[0]!.status?.ports?.media);
 
     await fixture.pass(301_000);
-    const sessions = await eventually(async () => {
-      const all = await Promise.all(names.map((name) => fixture.sessions.get({ name, namespace: fixture.namespace })));
-      return all.some(isFailed) ? all : undefined;
-    }, { what: "the fourth session to fail" });
+    const sessions = await eventually(
+      async () => {
+        const all = await Promise.all(
+          names.map((name) => fixture.sessions.get({ name, namespace: fixture.namespace })),
+        );
+        return all.some(isFailed) ? all : undefined;
+      },
+      { what: "the fourth session to fail" },
+    );
     expect(sessions.filter(isFailed).map(publicStatusOf)).to.deep.equal(["error"]);
   });
 
@@ -254,7 +374,9 @@ describe("GameSession controller", function () {
     await set();
     fixture.components.behaviour.takenPorts.add(20_000);
     await fixture.startOperator();
-    const { metadata: { name, namespace } } = await fixture.launch();
+    const {
+      metadata: { name, namespace },
+    } = await fixture.launch();
     const running = await fixture.session(name, isRunning, "running session");
     expect(running.status?.ports?.media).to.equal(20_001);
     const pod = await fixture.pods.get({ name, namespace });
@@ -273,6 +395,8 @@ describe("GameSession controller", function () {
     await fixture.pass(61_000);
     fixture.components.behaviour.takenPorts.clear();
     const second = await fixture.launch({ userId: "user2" });
-    expect((await fixture.session(second.metadata.name, isRunning, "second running session")).status?.ports?.media).to.equal(20_004);
+    expect(
+      (await fixture.session(second.metadata.name, isRunning, "second running session")).status?.ports?.media,
+    ).to.equal(20_004);
   });
 });

@@ -28,7 +28,9 @@ describe("GameSession controller, at a session's end", function () {
   it("stops gracefully when the object is deleted, and removes the finalizer after the end", async () => {
     await set();
     await fixture.startOperator();
-    const { metadata: { name, namespace } } = await fixture.launch();
+    const {
+      metadata: { name, namespace },
+    } = await fixture.launch();
     await fixture.session(name, isRunning, "running session");
     fixture.components.behaviour.isRecorderUnavailable = true;
     await fixture.sessions.delete({ name, namespace });
@@ -36,7 +38,9 @@ describe("GameSession controller, at a session's end", function () {
     expect(finished.status).to.deep.include({ stopReason: "Deleted" });
     expect(finished.status?.save?.final).to.equal(true);
     expect(finished.status?.usage?.cpuSeconds).to.equal(12.5);
-    await eventually(async () => await fixture.pods.find({ name, namespace }) === undefined, { what: "the pod to be gone" });
+    await eventually(async () => (await fixture.pods.find({ name, namespace })) === undefined, {
+      what: "the pod to be gone",
+    });
   });
 
   it("gives a pod less time to end while its game has yet to begin", async () => {
@@ -44,7 +48,9 @@ describe("GameSession controller, at a session's end", function () {
     await fixture.startOperator();
     fixture.components.behaviour.frozenStreamerIp = "10.0.0.9";
     const starting = await fixture.launch();
-    await eventually(async () => (await fixture.pods.find(starting.metadata))?.status?.podIP !== undefined, { what: "the pod to start" });
+    await eventually(async () => (await fixture.pods.find(starting.metadata))?.status?.podIP !== undefined, {
+      what: "the pod to start",
+    });
     expect(await graceAtStop(starting)).to.equal(10);
     fixture.components.behaviour.frozenStreamerIp = undefined;
     const played = await fixture.launch();
@@ -57,29 +63,54 @@ describe("GameSession controller, at a session's end", function () {
     const podIp = loopbackIp();
     const streamer = await FakeStreamer.at(podIp);
     try {
-      const said: StreamerStatus = { ready: true, viewers: 0, connections: 0, lastInputAt: null, game: "running", encoder: "x264enc", codec: "h264", fps: 0, kbps: 0, mediaRestarts: 0 };
+      const said: StreamerStatus = {
+        ready: true,
+        viewers: 0,
+        connections: 0,
+        lastInputAt: null,
+        game: "running",
+        encoder: "x264enc",
+        codec: "h264",
+        fps: 0,
+        kbps: 0,
+        mediaRestarts: 0,
+      };
       streamer.response = { status: 200, headers: {}, body: JSON.stringify(said) };
       fixture.components.behaviour.frozenStreamerIp = podIp;
       await fixture.startOperator();
       const session = await fixture.launch();
       await fixture.session(session.metadata.name, isRunning, "running session");
-      expect((await fixture.pods.get(session.metadata)).status?.containerStatuses?.[0]?.state?.running, "what the kubelet says of the game").to.equal(undefined);
+      expect(
+        (await fixture.pods.get(session.metadata)).status?.containerStatuses?.[0]?.state?.running,
+        "what the kubelet says of the game",
+      ).to.equal(undefined);
       expect(await graceAtStop(session)).to.equal(120);
     } finally {
       streamer.stop();
     }
   });
 
-  /** Stops the session, and returns the time that its pod is given; its kubelet ends the pod no sooner than that is read. */
-  async function graceAtStop({ metadata: { name, namespace } }: Stored<GameSession>): Promise<number | undefined> {
+  /**
+   * Stops the session, and returns the time that its pod is given; its kubelet ends the pod no sooner than
+   * that is read.
+   */
+  async function graceAtStop({
+    metadata: { name, namespace },
+  }: Stored<GameSession>): Promise<number | undefined> {
     const { silentNodes } = fixture.components.behaviour;
     const [nodeName = ""] = fixture.nodeNames;
     silentNodes.add(nodeName);
-    await fixture.sessions.mergePatch({ name, namespace }, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
-    const pod = await eventually(async () => {
-      const stopping = await fixture.pods.get({ name, namespace });
-      return stopping.metadata.deletionTimestamp === undefined ? undefined : stopping;
-    }, { what: "the pod to be stopped" });
+    await fixture.sessions.mergePatch(
+      { name, namespace },
+      { spec: { desiredState: "Stopped", stopReason: "UserRequested" } },
+    );
+    const pod = await eventually(
+      async () => {
+        const stopping = await fixture.pods.get({ name, namespace });
+        return stopping.metadata.deletionTimestamp === undefined ? undefined : stopping;
+      },
+      { what: "the pod to be stopped" },
+    );
     silentNodes.delete(nodeName);
     return pod.metadata.deletionGracePeriodSeconds;
   }
@@ -94,7 +125,9 @@ describe("GameSession controller, at a session's end", function () {
     expect(running.metadata.finalizers).to.deep.equal([finalizers.operator]);
     await fixture.sessions.delete({ name, namespace: fixture.namespace });
     await fixture.gone(name);
-    await eventually(async () => (await fixture.eventsOf(name)).includes("Finished"), { what: "the event Finished" });
+    await eventually(async () => (await fixture.eventsOf(name)).includes("Finished"), {
+      what: "the event Finished",
+    });
   });
 
   it("stops an idle session, and not one that is kept alive", async () => {
@@ -102,7 +135,9 @@ describe("GameSession controller, at a session's end", function () {
     await fixture.startOperator();
     const idle = await fixture.launch({ idleTimeoutSeconds: 600 });
     const active = await fixture.launch({ idleTimeoutSeconds: 600, userId: "user2" });
-    await Promise.all([idle, active].map(({ metadata }) => fixture.session(metadata.name, isRunning, "running session")));
+    await Promise.all(
+      [idle, active].map(({ metadata }) => fixture.session(metadata.name, isRunning, "running session")),
+    );
     const expiresAt = new Date(fixture.clock.now().getTime() + 3600_000).toISOString();
     await fixture.sessions.mergePatch(active.metadata, { spec: { expiresAt } });
     await fixture.pass(601_000);
@@ -121,7 +156,11 @@ describe("GameSession controller, at a session's end", function () {
     await fixture.pass(3_600_000);
     await fixture.startOperator();
     // It has looked at all sessions when it has brought up another one.
-    const later = await fixture.launch({ idleTimeoutSeconds: 600, userId: "user2", expiresAt: new Date(fixture.clock.now().getTime() + 3_600_000).toISOString() });
+    const later = await fixture.launch({
+      idleTimeoutSeconds: 600,
+      userId: "user2",
+      expiresAt: new Date(fixture.clock.now().getTime() + 3_600_000).toISOString(),
+    });
     await fixture.session(later.metadata.name, isRunning, "running session");
     expect(publicStatusOf(await fixture.sessions.get(metadata))).to.equal("running");
     await fixture.pass(751_000);
@@ -129,11 +168,16 @@ describe("GameSession controller, at a session's end", function () {
     expect(finished.status).to.deep.include({ stopReason: "IdleTimeout" });
   });
 
-  for (const [exitCode, stopReason, failure] of [[0, "GameExited", undefined], [3, "Failed", "GameCrashed"]] as const) {
+  for (const [exitCode, stopReason, failure] of [
+    [0, "GameExited", undefined],
+    [3, "Failed", "GameCrashed"],
+  ] as const) {
     it(`stops a session whose game exits with ${exitCode}`, async () => {
       await set();
       await fixture.startOperator();
-      const { metadata: { name, namespace } } = await fixture.launch();
+      const {
+        metadata: { name, namespace },
+      } = await fixture.launch();
       await fixture.session(name, isRunning, "running session");
       await fixture.components.endGame(name, fixture.namespace, exitCode);
       const finished = await fixture.session(name, isFinished, "finished session");
@@ -141,7 +185,9 @@ describe("GameSession controller, at a session's end", function () {
       expect(finished.status?.failure?.reason).to.equal(failure);
       expect(publicStatusOf(finished)).to.equal("stopped");
       expect(finished.status?.save?.final, "the save is stored").to.equal(true);
-      await eventually(async () => await fixture.pods.find({ name, namespace }) === undefined, { what: "the pod to be gone" });
+      await eventually(async () => (await fixture.pods.find({ name, namespace })) === undefined, {
+        what: "the pod to be gone",
+      });
     });
   }
 });
@@ -153,21 +199,39 @@ describe("GameSession controller whose write of a session's end is refused", fun
     const fixture = await OperatorFixture.start();
     const api = await FaultyApi.start(await sharedKubeApiServer());
     try {
-      const isStatusWrite = ({ method, path }: SeenRequest): boolean => method === "PATCH" && /\/gamesessions\/[^/]+\/status$/.test(path);
-      const refusedAs = [[409, "Conflict"], [403, "Forbidden"], [409, "Conflict"]] as const;
+      const isStatusWrite = ({ method, path }: SeenRequest): boolean =>
+        method === "PATCH" && /\/gamesessions\/[^/]+\/status$/.test(path);
+      const refusedAs = [
+        [409, "Conflict"],
+        [403, "Forbidden"],
+        [409, "Conflict"],
+      ] as const;
       for (const [status, reason] of refusedAs) api.respondOnce(isStatusWrite, status, { reason });
       const registry = new Registry();
       const operator = await fixture.standByOperator(api.transport(), { registry });
       await operator.lead();
       // Its first write is the last one: it ends before it is placed.
-      const { metadata: { name } } = await fixture.launch({ network: "Internet" });
+      const {
+        metadata: { name },
+      } = await fixture.launch({ network: "Internet" });
       await fixture.session(name, isFinished, "finished session");
       expect(api.requests.filter(isStatusWrite)).to.have.length.above(refusedAs.length);
       const counted = async (): Promise<string[]> =>
-        (await registry.metrics()).split("\n").filter((line) => /^joypod_(launches_failed|sessions_finished)_total\{.*"NetworkNotAllowed"/.test(line) && !line.endsWith(" 0"));
-      await eventually(async () => expect(await counted()).to.have.members([
-        'joypod_launches_failed_total{stage="scheduling",reason="NetworkNotAllowed"} 1', 'joypod_sessions_finished_total{reason="NetworkNotAllowed"} 1',
-      ]), { what: "what was counted" });
+        (await registry.metrics())
+          .split("\n")
+          .filter(
+            (line) =>
+              /^joypod_(launches_failed|sessions_finished)_total\{.*"NetworkNotAllowed"/.test(line) &&
+              !line.endsWith(" 0"),
+          );
+      await eventually(
+        async () =>
+          expect(await counted()).to.have.members([
+            'joypod_launches_failed_total{stage="scheduling",reason="NetworkNotAllowed"} 1',
+            'joypod_sessions_finished_total{reason="NetworkNotAllowed"} 1',
+          ]),
+        { what: "what was counted" },
+      );
     } finally {
       await fixture.clear();
       await api.stop();

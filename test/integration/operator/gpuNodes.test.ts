@@ -24,23 +24,42 @@ describe("GPUs of game nodes", function () {
   /** What the node's device plugin would tell the kubelet. */
   async function offer(number: number, count: number): Promise<void> {
     const devices = { [resource]: String(count) };
-    await fixture.nodes.mergePatchStatus({ name: nodeName(number) }, { status: { allocatable: devices, capacity: devices } });
+    await fixture.nodes.mergePatchStatus(
+      { name: nodeName(number) },
+      { status: { allocatable: devices, capacity: devices } },
+    );
   }
 
   function nodeName(number: number): string {
     return fixture.nodeNames[number] ?? "";
   }
 
-  function gameNode(number: number, isRight: (node: GameNode) => boolean, what: string): Promise<Stored<GameNode>> {
-    return eventually(async () => {
-      const found = await fixture.gameNodes.get({ name: nodeName(number) });
-      return isRight(found) ? found : undefined;
-    }, { what });
+  function gameNode(
+    number: number,
+    isRight: (node: GameNode) => boolean,
+    what: string,
+  ): Promise<Stored<GameNode>> {
+    return eventually(
+      async () => {
+        const found = await fixture.gameNodes.get({ name: nodeName(number) });
+        return isRight(found) ? found : undefined;
+      },
+      { what },
+    );
   }
 
-  const slots = (count: number) => ({ status }: GameNode): boolean => status?.capacity?.slots === count;
-  const notShared = (reason: string) => ({ status }: GameNode): boolean => status?.conditions?.some((condition) => condition.type === "GpuNotShared" && condition.reason === reason) ?? false;
-  const isRefused = ({ status }: GameSession): boolean => status?.conditions?.some(({ type, reason }) => type === "Scheduled" && reason === "NoCapacity") ?? false;
+  const slots =
+    (count: number) =>
+    ({ status }: GameNode): boolean =>
+      status?.capacity?.slots === count;
+  const notShared =
+    (reason: string) =>
+    ({ status }: GameNode): boolean =>
+      status?.conditions?.some(
+        (condition) => condition.type === "GpuNotShared" && condition.reason === reason,
+      ) ?? false;
+  const isRefused = ({ status }: GameSession): boolean =>
+    status?.conditions?.some(({ type, reason }) => type === "Scheduled" && reason === "NoCapacity") ?? false;
 
   async function run(): Promise<Stored<GameSession>> {
     const { metadata } = await fixture.launch();
@@ -53,9 +72,13 @@ describe("GPUs of game nodes", function () {
     await offer(0, 1);
     const scarce = await gameNode(0, notShared("TooFewDevices"), "a node with one device");
     expect(scarce.status?.capacity?.slots).to.equal(0);
-    expect(scarce.status?.conditions?.find(({ type }) => type === "GpuNotShared")?.message).to.contain("gpu.streamer.count").and.contain("gpu.runtimeClassName");
+    expect(scarce.status?.conditions?.find(({ type }) => type === "GpuNotShared")?.message)
+      .to.contain("gpu.streamer.count")
+      .and.contain("gpu.runtimeClassName");
     await offer(0, 5);
-    expect((await gameNode(0, notShared("Shared"), "a node with shared devices")).status?.capacity?.slots).to.equal(2);
+    expect(
+      (await gameNode(0, notShared("Shared"), "a node with shared devices")).status?.capacity?.slots,
+    ).to.equal(2);
   });
 
   it("leave a node with one device playable where nothing else is told, and name the values for the other container", async () => {
@@ -63,7 +86,9 @@ describe("GPUs of game nodes", function () {
     await offer(0, 1);
     const found = await gameNode(0, notShared("OneContainer"), "a device for one container");
     expect(found.status?.capacity).to.include({ slots: 1, schedulable: true });
-    expect(found.status?.conditions?.find(({ type }) => type === "GpuNotShared")?.message).to.contain("gpu.runtimeClassName");
+    expect(found.status?.conditions?.find(({ type }) => type === "GpuNotShared")?.message).to.contain(
+      "gpu.runtimeClassName",
+    );
     const { metadata } = await run();
     const { spec } = await fixture.pods.get(metadata);
     expect(spec?.containers[0]?.resources?.limits).to.include({ [resource]: "1" });
@@ -77,11 +102,16 @@ describe("GPUs of game nodes", function () {
     await gameNode(0, slots(1), "one slot");
     await gameNode(1, slots(2), "two slots");
     const sessions = [await run(), await run(), await run()];
-    expect(sessions.map(({ status }) => status?.nodeName).sort()).to.deep.equal([nodeName(0), nodeName(1), nodeName(1)]);
+    expect(sessions.map(({ status }) => status?.nodeName).sort()).to.deep.equal([
+      nodeName(0),
+      nodeName(1),
+      nodeName(1),
+    ]);
     expect(sessions.map(({ status }) => status?.placement?.attempt)).to.deep.equal([1, 1, 1]);
     for (const { metadata } of sessions) {
       const { spec } = await fixture.pods.get(metadata);
-      for (const container of [spec?.containers[0], spec?.initContainers?.[0]]) expect(container?.resources?.limits, container?.name).to.include({ [resource]: "1" });
+      for (const container of [spec?.containers[0], spec?.initContainers?.[0]])
+        expect(container?.resources?.limits, container?.name).to.include({ [resource]: "1" });
     }
     const { metadata } = await fixture.launch();
     const refused = await fixture.session(metadata.name, isRefused, "session without a place");
@@ -103,15 +133,27 @@ describe("GPUs of game nodes", function () {
   });
 
   it("may keep other pods away by taints", async () => {
-    await set({ ...forBoth, GPU_TOLERATIONS: JSON.stringify([{ key: "games.example", operator: "Exists" }]) });
+    await set({
+      ...forBoth,
+      GPU_TOLERATIONS: JSON.stringify([{ key: "games.example", operator: "Exists" }]),
+    });
     await offer(0, 2);
-    const taint = (...keys: string[]) => fixture.nodes.mergePatch({ name: nodeName(0) }, { spec: { taints: keys.map((key) => ({ key, value: "yes", effect: "NoSchedule" })) } });
+    const taint = (...keys: string[]) =>
+      fixture.nodes.mergePatch(
+        { name: nodeName(0) },
+        { spec: { taints: keys.map((key) => ({ key, value: "yes", effect: "NoSchedule" })) } },
+      );
     await taint(resource, "nvidia.com/gpu", "games.example");
     const { metadata, status } = await run();
     expect(status?.nodeName).to.equal(nodeName(0));
     const { spec } = await fixture.pods.get(metadata);
-    for (const key of [resource, "nvidia.com/gpu", "games.example"]) expect(spec?.tolerations?.map((toleration) => toleration.key)).to.include(key);
+    for (const key of [resource, "nvidia.com/gpu", "games.example"])
+      expect(spec?.tolerations?.map((toleration) => toleration.key)).to.include(key);
     await taint(resource, "other.example");
-    await gameNode(0, (node) => node.status?.capacity?.schedulable === false, "a node with a taint of others");
+    await gameNode(
+      0,
+      (node) => node.status?.capacity?.schedulable === false,
+      "a node with a taint of others",
+    );
   });
 });

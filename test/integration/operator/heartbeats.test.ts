@@ -13,7 +13,10 @@ import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 /** As long as an agent may be silent, and a little longer. */
 const staleMs = 36_000;
 
-/** A clock whose timers come early, as Node's do by up to a millisecond, and that moves on with each look, as a busy machine's does. */
+/**
+ * A clock whose timers come early, as Node's do by up to a millisecond, and that moves on with each look, as
+ * a busy machine's does.
+ */
 class HastyClock extends JumpClock {
   earlyMs = 0;
   #lookedMs = 0;
@@ -42,37 +45,67 @@ describe("Heartbeats of node agents", function () {
 
   const leaseOf = (node: string) => fixture.leases.find({ name: node, namespace: fixture.namespace });
   const lease = (what: string) => eventually(() => leaseOf(name), { what });
-  const ready = async (node: string, reason: string): Promise<Stored<GameNode>> => eventually(async () => {
-    const found = await fixture.gameNodes.get({ name: node });
-    return found.status?.conditions?.find(({ type }) => type === "Ready")?.reason === reason && found;
-  }, { what: `Ready of ${node} to be ${reason}` });
+  const ready = async (node: string, reason: string): Promise<Stored<GameNode>> =>
+    eventually(
+      async () => {
+        const found = await fixture.gameNodes.get({ name: node });
+        return found.status?.conditions?.find(({ type }) => type === "Ready")?.reason === reason && found;
+      },
+      { what: `Ready of ${node} to be ${reason}` },
+    );
 
   it("have a Lease each, which goes with its GameNode", async () => {
     const { metadata } = await lease("the Lease");
-    const { metadata: { uid } } = await fixture.gameNodes.get({ name });
+    const {
+      metadata: { uid },
+    } = await fixture.gameNodes.get({ name });
     expect(metadata.labels).to.deep.equal(heartbeatLabelsOf({ name: "" }));
-    expect(metadata.ownerReferences).to.deep.equal([{ apiVersion: "joypod.dev/v1alpha1", kind: "GameNode", name, uid, controller: true, blockOwnerDeletion: false }]);
+    expect(metadata.ownerReferences).to.deep.equal([
+      {
+        apiVersion: "joypod.dev/v1alpha1",
+        kind: "GameNode",
+        name,
+        uid,
+        controller: true,
+        blockOwnerDeletion: false,
+      },
+    ]);
     await fixture.nodes.mergePatch({ name }, { metadata: { labels: { fixture: null } } });
-    await eventually(async () => await leaseOf(name) === undefined && await fixture.gameNodes.find({ name }) === undefined, { what: "GameNode and Lease to be gone" });
+    await eventually(
+      async () =>
+        (await leaseOf(name)) === undefined && (await fixture.gameNodes.find({ name })) === undefined,
+      { what: "GameNode and Lease to be gone" },
+    );
   });
 
   it("have another Lease when somebody has deleted it, and when the GameNode is another", async () => {
     const first = await lease("the Lease");
     await fixture.leases.delete(first.metadata);
-    const second = await eventually(async () => {
-      const found = await leaseOf(name);
-      return found?.metadata.uid !== first.metadata.uid && found;
-    }, { what: "another Lease" });
+    const second = await eventually(
+      async () => {
+        const found = await leaseOf(name);
+        return found?.metadata.uid !== first.metadata.uid && found;
+      },
+      { what: "another Lease" },
+    );
     await fixture.gameNodes.delete({ name });
-    await eventually(async () => {
-      const [found, gameNode] = [await leaseOf(name), await fixture.gameNodes.find({ name })];
-      return found !== undefined && found.metadata.uid !== second.metadata.uid && found.metadata.ownerReferences?.[0]?.uid === gameNode?.metadata.uid;
-    }, { what: "a Lease of the new GameNode" });
+    await eventually(
+      async () => {
+        const [found, gameNode] = [await leaseOf(name), await fixture.gameNodes.find({ name })];
+        return (
+          found !== undefined &&
+          found.metadata.uid !== second.metadata.uid &&
+          found.metadata.ownerReferences?.[0]?.uid === gameNode?.metadata.uid
+        );
+      },
+      { what: "a Lease of the new GameNode" },
+    );
   });
 
   it("count wherever they are: in the Lease, or in the status, as those of an agent of the release before", async () => {
     const [, former = ""] = fixture.nodeNames;
-    for (const node of fixture.nodeNames) await eventually(() => leaseOf(node), { what: `the Lease of ${node}` });
+    for (const node of fixture.nodeNames)
+      await eventually(() => leaseOf(node), { what: `the Lease of ${node}` });
     await fixture.components.renew(name);
     for (let time = 0; time < 3; time++) {
       await fixture.pass(staleMs / 2);
@@ -91,16 +124,27 @@ describe("Heartbeats of node agents", function () {
   it("are missed however early the look comes, and whatever moment of it they run out in", async () => {
     await fixture.clear();
     const clock = new HastyClock();
-    fixture = await OperatorFixture.start({ nodes: 2, environment: { HEARTBEAT_STALE_SECONDS: "35" }, clock });
+    fixture = await OperatorFixture.start({
+      nodes: 2,
+      environment: { HEARTBEAT_STALE_SECONDS: "35" },
+      clock,
+    });
     await fixture.startOperator();
     const [first = "", other = ""] = fixture.nodeNames;
     name = first;
-    for (const node of fixture.nodeNames) await eventually(() => leaseOf(node), { what: `the Lease of ${node}` });
+    for (const node of fixture.nodeNames)
+      await eventually(() => leaseOf(node), { what: `the Lease of ${node}` });
     // Without another agent's heartbeats the operator could not know whether it would have been told of one.
-    const silent = (): Promise<unknown> => eventually(async () => {
-      await fixture.components.renew(other);
-      return (await fixture.gameNodes.get({ name })).status?.conditions?.some(({ reason }) => reason === "AgentSilent");
-    }, { what: "a silent agent" });
+    const silent = (): Promise<unknown> =>
+      eventually(
+        async () => {
+          await fixture.components.renew(other);
+          return (await fixture.gameNodes.get({ name })).status?.conditions?.some(
+            ({ reason }) => reason === "AgentSilent",
+          );
+        },
+        { what: "a silent agent" },
+      );
     for (let looks = 0; looks < 30; looks++) {
       clock.earlyMs = looks / 2;
       await fixture.components.renew(name);
@@ -122,16 +166,29 @@ describe("Heartbeats of node agents", function () {
       await fixture.startOperator({ kubeconfig: api.kubeconfig() });
       const placed = async (userId: string): Promise<void> => {
         const { metadata } = await fixture.launch({ userId });
-        await fixture.session(metadata.name, ({ status }) => status?.nodeName !== undefined, "placed session");
+        await fixture.session(
+          metadata.name,
+          ({ status }) => status?.nodeName !== undefined,
+          "placed session",
+        );
       };
-      const lastChanges = () => Promise.all(fixture.nodeNames.map(async (node) => (await ready(node, "NodeAndAgentWell")).status?.conditions?.find(({ type }) => type === "Ready")?.lastTransitionTime));
+      const lastChanges = () =>
+        Promise.all(
+          fixture.nodeNames.map(
+            async (node) =>
+              (await ready(node, "NodeAndAgentWell")).status?.conditions?.find(({ type }) => type === "Ready")
+                ?.lastTransitionTime,
+          ),
+        );
       const before = await lastChanges();
       await fixture.responses();
       fixture.clock.jump(staleMs);
       await placed("user1");
       for (const node of fixture.nodeNames) await fixture.components.renew(node);
       api.cutWatches();
-      await eventually(() => api.requests.filter(watchOf("leases")).length >= 2, { what: "another watch of the Leases" });
+      await eventually(() => api.requests.filter(watchOf("leases")).length >= 2, {
+        what: "another watch of the Leases",
+      });
       await placed("user2");
       expect(await lastChanges()).to.deep.equal(before);
     } finally {
@@ -143,7 +200,9 @@ describe("Heartbeats of node agents", function () {
   it("cost the operator no write, and no change of the GameNode", async () => {
     await lease("the Lease");
     await fixture.components.renew(name);
-    const { metadata: { resourceVersion } } = await ready(name, "NodeAndAgentWell");
+    const {
+      metadata: { resourceVersion },
+    } = await ready(name, "NodeAndAgentWell");
     for (let time = 0; time < 5; time++) {
       await fixture.pass(staleMs / 3);
       await fixture.components.renew(name);

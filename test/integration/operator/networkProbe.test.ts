@@ -14,10 +14,19 @@ import { repositoryRoot } from "#test/support/processes/programs.ts";
 
 const isRunning = (session: GameSession): boolean => publicStatusOf(session) === "running";
 
-const environment = { GAME_NETWORK: "internet", INTERNET_NAMESERVERS: "192.0.2.53", PROBE_IMAGE: "control-plane:test", POD_IP: "10.0.0.9" };
+const environment = {
+  GAME_NETWORK: "internet",
+  INTERNET_NAMESERVERS: "192.0.2.53",
+  PROBE_IMAGE: "control-plane:test",
+  POD_IP: "10.0.0.9",
+};
 const enforced = { control: exitCodes.connected, covered: exitCodes.refused };
 const notEnforced = { control: exitCodes.connected, covered: exitCodes.connected };
-const needsInternet = { network: "Internet", startDeadlineSeconds: 3600, downloadDeadlineSeconds: 3600 } as const;
+const needsInternet = {
+  network: "Internet",
+  startDeadlineSeconds: 3600,
+  downloadDeadlineSeconds: 3600,
+} as const;
 
 describe("sessions that need the internet", function () {
   this.timeout(90_000);
@@ -26,10 +35,14 @@ describe("sessions that need the internet", function () {
   afterEach(() => fixture.clear());
 
   async function probePods() {
-    return (await fixture.pods.listAll({ namespace: fixture.namespace, labelSelector: "joypod.dev/network-probe" })).items;
+    return (
+      await fixture.pods.listAll({ namespace: fixture.namespace, labelSelector: "joypod.dev/network-probe" })
+    ).items;
   }
 
-  async function metricOf({ registry }: Awaited<ReturnType<OperatorFixture["startOperator"]>>): Promise<string | undefined> {
+  async function metricOf({
+    registry,
+  }: Awaited<ReturnType<OperatorFixture["startOperator"]>>): Promise<string | undefined> {
     return /^joypod_operator_network_policies_enforced (\d)$/m.exec(await registry.metrics())?.[1];
   }
 
@@ -41,10 +54,15 @@ describe("sessions that need the internet", function () {
   }
 
   /** Launches a session that waits for the first round of a new leader's probe. */
-  async function launchDuringProbe(): Promise<{ started: Awaited<ReturnType<OperatorFixture["startOperator"]>>; name: string }> {
+  async function launchDuringProbe(): Promise<{
+    started: Awaited<ReturnType<OperatorFixture["startOperator"]>>;
+    name: string;
+  }> {
     fixture = await OperatorFixture.start({ environment });
     const started = await fixture.startOperator();
-    const { metadata: { name } } = await fixture.launch(needsInternet);
+    const {
+      metadata: { name },
+    } = await fixture.launch(needsInternet);
     await eventually(async () => (await probePods()).length === 2, { what: "two probe pods" });
     return { started, name };
   }
@@ -53,15 +71,25 @@ describe("sessions that need the internet", function () {
     fixture = await OperatorFixture.start({ environment });
     const started = await fixture.startOperator();
     await eventually(async () => (await probePods()).length === 2, { what: "two probe pods" });
-    const { metadata: { name, namespace } } = await fixture.launch(needsInternet);
-    await fixture.session(name, ({ status }) => status?.conditions?.some(({ type, status: is }) => type === "SaveRestored" && is === "True") ?? false, "session whose files are ready");
+    const {
+      metadata: { name, namespace },
+    } = await fixture.launch(needsInternet);
+    await fixture.session(
+      name,
+      ({ status }) =>
+        status?.conditions?.some(({ type, status: is }) => type === "SaveRestored" && is === "True") ?? false,
+      "session whose files are ready",
+    );
     expect(await fixture.pods.find({ name, namespace }), "pod before the response").to.equal(undefined);
     expect(await metricOf(started)).to.equal(undefined);
     // Whoever plays the kubelet looks at the pods when they change.
     fixture.components.behaviour.probes = enforced;
-    for (const { metadata } of await probePods()) await fixture.pods.mergePatch(metadata, { metadata: { annotations: { seen: "true" } } });
+    for (const { metadata } of await probePods())
+      await fixture.pods.mergePatch(metadata, { metadata: { annotations: { seen: "true" } } });
     await fixture.session(name, isRunning, "running session");
-    expect((await fixture.pods.get({ name, namespace })).metadata.labels).to.include({ "joypod.dev/network": "internet" });
+    expect((await fixture.pods.get({ name, namespace })).metadata.labels).to.include({
+      "joypod.dev/network": "internet",
+    });
     expect(await metricOf(started)).to.equal("1");
     await eventually(async () => (await probePods()).length === 0, { what: "the probe pods to be gone" });
   });
@@ -73,11 +101,15 @@ describe("sessions that need the internet", function () {
     const first = await fixture.launch(needsInternet);
     expect(await failureReasonOf(first.metadata.name)).to.equal("NetworkNotEnforced");
     expect(await metricOf(started)).to.equal("0");
-    await fixture.session((await fixture.launch()).metadata.name, isRunning, "running session without network");
+    await fixture.session(
+      (await fixture.launch()).metadata.name,
+      isRunning,
+      "running session without network",
+    );
     fixture.components.behaviour.probes = enforced;
     await fixture.pass(600_000);
     await fixture.reportNodes();
-    await eventually(async () => await metricOf(started) === "1", { what: "the next round" });
+    await eventually(async () => (await metricOf(started)) === "1", { what: "the next round" });
     const second = await fixture.launch(needsInternet);
     await fixture.session(second.metadata.name, isRunning, "running session");
   });
@@ -85,7 +117,7 @@ describe("sessions that need the internet", function () {
   it("wait on when a new leader's first round of the probe has no result, and start when a later one has", async () => {
     const { started, name } = await launchDuringProbe();
     await fixture.pass(61_000);
-    await eventually(async () => await metricOf(started) === "0", { what: "the round's end" });
+    await eventually(async () => (await metricOf(started)) === "0", { what: "the round's end" });
     fixture.components.behaviour.probes = enforced;
     await fixture.pass(61_000);
     await fixture.session(name, isRunning, "running session");
@@ -102,12 +134,22 @@ describe("sessions that need the internet", function () {
   it("are refused at their start deadline when the probe has had no result until then", async () => {
     fixture = await OperatorFixture.start({ environment });
     const started = await fixture.startOperator();
-    const { metadata: { name } } = await fixture.launch({ ...needsInternet, startDeadlineSeconds: 90 });
-    await fixture.session(name, ({ status }) => status?.conditions?.some(({ type, status: is }) => type === "SaveRestored" && is === "True") ?? false, "session whose files are ready");
+    const {
+      metadata: { name },
+    } = await fixture.launch({ ...needsInternet, startDeadlineSeconds: 90 });
+    await fixture.session(
+      name,
+      ({ status }) =>
+        status?.conditions?.some(({ type, status: is }) => type === "SaveRestored" && is === "True") ?? false,
+      "session whose files are ready",
+    );
     await eventually(async () => (await probePods()).length === 2, { what: "two probe pods" });
     await fixture.pass(61_000);
-    await eventually(async () => await metricOf(started) === "0", { what: "the round's end" });
-    expect(isFinished(await fixture.sessions.get({ name, namespace: fixture.namespace })), "finished before its start deadline").to.equal(false);
+    await eventually(async () => (await metricOf(started)) === "0", { what: "the round's end" });
+    expect(
+      isFinished(await fixture.sessions.get({ name, namespace: fixture.namespace })),
+      "finished before its start deadline",
+    ).to.equal(false);
     await fixture.pass(30_000);
     expect(await failureReasonOf(name)).to.equal("NetworkNotEnforced");
   });
@@ -116,30 +158,44 @@ describe("sessions that need the internet", function () {
     fixture = await OperatorFixture.start({ environment });
     fixture.components.behaviour.probes = { control: exitCodes.refused, covered: exitCodes.refused };
     const started = await fixture.startOperator();
-    const { metadata: { name } } = await fixture.launch(needsInternet);
-    await eventually(async () => await metricOf(started) === "0", { what: "the round's end" });
+    const {
+      metadata: { name },
+    } = await fixture.launch(needsInternet);
+    await eventually(async () => (await metricOf(started)) === "0", { what: "the round's end" });
     await fixture.pass(1_800_000);
     expect(await failureReasonOf(name)).to.equal("NetworkNotEnforced");
   });
 
   it("have a probe that tolerates the taints of its game nodes, but none of a node that is not well", async () => {
-    fixture = await OperatorFixture.start({ environment: { ...environment, GPU_TOLERATIONS: JSON.stringify([{ operator: "Exists" }]) }, nodes: 2 });
-    const taints = [[{ key: "pool", value: "new", effect: "NoSchedule" }], [{ key: "node.kubernetes.io/unreachable", effect: "NoSchedule" }]];
-    for (const [index, name] of fixture.nodeNames.entries()) await fixture.nodes.mergePatch({ name }, { spec: { taints: taints[index] } });
+    fixture = await OperatorFixture.start({
+      environment: { ...environment, GPU_TOLERATIONS: JSON.stringify([{ operator: "Exists" }]) },
+      nodes: 2,
+    });
+    const taints = [
+      [{ key: "pool", value: "new", effect: "NoSchedule" }],
+      [{ key: "node.kubernetes.io/unreachable", effect: "NoSchedule" }],
+    ];
+    for (const [index, name] of fixture.nodeNames.entries())
+      await fixture.nodes.mergePatch({ name }, { spec: { taints: taints[index] } });
     await fixture.startOperator();
-    const [probe] = await eventually(async () => {
-      const found = await probePods();
-      return found.length === 2 ? found : undefined;
-    }, { what: "two probe pods" });
+    const [probe] = await eventually(
+      async () => {
+        const found = await probePods();
+        return found.length === 2 ? found : undefined;
+      },
+      { what: "two probe pods" },
+    );
     // The API server adds tolerations of its own, for effect NoExecute.
-    expect(probe?.spec?.tolerations?.filter(({ effect }) => effect !== "NoExecute")).to.deep.equal([{ key: "pool", operator: "Equal", value: "new", effect: "NoSchedule" }]);
+    expect(probe?.spec?.tolerations?.filter(({ effect }) => effect !== "NoExecute")).to.deep.equal([
+      { key: "pool", operator: "Equal", value: "new", effect: "NoSchedule" },
+    ]);
   });
 
   it("still start for half an hour when a later round of the probe has no result", async () => {
     fixture = await OperatorFixture.start({ environment });
     fixture.components.behaviour.probes = enforced;
     const started = await fixture.startOperator();
-    await eventually(async () => await metricOf(started) === "1", { what: "the first round" });
+    await eventually(async () => (await metricOf(started)) === "1", { what: "the first round" });
     fixture.components.behaviour.probes = undefined;
     await fixture.pass(600_000);
     await eventually(async () => (await probePods()).length === 2, { what: "the second round" });
@@ -150,13 +206,15 @@ describe("sessions that need the internet", function () {
     await fixture.pass(1_200_000);
     await eventually(async () => (await probePods()).length === 2, { what: "the third round" });
     await fixture.pass(61_000);
-    await eventually(async () => await metricOf(started) === "0", { what: "the end of the half hour" });
+    await eventually(async () => (await metricOf(started)) === "0", { what: "the end of the half hour" });
   });
 
   it("are refused where no game gets the internet, and nothing is probed", async () => {
     fixture = await OperatorFixture.start();
     const started = await fixture.startOperator();
-    expect(await failureReasonOf((await fixture.launch(needsInternet)).metadata.name)).to.equal("NetworkNotAllowed");
+    expect(await failureReasonOf((await fixture.launch(needsInternet)).metadata.name)).to.equal(
+      "NetworkNotAllowed",
+    );
     expect(await probePods()).to.be.empty;
     expect(await metricOf(started)).to.equal(undefined);
   });
@@ -164,11 +222,17 @@ describe("sessions that need the internet", function () {
   it("leave no probe pod of a leader that died", async () => {
     fixture = await OperatorFixture.start({ environment });
     const left = await fixture.pods.create({
-      metadata: { name: "network-probe-control-left", namespace: fixture.namespace, labels: { "joypod.dev/network-probe": "control" } },
+      metadata: {
+        name: "network-probe-control-left",
+        namespace: fixture.namespace,
+        labels: { "joypod.dev/network-probe": "control" },
+      },
       spec: { containers: [{ name: "probe", image: "control-plane:test" }] },
     });
     await fixture.startOperator();
-    await eventually(async () => await fixture.pods.find(left.metadata) === undefined, { what: "the pod to be removed" });
+    await eventually(async () => (await fixture.pods.find(left.metadata)) === undefined, {
+      what: "the pod to be removed",
+    });
   });
 });
 
@@ -186,22 +250,34 @@ describe("the network probe's programs", function () {
   });
   after(() => server.close());
 
-  function run(program: "networkProbe" | "networkTest", ...args: string[]): Promise<{ code: number; stdout: string }> {
+  function run(
+    program: "networkProbe" | "networkTest",
+    ...args: string[]
+  ): Promise<{ code: number; stdout: string }> {
     return new Promise((resolve) => {
-      execFile(process.execPath, [controlPlaneProgram(program), ...args], { cwd: repositoryRoot }, (error, stdout) => {
-        resolve({ code: typeof error?.code === "number" ? error.code : 0, stdout });
-      });
+      execFile(
+        process.execPath,
+        [controlPlaneProgram(program), ...args],
+        { cwd: repositoryRoot },
+        (error, stdout) => {
+          resolve({ code: typeof error?.code === "number" ? error.code : 0, stdout });
+        },
+      );
     });
   }
 
   it("report to the operator by their exit code", async () => {
-    const [connected, refused] = await Promise.all([run("networkProbe", "127.0.0.1", String(open)), run("networkProbe", "127.0.0.1", String(closed))]);
+    const [connected, refused] = await Promise.all([
+      run("networkProbe", "127.0.0.1", String(open)),
+      run("networkProbe", "127.0.0.1", String(closed)),
+    ]);
     expect([connected.code, refused.code]).to.deep.equal([exitCodes.connected, exitCodes.refused]);
   });
 
   it("report to `helm test` in a sentence", async () => {
     const [good, bad] = await Promise.all([
-      run("networkTest", `127.0.0.1:${open}`, `127.0.0.1:${closed}`), run("networkTest", `127.0.0.1:${open}`, `127.0.0.1:${open}`),
+      run("networkTest", `127.0.0.1:${open}`, `127.0.0.1:${closed}`),
+      run("networkTest", `127.0.0.1:${open}`, `127.0.0.1:${open}`),
     ]);
     expect(good).to.deep.equal({ code: 0, stdout: "This cluster enforces NetworkPolicies.\n" });
     expect(bad.code).to.equal(1);

@@ -22,7 +22,11 @@ describe("A node that joins", function () {
     known = fixture.nodeNames[0] ?? "";
     joining = `${known}-joining`;
     await fixture.startOperator();
-    for (const digest of [first, second]) await fixture.createCache(`game-${digest.slice(0, 3)}`, { source: anArchiveSource(digest), pinned: true });
+    for (const digest of [first, second])
+      await fixture.createCache(`game-${digest.slice(0, 3)}`, {
+        source: anArchiveSource(digest),
+        pinned: true,
+      });
     await fixture.components.report(known, { entries: [there(first), there(second)] });
     await fixture.addNode(joining);
     await eventually(() => fixture.gameNodes.find({ name: joining }), { what: "the new node's GameNode" });
@@ -32,27 +36,39 @@ describe("A node that joins", function () {
   afterEach(() => fixture.clear());
 
   async function filled(name: string, status: string, message = /(?:)/): Promise<Stored<GameNode>> {
-    return eventually(async () => {
-      const gameNode = await fixture.gameNodes.get({ name });
-      const found = findCondition(gameNode.status?.conditions, "Filled");
-      // Writes of progress are spaced.
-      await fixture.pass(2000);
-      return found?.status === status && message.test(found.message) && gameNode;
-    }, { what: `Filled of ${name} to be ${status}` });
+    return eventually(
+      async () => {
+        const gameNode = await fixture.gameNodes.get({ name });
+        const found = findCondition(gameNode.status?.conditions, "Filled");
+        // Writes of progress are spaced.
+        await fixture.pass(2000);
+        return found?.status === status && message.test(found.message) && gameNode;
+      },
+      { what: `Filled of ${name} to be ${status}` },
+    );
   }
 
   async function placed(): Promise<string> {
     // Of a game that no node holds.
     const { metadata } = await fixture.launch({ contentDigest: "d".repeat(64) });
-    const session = await fixture.session(metadata.name, ({ status }) => status?.nodeName !== undefined, "placed session");
+    const session = await fixture.session(
+      metadata.name,
+      ({ status }) => status?.nodeName !== undefined,
+      "placed session",
+    );
     return session.status?.nodeName ?? "";
   }
 
   it("is chosen once it holds the pinned games, and says until then how far they are", async () => {
     await filled(joining, "False");
-    await eventually(async () => (await fixture.gameNodes.get({ name: joining })).status?.capacity?.schedulable, { what: "the node to take who finds no other place" });
+    await eventually(
+      async () => (await fixture.gameNodes.get({ name: joining })).status?.capacity?.schedulable,
+      { what: "the node to take who finds no other place" },
+    );
     expect([await placed(), await placed()]).to.deep.equal([known, known]);
-    await fixture.components.report(joining, { entries: [there(first), aCacheEntry({ digest: second, state: "Downloading", progressPercent: 30 })] });
+    await fixture.components.report(joining, {
+      entries: [there(first), aCacheEntry({ digest: second, state: "Downloading", progressPercent: 30 })],
+    });
     await filled(joining, "False", /^1 of 2 pinned games are on the node, 65 % /);
     await fixture.components.report(joining, { entries: [there(first), there(second)] });
     await filled(joining, "True");
@@ -80,7 +96,9 @@ describe("A node that joins", function () {
     await fixture.components.report(joining, { entries: [there(first), there(second)] });
     await filled(joining, "True");
     await fixture.createCache("later", { source: anArchiveSource("c".repeat(64)), pinned: true });
-    await eventually(async () => (await fixture.gameNodes.get({ name: joining })).spec.desired.length === 3, { what: "the later game to be asked for" });
+    await eventually(async () => (await fixture.gameNodes.get({ name: joining })).spec.desired.length === 3, {
+      what: "the later game to be asked for",
+    });
     await filled(joining, "True");
   });
 });

@@ -30,7 +30,8 @@ describe("The operator's process", function () {
   });
 
   afterEach(async () => {
-    for (const { process: child } of started) if (child.exitCode === null && child.signalCode === null) child.kill("SIGKILL");
+    for (const { process: child } of started)
+      if (child.exitCode === null && child.signalCode === null) child.kill("SIGKILL");
     await fixture.clear();
   });
 
@@ -38,80 +39,146 @@ describe("The operator's process", function () {
     const port = await freePort();
     const child = spawn(process.execPath, [controlPlaneProgram("operator")], {
       cwd: repositoryRoot,
-      env: { PATH: process.env.PATH, ...fixture.environment, KUBECONFIG: kubeconfigPath, HTTP_PORT: String(port), POD_NAME: identity, LEASE_SECONDS: "4" },
+      env: {
+        PATH: process.env.PATH,
+        ...fixture.environment,
+        KUBECONFIG: kubeconfigPath,
+        HTTP_PORT: String(port),
+        POD_NAME: identity,
+        LEASE_SECONDS: "4",
+      },
       stdio: ["ignore", "pipe", "pipe"],
     });
     let log = "";
-    for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => void (log += chunk.toString()));
+    for (const stream of [child.stdout, child.stderr])
+      stream.on("data", (chunk: Buffer) => void (log += chunk.toString()));
     const running = { process: child, url: `http://127.0.0.1:${port}`, log: () => log };
     started.push(running);
-    await eventually(async () => (await fetch(`${running.url}/readyz`)).status === 200, { what: `${identity} to be ready`, timeoutMs: 30_000 })
-      .catch((cause: unknown) => { throw new Error(`${identity} did not become ready:\n${log}`, { cause }); });
+    await eventually(async () => (await fetch(`${running.url}/readyz`)).status === 200, {
+      what: `${identity} to be ready`,
+      timeoutMs: 30_000,
+    }).catch((cause: unknown) => {
+      throw new Error(`${identity} did not become ready:\n${log}`, { cause });
+    });
     return running;
   }
 
   async function holder(): Promise<string | undefined> {
     const { admin } = await sharedKubeApiServer();
-    return (await new ResourceClient(admin, leases).find({ namespace: fixture.namespace, name: "joypod-operator" }))?.spec?.holderIdentity;
+    return (
+      await new ResourceClient(admin, leases).find({ namespace: fixture.namespace, name: "joypod-operator" })
+    )?.spec?.holderIdentity;
   }
 
   it("leads, reports its state, releases the lease on SIGTERM, and a standby takes over", async () => {
     const first = await start("operator-1");
-    await eventually(async () => await holder() === "operator-1", { what: "operator-1 to lead" });
+    await eventually(async () => (await holder()) === "operator-1", { what: "operator-1 to lead" });
     const second = await start("operator-2");
     await fixture.reportNodes();
     const { metadata } = await fixture.launch();
-    await fixture.session(metadata.name, (session) => publicStatusOf(session) === "running", "running session");
+    await fixture.session(
+      metadata.name,
+      (session) => publicStatusOf(session) === "running",
+      "running session",
+    );
     expect((await fetch(`${first.url}/healthz`)).status).to.equal(200);
     const metrics = await (await fetch(`${first.url}/metrics`)).text();
-    expect(metrics).to.match(/joypod_session_start_seconds_count 1/).and.match(/joypod_kube_client_requests_total\{method="PATCH",resource="gamesessions\/status",code="200"\}/);
-    expectDocumented(metrics, ["Operator", "API, operator and node agent"], { absent: ["joypod_operator_network_policies_enforced", "joypod_relays"] });
-    expect(metrics).to.contain('joypod_leader{program="operator"} 1\n').and.contain(`joypod_sessions{phase="Running",node="${fixture.nodeNames[0]}"} 1\n`)
-      .and.contain(`joypod_game_node_slots_free{node="${fixture.nodeNames[0]}"} 1\n`).and.contain('joypod_launch_stage_seconds_count{stage="booting"} 1\n')
-      .and.contain('joypod_launches_failed_total{stage="booting",reason="StartTimedOut"} 0\n').and.contain(`joypod_session_info{session="${metadata.name}",phase="Running",`);
+    expect(metrics)
+      .to.match(/joypod_session_start_seconds_count 1/)
+      .and.match(
+        /joypod_kube_client_requests_total\{method="PATCH",resource="gamesessions\/status",code="200"\}/,
+      );
+    expectDocumented(metrics, ["Operator", "API, operator and node agent"], {
+      absent: ["joypod_operator_network_policies_enforced", "joypod_relays"],
+    });
+    expect(metrics)
+      .to.contain('joypod_leader{program="operator"} 1\n')
+      .and.contain(`joypod_sessions{phase="Running",node="${fixture.nodeNames[0]}"} 1\n`)
+      .and.contain(`joypod_game_node_slots_free{node="${fixture.nodeNames[0]}"} 1\n`)
+      .and.contain('joypod_launch_stage_seconds_count{stage="booting"} 1\n')
+      .and.contain('joypod_launches_failed_total{stage="booting",reason="StartTimedOut"} 0\n')
+      .and.contain(`joypod_session_info{session="${metadata.name}",phase="Running",`);
     const standby = await (await fetch(`${second.url}/metrics`)).text();
-    expect(standby, "of a standby").to.contain('joypod_leader{program="operator"} 0\n').and.not.contain("joypod_sessions{").and.not.contain('joypod_launch_stage_seconds_count{stage="booting"} 1');
+    expect(standby, "of a standby")
+      .to.contain('joypod_leader{program="operator"} 0\n')
+      .and.not.contain("joypod_sessions{")
+      .and.not.contain('joypod_launch_stage_seconds_count{stage="booting"} 1');
 
     first.process.kill("SIGTERM");
-    const [exitCode] = await once(first.process, "exit") as [number | null];
+    const [exitCode] = (await once(first.process, "exit")) as [number | null];
     expect(exitCode, first.log()).to.equal(0);
-    await eventually(async () => await holder() === "operator-2", { what: "operator-2 to lead" });
-    await fixture.sessions.mergePatch(metadata, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
-    await fixture.session(metadata.name, (session) => publicStatusOf(session) === "stopped", "stopped session");
+    await eventually(async () => (await holder()) === "operator-2", { what: "operator-2 to lead" });
+    await fixture.sessions.mergePatch(metadata, {
+      spec: { desiredState: "Stopped", stopReason: "UserRequested" },
+    });
+    await fixture.session(
+      metadata.name,
+      (session) => publicStatusOf(session) === "stopped",
+      "stopped session",
+    );
     expect(second.log()).to.not.include('"level":"error"');
   });
 
   it("is replaced by a standby when it is killed", async () => {
     const first = await start("operator-1");
-    await eventually(async () => await holder() === "operator-1", { what: "operator-1 to lead" });
+    await eventually(async () => (await holder()) === "operator-1", { what: "operator-1 to lead" });
     await fixture.reportNodes();
     await start("operator-2");
     first.process.kill("SIGKILL");
     const { metadata } = await fixture.launch();
-    await fixture.session(metadata.name, (session) => publicStatusOf(session) === "running", "running session");
+    await fixture.session(
+      metadata.name,
+      (session) => publicStatusOf(session) === "running",
+      "running session",
+    );
     expect(await holder()).to.equal("operator-2");
   });
 
   it("that wakes after a standby has taken its lead stands by in turn, and leads again when that one ends", async () => {
     const first = await start("operator-1");
-    await eventually(async () => await holder() === "operator-1", { what: "operator-1 to lead" });
+    await eventually(async () => (await holder()) === "operator-1", { what: "operator-1 to lead" });
     const second = await start("operator-2");
     await fixture.reportNodes();
     first.process.kill("SIGSTOP");
-    await eventually(async () => await holder() === "operator-2", { what: "operator-2 to lead", timeoutMs: 20_000 });
+    await eventually(async () => (await holder()) === "operator-2", {
+      what: "operator-2 to lead",
+      timeoutMs: 20_000,
+    });
     const { metadata } = await fixture.launch();
-    await fixture.session(metadata.name, (session) => publicStatusOf(session) === "running", "running session");
+    await fixture.session(
+      metadata.name,
+      (session) => publicStatusOf(session) === "running",
+      "running session",
+    );
     first.process.kill("SIGCONT");
-    await eventually(() => first.log().includes("The operator stands for election again."), { what: "operator-1 to notice" });
-    await eventually(async () => (await fetch(`${first.url}/readyz`)).status === 200, { what: "operator-1 to be ready" });
+    await eventually(() => first.log().includes("The operator stands for election again."), {
+      what: "operator-1 to notice",
+    });
+    await eventually(async () => (await fetch(`${first.url}/readyz`)).status === 200, {
+      what: "operator-1 to be ready",
+    });
     expect(await holder()).to.equal("operator-2");
     const metrics = await (await fetch(`${first.url}/metrics`)).text();
-    expect(metrics, "of a standby").to.contain('joypod_leader{program="operator"} 0\n').and.not.contain("joypod_sessions{");
+    expect(metrics, "of a standby")
+      .to.contain('joypod_leader{program="operator"} 0\n')
+      .and.not.contain("joypod_sessions{");
     second.process.kill("SIGKILL");
-    await fixture.sessions.mergePatch(metadata, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
-    await fixture.session(metadata.name, (session) => publicStatusOf(session) === "stopped", "stopped session");
-    expect([await holder(), first.process.exitCode, first.process.signalCode]).to.deep.equal(["operator-1", null, null]);
-    expect(await (await fetch(`${first.url}/metrics`)).text()).to.contain('joypod_leader{program="operator"} 1\n').and.contain("joypod_sessions{");
+    await fixture.sessions.mergePatch(metadata, {
+      spec: { desiredState: "Stopped", stopReason: "UserRequested" },
+    });
+    await fixture.session(
+      metadata.name,
+      (session) => publicStatusOf(session) === "stopped",
+      "stopped session",
+    );
+    expect([await holder(), first.process.exitCode, first.process.signalCode]).to.deep.equal([
+      "operator-1",
+      null,
+      null,
+    ]);
+    expect(await (await fetch(`${first.url}/metrics`)).text())
+      .to.contain('joypod_leader{program="operator"} 1\n')
+      .and.contain("joypod_sessions{");
   });
 
   it("that loses the lead sends nothing more of what it was doing", async () => {
@@ -119,17 +186,30 @@ describe("The operator's process", function () {
     const api = await FaultyApi.start(server);
     try {
       const operator = await start("operator-1", api.kubeconfig());
-      await eventually(async () => await holder() === "operator-1", { what: "operator-1 to lead" });
+      await eventually(async () => (await holder()) === "operator-1", { what: "operator-1 to lead" });
       await fixture.reportNodes();
-      const { arrived, release } = api.holdOnce(({ method, path }) => method === "POST" && path.endsWith("/pods"));
+      const { arrived, release } = api.holdOnce(
+        ({ method, path }) => method === "POST" && path.endsWith("/pods"),
+      );
       await fixture.launch();
       await arrived;
-      await new ResourceClient(server.admin, leases).mergePatch({ namespace: fixture.namespace, name: "joypod-operator" }, { spec: { holderIdentity: "another" } });
-      await eventually(() => operator.log().includes("Leadership is lost."), { what: "the operator to lose the lead" });
+      await new ResourceClient(server.admin, leases).mergePatch(
+        { namespace: fixture.namespace, name: "joypod-operator" },
+        { spec: { holderIdentity: "another" } },
+      );
+      await eventually(() => operator.log().includes("Leadership is lost."), {
+        what: "the operator to lose the lead",
+      });
       const before = api.requests.length;
       release();
-      await eventually(() => operator.log().includes("The operator stands for election again."), { what: "the next term" });
-      expect(api.requests.slice(before).filter(({ method, path }) => method !== "GET" && !path.includes("/leases/"))).to.deep.equal([]);
+      await eventually(() => operator.log().includes("The operator stands for election again."), {
+        what: "the next term",
+      });
+      expect(
+        api.requests
+          .slice(before)
+          .filter(({ method, path }) => method !== "GET" && !path.includes("/leases/")),
+      ).to.deep.equal([]);
     } finally {
       await api.stop();
     }
@@ -139,25 +219,43 @@ describe("The operator's process", function () {
     const api = await FaultyApi.start(await sharedKubeApiServer());
     try {
       const operator = await start("operator-1", api.kubeconfig());
-      await eventually(async () => await holder() === "operator-1", { what: "operator-1 to lead" });
+      await eventually(async () => (await holder()) === "operator-1", { what: "operator-1 to lead" });
       await fixture.reportNodes();
       const endStall = api.stall();
-      await eventually(() => operator.log().includes("Leadership is lost."), { what: "the operator to lose the lead", timeoutMs: 20_000 });
+      await eventually(() => operator.log().includes("Leadership is lost."), {
+        what: "the operator to lose the lead",
+        timeoutMs: 20_000,
+      });
       const { metadata } = await fixture.launch();
       endStall();
-      await fixture.session(metadata.name, (session) => publicStatusOf(session) === "running", "running session");
-      expect([await holder(), operator.process.exitCode, operator.process.signalCode]).to.deep.equal(["operator-1", null, null]);
+      await fixture.session(
+        metadata.name,
+        (session) => publicStatusOf(session) === "running",
+        "running session",
+      );
+      expect([await holder(), operator.process.exitCode, operator.process.signalCode]).to.deep.equal([
+        "operator-1",
+        null,
+        null,
+      ]);
     } finally {
       await api.stop();
     }
   });
 
   it("ends at a wrong configuration, naming every wrong variable", async () => {
-    const child = spawn(process.execPath, [controlPlaneProgram("operator")], { cwd: repositoryRoot, env: { PATH: process.env.PATH, SOFTWARE_SLOTS: "two" }, stdio: ["ignore", "ignore", "pipe"] });
+    const child = spawn(process.execPath, [controlPlaneProgram("operator")], {
+      cwd: repositoryRoot,
+      env: { PATH: process.env.PATH, SOFTWARE_SLOTS: "two" },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
     let log = "";
     child.stderr.on("data", (chunk: Buffer) => void (log += chunk.toString()));
-    const [exitCode] = await once(child, "close") as [number | null];
+    const [exitCode] = (await once(child, "close")) as [number | null];
     expect(exitCode).to.equal(1);
-    expect(log).to.match(/STREAMER_IMAGE/).and.match(/GAME_IMAGE/).and.match(/SOFTWARE_SLOTS/);
+    expect(log)
+      .to.match(/STREAMER_IMAGE/)
+      .and.match(/GAME_IMAGE/)
+      .and.match(/SOFTWARE_SLOTS/);
   });
 });

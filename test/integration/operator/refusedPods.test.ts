@@ -11,17 +11,24 @@ import { beforeEachWithFaultyApi } from "#test/support/fixtures/faultyOperatorFi
 import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 
 const isCreation = ({ method, path }: SeenRequest): boolean => method === "POST" && path.endsWith("/pods");
-const isDeletion = ({ method, path }: SeenRequest): boolean => method === "DELETE" && /\/pods\/gs-[^/]+$/.test(path);
+const isDeletion = ({ method, path }: SeenRequest): boolean =>
+  method === "DELETE" && /\/pods\/gs-[^/]+$/.test(path);
 const isRunning = (session: GameSession): boolean => publicStatusOf(session) === "running";
 const podReadyOf = ({ status }: GameSession) => status?.conditions?.find(({ type }) => type === "PodReady");
 
 /** Returns the session once its condition says that the API server does not make its pod. */
 function sessionWithoutPod(fixture: OperatorFixture, name: string): Promise<Stored<GameSession>> {
-  return fixture.session(name, (session) => podReadyOf(session)?.reason === "FailedCreate", "session whose pod is not made");
+  return fixture.session(
+    name,
+    (session) => podReadyOf(session)?.reason === "FailedCreate",
+    "session whose pod is not made",
+  );
 }
 
 async function expectEndAtStartDeadline(fixture: OperatorFixture, words: string): Promise<void> {
-  const { metadata: { name } } = await fixture.launch({ startDeadlineSeconds: 120 });
+  const {
+    metadata: { name },
+  } = await fixture.launch({ startDeadlineSeconds: 120 });
   await sessionWithoutPod(fixture, name);
   await fixture.pass(121_000);
   const { status } = await fixture.session(name, isFinished, "finished session");
@@ -50,24 +57,48 @@ describe("A session's pod that the API server refuses, as its RuntimeClass is no
   });
 
   it("has the server's words in condition PodReady and an event, written once however often it is tried", async () => {
-    const { metadata: { name } } = await fixture.launch();
+    const {
+      metadata: { name },
+    } = await fixture.launch();
     const told = await sessionWithoutPod(fixture, name);
     expect(podReadyOf(told)).to.include({ status: "False" });
-    expect(podReadyOf(told)?.message).to.contain("refuses the session's pod").and.contain(`RuntimeClass "${runtimeClass}" not found`);
+    expect(podReadyOf(told)?.message)
+      .to.contain("refuses the session's pod")
+      .and.contain(`RuntimeClass "${runtimeClass}" not found`);
     const tries = api.requests.filter(isCreation).length;
     await eventually(() => api.requests.filter(isCreation).length >= tries + 3, { what: "three more tries" });
-    expect((await fixture.sessions.get(told.metadata)).metadata.resourceVersion, "version of the session").to.equal(told.metadata.resourceVersion);
-    await eventually(async () => (await fixture.eventsOf(name)).includes("FailedCreate"), { what: "the event" });
+    expect(
+      (await fixture.sessions.get(told.metadata)).metadata.resourceVersion,
+      "version of the session",
+    ).to.equal(told.metadata.resourceVersion);
+    await eventually(async () => (await fixture.eventsOf(name)).includes("FailedCreate"), {
+      what: "the event",
+    });
   });
 
   it("is made as soon as the server takes it, and the condition says no more that it was refused", async () => {
     fixture.components.behaviour.nodesWithoutKubelet.add(fixture.nodeNames[0] ?? "");
-    const { metadata: { name, namespace } } = await fixture.launch();
+    const {
+      metadata: { name, namespace },
+    } = await fixture.launch();
     await sessionWithoutPod(fixture, name);
     const path = "/apis/node.k8s.io/v1/runtimeclasses";
-    await server.admin.request({ method: "POST", path, body: { apiVersion: "node.k8s.io/v1", kind: "RuntimeClass", metadata: { name: runtimeClass }, handler: "runc" } });
+    await server.admin.request({
+      method: "POST",
+      path,
+      body: {
+        apiVersion: "node.k8s.io/v1",
+        kind: "RuntimeClass",
+        metadata: { name: runtimeClass },
+        handler: "runc",
+      },
+    });
     try {
-      await fixture.session(name, (session) => podReadyOf(session)?.status === "Unknown", "session whose pod is made");
+      await fixture.session(
+        name,
+        (session) => podReadyOf(session)?.status === "Unknown",
+        "session whose pod is made",
+      );
       fixture.components.behaviour.nodesWithoutKubelet.clear();
       await fixture.pods.mergePatch({ name, namespace }, { metadata: { annotations: { seen: "true" } } });
       await fixture.session(name, isRunning, "running session");
@@ -83,7 +114,7 @@ describe("A session's pod that the API server refuses, as its RuntimeClass is no
 
 describe("A session's pod that the API server cannot make, as an admission webhook does not respond", function () {
   this.timeout(60_000);
-  const words = "Internal error occurred: failed calling webhook \"policy.example\": connection refused";
+  const words = 'Internal error occurred: failed calling webhook "policy.example": connection refused';
   let fixture: OperatorFixture;
   let api: FaultyApi;
   let mend: () => void;
@@ -99,9 +130,15 @@ describe("A session's pod that the API server cannot make, as an admission webho
   });
 
   it("has the server's words in condition PodReady and an event, and is made once the webhook responds", async () => {
-    const { metadata: { name } } = await fixture.launch();
-    expect(podReadyOf(await sessionWithoutPod(fixture, name))?.message).to.equal(`The API server cannot make the session's pod: ${words}`);
-    await eventually(async () => (await fixture.eventsOf(name)).includes("FailedCreate"), { what: "the event" });
+    const {
+      metadata: { name },
+    } = await fixture.launch();
+    expect(podReadyOf(await sessionWithoutPod(fixture, name))?.message).to.equal(
+      `The API server cannot make the session's pod: ${words}`,
+    );
+    await eventually(async () => (await fixture.eventsOf(name)).includes("FailedCreate"), {
+      what: "the event",
+    });
     mend();
     const running = await fixture.session(name, isRunning, "running session");
     expect(podReadyOf(running)).to.include({ status: "True", reason: "ContainersReady" });
@@ -126,17 +163,26 @@ describe("A session's pod that the API server refuses to delete", function () {
   async function aRunningSession(): Promise<{ name: string; namespace: string }> {
     await fixture.startOperator({ kubeconfig: api.kubeconfig() });
     fixture.components.behaviour.isRecorderUnavailable = true;
-    const { metadata: { name } } = await fixture.launch();
+    const {
+      metadata: { name },
+    } = await fixture.launch();
     await fixture.session(name, isRunning, "running session");
     return { name, namespace: fixture.namespace };
   }
 
   const podIsGone = (ref: { name: string; namespace: string }): Promise<unknown> =>
-    eventually(async () => await fixture.pods.find(ref) === undefined, { what: "the pod to be gone", timeoutMs: 20_000 });
+    eventually(async () => (await fixture.pods.find(ref)) === undefined, {
+      what: "the pod to be gone",
+      timeoutMs: 20_000,
+    });
 
   for (const [what, status, body] of [
-    ["by a policy", 403, { reason: "Forbidden", message: "admission policy \"keep\" denied the request" }],
-    ["as its webhook is not there", 500, { reason: "InternalError", message: "failed calling webhook \"keep\": connection refused" }],
+    ["by a policy", 403, { reason: "Forbidden", message: 'admission policy "keep" denied the request' }],
+    [
+      "as its webhook is not there",
+      500,
+      { reason: "InternalError", message: 'failed calling webhook "keep": connection refused' },
+    ],
   ] as const) {
     it(`keeps no session from its end whose game has ended and whose save is stored, and goes once it may: refused ${what}`, async () => {
       const allow = api.respond(isDeletion, status, body);
@@ -147,7 +193,10 @@ describe("A session's pod that the API server refuses to delete", function () {
       expect(finished.status?.save?.final, "the save is stored").to.equal(true);
       const tries = api.requests.filter(isDeletion).length;
       expect(tries).to.be.above(0);
-      await eventually(() => api.requests.filter(isDeletion).length > tries, { what: "one more try", timeoutMs: 20_000 });
+      await eventually(() => api.requests.filter(isDeletion).length > tries, {
+        what: "one more try",
+        timeoutMs: 20_000,
+      });
       expect((await fixture.pods.get(ref)).metadata.deletionTimestamp).to.equal(undefined);
       allow();
       await podIsGone(ref);
@@ -157,23 +206,37 @@ describe("A session's pod that the API server refuses to delete", function () {
   it("keeps its slot when its player is free, 45 seconds after they stopped it, and its save is stored when it has gone", async () => {
     const allow = api.respond(isDeletion, 403, { reason: "Forbidden" });
     const ref = await aRunningSession();
-    await fixture.sessions.mergePatch(ref, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
+    await fixture.sessions.mergePatch(ref, {
+      spec: { desiredState: "Stopped", stopReason: "UserRequested" },
+    });
     await eventually(() => api.requests.some(isDeletion), { what: "the deletion to be asked for" });
     await fixture.pass(6_000);
-    const stopping = await fixture.session(ref.name, ({ status }) => status?.stoppingAt !== undefined, "session that says that it stops");
+    const stopping = await fixture.session(
+      ref.name,
+      ({ status }) => status?.stoppingAt !== undefined,
+      "session that says that it stops",
+    );
     expect(isFinished(stopping)).to.equal(false);
     await fixture.pass(45_000);
     const finished = await fixture.session(ref.name, isFinished, "finished session");
-    expect(finished.status).to.include({ stopReason: "UserRequested", stoppingAt: stopping.status?.stoppingAt });
+    expect(finished.status).to.include({
+      stopReason: "UserRequested",
+      stoppingAt: stopping.status?.stoppingAt,
+    });
     expect(finished.status?.failure?.reason).to.equal("SaveNotStored");
     expect((await fixture.pods.get(ref)).metadata.deletionTimestamp).to.equal(undefined);
 
     // The node has two slots.
     const others = await Promise.all(["user2", "user3"].map((userId) => fixture.launch({ userId })));
-    const waiting = await eventually(async () => {
-      const both = await Promise.all(others.map(({ metadata }) => fixture.sessions.get(metadata)));
-      return both.some(isRunning) ? both.find(({ status }) => status?.conditions?.some(({ reason }) => reason === "NoCapacity")) : undefined;
-    }, { what: "one running and one waiting session", timeoutMs: 20_000 });
+    const waiting = await eventually(
+      async () => {
+        const both = await Promise.all(others.map(({ metadata }) => fixture.sessions.get(metadata)));
+        return both.some(isRunning)
+          ? both.find(({ status }) => status?.conditions?.some(({ reason }) => reason === "NoCapacity"))
+          : undefined;
+      },
+      { what: "one running and one waiting session", timeoutMs: 20_000 },
+    );
     allow();
     await podIsGone(ref);
     await fixture.session(waiting.metadata.name, isRunning, "running session in the freed slot");

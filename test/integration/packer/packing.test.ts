@@ -6,12 +6,18 @@ import { promisify } from "node:util";
 import { expect } from "chai";
 import { packedArchiveName, sessionUserId } from "#contracts/nodeLayout.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import { archivesIn, createPackerFixture, packerUid, type PackerFixture, type PackerFixtureOptions } from "#test/support/fixtures/packerFixture.ts";
+import {
+  archivesIn,
+  createPackerFixture,
+  packerUid,
+  type PackerFixture,
+  type PackerFixtureOptions,
+} from "#test/support/fixtures/packerFixture.ts";
 import { repositoryRoot } from "#test/support/processes/programs.ts";
 
 describe("the packer packing saves", () => {
   let fixture: PackerFixture;
-  const open = (options?: PackerFixtureOptions): PackerFixture => fixture = createPackerFixture(options);
+  const open = (options?: PackerFixtureOptions): PackerFixture => (fixture = createPackerFixture(options));
 
   afterEach(() => fixture.remove());
 
@@ -20,7 +26,12 @@ describe("the packer packing saves", () => {
     await fixture.play();
     fixture.game("mkdir -p slots/1; echo one > slots/1/save; echo '#!' > tool; chmod 700 tool");
     const first = await fixture.packed();
-    expect(fixture.content(first)).to.deep.equal({ slots: undefined, "slots/1": undefined, "slots/1/save": "one\n", tool: "#!\n" });
+    expect(fixture.content(first)).to.deep.equal({
+      slots: undefined,
+      "slots/1": undefined,
+      "slots/1/save": "one\n",
+      tool: "#!\n",
+    });
     expect(first).to.include({ sequence: 1, attempt: 1, entries: 4, files: 2, unpackedBytes: 8192 });
     expect(fixture.manifest()).to.include({ uid: packerUid, attempt: 1, final: false });
     fixture.game("echo two > slots/1/save");
@@ -112,7 +123,9 @@ for n in range(8): path += '/' + 'h' * 120; os.mkdir(path); open(path + '/i', 'w
     await run.finish();
     const { save } = fixture.manifest()!;
     expect(save!.leftOut).to.equal(undefined);
-    expect(Object.keys(fixture.content(save!))).to.have.length(Number(execFileSync("bash", ["-c", "find . -mindepth 1 | wc -l"], { cwd: fixture.saves })));
+    expect(Object.keys(fixture.content(save!))).to.have.length(
+      Number(execFileSync("bash", ["-c", "find . -mindepth 1 | wc -l"], { cwd: fixture.saves })),
+    );
   });
 
   it("continues after a restart, under the next attempt and sequence", async () => {
@@ -140,7 +153,10 @@ for n in range(8): path += '/' + 'h' * 120; os.mkdir(path); open(path + '/i', 'w
     fixture.game("head -c 8M ../random > first");
     await fixture.packed();
     fixture.game("cp ../random first; touch first");
-    await eventually(() => fixture.manifest()?.save?.unpackedBytes === 32 * 2 ** 20, { timeoutMs: 60_000, what: "the changed save to be spooled" });
+    await eventually(() => fixture.manifest()?.save?.unpackedBytes === 32 * 2 ** 20, {
+      timeoutMs: 60_000,
+      what: "the changed save to be spooled",
+    });
   });
 
   it("packs again once a full spool has room, and keeps the last good pack meanwhile", async () => {
@@ -168,15 +184,22 @@ for n in range(8): path += '/' + 'h' * 120; os.mkdir(path); open(path + '/i', 'w
     // Enough for all that a pack takes, but for a folder so deep, each of whose parents is open meanwhile.
     letOpenAnother(pid, 12);
     fixture.game("mkdir --parents $(seq --separator / 30); echo two > $(seq --separator / 30)/b");
-    const { save, refused } = await eventually(() => {
-      const manifest = fixture.manifest();
-      return (manifest?.refused !== undefined || manifest?.save?.sequence === 2) && manifest;
-    }, { what: "the packer's word" });
+    const { save, refused } = await eventually(
+      () => {
+        const manifest = fixture.manifest();
+        return (manifest?.refused !== undefined || manifest?.save?.sequence === 2) && manifest;
+      },
+      { what: "the packer's word" },
+    );
     expect(save, "the last good pack").to.deep.equal(good);
     expect(refused?.reason).to.equal("SaveUnreadable");
     letOpenAnother(pid, 1000);
     const next = await fixture.packed(({ sequence }) => sequence === 2);
-    expect(Object.entries(fixture.content(next)).filter(([, content]) => content !== undefined).map(([, content]) => content)).to.deep.equal(["two\n", "one\n"]);
+    expect(
+      Object.entries(fixture.content(next))
+        .filter(([, content]) => content !== undefined)
+        .map(([, content]) => content),
+    ).to.deep.equal(["two\n", "one\n"]);
     expect(fixture.manifest()).to.not.have.any.keys("refused");
     expect(run.log()).to.have.length(1);
   });
@@ -187,9 +210,10 @@ for n in range(8): path += '/' + 'h' * 120; os.mkdir(path); open(path + '/i', 'w
     mkdirSync(folder);
     writeFileSync(join(folder, "a"), "kept");
     utimesSync(join(folder, "a"), 1, 1);
-    const packOnce = () => promisify(execFile)(process.execPath, [join(repositoryRoot, "packer/src/packOnce.ts")], {
-      env: { SAVE_DIRECTORY: folder, SPOOL_DIR: fixture.spool, SESSION_UID: packerUid },
-    });
+    const packOnce = () =>
+      promisify(execFile)(process.execPath, [join(repositoryRoot, "packer/src/packOnce.ts")], {
+        env: { SAVE_DIRECTORY: folder, SPOOL_DIR: fixture.spool, SESSION_UID: packerUid },
+      });
     await packOnce();
     expect(fixture.manifest()).to.include({ final: true });
     expect(fixture.content(fixture.manifest()!.save!)).to.deep.equal({ a: "kept" });
@@ -203,5 +227,8 @@ function letOpenAnother(pid: number, count: number): void {
   const isOpen = new Set(readdirSync(`/proc/${pid}/fd`).map(Number));
   let max = 0;
   for (let free = 0; free < count; max += 1) free += isOpen.has(max) ? 0 : 1;
-  execFileSync("prlimit", ["--pid", String(pid), `--nofile=${max}:`], { uid: sessionUserId, gid: sessionUserId });
+  execFileSync("prlimit", ["--pid", String(pid), `--nofile=${max}:`], {
+    uid: sessionUserId,
+    gid: sessionUserId,
+  });
 }

@@ -1,4 +1,14 @@
-import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { randomBytes } from "node:crypto";
@@ -7,11 +17,17 @@ import { packTar, type TarEntry } from "modern-tar";
 import { sessionUserId, spoolNames } from "#contracts/nodeLayout.ts";
 import { aTarGz } from "#test/factories/tarArchive.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import { createPackerFixture, packerUid, type PackerFixture, type PackerFixtureOptions, type PackerRun } from "#test/support/fixtures/packerFixture.ts";
+import {
+  createPackerFixture,
+  packerUid,
+  type PackerFixture,
+  type PackerFixtureOptions,
+  type PackerRun,
+} from "#test/support/fixtures/packerFixture.ts";
 
 describe("the packer restoring saves", () => {
   let fixture: PackerFixture;
-  const open = (options?: PackerFixtureOptions): PackerFixture => fixture = createPackerFixture(options);
+  const open = (options?: PackerFixtureOptions): PackerFixture => (fixture = createPackerFixture(options));
   const restored = () => eventually(() => fixture.report(), { what: "the report" });
 
   afterEach(() => fixture.remove());
@@ -45,7 +61,12 @@ describe("the packer restoring saves", () => {
 
   it("restores a save that a release accepted which did not bound the records of headers", async () => {
     open();
-    fixture.order(aTarGz([{ name: "pax", type: "x", body: "5 a=\n".repeat(129) }, { name: "a", body: "kept" }]));
+    fixture.order(
+      aTarGz([
+        { name: "pax", type: "x", body: "5 a=\n".repeat(129) },
+        { name: "a", body: "kept" },
+      ]),
+    );
     fixture.start();
     await restored();
     expect(readFileSync(join(fixture.saves, "a"), "utf8")).to.equal("kept");
@@ -62,25 +83,58 @@ describe("the packer restoring saves", () => {
   it("restores a save with its times, modes and content", async () => {
     open();
     const body = randomBytes(3_000_000);
-    fixture.order(await save(file("a/b/deep.bin", body, 0o600, 1_500_000_000), file("run.sh", Buffer.from("#!"), 0o755, 1_600_000_000)));
+    fixture.order(
+      await save(
+        file("a/b/deep.bin", body, 0o600, 1_500_000_000),
+        file("run.sh", Buffer.from("#!"), 0o755, 1_600_000_000),
+      ),
+    );
     fixture.start();
     await eventually(() => existsSync(fixture.saves));
     expect(readFileSync(join(fixture.saves, "a/b/deep.bin")).equals(body)).to.equal(true);
-    expect(statSync(join(fixture.saves, "a/b/deep.bin"))).to.include({ mtimeMs: 1_500_000_000_000, mode: 0o100600, uid: sessionUserId });
-    expect(statSync(join(fixture.saves, "run.sh"))).to.include({ mtimeMs: 1_600_000_000_000, mode: 0o100700 });
+    expect(statSync(join(fixture.saves, "a/b/deep.bin"))).to.include({
+      mtimeMs: 1_500_000_000_000,
+      mode: 0o100600,
+      uid: sessionUserId,
+    });
+    expect(statSync(join(fixture.saves, "run.sh"))).to.include({
+      mtimeMs: 1_600_000_000_000,
+      mode: 0o100700,
+    });
     expect(statSync(join(fixture.saves, "a/b"))).to.include({ mode: 0o40700 });
   });
 
   it("refuses a damaged, forbidden or too large save with the reason", async () => {
     const good = await save(file("a", Buffer.from("a")));
-    const link = gzipSync(await packTar([{ header: { name: "l", type: "symlink", size: 0, linkname: "/etc" } }]));
-    const cases: { archive: Buffer; claims?: { sha256?: string; bytes?: number }; reason: string; says: RegExp }[] = [
+    const link = gzipSync(
+      await packTar([{ header: { name: "l", type: "symlink", size: 0, linkname: "/etc" } }]),
+    );
+    const cases: {
+      archive: Buffer;
+      claims?: { sha256?: string; bytes?: number };
+      reason: string;
+      says: RegExp;
+    }[] = [
       { archive: good, claims: { sha256: "0".repeat(64) }, reason: "ChecksumMismatch", says: /SHA-256/ },
-      { archive: good, claims: { bytes: good.length + 1 }, reason: "ChecksumMismatch", says: /bytes instead of/ },
-      { archive: good.subarray(0, 40), claims: { sha256: "0".repeat(64) }, reason: "ChecksumMismatch", says: /SHA-256/ },
+      {
+        archive: good,
+        claims: { bytes: good.length + 1 },
+        reason: "ChecksumMismatch",
+        says: /bytes instead of/,
+      },
+      {
+        archive: good.subarray(0, 40),
+        claims: { sha256: "0".repeat(64) },
+        reason: "ChecksumMismatch",
+        says: /SHA-256/,
+      },
       { archive: link, reason: "SaveRefused", says: /"l" is a symbolic link/ },
       { archive: gzipSync("no tar".repeat(200)), reason: "SaveRefused", says: /not a tar archive/ },
-      { archive: await save(file("big", randomBytes(6 * 2 ** 20))), reason: "SaveVolumeFull", says: /does not fit/ },
+      {
+        archive: await save(file("big", randomBytes(6 * 2 ** 20))),
+        reason: "SaveVolumeFull",
+        says: /does not fit/,
+      },
     ];
     for (const { archive, claims, reason, says } of cases) {
       fixture?.remove(); // oxlint-disable-line typescript/no-unnecessary-condition
@@ -142,7 +196,10 @@ describe("the packer restoring saves", () => {
   });
 
   describe("for a pod that comes after one which was removed while it started", () => {
-    /** The next pod has a volume of its own, in which an earlier process may have begun, and the same folder of the node. */
+    /**
+     * The next pod has a volume of its own, in which an earlier process may have begun, and the same folder
+     * of the node.
+     */
     async function nextPod(begin: () => void = () => undefined): Promise<string[]> {
       for (const name of readdirSync(fixture.volume)) rmSync(join(fixture.volume, name), { recursive: true });
       begin();
@@ -159,7 +216,10 @@ describe("the packer restoring saves", () => {
     };
 
     it("restores what was ordered, when the pod was killed", async () => {
-      for (const [archive, names] of [[await save(file("a", Buffer.from("ordered"))), ["a"]], [undefined, []]] as const) {
+      for (const [archive, names] of [
+        [await save(file("a", Buffer.from("ordered"))), ["a"]],
+        [undefined, []],
+      ] as const) {
         fixture?.remove(); // oxlint-disable-line typescript/no-unnecessary-condition
         const run = await firstPod(archive);
         run.process.kill("SIGKILL");

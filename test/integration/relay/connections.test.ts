@@ -23,34 +23,51 @@ describe("a relay whose connections are few", function () {
 
   before(async () => {
     network = made.adopt(await TestNetwork.create(), (opened) => opened.remove());
-    const certificate = await (await CertificateAuthority.create()).server("relay", [`IP:${network.relay.ipv4}`]);
+    const certificate = await (
+      await CertificateAuthority.create()
+    ).server("relay", [`IP:${network.relay.ipv4}`]);
     const env = { CONNECTIONS_MAX: String(connectionsMax), UNALLOCATED_SECONDS: "2" };
-    relay = made.adopt(await TurnRelay.start({ host: network.relay, peerPorts: "20000-20009", certificate, env }), (started) => started.stop());
+    relay = made.adopt(
+      await TurnRelay.start({ host: network.relay, peerPorts: "20000-20009", certificate, env }),
+      (started) => started.stop(),
+    );
   });
   after(() => made.disposeAsync());
 
-  /** Opens a connection, sends these bytes, and resolves with the first that come back, or with none at its end. */
+  /**
+   * Opens a connection, sends these bytes, and resolves with the first that come back, or with none at its
+   * end.
+   */
   async function exchange(port: number, bytes: Buffer | string): Promise<Buffer> {
     const socket = connect(port, relay.address).on("error", () => undefined);
     socket.setTimeout(2_000, () => socket.destroy());
     socket.write(bytes);
-    const [first] = await Promise.race([once(socket, "data"), once(socket, "close").then(() => [Buffer.alloc(0)])]) as [Buffer];
+    const [first] = (await Promise.race([
+      once(socket, "data"),
+      once(socket, "close").then(() => [Buffer.alloc(0)]),
+    ])) as [Buffer];
     socket.destroy();
     return first;
   }
 
-  const hasRoom = (): Promise<unknown> => eventually(async () => {
-    const { packet, transaction } = encodeTurn(methods.binding, []);
-    return decodeTurn(await exchange(relayPorts.plain, packet))?.transaction === transaction;
-  }, { timeoutMs: 10_000, what: "a place for a client of TCP" });
+  const hasRoom = (): Promise<unknown> =>
+    eventually(
+      async () => {
+        const { packet, transaction } = encodeTurn(methods.binding, []);
+        return decodeTurn(await exchange(relayPorts.plain, packet))?.transaction === transaction;
+      },
+      { timeoutMs: 10_000, what: "a place for a client of TCP" },
+    );
 
   it("ends those that say something and get no relayed address, and has room again", async () => {
-    const idle = await Promise.all(Array.from({ length: connectionsMax }, async () => {
-      const socket = connect(relayPorts.plain, relay.address).on("error", () => undefined);
-      await once(socket, "connect");
-      socket.write(Buffer.from([0]));
-      return socket;
-    }));
+    const idle = await Promise.all(
+      Array.from({ length: connectionsMax }, async () => {
+        const socket = connect(relayPorts.plain, relay.address).on("error", () => undefined);
+        await once(socket, "connect");
+        socket.write(Buffer.from([0]));
+        return socket;
+      }),
+    );
     await hasRoom();
     await eventually(() => idle.every((socket) => socket.closed), { what: "the ends of those connections" });
   });
@@ -60,7 +77,7 @@ describe("a relay whose connections are few", function () {
     const socket = connect(relayPorts.plain, relay.address).setNoDelay();
     try {
       for (const byte of packet) await new Promise((resolve) => socket.write(Buffer.from([byte]), resolve));
-      const [response] = await once(socket, "data") as [Buffer];
+      const [response] = (await once(socket, "data")) as [Buffer];
       expect(decodeTurn(response)?.transaction).to.equal(transaction);
     } finally {
       socket.destroy();
@@ -88,8 +105,15 @@ describe("a relay that has all the connections that it may have", function () {
   it("ends one more at once, and counts it", async () => {
     const network = made.adopt(await TestNetwork.create(), (opened) => opened.remove());
     const env = { CONNECTIONS_MAX: "1", UNALLOCATED_SECONDS: "600" };
-    const relay = made.adopt(await TurnRelay.start({ host: network.relay, peerPorts: "20000-20009", env }), (started) => started.stop());
-    const open = (): Socket => made.adopt(connect(relayPorts.plain, relay.address).on("error", () => undefined), (opened) => void opened.destroy());
+    const relay = made.adopt(
+      await TurnRelay.start({ host: network.relay, peerPorts: "20000-20009", env }),
+      (started) => started.stop(),
+    );
+    const open = (): Socket =>
+      made.adopt(
+        connect(relayPorts.plain, relay.address).on("error", () => undefined),
+        (opened) => void opened.destroy(),
+      );
     const taken = open();
     taken.write(encodeTurn(methods.binding, []).packet);
     await once(taken, "data");
@@ -115,7 +139,10 @@ describe("a relay that gives clients long to allocate", function () {
     ca = readFileSync(authority.certificateFile);
     const certificate = await authority.server("relay", [`IP:${network.relay.ipv4}`]);
     const env = { UNALLOCATED_SECONDS: "600" };
-    relay = made.adopt(await TurnRelay.start({ host: network.relay, peerPorts: "20000-20009", certificate, env }), (started) => started.stop());
+    relay = made.adopt(
+      await TurnRelay.start({ host: network.relay, peerPorts: "20000-20009", certificate, env }),
+      (started) => started.stop(),
+    );
   });
   after(() => made.disposeAsync());
 
@@ -138,7 +165,12 @@ describe("a relay that gives clients long to allocate", function () {
       const message = Buffer.alloc(3 * recordMax);
       message.writeUInt32BE(0x0100_0000 + 60_000);
       for (let at = 0; at < message.length; at += recordMax) {
-        socket.write(Buffer.concat([Buffer.from([22, 3, 1, recordMax >> 8, recordMax & 0xff]), message.subarray(at, at + recordMax)]));
+        socket.write(
+          Buffer.concat([
+            Buffer.from([22, 3, 1, recordMax >> 8, recordMax & 0xff]),
+            message.subarray(at, at + recordMax),
+          ]),
+        );
       }
       socket.resume();
       // After ten seconds it would end in any case, because the handshake takes too long.
@@ -157,7 +189,9 @@ describe("a relay that gives clients long to allocate", function () {
       const requests = Array.from({ length: 5_000 }, () => encodeTurn(methods.binding, []));
       socket.write(Buffer.concat(requests.map(({ packet }) => packet)));
       const last = Buffer.from(requests.at(-1)!.transaction, "hex");
-      await eventually(() => Buffer.concat(received).includes(last), { what: "the response to the last request" });
+      await eventually(() => Buffer.concat(received).includes(last), {
+        what: "the response to the last request",
+      });
     } finally {
       socket.destroy();
     }
@@ -172,15 +206,24 @@ describe("a relay whose client takes nothing any more", function () {
   it("ends the connection, on which a part of a frame was sent, though the client goes on sending", async () => {
     const network = made.adopt(await TestNetwork.create(), (opened) => opened.remove());
     const env = { STALLED_SECONDS: "1", UNALLOCATED_SECONDS: "600" };
-    const relay = made.adopt(await TurnRelay.start({ host: network.relay, peerPorts: "20000-20009", env }), (started) => started.stop());
-    const socket = made.adopt(connect(relayPorts.plain, relay.address).on("error", () => undefined), (opened) => void opened.destroy());
+    const relay = made.adopt(
+      await TurnRelay.start({ host: network.relay, peerPorts: "20000-20009", env }),
+      (started) => started.stop(),
+    );
+    const socket = made.adopt(
+      connect(relayPorts.plain, relay.address).on("error", () => undefined),
+      (opened) => void opened.destroy(),
+    );
     await once(socket, "connect");
     socket.pause();
     // The responses to these are more than the system keeps on their way.
-    const requests = Buffer.concat(Array.from({ length: 10_000 }, () => encodeTurn(methods.binding, []).packet));
-    const sendOn = (): void => void socket.write(requests, (error) => {
-      if (!error) sendOn();
-    });
+    const requests = Buffer.concat(
+      Array.from({ length: 10_000 }, () => encodeTurn(methods.binding, []).packet),
+    );
+    const sendOn = (): void =>
+      void socket.write(requests, (error) => {
+        if (!error) sendOn();
+      });
     sendOn();
     await eventually(() => socket.closed, { timeoutMs: 20_000, what: "the end of the connection" });
   });
@@ -193,9 +236,23 @@ describe("a relay whose socket for UDP fails", function () {
 
   it("ends and says why, so that it is started again", async () => {
     const network = made.adopt(await TestNetwork.create(), (opened) => opened.remove());
-    const relay = made.adopt(await TurnRelay.start({ host: network.relay, peerPorts: "20000-20009" }), (started) => started.stop());
+    const relay = made.adopt(
+      await TurnRelay.start({ host: network.relay, peerPorts: "20000-20009" }),
+      (started) => started.stop(),
+    );
     // The kernel ends the socket with an error, as an admin may have it do.
-    await run("ip", ["netns", "exec", network.relay.namespace, "ss", "--kill", "--udp", "--all", "sport", "=", `:${relayPorts.plain}`]);
+    await run("ip", [
+      "netns",
+      "exec",
+      network.relay.namespace,
+      "ss",
+      "--kill",
+      "--udp",
+      "--all",
+      "sport",
+      "=",
+      `:${relayPorts.plain}`,
+    ]);
     await eventually(() => relay.hasEnded, { what: "the relay's end" });
     expect(relay.logLines().at(-1)).to.contain("The relay cannot go on.").and.contain("reading UDP");
   });

@@ -20,10 +20,20 @@ describe("the relay and a game node that is new", function () {
 
   before(async () => {
     network = made.adopt(await TestNetwork.create(), (opened) => opened.remove());
-    relay = made.adopt(await TurnRelay.start({ host: network.relay, peerPorts: "20000-20009" }), (started) => started.stop());
-    fixture = made.adopt(await OperatorFixture.start({ environment: { RELAY_CONTROL: `${relay.address}:${relayPorts.control}`, TURN_SECRET: relay.secret } }), (started) => started.clear());
+    relay = made.adopt(await TurnRelay.start({ host: network.relay, peerPorts: "20000-20009" }), (started) =>
+      started.stop(),
+    );
+    fixture = made.adopt(
+      await OperatorFixture.start({
+        environment: { RELAY_CONTROL: `${relay.address}:${relayPorts.control}`, TURN_SECRET: relay.secret },
+      }),
+      (started) => started.clear(),
+    );
     await fixture.startOperator();
-    client = made.adopt(await TurnClient.open({ address: relay.address, port: relayPorts.plain }, relay.login()), (opened) => opened.close());
+    client = made.adopt(
+      await TurnClient.open({ address: relay.address, port: relayPorts.plain }, relay.login()),
+      (opened) => opened.close(),
+    );
     await client.allocate();
   });
   after(() => made.disposeAsync());
@@ -33,14 +43,23 @@ describe("the relay and a game node that is new", function () {
     expect(await client.permit(newAddress)).to.equal(403);
     const name = `${fixture.namespace}-new`;
     await fixture.addNode(name);
-    await fixture.nodes.mergePatchStatus({ name }, { status: { addresses: [{ type: "InternalIP", address: newAddress }] } });
+    await fixture.nodes.mergePatchStatus(
+      { name },
+      { status: { addresses: [{ type: "InternalIP", address: newAddress }] } },
+    );
     await eventually(() => fixture.gameNodes.find({ name }), { what: "the new GameNode" });
     await fixture.pass(newNodeSeconds * 1000);
-    await eventually(async () => await client.permit(newAddress) === "permitted", { what: "a way to the new node" });
+    await eventually(async () => (await client.permit(newAddress)) === "permitted", {
+      what: "a way to the new node",
+    });
 
     await fixture.nodes.mergePatch({ name }, { metadata: { labels: { fixture: "none" } } });
-    await eventually(async () => await fixture.gameNodes.find({ name }) === undefined, { what: "the end of the GameNode" });
+    await eventually(async () => (await fixture.gameNodes.find({ name })) === undefined, {
+      what: "the end of the GameNode",
+    });
     await fixture.pass(newNodeSeconds * 1000);
-    await eventually(async () => await client.permit(newAddress) === 403, { what: "no way to the former node" });
+    await eventually(async () => (await client.permit(newAddress)) === 403, {
+      what: "no way to the former node",
+    });
   });
 });

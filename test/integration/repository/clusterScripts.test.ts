@@ -37,7 +37,8 @@ describe("the scripts of the cluster", function () {
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), "joypod-cluster-scripts-"));
     const programs: Record<string, string> = { docker: engine, kubectl, helm: "exit 0", kind: "exit 1" };
-    for (const [name, script] of Object.entries(programs)) write(`bin/${name}`, `#!/bin/bash\ncd ${folder}\n${script}\n`, 0o755);
+    for (const [name, script] of Object.entries(programs))
+      write(`bin/${name}`, `#!/bin/bash\ncd ${folder}\n${script}\n`, 0o755);
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -52,7 +53,10 @@ describe("the scripts of the cluster", function () {
   function addCluster(webPort: number, controlPlane: "exited" | "running", worker = controlPlane): void {
     write("joypod-control-plane", `${controlPlane}\n`);
     write("joypod-worker", `${worker}\n`);
-    write("cache/clusters/joypod/state.env", `ENGINE=docker\nFROM_SOURCE=no\nWEB_PORT=${webPort}\nGAME_NODES=1\nREADY=yes\n`);
+    write(
+      "cache/clusters/joypod/state.env",
+      `ENGINE=docker\nFROM_SOURCE=no\nWEB_PORT=${webPort}\nGAME_NODES=1\nREADY=yes\n`,
+    );
     write("cache/clusters/joypod/kubeconfig", "the kubeconfig of the cluster made here\n");
   }
 
@@ -69,28 +73,46 @@ describe("the scripts of the cluster", function () {
   /** Runs tools/cluster/up.sh, or another script, and returns the path of the kubeconfig that it names. */
   async function bringUp(env: NodeJS.ProcessEnv = {}, script = "tools/cluster/up.sh"): Promise<string> {
     const { stdout } = await run(join(repositoryRoot, script), {
-      env: { PATH: `${join(folder, "bin")}:/usr/bin:/bin`, HOME: folder, JOYPOD_CACHE: join(folder, "cache"), JOYPOD_ENGINE: "docker", JOYPOD_FROM_SOURCE: "no", ...env },
+      env: {
+        PATH: `${join(folder, "bin")}:/usr/bin:/bin`,
+        HOME: folder,
+        JOYPOD_CACHE: join(folder, "cache"),
+        JOYPOD_ENGINE: "docker",
+        JOYPOD_FROM_SOURCE: "no",
+        ...env,
+      },
     });
     return /^KUBECONFIG=(.+)$/m.exec(stdout)?.[1] ?? "";
   }
 
   /** Returns what the script says when it fails. */
   async function failure(env: NodeJS.ProcessEnv = {}, script?: string): Promise<string> {
-    const ended: unknown = await bringUp(env, script).then(() => ({ stderr: "It did not fail." }), (error: unknown) => error);
+    const ended: unknown = await bringUp(env, script).then(
+      () => ({ stderr: "It did not fail." }),
+      (error: unknown) => error,
+    );
     return (ended as { stderr: string }).stderr;
   }
 
   it("keep the kubeconfig of each context apart from that of the cluster made here", async () => {
     addCluster(8080, "running");
-    const paths = [await bringUp({ JOYPOD_KUBE_CONTEXT: "work" }), await bringUp({ JOYPOD_KUBE_CONTEXT: "play" })];
-    expect(paths.map((path) => readFileSync(path, "utf8"))).to.deep.equal(["the kubeconfig of work\n", "the kubeconfig of play\n"]);
+    const paths = [
+      await bringUp({ JOYPOD_KUBE_CONTEXT: "work" }),
+      await bringUp({ JOYPOD_KUBE_CONTEXT: "play" }),
+    ];
+    expect(paths.map((path) => readFileSync(path, "utf8"))).to.deep.equal([
+      "the kubeconfig of work\n",
+      "the kubeconfig of play\n",
+    ]);
     expect(read("cache/clusters/joypod/kubeconfig")).to.equal("the kubeconfig of the cluster made here\n");
   });
 
   it("leave a context's kubeconfig as it was when the context is not there any more", async () => {
     const path = await bringUp({ JOYPOD_KUBE_CONTEXT: "work" });
     write("bin/kubectl", "#!/bin/bash\nexit 1\n", 0o755);
-    expect(await failure({ JOYPOD_KUBE_CONTEXT: "work" })).to.contain("JOYPOD_KUBE_CONTEXT names the context work, which your kubeconfig does not have.");
+    expect(await failure({ JOYPOD_KUBE_CONTEXT: "work" })).to.contain(
+      "JOYPOD_KUBE_CONTEXT names the context work, which your kubeconfig does not have.",
+    );
     expect(readFileSync(path, "utf8")).to.equal("the kubeconfig of work\n");
     expect(readdirSync(dirname(path))).to.deep.equal(["kubeconfig"]);
   });
@@ -123,7 +145,9 @@ describe("the scripts of the cluster", function () {
   it("keep a cluster that does not become healthy, and say what to do", async () => {
     addCluster(await freePort(), "running");
     write("bin/kubectl", `#!/bin/bash\ncase $* in *'get --raw /readyz'*) exit 0 ;; esac\nexit 1\n`, 0o755);
-    expect(await failure()).to.contain("the cluster joypod is not healthy and stays as it is; try again, or remove it with its data: make clean-cluster.");
+    expect(await failure()).to.contain(
+      "the cluster joypod is not healthy and stays as it is; try again, or remove it with its data: make clean-cluster.",
+    );
     expectItIsKept();
   });
 
@@ -143,7 +167,10 @@ describe("the scripts of the cluster", function () {
 
   it("remove a half-made cluster, which a run that was killed left", async () => {
     addCluster(8080, "running");
-    write("cache/clusters/joypod/state.env", "ENGINE=docker\nFROM_SOURCE=no\nWEB_PORT=\nGAME_NODES=1\nREADY=no\n");
+    write(
+      "cache/clusters/joypod/state.env",
+      "ENGINE=docker\nFROM_SOURCE=no\nWEB_PORT=\nGAME_NODES=1\nREADY=no\n",
+    );
     expect(await failure()).to.contain("The cluster joypod is not complete; making it anew.");
     expect(read("asked")).to.match(/^rm --force --volumes joypod-worker$/m);
   });
@@ -154,7 +181,9 @@ describe("the scripts of the cluster", function () {
     const { port } = other.address() as AddressInfo;
     addCluster(port, "exited");
     try {
-      expect(await failure()).to.contain(`joypod: port ${port}, at which the cluster joypod is reached, is taken; free it,`);
+      expect(await failure()).to.contain(
+        `joypod: port ${port}, at which the cluster joypod is reached, is taken; free it,`,
+      );
     } finally {
       other.close();
     }

@@ -10,12 +10,14 @@ type Engine = "silent" | "offline" | "online";
 
 describe("the path to images and cluster", () => {
   let folder: string;
-  beforeEach(() => folder = mkdtempSync(join(tmpdir(), "joypod-path-")));
+  beforeEach(() => (folder = mkdtempSync(join(tmpdir(), "joypod-path-"))));
   afterEach(() => rmSync(folder, { recursive: true }));
 
   function install(name: "docker" | "podman", engine: Engine): void {
     const answered = { silent: "none", offline: "info", online: "info|pull" }[engine];
-    writeFileSync(join(folder, name), `#!/bin/sh\ncase $1 in ${answered}) exit 0 ;; esac\nexit 1\n`, { mode: 0o755 });
+    writeFileSync(join(folder, name), `#!/bin/sh\ncase $1 in ${answered}) exit 0 ;; esac\nexit 1\n`, {
+      mode: 0o755,
+    });
   }
 
   function choose(docker: Engine, podman: Engine, env: NodeJS.ProcessEnv = {}): string {
@@ -23,7 +25,9 @@ describe("the path to images and cluster", () => {
     install("podman", podman);
     const script = '. tools/lib.sh; . tools/containers.sh; choosePath; echo "$containerEngine $fromSource"';
     return execFileSync("bash", ["-euo", "pipefail", "-c", script], {
-      cwd: repositoryRoot, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"],
+      cwd: repositoryRoot,
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "pipe"],
       env: { PATH: `${folder}:/usr/bin:/bin`, HOME: folder, JOYPOD_CACHE: join(folder, "cache"), ...env },
     }).trim();
   }
@@ -52,12 +56,18 @@ describe("the path to images and cluster", () => {
   it("is what JOYPOD_FROM_SOURCE says, with the engine that answers", () => {
     expect(choose("online", "silent", { JOYPOD_FROM_SOURCE: "yes" })).to.equal("podman yes");
     expect(choose("silent", "offline", { JOYPOD_FROM_SOURCE: "no" })).to.equal("podman no");
-    expect(() => choose("silent", "silent", { JOYPOD_FROM_SOURCE: "no" })).to.throw("neither Docker nor podman answers");
-    expect(() => choose("online", "silent", { JOYPOD_FROM_SOURCE: "maybe" })).to.throw("JOYPOD_FROM_SOURCE must be yes or no");
+    expect(() => choose("silent", "silent", { JOYPOD_FROM_SOURCE: "no" })).to.throw(
+      "neither Docker nor podman answers",
+    );
+    expect(() => choose("online", "silent", { JOYPOD_FROM_SOURCE: "maybe" })).to.throw(
+      "JOYPOD_FROM_SOURCE must be yes or no",
+    );
   });
 
   it("has the engine that JOYPOD_ENGINE allows", () => {
     expect(choose("online", "online", { JOYPOD_ENGINE: "podman" })).to.equal("podman no");
-    expect(() => choose("offline", "online", { JOYPOD_ENGINE: "docker" })).to.throw("reaches no image registry");
+    expect(() => choose("offline", "online", { JOYPOD_ENGINE: "docker" })).to.throw(
+      "reaches no image registry",
+    );
   });
 });

@@ -27,10 +27,14 @@ describe("an image that a release takes out of the container engine", () => {
 
   /** Has the engine save an image of these layers, whose configuration names these digests. */
   function addImage(layers: readonly Buffer[], diffIds: readonly string[]): void {
-    const write = (name: string, content: Buffer | string): void => writeFileSync(join(folder, "image", name), content);
+    const write = (name: string, content: Buffer | string): void =>
+      writeFileSync(join(folder, "image", name), content);
     for (const [index, content] of layers.entries()) write(`layer-${index}`, content);
     write("config.json", JSON.stringify({ rootfs: { type: "layers", diff_ids: diffIds } }));
-    write("manifest.json", JSON.stringify([{ Config: "config.json", Layers: layers.map((_, index) => `layer-${index}`) }]));
+    write(
+      "manifest.json",
+      JSON.stringify([{ Config: "config.json", Layers: layers.map((_, index) => `layer-${index}`) }]),
+    );
   }
 
   /** The archive that a node unpacks of the image's only layer. */
@@ -41,7 +45,10 @@ describe("an image that a release takes out of the container engine", () => {
     return gunzipSync(compressed);
   }
 
-  for (const [how, content] of [["plain", layer], ["compressed", gzipSync(layer)]] as const) {
+  for (const [how, content] of [
+    ["plain", layer],
+    ["compressed", gzipSync(layer)],
+  ] as const) {
     it(`has layers that a node can unpack where the engine saves them ${how}`, async () => {
       addImage([content], [digestOf(layer)]);
       expect(digestOf(await unpacked())).to.equal(digestOf(layer));
@@ -60,7 +67,12 @@ describe("an image that a release takes out of the container engine", () => {
     const twice = gzipSync(gzipSync(layer));
     mkdirSync(join(folder, "kept/layers"));
     writeFileSync(saved.layerFile(digestOf(twice)), twice);
-    const kept = { config: { rootfs: { diff_ids: [digestOf(layer)] } }, layers: [{ digest: digestOf(twice) }], packages: "", strangers: [] };
+    const kept = {
+      config: { rootfs: { diff_ids: [digestOf(layer)] } },
+      layers: [{ digest: digestOf(twice) }],
+      packages: "",
+      strangers: [],
+    };
     writeFileSync(join(folder, "kept", `${imageId}-amd64.json`), JSON.stringify(kept));
     expect(digestOf(await unpacked())).to.equal(digestOf(layer));
   });

@@ -24,22 +24,36 @@ const kinds: Record<string, RegExp> = {
 
 /** Values that tests show on purpose and nothing uses. */
 const examples = [
-  "AbCdEfGhIjKlMnOpQrStUvWxYz0123456789+/AbCdE=", "bBcDeFgHiJkLmNoPqRsTuVwXyZ0123456789+/AbCdE=", "https://user:pass@",
-  "postgres://joypod:PASSWORD@", "rediss://joypod:PASSWORD@", "postgres://joypod:secret@", "postgres://joypod:hunter22@",
+  "AbCdEfGhIjKlMnOpQrStUvWxYz0123456789+/AbCdE=",
+  "bBcDeFgHiJkLmNoPqRsTuVwXyZ0123456789+/AbCdE=",
+  "https://user:pass@",
+  "postgres://joypod:PASSWORD@",
+  "rediss://joypod:PASSWORD@",
+  "postgres://joypod:secret@",
+  "postgres://joypod:hunter22@",
 ];
 
 function secretsIn(text: string): string[] {
-  return Object.entries(kinds).filter(([, pattern]) => pattern.test(text)).flatMap(([kind, pattern]) => [...text.matchAll(new RegExp(pattern, "g"))]
-    .filter(([found]) => !examples.some((example) => found.endsWith(example)))
-    .map(([found]) => `${kind}: ${found.slice(0, 12)}…`));
+  return Object.entries(kinds)
+    .filter(([, pattern]) => pattern.test(text))
+    .flatMap(([kind, pattern]) =>
+      [...text.matchAll(new RegExp(pattern, "g"))]
+        .filter(([found]) => !examples.some((example) => found.endsWith(example)))
+        .map(([found]) => `${kind}: ${found.slice(0, 12)}…`),
+    );
 }
 
 /** Every line that any commit ever added; `git` names the commit and the file before them. */
 async function addedLines(): Promise<string[]> {
-  const { stdout } = await run("git", ["log", "--all", "--patch", "--unified=0", "--no-color", "--no-ext-diff", "--format=commit %h"], { cwd: repositoryRoot, maxBuffer: 2 ** 30 })
-    .catch((error: unknown) => {
-      throw new Error("The history could not be read: run the tests in a clone made with git.", { cause: error });
+  const { stdout } = await run(
+    "git",
+    ["log", "--all", "--patch", "--unified=0", "--no-color", "--no-ext-diff", "--format=commit %h"],
+    { cwd: repositoryRoot, maxBuffer: 2 ** 30 },
+  ).catch((error: unknown) => {
+    throw new Error("The history could not be read: run the tests in a clone made with git.", {
+      cause: error,
     });
+  });
   return stdout.split("\n");
 }
 
@@ -56,7 +70,10 @@ describe("secrets", function () {
       "AWS key": `AKIA${"A1".repeat(8)}`,
       "GitHub token": `ghp_${"a1".repeat(18)}`,
     };
-    for (const [kind, sample] of Object.entries(samples)) expect(secretsIn(`x ${sample} y`), kind).to.have.length(1).and.to.satisfy(([found]: string[]) => found?.startsWith(kind));
+    for (const [kind, sample] of Object.entries(samples))
+      expect(secretsIn(`x ${sample} y`), kind)
+        .to.have.length(1)
+        .and.to.satisfy(([found]: string[]) => found?.startsWith(kind));
     expect(secretsIn("sha512-abc== https://play.example.com/a:b@c k1:short= eyJhbGciOi")).to.be.empty;
   });
 
@@ -76,7 +93,14 @@ describe("secrets", function () {
   });
 
   it("are in no file of the working tree", async () => {
-    const { stdout } = await run("git", ["grep", "--no-color", "--untracked", "-I", "--full-name", ""], { cwd: repositoryRoot, maxBuffer: 2 ** 30 });
-    expect(stdout.split("\n").flatMap((line) => secretsIn(line).map((secret) => `${line.split(":")[0] ?? ""}: ${secret}`))).to.deep.equal([]);
+    const { stdout } = await run("git", ["grep", "--no-color", "--untracked", "-I", "--full-name", ""], {
+      cwd: repositoryRoot,
+      maxBuffer: 2 ** 30,
+    });
+    expect(
+      stdout
+        .split("\n")
+        .flatMap((line) => secretsIn(line).map((secret) => `${line.split(":")[0] ?? ""}: ${secret}`)),
+    ).to.deep.equal([]);
   });
 });

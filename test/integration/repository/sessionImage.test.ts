@@ -11,17 +11,22 @@ import { repositoryRoot } from "#test/support/processes/programs.ts";
 
 const folder = "images/session";
 const text = (path: string): string => readFileSync(join(repositoryRoot, path), "utf8");
-const matches = (source: string, pattern: RegExp): string[] => [...source.matchAll(pattern)].map(([, match = ""]) => match);
+const matches = (source: string, pattern: RegExp): string[] =>
+  [...source.matchAll(pattern)].map(([, match = ""]) => match);
 
 describe("the session image's programs in C", () => {
-  const supervisor = readdirSync(join(repositoryRoot, folder, "supervisor")).map((name) => text(`${folder}/supervisor/${name}`)).join("\n");
+  const supervisor = readdirSync(join(repositoryRoot, folder, "supervisor"))
+    .map((name) => text(`${folder}/supervisor/${name}`))
+    .join("\n");
   const gamepad = text(`${folder}/gamepad/gamepad.c`);
   const capture = text(`${folder}/capture/displaysrc.c`);
   const readme = text(`${folder}/README.md`);
 
   it("read only variables that README.md has in the table of the game container", () => {
     const [, section = ""] = readme.split("## Game container");
-    const rows = (section.split("## Streamer container")[0] ?? "").split("\n").filter((line) => line.startsWith("| `"));
+    const rows = (section.split("## Streamer container")[0] ?? "")
+      .split("\n")
+      .filter((line) => line.startsWith("| `"));
     const documented = rows.flatMap((row) => matches(row.split("|")[1] ?? "", /`([A-Z0-9_]+)`/g));
     const read = [...matches(supervisor, /environmentOr\("(\w+)"/g), ...matches(gamepad, /getenv\("(\w+)"/g)];
     expect(read).to.have.lengthOf(8);
@@ -29,7 +34,13 @@ describe("the session image's programs in C", () => {
   });
 
   it("have the defaults and file names that contracts and streamer have", () => {
-    const { display } = readConfig({ UDP_PORT: "30000", POD_IP: "192.0.2.1", SESSION_ID: "gs-one", TICKET_PUBLIC_KEY: "none", OPERATOR_PUBLIC_KEY: "A".repeat(43) });
+    const { display } = readConfig({
+      UDP_PORT: "30000",
+      POD_IP: "192.0.2.1",
+      SESSION_ID: "gs-one",
+      TICKET_PUBLIC_KEY: "none",
+      OPERATOR_PUBLIC_KEY: "A".repeat(43),
+    });
     expect(supervisor).to.include(`environmentOr("DISPLAY", "${display}")`);
     expect(supervisor).to.include(`"%s/${socketNames.sound}", environmentOr("RUN_DIR", "${podPaths.run}")`);
     expect(supervisor).to.include(`environmentOr("GAME_REPORT_DIR", "${podPaths.gameReport}")`);
@@ -37,31 +48,57 @@ describe("the session image's programs in C", () => {
   });
 
   it("exit with the codes that README.md has", () => {
-    const codes = new Map([...supervisor.matchAll(/(EXIT_\w+) = (\d+)/g)].map(([, name = "", code = ""]) => [name, code]));
-    expect([...codes.keys()]).to.have.members(["EXIT_USAGE", "EXIT_NO_DISPLAY", "EXIT_NO_PROCESS", "EXIT_NO_DIRECTORY", "EXIT_NO_SANDBOX"]);
+    const codes = new Map(
+      [...supervisor.matchAll(/(EXIT_\w+) = (\d+)/g)].map(([, name = "", code = ""]) => [name, code]),
+    );
+    expect([...codes.keys()]).to.have.members([
+      "EXIT_USAGE",
+      "EXIT_NO_DISPLAY",
+      "EXIT_NO_PROCESS",
+      "EXIT_NO_DIRECTORY",
+      "EXIT_NO_SANDBOX",
+    ]);
     const [, sentence = ""] = /Exit codes: ([^]*?)\n\n/.exec(readme) ?? [];
     for (const [name, code] of codes) expect(sentence, name).to.match(new RegExp(`\\b${code}\\b`));
   });
 
   it("report the end of a game with reasons that the contract has", () => {
-    const reasons = [...matches(supervisor, /giveUp\("([a-z-]+)"/g), ...matches(supervisor, /snprintf\(reason, sizeof reason, "([a-z-]+)"\)/g),
-      ...matches(supervisor, /writeTerminationReport\([^;]*?"([a-z-]+)"/g), ...matches(supervisor, /"([a-z-]+)" : "stopped"/g), ...matches(supervisor, /char reason\[\d+\] = "([a-z-]+)"/g)];
-    expect(new Set(reasons)).to.include.keys("exited", "no-display", "out-of-memory", "stopped", "stopped-by-kill");
+    const reasons = [
+      ...matches(supervisor, /giveUp\("([a-z-]+)"/g),
+      ...matches(supervisor, /snprintf\(reason, sizeof reason, "([a-z-]+)"\)/g),
+      ...matches(supervisor, /writeTerminationReport\([^;]*?"([a-z-]+)"/g),
+      ...matches(supervisor, /"([a-z-]+)" : "stopped"/g),
+      ...matches(supervisor, /char reason\[\d+\] = "([a-z-]+)"/g),
+    ];
+    expect(new Set(reasons)).to.include.keys(
+      "exited",
+      "no-display",
+      "out-of-memory",
+      "stopped",
+      "stopped-by-kill",
+    );
     for (const reason of reasons) expect(GameEndReason.safeParse(reason).success, reason).to.equal(true);
   });
 
   it("give the gamepad's axes the ranges of the contract", () => {
-    expect(gamepad).to.include(`STICK = ${stickScale}, TRIGGER = ${triggerScale} `);
+    expect(gamepad).to.match(new RegExp(`STICK = ${stickScale},\\s*TRIGGER = ${triggerScale}\\b`));
   });
 
   it("have the capture element that the streamer's pipeline names, with its properties", () => {
     const [encoder] = encoders;
     if (!encoder) throw new Error("There is no encoder.");
-    const [element = "", ...settings] = (buildVideoPipeline(encoder, ":99", { preset: "auto", width: 1280, height: 720, fps: 60 }).split(" ! ")[0] ?? "").split(" ");
+    const [element = "", ...settings] = (
+      buildVideoPipeline(encoder, ":99", { preset: "auto", width: 1280, height: 720, fps: 60 }).split(
+        " ! ",
+      )[0] ?? ""
+    ).split(" ");
     expect(capture).to.include(`gst_element_register(plugin, "${element}"`);
-    const properties = settings.map((setting) => setting.split("=")[0] ?? "").filter((name) => name !== "name");
+    const properties = settings
+      .map((setting) => setting.split("=")[0] ?? "")
+      .filter((name) => name !== "name");
     expect(properties).to.deep.equal(["display-name", "rate"]);
-    for (const property of properties) expect(capture).to.match(new RegExp(`g_param_spec_\\w+\\("${property}"`));
+    for (const property of properties)
+      expect(capture).to.match(new RegExp(`g_param_spec_\\w+\\("${property}"`));
     expect(settings).to.include(`name=${captureName}`);
   });
 });
@@ -69,8 +106,14 @@ describe("the session image's programs in C", () => {
 describe("the streamer image's build", () => {
   it("compiles modules beforehand that exist", () => {
     const dockerfile = text(`${folder}/Dockerfile`);
-    const loops = [...dockerfile.matchAll(/for \(const part of \[([^\]]+)\]\) await import\(`\/app\/([^$]+)\$\{part\}\.ts`\)/g)];
-    const paths = loops.flatMap(([, names = "", path = ""]) => matches(names, /"([^"]+)"/g).map((name) => `${path}${name}.ts`));
+    const loops = [
+      ...dockerfile.matchAll(
+        /for \(const part of \[([^\]]+)\]\) await import\(`\/app\/([^$]+)\$\{part\}\.ts`\)/g,
+      ),
+    ];
+    const paths = loops.flatMap(([, names = "", path = ""]) =>
+      matches(names, /"([^"]+)"/g).map((name) => `${path}${name}.ts`),
+    );
     paths.push(...matches(dockerfile, /await import\("\/app\/([^"]+\.ts)"\)/g));
     expect(paths).to.have.lengthOf.above(5);
     for (const path of paths) expect(existsSync(join(repositoryRoot, path)), path).to.equal(true);

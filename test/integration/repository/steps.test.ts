@@ -14,20 +14,30 @@ describe("steps of the tools", () => {
   });
   afterEach(() => rmSync(cache, { recursive: true, force: true }));
 
-  function start(script: string, env: Record<string, string> = {}): { said: () => string; interrupt: () => void; ended: Promise<number | null> } {
+  function start(
+    script: string,
+    env: Record<string, string> = {},
+  ): { said: () => string; interrupt: () => void; ended: Promise<number | null> } {
     const child = spawn("bash", ["-euo", "pipefail", "-c", `. tools/lib.sh\n${script}`], {
-      cwd: repositoryRoot, env: { PATH: process.env["PATH"], HOME: cache, JOYPOD_CACHE: cache, ...env }, stdio: ["ignore", "ignore", "pipe"],
+      cwd: repositoryRoot,
+      env: { PATH: process.env["PATH"], HOME: cache, JOYPOD_CACHE: cache, ...env },
+      stdio: ["ignore", "ignore", "pipe"],
     });
     let said = "";
-    child.stderr.on("data", (text: Buffer) => said += text.toString());
-    const ended = new Promise<number | null>((resolve, reject) => child.once("error", reject).once("close", resolve));
+    child.stderr.on("data", (text: Buffer) => (said += text.toString()));
+    const ended = new Promise<number | null>((resolve, reject) =>
+      child.once("error", reject).once("close", resolve),
+    );
     return { said: () => said, interrupt: () => child.kill("SIGINT"), ended };
   }
 
   it("say how long they take by what they took last time, or by what is known of their kind", async () => {
     const first = start('step "Making a thing" thing true; step "Creating a cluster" cluster-x true');
     expect(await first.ended).to.equal(0);
-    expect(first.said()).to.contain("Making a thing …\n").and.to.contain("Creating a cluster … (about 1 min)\n").and.to.contain("  Creating a cluster: done in ");
+    expect(first.said())
+      .to.contain("Making a thing …\n")
+      .and.to.contain("Creating a cluster … (about 1 min)\n")
+      .and.to.contain("  Creating a cluster: done in ");
     writeFileSync(join(cache, "durations/thing"), "125\n");
     const second = start('step "Making a thing" thing true', { CI: "true" });
     expect(await second.ended).to.equal(0);
@@ -38,7 +48,9 @@ describe("steps of the tools", () => {
   it("that fail show the end of their log and a sentence, and are not remembered", async () => {
     const { said, ended } = start('step "Making a thing" thing bash -c "echo the reason; exit 3"');
     expect(await ended).to.equal(1);
-    expect(said()).to.contain("the reason\n").and.to.contain(`joypod: Making a thing failed; the whole log is in ${cache}/logs/thing.log.`);
+    expect(said())
+      .to.contain("the reason\n")
+      .and.to.contain(`joypod: Making a thing failed; the whole log is in ${cache}/logs/thing.log.`);
     expect(existsSync(join(cache, "durations/thing"))).to.be.false;
   });
 
@@ -52,12 +64,20 @@ describe("steps of the tools", () => {
       expect(said()).to.match(/^[0-9a-f]{12}\n$/);
       return said();
     };
-    expect(await hash("one")).to.equal(await hash("one")).and.not.equal(await hash("two"));
+    expect(await hash("one"))
+      .to.equal(await hash("one"))
+      .and.not.equal(await hash("two"));
   });
 
   it("end with what they started when they are interrupted", async () => {
     const { said, interrupt, ended } = start('step "Making a thing" thing bash -c "echo \\$\\$; sleep 300"');
-    const pid = await eventually(() => Number(existsSync(join(cache, "logs/thing.log")) && readFileSync(join(cache, "logs/thing.log"), "utf8")) || undefined, { what: "the step to begin" });
+    const pid = await eventually(
+      () =>
+        Number(
+          existsSync(join(cache, "logs/thing.log")) && readFileSync(join(cache, "logs/thing.log"), "utf8"),
+        ) || undefined,
+      { what: "the step to begin" },
+    );
     interrupt();
     expect(await ended).to.equal(130);
     expect(said()).to.contain("Interrupted: Making a thing was ended.");
@@ -70,7 +90,12 @@ describe("make release", () => {
     const folder = mkdtempSync(join(tmpdir(), "joypod-release-"));
     try {
       writeFileSync(join(folder, "letter"), "to keep");
-      const { status, stderr } = spawnSync("tools/release/release.sh", { cwd: repositoryRoot, env: { ...process.env, RELEASE_FOLDER: folder }, encoding: "utf8", timeout: 60_000 });
+      const { status, stderr } = spawnSync("tools/release/release.sh", {
+        cwd: repositoryRoot,
+        env: { ...process.env, RELEASE_FOLDER: folder },
+        encoding: "utf8",
+        timeout: 60_000,
+      });
       expect(status).to.equal(1);
       expect(stderr).to.contain(`RELEASE_FOLDER ${folder} holds something that is no release`);
       expect(readFileSync(join(folder, "letter"), "utf8")).to.equal("to keep");

@@ -11,7 +11,7 @@ describe("HealthServer", () => {
   let port: number;
 
   async function start(unreadyBecause?: () => string | undefined): Promise<void> {
-    server = new HealthServer({ registry, ...unreadyBecause && { unreadyBecause } });
+    server = new HealthServer({ registry, ...(unreadyBecause && { unreadyBecause }) });
     port = await server.start(0);
   }
 
@@ -27,7 +27,10 @@ describe("HealthServer", () => {
     await start(() => reason);
     expect(await (await get("/healthz")).text()).to.equal("ok\n");
     const unready = await get("/readyz?verbose");
-    expect([unready.status, await unready.text()]).to.deep.equal([503, "The cluster has not been read yet.\n"]);
+    expect([unready.status, await unready.text()]).to.deep.equal([
+      503,
+      "The cluster has not been read yet.\n",
+    ]);
     reason = undefined;
     expect((await get("/readyz")).status).to.equal(200);
   });
@@ -41,7 +44,8 @@ describe("HealthServer", () => {
 
   it("has no other page, and no probes where the program answers them elsewhere", async () => {
     await start();
-    for (const path of ["/", "/healthz", "/readyz", "/metrics/x"]) expect((await get(path)).status, path).to.equal(404);
+    for (const path of ["/", "/healthz", "/readyz", "/metrics/x"])
+      expect((await get(path)).status, path).to.equal(404);
   });
 
   it("outlives a request target that is no address", async () => {

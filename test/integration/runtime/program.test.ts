@@ -19,55 +19,85 @@ describe("runProgram", function () {
     if (child.exitCode === null && child.signalCode === null) child.kill("SIGKILL");
   });
 
-  /** Runs the program, sends it the signal when it has started, and returns its exit code and all that it wrote. */
-  async function run(program: string, signal?: NodeJS.Signals): Promise<{ code: number | null; output: string }> {
-    child = spawn(process.execPath, ["--input-type=module", "-e", prelude + program], { cwd: repositoryRoot, stdio: ["ignore", "pipe", "pipe"] });
+  /**
+   * Runs the program, sends it the signal when it has started, and returns its exit code and all that it
+   * wrote.
+   */
+  async function run(
+    program: string,
+    signal?: NodeJS.Signals,
+  ): Promise<{ code: number | null; output: string }> {
+    child = spawn(process.execPath, ["--input-type=module", "-e", prelude + program], {
+      cwd: repositoryRoot,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
     let output = "";
     for (const stream of [child.stdout, child.stderr]) {
       stream?.on("data", (chunk: Buffer) => {
-        if (!output.includes("Started.") && chunk.includes("Started.") && signal !== undefined) child.kill(signal);
+        if (!output.includes("Started.") && chunk.includes("Started.") && signal !== undefined)
+          child.kill(signal);
         output += chunk.toString();
       });
     }
-    const [code] = await once(child, "close") as [number | null];
+    const [code] = (await once(child, "close")) as [number | null];
     return { code, output };
   }
 
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
     it(`ends with 0 when it has stopped on ${signal}`, async () => {
-      const { code, output } = await run("runProgram({ logger, start: started, stop: async () => logger.info({}, 'Closed.'), stopDeadlineMs: 5000 });", signal);
+      const { code, output } = await run(
+        "runProgram({ logger, start: started, stop: async () => logger.info({}, 'Closed.'), stopDeadlineMs: 5000 });",
+        signal,
+      );
       expect(code, output).to.equal(0);
       // A line that standard output cannot take at once may come after the next one.
-      expect(output).to.contain(`"signal":"${signal}"`).and.contain("Closed.").and.contain("The program has stopped.");
+      expect(output)
+        .to.contain(`"signal":"${signal}"`)
+        .and.contain("Closed.")
+        .and.contain("The program has stopped.");
     });
   }
 
   it("ends with 1 when it cannot start", async () => {
-    const { code, output } = await run("runProgram({ logger, start: async () => { throw new Error('No port.'); }, stop: async () => {}, stopDeadlineMs: 5000 });");
+    const { code, output } = await run(
+      "runProgram({ logger, start: async () => { throw new Error('No port.'); }, stop: async () => {}, stopDeadlineMs: 5000 });",
+    );
     expect(code, output).to.equal(1);
     expect(output).to.contain("could not start").and.contain("No port.");
   });
 
   it("ends with 0 when it is stopped while it still starts", async () => {
-    const start = "(stopping) => { started(); return new Promise((_, reject) => stopping.addEventListener('abort', () => reject(stopping.reason))); }";
-    const { code, output } = await run(`runProgram({ logger, start: ${start}, stop: async () => {}, stopDeadlineMs: 5000 });`, "SIGTERM");
+    const start =
+      "(stopping) => { started(); return new Promise((_, reject) => stopping.addEventListener('abort', () => reject(stopping.reason))); }";
+    const { code, output } = await run(
+      `runProgram({ logger, start: ${start}, stop: async () => {}, stopDeadlineMs: 5000 });`,
+      "SIGTERM",
+    );
     expect(code, output).to.equal(0);
   });
 
   it("ends with 1 when it does not stop in time", async () => {
-    const { code, output } = await run("runProgram({ logger, start: started, stop: () => new Promise(() => {}), stopDeadlineMs: 50 });", "SIGTERM");
+    const { code, output } = await run(
+      "runProgram({ logger, start: started, stop: () => new Promise(() => {}), stopDeadlineMs: 50 });",
+      "SIGTERM",
+    );
     expect(code, output).to.equal(1);
     expect(output).to.contain("could not stop in time");
   });
 
   it("ends with 1 when stopping fails", async () => {
-    const { code, output } = await run("runProgram({ logger, start: started, stop: async () => { throw new Error('Still held.'); }, stopDeadlineMs: 5000 });", "SIGTERM");
+    const { code, output } = await run(
+      "runProgram({ logger, start: started, stop: async () => { throw new Error('Still held.'); }, stopDeadlineMs: 5000 });",
+      "SIGTERM",
+    );
     expect(code, output).to.equal(1);
     expect(output).to.contain("could not stop in good order").and.contain("Still held.");
   });
 
   it("ends with 1, and says why in its log, when nothing handles an error", async () => {
-    const { code, output } = await run("runProgram({ logger, start: started, stop: async () => {}, stopDeadlineMs: 5000 }); Promise.reject(new Error('Lost.'));");
+    const { code, output } = await run(
+      "runProgram({ logger, start: started, stop: async () => {}, stopDeadlineMs: 5000 }); Promise.reject(new Error('Lost.'));",
+    );
     expect(code, output).to.equal(1);
     const line = output.split("\n").find((each) => each.includes("Lost."));
     expect(JSON.parse(line ?? "null")).to.include({ level: "error", program: "test" });

@@ -12,12 +12,17 @@ describe("the output of a supervised game", function () {
   this.timeout(60_000);
   const { launch } = supervisedLaunches();
 
-  const play = (script: string, environment: Record<string, string> = {}): Promise<SupervisedGame> => launch(`#!/bin/sh\n${script}\n`, { environment });
+  const play = (script: string, environment: Record<string, string> = {}): Promise<SupervisedGame> =>
+    launch(`#!/bin/sh\n${script}\n`, { environment });
 
   it("reaches the log, of both streams and to the last word", async () => {
-    const { exit, output } = await play("echo out; echo err >&2; i=0; while [ $i -lt 500 ]; do echo line $i; i=$((i+1)); done; printf last; exit 4");
+    const { exit, output } = await play(
+      "echo out; echo err >&2; i=0; while [ $i -lt 500 ]; do echo line $i; i=$((i+1)); done; printf last; exit 4",
+    );
     expect(await exit()).to.equal(4);
-    expect(output()).to.match(/^out\nerr\nline 0\n/).and.to.contain("line 499\nlast");
+    expect(output())
+      .to.match(/^out\nerr\nline 0\n/)
+      .and.to.contain("line 499\nlast");
   });
 
   it("is cut when it is too much, without blocking the game", async () => {
@@ -47,7 +52,9 @@ describe("the output of a supervised game", function () {
   });
 
   it("does not keep the supervisor running when a process outside the group still holds it", async () => {
-    const { exit, output } = await play("setsid sh -c 'for i in $(seq 100); do echo still here; sleep 1; done' & sleep 1; echo bye");
+    const { exit, output } = await play(
+      "setsid sh -c 'for i in $(seq 100); do echo still here; sleep 1; done' & sleep 1; echo bye",
+    );
     expect(await exit()).to.equal(0);
     expect(output()).to.contain("bye");
   });
@@ -56,8 +63,12 @@ describe("the output of a supervised game", function () {
     const { exit, signal, account, reports } = await play("echo up; exec sleep 60");
     await eventually(async () => (await account())?.state === "running", { what: "the first account" });
     execFileSync("sh", ["-c", "rm -f game.json.new; mkfifo game.json.new", "sh"], { cwd: reports });
-    await eventually(async () => ((await account())?.wallSeconds ?? 0) > 2, { what: "an account in spite of the FIFO" });
-    execFileSync("sh", ["-c", "ln -sf /dev/zero game.json.new; ln -sf /dev/zero game.json"], { cwd: reports });
+    await eventually(async () => ((await account())?.wallSeconds ?? 0) > 2, {
+      what: "an account in spite of the FIFO",
+    });
+    execFileSync("sh", ["-c", "ln -sf /dev/zero game.json.new; ln -sf /dev/zero game.json"], {
+      cwd: reports,
+    });
     await mkdir(join(reports, "other"));
     signal("SIGTERM");
     expect(await exit()).to.equal(0);
@@ -65,7 +76,9 @@ describe("the output of a supervised game", function () {
   });
 
   it("ends although a directory is in the termination report's place", async () => {
-    const { exit, signal, output, reports } = await play("rm -f $GAME_REPORT_DIR/*; mkdir -p $GAME_REPORT_DIR/game.json/a $GAME_REPORT_DIR/game.json.new/a; echo made; exec sleep 60");
+    const { exit, signal, output, reports } = await play(
+      "rm -f $GAME_REPORT_DIR/*; mkdir -p $GAME_REPORT_DIR/game.json/a $GAME_REPORT_DIR/game.json.new/a; echo made; exec sleep 60",
+    );
     await eventually(() => output().includes("made"), { what: `the directories in ${reports}` });
     signal("SIGTERM");
     expect(await exit()).to.equal(0);
@@ -73,7 +86,9 @@ describe("the output of a supervised game", function () {
   });
 
   it("ends with all processes reaped though the game starts ever more", async () => {
-    const { exit, signal, account } = await play("while :; do (sleep 0 &) ; done", { GAME_GRACE_SECONDS: "1" });
+    const { exit, signal, account } = await play("while :; do (sleep 0 &) ; done", {
+      GAME_GRACE_SECONDS: "1",
+    });
     await eventually(async () => ((await account())?.wallSeconds ?? 0) > 2, { what: "a second account" });
     signal("SIGTERM");
     expect(await exit()).to.equal(0);

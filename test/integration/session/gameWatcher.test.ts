@@ -1,5 +1,13 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
@@ -19,7 +27,9 @@ describe("the streamer's watcher of the termination report", () => {
     folder = mkdtempSync(join(tmpdir(), "joypod-account-"));
     path = join(folder, "game.json");
     ends = 0;
-    watcher = watchGame(path, () => { ends++; });
+    watcher = watchGame(path, () => {
+      ends++;
+    });
   });
   afterEach(() => {
     watcher.stop();
@@ -27,24 +37,80 @@ describe("the streamer's watcher of the termination report", () => {
   });
 
   const hostile: [string, () => void][] = [
-    ["a FIFO that nobody writes to", () => { execFileSync("mkfifo", [path]); }],
-    ["a directory", () => { mkdirSync(path); }],
-    ["a link to an endless device", () => { symlinkSync("/dev/zero", path); }],
-    ["a link to a good account", () => {
-      writeFileSync(join(folder, "other"), aTerminationReport());
-      symlinkSync(join(folder, "other"), path);
-    }],
-    ["a link to itself", () => { symlinkSync(path, path); }],
-    ["a file of 100 MB", () => {
-      writeFileSync(path, aTerminationReport());
-      truncateSync(path, 100_000_000);
-    }],
-    ["an account with 5 kB behind it", () => { writeFileSync(path, aTerminationReport() + " ".repeat(5_000)); }],
-    ["bytes that are no text", () => { writeFileSync(path, Buffer.from([0xff, 0xfe, 0, 1, 2, 0xc3, 0x28])); }],
-    ["arrays in arrays", () => { writeFileSync(path, "[".repeat(4_000)); }],
-    ["figures that cannot be", () => { writeFileSync(path, aTerminationReport({ cpuSeconds: -1 })); }],
-    ["figures without end", () => { writeFileSync(path, aTerminationReport().replace("12.5", "1e999")); }],
-    ["nothing", () => { writeFileSync(path, ""); }],
+    [
+      "a FIFO that nobody writes to",
+      () => {
+        execFileSync("mkfifo", [path]);
+      },
+    ],
+    [
+      "a directory",
+      () => {
+        mkdirSync(path);
+      },
+    ],
+    [
+      "a link to an endless device",
+      () => {
+        symlinkSync("/dev/zero", path);
+      },
+    ],
+    [
+      "a link to a good account",
+      () => {
+        writeFileSync(join(folder, "other"), aTerminationReport());
+        symlinkSync(join(folder, "other"), path);
+      },
+    ],
+    [
+      "a link to itself",
+      () => {
+        symlinkSync(path, path);
+      },
+    ],
+    [
+      "a file of 100 MB",
+      () => {
+        writeFileSync(path, aTerminationReport());
+        truncateSync(path, 100_000_000);
+      },
+    ],
+    [
+      "an account with 5 kB behind it",
+      () => {
+        writeFileSync(path, aTerminationReport() + " ".repeat(5_000));
+      },
+    ],
+    [
+      "bytes that are no text",
+      () => {
+        writeFileSync(path, Buffer.from([0xff, 0xfe, 0, 1, 2, 0xc3, 0x28]));
+      },
+    ],
+    [
+      "arrays in arrays",
+      () => {
+        writeFileSync(path, "[".repeat(4_000));
+      },
+    ],
+    [
+      "figures that cannot be",
+      () => {
+        writeFileSync(path, aTerminationReport({ cpuSeconds: -1 }));
+      },
+    ],
+    [
+      "figures without end",
+      () => {
+        writeFileSync(path, aTerminationReport().replace("12.5", "1e999"));
+      },
+    ],
+    [
+      "nothing",
+      () => {
+        writeFileSync(path, "");
+      },
+    ],
   ];
   for (const [what, leave] of hostile) {
     it(`ignores ${what}, and keeps the last good report`, () => {

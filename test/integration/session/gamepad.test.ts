@@ -16,8 +16,9 @@ const leftX = 0;
 
 /** Returns the left stick's position after all these records; undefined when none of them moves it. */
 function lastLeftX(records: Buffer): number | undefined {
-  for (let at = records.length - records.length % eventBytes - eventBytes; at >= 0; at -= eventBytes) {
-    if (records.readUInt16LE(at + 16) === absoluteEvent && records.readUInt16LE(at + 18) === leftX) return records.readInt32LE(at + 20);
+  for (let at = records.length - (records.length % eventBytes) - eventBytes; at >= 0; at -= eventBytes) {
+    if (records.readUInt16LE(at + 16) === absoluteEvent && records.readUInt16LE(at + 18) === leftX)
+      return records.readInt32LE(at + 20);
   }
   return undefined;
 }
@@ -35,10 +36,14 @@ describe("the gamepad of a hostile game", () => {
     mkdirSync(join(path, "in", "the", "way"), { recursive: true });
     sockets = [];
     lines = 0;
-    const log = pino(new Writable({ write(_line, _encoding, done) {
-      lines++;
-      done();
-    } }));
+    const log = pino(
+      new Writable({
+        write(_line, _encoding, done) {
+          lines++;
+          done();
+        },
+      }),
+    );
     gamepad = await openGamepad({ socketPath: path, log, wallMs: Date.now });
   });
   afterEach(() => {
@@ -56,7 +61,9 @@ describe("the gamepad of a hostile game", () => {
   it("is opened by a few clients at a time and logged in few lines, however often it is opened", async () => {
     for (let round = 0; round < 20; round++) {
       const many = Array.from({ length: 100 }, open);
-      await eventually(() => many.filter(({ closed }) => closed).length >= 84, { what: "all but 16 to be sent away" });
+      await eventually(() => many.filter(({ closed }) => closed).length >= 84, {
+        what: "all but 16 to be sent away",
+      });
       for (const socket of many) socket.destroy();
       await eventually(() => !gamepad.isOpen(), { what: "the pad to be closed" });
     }
@@ -74,10 +81,13 @@ describe("the gamepad of a hostile game", () => {
     open().pause();
     await eventually(() => gamepad.isOpen(), { what: "the pad to be open" });
     const before = process.memoryUsage().rss;
-    for (let tick = 0; tick < 200_000; tick++) gamepad.set(readGamepad({ t: "pad", s: [tick % 30_000, 0, 0, 0], l: 0, r: 0, b: 0 }));
+    for (let tick = 0; tick < 200_000; tick++)
+      gamepad.set(readGamepad({ t: "pad", s: [tick % 30_000, 0, 0, 0], l: 0, r: 0, b: 0 }));
     expect(process.memoryUsage().rss - before).to.be.lessThan(200_000_000);
     let received = 0;
-    open().on("data", (chunk) => { received += chunk.length; });
+    open().on("data", (chunk) => {
+      received += chunk.length;
+    });
     await eventually(() => received > 0, { what: "the state" });
     expect(received).to.be.lessThan(1_000);
   });
@@ -87,16 +97,23 @@ describe("the gamepad of a hostile game", () => {
     socket.pause();
     await eventually(() => gamepad.isOpen(), { what: "the pad to be open" });
     // More than what the kernel and the pad keep for a client: it misses the end of this.
-    for (let tick = 0; tick < 100_000; tick++) gamepad.set(readGamepad({ t: "pad", s: [1 + tick % 30_000, 0, 0, 0], l: 0, r: 0, b: 0 }));
+    for (let tick = 0; tick < 100_000; tick++)
+      gamepad.set(readGamepad({ t: "pad", s: [1 + (tick % 30_000), 0, 0, 0], l: 0, r: 0, b: 0 }));
     gamepad.set(restingGamepad);
     const chunks: Buffer[] = [];
     socket.on("data", (chunk) => chunks.push(chunk));
     socket.resume();
-    await eventually(() => {
-      const position = lastLeftX(Buffer.concat(chunks));
-      if (position !== 0) throw new Error(`the stick is at ${position ?? "no place"}`);
-      return true;
-    }, { what: "the stick at rest" });
-    expect(Buffer.concat(chunks).length, "bytes of the 4.8 million that a client gets which reads all the time").to.be.lessThan(2_000_000);
+    await eventually(
+      () => {
+        const position = lastLeftX(Buffer.concat(chunks));
+        if (position !== 0) throw new Error(`the stick is at ${position ?? "no place"}`);
+        return true;
+      },
+      { what: "the stick at rest" },
+    );
+    expect(
+      Buffer.concat(chunks).length,
+      "bytes of the 4.8 million that a client gets which reads all the time",
+    ).to.be.lessThan(2_000_000);
   });
 });

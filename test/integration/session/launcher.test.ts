@@ -15,14 +15,18 @@ describe("the launcher of a supervised game", function () {
   it("is not run without its executable bit, and the log says to set it", async () => {
     const { exit, output, account } = await launch("#!/bin/sh\nexit 0\n", { mode: 0o644 });
     expect(await exit()).to.equal(126);
-    expect(output()).to.match(/cannot start .*play[.]sh: it may not be executed: set its executable bit [(]chmod [+]x[)] and pack the game anew\n/);
+    expect(output()).to.match(
+      /cannot start .*play[.]sh: it may not be executed: set its executable bit [(]chmod [+]x[)] and pack the game anew\n/,
+    );
     expect(await account()).to.include({ state: "ended", reason: "exited", exitCode: 126 });
   });
 
   it("is not run by an interpreter that is not there, and the log says that its first line names it", async () => {
     const { exit, output } = await launch("#!/bin/sh\r\nexit 0\r\n");
     expect(await exit()).to.equal(127);
-    expect(output()).to.match(/cannot start .*play[.]sh: what its first line [(]#![)] names, or its loader, is not in the image/);
+    expect(output()).to.match(
+      /cannot start .*play[.]sh: what its first line [(]#![)] names, or its loader, is not in the image/,
+    );
   });
 
   it("is not run where there is none", async () => {
@@ -32,7 +36,9 @@ describe("the launcher of a supervised game", function () {
   });
 
   it("is not run after a stop that the supervisor had no wait to hear of", async () => {
-    const { exit, output, account } = await launch("#!/bin/sh\necho played\n", { runner: await compileProbe("pendingStop") });
+    const { exit, output, account } = await launch("#!/bin/sh\necho played\n", {
+      runner: await compileProbe("pendingStop"),
+    });
     expect(await exit()).to.equal(0);
     expect(output()).not.to.contain("played\n");
     expect(await account()).to.include({ state: "ended", reason: "stopped", exitCode: 0 });

@@ -22,9 +22,25 @@ describe("the sound server under a hostile game", function () {
     isDead = false;
     const socket = join(folder, "pulse.sock");
     mkdirSync(join(socket, "in", "the", "way"), { recursive: true });
-    const env = { PATH: process.env.PATH ?? "", HOME: folder, XDG_RUNTIME_DIR: folder, XDG_CONFIG_HOME: folder, DBUS_SESSION_BUS_ADDRESS: "disabled:" };
-    server = await startSoundServer({ socket, env, log: pino({ enabled: false }), onExit: () => { isDead = true; } });
-    if (!server) throw new Error("The sound server does not start: install the Debian packages pulseaudio and pulseaudio-utils.");
+    const env = {
+      PATH: process.env.PATH ?? "",
+      HOME: folder,
+      XDG_RUNTIME_DIR: folder,
+      XDG_CONFIG_HOME: folder,
+      DBUS_SESSION_BUS_ADDRESS: "disabled:",
+    };
+    server = await startSoundServer({
+      socket,
+      env,
+      log: pino({ enabled: false }),
+      onExit: () => {
+        isDead = true;
+      },
+    });
+    if (!server)
+      throw new Error(
+        "The sound server does not start: install the Debian packages pulseaudio and pulseaudio-utils.",
+      );
   });
   after(async () => {
     await server?.stop();
@@ -37,7 +53,10 @@ describe("the sound server under a hostile game", function () {
     return (await run("pactl", command, { env, timeout: 10_000 })).stdout;
   }
   async function isRefused(...command: string[]): Promise<boolean> {
-    return ask(...command).then(() => false, () => true);
+    return ask(...command).then(
+      () => false,
+      () => true,
+    );
   }
 
   it("loads no module for the game, and so opens no connection for it", async () => {
@@ -62,7 +81,8 @@ describe("the sound server under a hostile game", function () {
 
   it("neither ends nor loses its sink", async () => {
     expect(await isRefused("exit")).to.equal(true);
-    for (const module of ["0", "1", "module-null-sink", "module-native-protocol-unix"]) await ask("unload-module", module).catch(() => undefined);
+    for (const module of ["0", "1", "module-null-sink", "module-native-protocol-unix"])
+      await ask("unload-module", module).catch(() => undefined);
     expect(await ask("list", "short", "sinks")).to.contain(soundSink);
     expect(isDead).to.equal(false);
   });

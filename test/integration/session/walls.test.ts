@@ -6,22 +6,68 @@ import { superviseGame } from "#test/support/session/supervisedGame.ts";
 const { EPERM, EAFNOSUPPORT, EACCES, EAGAIN, EINVAL, EMFILE, ENOSYS, EBADF } = constants.errno;
 const isX86 = process.arch === "x64";
 
-const refusedSockets = ["netlink", "packet", "vsock", "alg", "inet-pair", "inet-raw", "inet-ping", "inet-mptcp", "inet-high-bits"];
+const refusedSockets = [
+  "netlink",
+  "packet",
+  "vsock",
+  "alg",
+  "inet-pair",
+  "inet-raw",
+  "inet-ping",
+  "inet-mptcp",
+  "inet-high-bits",
+];
 const internetSockets = ["inet-stream", "inet-datagram", "inet6-stream", "inet6-datagram"];
 const refusedCalls = [
-  "io_uring_setup", "io_uring_enter", "io_uring_register", "ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "pidfd_getfd-supervisor",
-  "process_madvise", "kcmp", "keyctl", "add_key", "request_key", "bpf", "userfaultfd", "perf_event_open", "unshare", "setns", "mount", "fsopen",
-  "open_tree", "open_by_handle_at", "clone-user-namespace",
-  "attach-filter", "attach-filter-high-bits", "attach-bpf", "attach-reuseport-filter", "attach-reuseport-bpf",
+  "io_uring_setup",
+  "io_uring_enter",
+  "io_uring_register",
+  "ptrace",
+  "process_vm_readv",
+  "process_vm_writev",
+  "pidfd_getfd",
+  "pidfd_getfd-supervisor",
+  "process_madvise",
+  "kcmp",
+  "keyctl",
+  "add_key",
+  "request_key",
+  "bpf",
+  "userfaultfd",
+  "perf_event_open",
+  "unshare",
+  "setns",
+  "mount",
+  "fsopen",
+  "open_tree",
+  "open_by_handle_at",
+  "clone-user-namespace",
+  "attach-filter",
+  "attach-filter-high-bits",
+  "attach-bpf",
+  "attach-reuseport-filter",
+  "attach-reuseport-bpf",
 ];
-const ordinary = ["unix", "unix-pair", "socket-buffer", "seccomp-actions", "pidfd_open", "own-mem", "fork", "thread", "done"];
+const ordinary = [
+  "unix",
+  "unix-pair",
+  "socket-buffer",
+  "seccomp-actions",
+  "pidfd_open",
+  "own-mem",
+  "fork",
+  "thread",
+  "done",
+];
 
 describe("a hostile game under the supervisor", function () {
   this.timeout(60_000);
   let supervisor: string;
   let probe: string;
 
-  before(async () => { [supervisor, probe] = await Promise.all([compileSupervisor(), compileProbe("hostileProbe")]); });
+  before(async () => {
+    [supervisor, probe] = await Promise.all([compileSupervisor(), compileProbe("hostileProbe")]);
+  });
 
   /** Each try's name with the error that it met, 0 for none. */
   async function tries(environment: Record<string, string>): Promise<Map<string, number>> {
@@ -44,12 +90,19 @@ describe("a hostile game under the supervisor", function () {
     expect(met.get("inotify_init")).to.equal(EMFILE);
     expect(met.get("io_setup")).to.equal(EAGAIN);
     if (!isX86) return;
-    for (const name of ["i386-socketpair", "i386-socketcall-socket", "i386-socketcall-socketpair"]) expect(met.get(name), name).to.equal(EAFNOSUPPORT);
-    for (const name of ["i386-setsockopt", "i386-socketcall-setsockopt"]) expect(met.get(name), name).to.equal(EPERM);
-    for (const name of ["i386-ptrace", "i386-io_uring_setup", "x32-socket", "x32-getpid", "x32-ptrace"]) expect(met.get(name), name).to.equal(EPERM);
+    for (const name of ["i386-socketpair", "i386-socketcall-socket", "i386-socketcall-socketpair"])
+      expect(met.get(name), name).to.equal(EAFNOSUPPORT);
+    for (const name of ["i386-setsockopt", "i386-socketcall-setsockopt"])
+      expect(met.get(name), name).to.equal(EPERM);
+    for (const name of ["i386-ptrace", "i386-io_uring_setup", "x32-socket", "x32-getpid", "x32-ptrace"])
+      expect(met.get(name), name).to.equal(EPERM);
     expect(met.get("i386-seccomp-filter")).to.equal(EINVAL);
     expect(met.get("i386-io_setup")).to.equal(EAGAIN);
-    expect([met.get("i386-getpid"), met.get("i386-unix"), met.get("i386-socketcall-listen")]).to.deep.equal([0, 0, EBADF]);
+    expect([met.get("i386-getpid"), met.get("i386-unix"), met.get("i386-socketcall-listen")]).to.deep.equal([
+      0,
+      0,
+      EBADF,
+    ]);
   }
 
   it("gets local sockets only, and no access to other processes or the kernel", async () => {
@@ -73,13 +126,15 @@ describe("a hostile game under the supervisor", function () {
 
   it("reaches neither the supervisor's memory nor its files, though both run as one user", async () => {
     const met = await tries({});
-    for (const name of ["mem", "maps", "environ", "fd", "root", "cwd", "oom_score_adj"]) expect(met.get(`supervisor-${name}`), name).to.equal(EACCES);
+    for (const name of ["mem", "maps", "environ", "fd", "root", "cwd", "oom_score_adj"])
+      expect(met.get(`supervisor-${name}`), name).to.equal(EACCES);
   });
 
   it("has resource limits that protect other pods", async () => {
     const met = await tries({});
     expect(met.get("limit-core")).to.be.within(0, 1);
     expect(met.get("limit-files")).to.be.within(1, 65_536);
-    for (const name of ["limit-queues", "limit-nice", "limit-realtime"]) expect(met.get(name), name).to.equal(0);
+    for (const name of ["limit-queues", "limit-nice", "limit-realtime"])
+      expect(met.get(name), name).to.equal(0);
   });
 });

@@ -4,7 +4,13 @@ import { pino } from "pino";
 import type { Callback } from "x11";
 import { pointerScale } from "#contracts/stream.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import { connectGame, words, type GameClient, type HeardEvent, type Randr } from "#test/support/session/gameClient.ts";
+import {
+  connectGame,
+  words,
+  type GameClient,
+  type HeardEvent,
+  type Randr,
+} from "#test/support/session/gameClient.ts";
 import { startXServer } from "#streamer/display/xServer.ts";
 import { createDesktopInput } from "#streamer/input/desktopInput.ts";
 import type { ServerProcess } from "#streamer/processes/serverProcess.ts";
@@ -23,7 +29,7 @@ const inputHint = 1;
 
 describe("the display under a hostile game", function () {
   this.timeout(60_000);
-  const display = `:${20_000 + process.pid % 10_000}`;
+  const display = `:${20_000 + (process.pid % 10_000)}`;
   let server: ServerProcess | undefined;
   let manager: XConnection;
   let windows: WindowManager;
@@ -35,21 +41,40 @@ describe("the display under a hostile game", function () {
   before(async () => {
     lines = 0;
     isLost = false;
-    const log = pino(new Writable({ write(_line, _encoding, done) {
-      lines++;
-      done();
-    } }));
-    server = await startXServer({ display, width, height, env: { PATH: process.env.PATH ?? "" }, log, onExit: () => { isLost = true; } });
+    const log = pino(
+      new Writable({
+        write(_line, _encoding, done) {
+          lines++;
+          done();
+        },
+      }),
+    );
+    server = await startXServer({
+      display,
+      width,
+      height,
+      env: { PATH: process.env.PATH ?? "" },
+      log,
+      onExit: () => {
+        isLost = true;
+      },
+    });
     if (!server) throw new Error("Xvfb does not start: install the Debian package xvfb.");
-    manager = await connectDisplay(display, () => { isLost = true; });
+    manager = await connectDisplay(display, () => {
+      isLost = true;
+    });
     manager.size = { width: 1, height: 1 }; // As where a game has changed it before the manager listens.
     windows = await startWindowManager({ connection: manager, log });
     expect(manager.size).to.deep.equal({ width, height });
     expect(windows.hasWindow()).to.equal(false);
     game = await connectGame(display);
-    game.on("event", (event: HeardEvent) => { events.push(event); });
+    game.on("event", (event: HeardEvent) => {
+      events.push(event);
+    });
   });
-  beforeEach(() => { events = []; });
+  beforeEach(() => {
+    events = [];
+  });
   after(async () => {
     game.terminate();
     await server?.stop();
@@ -61,9 +86,16 @@ describe("the display under a hostile game", function () {
     game.MapWindow(window);
     return window;
   }
-  /** Opens a window that wants to be asked to take the focus; with `input` the window manager is to focus it as well. */
+  /**
+   * Opens a window that wants to be asked to take the focus; with `input` the window manager is to focus it
+   * as well.
+   */
   async function openFocusTaker({ input }: { input: boolean }): Promise<number> {
-    const [protocols, takeFocus, hints] = [await atom("WM_PROTOCOLS"), await atom("WM_TAKE_FOCUS"), await atom("WM_HINTS")];
+    const [protocols, takeFocus, hints] = [
+      await atom("WM_PROTOCOLS"),
+      await atom("WM_TAKE_FOCUS"),
+      await atom("WM_HINTS"),
+    ];
     const window = game.AllocID();
     game.CreateWindow(window, manager.root, 0, 0, 10, 10, 0, 0, 1, 0, { eventMask: propertyChangeMask });
     game.ChangeProperty(replaceProperty, window, protocols, atomType, 32, words(takeFocus));
@@ -87,14 +119,17 @@ describe("the display under a hostile game", function () {
     const { children } = await promised<{ children: number[] }>((done) => game.QueryTree(manager.root, done));
     return children.filter((window) => windows.includes(window));
   }
-  /** Waits until the window manager has heard of all that the game did, and has done what follows, for which it asks the server some questions. */
+  /**
+   * Waits until the window manager has heard of all that the game did, and has done what follows, for which
+   * it asks the server some questions.
+   */
   async function settle(): Promise<void> {
     for (const client of [game, ...Array.from({ length: 5 }, () => manager.client)]) {
       await promised<{ width: number }>((done) => client.GetGeometry(manager.root, done));
     }
   }
   async function awaitFocus(window: number, what: string): Promise<void> {
-    await eventually(async () => await focused() === window, { what: `${what} to have the focus` });
+    await eventually(async () => (await focused()) === window, { what: `${what} to have the focus` });
   }
   async function focused(): Promise<number> {
     return (await promised<{ focus: number }>((done) => game.GetInputFocus(done))).focus;
@@ -102,55 +137,74 @@ describe("the display under a hostile game", function () {
   /** The times of the messages by which the window was asked to take the focus, once there are so many. */
   async function awaitFocusTimes(window: number, count: number): Promise<number[]> {
     const [protocols, takeFocus] = [await atom("WM_PROTOCOLS"), await atom("WM_TAKE_FOCUS")];
-    return eventually(() => {
-      const messages = events.filter(({ name, wid, message_type: type }) => name === "ClientMessage" && wid === window && type === protocols);
-      expect(messages).to.have.length(count);
-      return messages.map(({ data: [message, time] = [] }) => {
-        expect(message).to.equal(takeFocus);
-        return time ?? 0;
-      });
-    }, { what: "the window to be asked to take the focus" });
+    return eventually(
+      () => {
+        const messages = events.filter(
+          ({ name, wid, message_type: type }) =>
+            name === "ClientMessage" && wid === window && type === protocols,
+        );
+        expect(messages).to.have.length(count);
+        return messages.map(({ data: [message, time] = [] }) => {
+          expect(message).to.equal(takeFocus);
+          return time ?? 0;
+        });
+      },
+      { what: "the window to be asked to take the focus" },
+    );
   }
   function atom(name: string): Promise<number> {
     return promised<number>((done) => game.InternAtom(false, name, done));
   }
   async function listed(): Promise<number> {
     const list = await atom("_NET_CLIENT_LIST");
-    const { data } = await promised<{ data: Buffer }>((done) => game.GetProperty(0, manager.root, list, windowType, 0, 100_000, done));
+    const { data } = await promised<{ data: Buffer }>((done) =>
+      game.GetProperty(0, manager.root, list, windowType, 0, 100_000, done),
+    );
     return data.length / 4;
   }
   /** What WM_STATE says: a state, and no icon's window. */
   async function stateOf(window: number): Promise<number> {
     const name = await atom("WM_STATE");
-    const { data } = await promised<{ data: Buffer }>((done) => game.GetProperty(0, window, name, name, 0, 2, done));
+    const { data } = await promised<{ data: Buffer }>((done) =>
+      game.GetProperty(0, window, name, name, 0, 2, done),
+    );
     expect(data.readUInt32LE(4)).to.equal(0);
     return data.readUInt32LE(0);
   }
   async function isViewable(window: number): Promise<boolean> {
-    return (await promised<{ mapState: number }>((done) => game.GetWindowAttributes(window, done))).mapState === viewable;
+    return (
+      (await promised<{ mapState: number }>((done) => game.GetWindowAttributes(window, done))).mapState ===
+      viewable
+    );
   }
   async function fills(window: number, screen = { width, height }): Promise<boolean> {
-    const geometry = await promised<{ width: number; height: number }>((done) => game.GetGeometry(window, done));
+    const geometry = await promised<{ width: number; height: number }>((done) =>
+      game.GetGeometry(window, done),
+    );
     return geometry.width === screen.width && geometry.height === screen.height;
   }
 
   /** A window fills the screen: of those that were opened during the flood, not all do. */
   async function awaitService(): Promise<void> {
-    await eventually(async () => {
-      const window = openWindow();
-      await eventually(() => fills(window), { timeoutMs: 1_000 });
-      return true;
-    }, { what: "a window to fill the screen" });
+    await eventually(
+      async () => {
+        const window = openWindow();
+        await eventually(() => fills(window), { timeoutMs: 1_000 });
+        return true;
+      },
+      { what: "a window to fill the screen" },
+    );
   }
 
   it("manages few of very many windows, logs little about them, and serves the next good one", async () => {
     const windows = Array.from({ length: 5_000 }, openWindow);
-    for (let time = 0; time < 20; time++) for (const window of windows.slice(0, 500)) game.ConfigureWindow(window, { width: time + 1 });
-    await eventually(async () => await listed() >= 200, { what: "managed windows" });
+    for (let time = 0; time < 20; time++)
+      for (const window of windows.slice(0, 500)) game.ConfigureWindow(window, { width: time + 1 });
+    await eventually(async () => (await listed()) >= 200, { what: "managed windows" });
     expect(await listed()).to.be.at.most(256);
     expect(lines).to.be.at.most(70);
     for (const window of windows) game.DestroyWindow(window);
-    await eventually(async () => await listed() === 0, { what: "no window to be left" });
+    await eventually(async () => (await listed()) === 0, { what: "no window to be left" });
     await awaitService();
     expect(isLost).to.equal(false);
   });
@@ -173,7 +227,7 @@ describe("the display under a hostile game", function () {
     await eventually(() => fills(next), { what: "the next window to fill the screen" });
     expect(await listed()).to.equal(before + 1);
     game.DestroyWindow(next);
-    await eventually(async () => await listed() === before, { what: "no window to be left of these two" });
+    await eventually(async () => (await listed()) === before, { what: "no window to be left of these two" });
   });
 
   it("tells a hidden window that it is withdrawn, and that it is not once it is shown again", async () => {
@@ -181,7 +235,9 @@ describe("the display under a hostile game", function () {
     await eventually(() => isViewable(window), { what: "the window to be shown" });
     expect(await stateOf(window)).to.equal(normal);
     game.UnmapWindow(window);
-    await eventually(async () => await stateOf(window) === withdrawn, { what: "the window to be told that it is hidden" });
+    await eventually(async () => (await stateOf(window)) === withdrawn, {
+      what: "the window to be told that it is hidden",
+    });
     game.MapWindow(window);
     await eventually(() => isViewable(window), { what: "the window to be shown again" });
     expect(await stateOf(window)).to.equal(normal);
@@ -197,7 +253,11 @@ describe("the display under a hostile game", function () {
     game.MapWindow(window);
     await eventually(() => isViewable(window), { what: "the window to be shown again" });
     expect(await stateOf(window)).to.equal(normal);
-    expect(events.filter(({ name, wid, atom: changed }) => name === "PropertyNotify" && wid === window && changed === state)).to.have.length(2);
+    expect(
+      events.filter(
+        ({ name, wid, atom: changed }) => name === "PropertyNotify" && wid === window && changed === state,
+      ),
+    ).to.have.length(2);
     game.DestroyWindow(window);
   });
 
@@ -235,7 +295,10 @@ describe("the display under a hostile game", function () {
     for (const window of [older, newer]) game.DestroyWindow(window);
   });
 
-  for (const [focusThen, revertTo] of [["no window", none], ["its parent", revertToParent]] as const) {
+  for (const [focusThen, revertTo] of [
+    ["no window", none],
+    ["its parent", revertToParent],
+  ] as const) {
     it(`gives the keyboard to the window on top when a popup that had it closes, which left it to ${focusThen}`, async () => {
       const window = openWindow();
       await awaitFocus(window, "the window");
@@ -279,12 +342,23 @@ describe("the display under a hostile game", function () {
   });
 
   it("fills the screen in the size that a game gives it, and takes no client's word for another", async () => {
-    const [small, claimed] = [{ width: 320, height: 240 }, { width: 5_000, height: 4_000 }];
+    const [small, claimed] = [
+      { width: 320, height: 240 },
+      { width: 5_000, height: 4_000 },
+    ];
     const window = openWindow();
     await eventually(() => fills(window), { what: "a window to fill the screen" });
     const randr = await promised<Randr>((done) => game.require("randr", done));
-    const { timestamp, config_timestamp: configured, crtcs: [crtc] } = await promised((done: Parameters<Randr["GetScreenResources"]>[1]) => randr.GetScreenResources(manager.root, done));
-    await promised((done: Callback<unknown>) => randr.SetCrtcConfig(crtc, timestamp, configured, 0, 0, 0, 1, [], done)); // The screen is no smaller than its outputs.
+    const {
+      timestamp,
+      config_timestamp: configured,
+      crtcs: [crtc],
+    } = await promised((done: Parameters<Randr["GetScreenResources"]>[1]) =>
+      randr.GetScreenResources(manager.root, done),
+    );
+    await promised((done: Callback<unknown>) =>
+      randr.SetCrtcConfig(crtc, timestamp, configured, 0, 0, 0, 1, [], done),
+    ); // The screen is no smaller than its outputs.
     try {
       randr.SetScreenSize(manager.root, small.width, small.height, 80, 60);
       await eventually(() => fills(window, small), { what: "the window to fill the smaller screen" });
@@ -295,7 +369,8 @@ describe("the display under a hostile game", function () {
       event.writeUInt16LE(claimed.width, 20);
       event.writeUInt16LE(claimed.height, 22);
       game.SendEvent(manager.root, false, structureNotifyMask, event);
-      for (const { client } of [{ client: game }, manager]) await promised<number>((done) => client.InternAtom(false, "A_ROUND_TRIP", done));
+      for (const { client } of [{ client: game }, manager])
+        await promised<number>((done) => client.InternAtom(false, "A_ROUND_TRIP", done));
       expect(manager.size).to.deep.equal(small);
     } finally {
       randr.SetScreenSize(manager.root, width, height, 160, 120);

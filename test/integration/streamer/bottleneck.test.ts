@@ -24,7 +24,11 @@ describe("a narrow network path to the player", function () {
     const images = await prepareSessionImages();
     const archive = await buildGame("testcard", images.game);
     browser = await launchBrowser();
-    pair = await startSessionPair({ images, game: { archive, launcher: "testcard.sh" }, gameEnv: { TESTCARD_NOISE: "500" } });
+    pair = await startSessionPair({
+      images,
+      game: { archive, launcher: "testcard.sh" },
+      gameEnv: { TESTCARD_NOISE: "500" },
+    });
     way = await openBottleneck(pair.udpPort);
     viewer = await openViewer(browser, pair, { mediaPort: way.port });
     expect(await viewer.connect()).to.include({ status: 201 });
@@ -39,37 +43,61 @@ describe("a narrow network path to the player", function () {
   const decoded = async () => (await viewer.stats()).video?.framesDecoded ?? 0;
 
   it("gets a stream that fits it, and a wider one when it widens", async () => {
-    await eventually(async () => (await pair.status()).kbps > limitKbps, { timeoutMs: 20_000, what: "more than fits" });
+    await eventually(async () => (await pair.status()).kbps > limitKbps, {
+      timeoutMs: 20_000,
+      what: "more than fits",
+    });
     way.limit(limitKbps, delayMs);
     await eventually(async () => (await pair.status()).kbps < limitKbps && way.queueMs() < 100, {
-      timeoutMs: 10_000, intervalMs: 200, what: "a rate below the limit and an empty queue",
+      timeoutMs: 10_000,
+      intervalMs: 200,
+      what: "a rate below the limit and an empty queue",
     });
 
     const before = await decoded();
     const droppedBefore = way.dropped();
     const queues: number[] = [];
-    await eventually(async () => {
-      queues.push(way.queueMs());
-      return await decoded() > before + 100;
-    }, { timeoutMs: 10_000, intervalMs: 100, what: "100 more decoded frames" });
+    await eventually(
+      async () => {
+        queues.push(way.queueMs());
+        return (await decoded()) > before + 100;
+      },
+      { timeoutMs: 10_000, intervalMs: 100, what: "100 more decoded frames" },
+    );
     expect(Math.max(...queues), "longest queue in ms").to.be.below(300);
     expect(way.dropped() - droppedBefore, "dropped packets").to.be.below(50);
     const { kbps } = await pair.status();
     expect(kbps).to.be.within(200, limitKbps * 1.1);
 
     way.limit(undefined);
-    await eventually(async () => (await pair.status()).kbps > 1.1 * limitKbps, { timeoutMs: 25_000, intervalMs: 200, what: "the rate to recover" });
+    await eventually(async () => (await pair.status()).kbps > 1.1 * limitKbps, {
+      timeoutMs: 25_000,
+      intervalMs: 200,
+      what: "the rate to recover",
+    });
     expect((await viewer.stats()).state).to.equal("connected");
   });
 
   it("does not fill with packets sent again when most of it is gone", async () => {
     way.limit(wideKbps);
-    await eventually(async () => (await pair.status()).kbps > 2 * narrowKbps, { timeoutMs: 30_000, intervalMs: 200, what: "much more than fits later" });
+    await eventually(async () => (await pair.status()).kbps > 2 * narrowKbps, {
+      timeoutMs: 30_000,
+      intervalMs: 200,
+      what: "much more than fits later",
+    });
     const droppedBefore = way.dropped();
     way.limit(narrowKbps);
-    await eventually(async () => (await pair.status()).kbps < narrowKbps && way.queueMs() < 50, { timeoutMs: 10_000, intervalMs: 100, what: "an empty queue" });
+    await eventually(async () => (await pair.status()).kbps < narrowKbps && way.queueMs() < 50, {
+      timeoutMs: 10_000,
+      intervalMs: 100,
+      what: "an empty queue",
+    });
     const frames = await decoded();
-    await eventually(async () => await decoded() > frames + 60, { timeoutMs: 10_000, intervalMs: 100, what: "60 more decoded frames" });
+    await eventually(async () => (await decoded()) > frames + 60, {
+      timeoutMs: 10_000,
+      intervalMs: 100,
+      what: "60 more decoded frames",
+    });
     expect(way.dropped() - droppedBefore, "dropped packets").to.be.below(500);
   });
 
@@ -81,11 +109,22 @@ describe("a narrow network path to the player", function () {
       return { concealedSamples, totalSamplesReceived };
     };
     // A busy browser conceals some of the sound too, for a moment.
-    await eventually(async () => {
-      const before = await sound();
-      await eventually(async () => (await sound()).totalSamplesReceived > before.totalSamplesReceived + 2 * samplesPerSecond, { intervalMs: 200, what: "two seconds of sound" });
-      const after = await sound();
-      return (after.concealedSamples - before.concealedSamples) / (after.totalSamplesReceived - before.totalSamplesReceived) < 0.1;
-    }, { timeoutMs: 40_000, intervalMs: 0, what: "two seconds with less than a tenth of the sound concealed" });
+    await eventually(
+      async () => {
+        const before = await sound();
+        await eventually(
+          async () =>
+            (await sound()).totalSamplesReceived > before.totalSamplesReceived + 2 * samplesPerSecond,
+          { intervalMs: 200, what: "two seconds of sound" },
+        );
+        const after = await sound();
+        return (
+          (after.concealedSamples - before.concealedSamples) /
+            (after.totalSamplesReceived - before.totalSamplesReceived) <
+          0.1
+        );
+      },
+      { timeoutMs: 40_000, intervalMs: 0, what: "two seconds with less than a tenth of the sound concealed" },
+    );
   });
 });

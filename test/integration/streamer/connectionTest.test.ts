@@ -19,7 +19,9 @@ describe("a game node's responder of connection tests", function () {
   const pages: TestPage[] = [];
 
   before(async () => {
-    responder = await TestResponder.start({ env: { MAX_TESTS: String(maxTests), MAX_KBPS: String(maxKbps) } });
+    responder = await TestResponder.start({
+      env: { MAX_TESTS: String(maxTests), MAX_KBPS: String(maxKbps) },
+    });
   });
   after(() => responder.stop());
   afterEach(() => Promise.all(pages.splice(0).map((page) => page.close())));
@@ -32,10 +34,14 @@ describe("a game node's responder of connection tests", function () {
 
   function ticket(claims: Partial<TicketClaims> = {}, key = responder.signingKey): string {
     const iat = Math.floor(Date.now() / 1_000);
-    return signTicket({ aud: connectionTest.audience, sub: "player", role: "play", iat, exp: iat + 60, ...claims }, key);
+    return signTicket(
+      { aud: connectionTest.audience, sub: "player", role: "play", iat, exp: iat + 60, ...claims },
+      key,
+    );
   }
 
-  const post = (body: string, headers: Record<string, string>): Promise<Response> => fetch(responder.url + connectionTest.path, { method: "POST", body, headers });
+  const post = (body: string, headers: Record<string, string>): Promise<Response> =>
+    fetch(responder.url + connectionTest.path, { method: "POST", body, headers });
 
   async function connect(player: string): Promise<TestPage> {
     const page = await aPage();
@@ -53,20 +59,24 @@ describe("a game node's responder of connection tests", function () {
     page.send({ t: "send", burst: "bandwidth" });
     await eventually(() => page.ends().length === ends + 1, { what: "the end of the large packets" });
     expect(performance.now() - startedAt).to.be.at.least(0.95 * connectionTest.bandwidthMs);
-    return page.packets.reduce((sum, bytes) => sum + bytes, 0) * 8 / connectionTest.bandwidthMs;
+    return (page.packets.reduce((sum, bytes) => sum + bytes, 0) * 8) / connectionTest.bandwidthMs;
   }
 
   it("takes nobody's offers but the API's", async () => {
     const { offer } = await aPage();
     const iat = Math.floor(Date.now() / 1_000) - 7_200;
-    const statusOf = async (headers: Record<string, string>): Promise<number> => (await post(offer, headers)).status;
+    const statusOf = async (headers: Record<string, string>): Promise<number> =>
+      (await post(offer, headers)).status;
     expect(await statusOf({})).to.equal(401);
     expect(await statusOf({ authorization: "Bearer a.b.c" })).to.equal(401);
-    expect(await statusOf(bearing(ticket({}, ticketSigningKey(randomBytes(32))))), "another key").to.equal(401);
+    expect(await statusOf(bearing(ticket({}, ticketSigningKey(randomBytes(32))))), "another key").to.equal(
+      401,
+    );
     expect(await statusOf(bearing(ticket({ iat, exp: iat + 60 }))), "expired").to.equal(401);
     expect(await statusOf(bearing(ticket({ aud: "gs-1" }))), "a session's").to.equal(403);
     expect((await fetch(`${responder.url}${connectionTest.path}`)).status).to.equal(405);
-    for (const path of ["/status", "//"]) expect((await fetch(responder.url + path)).status, path).to.equal(404);
+    for (const path of ["/status", "//"])
+      expect((await fetch(responder.url + path)).status, path).to.equal(404);
   });
 
   it("answers without candidates, and says where its node is reached", async () => {
@@ -74,20 +84,35 @@ describe("a game node's responder of connection tests", function () {
     const sdpAnswer = TestSdpAnswer.parse(await response.json());
     expect(sdpAnswer).to.include({ nodeName: "node1" });
     expect(sdpAnswer.addresses).to.deep.equal(["127.0.0.1"]);
-    expect(sdpAnswer.sdp).to.match(/^v=0/).and.not.contain("a=candidate").and.not.contain("a=end-of-candidates");
+    expect(sdpAnswer.sdp)
+      .to.match(/^v=0/)
+      .and.not.contain("a=candidate")
+      .and.not.contain("a=end-of-candidates");
   });
 
   for (const [what, body, reason] of [
     ["a text that is none", "hello", "The body is not a session description."],
     ["one without a fingerprint", "v=0\r\na=ice-ufrag:a\r\na=ice-pwd:b\r\n", "The offer has no fingerprint."],
-    ["one for pictures", `${offerLike}m=video 9 UDP/TLS/RTP/SAVPF 96\r\n`, "The offer must be for data channels alone."],
-    ["one of two connections", `${offerLike}m=application 9\r\nm=application 9\r\n`, "The offer must be for data channels alone."],
-    ["one that the transport cannot read", `${offerLike}m=application 9 UDP/DTLS/SCTP webrtc-datachannel\r\n`, "The offer cannot be answered: "],
+    [
+      "one for pictures",
+      `${offerLike}m=video 9 UDP/TLS/RTP/SAVPF 96\r\n`,
+      "The offer must be for data channels alone.",
+    ],
+    [
+      "one of two connections",
+      `${offerLike}m=application 9\r\nm=application 9\r\n`,
+      "The offer must be for data channels alone.",
+    ],
+    [
+      "one that the transport cannot read",
+      `${offerLike}m=application 9 UDP/DTLS/SCTP webrtc-datachannel\r\n`,
+      "The offer cannot be answered: ",
+    ],
   ] as const) {
     it(`refuses an offer: ${what}`, async () => {
       const response = await post(body, bearing(ticket({ sub: "stranger" })));
       expect(response.status).to.equal(400);
-      const { error, message } = await response.json() as { error: string; message: string };
+      const { error, message } = (await response.json()) as { error: string; message: string };
       expect(error).to.equal("invalid_offer");
       expect(message).to.contain(reason);
     });
@@ -101,7 +126,10 @@ describe("a game node's responder of connection tests", function () {
     try {
       const { offer } = await aPage();
       const named = `a=candidate:1 1 UDP 2122317823 127.0.0.1 ${bystander.address().port} typ host\r\n`;
-      const response = await post(offer.replaceAll(/a=candidate:.*\r\n/g, "").replace("a=end-of-candidates\r\n", "") + named, bearing(ticket({ sub: "hostile" })));
+      const response = await post(
+        offer.replaceAll(/a=candidate:.*\r\n/g, "").replace("a=end-of-candidates\r\n", "") + named,
+        bearing(ticket({ sub: "hostile" })),
+      );
       expect(response.status).to.equal(201);
       await connect("player"); // By then a packet would have come.
       expect(received).to.deep.equal([]);
@@ -118,8 +146,11 @@ describe("a game node's responder of connection tests", function () {
   it("sends pings back, and each burst once, in time and not faster than it may", async () => {
     const page = await connect("player");
     page.send({ t: "ping", n: 7 });
-    await eventually(() => page.notices.some((notice) => notice.t === "ping" && notice.n === 7), { what: "the ping" });
-    for (const junk of ["{", "null", JSON.stringify({ t: "send", burst: "all" }), "x".repeat(1_000)]) page.send(junk);
+    await eventually(() => page.notices.some((notice) => notice.t === "ping" && notice.n === 7), {
+      what: "the ping",
+    });
+    for (const junk of ["{", "null", JSON.stringify({ t: "send", burst: "all" }), "x".repeat(1_000)])
+      page.send(junk);
     page.send({ t: "send", burst: "loss" });
     page.send({ t: "send", burst: "loss" });
     await eventually(() => page.ends().length === 1, { what: "the end of the small packets" });
@@ -138,7 +169,9 @@ describe("a game node's responder of connection tests", function () {
     const [endsBefore, packetsBefore] = [last.ends().length, last.packets.length];
     last.send({ t: "send", burst: "bandwidth" });
     last.send({ t: "ping", n: 8 });
-    await eventually(() => last.notices.some((notice) => notice.t === "ping" && notice.n === 8), { what: "the ping" });
+    await eventually(() => last.notices.some((notice) => notice.t === "ping" && notice.n === 8), {
+      what: "the ping",
+    });
     expect(last.ends().length).to.equal(endsBefore);
     expect(last.packets.length, "no burst of a second request").to.equal(packetsBefore);
   });
@@ -150,9 +183,15 @@ describe("a game node's responder of connection tests", function () {
     expect(busy.status).to.equal(503);
     expect(await busy.json()).to.include({ error: "not_ready" });
     const again = await connect("first");
-    await eventually(() => first.isClosed, { timeoutMs: connectionTest.durationSeconds * 500, what: "the end of the player's earlier test, long before its time" });
+    await eventually(() => first.isClosed, {
+      timeoutMs: connectionTest.durationSeconds * 500,
+      what: "the end of the player's earlier test, long before its time",
+    });
     expect(second.isClosed).to.equal(false);
-    await eventually(() => second.isClosed && again.isClosed, { timeoutMs: (connectionTest.durationSeconds + 2) * 1_000, what: "the end of both" });
+    await eventually(() => second.isClosed && again.isClosed, {
+      timeoutMs: (connectionTest.durationSeconds + 2) * 1_000,
+      what: "the end of both",
+    });
     expect(performance.now() - startedAt).to.be.above((connectionTest.durationSeconds - 2) * 1_000);
     expect((await post((await aPage()).offer, bearing(ticket({ sub: "third" })))).status).to.equal(201);
   });

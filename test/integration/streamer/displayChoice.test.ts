@@ -36,17 +36,34 @@ describe("the choice of a session's display, by programs that stand for displays
     started = undefined;
   });
 
-  /** Starts a display where the steps of the probe do as they are told here; a step that is not named works, on a GPU. */
+  /**
+   * Starts a display where the steps of the probe do as they are told here; a step that is not named works,
+   * on a GPU.
+   */
   async function start(steps: Partial<Record<"size" | "gl" | "vulkan", string>>): Promise<void> {
-    const cases = Object.entries(steps).map(([step, script]) => `${step}) ${script} ;;`).join("\n");
+    const cases = Object.entries(steps)
+      .map(([step, script]) => `${step}) ${script} ;;`)
+      .join("\n");
     // With a driver of OpenGL by Vulkan, which the probe asks for on Xvfb.
-    const byVulkan = 'if [ -n "$GALLIUM_DRIVER" ]; then echo "renderer zink Vulkan 1.4(llvmpipe)"; exit 0; fi';
-    writeFileSync(join(folder, "displayprobe"), `#!/bin/sh\n${byVulkan}\necho "renderer A GPU"\ncase $1 in\n${cases}\nesac\n`, { mode: 0o755 });
+    const byVulkan =
+      'if [ -n "$GALLIUM_DRIVER" ]; then echo "renderer zink Vulkan 1.4(llvmpipe)"; exit 0; fi';
+    writeFileSync(
+      join(folder, "displayprobe"),
+      `#!/bin/sh\n${byVulkan}\necho "renderer A GPU"\ncase $1 in\n${cases}\nesac\n`,
+      { mode: 0o755 },
+    );
     const log: Logger = { ...silentLogger, info: (fields) => void logged.push(fields) };
     started = await startDisplay({
-      choice: "xwayland", profile: "gpu", renderNode: undefined, width: 1_280, height: 720,
-      display: `:${2_000_000 + process.pid % 10_000 * 100 + nextDisplay++ % 100}`,
-      env: { PATH: `${folder}:${process.env["PATH"] ?? ""}` }, log, clock, onExit: () => undefined,
+      choice: "xwayland",
+      profile: "gpu",
+      renderNode: undefined,
+      width: 1_280,
+      height: 720,
+      display: `:${2_000_000 + (process.pid % 10_000) * 100 + (nextDisplay++ % 100)}`,
+      env: { PATH: `${folder}:${process.env["PATH"] ?? ""}` },
+      log,
+      clock,
+      onExit: () => undefined,
     });
   }
   const runs = (name: string): boolean => {
@@ -54,8 +71,14 @@ describe("the choice of a session's display, by programs that stand for displays
     return existsSync(file) && existsSync(`/proc/${readFileSync(file, "utf8").trim()}/exe`);
   };
   const expectXvfb = async (): Promise<void> => {
-    expect(started).to.include({ renderer: "software", obstacle: "ProbeFailed", gameEnvironment: inSoftware });
-    await eventually(() => !runs("cage") && !runs("displayprobe"), { what: "the end of the display that was tried, and of its probe" });
+    expect(started).to.include({
+      renderer: "software",
+      obstacle: "ProbeFailed",
+      gameEnvironment: inSoftware,
+    });
+    await eventually(() => !runs("cage") && !runs("displayprobe"), {
+      what: "the end of the display that was tried, and of its probe",
+    });
     expect(runs("Xvfb")).to.equal(true);
     expect(clock.pendingTimers).to.equal(0);
   };
@@ -73,7 +96,10 @@ describe("the choice of a session's display, by programs that stand for displays
       await clock.advance(4_000);
       await starting;
       await expectXvfb();
-      expect(logged).to.deep.include({ found: { renderer: "A GPU" }, reason: "displayprobe did not end within 4000 ms" });
+      expect(logged).to.deep.include({
+        found: { renderer: "A GPU" },
+        reason: "displayprobe did not end within 4000 ms",
+      });
     });
   }
 
@@ -82,7 +108,10 @@ describe("the choice of a session's display, by programs that stand for displays
       const reason = "displayprobe: what was drawn is not what is captured";
       await start({ [step]: `echo "${step}Capture wrong: 004020"; echo "${reason}" >&2; exit 1` });
       await expectXvfb();
-      expect(logged).to.deep.include({ found: { renderer: "A GPU", [`${step}Capture`]: "wrong: 004020" }, reason });
+      expect(logged).to.deep.include({
+        found: { renderer: "A GPU", [`${step}Capture`]: "wrong: 004020" },
+        reason,
+      });
     });
   }
 });

@@ -9,7 +9,12 @@ import { createStrictGunzip } from "#archive/gunzip.ts";
 import { RegisterGameRequest } from "#contracts/http/partners.ts";
 import { gamepadButtons, pointerScale, type StreamInput } from "#contracts/stream.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import { buildGame, imageBuildMs, prepareSessionImages, type SessionImages } from "#test/support/session/containers.ts";
+import {
+  buildGame,
+  imageBuildMs,
+  prepareSessionImages,
+  type SessionImages,
+} from "#test/support/session/containers.ts";
 import { lightStream, startSessionPair } from "#test/support/session/sessionPair.ts";
 import { launchBrowser, openViewer, type Viewer } from "#test/support/session/viewer.ts";
 
@@ -20,8 +25,12 @@ const restingPad: PadInput = { t: "pad", s: [0, 0, 0, 0], l: 0, r: 0, b: 0 };
 /** What begins each game, from its first menu. */
 const beginnings: [game: string, begin: (viewer: Viewer) => Promise<void>][] = [
   ["thequestion", (viewer) => click(viewer, 73, 259)],
-  // SDL finds the gamepad by itself and knows its buttons. Held until the next try: a busy machine draws few pictures a second.
-  ["supertux", (viewer) => viewer.send(restingPad, { ...restingPad, b: 1 << gamepadButtons.indexOf("south") })],
+  // SDL finds the gamepad by itself and knows its buttons. Held until the next try: a busy machine draws few
+  // pictures a second.
+  [
+    "supertux",
+    (viewer) => viewer.send(restingPad, { ...restingPad, b: 1 << gamepadButtons.indexOf("south") }),
+  ],
 ];
 const startMs = 90_000;
 
@@ -39,7 +48,9 @@ describe("the demo games", () => {
   after(() => browser.close());
 
   async function registrationOf(game: string) {
-    return RegisterGameRequest.parse(JSON.parse(await readFile(new URL(`../../../games/${game}/game.json`, import.meta.url), "utf8")));
+    return RegisterGameRequest.parse(
+      JSON.parse(await readFile(new URL(`../../../games/${game}/game.json`, import.meta.url), "utf8")),
+    );
   }
 
   for (const game of games) {
@@ -59,18 +70,33 @@ describe("the demo games", () => {
     it(`${game}: is seen, heard and played`, async function () {
       this.timeout(2 * startMs);
       const { launcher } = await registrationOf(game);
-      const pair = await startSessionPair({ images, game: { archive: archives.get(game)!, launcher }, streamerEnv: lightStream });
+      const pair = await startSessionPair({
+        images,
+        game: { archive: archives.get(game)!, launcher },
+        streamerEnv: lightStream,
+      });
       const viewer = await openViewer(browser, pair);
       try {
         expect(await viewer.connect()).to.include({ status: 201 });
-        await eventually(async () => await detailOf(viewer) > 20, { timeoutMs: startMs, what: "a picture with more than one colour" });
+        await eventually(async () => (await detailOf(viewer)) > 20, {
+          timeoutMs: startMs,
+          what: "a picture with more than one colour",
+        });
         await steadyPicture(viewer);
         const menu = await gridOf(viewer);
-        await eventually(async () => { // again when a game under load did not look yet
-          await begin(viewer);
-          return distance(menu, await gridOf(viewer)) > 10;
-        }, { timeoutMs: startMs, intervalMs: 1_000, what: "another picture after input" });
-        await eventually(async () => ((await viewer.stats()).audio?.audioLevel ?? 0) > 0.01, { timeoutMs: startMs, intervalMs: 250, what: "music" });
+        await eventually(
+          async () => {
+            // again when a game under load did not look yet
+            await begin(viewer);
+            return distance(menu, await gridOf(viewer)) > 10;
+          },
+          { timeoutMs: startMs, intervalMs: 1_000, what: "another picture after input" },
+        );
+        await eventually(async () => ((await viewer.stats()).audio?.audioLevel ?? 0) > 0.01, {
+          timeoutMs: startMs,
+          intervalMs: 250,
+          what: "music",
+        });
       } finally {
         await viewer.close();
         await pair.remove();
@@ -81,7 +107,12 @@ describe("the demo games", () => {
 
 /** Colours of a coarse grid over the picture, all at one moment. */
 async function gridOf(viewer: Viewer): Promise<number[]> {
-  const cells = Array.from({ length: 36 }, (_, cell) => ({ x: cell % 6 * 213, y: Math.floor(cell / 6) * 120, width: 213, height: 120 }));
+  const cells = Array.from({ length: 36 }, (_, cell) => ({
+    x: (cell % 6) * 213,
+    y: Math.floor(cell / 6) * 120,
+    width: 213,
+    height: 120,
+  }));
   return (await viewer.colors(cells)).flat();
 }
 
@@ -97,16 +128,23 @@ function distance(one: number[], other: number[]): number {
 /** Loading screens and fades are over when a second changes little. */
 async function steadyPicture(viewer: Viewer): Promise<void> {
   let last = await gridOf(viewer);
-  await eventually(async () => {
-    const next = await gridOf(viewer);
-    const change = distance(last, next);
-    last = next;
-    return change < 4;
-  }, { timeoutMs: startMs, intervalMs: 1_000, what: "a steady picture" });
+  await eventually(
+    async () => {
+      const next = await gridOf(viewer);
+      const change = distance(last, next);
+      last = next;
+      return change < 4;
+    },
+    { timeoutMs: startMs, intervalMs: 1_000, what: "a steady picture" },
+  );
 }
 
 async function click(viewer: Viewer, x: number, y: number): Promise<void> {
-  await viewer.send({ t: "move", x: Math.round(x * pointerScale / 1_279), y: Math.round(y * pointerScale / 719) });
+  await viewer.send({
+    t: "move",
+    x: Math.round((x * pointerScale) / 1_279),
+    y: Math.round((y * pointerScale) / 719),
+  });
   await viewer.send({ t: "btn", b: 0, d: 1 });
   await viewer.send({ t: "btn", b: 0, d: 0 });
 }

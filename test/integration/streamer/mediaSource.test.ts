@@ -30,19 +30,33 @@ describe("a media source, by real children that stand for GStreamer's", function
   let source: MediaSource;
 
   /** An encoder in software by this child, or one of a GPU by another. */
-  function open(child: typeof env, encoder = candidateEncoders(["vp8"], "software")[0]!, gpuEnv = neverStarts): void {
+  function open(
+    child: typeof env,
+    encoder = candidateEncoders(["vp8"], "software")[0]!,
+    gpuEnv = neverStarts,
+  ): void {
     env = { ...child };
-    const log: Logger = { ...silentLogger, warn: (fields, sentence) => void lines.push({ ...fields, sentence }) };
+    const log: Logger = {
+      ...silentLogger,
+      warn: (fields, sentence) => void lines.push({ ...fields, sentence }),
+    };
     source = createMediaSource({
-      encoders: new Map([[encoder.codec, encoder]]), display: ":99", shape: { preset: "auto", width: 1_280, height: 720, fps: 60 },
-      soundServer: "unix:/nowhere", soundSink: "game", env: { software: env, gpu: gpuEnv }, log, now: () => clock.monotonicMs(),
+      encoders: new Map([[encoder.codec, encoder]]),
+      display: ":99",
+      shape: { preset: "auto", width: 1_280, height: 720, fps: 60 },
+      soundServer: "unix:/nowhere",
+      soundSink: "game",
+      env: { software: env, gpu: gpuEnv },
+      log,
+      now: () => clock.monotonicMs(),
       schedule(ms, callback) {
         const timer = clock.setTimer(ms, callback);
         return () => timer.cancel();
       },
     });
   }
-  const play = (kbps = 3_000, codec: VideoCodec = "vp8") => source.play(codec, kbps, { onVideo: () => pictures++, onAudio: () => undefined });
+  const play = (kbps = 3_000, codec: VideoCodec = "vp8") =>
+    source.play(codec, kbps, { onVideo: () => pictures++, onAudio: () => undefined });
   const hangs = () => lines.filter(({ sentence }) => sentence.includes("hangs")).length;
   /** How long each child that ended is waited for. */
   const waits = () => lines.flatMap(({ waitMs }) => waitMs ?? []);
@@ -109,17 +123,26 @@ describe("a media source, by real children that stand for GStreamer's", function
     void source.reshape({ preset: "dataSaver", width: 854, height: 480, fps: 30 });
     play(1_000);
     await eventually(() => lines.length === 2, { what: "what the next child is told" });
-    expect(lines.map(({ reason }) => reason)).to.deep.equal(["play target-bitrate=3000000", "bitrate target-bitrate=1000000"]);
+    expect(lines.map(({ reason }) => reason)).to.deep.equal([
+      "play target-bitrate=3000000",
+      "bitrate target-bitrate=1000000",
+    ]);
   });
 
   it("tells an encoder that begins again for each bitrate few that are higher, and the last of them in the end", async () => {
-    open(neverStarts, encoders.find(({ name }) => name === "vah264enc"), tellsCommands);
+    open(
+      neverStarts,
+      encoders.find(({ name }) => name === "vah264enc"),
+      tellsCommands,
+    );
     play(3_000, "h264");
     for (const kbps of [2_000, 2_500, 3_500]) source.setBitrate(kbps);
     await clock.advance(2_000);
     await eventually(() => lines.length === 3, { what: "what the child is told" });
     expect(lines.map(({ reason }) => reason)).to.deep.equal([
-      "play bitrate=3000 cpb-size=1500", "bitrate bitrate=2000 cpb-size=1000", "bitrate bitrate=3500 cpb-size=1750",
+      "play bitrate=3000 cpb-size=1500",
+      "bitrate bitrate=2000 cpb-size=1000",
+      "bitrate bitrate=3500 cpb-size=1750",
     ]);
   });
 
@@ -130,6 +153,9 @@ describe("a media source, by real children that stand for GStreamer's", function
     source.close();
     source.stopPlaying();
     expect(await source.reshape({ preset: "dataSaver", width: 854, height: 480, fps: 30 })).to.equal(false);
-    await eventually(() => !process.getActiveResourcesInfo().includes("ProcessWrap"), { timeoutMs: 5_000, what: "no child" });
+    await eventually(() => !process.getActiveResourcesInfo().includes("ProcessWrap"), {
+      timeoutMs: 5_000,
+      what: "no child",
+    });
   });
 });

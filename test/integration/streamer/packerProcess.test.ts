@@ -1,5 +1,13 @@
 import { execFileSync } from "node:child_process";
-import { closeSync, constants, existsSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from "node:fs";
 import { getPriority } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
@@ -25,15 +33,32 @@ describe("the streamer's packer", () => {
     fixture.remove();
   });
 
-  function start(packDeadlineMs = 20_000, launchSettled: Promise<unknown> = Promise.resolve()): PackerProcess {
-    const environment = { SAVE_VOLUME: fixture.volume, SPOOL_DIR: fixture.spool, SESSION_UID: packerUid, NODE_COMPILE_CACHE: "" };
+  function start(
+    packDeadlineMs = 20_000,
+    launchSettled: Promise<unknown> = Promise.resolve(),
+  ): PackerProcess {
+    const environment = {
+      SAVE_VOLUME: fixture.volume,
+      SPOOL_DIR: fixture.spool,
+      SESSION_UID: packerUid,
+      NODE_COMPILE_CACHE: "",
+    };
     const place = { saveVolume: fixture.volume, spool: fixture.spool, uid: packerUid };
-    return packer = startPacker({ saves: { paths: place, environment, packDeadlineMs }, launchSettled, log: pino({ level: "silent" }), now: () => performance.now(), random: Math.random });
+    return (packer = startPacker({
+      saves: { paths: place, environment, packDeadlineMs },
+      launchSettled,
+      log: pino({ level: "silent" }),
+      now: () => performance.now(),
+      random: Math.random,
+    }));
   }
 
   /** The only child that runs the packer for this fixture. */
   function pid(): number | undefined {
-    const children = readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, "utf8").trim().split(" ").map(Number);
+    const children = readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, "utf8")
+      .trim()
+      .split(" ")
+      .map(Number);
     return children.find((child) => environmentOf(child).includes(fixture.spool));
   }
 

@@ -33,24 +33,40 @@ describe("the probe of encoders, by real children that stand for GStreamer's", f
     isOver = false;
   });
   /** Ends children that still hang. */
-  afterEach(() => eventually(async () => {
-    await clock.advance(3_000);
-    return isOver;
-  }, { what: "the end of the trials" }));
+  afterEach(() =>
+    eventually(
+      async () => {
+        await clock.advance(3_000);
+        return isOver;
+      },
+      { what: "the end of the trials" },
+    ),
+  );
 
   function probe(codecs: readonly VideoCodec[], child: string, inSoftware = child): void {
     const log: Logger = { ...silentLogger, info: ({ encoder = drivers }) => void tried.push(encoder) };
     const env = { gpu: insteadOfChild(child), software: insteadOfChild(inSoftware) };
-    probing = probeEncoders({ codecs, profile: "gpu", picture: { width: 1_280, height: 720, fps: 60 }, env, log, clock }).finally(() => isOver = true);
+    probing = probeEncoders({
+      codecs,
+      profile: "gpu",
+      picture: { width: 1_280, height: 720, fps: 60 },
+      env,
+      log,
+      clock,
+    }).finally(() => (isOver = true));
   }
-  const found = async () => Object.fromEntries([...await probing].map(([codec, { name }]) => [codec, name]));
+  const found = async () =>
+    Object.fromEntries([...(await probing)].map(([codec, { name }]) => [codec, name]));
 
   it("waits once for each driver that hangs, whatever the encoders and codecs, so that an offer waits for the software's", async () => {
-    probe(["av1", "h264", "vp8"], `process.on("message", ({ pipeline }) => {
+    probe(
+      ["av1", "h264", "vp8"],
+      `process.on("message", ({ pipeline }) => {
       if (${isOnGpu}) for (;;);
       process.send({ works: true, message: "" });
       process.once("disconnect", () => process.exit());
-    })`);
+    })`,
+    );
     await eventually(() => tried.length === 1, { what: "the start of the drivers" });
     for (const [index, name] of ["nvav1enc", "vaav1enc"].entries()) {
       await eventually(() => clock.pendingTimers === 1, { what: `the trial of ${name}` });
@@ -64,8 +80,11 @@ describe("the probe of encoders, by real children that stand for GStreamer's", f
   });
 
   it("tries the other encoders of a driver that says at once that it has not this one", async () => {
-    probe(["h264"], `process.on("message", ({ pipeline }) => process.send({ works: ${isOfDrivers} || pipeline.includes("vah264lpenc"), message: "no such element" }));
-      process.once("disconnect", () => process.exit())`);
+    probe(
+      ["h264"],
+      `process.on("message", ({ pipeline }) => process.send({ works: ${isOfDrivers} || pipeline.includes("vah264lpenc"), message: "no such element" }));
+      process.once("disconnect", () => process.exit())`,
+    );
     expect(await found()).to.deep.equal({ h264: "vah264lpenc" });
     expect(tried).to.deep.equal([drivers, "nvh264enc", "vah264enc", "vah264lpenc"]);
   });
@@ -88,9 +107,12 @@ describe("the probe of encoders, by real children that stand for GStreamer's", f
 
   it("waits for drivers that take nine seconds to initialise, and takes the GPU's encoder", async () => {
     const initialised = join(temporaryFolder("drivers"), "initialised");
-    probe(["h264"], `const { existsSync } = process.getBuiltinModule("node:fs");
+    probe(
+      ["h264"],
+      `const { existsSync } = process.getBuiltinModule("node:fs");
       while (!existsSync(${JSON.stringify(initialised)}));
-      ${works}`);
+      ${works}`,
+    );
     await eventually(() => clock.pendingTimers === 1, { what: "the start of the drivers" });
     await clock.advance(9_000);
     writeFileSync(initialised, "");
@@ -99,7 +121,9 @@ describe("the probe of encoders, by real children that stand for GStreamer's", f
   });
 
   it("tries encoders in software by a process without drivers also where the GPU's are tried", async () => {
-    const isWithoutDrivers = (is: boolean) => `process.on("message", ({ pipeline }) => process.send({ works: ${isOfDrivers} || ${is} !== ${isOnGpu}, message: "" }));
+    const isWithoutDrivers = (
+      is: boolean,
+    ) => `process.on("message", ({ pipeline }) => process.send({ works: ${isOfDrivers} || ${is} !== ${isOnGpu}, message: "" }));
       process.once("disconnect", () => process.exit())`;
     probe(["h264", "vp8"], isWithoutDrivers(false), isWithoutDrivers(true));
     expect(await found()).to.deep.equal({ h264: "nvh264enc", vp8: "vp8enc" });

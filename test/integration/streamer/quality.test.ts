@@ -26,8 +26,16 @@ describe("the quality of a stream", function () {
     const archive = await buildGame("testcard", images.game);
     browser = await launchBrowser();
     pair = await startSessionPair({
-      images, game: { archive, launcher: "testcard.sh" }, gameEnv: { TESTCARD_NOISE: "500" },
-      streamerEnv: { FPS: "30", MAX_FPS: "60", QUALITY_PRESET: "auto", QUALITY_WIDTH: "640", QUALITY_HEIGHT: "640" },
+      images,
+      game: { archive, launcher: "testcard.sh" },
+      gameEnv: { TESTCARD_NOISE: "500" },
+      streamerEnv: {
+        FPS: "30",
+        MAX_FPS: "60",
+        QUALITY_PRESET: "auto",
+        QUALITY_WIDTH: "640",
+        QUALITY_HEIGHT: "640",
+      },
     });
     viewer = await openViewer(browser, pair);
     expect(await viewer.connect()).to.include({ status: 201 });
@@ -38,61 +46,111 @@ describe("the quality of a stream", function () {
     await browser.close();
   });
 
-  const heldQualities = async () => (await viewer.notices()).filter((notice): notice is Held => notice.t === "quality");
-  const shows = (width: number, height: number) => eventually(async () => {
-    const { frameWidth, frameHeight } = (await viewer.stats()).video ?? {};
-    if (frameWidth !== width || frameHeight !== height) throw new Error(`the browser shows ${frameWidth} × ${frameHeight}`);
-    return true;
-  }, { timeoutMs: 10_000, what: `a picture of ${width} × ${height}` });
-  const comesAt = (least: number, most: number) => eventually(async () => {
-    const { framesPerSecond = 0 } = (await viewer.stats()).video ?? {};
-    if (framesPerSecond < least || framesPerSecond > most) throw new Error(`${framesPerSecond} frames a second`);
-    return true;
-  }, { timeoutMs: 20_000, intervalMs: 200, what: `${least} to ${most} frames a second` });
+  const heldQualities = async () =>
+    (await viewer.notices()).filter((notice): notice is Held => notice.t === "quality");
+  const shows = (width: number, height: number) =>
+    eventually(
+      async () => {
+        const { frameWidth, frameHeight } = (await viewer.stats()).video ?? {};
+        if (frameWidth !== width || frameHeight !== height)
+          throw new Error(`the browser shows ${frameWidth} × ${frameHeight}`);
+        return true;
+      },
+      { timeoutMs: 10_000, what: `a picture of ${width} × ${height}` },
+    );
+  const comesAt = (least: number, most: number) =>
+    eventually(
+      async () => {
+        const { framesPerSecond = 0 } = (await viewer.stats()).video ?? {};
+        if (framesPerSecond < least || framesPerSecond > most)
+          throw new Error(`${framesPerSecond} frames a second`);
+        return true;
+      },
+      { timeoutMs: 20_000, intervalMs: 200, what: `${least} to ${most} frames a second` },
+    );
 
   /** Wishes for it and returns what the streamer heldQualities, once that holds. */
   async function wish(wished: Wish): Promise<Held | undefined> {
     const before = (await heldQualities()).length;
     await viewer.sendRaw(JSON.stringify({ t: "quality", ...wished }));
-    await eventually(async () => (await heldQualities()).length > before, { timeoutMs: 10_000, what: "a response" });
+    await eventually(async () => (await heldQualities()).length > before, {
+      timeoutMs: 10_000,
+      what: "a response",
+    });
     return (await heldQualities()).at(-1);
   }
 
   /** Kbit/s of video that the browser gets in the next two seconds. */
   async function receivedKbps(of = viewer): Promise<number> {
     const before = (await of.stats()).video;
-    return eventually(async () => {
-      const now = (await of.stats()).video;
-      const ms = (now?.timestamp ?? 0) - (before?.timestamp ?? 0);
-      return ms >= 2_000 && 8 * ((now?.bytesReceived ?? 0) - (before?.bytesReceived ?? 0)) / ms;
-    }, { timeoutMs: 10_000, what: "two seconds" });
+    return eventually(
+      async () => {
+        const now = (await of.stats()).video;
+        const ms = (now?.timestamp ?? 0) - (before?.timestamp ?? 0);
+        return ms >= 2_000 && (8 * ((now?.bytesReceived ?? 0) - (before?.bytesReceived ?? 0))) / ms;
+      },
+      { timeoutMs: 10_000, what: "two seconds" },
+    );
   }
 
   it("begins as the session was launched, and tells the player what holds and what can be", async () => {
     const notices = await viewer.notices();
     expect(notices[0]).to.include({ t: "hello", width: 640, height: 360, fps: 30 });
     expect(notices[1]).to.deep.equal({
-      t: "quality", preset: "auto", width: 640, height: 360, fps: 30, maxKbps: 8_000, maximum: { width: 1_280, height: 720, fps: 60, maxKbps: 8_000 },
+      t: "quality",
+      preset: "auto",
+      width: 640,
+      height: 360,
+      fps: 30,
+      maxKbps: 8_000,
+      maximum: { width: 1_280, height: 720, fps: 60, maxKbps: 8_000 },
     });
     await shows(640, 360);
   });
 
   it("changes size, rate and bitrate in one connection, without a gap of a second", async () => {
-    expect(await wish({ preset: "sharp" })).to.include({ preset: "sharp", width: 1_280, height: 720, fps: 30, maxKbps: 8_000 });
+    expect(await wish({ preset: "sharp" })).to.include({
+      preset: "sharp",
+      width: 1_280,
+      height: 720,
+      fps: 30,
+      maxKbps: 8_000,
+    });
     await shows(1_280, 720);
-    await eventually(async () => await receivedKbps() > 2_000, { timeoutMs: 20_000, what: "more than data saver's cap" });
+    await eventually(async () => (await receivedKbps()) > 2_000, {
+      timeoutMs: 20_000,
+      what: "more than data saver's cap",
+    });
     await viewer.takeLongestGap();
 
-    expect(await wish({ preset: "dataSaver" })).to.include({ preset: "dataSaver", width: 854, height: 480, fps: 30, maxKbps: 1_500 });
+    expect(await wish({ preset: "dataSaver" })).to.include({
+      preset: "dataSaver",
+      width: 854,
+      height: 480,
+      fps: 30,
+      maxKbps: 1_500,
+    });
     await shows(854, 480);
-    await eventually(async () => await receivedKbps() < 1_500 * margin, { timeoutMs: 8_000, what: "a bitrate under the cap" });
+    await eventually(async () => (await receivedKbps()) < 1_500 * margin, {
+      timeoutMs: 8_000,
+      what: "a bitrate under the cap",
+    });
 
     expect(await wish({ preset: "dataSaver", fps: 15 })).to.include({ width: 854, fps: 15, maxKbps: 1_500 });
     await comesAt(10, 18);
-    expect(await wish({ preset: "auto", fps: 30, width: 640, height: 360, maxKbps: 900 })).to.include({ preset: "auto", width: 640, height: 360, fps: 30, maxKbps: 900 });
+    expect(await wish({ preset: "auto", fps: 30, width: 640, height: 360, maxKbps: 900 })).to.include({
+      preset: "auto",
+      width: 640,
+      height: 360,
+      fps: 30,
+      maxKbps: 900,
+    });
     await shows(640, 360);
     await comesAt(20, 34);
-    await eventually(async () => await receivedKbps() < 900 * margin, { timeoutMs: 8_000, what: "a bitrate under the lower cap" });
+    await eventually(async () => (await receivedKbps()) < 900 * margin, {
+      timeoutMs: 8_000,
+      what: "a bitrate under the lower cap",
+    });
 
     expect(await viewer.takeLongestGap()).to.be.below(1_000);
     expect(await viewer.stats()).to.include({ state: "connected" });
@@ -101,22 +159,34 @@ describe("the quality of a stream", function () {
 
   it("keeps the game's display: what is pointed at in a smaller picture is what the game is told", async () => {
     await shows(640, 360);
-    await viewer.send({ t: "move", x: Math.round(65_535 * 300 / 1_279), y: Math.round(65_535 * 650 / 719) });
+    await viewer.send({
+      t: "move",
+      x: Math.round((65_535 * 300) / 1_279),
+      y: Math.round((65_535 * 650) / 719),
+    });
     // In half the size the pointer's colour runs into what is around it.
-    await waitForColor(viewer, { x: 292, y: 642, width: 16, height: 16 }, layout.pointer.color, { tolerance: 110 });
+    await waitForColor(viewer, { x: 292, y: 642, width: 16, height: 16 }, layout.pointer.color, {
+      tolerance: 110,
+    });
   });
 
   it("gives no more than the session's maximum, and says so", async () => {
-    expect(await wish({ preset: "lowLatency", width: 3_840, height: 2_160, fps: 120, maxKbps: 100_000 }))
-      .to.include({ preset: "lowLatency", width: 1_280, height: 720, fps: 60, maxKbps: 8_000 });
+    expect(
+      await wish({ preset: "lowLatency", width: 3_840, height: 2_160, fps: 120, maxKbps: 100_000 }),
+    ).to.include({ preset: "lowLatency", width: 1_280, height: 720, fps: 60, maxKbps: 8_000 });
     await shows(1_280, 720);
   });
 
   it("lets the last of many wishes win", async () => {
     const before = (await heldQualities()).length;
     // In one go: each is a change of its own where a second lies between them.
-    await viewer.page.evaluate('(() => { for (let fps = 20; fps < 60; fps += 1) sendRaw(JSON.stringify({ t: "quality", preset: "dataSaver", fps })); })()');
-    await eventually(async () => (await heldQualities()).at(-1)?.fps === 59, { timeoutMs: 10_000, what: "the last wish" });
+    await viewer.page.evaluate(
+      '(() => { for (let fps = 20; fps < 60; fps += 1) sendRaw(JSON.stringify({ t: "quality", preset: "dataSaver", fps })); })()',
+    );
+    await eventually(async () => (await heldQualities()).at(-1)?.fps === 59, {
+      timeoutMs: 10_000,
+      what: "the last wish",
+    });
     expect((await heldQualities()).length - before).to.be.within(1, 4);
   });
 
@@ -127,7 +197,9 @@ describe("the quality of a stream", function () {
       expect(await watcher.connect()).to.include({ status: 201 });
       await watcher.sendRaw(JSON.stringify({ t: "quality", preset: "auto" }));
       await watcher.send({ t: "ping", n: 1 });
-      await eventually(async () => (await watcher.notices()).some(({ t }) => t === "pong"), { what: "a pong" });
+      await eventually(async () => (await watcher.notices()).some(({ t }) => t === "pong"), {
+        what: "a pong",
+      });
       expect((await watcher.notices()).filter(({ t }) => t === "quality")).to.have.lengthOf(1);
       expect(await pair.metrics()).to.match(/^joypod_streamer_input_messages_rejected_total 1$/m);
     } finally {
@@ -139,13 +211,25 @@ describe("the quality of a stream", function () {
     await viewer.reload();
     expect(await viewer.connect({ takeover: true })).to.include({ status: 201 });
     await viewer.sendRaw(JSON.stringify({ t: "quality", preset: "dataSaver", fps: 45 }));
-    await eventually(async () => (await heldQualities()).at(-1)?.fps === 45, { timeoutMs: 10_000, what: "the wish to hold" });
+    await eventually(async () => (await heldQualities()).at(-1)?.fps === 45, {
+      timeoutMs: 10_000,
+      what: "the wish to hold",
+    });
     const next = await openViewer(browser, pair);
     try {
       expect(await next.connect({ takeover: true })).to.include({ status: 201 });
-      expect((await next.notices()).find(({ t }) => t === "quality")).to.include({ preset: "dataSaver", fps: 45, maxKbps: 1_500 });
-      await eventually(async () => (await next.stats()).video?.frameWidth === 854, { what: "a picture of that size" });
-      await eventually(async () => await receivedKbps(next) < 1_500 * margin, { timeoutMs: 8_000, what: "a bitrate under the cap" });
+      expect((await next.notices()).find(({ t }) => t === "quality")).to.include({
+        preset: "dataSaver",
+        fps: 45,
+        maxKbps: 1_500,
+      });
+      await eventually(async () => (await next.stats()).video?.frameWidth === 854, {
+        what: "a picture of that size",
+      });
+      await eventually(async () => (await receivedKbps(next)) < 1_500 * margin, {
+        timeoutMs: 8_000,
+        what: "a bitrate under the cap",
+      });
     } finally {
       await next.close();
     }

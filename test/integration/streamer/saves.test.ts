@@ -21,7 +21,11 @@ describe("a game whose saves are still being restored", function () {
   after(() => removal.end());
 
   beforeEach(async () => {
-    pair = await startSessionPair({ images, game: { script: "#!/bin/sh\nexec sleep 600\n" }, gameEnv: { AWAIT_DIRECTORY: awaited } });
+    pair = await startSessionPair({
+      images,
+      game: { script: "#!/bin/sh\nexec sleep 600\n" },
+      gameEnv: { AWAIT_DIRECTORY: awaited },
+    });
   });
 
   afterEach(() => removal.begin(() => pair.remove()));

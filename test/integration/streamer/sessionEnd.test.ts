@@ -2,9 +2,20 @@ import { expect } from "chai";
 import type { Browser } from "playwright-core";
 import layout from "../../../games/testcard/layout.json" with { type: "json" };
 import { eventually } from "#test/support/clocks/eventually.ts";
-import { buildGame, imageBuildMs, prepareSessionImages, type SessionImages } from "#test/support/session/containers.ts";
+import {
+  buildGame,
+  imageBuildMs,
+  prepareSessionImages,
+  type SessionImages,
+} from "#test/support/session/containers.ts";
 import { LateRemoval } from "#test/support/session/lateRemoval.ts";
-import { lightStream, startSessionPair, startStreamer, type SessionPair, type SessionPairOptions } from "#test/support/session/sessionPair.ts";
+import {
+  lightStream,
+  startSessionPair,
+  startStreamer,
+  type SessionPair,
+  type SessionPairOptions,
+} from "#test/support/session/sessionPair.ts";
 import { launchBrowser, openViewer, type Viewer } from "#test/support/session/viewer.ts";
 import { TestCard } from "#test/support/browser/testCard.ts";
 
@@ -50,17 +61,24 @@ describe("the end of a session", () => {
     return viewer;
   }
   async function endNotice(viewer: Viewer, by: "game" | "streamer") {
-    return eventually(async () => (await viewer.notices()).find((notice) => notice.t === "ended" && notice.by === by), { what: `the ${by}'s end` });
+    return eventually(
+      async () => (await viewer.notices()).find((notice) => notice.t === "ended" && notice.by === by),
+      { what: `the ${by}'s end` },
+    );
   }
 
   it("comes at once when it is asked for while the streamer still starts", async () => {
     let endedBefore = 0;
-    // On a busy machine some streamers are ready before the engine has signalled them; one that puts its end off until it is ready always is.
+    // On a busy machine some streamers are ready before the engine has signalled them; one that puts its end
+    // off until it is ready always is.
     for (let round = 0; round < 10 && endedBefore < 3; round++) {
       const streamer = await startStreamer(images);
       try {
         await streamer.signal("TERM");
-        await eventually(() => streamer.hasExited(), { what: `the streamer's end in round ${round}`, timeoutMs: 20_000 });
+        await eventually(() => streamer.hasExited(), {
+          what: `the streamer's end in round ${round}`,
+          timeoutMs: 20_000,
+        });
         if (!(await streamer.log()).includes("The streamer is ready.")) endedBefore++;
       } finally {
         await streamer.remove();
@@ -75,7 +93,12 @@ describe("the end of a session", () => {
     await new TestCard(viewer).shows(layout.keyBlock, "red");
     await pair.signalGame("TERM");
     expect(await pair.gameExit()).to.equal(0);
-    expect(await endNotice(viewer, "game")).to.deep.equal({ t: "ended", by: "game", reason: "stopped", exitCode: 0 });
+    expect(await endNotice(viewer, "game")).to.deep.equal({
+      t: "ended",
+      by: "game",
+      reason: "stopped",
+      exitCode: 0,
+    });
     await pair.signalStreamer("TERM");
     expect(await pair.streamerExit()).to.equal(0);
 
@@ -122,7 +145,10 @@ describe("the end of a session", () => {
   });
 
   it("kills a game that does not stop within its grace", async () => {
-    const pair = await start({ game: { script: "#!/bin/sh\ntrap '' TERM\nwhile :; do sleep 1; done\n" }, gameEnv: { GAME_GRACE_SECONDS: "1" } });
+    const pair = await start({
+      game: { script: "#!/bin/sh\ntrap '' TERM\nwhile :; do sleep 1; done\n" },
+      gameEnv: { GAME_GRACE_SECONDS: "1" },
+    });
     await eventually(async () => (await pair.gameMessage())?.state === "running");
     await pair.signalGame("TERM");
     expect(await pair.gameExit()).to.equal(0);
@@ -145,7 +171,9 @@ describe("the end of a session", () => {
 
   it("leaves a last termination report when the supervisor itself is killed", async () => {
     const pair = await start();
-    await eventually(async () => ((await pair.gameMessage())?.wallSeconds ?? 0) > 2, { what: "a second account" });
+    await eventually(async () => ((await pair.gameMessage())?.wallSeconds ?? 0) > 2, {
+      what: "a second account",
+    });
     await pair.signalGame("KILL");
     expect(await pair.gameExit()).to.equal(137);
     expect(await pair.gameMessage()).to.include({ state: "running", reason: null });
@@ -154,7 +182,9 @@ describe("the end of a session", () => {
   it("tells nobody of an end when the sound died beside a game that goes on: the next streamer may show it again", async () => {
     const pair = await start({ game: { script: "#!/bin/sh\nexec sleep 600\n" } });
     const viewer = await play(pair);
-    await eventually(async () => (await viewer.notices()).some(({ t }) => t === "hello"), { what: "the first notice" });
+    await eventually(async () => (await viewer.notices()).some(({ t }) => t === "hello"), {
+      what: "the first notice",
+    });
     await pair.inStreamer("sh", "-c", "kill -KILL $(pidof pulseaudio)");
     expect(await pair.streamerExit()).to.equal(1);
     expect(await pair.streamerMessage()).to.include({ state: "ended", reason: "sound-failed" });
@@ -164,9 +194,13 @@ describe("the end of a session", () => {
   it("reports a display that died, and tells the player", async () => {
     const pair = await start();
     const viewer = await play(pair);
-    await eventually(async () => (await viewer.notices()).some(({ t }) => t === "hello"), { what: "the first notice" });
+    await eventually(async () => (await viewer.notices()).some(({ t }) => t === "hello"), {
+      what: "the first notice",
+    });
     await pair.inStreamer("sh", "-c", "kill -KILL $(pidof Xvfb)");
-    await eventually(async () => (await viewer.notices()).some(({ t }) => t === "ended"), { what: "the notice of the end" });
+    await eventually(async () => (await viewer.notices()).some(({ t }) => t === "ended"), {
+      what: "the notice of the end",
+    });
     expect(await pair.streamerExit()).to.equal(1);
     expect(await pair.streamerMessage()).to.include({ state: "ended", reason: "display-failed" });
   });

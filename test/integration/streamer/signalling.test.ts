@@ -9,9 +9,20 @@ import { bearing, TestTickets } from "#test/support/session/tickets.ts";
 import { expectDocumented } from "#test/support/metrics/metricsDocument.ts";
 
 const offerLines = [
-  "v=0", "o=- 1 2 IN IP4 127.0.0.1", "s=-", "t=0 0", "a=group:BUNDLE 0",
-  "m=video 9 UDP/TLS/RTP/SAVPF 96", "c=IN IP4 0.0.0.0", "a=mid:0", "a=recvonly", "a=rtcp-mux", "a=setup:actpass",
-  "a=ice-ufrag:abcd", "a=ice-pwd:abcdefghijklmnopqrstuvwx", `a=fingerprint:sha-256 ${new Array(32).fill("AB").join(":")}`,
+  "v=0",
+  "o=- 1 2 IN IP4 127.0.0.1",
+  "s=-",
+  "t=0 0",
+  "a=group:BUNDLE 0",
+  "m=video 9 UDP/TLS/RTP/SAVPF 96",
+  "c=IN IP4 0.0.0.0",
+  "a=mid:0",
+  "a=recvonly",
+  "a=rtcp-mux",
+  "a=setup:actpass",
+  "a=ice-ufrag:abcd",
+  "a=ice-pwd:abcdefghijklmnopqrstuvwx",
+  `a=fingerprint:sha-256 ${new Array(32).fill("AB").join(":")}`,
   "a=rtpmap:96 VP8/90000",
 ];
 const offer = (lines = offerLines) => lines.join("\r\n") + "\r\n";
@@ -25,14 +36,33 @@ describe("signalling of a session", () => {
   before(async function () {
     this.timeout(imageBuildMs);
     images = await prepareSessionImages();
-    pair = await startSessionPair({ images, game, streamerEnv: { ANNOUNCE_ADDRESS: "192.0.2.7", SESSION_ID: "gs-own" } });
+    pair = await startSessionPair({
+      images,
+      game,
+      streamerEnv: { ANNOUNCE_ADDRESS: "192.0.2.7", SESSION_ID: "gs-own" },
+    });
   });
   after(() => pair.remove());
 
   const playing = (claims: Partial<TicketClaims> = {}) => bearing(pair.tickets.viewer(claims));
-  async function post(body: string, { query = "", type = "application/sdp", headers = {} }: { query?: string; type?: string; headers?: Record<string, string> } = {}) {
-    const response = await fetch(`${pair.signalUrl}${whep.path}${query}`, { method: "POST", headers: { "content-type": type, ...playing(), ...headers }, body });
-    return { status: response.status, text: await response.text(), location: response.headers.get("location") };
+  async function post(
+    body: string,
+    {
+      query = "",
+      type = "application/sdp",
+      headers = {},
+    }: { query?: string; type?: string; headers?: Record<string, string> } = {},
+  ) {
+    const response = await fetch(`${pair.signalUrl}${whep.path}${query}`, {
+      method: "POST",
+      headers: { "content-type": type, ...playing(), ...headers },
+      body,
+    });
+    return {
+      status: response.status,
+      text: await response.text(),
+      location: response.headers.get("location"),
+    };
   }
   async function errorOf(response: ReturnType<typeof post>) {
     const { status, text } = await response;
@@ -47,7 +77,8 @@ describe("signalling of a session", () => {
     expect(candidates).to.have.length(1);
     expect(candidates[0]).to.match(/^a=candidate:1 1 UDP \d+ 192\.0\.2\.7 \d+ typ host$/);
     expect(text).to.contain("a=end-of-candidates");
-    const hangUp = async (headers?: Record<string, string>) => (await fetch(pair.signalUrl + (location ?? ""), { method: "DELETE", headers: { ...headers } })).status;
+    const hangUp = async (headers?: Record<string, string>) =>
+      (await fetch(pair.signalUrl + (location ?? ""), { method: "DELETE", headers: { ...headers } })).status;
     expect(await hangUp()).to.equal(401);
     expect(await hangUp(playing({ role: "watch" }))).to.equal(403);
     expect(await hangUp(playing({ sub: "another player" }))).to.equal(403);
@@ -58,8 +89,13 @@ describe("signalling of a session", () => {
     const starting = await startSessionPair({ images, game, isReady: false });
     try {
       const headers = { "content-type": whep.contentType, ...bearing(starting.tickets.viewer()) };
-      const postOffer = async () => fetch(starting.signalUrl + whep.path, { method: "POST", headers, body: offer() });
-      const response = await eventually(postOffer, { timeoutMs: 30_000, intervalMs: 5, what: "somebody who listens" });
+      const postOffer = async () =>
+        fetch(starting.signalUrl + whep.path, { method: "POST", headers, body: offer() });
+      const response = await eventually(postOffer, {
+        timeoutMs: 30_000,
+        intervalMs: 5,
+        what: "somebody who listens",
+      });
       expect(response.status, await response.text()).to.equal(201);
       expect(await starting.streamerLogs()).to.match(/The streamer is ready.*A viewer was answered/s);
     } finally {
@@ -75,7 +111,10 @@ describe("signalling of a session", () => {
     expect((await postFor("gs-other")).status).to.equal(503);
     const taken = await postFor("gs-own");
     expect(taken.status).to.equal(201);
-    await fetch(pair.signalUrl + (taken.headers.get("location") ?? ""), { method: "DELETE", headers: playing() });
+    await fetch(pair.signalUrl + (taken.headers.get("location") ?? ""), {
+      method: "DELETE",
+      headers: playing(),
+    });
   });
 
   const nowSeconds = (): number => Math.floor(Date.now() / 1_000);
@@ -84,21 +123,37 @@ describe("signalling of a session", () => {
     ["with the session's id as a ticket", 401, () => ({ authorization: "Bearer gs-own" })],
     ["with a forged ticket", 401, () => bearing(new TestTickets("gs-own").viewer())],
     ["with an expired ticket", 401, () => playing({ iat: nowSeconds() - 700, exp: nowSeconds() - 660 })],
-    ["with a ticket of a time to come", 401, () => playing({ iat: nowSeconds() + 660, exp: nowSeconds() + 700 })],
+    [
+      "with a ticket of a time to come",
+      401,
+      () => playing({ iat: nowSeconds() + 660, exp: nowSeconds() + 700 }),
+    ],
     ["with the operator's role by the viewers' key", 401, () => playing({ role: "operate" })],
     ["with another session's ticket", 403, () => playing({ aud: "gs-other" })],
     ["with the operator's ticket", 403, () => bearing(pair.tickets.operator())],
   ];
   for (const [what, status, headers] of refused) {
     it(`refuses viewers ${what}`, async () => {
-      const requests: [method: string, path: string][] = [["POST", whep.path], ["POST", `${whep.path}?takeover=true`], ["PATCH", `${whep.path}/x`], ["DELETE", `${whep.path}/x`]];
+      const requests: [method: string, path: string][] = [
+        ["POST", whep.path],
+        ["POST", `${whep.path}?takeover=true`],
+        ["PATCH", `${whep.path}/x`],
+        ["DELETE", `${whep.path}/x`],
+      ];
       for (const [method, path] of requests) {
         const response = await fetch(pair.signalUrl + path, {
-          method, headers: { "content-type": whep.contentType, ...headers() }, ...method === "POST" && { body: offer() },
+          method,
+          headers: { "content-type": whep.contentType, ...headers() },
+          ...(method === "POST" && { body: offer() }),
         });
         const { error } = TicketError.parse(await response.json());
-        expect([response.status, error], `${method} ${path}`).to.deep.equal([status, status === 401 ? "unauthorized" : "forbidden"]);
-        expect(response.headers.get("www-authenticate")?.startsWith("Bearer ") ?? false).to.equal(status === 401);
+        expect([response.status, error], `${method} ${path}`).to.deep.equal([
+          status,
+          status === 401 ? "unauthorized" : "forbidden",
+        ]);
+        expect(response.headers.get("www-authenticate")?.startsWith("Bearer ") ?? false).to.equal(
+          status === 401,
+        );
       }
       expect((await pair.status()).viewers).to.equal(0);
     });
@@ -107,18 +162,28 @@ describe("signalling of a session", () => {
   it("takes a ticket whose signer's clock is some minutes off", async () => {
     for (const minutes of [-9, 9]) {
       const seconds = nowSeconds() + 60 * minutes;
-      expect((await post("", { headers: playing({ iat: seconds, exp: seconds + 1 }) })).status, `${minutes} minutes`).to.equal(400);
+      expect(
+        (await post("", { headers: playing({ iat: seconds, exp: seconds + 1 }) })).status,
+        `${minutes} minutes`,
+      ).to.equal(400);
     }
   });
 
   it("shows status and metrics to the operator alone, from this machine as from any, and probes to everybody", async () => {
-    const seen = async (path: string, headers: Record<string, string> = {}) => (await fetch(pair.signalUrl + path, { headers })).status;
+    const seen = async (path: string, headers: Record<string, string> = {}) =>
+      (await fetch(pair.signalUrl + path, { headers })).status;
     for (const path of ["/status", "/metrics"]) {
       expect(await seen(path), path).to.equal(401);
       expect(await seen(path, bearing(new TestTickets("gs-own").operator())), path).to.equal(401);
       expect(await seen(path, bearing(pair.tickets.operator({ role: "play" }))), path).to.equal(401);
       expect(await seen(path, playing({ role: "operate" })), path).to.equal(401);
-      expect(await seen(path, bearing(pair.tickets.operator({ iat: nowSeconds() - 700, exp: nowSeconds() - 660 }))), path).to.equal(401);
+      expect(
+        await seen(
+          path,
+          bearing(pair.tickets.operator({ iat: nowSeconds() - 700, exp: nowSeconds() - 660 })),
+        ),
+        path,
+      ).to.equal(401);
       expect(await seen(path, bearing(pair.tickets.operator({ aud: "gs-other" }))), path).to.equal(403);
       expect(await seen(path, playing()), path).to.equal(403);
       expect(await seen(path, bearing(pair.tickets.operator())), path).to.equal(200);
@@ -129,7 +194,11 @@ describe("signalling of a session", () => {
   it("takes offers without tickets for a session of a version that had none, and still shows its status to the operator alone", async () => {
     const older = await startSessionPair({ images, game, streamerEnv: { TICKET_PUBLIC_KEY: "none" } });
     try {
-      const response = await fetch(older.signalUrl + whep.path, { method: "POST", headers: { "content-type": whep.contentType }, body: offer() });
+      const response = await fetch(older.signalUrl + whep.path, {
+        method: "POST",
+        headers: { "content-type": whep.contentType },
+        body: offer(),
+      });
       expect(response.status, await response.text()).to.equal(201);
       expect((await fetch(`${older.signalUrl}/status`)).status).to.equal(401);
     } finally {
@@ -157,7 +226,13 @@ describe("signalling of a session", () => {
     ["no codec that is sent", without("a=rtpmap")],
     ["two videos", offer([...offerLines, ...offerLines.slice(5)])],
     ["an unusable fingerprint", offer().replace("AB:AB", "zz:zz")],
-    ["too many sections", offer([...offerLines, ...new Array<string>(40).fill("m=application 9 UDP/DTLS/SCTP webrtc-datachannel")])],
+    [
+      "too many sections",
+      offer([
+        ...offerLines,
+        ...new Array<string>(40).fill("m=application 9 UDP/DTLS/SCTP webrtc-datachannel"),
+      ]),
+    ],
   ];
   for (const [what, body] of malformed) {
     it(`refuses an offer with ${what}`, async () => {
@@ -166,14 +241,27 @@ describe("signalling of a session", () => {
   }
 
   it("refuses other media types, wrong parameters and endless offers", async () => {
-    expect(await errorOf(post(offer(), { type: "application/json" }))).to.deep.equal({ status: 415, error: "unsupported_media_type" });
-    expect(await errorOf(post(offer(), { query: "?client=a" }))).to.deep.equal({ status: 400, error: "invalid_query" });
-    expect(await errorOf(post(offer(), { query: "?takeover=maybe" }))).to.deep.equal({ status: 400, error: "invalid_query" });
-    expect(await errorOf(post("v=0\r\n".repeat(100_000)))).to.deep.equal({ status: 413, error: "offer_too_large" });
+    expect(await errorOf(post(offer(), { type: "application/json" }))).to.deep.equal({
+      status: 415,
+      error: "unsupported_media_type",
+    });
+    expect(await errorOf(post(offer(), { query: "?client=a" }))).to.deep.equal({
+      status: 400,
+      error: "invalid_query",
+    });
+    expect(await errorOf(post(offer(), { query: "?takeover=maybe" }))).to.deep.equal({
+      status: 400,
+      error: "invalid_query",
+    });
+    expect(await errorOf(post("v=0\r\n".repeat(100_000)))).to.deep.equal({
+      status: 413,
+      error: "offer_too_large",
+    });
   });
 
   it("is 404 at any other path, and 405 with any other method", async () => {
-    const of = async (path: string, method: string) => (await fetch(pair.signalUrl + path, { method, headers: playing() })).status;
+    const of = async (path: string, method: string) =>
+      (await fetch(pair.signalUrl + path, { method, headers: playing() })).status;
     expect(await of("/whep/unknown", "DELETE")).to.equal(404);
     expect(await of("/whep", "GET")).to.equal(405);
     expect(await of("/whep/x", "PATCH")).to.equal(405);
@@ -184,8 +272,13 @@ describe("signalling of a session", () => {
   it("serves probes, status and metrics, also after hostile requests", async () => {
     await new Promise<void>((resolve) => {
       const { port, hostname } = new URL(pair.signalUrl);
-      const socket = connect(Number(port), hostname, () => socket.end("POST /whep HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999\r\n\r\nxx"));
-      socket.on("error", () => resolve()).on("close", () => resolve()).resume();
+      const socket = connect(Number(port), hostname, () =>
+        socket.end("POST /whep HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999\r\n\r\nxx"),
+      );
+      socket
+        .on("error", () => resolve())
+        .on("close", () => resolve())
+        .resume();
     });
     expect((await fetch(`${pair.signalUrl}/healthz`)).status).to.equal(200);
     expect((await fetch(`${pair.signalUrl}/readyz`)).status).to.equal(200);

@@ -6,7 +6,12 @@ import layout from "../../../games/testcard/layout.json" with { type: "json" };
 import { sessionUserId } from "#contracts/nodeLayout.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { openBottleneck } from "#test/support/session/bottleneck.ts";
-import { buildGame, imageBuildMs, prepareSessionImages, type SessionImages } from "#test/support/session/containers.ts";
+import {
+  buildGame,
+  imageBuildMs,
+  prepareSessionImages,
+  type SessionImages,
+} from "#test/support/session/containers.ts";
 import { LateRemoval } from "#test/support/session/lateRemoval.ts";
 import { lightStream, startSessionPair, type SessionPair } from "#test/support/session/sessionPair.ts";
 import { launchBrowser, openViewer, type Viewer } from "#test/support/session/viewer.ts";
@@ -15,12 +20,23 @@ import { TestCard } from "#test/support/browser/testCard.ts";
 const thisTab = "tab-aaaaaaaa";
 const otherTab = "tab-bbbbbbbb";
 
-/** A process of the user that all sessions run as, which sends descriptors that nobody receives. Not for longer than a test, and with it at the latest. */
+/**
+ * A process of the user that all sessions run as, which sends descriptors that nobody receives. Not for
+ * longer than a test, and with it at the latest.
+ */
 async function holdDescriptorsInFlight(): Promise<ChildProcess> {
-  const script = "import socket, time\nheld = [socket.socketpair() for _ in range(4)]\nfor near, far in held: socket.send_fds(near, [b'x'], [0] * 200)\nprint('held', flush=True)\ntime.sleep(60)";
+  const script =
+    "import socket, time\nheld = [socket.socketpair() for _ in range(4)]\nfor near, far in held: socket.send_fds(near, [b'x'], [0] * 200)\nprint('held', flush=True)\ntime.sleep(60)";
   const identity = [`--reuid=${sessionUserId}`, `--regid=${sessionUserId}`, "--clear-groups"];
-  const holder = spawn("setpriv", ["--pdeathsig=KILL", ...identity, "--", "/usr/bin/python3", "-c", script], { stdio: ["ignore", "pipe", "inherit"] });
-  await Promise.race([once(holder.stdout, "data"), once(holder, "exit").then(() => { throw new Error("Nothing holds descriptors in flight."); })]);
+  const holder = spawn("setpriv", ["--pdeathsig=KILL", ...identity, "--", "/usr/bin/python3", "-c", script], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  await Promise.race([
+    once(holder.stdout, "data"),
+    once(holder, "exit").then(() => {
+      throw new Error("Nothing holds descriptors in flight.");
+    }),
+  ]);
   return holder;
 }
 
@@ -30,9 +46,14 @@ for (const pid of readdirSync("/proc").filter((name) => /^[0-9]+$/.test(name) &&
   if (readFileSync("/proc/" + pid + "/cmdline", "utf8").includes("mediaChild.ts")) process.kill(Number(pid), "SIGSTOP");
 }`;
 
-/** Resolves after a second of play, in which its browser has reported of packets some times, without which nobody is missed. */
+/**
+ * Resolves after a second of play, in which its browser has reported of packets some times, without which
+ * nobody is missed.
+ */
 async function played(viewer: Viewer): Promise<void> {
-  await eventually(async () => ((await viewer.stats()).audio?.packetsReceived ?? 0) > 100, { what: "a second of play" });
+  await eventually(async () => ((await viewer.stats()).audio?.packetsReceived ?? 0) > 100, {
+    what: "a second of play",
+  });
 }
 
 describe("viewers of a session", function () {
@@ -55,7 +76,11 @@ describe("viewers of a session", function () {
     await removal.end();
   });
   beforeEach(async () => {
-    pair = await startSessionPair({ images, game: { archive, launcher: "testcard.sh" }, streamerEnv: lightStream });
+    pair = await startSessionPair({
+      images,
+      game: { archive, launcher: "testcard.sh" },
+      streamerEnv: lightStream,
+    });
     viewer = await openViewer(browser, pair);
   });
   afterEach(async () => {
@@ -97,11 +122,17 @@ describe("viewers of a session", function () {
       await played(remote);
       way.lose(1);
       // By its log alone the streamer says so: the picture does not arrive either.
-      await eventually(async () => (await pair.streamerLogs()).includes("A viewer fell silent"), { timeoutMs: 15_000, intervalMs: 500, what: "the silence to be noticed" });
+      await eventually(async () => (await pair.streamerLogs()).includes("A viewer fell silent"), {
+        timeoutMs: 15_000,
+        intervalMs: 500,
+        what: "the silence to be noticed",
+      });
       way.lose(0);
       await card.shows(layout.heldBlock, "dark");
       await card.shows(layout.padBlock, "dark");
-      await eventually(async () => (await remote.notices()).some(({ t }) => t === "released"), { what: "the notice of it" });
+      await eventually(async () => (await remote.notices()).some(({ t }) => t === "released"), {
+        what: "the notice of it",
+      });
       await remote.send({ t: "key", c: "KeyW", d: 1 });
       await card.shows(layout.heldBlock, "white");
       expect(await pair.status()).to.include({ viewers: 1, connections: 1 });
@@ -116,7 +147,9 @@ describe("viewers of a session", function () {
     try {
       expect(await viewer.connect({ client: thisTab })).to.include({ status: 201 });
       await new TestCard(viewer).shows(layout.keyBlock, "red");
-      await eventually(async () => ((await viewer.stats()).audio?.packetsReceived ?? 0) > 50, { what: "the game's sound" });
+      await eventually(async () => ((await viewer.stats()).audio?.packetsReceived ?? 0) > 50, {
+        what: "the game's sound",
+      });
       expect((await pair.status()).mediaRestarts).to.equal(0);
     } finally {
       holder.kill("SIGKILL");
@@ -129,7 +162,10 @@ describe("viewers of a session", function () {
     await card.shows(layout.keyBlock, "red");
     const before = (await pair.status()).mediaRestarts;
     await pair.inStreamer("node", "-e", freezeMedia);
-    await eventually(async () => (await pair.status()).mediaRestarts > before, { timeoutMs: 20_000, what: "another media child" });
+    await eventually(async () => (await pair.status()).mediaRestarts > before, {
+      timeoutMs: 20_000,
+      what: "another media child",
+    });
     await viewer.press("Space");
     await card.shows(layout.keyBlock, "green");
   });
@@ -142,7 +178,9 @@ describe("viewers of a session", function () {
       expect(refused.status).to.equal(409);
       expect(JSON.parse(refused.body)).to.include({ error: "viewer_active" });
       expect(await other.connect({ client: otherTab, takeover: true })).to.include({ status: 201 });
-      await eventually(async () => (await viewer.notices()).some(({ t }) => t === "taken-over"), { what: "the notice in the first tab" });
+      await eventually(async () => (await viewer.notices()).some(({ t }) => t === "taken-over"), {
+        what: "the notice in the first tab",
+      });
       await other.press("Space");
       await new TestCard(other).shows(layout.keyBlock, "green");
     } finally {
@@ -157,7 +195,10 @@ describe("viewers of a session", function () {
       await new TestCard(watching).shows(layout.keyBlock, "red");
       await watching.press("Space");
       await watching.send({ t: "key", c: "KeyW", d: 1 }, { t: "ping", n: 9 });
-      await eventually(async () => (await watching.notices()).some((notice) => notice.t === "pong" && notice.n === 9), { what: "all messages to be handled" });
+      await eventually(
+        async () => (await watching.notices()).some((notice) => notice.t === "pong" && notice.n === 9),
+        { what: "all messages to be handled" },
+      );
       expect(await pair.status()).to.include({ viewers: 1, lastInputAt: null });
       await new TestCard(watching).shows(layout.keyBlock, "red");
       await new TestCard(watching).shows(layout.heldBlock, "dark");
@@ -168,7 +209,10 @@ describe("viewers of a session", function () {
       await watching.reload();
       for (const query of [{ client: otherTab, takeover: true }, { client: thisTab }]) {
         const { status, body } = await watching.connect(query);
-        expect({ status, error: (JSON.parse(body) as { error: string }).error }).to.deep.equal({ status: 409, error: "viewer_active" });
+        expect({ status, error: (JSON.parse(body) as { error: string }).error }).to.deep.equal({
+          status: 409,
+          error: "viewer_active",
+        });
       }
     } finally {
       await watching.close();
@@ -185,7 +229,11 @@ describe("viewers of a session", function () {
       await new TestCard(remote).shows(layout.keyBlock, "red");
       await played(remote);
       way.lose(1);
-      await eventually(async () => (await pair.streamerLogs()).includes("A viewer fell silent"), { timeoutMs: 15_000, intervalMs: 500, what: "the silence to be noticed" });
+      await eventually(async () => (await pair.streamerLogs()).includes("A viewer fell silent"), {
+        timeoutMs: 15_000,
+        intervalMs: 500,
+        what: "the silence to be noticed",
+      });
       expect(await watching.connect({ client: otherTab })).to.include({ status: 409 });
       way.lose(0);
       await remote.press("Space");
@@ -220,7 +268,10 @@ describe("viewers of a session", function () {
     await viewer.connect({ client: thisTab });
     await eventually(async () => (await pair.status()).fps > 10, { what: "a running capture" });
     await viewer.hangUp();
-    await eventually(async () => (await pair.status()).fps === 0, { timeoutMs: 15_000, what: "a capture at rest" });
+    await eventually(async () => (await pair.status()).fps === 0, {
+      timeoutMs: 15_000,
+      what: "a capture at rest",
+    });
     await viewer.reload();
     expect(await viewer.connect({ client: thisTab })).to.include({ status: 201 });
     await new TestCard(viewer).shows(layout.keyBlock, "red");

@@ -40,7 +40,9 @@ describe("the checks of what holds at every moment", () => {
   after(() => minio.remove());
   beforeEach(async () => {
     [api, namespace] = await Promise.all([TestApi.start(), server.createNamespace("invariants")]);
-    const { postgres: { pool } } = api.deps;
+    const {
+      postgres: { pool },
+    } = api.deps;
     stores = directStores({ pool, sessions, pods, namespace, minio });
     invariants = new Invariants(stores, { now: () => nowMs });
   });
@@ -57,26 +59,43 @@ describe("the checks of what holds at every moment", () => {
   /** A game whose archive is in the object store. */
   async function aStoredGame(): Promise<TestGame> {
     const game = await aGame(api.deps);
-    const { objectKey } = await api.deps.postgres.prisma.gameVersion.update({ where: { id: game.versionId ?? "" }, data: { sha256: sha256Of(archive) } });
+    const { objectKey } = await api.deps.postgres.prisma.gameVersion.update({
+      where: { id: game.versionId ?? "" },
+      data: { sha256: sha256Of(archive) },
+    });
     await store(objectKey, archive);
     return game;
   }
 
   async function anObject(name: string): Promise<void> {
-    await sessions.create({ metadata: { name, namespace, finalizers: [finalizers.recorder] }, spec: aGameSessionSpec() });
+    await sessions.create({
+      metadata: { name, namespace, finalizers: [finalizers.recorder] },
+      spec: aGameSessionSpec(),
+    });
   }
 
   async function aPod(name: string, gameSession = name): Promise<void> {
-    await pods.create({ metadata: { name, namespace, labels: { [labels.gameSession]: gameSession } }, spec: { containers: [{ name: "game", image: "game" }] } });
+    await pods.create({
+      metadata: { name, namespace, labels: { [labels.gameSession]: gameSession } },
+      spec: { containers: [{ name: "game", image: "game" }] },
+    });
   }
 
   /** A session that is played, in a slot that has a save, with its object and its pod. */
-  async function aPlayedSession(overrides: Parameters<typeof aGameSessionRow>[2] = {}): Promise<{ id: string; slotId: string; objectKey: string; userId: string }> {
+  async function aPlayedSession(
+    overrides: Parameters<typeof aGameSessionRow>[2] = {},
+  ): Promise<{ id: string; slotId: string; objectKey: string; userId: string }> {
     const [user, game] = [await aUser(api.deps), await aStoredGame()];
     const { id: slotId } = await aSaveSlot(api.deps, { user, game });
     const objectKey = `saves/${slotId}/5-gs-before-1.1.tar.gz`;
     await store(objectKey, save);
-    await sql("UPDATE save_slots SET object_key = $2, sha256 = $3, bytes = $4, generation = 5 WHERE id = $1", slotId, objectKey, sha256Of(save), save.length);
+    await sql(
+      "UPDATE save_slots SET object_key = $2, sha256 = $3, bytes = $4, generation = 5 WHERE id = $1",
+      slotId,
+      objectKey,
+      sha256Of(save),
+      save.length,
+    );
     const { id } = await aGameSessionRow(api.deps, { user, game }, { slotId, ...overrides });
     await anObject(id);
     await aPod(id);
@@ -162,17 +181,33 @@ describe("the checks of what holds at every moment", () => {
 
   it("say that the archive of a game has other bytes (I4)", async () => {
     const { versionId } = await aStoredGame();
-    const { objectKey } = await api.deps.postgres.prisma.gameVersion.findUniqueOrThrow({ where: { id: versionId ?? "" } });
+    const { objectKey } = await api.deps.postgres.prisma.gameVersion.findUniqueOrThrow({
+      where: { id: versionId ?? "" },
+    });
     await store(objectKey, Buffer.from("something else"));
     await invariants.readObjects();
-    expect(invariants.takeViolations()).to.deep.equal([`I4: the current archive, ${objectKey}, has other bytes than were stored.`]);
+    expect(invariants.takeViolations()).to.deep.equal([
+      `I4: the current archive, ${objectKey}, has other bytes than were stored.`,
+    ]);
   });
 
   const ago = (seconds: number): Date => new Date(Date.now() - seconds * 1000);
   const deadlines: [string, Parameters<typeof aGameSessionRow>[2], (id: string) => string][] = [
-    ["starts for longer than on two nodes", { status: "starting", startedAt: ago(400), readyAt: null }, (id) => `I5: the session ${id} starts longer than it may.`],
-    ["runs on after its expiry", { expiresAt: ago(5) }, (id) => `I5: the session ${id} runs on after its expiry.`],
-    ["keeps its player for a minute after the stop", { status: "stopping", stoppingAt: ago(65) }, (id) => `I5: the session ${id} keeps its player for more than a minute after the stop.`],
+    [
+      "starts for longer than on two nodes",
+      { status: "starting", startedAt: ago(400), readyAt: null },
+      (id) => `I5: the session ${id} starts longer than it may.`,
+    ],
+    [
+      "runs on after its expiry",
+      { expiresAt: ago(5) },
+      (id) => `I5: the session ${id} runs on after its expiry.`,
+    ],
+    [
+      "keeps its player for a minute after the stop",
+      { status: "stopping", stoppingAt: ago(65) },
+      (id) => `I5: the session ${id} keeps its player for more than a minute after the stop.`,
+    ],
   ];
   for (const [title, overrides, sentence] of deadlines) {
     it(`say after a minute that a session ${title} (I5)`, async () => {
@@ -183,17 +218,23 @@ describe("the checks of what holds at every moment", () => {
 
   it("say at once that a session has no deadline (I5)", async () => {
     const [starting, running, stopping] = [
-      await aPlayedSession({ status: "starting", readyAt: null, spec: {} }), await aPlayedSession({ expiresAt: null }), await aPlayedSession({ status: "stopping", stoppingAt: null }),
+      await aPlayedSession({ status: "starting", readyAt: null, spec: {} }),
+      await aPlayedSession({ expiresAt: null }),
+      await aPlayedSession({ status: "stopping", stoppingAt: null }),
     ];
     expect(await violations()).to.have.members([
-      `I5: the starting session ${starting.id} has no deadline.`, `I5: the running session ${running.id} never expires.`,
+      `I5: the starting session ${starting.id} has no deadline.`,
+      `I5: the running session ${running.id} never expires.`,
       `I5: nobody knows since when the session ${stopping.id} stops.`,
     ]);
   });
 
   it("count the minute anew when a store was unavailable", async () => {
     let isUnavailable = false;
-    invariants = new Invariants({ ...stores, pods: () => (isUnavailable ? Promise.reject(new Error("unavailable")) : stores.pods()) }, { now: () => nowMs });
+    invariants = new Invariants(
+      { ...stores, pods: () => (isUnavailable ? Promise.reject(new Error("unavailable")) : stores.pods()) },
+      { now: () => nowMs },
+    );
     await aPod("gs-alone");
     expect(await violations()).to.deep.equal([]);
     isUnavailable = true;
@@ -208,14 +249,22 @@ describe("the checks of what holds at every moment", () => {
     const second = await aPlayedSession();
     await sql("DROP INDEX game_sessions_one_active");
     let shown = 0;
-    const outcome = await runTests({
-      "leaves things as they are": () => Promise.resolve(),
-      "breaks something": () => sql("UPDATE game_sessions SET user_id = $2 WHERE id = $1", second.id, userId),
-      "comes after it": () => Promise.resolve(),
-    }, invariantHooks({ open: () => Promise.resolve({ ...stores, close: () => undefined }), intervalMs: 50, onViolation: () => {
-      shown++;
-      return Promise.resolve();
-    } }));
+    const outcome = await runTests(
+      {
+        "leaves things as they are": () => Promise.resolve(),
+        "breaks something": () =>
+          sql("UPDATE game_sessions SET user_id = $2 WHERE id = $1", second.id, userId),
+        "comes after it": () => Promise.resolve(),
+      },
+      invariantHooks({
+        open: () => Promise.resolve({ ...stores, close: () => undefined }),
+        intervalMs: 50,
+        onViolation: () => {
+          shown++;
+          return Promise.resolve();
+        },
+      }),
+    );
     expect(outcome.ended).to.deep.equal(["leaves things as they are", "breaks something", "comes after it"]);
     expect(outcome.failed).to.have.all.keys("breaks something");
     expect(outcome.failed["breaks something"]).to.include(`I1: user ${userId} has 2 active sessions.`);
@@ -224,7 +273,10 @@ describe("the checks of what holds at every moment", () => {
 });
 
 /** Runs tests in a mocha of their own; returns which ended, and why some failed. */
-async function runTests(tests: Record<string, () => Promise<void>>, hooks: Mocha.RootHookObject): Promise<{ ended: string[]; failed: Record<string, string> }> {
+async function runTests(
+  tests: Record<string, () => Promise<void>>,
+  hooks: Mocha.RootHookObject,
+): Promise<{ ended: string[]; failed: Record<string, string> }> {
   const mocha = new Mocha({ reporter: Mocha.reporters.Base, timeout: 30_000 });
   mocha.rootHooks(hooks);
   const suite = Mocha.Suite.create(mocha.suite, "a run");

@@ -8,7 +8,9 @@ import { buildWeb } from "#test/support/browser/web.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { SavesFixture } from "#test/support/fixtures/savesFixture.ts";
 
-/** As axe-core sees them; what it cannot see, such as focus and keyboard, the other tests of the pages have. */
+/**
+ * As axe-core sees them; what it cannot see, such as focus and keyboard, the other tests of the pages have.
+ */
 describe("everybody can use", function () {
   this.timeout(60_000);
   let fixture: SavesFixture;
@@ -18,7 +20,10 @@ describe("everybody can use", function () {
 
   before(async function () {
     this.timeout(120_000);
-    fixture = await SavesFixture.start({ env: { WEB_ROOT: await buildWeb() }, game: { slug: "kept", title: "Kept", description: "A game with saves.", tags: ["calm"] } });
+    fixture = await SavesFixture.start({
+      env: { WEB_ROOT: await buildWeb() },
+      game: { slug: "kept", title: "Kept", description: "A game with saves.", tags: ["calm"] },
+    });
     await aGame(fixture.api.deps, { slug: "other", title: "Other", tags: ["fast"], popularity: 3 });
     browser = await launchBrowserShell();
   });
@@ -29,7 +34,10 @@ describe("everybody can use", function () {
 
   beforeEach(async function () {
     await fixture.launches.newPlayer();
-    tab = await openWindow(browser, { baseUrl: fixture.api.url, name: this.currentTest?.fullTitle() ?? "accessibility" });
+    tab = await openWindow(browser, {
+      baseUrl: fixture.api.url,
+      name: this.currentTest?.fullTitle() ?? "accessibility",
+    });
     ({ page } = tab);
   });
   afterEach(async function () {
@@ -76,7 +84,10 @@ describe("everybody can use", function () {
     await card.locator("summary").click();
     await page.getByRole("list", { name: "Saves of slot 1" }).waitFor();
     await expectAccessible(page);
-    for (const [control, title] of [["Delete slot 1", /Delete/], [/^Restore the save of/, /Restore/]] as const) {
+    for (const [control, title] of [
+      ["Delete slot 1", /Delete/],
+      [/^Restore the save of/, /Restore/],
+    ] as const) {
       await page.getByRole("button", { name: control }).first().click();
       await page.getByRole("dialog").getByRole("heading", { name: title }).waitFor();
       await expectAccessible(page);
@@ -110,8 +121,10 @@ describe("everybody can use", function () {
     await expectSeenPressed(controls.getByRole("button", { name: "Statistics" }));
     await page.mouse.move(640, 600);
     await page.locator(".controls-open").waitFor({ state: "detached" });
-    await page.evaluate("Promise.all(document.querySelector('[role=toolbar]').getAnimations().map(({ finished }) => finished))");
-    const { y, height } = await controls.boundingBox() ?? expect.fail("The controls have no place.");
+    await page.evaluate(
+      "Promise.all(document.querySelector('[role=toolbar]').getAnimations().map(({ finished }) => finished))",
+    );
+    const { y, height } = (await controls.boundingBox()) ?? expect.fail("The controls have no place.");
     expect(y).to.be.below(0);
     expect(y + height, "the pixels in view").to.be.at.least(24);
     await fixture.launches.operator.finish(id);
@@ -128,10 +141,19 @@ describe("everybody can use", function () {
     await page.setViewportSize(viewport);
     const isInWindow = async (locator: Locator): Promise<boolean> => {
       const box = await locator.boundingBox();
-      return box !== null && box.y >= 0 && box.y + box.height <= viewport.height && box.x >= 0 && box.x + box.width <= viewport.width;
+      return (
+        box !== null &&
+        box.y >= 0 &&
+        box.y + box.height <= viewport.height &&
+        box.x >= 0 &&
+        box.x + box.width <= viewport.width
+      );
     };
     await page.mouse.move(160, 120);
-    for (const [locator, way] of [[page.locator(".overlay").getByRole("link", { name: "All games" }), 2_000], [message, -2_000]] as const) {
+    for (const [locator, way] of [
+      [page.locator(".overlay").getByRole("link", { name: "All games" }), 2_000],
+      [message, -2_000],
+    ] as const) {
       await page.mouse.wheel(0, way);
       await eventually(() => isInWindow(locator), { what: "what the wheel leads to" });
     }
@@ -149,13 +171,18 @@ describe("everybody can use", function () {
     await expectAccessible(page);
   });
 
-  /** Presses a button, and expects it to look otherwise then in the colours of a system that allows only its own. */
+  /**
+   * Presses a button, and expects it to look otherwise then in the colours of a system that allows only its
+   * own.
+   */
   async function expectSeenPressed(button: Locator): Promise<void> {
     await page.emulateMedia({ forcedColors: "active", reducedMotion: "reduce" });
     const before = await button.evaluate(colorOf);
     await button.click();
     await button.and(page.locator("[aria-pressed=true]")).waitFor();
-    await eventually(async () => await button.evaluate(colorOf) !== before, { what: "another colour of what is pressed" });
+    await eventually(async () => (await button.evaluate(colorOf)) !== before, {
+      what: "another colour of what is pressed",
+    });
     await page.emulateMedia({ forcedColors: "none" });
   }
 });

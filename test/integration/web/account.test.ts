@@ -26,9 +26,15 @@ describe("the account page", () => {
     this.timeout(120_000);
     issuer = await FaultyIssuer.start();
     const oidc = { type: "oidc", clientId: "joypod", allowInsecure: true };
-    api = await TestApi.start({ env: { WEB_ROOT: await buildWeb(), ...providersEnv([
-      { ...oidc, id: "example", name: "Example", issuer: issuer.url }, { ...oidc, id: "away", name: "Away", issuer: `http://127.0.0.1:${await freePort()}` },
-    ]) } });
+    api = await TestApi.start({
+      env: {
+        WEB_ROOT: await buildWeb(),
+        ...providersEnv([
+          { ...oidc, id: "example", name: "Example", issuer: issuer.url },
+          { ...oidc, id: "away", name: "Away", issuer: `http://127.0.0.1:${await freePort()}` },
+        ]),
+      },
+    });
     browser = await launchBrowserShell();
   });
   after(async () => {
@@ -40,7 +46,9 @@ describe("the account page", () => {
   beforeEach(async function () {
     user = await aUser(api.deps);
     visitors += 1;
-    issuer.misbehaviour = { claims: { sub: `visitor-${visitors}`, email: `visitor-${visitors}@example.test` } };
+    issuer.misbehaviour = {
+      claims: { sub: `visitor-${visitors}`, email: `visitor-${visitors}@example.test` },
+    };
     await api.deps.redis.flushdb();
     tab = await openWindow(browser, { baseUrl: api.url, name: this.currentTest?.fullTitle() ?? "account" });
     page = tab.page;
@@ -69,11 +77,16 @@ describe("the account page", () => {
   async function elsewhere(userAgent: string): Promise<ApiClient> {
     const client = api.anonymous();
     const { csrfToken } = (await client.get("/api/auth/csrf")).json<{ csrfToken: string }>();
-    await client.post("/api/auth/callback/credentials", new URLSearchParams({ ...user, csrfToken, json: "true" }), { "user-agent": userAgent });
+    await client.post(
+      "/api/auth/callback/credentials",
+      new URLSearchParams({ ...user, csrfToken, json: "true" }),
+      { "user-agent": userAgent },
+    );
     return client;
   }
 
-  const isSignedIn = async (client: ApiClient): Promise<boolean> => (await client.get("/api/games")).status === 200;
+  const isSignedIn = async (client: ApiClient): Promise<boolean> =>
+    (await client.get("/api/games")).status === 200;
   const signIns = (): Locator => page.getByRole("list", { name: "Sign-ins" }).getByRole("listitem");
 
   async function fillPassword(password: string, repeated = password): Promise<void> {
@@ -91,7 +104,10 @@ describe("the account page", () => {
     await fillPassword("Password1");
     await page.getByRole("alert").getByText("one of the most common").waitFor();
     await fillPassword(newPassword);
-    await page.getByRole("status").getByText("Your new password is set. One other browser was signed out.").waitFor();
+    await page
+      .getByRole("status")
+      .getByText("Your new password is set. One other browser was signed out.")
+      .waitFor();
     expect(await isSignedIn(other)).to.equal(false);
     await page.reload();
     await page.getByText("This device").waitFor();
@@ -120,10 +136,14 @@ describe("the account page", () => {
   it("keeps a dialog while the change is under way that was chosen in it", async () => {
     const holdOne = async (): Promise<() => void> => {
       const goOn = Promise.withResolvers<undefined>();
-      await page.route("**/api/account/password", async (route) => {
-        await goOn.promise;
-        await route.continue();
-      }, { times: 1 });
+      await page.route(
+        "**/api/account/password",
+        async (route) => {
+          await goOn.promise;
+          await route.continue();
+        },
+        { times: 1 },
+      );
       return () => goOn.resolve(undefined);
     };
     const expectKept = async (dialog: Locator, word: string): Promise<void> => {
@@ -196,7 +216,9 @@ describe("the account page", () => {
     const requests = new Array<string>();
     page.on("request", (request) => requests.push(new URL(request.url()).pathname));
     const response = page.waitForResponse("**/api/auth/session");
-    await page.evaluate('document.dispatchEvent(new Event("visibilitychange", { bubbles: true })); window.dispatchEvent(new Event("focus"));');
+    await page.evaluate(
+      'document.dispatchEvent(new Event("visibilitychange", { bubbles: true })); window.dispatchEvent(new Event("focus"));',
+    );
     await response;
     expect(requests.filter((path) => path === "/api/auth/session")).to.have.length(1);
   });
@@ -208,7 +230,8 @@ describe("the account page", () => {
     await page.getByRole("button", { name: "Change password" }).click();
     await fillPassword(newPassword);
     await page.getByText("Please sign in to go on").waitFor();
-    for (const player of [user, next]) expect((await postSignIn(api.anonymous(), player)).status).to.equal(200);
+    for (const player of [user, next])
+      expect((await postSignIn(api.anonymous(), player)).status).to.equal(200);
   });
 
   it("shows nothing of a player to the next one who has signed in in another tab, not even until the next one's own is there", async () => {
@@ -239,10 +262,15 @@ describe("the account page", () => {
   });
 
   it("says so where the browser has no WebRTC to test the connection with", async () => {
-    await page.addInitScript("for (const name of ['RTCPeerConnection', 'RTCRtpReceiver']) delete globalThis[name];");
+    await page.addInitScript(
+      "for (const name of ['RTCPeerConnection', 'RTCRtpReceiver']) delete globalThis[name];",
+    );
     await openAccount();
     await page.getByRole("button", { name: "Test my connection" }).click();
-    await page.getByRole("status").getByText("This browser cannot show the game: it has no WebRTC, or WebRTC is switched off in it.").waitFor();
+    await page
+      .getByRole("status")
+      .getByText("This browser cannot show the game: it has no WebRTC, or WebRTC is switched off in it.")
+      .waitFor();
   });
 
   it("links a provider after the password, and unlinks it again", async () => {
@@ -292,7 +320,10 @@ describe("the account page", () => {
     await growOld();
     await page.getByRole("button", { name: "Set a password" }).click();
     await fillPassword(newPassword);
-    await Promise.all([page.waitForEvent("load"), page.getByRole("button", { name: "Sign in again with Example" }).click()]);
+    await Promise.all([
+      page.waitForEvent("load"),
+      page.getByRole("button", { name: "Sign in again with Example" }).click(),
+    ]);
     await page.getByRole("button", { name: "Set a password" }).click();
     await fillPassword(newPassword);
     await page.getByRole("status").getByText("Your new password is set.").waitFor();
@@ -301,7 +332,9 @@ describe("the account page", () => {
 
   it("lists the sign-ins, and ends one of them or all others", async () => {
     const [phone, laptop, tablet] = [
-      await elsewhere("Version/18.5 (iPhone) Safari/604.1"), await elsewhere("(Windows) Firefox/140.0"), await elsewhere("(Android) Firefox/140.0"),
+      await elsewhere("Version/18.5 (iPhone) Safari/604.1"),
+      await elsewhere("(Windows) Firefox/140.0"),
+      await elsewhere("(Android) Firefox/140.0"),
     ];
     await page.goto("/");
     await signInAs(page, user);

@@ -21,10 +21,29 @@ describe("the catalogue's pages", () => {
     api = await TestApi.start({ minio: true, env: { WEB_ROOT: await buildWeb() } });
     partner = await aPartner(api.deps);
     const partnerId = partner.id;
-    await aGame(api.deps, { slug: "alpha-quest", title: "Alpha Quest", developer: "North", tags: ["RPG"], partnerId });
-    await aGame(api.deps, { slug: "beta-run", title: "Beta Run", developer: "South", tags: ["racing"], popularity: 7, partnerId });
+    await aGame(api.deps, {
+      slug: "alpha-quest",
+      title: "Alpha Quest",
+      developer: "North",
+      tags: ["RPG"],
+      partnerId,
+    });
+    await aGame(api.deps, {
+      slug: "beta-run",
+      title: "Beta Run",
+      developer: "South",
+      tags: ["racing"],
+      popularity: 7,
+      partnerId,
+    });
     const numbers = Array.from({ length: 28 }, (_game, place) => String(place + 10));
-    for (const number of numbers) await aGame(api.deps, { slug: `filler-${number}`, title: `Filler ${number}`, tags: ["filler"], partnerId });
+    for (const number of numbers)
+      await aGame(api.deps, {
+        slug: `filler-${number}`,
+        title: `Filler ${number}`,
+        tags: ["filler"],
+        partnerId,
+      });
     browser = await launchBrowserShell();
   });
   after(async () => {
@@ -65,7 +84,7 @@ describe("the catalogue's pages", () => {
     expect(await page.evaluate<string>("document.activeElement.id")).to.equal("main");
     await page.goBack();
     await last.waitFor();
-    await eventually(async () => Math.abs(await scrolled() - left) < 50, { what: "the same place" });
+    await eventually(async () => Math.abs((await scrolled()) - left) < 50, { what: "the same place" });
     expect(await titles()).to.have.length(30);
   });
 
@@ -105,14 +124,23 @@ describe("the catalogue's pages", () => {
     await page.reload();
     await eventually(async () => (await titles()).join() === "Beta Run", { what: "the same after a reload" });
     await page.getByLabel("Search games").fill("alpha\tquest");
-    await eventually(async () => (await titles()).join() === "Alpha Quest", { what: "the game of a title that was pasted with a tab" });
+    await eventually(async () => (await titles()).join() === "Alpha Quest", {
+      what: "the game of a title that was pasted with a tab",
+    });
     await page.goto("/?q=beta%0Arun");
-    await eventually(async () => (await titles()).join() === "Beta Run", { what: "the game of a title with a line feed in the address" });
+    await eventually(async () => (await titles()).join() === "Beta Run", {
+      what: "the game of a title with a line feed in the address",
+    });
     await page.getByLabel("Search games").fill("nothing like this");
     await page.getByText("Nothing found").waitFor();
     await page.getByLabel("Search games").fill("W".repeat(100));
     await page.getByText("W".repeat(100)).waitFor();
-    expect(await page.evaluate("(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.notice'))"), "what stands beyond the notice's edge").to.equal(0);
+    expect(
+      await page.evaluate(
+        "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.notice'))",
+      ),
+      "what stands beyond the notice's edge",
+    ).to.equal(0);
     await page.getByRole("button", { name: "Show all games" }).click();
     await page.getByText("30 games").waitFor();
   });
@@ -136,25 +164,33 @@ describe("the catalogue's pages", () => {
     const card = page.getByRole("article").filter({ hasText: "Beta Run" });
     const drawn = await card.boundingBox();
     const type = { "content-type": "image/png" };
-    const response = await api.asPartner(partner).put("/api/partners/games/beta-run/picture", aPng({ width: 640, height: 640 }), type);
+    const response = await api
+      .asPartner(partner)
+      .put("/api/partners/games/beta-run/picture", aPng({ width: 640, height: 640 }), type);
     const { picture } = response.json<{ picture: string }>();
     const loaded = page.waitForResponse(picture);
     await page.reload();
     expect((await loaded).headers()["content-type"]).to.equal("image/png");
     const image = card.locator("img");
-    await eventually(async () => await image.evaluate(widthOf) === 640, { what: "the picture to be drawn" });
+    await eventually(async () => (await image.evaluate(widthOf)) === 640, {
+      what: "the picture to be drawn",
+    });
     expect(await image.getAttribute("loading")).to.equal("lazy");
     expect(await card.boundingBox()).to.deep.equal(drawn);
     await page.goto("/games/beta-run");
-    await eventually(async () => await page.locator(".game-art img").evaluate(widthOf) === 640, { what: "the picture on the game's page" });
+    await eventually(async () => (await page.locator(".game-art img").evaluate(widthOf)) === 640, {
+      what: "the picture on the game's page",
+    });
   });
 
   it("remember favourites", async () => {
     const heart = page.getByRole("button", { name: "Favourite: Alpha Quest" });
     await Promise.all([page.waitForResponse("**/api/favorites"), heart.click()]);
-    await eventually(async () => await heart.getAttribute("aria-pressed") === "true");
+    await eventually(async () => (await heart.getAttribute("aria-pressed")) === "true");
     await page.goto("/games/alpha-quest");
-    await eventually(async () => await heart.getAttribute("aria-pressed") === "true", { what: "the favourite on the game's page" });
+    await eventually(async () => (await heart.getAttribute("aria-pressed")) === "true", {
+      what: "the favourite on the game's page",
+    });
   });
 
   it("say when a favourite could not be remembered, and turn its mark back", async () => {
@@ -166,7 +202,7 @@ describe("the catalogue's pages", () => {
     expect(await heart.getAttribute("aria-pressed")).to.equal("false");
     await tab.context.setOffline(false);
     await heart.click();
-    await eventually(async () => await heart.getAttribute("aria-pressed") === "true");
+    await eventually(async () => (await heart.getAttribute("aria-pressed")) === "true");
     expect(await problem.count()).to.equal(0);
   });
 
@@ -174,12 +210,14 @@ describe("the catalogue's pages", () => {
     const heart = page.getByRole("button", { name: "Favourite: Beta Run" });
     await page.getByRole("link", { name: "Beta Run" }).click();
     await heart.click();
-    await eventually(async () => await heart.getAttribute("aria-pressed") === "true");
+    await eventually(async () => (await heart.getAttribute("aria-pressed")) === "true");
     await page.route("**/api/games?**", () => undefined); // There is no response.
     await page.goBack();
     await page.getByRole("link", { name: "Alpha Quest" }).waitFor();
     // The page may be left before the mark has reached the server; its response marks the game here.
-    await eventually(async () => await heart.getAttribute("aria-pressed") === "true", { what: "the favourite to be marked" });
+    await eventually(async () => (await heart.getAttribute("aria-pressed")) === "true", {
+      what: "the favourite to be marked",
+    });
   });
 
   it("show games in older browsers, which cannot join the signals that end a request", async () => {
@@ -198,7 +236,11 @@ describe("the catalogue's pages", () => {
 
   it("offer to continue a save and to start anew in the first empty slot", async () => {
     const user = await aUser(api.deps);
-    const game = await aGame(api.deps, { slug: "played", title: "Played", description: "First line.\nSecond line." });
+    const game = await aGame(api.deps, {
+      slug: "played",
+      title: "Played",
+      description: "First line.\nSecond line.",
+    });
     await aSaveSlot(api.deps, { user, game, number: 2 });
     await page.getByRole("button", { name: "Sign out" }).click();
     await signInAs(page, user);
@@ -206,7 +248,9 @@ describe("the catalogue's pages", () => {
     const slots = page.getByRole("list", { name: "Save slots" });
     const play = slots.getByRole("button", { name: /^(Continue|New game)/ });
     await play.first().waitFor();
-    const names = await play.evaluateAll((buttons: { ariaLabel: string | null }[]) => buttons.map(({ ariaLabel }) => ariaLabel));
+    const names = await play.evaluateAll((buttons: { ariaLabel: string | null }[]) =>
+      buttons.map(({ ariaLabel }) => ariaLabel),
+    );
     expect(names).to.deep.equal(["New game in slot 1", "Continue slot 2"]);
     await page.getByRole("button", { name: "Continue playing" }).waitFor();
     await page.getByText("Second line.").waitFor();
@@ -218,7 +262,7 @@ describe("the catalogue's pages", () => {
     await page.keyboard.press("Tab");
     await page.keyboard.press("Enter"); // The skip link.
     const focused = page.getByRole("link", { name: "Alpha Quest" }).and(page.locator(":focus"));
-    for (let tabs = 0; tabs < 20 && !await focused.isVisible(); tabs += 1) await page.keyboard.press("Tab");
+    for (let tabs = 0; tabs < 20 && !(await focused.isVisible()); tabs += 1) await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
     await page.waitForURL("**/games/alpha-quest");
   });
@@ -229,13 +273,19 @@ describe("the catalogue's pages", () => {
     await page.getByRole("link", { name: "Filler 20" }).waitFor();
     await page.keyboard.press("Tab");
     await page.keyboard.press("Enter"); // The skip link.
-    await eventually(() => page.evaluate<boolean>("document.activeElement.id === 'main'"), { what: "the focus on the content" });
+    await eventually(() => page.evaluate<boolean>("document.activeElement.id === 'main'"), {
+      what: "the focus on the content",
+    });
     await page.evaluate("new Promise(requestAnimationFrame)");
-    expect((await edgesOf(page.getByRole("heading", { level: 1 }))).top).to.be.at.least((await edgesOf(header)).bottom);
+    expect((await edgesOf(page.getByRole("heading", { level: 1 }))).top).to.be.at.least(
+      (await edgesOf(header)).bottom,
+    );
     const control = page.getByRole("button", { name: "Favourite: Filler 19" });
     await page.getByRole("link", { name: "Filler 20" }).focus();
     await page.evaluate(`scrollBy(0, ${(await edgesOf(control)).top - 10})`);
-    expect((await edgesOf(control)).bottom, "a control under the header").to.be.below((await edgesOf(header)).bottom);
+    expect((await edgesOf(control)).bottom, "a control under the header").to.be.below(
+      (await edgesOf(header)).bottom,
+    );
     await page.keyboard.press("Shift+Tab");
     await control.and(page.locator(":focus")).waitFor();
     await page.evaluate("new Promise(requestAnimationFrame)");
@@ -282,18 +332,29 @@ describe("the catalogue's pages", () => {
       await route.continue();
     });
     await fresh.click();
-    await page.getByRole("button", { name: "Launching…" }).and(page.getByRole("button", { name: "slot 1" })).waitFor();
+    await page
+      .getByRole("button", { name: "Launching…" })
+      .and(page.getByRole("button", { name: "slot 1" }))
+      .waitFor();
     await page.getByRole("button", { name: "Play", exact: true }).waitFor();
     response.resolve(undefined);
     const alert = page.getByRole("alert");
     await alert.getByText("All game servers are busy").waitFor();
     await fresh.waitFor();
-    await eventually(async () => {
-      const [{ top, bottom }, header] = await Promise.all([edgesOf(alert), edgesOf(page.locator("header.header"))]);
-      return top >= header.bottom && bottom <= viewport.height;
-    }, { what: "the reason between the header and the window's lower edge" });
+    await eventually(
+      async () => {
+        const [{ top, bottom }, header] = await Promise.all([
+          edgesOf(alert),
+          edgesOf(page.locator("header.header")),
+        ]);
+        return top >= header.bottom && bottom <= viewport.height;
+      },
+      { what: "the reason between the header and the window's lower edge" },
+    );
     await page.getByRole("button", { name: "Play", exact: true }).click();
-    await eventually(async () => (await page.locator(".game-head").getByRole("alert").count()) === 1, { what: "the reason beside Play" });
+    await eventually(async () => (await page.locator(".game-head").getByRole("alert").count()) === 1, {
+      what: "the reason beside Play",
+    });
     expect(await alert.count()).to.equal(1);
   });
 });

@@ -21,12 +21,18 @@ describe("the saves on a game's page, which change meanwhile,", function () {
 
   before(async function () {
     this.timeout(120_000);
-    fixture = await SavesFixture.start({ env: { WEB_ROOT: await buildWeb() }, game: { slug: "kept", title: "Kept" } });
+    fixture = await SavesFixture.start({
+      env: { WEB_ROOT: await buildWeb() },
+      game: { slug: "kept", title: "Kept" },
+    });
     browser = await launchBrowserShell();
   });
   beforeEach(async function () {
     await fixture.launches.newPlayer();
-    tab = await openWindow(browser, { baseUrl: fixture.api.url, name: this.currentTest?.fullTitle() ?? "changed saves" });
+    tab = await openWindow(browser, {
+      baseUrl: fixture.api.url,
+      name: this.currentTest?.fullTitle() ?? "changed saves",
+    });
     ({ page } = tab);
   });
   afterEach(async function () {
@@ -42,11 +48,16 @@ describe("the saves on a game's page, which change meanwhile,", function () {
     await card(1).waitFor();
   }
 
-  const card = (number: number): Locator => page.getByRole("list", { name: "Save slots" }).locator(":scope > li").nth(number - 1);
+  const card = (number: number): Locator =>
+    page
+      .getByRole("list", { name: "Save slots" })
+      .locator(":scope > li")
+      .nth(number - 1);
   const button = (name: string): Locator => page.getByRole("button", { name, exact: true });
   const said = (text: string): Promise<void> => page.getByRole("status").getByText(text).waitFor();
   const openSaves = (number: number): Promise<void> => card(number).locator("summary").click();
-  const labels = async (): Promise<(string | null)[]> => (await fixture.saves()).slots.map(({ label }) => label);
+  const labels = async (): Promise<(string | null)[]> =>
+    (await fixture.saves()).slots.map(({ label }) => label);
 
   async function deleteSlot(number: number): Promise<void> {
     await button(`Delete slot ${number}`).click();
@@ -61,7 +72,9 @@ describe("the saves on a game's page, which change meanwhile,", function () {
       if (route.request().method() === "POST") await promise;
       await route.continue();
     });
-    await page.getByLabel(`Upload a save into slot ${number}`).setInputFiles({ name: "save.tar.gz", mimeType: "application/gzip", buffer: aSave("uploaded") });
+    await page
+      .getByLabel(`Upload a save into slot ${number}`)
+      .setInputFiles({ name: "save.tar.gz", mimeType: "application/gzip", buffer: aSave("uploaded") });
     await card(number).getByRole("progressbar").waitFor();
     return () => resolve(undefined);
   }
@@ -104,7 +117,11 @@ describe("the saves on a game's page, which change meanwhile,", function () {
     await openSaves(1);
     await page.route("**/api/games/kept/saves/*/archive", () => undefined); // Its response is never seen.
     const input = page.getByLabel("Upload a save into slot 1");
-    await input.setInputFiles({ name: "save.tar.gz", mimeType: "application/gzip", buffer: aSave("cancelled") });
+    await input.setInputFiles({
+      name: "save.tar.gz",
+      mimeType: "application/gzip",
+      buffer: aSave("cancelled"),
+    });
     await button("Cancel").click();
     await input.waitFor({ state: "attached" }); // The page has read the saves as they were when it was cancelled.
     const stored = Promise.withResolvers<undefined>();
@@ -112,7 +129,9 @@ describe("the saves on a game's page, which change meanwhile,", function () {
       await stored.promise; // The page's clock goes on by itself.
       await route.continue();
     });
-    const response = await fixture.player.post(`${fixture.path}/${slotId}/archive`, aSave("cancelled"), { "content-type": "application/gzip" });
+    const response = await fixture.player.post(`${fixture.path}/${slotId}/archive`, aSave("cancelled"), {
+      "content-type": "application/gzip",
+    });
     expect(response.status, response.text).to.equal(200);
     stored.resolve(undefined);
     await page.clock.runFor(3_000);
@@ -121,7 +140,10 @@ describe("the saves on a game's page, which change meanwhile,", function () {
 
   describe("when the game is taken out of the catalogue,", () => {
     const setDeletedAt = async (deletedAt: Date | null): Promise<void> => {
-      await fixture.api.deps.postgres.prisma.game.update({ where: { id: fixture.game.id }, data: { deletedAt } });
+      await fixture.api.deps.postgres.prisma.game.update({
+        where: { id: fixture.game.id },
+        data: { deletedAt },
+      });
     };
 
     afterEach(() => setDeletedAt(null));
@@ -138,9 +160,16 @@ describe("the saves on a game's page, which change meanwhile,", function () {
       await page.getByText("Its saves can be downloaded or deleted, but not played.").waitFor();
       await openSaves(1);
       await expectAccessible(page);
-      const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: /^Download the save of/ }).first().click()]);
+      const [download] = await Promise.all([
+        page.waitForEvent("download"),
+        page
+          .getByRole("link", { name: /^Download the save of/ })
+          .first()
+          .click(),
+      ]);
       expect(await download.failure()).to.equal(null);
-      for (const name of [/^Continue/, /^New game/, /^Restore/, /^Copy/]) expect(await page.getByRole("button", { name }).count(), String(name)).to.equal(0);
+      for (const name of [/^Continue/, /^New game/, /^Restore/, /^Copy/])
+        expect(await page.getByRole("button", { name }).count(), String(name)).to.equal(0);
       expect(await page.getByLabel(/^Upload a save/).count()).to.equal(0);
       await button("Rename slot 1").click();
       await page.getByLabel("Name of slot 1").fill("The end");
@@ -176,13 +205,22 @@ describe("the saves on a game's page, which change meanwhile,", function () {
     await button("Save now").press("Enter");
     await page.getByRole("status").getByText("Saving…").waitFor();
     expect(await button("Save now").isDisabled()).to.equal(true);
-    await eventually(async () => (await operator.session(id)).spec.saveRequestedAt !== undefined, { what: "the wish to reach the node" });
+    await eventually(async () => (await operator.session(id)).spec.saveRequestedAt !== undefined, {
+      what: "the wish to reach the node",
+    });
     const { saveRequestedAt } = (await operator.session(id)).spec;
     const { slotId } = await fixture.launches.rowOf(id);
     await operator.report(id, {
       save: {
-        objectKey: `saves/${slotId}/1-${id}-1.1.tar.gz`, sha256: "a".repeat(64), bytes: 10, unpackedBytes: 4096, generation: 1, sequence: 1, final: false,
-        persistedAt: new Date().toISOString(), ...(saveRequestedAt !== undefined && { requestedAt: saveRequestedAt }),
+        objectKey: `saves/${slotId}/1-${id}-1.1.tar.gz`,
+        sha256: "a".repeat(64),
+        bytes: 10,
+        unpackedBytes: 4096,
+        generation: 1,
+        sequence: 1,
+        final: false,
+        persistedAt: new Date().toISOString(),
+        ...(saveRequestedAt !== undefined && { requestedAt: saveRequestedAt }),
       },
     });
     await page.getByRole("status").getByText("Saved", { exact: true }).waitFor();
@@ -211,7 +249,9 @@ describe("the saves on a game's page, which change meanwhile,", function () {
     const name = { namespace: api.deps.config.cluster.releaseNamespace, name: maintenanceConfigMap };
     await maintenance.create({ metadata: name, data: {} });
     try {
-      await eventually(() => api.deps.maintenance.current() !== undefined, { what: "the API to know of the maintenance" });
+      await eventually(() => api.deps.maintenance.current() !== undefined, {
+        what: "the API to know of the maintenance",
+      });
       await page.evaluate("dispatchEvent(new Event('focus'))");
       await dialog.getByRole("status").getByText("Joypod is being worked on").waitFor();
       expect(await replace.isEnabled(), "a new game in maintenance").to.equal(false);
@@ -220,7 +260,9 @@ describe("the saves on a game's page, which change meanwhile,", function () {
       expect(await labels()).to.deep.equal(["Slot 1", null, "Slot 3"]);
     } finally {
       await maintenance.delete(name);
-      await eventually(() => api.deps.maintenance.current() === undefined, { what: "the end of the maintenance" });
+      await eventually(() => api.deps.maintenance.current() === undefined, {
+        what: "the end of the maintenance",
+      });
     }
   });
 });

@@ -12,7 +12,10 @@ import { TestResponder } from "#test/support/session/testResponder.ts";
 const testMs = 25_000;
 const limitKbps = 6_000;
 
-/** Cancels a test in the page once it has taken in that the burst was sent, while it waits for the last packets. */
+/**
+ * Cancels a test in the page once it has taken in that the burst was sent, while it waits for the last
+ * packets.
+ */
 const cancelAfter = (burst: string): string => `(() => {
   const { createDataChannel } = RTCPeerConnection.prototype;
   RTCPeerConnection.prototype.createDataChannel = function (...options) {
@@ -27,7 +30,10 @@ const cancelAfter = (burst: string): string => `(() => {
 
 /** A result that was stored in the browser. */
 interface Stored {
-  direct: { state: string; figures?: { roundTripMs: number; loss: number; bandwidthKbps: number; limitKbps: number } };
+  direct: {
+    state: string;
+    figures?: { roundTripMs: number; loss: number; bandwidthKbps: number; limitKbps: number };
+  };
   relay: { state: string };
   decoders: { codec: string }[];
 }
@@ -56,7 +62,10 @@ describe("the test of a player's connection", function () {
   beforeEach(async function () {
     responder.way.limit(undefined);
     responder.way.lose(0);
-    tab = await openWindow(browser, { baseUrl: api.url, name: this.currentTest?.fullTitle() ?? "connection" });
+    tab = await openWindow(browser, {
+      baseUrl: api.url,
+      name: this.currentTest?.fullTitle() ?? "connection",
+    });
     ({ page } = tab);
     await openSignedIn(page, api, await aUser(api.deps), "/games/alpha");
   });
@@ -65,7 +74,10 @@ describe("the test of a player's connection", function () {
   });
 
   const region = (): Locator => page.getByRole("region", { name: "Your connection" });
-  const figure = (name: string): Locator => region().locator("div", { has: page.getByRole("term").getByText(name, { exact: true }) }).getByRole("definition");
+  const figure = (name: string): Locator =>
+    region()
+      .locator("div", { has: page.getByRole("term").getByText(name, { exact: true }) })
+      .getByRole("definition");
 
   /** Runs the test by keyboard, and returns what was kept of it. */
   async function testConnection(): Promise<Stored> {
@@ -78,24 +90,36 @@ describe("the test of a player's connection", function () {
   }
 
   /** As testConnection, up to twice more where other work on this machine has disturbed the figures. */
-  async function measured(isUndisturbed: (figures: NonNullable<Stored["direct"]["figures"]>) => boolean): Promise<Stored> {
+  async function measured(
+    isUndisturbed: (figures: NonNullable<Stored["direct"]["figures"]>) => boolean,
+  ): Promise<Stored> {
     for (let tries = 1; ; tries += 1) {
       const stored = await testConnection();
-      if (tries === 3 || (stored.direct.figures !== undefined && isUndisturbed(stored.direct.figures))) return stored;
+      if (tries === 3 || (stored.direct.figures !== undefined && isUndisturbed(stored.direct.figures)))
+        return stored;
     }
   }
 
   /** Offers the page a relay, which is not there. */
   async function offerRelay(): Promise<void> {
-    await page.route("**/api/stream/ice-servers", (route) => route.fulfill({ json: {
-      iceServers: [{ urls: ["turn:127.0.0.1:9?transport=udp"], username: "player", credential: "secret" }], expiresInSeconds: 600,
-    } }));
+    await page.route("**/api/stream/ice-servers", (route) =>
+      route.fulfill({
+        json: {
+          iceServers: [
+            { urls: ["turn:127.0.0.1:9?transport=udp"], username: "player", credential: "secret" },
+          ],
+          expiresInSeconds: 600,
+        },
+      }),
+    );
   }
 
   /** Lets no server be free any more once the direct way was tested. */
   async function leaveRelayUntested(): Promise<void> {
     let offers = 0;
-    await page.route("**/api/stream/connection-tests", (route) => ++offers === 1 ? route.continue() : route.fulfill({ status: 503, json: { error: "no_servers" } }));
+    await page.route("**/api/stream/connection-tests", (route) =>
+      ++offers === 1 ? route.continue() : route.fulfill({ status: 503, json: { error: "no_servers" } }),
+    );
   }
 
   it("can be cancelled without a result", async () => {
@@ -111,7 +135,9 @@ describe("the test of a player's connection", function () {
       await page.evaluate(cancelAfter(burst));
       await region().getByRole("button", { name: "Test my connection" }).click();
       await region().getByRole("button", { name: "Cancel the test" }).waitFor();
-      await region().getByRole("button", { name: /^Test my connection/ }).waitFor({ timeout: testMs });
+      await region()
+        .getByRole("button", { name: /^Test my connection/ })
+        .waitFor({ timeout: testMs });
       expect(await page.evaluate("localStorage.getItem('joypod.connectionTest')")).to.equal(null);
     });
   }
@@ -132,8 +158,10 @@ describe("the test of a player's connection", function () {
   it("measures a good one, says so, and keeps it for the account's page", async function () {
     this.timeout(120_000);
     await offerRelay();
-    const { direct, relay, decoders } = await measured(({ loss, roundTripMs, bandwidthKbps }) =>
-      loss <= 0.01 && roundTripMs <= 40 && bandwidthKbps >= 0.8 * limitKbps);
+    const { direct, relay, decoders } = await measured(
+      ({ loss, roundTripMs, bandwidthKbps }) =>
+        loss <= 0.01 && roundTripMs <= 40 && bandwidthKbps >= 0.8 * limitKbps,
+    );
     expect(direct.state).to.equal("works");
     expect(relay.state, "nothing but the relay, which is not there, was tried").to.equal("blocked");
     expect(direct.figures?.loss).to.be.within(0, 0.01);
@@ -152,7 +180,10 @@ describe("the test of a player's connection", function () {
     await offerRelay();
     await leaveRelayUntested();
     const { direct, relay } = await testConnection();
-    expect({ direct: direct.state, relay: relay.state }).to.deep.equal({ direct: "works", relay: "untested" });
+    expect({ direct: direct.state, relay: relay.state }).to.deep.equal({
+      direct: "works",
+      relay: "untested",
+    });
     expect(direct.figures?.bandwidthKbps).to.be.above(0);
     await region().getByRole("status").getByText("Games will play").waitFor();
     expect(await figure("By relay (TURN)").textContent()).to.equal("Not tested");
@@ -163,7 +194,10 @@ describe("the test of a player's connection", function () {
     await offerRelay();
     await leaveRelayUntested();
     await region().getByRole("button", { name: "Test my connection" }).click();
-    await region().getByRole("status").getByText("Other players test their connection just now.").waitFor({ timeout: testMs });
+    await region()
+      .getByRole("status")
+      .getByText("Other players test their connection just now.")
+      .waitFor({ timeout: testMs });
     expect(await page.evaluate("localStorage.getItem('joypod.connectionTest')")).to.equal(null);
   });
 
@@ -186,7 +220,9 @@ describe("the test of a player's connection", function () {
   it("measures a narrow and long way", async function () {
     this.timeout(120_000);
     responder.way.limit(2_000, 40);
-    const { direct } = await measured(({ roundTripMs, bandwidthKbps }) => roundTripMs <= 120 && bandwidthKbps >= 1_000);
+    const { direct } = await measured(
+      ({ roundTripMs, bandwidthKbps }) => roundTripMs <= 120 && bandwidthKbps >= 1_000,
+    );
     expect(direct.figures?.bandwidthKbps).to.be.within(1_000, 2_200);
     expect(direct.figures?.roundTripMs).to.be.within(40, 120);
     await region().getByRole("status").getByText("less sharp picture").waitFor();
@@ -205,14 +241,26 @@ describe("the test of a player's connection", function () {
 
   it("forgets a result of another day or another network", async () => {
     const works = { state: "works", figures: { roundTripMs: 9, loss: 0 } };
-    const kept = { testedAt: new Date().toISOString(), network: "unknown", direct: works, relay: { state: "absent" }, decoders: [] };
+    const kept = {
+      testedAt: new Date().toISOString(),
+      network: "unknown",
+      direct: works,
+      relay: { state: "absent" },
+      decoders: [],
+    };
     const showWith = async (change: object): Promise<void> => {
-      await page.evaluate(`localStorage.setItem("joypod.connectionTest", ${JSON.stringify(JSON.stringify({ ...kept, ...change }))})`);
+      await page.evaluate(
+        `localStorage.setItem("joypod.connectionTest", ${JSON.stringify(JSON.stringify({ ...kept, ...change }))})`,
+      );
       await page.reload();
     };
     await showWith({});
     await region().getByRole("button", { name: "Test my connection again" }).waitFor();
-    for (const change of [{ testedAt: new Date(Date.now() - 25 * 3_600_000).toISOString() }, { network: "cellular" }, { direct: {} }]) {
+    for (const change of [
+      { testedAt: new Date(Date.now() - 25 * 3_600_000).toISOString() },
+      { network: "cellular" },
+      { direct: {} },
+    ]) {
       await showWith(change);
       await region().getByRole("button", { name: "Test my connection", exact: true }).waitFor();
       expect(await region().getByText("Tested").count()).to.equal(0);
@@ -222,7 +270,12 @@ describe("the test of a player's connection", function () {
   it("says plainly that no server tests connections", async () => {
     await responder.stopProgram();
     await region().getByRole("button", { name: "Test my connection" }).click();
-    await region().getByRole("status").getByText("This Joypod has no game server that tests connections just now. You can play all the same.").waitFor();
-    await eventually(() => region().getByRole("button", { name: "Test my connection" }).isEnabled(), { what: "another try" });
+    await region()
+      .getByRole("status")
+      .getByText("This Joypod has no game server that tests connections just now. You can play all the same.")
+      .waitFor();
+    await eventually(() => region().getByRole("button", { name: "Test my connection" }).isEnabled(), {
+      what: "another try",
+    });
   });
 });

@@ -6,7 +6,13 @@ import { expectAccessible } from "#test/support/browser/accessibility.ts";
 import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { launchFirefox } from "#test/support/browser/firefox.ts";
-import { keptChannel, playedGamepad, refusedLock, rememberedPointer, unfocusedButtons } from "#test/support/browser/otherBrowsers.ts";
+import {
+  keptChannel,
+  playedGamepad,
+  refusedLock,
+  rememberedPointer,
+  unfocusedButtons,
+} from "#test/support/browser/otherBrowsers.ts";
 import { pageScript } from "#test/support/browser/pageScripts.ts";
 import { openSignedIn, pressPlay } from "#test/support/browser/pages.ts";
 import type { Color, PictureArea } from "#test/support/browser/picture.ts";
@@ -57,7 +63,8 @@ describe("a player's devices and browsers", function () {
     await fixture.stop();
   });
 
-  const pointerAt = (x: number, y: number) => game.waitForColor({ x: x - 8, y: y - 8, width: 16, height: 16 }, layout.pointer.color, { tolerance: 70 });
+  const pointerAt = (x: number, y: number) =>
+    game.waitForColor({ x: x - 8, y: y - 8, width: 16, height: 16 }, layout.pointer.color, { tolerance: 70 });
 
   it("turn the wheel by notches, up and down", async () => {
     await game.moveTo(640, 560);
@@ -72,7 +79,9 @@ describe("a player's devices and browsers", function () {
     await game.moveTo(300, 650);
     await pointerAt(300, 650);
     await game.openControl("Lock pointer");
-    await eventually(() => page.evaluate("document.pointerLockElement !== null"), { what: "a locked pointer" });
+    await eventually(() => page.evaluate("document.pointerLockElement !== null"), {
+      what: "a locked pointer",
+    });
     const from = await page.evaluate<{ x: number; y: number }>("lastPointer");
     await page.mouse.move(from.x + 40, from.y + 30);
     await pointerAt(340, 680); // not where the mouse is, which is far from there
@@ -87,7 +96,9 @@ describe("a player's devices and browsers", function () {
     await game.moveTo(640, 560); // Away from the controls, which would stay open for a pointer.
     const words = page.getByText("The pointer cannot be locked right now. Try again in a second.");
     await words.waitFor();
-    await page.evaluate("Promise.all(document.querySelector('[role=toolbar]').getAnimations().map(({ finished }) => finished))");
+    await page.evaluate(
+      "Promise.all(document.querySelector('[role=toolbar]').getAnimations().map(({ finished }) => finished))",
+    );
     expect((await words.boundingBox())?.y).to.be.at.least(0);
     await words.waitFor({ state: "detached" });
     await page.reload();
@@ -100,7 +111,14 @@ describe("a player's devices and browsers", function () {
     const presses = await eventually(() => card.presses(), { what: "the test card" });
     const devtools = await page.context().newCDPSession(page);
     for (const type of ["mousePressed", "mouseReleased"] as const) {
-      await devtools.send("Input.dispatchMouseEvent", { type, x: 640, y: 560, button: "back", buttons: type === "mousePressed" ? 8 : 0, clickCount: 1 });
+      await devtools.send("Input.dispatchMouseEvent", {
+        type,
+        x: 640,
+        y: 560,
+        button: "back",
+        buttons: type === "mousePressed" ? 8 : 0,
+        clickCount: 1,
+      });
     }
     await devtools.detach();
     await page.getByTestId("game-surface").focus();
@@ -136,7 +154,9 @@ describe("a player's devices and browsers", function () {
     for (const block of [layout.heldBlock, layout.padBlock]) await game.waitForColor(block, white);
     await page.evaluate("inputChannel.send(JSON.stringify({ t: 'release' }))");
     for (const block of [layout.heldBlock, layout.padBlock]) await game.waitForColor(block, dark);
-    await page.evaluate("inputChannel.dispatchEvent(new MessageEvent('message', { data: JSON.stringify({ t: 'released' }) }))");
+    await page.evaluate(
+      "inputChannel.dispatchEvent(new MessageEvent('message', { data: JSON.stringify({ t: 'released' }) }))",
+    );
     for (const block of [layout.heldBlock, layout.padBlock]) await game.waitForColor(block, white);
     await page.keyboard.up("KeyA");
     await page.evaluate("testPad(false, 0)");
@@ -181,7 +201,8 @@ describe("a player's devices and browsers", function () {
       await other.locator("::-p-text(Play here)").click();
       await other.waitForSelector('[data-phase="playing"]');
       await other.evaluate(await pageScript("probe"));
-      const color = (area: PictureArea): Promise<Color> => other.evaluate(`joypodProbe.color(${JSON.stringify(area)})`) as Promise<Color>;
+      const color = (area: PictureArea): Promise<Color> =>
+        other.evaluate(`joypodProbe.color(${JSON.stringify(area)})`) as Promise<Color>;
       const card = new TestCard({ color, colors: (areas) => Promise.all(areas.map(color)) });
       await other.focus("[data-testid=game-surface]");
       await card.showsPressOf(() => other.keyboard.press("KeyB"));

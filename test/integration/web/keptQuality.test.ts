@@ -43,22 +43,33 @@ describe("the quality of the picture on the account page", () => {
     await page.getByRole("status").getByText("Kept for your next game.").waitFor();
     await page.getByRole("combobox", { name: "Frames" }).selectOption("30 per second");
     await eventually(async () => {
-      const { rows: [row] } = await api.deps.postgres.pool.query<{ stream_quality: unknown }>("SELECT stream_quality FROM users WHERE id = $1", [user.id]);
+      const {
+        rows: [row],
+      } = await api.deps.postgres.pool.query<{ stream_quality: unknown }>(
+        "SELECT stream_quality FROM users WHERE id = $1",
+        [user.id],
+      );
       expect(row).to.deep.equal({ stream_quality: { preset: "lowLatency", fps: 30 } });
       return true;
     });
     await page.reload();
     await quality().getByRole("radio", { name: "Low latency", checked: true }).waitFor();
     expect(await page.getByRole("combobox", { name: "Frames" }).inputValue()).to.equal("30");
-    expect(await quality().getByRole("radio", { name: "Data saver" }).locator("xpath=..").innerText()).to.contain("at most 780 MB per hour");
+    expect(
+      await quality().getByRole("radio", { name: "Data saver" }).locator("xpath=..").innerText(),
+    ).to.contain("at most 780 MB per hour");
   });
 
   it("is shown as it is kept also when a choice before it could not be", async () => {
     const goOn = Promise.withResolvers<undefined>();
-    await page.route("**/api/account/stream-quality", async (route) => {
-      await goOn.promise;
-      await route.fulfill({ status: 503, json: { error: "unavailable" } });
-    }, { times: 1 });
+    await page.route(
+      "**/api/account/stream-quality",
+      async (route) => {
+        await goOn.promise;
+        await route.fulfill({ status: 503, json: { error: "unavailable" } });
+      },
+      { times: 1 },
+    );
     for (const name of ["Sharp", "Data saver"]) {
       await quality().getByRole("radio", { name }).click();
       await quality().getByRole("radio", { name, checked: true }).waitFor();

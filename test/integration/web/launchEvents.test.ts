@@ -29,7 +29,10 @@ describe("a launch on the play page", function () {
   let asked: string[];
 
   before(async () => {
-    fixture = await LaunchFixture.start({ env: { WEB_ROOT: await buildWeb() }, game: { slug: "followed", title: "Followed" } });
+    fixture = await LaunchFixture.start({
+      env: { WEB_ROOT: await buildWeb() },
+      game: { slug: "followed", title: "Followed" },
+    });
     ({ api, operator } = fixture);
     browser = await launchBrowserShell();
   });
@@ -54,12 +57,19 @@ describe("a launch on the play page", function () {
 
   async function expectProgress(id: string): Promise<void> {
     const passed = [aCondition("Scheduled")];
-    for (const [next, title] of [["ContentReady", "Getting the game"], ["SaveRestored", "Restoring your save"], ["PodReady", "Starting the game"]] as const) {
+    for (const [next, title] of [
+      ["ContentReady", "Getting the game"],
+      ["SaveRestored", "Restoring your save"],
+      ["PodReady", "Starting the game"],
+    ] as const) {
       await operator.report(id, { nodeName: "node-a", conditions: passed });
       await page.locator("[aria-current=step]").filter({ hasText: title }).waitFor();
       passed.push(aCondition(next));
     }
-    await operator.finish(id, { stopReason: "Failed", failure: { reason: "StartTimeout", message: "it took too long" } });
+    await operator.finish(id, {
+      stopReason: "Failed",
+      failure: { reason: "StartTimeout", message: "it took too long" },
+    });
     await page.getByText("The game could not be started").first().waitFor();
   }
 
@@ -68,13 +78,17 @@ describe("a launch on the play page", function () {
     await eventually(() => asked.includes(eventsPath) && api.deps.gameSessionEvents.followers === 1);
     const began = performance.now();
     await expectProgress(id);
-    expect(asked.filter((path) => path === statusPath).length).to.be.at.most(3 + (performance.now() - began) / 10_000);
+    expect(asked.filter((path) => path === statusPath).length).to.be.at.most(
+      3 + (performance.now() - began) / 10_000,
+    );
     await eventually(() => api.deps.gameSessionEvents.followers === 0);
     expect(asked.filter((path) => path === eventsPath)).to.have.length(1);
   });
 
   it("polls where the event stream is blocked", async () => {
-    await page.route(`**${eventsPath}*`, (route) => route.fulfill({ status: 502, contentType: "text/html", body: "" }));
+    await page.route(`**${eventsPath}*`, (route) =>
+      route.fulfill({ status: 502, contentType: "text/html", body: "" }),
+    );
     await expectProgress(await play());
     expect(asked.filter((path) => path === statusPath).length).to.be.above(2);
   });
@@ -82,7 +96,10 @@ describe("a launch on the play page", function () {
   it("polls where something on the way holds the events back", async () => {
     await page.addInitScript(heldEvents);
     const id = await play();
-    await eventually(() => asked.filter((path) => path === statusPath).length > 4, { timeoutMs: 30_000, what: "several polls" });
+    await eventually(() => asked.filter((path) => path === statusPath).length > 4, {
+      timeoutMs: 30_000,
+      what: "several polls",
+    });
     await operator.finish(id);
   });
 
@@ -107,8 +124,11 @@ describe("a launch on the play page", function () {
     await page.clock.fastForward(idleTimeoutMs - 2 * 60_000);
     const warning = page.getByRole("alert").filter({ hasText: /saved and stopped in (2:0\d|1:\d\d) / });
     await warning.waitFor();
-    const { x, y } = await warning.boundingBox() ?? expect.fail("The warning has no place.");
-    expect(await page.evaluate(`document.elementFromPoint(${x + 20}, ${y + 20}).closest("[role=alert]")`), "what takes a click there").to.equal(null);
+    const { x, y } = (await warning.boundingBox()) ?? expect.fail("The warning has no place.");
+    expect(
+      await page.evaluate(`document.elementFromPoint(${x + 20}, ${y + 20}).closest("[role=alert]")`),
+      "what takes a click there",
+    ).to.equal(null);
     await operator.finish(id);
   });
 
@@ -119,10 +139,13 @@ describe("a launch on the play page", function () {
     await eventually(() => keepalives() > 0, { what: "the first keepalive" });
     for (const news of [["focus"], ["offline", "online"]]) {
       const before = keepalives();
-      await eventually(async () => {
-        for (const name of news) await page.evaluate(`dispatchEvent(new Event("${name}"))`);
-        return keepalives() > before;
-      }, { intervalMs: 500, what: `a keepalive at ${news.join()}` });
+      await eventually(
+        async () => {
+          for (const name of news) await page.evaluate(`dispatchEvent(new Event("${name}"))`);
+          return keepalives() > before;
+        },
+        { intervalMs: 500, what: `a keepalive at ${news.join()}` },
+      );
     }
     await operator.finish(id);
   });
@@ -133,13 +156,22 @@ describe("a launch on the play page", function () {
     await operator.makeReady(id);
     await page.getByRole("toolbar").waitFor();
     const { conditions = [] } = (await operator.session(id)).status ?? {};
-    await operator.report(id, { conditions: [...conditions, aCondition("SavePersisted", { status: "False", reason: saveReasons.saveTooLarge })] });
+    await operator.report(id, {
+      conditions: [
+        ...conditions,
+        aCondition("SavePersisted", { status: "False", reason: saveReasons.saveTooLarge }),
+      ],
+    });
     const lack = page.getByRole("alert").filter({ hasText: "Your save has grown too large to be kept" });
     await lack.waitFor();
-    await page.route("**/api/game/stop", (route) => route.fulfill({ status: 503, json: { error: "unavailable", message: "The database is unavailable." } }));
+    await page.route("**/api/game/stop", (route) =>
+      route.fulfill({ status: 503, json: { error: "unavailable", message: "The database is unavailable." } }),
+    );
     await page.getByRole("button", { name: "Stop", exact: true }).press("Enter");
     await page.getByRole("button", { name: "Save and stop" }).click();
-    const failure = page.getByRole("alert").filter({ hasText: "The game goes on, because it could not be stopped." });
+    const failure = page
+      .getByRole("alert")
+      .filter({ hasText: "The game goes on, because it could not be stopped." });
     await failure.waitFor();
     expect(await lack.isVisible()).to.equal(true);
     await page.clock.runFor(10_000);
@@ -149,18 +181,25 @@ describe("a launch on the play page", function () {
   });
 
   it("says once, and not again with each try, that the session cannot be reached", async () => {
-    await page.route(`**${statusPath}*`, (route) => route.fulfill({ status: 503, json: { error: "unavailable", message: "The database is unavailable." } }));
-    await page.route(`**${eventsPath}*`, (route) => route.fulfill({ status: 502, contentType: "text/html", body: "" }));
+    await page.route(`**${statusPath}*`, (route) =>
+      route.fulfill({ status: 503, json: { error: "unavailable", message: "The database is unavailable." } }),
+    );
+    await page.route(`**${eventsPath}*`, (route) =>
+      route.fulfill({ status: 502, contentType: "text/html", body: "" }),
+    );
     await page.clock.install();
     await play();
     const problem = page.getByRole("alert").filter({ hasText: "Your session could not be reached" });
     await problem.waitFor();
     await page.evaluate("document.querySelector('[role=alert]').setAttribute('data-first', 'yes')");
     const tries = asked.filter((path) => path === statusPath).length;
-    await eventually(async () => {
-      await page.clock.runFor(5_000);
-      return asked.filter((path) => path === statusPath).length > tries + 2;
-    }, { what: "more tries" });
+    await eventually(
+      async () => {
+        await page.clock.runFor(5_000);
+        return asked.filter((path) => path === statusPath).length > tries + 2;
+      },
+      { what: "more tries" },
+    );
     expect(await problem.getAttribute("data-first")).to.equal("yes");
     await page.unroute(`**${statusPath}*`);
     await page.getByRole("button", { name: "Try again" }).click();
@@ -169,12 +208,20 @@ describe("a launch on the play page", function () {
 
   it("begins with a share of the bandwidth that the test of the connection found", async () => {
     const result = {
-      testedAt: new Date().toISOString(), network: "unknown", relay: { state: "absent" }, decoders: [],
+      testedAt: new Date().toISOString(),
+      network: "unknown",
+      relay: { state: "absent" },
+      decoders: [],
       direct: { state: "works", figures: { roundTripMs: 9, loss: 0, bandwidthKbps: 5_000 } },
     };
-    await page.addInitScript(`localStorage.setItem("joypod.connectionTest", ${JSON.stringify(JSON.stringify(result))})`);
+    await page.addInitScript(
+      `localStorage.setItem("joypod.connectionTest", ${JSON.stringify(JSON.stringify(result))})`,
+    );
     const id = await play();
-    expect((await operator.session(id)).spec.stream.quality).to.include({ preset: "Auto", startBitrateKbps: 3_000 });
+    expect((await operator.session(id)).spec.stream.quality).to.include({
+      preset: "Auto",
+      startBitrateKbps: 3_000,
+    });
     await operator.finish(id);
   });
 
@@ -192,18 +239,29 @@ describe("a launch on the play page", function () {
     const slots = [];
     for (const number of [2, 1]) slots.push(await aSaveSlot(api.deps, { user, game: fixture.game, number }));
     await openSignedIn(page, api, user, "/games/followed");
-    for (const [choice, slotId] of [["Continue slot 2", slots[0]?.id], ["New game in slot 3", undefined]] as const) {
+    for (const [choice, slotId] of [
+      ["Continue slot 2", slots[0]?.id],
+      ["New game in slot 3", undefined],
+    ] as const) {
       await page.goto("/games/followed");
       await page.getByRole("button", { name: choice }).click();
       await page.waitForURL("**/play/**");
       const failed = new URL(page.url()).pathname;
-      await operator.finish(sessionIdOf(page), { stopReason: "Failed", failure: { reason: "StartTimeout", message: "it took too long" } });
+      await operator.finish(sessionIdOf(page), {
+        stopReason: "Failed",
+        failure: { reason: "StartTimeout", message: "it took too long" },
+      });
       await fixture.ended(sessionIdOf(page));
       await page.getByRole("button", { name: "Try again" }).click();
       await page.waitForURL((url) => url.pathname.startsWith("/play/") && url.pathname !== failed);
       const row = await fixture.rowOf(sessionIdOf(page));
-      const { number } = await api.deps.postgres.prisma.saveSlot.findUniqueOrThrow({ where: { id: row.slotId! } });
-      expect({ number, isKnown: row.slotId === slotId }, choice).to.deep.equal({ number: slotId === undefined ? 3 : 2, isKnown: slotId !== undefined });
+      const { number } = await api.deps.postgres.prisma.saveSlot.findUniqueOrThrow({
+        where: { id: row.slotId! },
+      });
+      expect({ number, isKnown: row.slotId === slotId }, choice).to.deep.equal({
+        number: slotId === undefined ? 3 : 2,
+        isKnown: slotId !== undefined,
+      });
       await operator.finish(sessionIdOf(page));
       await fixture.ended(sessionIdOf(page));
     }
@@ -230,7 +288,9 @@ describe("a launch on the play page", function () {
 
   it("is shown after an upgrade, whose API has no part of the open page any more", async () => {
     let refused = 0;
-    await page.route("**/assets/PlayPage-*.js", (route) => refused++ === 0 ? route.fulfill({ status: 404, body: "" }) : route.continue());
+    await page.route("**/assets/PlayPage-*.js", (route) =>
+      refused++ === 0 ? route.fulfill({ status: 404, body: "" }) : route.continue(),
+    );
     const id = await play();
     await page.locator("#launch-title").waitFor();
     expect(refused).to.equal(2);
@@ -240,11 +300,13 @@ describe("a launch on the play page", function () {
   it("stays at its end once it is stopped, also where the status that says so has yet to be read", async () => {
     const held = new Array<Route>();
     let isStopped = false;
-    await page.route(`**${eventsPath}*`, (route) => route.fulfill({ status: 502, contentType: "text/html", body: "" }));
+    await page.route(`**${eventsPath}*`, (route) =>
+      route.fulfill({ status: 502, contentType: "text/html", body: "" }),
+    );
     await page.route(`**${statusPath}*`, (route) => (isStopped ? void held.push(route) : route.continue()));
     await page.route("**/api/game/stop", async (route) => {
       const response = await route.fetch();
-      isStopped = (await response.json() as { status: string }).status === "stopped";
+      isStopped = ((await response.json()) as { status: string }).status === "stopped";
       await route.fulfill({ response });
     });
     const id = await play();
@@ -255,7 +317,10 @@ describe("a launch on the play page", function () {
     await operator.finish(id);
     await eventually(() => held.length > 0, { what: "the status to be asked for after the stop" });
     await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
-    expect([await page.getByRole("toolbar").count(), await page.getByText("Saving your progress…").isVisible()]).to.deep.equal([0, true]);
+    expect([
+      await page.getByRole("toolbar").count(),
+      await page.getByText("Saving your progress…").isVisible(),
+    ]).to.deep.equal([0, true]);
     isStopped = false;
     for (const route of held) await route.continue();
     await page.getByRole("heading", { name: "See you soon" }).waitFor();
@@ -269,7 +334,8 @@ describe("a launch on the play page", function () {
     await page.getByText("Saving your progress…").waitFor();
     await page.route(`**${statusPath}*`, (route) => route.abort());
     await page.getByRole("alert").filter({ hasText: "Joypod did not answer" }).waitFor();
-    for (const name of ["Back to the game", "All games"]) expect(await page.getByRole("link", { name, exact: true }).isVisible(), name).to.equal(true);
+    for (const name of ["Back to the game", "All games"])
+      expect(await page.getByRole("link", { name, exact: true }).isVisible(), name).to.equal(true);
     await page.unroute(`**${statusPath}*`);
     await operator.finish(id);
     await page.getByRole("heading", { name: "See you soon" }).waitFor();

@@ -38,9 +38,12 @@ describe("the pages in maintenance", function () {
     await page.getByRole("button", { name: "Play", exact: true }).waitFor();
     expect(await notice.count()).to.equal(0);
     await new ResourceClient((await sharedKubeApiServer()).admin, configMaps).create({
-      metadata: { namespace: fixture.api.deps.config.cluster.releaseNamespace, name: maintenanceConfigMap }, data: { message: "We are back at 14:00." },
+      metadata: { namespace: fixture.api.deps.config.cluster.releaseNamespace, name: maintenanceConfigMap },
+      data: { message: "We are back at 14:00." },
     });
-    await eventually(() => fixture.api.deps.maintenance.current() !== undefined, { what: "the API to know of the maintenance" });
+    await eventually(() => fixture.api.deps.maintenance.current() !== undefined, {
+      what: "the API to know of the maintenance",
+    });
     await page.getByRole("button", { name: "Play", exact: true }).click();
     await page.getByRole("alert").filter({ hasText: "no game can be started just now" }).waitFor();
     await notice.filter({ hasText: "We are back at 14:00." }).waitFor();

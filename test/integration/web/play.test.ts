@@ -37,7 +37,10 @@ describe("playing on the page", function () {
   });
 
   beforeEach(async function () {
-    tab = await openWindow(browser, { baseUrl: fixture.api.url, name: this.currentTest?.fullTitle() ?? "play" });
+    tab = await openWindow(browser, {
+      baseUrl: fixture.api.url,
+      name: this.currentTest?.fullTitle() ?? "play",
+    });
     ({ page } = tab);
     game = await PlayPage.on(page);
     await openSignedIn(page, fixture.api, await aUser(fixture.api.deps), "/games/testcard");
@@ -56,7 +59,11 @@ describe("playing on the page", function () {
 
   it("shows the stages of the launch, which can be cancelled", async () => {
     await page.getByRole("button", { name: "Play", exact: true }).click();
-    await page.getByRole("listitem").filter({ hasText: "Finding a server" }).and(page.locator("[aria-current=step]")).waitFor();
+    await page
+      .getByRole("listitem")
+      .filter({ hasText: "Finding a server" })
+      .and(page.locator("[aria-current=step]"))
+      .waitFor();
     await page.getByRole("button", { name: "Cancel" }).click();
     const id = sessionIdOf(page);
     await eventually(async () => (await operator.session(id)).spec.desiredState === "Stopped");
@@ -66,9 +73,11 @@ describe("playing on the page", function () {
 
   it("connects while the session starts, and shows no picture and sends no input before it runs", async () => {
     pair = await fixture.letConnect(await pressPlay(page));
-    await eventually(async () => await game.frames() > 0, { timeoutMs: 30_000, what: "a decoded frame" });
+    await eventually(async () => (await game.frames()) > 0, { timeoutMs: 30_000, what: "a decoded frame" });
     await game.press("KeyA");
-    expect(await page.locator("[data-phase=launching]").getByRole("button", { name: "Cancel" }).isVisible()).to.equal(true);
+    expect(
+      await page.locator("[data-phase=launching]").getByRole("button", { name: "Cancel" }).isVisible(),
+    ).to.equal(true);
     expect(await page.getByRole("toolbar").count()).to.equal(0);
     await fixture.letRun(sessionIdOf(page));
     await game.waitUntilPlaying();
@@ -84,7 +93,9 @@ describe("playing on the page", function () {
     await game.press("KeyA");
     await game.waitForColor(layout.keyBlock, green);
     await game.moveTo(300, 650);
-    await game.waitForColor({ x: 292, y: 642, width: 16, height: 16 }, layout.pointer.color, { tolerance: 70 });
+    await game.waitForColor({ x: 292, y: 642, width: 16, height: 16 }, layout.pointer.color, {
+      tolerance: 70,
+    });
     await page.mouse.down();
     await page.mouse.up();
     await game.waitForColor(layout.clickBlock, "#ffffff");
@@ -137,7 +148,9 @@ describe("playing on the page", function () {
   it("gives the pointer back when the game moves to another window", async () => {
     await play();
     await game.openControl("Lock pointer");
-    await eventually(() => page.evaluate<boolean>("document.pointerLockElement !== null"), { what: "a locked pointer" });
+    await eventually(() => page.evaluate<boolean>("document.pointerLockElement !== null"), {
+      what: "a locked pointer",
+    });
     const other = await openWindow(browser, { baseUrl: fixture.api.url, name: "the window that takes over" });
     try {
       await other.context.addCookies(await tab.context.cookies());
@@ -157,7 +170,12 @@ describe("playing on the page", function () {
     await game.openControl("Statistics");
     await eventually(async () => {
       const shown = await page.getByTestId("stream-statistics").innerText();
-      expect(shown).to.match(/1280 × 720/).and.match(/[1-9]\d* per second/).and.match(/[1-9]\d* kbit\/s/).and.match(/H264/).and.match(/x264enc/);
+      expect(shown)
+        .to.match(/1280 × 720/)
+        .and.match(/[1-9]\d* per second/)
+        .and.match(/[1-9]\d* kbit\/s/)
+        .and.match(/H264/)
+        .and.match(/x264enc/);
       return true;
     });
   });
@@ -172,16 +190,24 @@ describe("playing on the page", function () {
     await page.getByRole("radio", { name: "Auto" }).and(page.locator(":focus")).waitFor();
     await page.getByText("at most 780 MB per hour").waitFor();
     for (let preset = 0; preset < 3; preset += 1) await page.keyboard.press("ArrowDown");
-    await page.getByTestId("quality-now").filter({ hasText: "Data saver: 854 × 480, up to 30 frames per second" }).waitFor();
+    await page
+      .getByTestId("quality-now")
+      .filter({ hasText: "Data saver: 854 × 480, up to 30 frames per second" })
+      .waitFor();
     await eventually(async () => (await size()).width === 854, { what: "a picture of data saver's size" });
     await page.keyboard.press("Escape");
     await page.getByRole("group", { name: "Quality of the picture" }).first().waitFor({ state: "detached" });
-    await eventually(async () => {
-      await game.press("KeyA");
-      return (await game.color({ x: 427, y: 240, width: 20, height: 20 }))[0] < 80;
-    }, { intervalMs: 500, what: "an effect of a key" });
+    await eventually(
+      async () => {
+        await game.press("KeyA");
+        return (await game.color({ x: 427, y: 240, width: 20, height: 20 }))[0] < 80;
+      },
+      { intervalMs: 500, what: "an effect of a key" },
+    );
     expect((await pair.status()).connections).to.equal(1);
-    const kept = await page.evaluate<{ quality: object }>("fetch('/api/account/stream-quality').then((response) => response.json())");
+    const kept = await page.evaluate<{ quality: object }>(
+      "fetch('/api/account/stream-quality').then((response) => response.json())",
+    );
     expect(kept.quality).to.deep.equal({ preset: "dataSaver" });
     expect((await operator.session(id)).spec.stream.quality).to.include({ preset: "Auto" });
   });
@@ -194,24 +220,43 @@ describe("playing on the page", function () {
     await page.getByRole("radio", { name: "Data saver" }).check();
     await pair.freezeStreamer(false);
     await game.waitUntilPlaying();
-    await eventually(async () => (await page.evaluate<{ width: number }>("joypodProbe.size()")).width === 854, { timeoutMs: 20_000, what: "a small picture" });
-    expect(await page.getByRole("radio", { name: "Data saver" }).and(page.locator(":focus")).isVisible()).to.equal(true);
+    await eventually(
+      async () => (await page.evaluate<{ width: number }>("joypodProbe.size()")).width === 854,
+      { timeoutMs: 20_000, what: "a small picture" },
+    );
+    expect(
+      await page.getByRole("radio", { name: "Data saver" }).and(page.locator(":focus")).isVisible(),
+    ).to.equal(true);
   });
 
   it("turns the view as far in a small picture as in a large one while the pointer is locked", async () => {
     await play();
     await game.openControl("Quality");
     await page.getByRole("radio", { name: "Data saver" }).check();
-    await eventually(async () => (await page.evaluate<{ width: number }>("joypodProbe.size()")).width === 854, { what: "a small picture" });
+    await eventually(
+      async () => (await page.evaluate<{ width: number }>("joypodProbe.size()")).width === 854,
+      { what: "a small picture" },
+    );
     await page.keyboard.press("Escape");
     const scale = 854 / 1280;
     const pointerAt = (x: number, y: number) =>
-      game.waitForColor({ x: (x - 8) * scale, y: (y - 8) * scale, width: 16 * scale, height: 16 * scale }, layout.pointer.color, { tolerance: 100 });
+      game.waitForColor(
+        { x: (x - 8) * scale, y: (y - 8) * scale, width: 16 * scale, height: 16 * scale },
+        layout.pointer.color,
+        { tolerance: 100 },
+      );
     await game.openControl("Lock pointer");
-    await eventually(() => page.evaluate<boolean>("document.pointerLockElement !== null"), { what: "a locked pointer" });
+    await eventually(() => page.evaluate<boolean>("document.pointerLockElement !== null"), {
+      what: "a locked pointer",
+    });
     // Into the corner first, from where the distances count.
-    for (const [movementX, movementY] of [[-2000, -2000], [300, 650]]) {
-      await page.evaluate(`document.pointerLockElement.dispatchEvent(new PointerEvent("pointermove", ${JSON.stringify({ movementX, movementY, isPrimary: true })}))`);
+    for (const [movementX, movementY] of [
+      [-2000, -2000],
+      [300, 650],
+    ]) {
+      await page.evaluate(
+        `document.pointerLockElement.dispatchEvent(new PointerEvent("pointermove", ${JSON.stringify({ movementX, movementY, isPrimary: true })}))`,
+      );
     }
     await pointerAt(300, 650);
   });
@@ -226,7 +271,9 @@ describe("playing on the page", function () {
       await player.waitForColor(layout.keyBlock, red);
       await player.press("KeyA");
       await player.hangUp();
-      await eventually(async () => (await pair.status()).viewers === 0, { what: "the end of the connection" });
+      await eventually(async () => (await pair.status()).viewers === 0, {
+        what: "the end of the connection",
+      });
       await player.view(await http.streamTicket(id));
       await player.waitForColor(layout.keyBlock, red);
       await player.press("KeyA");
@@ -244,7 +291,8 @@ describe("playing on the page", function () {
     await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
     await page.getByRole("button", { name: "Unmute" }).waitFor();
-    // The two held keys of the chord went to the game before it was one; after it the game has the keyboard again.
+    // The two held keys of the chord went to the game before it was one; after it the game has the keyboard
+    // again.
     await game.press("KeyA");
     await game.waitForColor(layout.keyBlock, yellow);
   });
@@ -252,7 +300,9 @@ describe("playing on the page", function () {
   it("lets the keyboard reach the controls also while the pointer is locked, which it frees", async () => {
     await play();
     await game.openControl("Lock pointer");
-    await eventually(() => page.evaluate<boolean>("document.pointerLockElement !== null"), { what: "a locked pointer" });
+    await eventually(() => page.evaluate<boolean>("document.pointerLockElement !== null"), {
+      what: "a locked pointer",
+    });
     await page.keyboard.press("Control+Alt+KeyM");
     await page.getByRole("button", { name: "Full screen" }).and(page.locator(":focus")).waitFor();
     expect(await page.evaluate<boolean>("document.pointerLockElement === null")).to.equal(true);
@@ -273,17 +323,26 @@ describe("playing on the page", function () {
     const id = await play();
     const shown = game.stop();
     await eventually(async () => (await operator.session(id)).spec.desiredState === "Stopped");
-    await operator.finish(id, { usage: { durationSeconds: 63, cpuSeconds: 12.5, peakMemoryBytes: 200 * 2 ** 20 } });
+    await operator.finish(id, {
+      usage: { durationSeconds: 63, cpuSeconds: 12.5, peakMemoryBytes: 200 * 2 ** 20 },
+    });
     expect(await shown).to.deep.equal({ duration: "1 min 3 s", cpuSeconds: 12.5, peakMemoryMb: 200 });
     await page.getByRole("button", { name: "Play again" }).waitFor();
   });
 
   it("says when the game could not be stopped, and goes on with it", async () => {
     const id = await play();
-    await page.route("**/api/game/stop", (route) => route.fulfill({ status: 503, json: { error: "unavailable", message: "The database is unavailable." } }));
+    await page.route("**/api/game/stop", (route) =>
+      route.fulfill({ status: 503, json: { error: "unavailable", message: "The database is unavailable." } }),
+    );
     await game.openControl("Stop");
     await page.getByRole("button", { name: "Save and stop" }).click();
-    await page.getByRole("alert").filter({ hasText: "The game goes on, because it could not be stopped. Joypod is not available just now." }).waitFor();
+    await page
+      .getByRole("alert")
+      .filter({
+        hasText: "The game goes on, because it could not be stopped. Joypod is not available just now.",
+      })
+      .waitFor();
     await game.waitUntilPlaying();
     expect((await operator.session(id)).spec.desiredState).to.not.equal("Stopped");
     await page.unroute("**/api/game/stop");
@@ -297,7 +356,10 @@ describe("playing on the page", function () {
     const id = await play();
     await game.press(Object.keys(layout.exitKeys)[0] ?? "");
     await page.getByText("The game has ended. Saving your progress…").waitFor();
-    await operator.finish(id, { stopReason: "GameExited", usage: { durationSeconds: 5, cpuSeconds: 1, peakMemoryBytes: 2 ** 26 } });
+    await operator.finish(id, {
+      stopReason: "GameExited",
+      usage: { durationSeconds: 5, cpuSeconds: 1, peakMemoryBytes: 2 ** 26 },
+    });
     await page.getByRole("heading", { name: "The game has ended" }).waitFor({ timeout: 30_000 });
     await page.getByTestId("stop-statistics").waitFor();
   });

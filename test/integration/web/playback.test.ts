@@ -38,10 +38,13 @@ describe("the game's picture and sound on the page", function () {
   });
 
   it("are heard left and right apart", async () => {
-    const { left, right } = await eventually(async () => {
-      const heard = await game.loudness();
-      return heard.right > 0.02 && heard;
-    }, { what: "the tone" });
+    const { left, right } = await eventually(
+      async () => {
+        const heard = await game.loudness();
+        return heard.right > 0.02 && heard;
+      },
+      { what: "the tone" },
+    );
     expect(left / right).to.be.within(1.5, 2.5);
   });
 
@@ -51,21 +54,26 @@ describe("the game's picture and sound on the page", function () {
     await game.openControl("Mute");
     await eventually(isMuted, { what: "silence" });
     await game.openControl("Unmute");
-    await eventually(async () => !await isMuted(), { what: "sound" });
+    await eventually(async () => !(await isMuted()), { what: "sound" });
   });
 
   it("take presses also where a warning is shown, and keep the keyboard", async () => {
     const id = sessionIdOf(page);
     const { conditions = [] } = (await fixture.operator.session(id)).status ?? {};
-    await fixture.operator.report(id, { conditions: [...conditions, aCondition("SavePersisted", { status: "False", reason: saveReasons.saveTooLarge })] });
+    await fixture.operator.report(id, {
+      conditions: [
+        ...conditions,
+        aCondition("SavePersisted", { status: "False", reason: saveReasons.saveTooLarge }),
+      ],
+    });
     const warning = page.getByRole("alert").filter({ hasText: "Your save has grown too large to be kept" });
     await warning.waitFor();
     const card = new TestCard(game);
     await page.getByTestId("game-surface").focus();
     const wasLit = await card.isClickLit();
-    const { x, y, width, height } = await warning.boundingBox() ?? expect.fail("The warning has no place.");
+    const { x, y, width, height } = (await warning.boundingBox()) ?? expect.fail("The warning has no place.");
     await page.mouse.click(x + width / 2, y + height / 2);
-    await eventually(async () => await card.isClickLit() !== wasLit, { what: "the click" });
+    await eventually(async () => (await card.isClickLit()) !== wasLit, { what: "the click" });
     await card.showsPressOf(() => game.press("KeyB"));
   });
 
@@ -74,7 +82,8 @@ describe("the game's picture and sound on the page", function () {
     const isSilent = () => page.evaluate<boolean>("document.querySelector('video').muted");
     const shownSeconds = () => page.evaluate<number>("document.querySelector('video').currentTime");
     /** Resolves once the page was told. */
-    const pause = () => page.evaluate(`new Promise((resolve) => {
+    const pause = () =>
+      page.evaluate(`new Promise((resolve) => {
       const video = document.querySelector("video");
       video.addEventListener("pause", () => resolve(), { once: true });
       video.pause();
@@ -88,13 +97,15 @@ describe("the game's picture and sound on the page", function () {
       await pause();
       await hint.waitFor();
       const before = await shownSeconds();
-      await eventually(async () => await shownSeconds() > before + 0.5, { what: "a picture that goes on" });
+      await eventually(async () => (await shownSeconds()) > before + 0.5, { what: "a picture that goes on" });
       expect(await isSilent()).to.equal(true);
       await page.getByTestId("game-surface").click();
-      await eventually(async () => !await isSilent(), { what: "the sound" });
+      await eventually(async () => !(await isSilent()), { what: "the sound" });
       await hint.waitFor({ state: "detached" });
       const heard = await shownSeconds();
-      await eventually(async () => await shownSeconds() > heard + 0.5, { what: "a picture that goes on with its sound" });
+      await eventually(async () => (await shownSeconds()) > heard + 0.5, {
+        what: "a picture that goes on with its sound",
+      });
     });
 
     it("wait while the page is hidden, and go on when it is seen again", async () => {
@@ -103,7 +114,7 @@ describe("the game's picture and sound on the page", function () {
       expect(await isPaused()).to.equal(true);
       await page.evaluate("delete document.hidden");
       await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
-      await eventually(async () => !await isPaused(), { what: "the picture" });
+      await eventually(async () => !(await isPaused()), { what: "the picture" });
     });
 
     it("try again once a second at most, however often it pauses them", async () => {
@@ -117,12 +128,17 @@ describe("the game's picture and sound on the page", function () {
         video.addEventListener("play", () => video.pause());
       })()`);
       await pause();
-      const tries = await eventually(async () => {
-        const times = await page.evaluate<number[]>("tries");
-        return times.length >= 4 && times;
-      }, { what: "some tries" });
-      // The page has looked at its clock a moment before each of them, in which a busy machine may have interrupted it.
-      for (const [at, time] of tries.slice(1).entries()) expect(time - (tries[at] ?? 0), "milliseconds between two tries").to.be.at.least(900);
+      const tries = await eventually(
+        async () => {
+          const times = await page.evaluate<number[]>("tries");
+          return times.length >= 4 && times;
+        },
+        { what: "some tries" },
+      );
+      // The page has looked at its clock a moment before each of them, in which a busy machine may have
+      // interrupted it.
+      for (const [at, time] of tries.slice(1).entries())
+        expect(time - (tries[at] ?? 0), "milliseconds between two tries").to.be.at.least(900);
       await page.reload();
       await game.waitUntilPlaying();
     });

@@ -37,7 +37,10 @@ describe("a page that connects to the game again", function () {
   });
 
   beforeEach(async function () {
-    tab = await openWindow(browser, { baseUrl: fixture.api.url, name: this.currentTest?.fullTitle() ?? "reconnecting" });
+    tab = await openWindow(browser, {
+      baseUrl: fixture.api.url,
+      name: this.currentTest?.fullTitle() ?? "reconnecting",
+    });
     ({ page } = tab);
     game = await PlayPage.on(page);
     await page.addInitScript(keptChannel);
@@ -50,7 +53,7 @@ describe("a page that connects to the game again", function () {
   it("shows the game of a session that moved to another place after the page was connected to its first pod", async () => {
     const id = await pressPlay(page);
     const first = await fixture.letConnect(id);
-    await eventually(async () => await game.frames() > 0, { timeoutMs: 30_000, what: "a decoded frame" });
+    await eventually(async () => (await game.frames()) > 0, { timeoutMs: 30_000, what: "a decoded frame" });
     await operator.withdrawPod(id);
     await first.signalStreamer("TERM");
     await first.streamerExit();
@@ -60,7 +63,9 @@ describe("a page that connects to the game again", function () {
   });
 
   it("shows the game of a session that runs, though an offer failed for good while it started", async () => {
-    await page.route(offers, (route) => route.fulfill({ status: 409, json: { error: "not_running", message: "The session is not running." } }));
+    await page.route(offers, (route) =>
+      route.fulfill({ status: 409, json: { error: "not_running", message: "The session is not running." } }),
+    );
     const failed = page.waitForResponse(offers);
     const id = await pressPlay(page);
     await (await failed).finished();
@@ -144,7 +149,10 @@ describe("a page that connects to the game again", function () {
     await game.waitUntilPlaying();
     await game.openControl("Quality");
     await page.getByRole("radio", { name: "Data saver" }).check();
-    await eventually(async () => (await game.size()).width === 854, { timeoutMs: 20_000, what: "a small picture" });
+    await eventually(async () => (await game.size()).width === 854, {
+      timeoutMs: 20_000,
+      what: "a small picture",
+    });
     await page.keyboard.press("Escape");
     await page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))");
     await eventually(async () => (await pair.status()).viewers === 0, { what: "the end of the connection" });
@@ -162,7 +170,10 @@ describe("a page that connects to the game again", function () {
       await game.waitUntilPlaying();
       await game.openControl("Quality");
       const seen = await game.frames();
-      await eventually(async () => await game.frames() > seen + 60, { timeoutMs: 30_000, what: "frames that go on" });
+      await eventually(async () => (await game.frames()) > seen + 60, {
+        timeoutMs: 30_000,
+        what: "frames that go on",
+      });
       expect(await page.getByTestId("quality-now").innerText()).to.match(/^Sharp:/);
     } finally {
       await other.close({ failed: false });

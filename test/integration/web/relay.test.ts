@@ -33,7 +33,11 @@ describe("a player whose firewall lets no UDP out", function () {
     await player.game.waitForColor(layout.keyBlock, red);
     await player.game.press("KeyA");
     await player.game.waitForColor(layout.keyBlock, green);
-    expect(await player.path()).to.deep.include({ local: "relay", relayProtocol: "tcp", remote: playing.network.node.ipv4 });
+    expect(await player.path()).to.deep.include({
+      local: "relay",
+      relayProtocol: "tcp",
+      remote: playing.network.node.ipv4,
+    });
     expect(await playing.relay.metric("joypod_turn_received_bytes_total")).to.be.above(10_000);
   });
 });

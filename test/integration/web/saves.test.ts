@@ -22,13 +22,22 @@ describe("the saves on a game's page", function () {
 
   before(async function () {
     this.timeout(120_000);
-    fixture = await SavesFixture.start({ env: { WEB_ROOT: await buildWeb() }, game: { slug: "kept", title: "Kept" } });
-    await fixture.api.deps.postgres.prisma.game.update({ where: { id: fixture.game.id }, data: { saveLimitMb: 16 } });
+    fixture = await SavesFixture.start({
+      env: { WEB_ROOT: await buildWeb() },
+      game: { slug: "kept", title: "Kept" },
+    });
+    await fixture.api.deps.postgres.prisma.game.update({
+      where: { id: fixture.game.id },
+      data: { saveLimitMb: 16 },
+    });
     browser = await launchBrowserShell();
   });
   beforeEach(async function () {
     await fixture.launches.newPlayer();
-    tab = await openWindow(browser, { baseUrl: fixture.api.url, name: this.currentTest?.fullTitle() ?? "saves" });
+    tab = await openWindow(browser, {
+      baseUrl: fixture.api.url,
+      name: this.currentTest?.fullTitle() ?? "saves",
+    });
     ({ page } = tab);
   });
   afterEach(async function () {
@@ -44,16 +53,24 @@ describe("the saves on a game's page", function () {
     await page.getByRole("list", { name: "Save slots" }).waitFor();
   }
 
-  const card = (number: number): Locator => page.getByRole("list", { name: "Save slots" }).locator(":scope > li").nth(number - 1);
+  const card = (number: number): Locator =>
+    page
+      .getByRole("list", { name: "Save slots" })
+      .locator(":scope > li")
+      .nth(number - 1);
   const button = (name: string): Locator => page.getByRole("button", { name, exact: true });
   const said = (text: string): Promise<void> => page.getByRole("status").getByText(text).waitFor();
   const openSaves = (number: number): Promise<void> => card(number).locator("summary").click();
-  const versions = (number: number): Locator => page.getByRole("list", { name: `Saves of slot ${number}` }).getByRole("listitem");
+  const versions = (number: number): Locator =>
+    page.getByRole("list", { name: `Saves of slot ${number}` }).getByRole("listitem");
   const focused = (locator: Locator): Promise<boolean> => locator.and(page.locator(":focus")).isVisible();
   const daysAgo = (days: number): Date => new Date(Date.now() - days * 86_400_000);
-  const labels = async (): Promise<(string | null)[]> => (await fixture.saves()).slots.map(({ label }) => label);
+  const labels = async (): Promise<(string | null)[]> =>
+    (await fixture.saves()).slots.map(({ label }) => label);
   const choose = (number: number, buffer: Buffer): Promise<void> =>
-    page.getByLabel(`Upload a save into slot ${number}`).setInputFiles({ name: "save.tar.gz", mimeType: "application/gzip", buffer });
+    page
+      .getByLabel(`Upload a save into slot ${number}`)
+      .setInputFiles({ name: "save.tar.gz", mimeType: "application/gzip", buffer });
 
   /** Opens the page of a player who has one save, and that slot's list. */
   async function openWithOne(): Promise<void> {
@@ -70,12 +87,25 @@ describe("the saves on a game's page", function () {
     await open();
     await card(1).getByText("A save from another device or server came late.").waitFor();
     await openSaves(1);
-    await eventually(async () => await versions(1).count() === 3);
+    await eventually(async () => (await versions(1).count()) === 3);
     const texts = await versions(1).allInnerTexts();
-    expect(texts[0]).to.match(/From another device or server, came late · 1 day ago · 1 KB/).and.to.contain("Restore").and.not.contain("Current");
-    expect(texts[1]).to.match(/Current\s[\s\S]*Played · 2 days ago/).and.not.contain("Restore");
-    expect(texts[2]).to.match(/You asked for it · 3 days ago/).and.to.contain("Restore");
-    const [download] = await Promise.all([page.waitForEvent("download"), versions(1).nth(2).getByRole("link", { name: /^Download the save of/ }).click()]);
+    expect(texts[0])
+      .to.match(/From another device or server, came late · 1 day ago · 1 KB/)
+      .and.to.contain("Restore")
+      .and.not.contain("Current");
+    expect(texts[1])
+      .to.match(/Current\s[\s\S]*Played · 2 days ago/)
+      .and.not.contain("Restore");
+    expect(texts[2])
+      .to.match(/You asked for it · 3 days ago/)
+      .and.to.contain("Restore");
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      versions(1)
+        .nth(2)
+        .getByRole("link", { name: /^Download the save of/ })
+        .click(),
+    ]);
     expect(download.suggestedFilename()).to.match(/^kept-slot1-.*\.tar\.gz$/);
     expect(await download.failure()).to.equal(null);
   });
@@ -86,7 +116,9 @@ describe("the saves on a game's page", function () {
     await fixture.aVersion(slotId, "two", { storedAt: daysAgo(2) });
     await open();
     await openSaves(1);
-    const restore = versions(1).nth(1).getByRole("button", { name: /^Restore the save of/ });
+    const restore = versions(1)
+      .nth(1)
+      .getByRole("button", { name: /^Restore the save of/ });
     await restore.click();
     const current = await versions(1).nth(0).locator("time").innerText();
     const dialog = page.getByRole("dialog", { name: "Restore this save?" });
@@ -98,7 +130,7 @@ describe("the saves on a game's page", function () {
     await restore.press("Enter");
     await button("Restore it").click();
     await said("is again the save of slot 1");
-    await eventually(async () => await versions(1).count() === 3);
+    await eventually(async () => (await versions(1).count()) === 3);
     expect(await versions(1).nth(0).innerText()).to.match(/Current[\s\S]*Restored · just now/);
     const row = await fixture.api.deps.postgres.prisma.saveSlot.findUniqueOrThrow({ where: { id: slotId } });
     expect(row.objectKey).to.equal(first.objectKey);
@@ -111,11 +143,20 @@ describe("the saves on a game's page", function () {
     await fixture.aVersion(slotId, "three", { storedAt: daysAgo(1) });
     await open();
     await openSaves(1);
-    await versions(1).nth(1).getByRole("button", { name: /^Restore the save of/ }).click();
+    await versions(1)
+      .nth(1)
+      .getByRole("button", { name: /^Restore the save of/ })
+      .click();
     await button("Restore it").click();
-    await page.getByRole("alert").getByText("That save is missing or damaged. The one before it can be read.").waitFor();
+    await page
+      .getByRole("alert")
+      .getByText("That save is missing or damaged. The one before it can be read.")
+      .waitFor();
     await versions(1).nth(1).getByText("This save is missing or damaged.").waitFor();
-    await page.getByRole("dialog").getByRole("button", { name: /^Restore the save of/ }).click();
+    await page
+      .getByRole("dialog")
+      .getByRole("button", { name: /^Restore the save of/ })
+      .click();
     await said("is again the save of slot 1");
     const row = await fixture.api.deps.postgres.prisma.saveSlot.findUniqueOrThrow({ where: { id: slotId } });
     expect(row.objectKey).to.equal(first.objectKey);
@@ -145,7 +186,8 @@ describe("the saves on a game's page", function () {
     await page.getByRole("alert").getByText("at most 40 characters").waitFor();
     await name.fill("Before the boss");
     // Cancels what an input method offers, and nothing else; Safari says so by the key's code.
-    for (const composing of [{ isComposing: true }, { keyCode: 229 }]) await name.dispatchEvent("keydown", { key: "Escape", ...composing });
+    for (const composing of [{ isComposing: true }, { keyCode: 229 }])
+      await name.dispatchEvent("keydown", { key: "Escape", ...composing });
     await page.evaluate("new Promise(requestAnimationFrame)");
     expect(await name.isVisible(), "the form after another's Escape").to.equal(true);
     await name.press("Enter");
@@ -186,7 +228,9 @@ describe("the saves on a game's page", function () {
     await card(1).getByRole("alert").getByText("may have at most 16 MB").waitFor();
     await choose(1, aSave("uploaded"));
     await said("The upload is now the save of slot 1.");
-    await eventually(async () => /Current[\s\S]*Uploaded or copied/.test(await versions(1).nth(0).innerText()));
+    await eventually(async () =>
+      /Current[\s\S]*Uploaded or copied/.test(await versions(1).nth(0).innerText()),
+    );
     await choose(2, aSave("uploaded"));
     await said("The upload is now the save of slot 2.");
     await card(2).getByRole("button", { name: "Continue slot 2" }).waitFor();
@@ -198,10 +242,17 @@ describe("the saves on a game's page", function () {
     await choose(1, aSave("first"));
     await told.waitFor();
     const response = Promise.withResolvers<undefined>();
-    await page.route("**/api/games/kept/saves/*/archive", async (route) => {
-      await response.promise;
-      await route.fulfill({ status: 503, json: { error: "unavailable", message: "The database is unavailable." } });
-    }, { times: 1 });
+    await page.route(
+      "**/api/games/kept/saves/*/archive",
+      async (route) => {
+        await response.promise;
+        await route.fulfill({
+          status: 503,
+          json: { error: "unavailable", message: "The database is unavailable." },
+        });
+      },
+      { times: 1 },
+    );
     await choose(1, aSave("second"));
     await told.waitFor({ state: "detached" });
     response.resolve(undefined);
@@ -247,13 +298,20 @@ describe("the saves on a game's page", function () {
     const response = Promise.withResolvers<undefined>();
     await page.route("**/api/games/kept/saves/*", async (route) => {
       await response.promise;
-      await route.fulfill({ status: 503, json: { error: "unavailable", message: "The database is unavailable." } });
+      await route.fulfill({
+        status: 503,
+        json: { error: "unavailable", message: "The database is unavailable." },
+      });
     });
     await page.keyboard.press("Enter");
     await button("Deleting…").waitFor();
     await page.keyboard.press("Escape");
     response.resolve(undefined);
-    await page.getByRole("dialog").getByRole("alert").getByText("Joypod is not available just now.").waitFor();
+    await page
+      .getByRole("dialog")
+      .getByRole("alert")
+      .getByText("Joypod is not available just now.")
+      .waitFor();
     expect(await focused(button("Delete it"))).to.equal(true);
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
@@ -270,7 +328,9 @@ describe("the saves on a game's page", function () {
     await launches.makeReady(id);
     await open();
     await card(1).getByText("This slot is being played.").waitFor();
-    expect(await card(1).getByRole("link", { name: "Resume slot 1" }).getAttribute("href")).to.equal(`/play/${id}?game=kept`);
+    expect(await card(1).getByRole("link", { name: "Resume slot 1" }).getAttribute("href")).to.equal(
+      `/play/${id}?game=kept`,
+    );
     await openSaves(1);
     expect(await button("Delete slot 1").count()).to.equal(0);
     await launches.operator.finish(id, { conditions: [aCondition("SavePersisted", { status: "Unknown" })] });
@@ -279,7 +339,10 @@ describe("the saves on a game's page", function () {
     await card(1).getByText("The last save of this slot is still on its way from the game server.").waitFor();
     expect(await button("Continue slot 1").count()).to.equal(0);
     expect(await button("Continue slot 2").isEnabled()).to.equal(true);
-    await fixture.api.deps.postgres.prisma.gameSession.update({ where: { id }, data: { slotReleasedAt: new Date() } });
+    await fixture.api.deps.postgres.prisma.gameSession.update({
+      where: { id },
+      data: { slotReleasedAt: new Date() },
+    });
     await page.clock.runFor(pollMs);
     await button("Continue slot 1").waitFor();
     await button("Delete slot 1").waitFor();
@@ -288,11 +351,16 @@ describe("the saves on a game's page", function () {
   it("fit a narrow window, and can be read again after a failure", async () => {
     await page.setViewportSize({ width: 375, height: 800 });
     const slotId = await fixture.aSlot();
-    await fixture.api.deps.postgres.prisma.saveSlot.update({ where: { id: slotId }, data: { label: "W".repeat(40) } });
+    await fixture.api.deps.postgres.prisma.saveSlot.update({
+      where: { id: slotId },
+      data: { label: "W".repeat(40) },
+    });
     await fixture.aVersion(slotId, "one");
     await fixture.aVersion(slotId, "elsewhere", { kind: "conflict" });
     let isFailing = true;
-    await page.route("**/api/games/kept/saves", (route) => (isFailing ? route.fulfill({ status: 502, contentType: "text/html", body: "" }) : route.continue()));
+    await page.route("**/api/games/kept/saves", (route) =>
+      isFailing ? route.fulfill({ status: 502, contentType: "text/html", body: "" }) : route.continue(),
+    );
     await openSignedIn(page, fixture.api, fixture.user, "/games/kept");
     await page.getByRole("alert").getByText("Your saves could not be loaded").waitFor();
     isFailing = false;
@@ -302,6 +370,11 @@ describe("the saves on a game's page", function () {
     expect(await page.evaluate("document.documentElement.scrollWidth")).to.equal(375);
     await button("Delete slot 1").click();
     await page.getByRole("dialog").getByText("W".repeat(40)).waitFor();
-    expect(await page.evaluate("(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('dialog'))"), "what the question has beyond its edge").to.equal(0);
+    expect(
+      await page.evaluate(
+        "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('dialog'))",
+      ),
+      "what the question has beyond its edge",
+    ).to.equal(0);
   });
 });

@@ -24,9 +24,15 @@ describe("signing in on the page", () => {
     this.timeout(120_000);
     issuer = await FaultyIssuer.start();
     const oidc = { type: "oidc", clientId: "joypod", allowInsecure: true };
-    api = await TestApi.start({ env: { WEB_ROOT: await buildWeb(), ...providersEnv([
-      { ...oidc, id: "faulty", name: "Faulty", issuer: issuer.url }, { ...oidc, id: "away", name: "Away", issuer: `http://127.0.0.1:${await freePort()}` },
-    ]) } });
+    api = await TestApi.start({
+      env: {
+        WEB_ROOT: await buildWeb(),
+        ...providersEnv([
+          { ...oidc, id: "faulty", name: "Faulty", issuer: issuer.url },
+          { ...oidc, id: "away", name: "Away", issuer: `http://127.0.0.1:${await freePort()}` },
+        ]),
+      },
+    });
     await aGame(api.deps, { slug: "alpha-quest", title: "Alpha Quest", website: "https://studio.example/" });
     browser = await launchBrowserShell();
   });
@@ -44,7 +50,10 @@ describe("signing in on the page", () => {
     await tab.close({ failed: this.currentTest?.state === "failed" });
   });
 
-  /** Ends the player's sign-in as from another device, once the open page asks for nothing any more: a response under way renews the cookie, or is a 401 itself. */
+  /**
+   * Ends the player's sign-in as from another device, once the open page asks for nothing any more: a
+   * response under way renews the cookie, or is a 401 itself.
+   */
   async function endSignIn(): Promise<void> {
     await tab.page.reload({ waitUntil: "networkidle" });
     await api.deps.authSessions.revokeAllOf(user.id);
@@ -85,7 +94,9 @@ describe("signing in on the page", () => {
     const { page } = tab;
     await page.goto("/signin");
     await page.getByLabel("E-mail").waitFor();
-    await page.route("**/api/auth/session", (route) => route.fulfill({ status: 503, contentType: "application/json", body: '{"error":"unavailable"}' }));
+    await page.route("**/api/auth/session", (route) =>
+      route.fulfill({ status: 503, contentType: "application/json", body: '{"error":"unavailable"}' }),
+    );
     await signInAs(page, user);
     await page.getByRole("alert").getByText("Joypod is not available just now").waitFor();
     await page.unroute("**/api/auth/session");
@@ -110,7 +121,10 @@ describe("signing in on the page", () => {
     }
     await signInAs(page, { ...user, password: "wrong" });
     await signInAs(page, user);
-    await page.getByRole("alert").getByText(/locked for your safety.*Try again in \d+:\d\d/).waitFor();
+    await page
+      .getByRole("alert")
+      .getByText(/locked for your safety.*Try again in \d+:\d\d/)
+      .waitFor();
   });
 
   it("leads through an external provider to the requested page", async () => {
@@ -133,7 +147,11 @@ describe("signing in on the page", () => {
     } finally {
       issuer.misbehaviour = {};
     }
-    for (const [error, words] of [["AccessDenied", "was declined"], ["OAuthCallback", "was not completed"], ["<b>", "did not work"]] as const) {
+    for (const [error, words] of [
+      ["AccessDenied", "was declined"],
+      ["OAuthCallback", "was not completed"],
+      ["<b>", "did not work"],
+    ] as const) {
       await page.goto(`/signin?${new URLSearchParams({ error }).toString()}`);
       await page.getByRole("status").getByText(words).waitFor();
     }
@@ -281,6 +299,8 @@ describe("signing in on the page", () => {
     await tab.page.goto("/");
     await signInAs(tab.page, user);
     await tab.page.getByRole("link", { name: "Alpha Quest" }).waitFor();
-    expect(tab.messages.filter((message) => /Content.Security.Policy|uncaught|violates/i.test(message))).to.deep.equal([]);
+    expect(
+      tab.messages.filter((message) => /Content.Security.Policy|uncaught|violates/i.test(message)),
+    ).to.deep.equal([]);
   });
 });

@@ -25,7 +25,7 @@ interface Store {
 }
 
 const stores: Record<string, Store> = {
-  "Postgres": {
+  Postgres: {
     failing: 0,
     faults: {
       "is killed": async ({ api }) => {
@@ -34,20 +34,20 @@ const stores: Record<string, Store> = {
         await api.database.server.stop("SIGQUIT");
         return () => api.database.server.start();
       },
-      "freezes": ({ api }) => freezeDatabase(api.database),
+      freezes: ({ api }) => freezeDatabase(api.database),
     },
   },
-  "Redis": {
+  Redis: {
     failing: 0.001,
     faults: {
       "is killed": async ({ redis: { server } }) => {
         await server.stop();
         return () => server.start();
       },
-      "freezes": ({ redis: { server } }) => freeze(server),
+      freezes: ({ redis: { server } }) => freeze(server),
     },
   },
-  "MinIO": {
+  MinIO: {
     failing: 0,
     refused: ["download", "upload"],
     faults: {
@@ -55,7 +55,7 @@ const stores: Record<string, Store> = {
         await minio?.stop();
         return () => minio?.start();
       },
-      "freezes": ({ api: { minio } }) => {
+      freezes: ({ api: { minio } }) => {
         minio?.freeze();
         return Promise.resolve(() => minio?.resume());
       },
@@ -64,11 +64,19 @@ const stores: Record<string, Store> = {
   "the Kubernetes API server": {
     failing: 0,
     faults: {
-      "is killed": async ({ cluster: { programs: { apiServer } } }) => {
+      "is killed": async ({
+        cluster: {
+          programs: { apiServer },
+        },
+      }) => {
         await apiServer.stop();
         return () => apiServer.start();
       },
-      "freezes": ({ cluster: { programs: { apiServer } } }) => freeze(apiServer),
+      freezes: ({
+        cluster: {
+          programs: { apiServer },
+        },
+      }) => freeze(apiServer),
     },
   },
 };
@@ -82,16 +90,37 @@ describe("a minute without", function () {
   before(async () => {
     platform = await ServedPlatform.start({
       slots: 60,
-      env: { IDLE_TIMEOUT_SECONDS: String(idleTimeoutSeconds), POLLS_PER_MINUTE: "1000", CATALOG_REQUESTS_PER_MINUTE: "1000", PARTNER_UPLOADS_PER_HOUR: "10000", SAVE_TRANSFERS_PER_HOUR: "10000", LAUNCHES_PER_MINUTE: "1000", LAUNCHES_PER_HOUR: "100000" },
+      env: {
+        IDLE_TIMEOUT_SECONDS: String(idleTimeoutSeconds),
+        POLLS_PER_MINUTE: "1000",
+        CATALOG_REQUESTS_PER_MINUTE: "1000",
+        PARTNER_UPLOADS_PER_HOUR: "10000",
+        SAVE_TRANSFERS_PER_HOUR: "10000",
+        LAUNCHES_PER_MINUTE: "1000",
+        LAUNCHES_PER_HOUR: "100000",
+      },
     });
   });
   after(() => platform.stop());
 
   beforeEach(async () => {
-    const { api, replicas, game: { slug } } = platform;
+    const {
+      api,
+      replicas,
+      game: { slug },
+    } = platform;
     played = await platform.play(10);
-    traffic = await PlayTraffic.start({ api, replicas, played, visitors: await platform.users(5), slug, ...await platform.transfers() });
-    await eventually(() => asked.every((each) => traffic.count(each) > 0), { what: "all pages to be at work" });
+    traffic = await PlayTraffic.start({
+      api,
+      replicas,
+      played,
+      visitors: await platform.users(5),
+      slug,
+      ...(await platform.transfers()),
+    });
+    await eventually(() => asked.every((each) => traffic.count(each) > 0), {
+      what: "all pages to be at work",
+    });
     for (const each of transfers) await served(each, 0);
     traffic.reset();
   });
@@ -99,15 +128,25 @@ describe("a minute without", function () {
 
   /** Resolves once a request that was sent since then was answered as it should be. */
   async function served(each: Asked, sinceMs: number): Promise<void> {
-    await eventually(() => traffic.sentSince(sinceMs, each).some(({ status }) => status === 200), { what: `a ${each} to be served`, timeoutMs: 60_000 });
+    await eventually(() => traffic.sentSince(sinceMs, each).some(({ status }) => status === 200), {
+      what: `a ${each} to be served`,
+      timeoutMs: 60_000,
+    });
   }
 
   /** Two looks for idle sessions since now, by the leading replica. */
   async function sweeps(): Promise<void> {
-    const at = async (): Promise<number> => (await platform.api.deps.postgres.pool.query<{ at: Date }>("SELECT swept_at AS at FROM idle_sweeps")).rows[0]?.at.getTime() ?? 0;
+    const at = async (): Promise<number> =>
+      (
+        await platform.api.deps.postgres.pool.query<{ at: Date }>("SELECT swept_at AS at FROM idle_sweeps")
+      ).rows[0]?.at.getTime() ?? 0;
     for (let count = 0; count < 2; count++) {
       const before = await at();
-      await eventually(async () => await at() > before, { what: "the next look for idle sessions", timeoutMs: 45_000, intervalMs: 500 });
+      await eventually(async () => (await at()) > before, {
+        what: "the next look for idle sessions",
+        timeoutMs: 45_000,
+        intervalMs: 500,
+      });
     }
   }
 
@@ -121,32 +160,46 @@ describe("a minute without", function () {
           await delay(outageMs);
           during = traffic.summary();
           for (const each of refused) {
-            expect(new Set(traffic.sentSince(begunMs, each).map(({ status }) => status)), `statuses of each ${each}; ${during}`).to.have.all.keys(503);
+            expect(
+              new Set(traffic.sentSince(begunMs, each).map(({ status }) => status)),
+              `statuses of each ${each}; ${during}`,
+            ).to.have.all.keys(503);
           }
         } finally {
           await end();
         }
         const endedMs = performance.now();
         process.stderr.write(`      ${during.replaceAll("\n", "\n      ")}\n`);
-        expect(traffic.failed(...playing), during).to.have.length.at.most(failing * traffic.count(...playing));
+        expect(traffic.failed(...playing), during).to.have.length.at.most(
+          failing * traffic.count(...playing),
+        );
         for (const outcome of traffic.failed(...asked)) {
           expect(outcome, during).to.include({ status: 503 });
           expect(Number(outcome.retryAfter), during).to.be.at.least(1);
         }
         // Each page is served again, without anybody's doing.
-        await eventually(() => {
-          const failed = traffic.failed(...asked).length;
-          traffic.reset();
-          return failed === 0;
-        }, { what: "requests to succeed", timeoutMs: 60_000, intervalMs: 5_000 });
+        await eventually(
+          () => {
+            const failed = traffic.failed(...asked).length;
+            traffic.reset();
+            return failed === 0;
+          },
+          { what: "requests to succeed", timeoutMs: 60_000, intervalMs: 5_000 },
+        );
         for (const each of transfers) await served(each, endedMs);
         await sweeps();
         expect(traffic.failed(...asked), traffic.summary()).to.be.empty;
-        for (const session of await platform.recorded(played)) expect(session).to.deep.equal({ status: "running", stopReason: null, failureReason: null });
+        for (const session of await platform.recorded(played))
+          expect(session).to.deep.equal({ status: "running", stopReason: null, failureReason: null });
         // Pages that are closed keep nothing alive.
         await traffic.stop();
-        await eventually(async () => (await platform.recorded(played)).every(({ status, stopReason }) => status === "stopped" && stopReason === "IdleTimeout"),
-          { what: "the sessions to end as idle", timeoutMs: 90_000, intervalMs: 1_000 });
+        await eventually(
+          async () =>
+            (await platform.recorded(played)).every(
+              ({ status, stopReason }) => status === "stopped" && stopReason === "IdleTimeout",
+            ),
+          { what: "the sessions to end as idle", timeoutMs: 90_000, intervalMs: 1_000 },
+        );
       });
     }
   }

@@ -40,10 +40,19 @@ describe("a session that is played", function () {
   async function expiring(): Promise<string> {
     const { operator, user, api } = fixture;
     const id = newGameSessionId("none");
-    const spec = aGameSessionSpec({ userId: user.id, idleTimeoutSeconds: idleTimeoutMs / 1000, expiresAt: new Date().toISOString() });
-    await operator.sessions.create({ metadata: { name: id, namespace: api.kube?.sessionsNamespace ?? "" }, spec });
+    const spec = aGameSessionSpec({
+      userId: user.id,
+      idleTimeoutSeconds: idleTimeoutMs / 1000,
+      expiresAt: new Date().toISOString(),
+    });
+    await operator.sessions.create({
+      metadata: { name: id, namespace: api.kube?.sessionsNamespace ?? "" },
+      spec,
+    });
     await operator.makeReady(id, { podIp });
-    await eventually(() => api.deps.cluster.gameSession(id)?.status?.readyAt !== undefined, { what: "the API to see it" });
+    await eventually(() => api.deps.cluster.gameSession(id)?.status?.readyAt !== undefined, {
+      what: "the API to see it",
+    });
     return id;
   }
 
@@ -55,7 +64,7 @@ describe("a session that is played", function () {
       await server.stop("SIGQUIT");
       return () => server.start();
     },
-    "hangs": () => Promise.resolve(freezeDatabase(fixture.api.database)),
+    hangs: () => Promise.resolve(freezeDatabase(fixture.api.database)),
   };
 
   for (const [what, begin] of Object.entries(outages)) {
@@ -64,8 +73,11 @@ describe("a session that is played", function () {
       const id = await fixture.running();
       const near = await expiring();
       const other = api.as(await aUser(api.deps));
-      for (const browser of [player, other]) expect((await browser.get("/api/game/sessions")).status).to.equal(200);
-      const before = (await player.get(`/api/game/session-status?sessionId=${id}`)).json<GameSessionStatusResponse>();
+      for (const browser of [player, other])
+        expect((await browser.get("/api/game/sessions")).status).to.equal(200);
+      const before = (
+        await player.get(`/api/game/session-status?sessionId=${id}`)
+      ).json<GameSessionStatusResponse>();
       await forgetSignIns();
       const end = await begin();
       const streamer = await FakeStreamer.at(podIp);
@@ -73,31 +85,61 @@ describe("a session that is played", function () {
         const shown = await player.get(`/api/game/session-status?sessionId=${id}`);
         expect(shown.status, shown.text).to.equal(200);
         const told = shown.json<GameSessionStatusResponse>();
-        expect(told).to.deep.equal({ ...before, gameTitle: game.slug, startedAt: told.startedAt, expiresAt: told.expiresAt });
+        expect(told).to.deep.equal({
+          ...before,
+          gameTitle: game.slug,
+          startedAt: told.startedAt,
+          expiresAt: told.expiresAt,
+        });
         for (const sessionId of [id, near]) {
           const kept = await player.post("/api/game/keepalive", { sessionId });
           expect(kept.status, kept.text).to.equal(200);
-          expect(Date.parse(kept.json<{ expiresAt: string }>().expiresAt)).to.be.within(Date.now() + idleTimeoutMs - 5_000, Date.now() + idleTimeoutMs);
+          expect(Date.parse(kept.json<{ expiresAt: string }>().expiresAt)).to.be.within(
+            Date.now() + idleTimeoutMs - 5_000,
+            Date.now() + idleTimeoutMs,
+          );
         }
-        expect(Date.parse((await operator.session(near)).spec.expiresAt ?? "")).to.be.above(Date.now() + idleTimeoutMs);
+        expect(Date.parse((await operator.session(near)).spec.expiresAt ?? "")).to.be.above(
+          Date.now() + idleTimeoutMs,
+        );
         const events = await EventReader.open(api.url, player, id);
         await events.see("running");
         events.close();
-        expect((await player.post(`/api/stream/${near}`, "v=0 offer", { "content-type": "application/sdp" })).status).to.equal(201);
+        expect(
+          (await player.post(`/api/stream/${near}`, "v=0 offer", { "content-type": "application/sdp" }))
+            .status,
+        ).to.equal(201);
         // What the cluster knows as somebody else's, or does not know, the database alone could tell.
-        for (const [browser, sessionId] of [[other, id], [player, newGameSessionId("none")]] as const) {
+        for (const [browser, sessionId] of [
+          [other, id],
+          [player, newGameSessionId("none")],
+        ] as const) {
           expectErrorResponse(await browser.post("/api/game/keepalive", { sessionId }), 503, "unavailable");
-          expectErrorResponse(await browser.get(`/api/game/session-status?sessionId=${sessionId}`), 503, "unavailable");
+          expectErrorResponse(
+            await browser.get(`/api/game/session-status?sessionId=${sessionId}`),
+            503,
+            "unavailable",
+          );
         }
-        await operator.sessions.mergePatch({ name: near, namespace: api.kube?.sessionsNamespace ?? "" }, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } });
-        await eventually(() => api.deps.cluster.gameSession(near)?.spec.desiredState === "Stopped", { what: "the API to see the stop" });
+        await operator.sessions.mergePatch(
+          { name: near, namespace: api.kube?.sessionsNamespace ?? "" },
+          { spec: { desiredState: "Stopped", stopReason: "UserRequested" } },
+        );
+        await eventually(() => api.deps.cluster.gameSession(near)?.spec.desiredState === "Stopped", {
+          what: "the API to see the stop",
+        });
         expectErrorResponse(await player.post("/api/game/keepalive", { sessionId: near }), 404, "not_found");
         expectErrorResponse(await player.get("/api/games"), 503, "unavailable");
       } finally {
         streamer.stop();
         await end();
       }
-      await eventually(async () => (await player.get(`/api/game/session-status?sessionId=${id}`)).json<GameSessionStatusResponse>().gameTitle === game.title, { what: "the database's response" });
+      await eventually(
+        async () =>
+          (await player.get(`/api/game/session-status?sessionId=${id}`)).json<GameSessionStatusResponse>()
+            .gameTitle === game.title,
+        { what: "the database's response" },
+      );
     });
   }
 
@@ -112,14 +154,19 @@ describe("a session that is played", function () {
       const kept = await page.post("/api/game/keepalive", { sessionId: id });
       expect(kept.status, kept.text).to.equal(200);
       const { expiresAt } = kept.json<{ expiresAt: string }>();
-      await eventually(() => api.deps.cluster.gameSession(id)?.metadata.annotations !== undefined, { what: "the other replica to see the keepalive" });
+      await eventually(() => api.deps.cluster.gameSession(id)?.metadata.annotations !== undefined, {
+        what: "the other replica to see the keepalive",
+      });
       await aGameSessionRow(api.deps, { user, game }, { id, expiresAt: new Date(Date.now() - 1_000) });
       await asIfSwept(api.deps);
       // The one at work in the background may have come first.
       expect(await sweepIdle(api.deps)).to.not.include(id);
       const row = await fixture.rowOf(id);
       expect(row.status).to.equal("running");
-      expect(row.expiresAt?.getTime()).to.be.within(Date.parse(expiresAt), Date.parse(expiresAt) + idleTimeoutMs / 8);
+      expect(row.expiresAt?.getTime()).to.be.within(
+        Date.parse(expiresAt),
+        Date.parse(expiresAt) + idleTimeoutMs / 8,
+      );
     } finally {
       await stopReplica(cutOff);
     }
@@ -140,13 +187,18 @@ describe("a session that is played", function () {
       };
       expect(Date.parse((await operator.session(id)).spec.expiresAt ?? "")).to.be.above(await keepAlive());
       for (const replica of [api, cutOff]) {
-        await eventually(() => replica.deps.cluster.gameSession(id)?.metadata.annotations !== undefined, { what: "each replica to see the keepalive" });
+        await eventually(() => replica.deps.cluster.gameSession(id)?.metadata.annotations !== undefined, {
+          what: "each replica to see the keepalive",
+        });
       }
       const { generation } = (await operator.session(id)).metadata;
       await keepAlive();
       const promised = await keepAlive();
       expect((await operator.session(id)).metadata.generation).to.equal(generation);
-      await api.deps.postgres.pool.query("UPDATE game_sessions SET expires_at = now() - interval '1 second' WHERE id = $1", [id]);
+      await api.deps.postgres.pool.query(
+        "UPDATE game_sessions SET expires_at = now() - interval '1 second' WHERE id = $1",
+        [id],
+      );
       await asIfSwept(api.deps);
       expect(await sweepIdle(api.deps)).to.not.include(id);
       const row = await fixture.rowOf(id);
@@ -162,7 +214,12 @@ describe("a session that is played", function () {
     const id = await fixture.running();
     await player.get("/api/game/sessions");
     const relay = await TcpRelay.start(api.deps.config.redis.url);
-    const cold = await startReplica(api, { env: { REDIS_URL: `redis://${relay.host}${new URL(api.deps.config.redis.url).pathname}`, REDIS_TIMEOUT_MS: "200" } });
+    const cold = await startReplica(api, {
+      env: {
+        REDIS_URL: `redis://${relay.host}${new URL(api.deps.config.redis.url).pathname}`,
+        REDIS_TIMEOUT_MS: "200",
+      },
+    });
     const thaw = freezeDatabase(api.database);
     try {
       const page = api.anonymous(cold);
@@ -171,7 +228,11 @@ describe("a session that is played", function () {
       const kept = await page.post("/api/game/keepalive", { sessionId: id });
       expect(kept.status, kept.text).to.equal(200);
       // Nobody has signed in as this one.
-      expectErrorResponse(await api.anonymous(cold).post("/api/game/keepalive", { sessionId: id }), 401, "unauthorized");
+      expectErrorResponse(
+        await api.anonymous(cold).post("/api/game/keepalive", { sessionId: id }),
+        401,
+        "unauthorized",
+      );
     } finally {
       thaw();
       await stopReplica(cold);
@@ -183,7 +244,10 @@ describe("a session that is played", function () {
     const { api, operator } = fixture;
     const id = await fixture.running();
     const pass = async (secondsSinceSweep: number): Promise<string[]> => {
-      await api.deps.postgres.pool.query("UPDATE game_sessions SET expires_at = now() - interval '1 second' WHERE id = $1", [id]);
+      await api.deps.postgres.pool.query(
+        "UPDATE game_sessions SET expires_at = now() - interval '1 second' WHERE id = $1",
+        [id],
+      );
       await asIfSwept(api.deps, secondsSinceSweep);
       return sweepIdle(api.deps);
     };
@@ -193,6 +257,9 @@ describe("a session that is played", function () {
     await pass(1);
     expect(await fixture.rowOf(id)).to.include({ status: "stopping", stopReason: "IdleTimeout" });
     // Nobody but the sweeper at work tells the recorder, which looks for itself every ten seconds.
-    await eventually(async () => (await operator.session(id)).spec.desiredState === "Stopped", { what: "the stop to reach the cluster", timeoutMs: 30_000 });
+    await eventually(async () => (await operator.session(id)).spec.desiredState === "Stopped", {
+      what: "the stop to reach the cluster",
+      timeoutMs: 30_000,
+    });
   });
 });

@@ -35,7 +35,9 @@ describe("when the database", function () {
   let user: { email: string; password: string };
 
   before(async () => {
-    api = await TestApi.start({ env: { DATABASE_TIMEOUT_MS: String(databaseTimeoutMs), CATALOG_REQUESTS_PER_MINUTE: "1000000" } });
+    api = await TestApi.start({
+      env: { DATABASE_TIMEOUT_MS: String(databaseTimeoutMs), CATALOG_REQUESTS_PER_MINUTE: "1000000" },
+    });
     const signedIn = await aUser(api.deps);
     user = signedIn;
     player = api.as(signedIn);
@@ -62,10 +64,14 @@ describe("when the database", function () {
   }
 
   async function expectRecovery(): Promise<void> {
-    await eventually(async () => (await player.get("/api/games")).status === 200, { what: "the catalogue", timeoutMs: 5_000 });
+    await eventually(async () => (await player.get("/api/games")).status === 200, {
+      what: "the catalogue",
+      timeoutMs: 5_000,
+    });
     expect((await api.anonymous().get("/readyz?exclude=objectStore")).status).to.equal(200);
     expect((await postSignIn(api.anonymous(), user)).status).to.equal(200);
-    expect(api.logLines.filter((line) => line.includes('"level":"error"') && !line.includes("audit"))).to.be.empty;
+    expect(api.logLines.filter((line) => line.includes('"level":"error"') && !line.includes("audit"))).to.be
+      .empty;
   }
 
   it("stops, every request that needs it is 503 at once, and all succeed once it is back", async () => {
@@ -73,7 +79,10 @@ describe("when the database", function () {
     await api.deps.postgres.pool.query("CHECKPOINT");
     const stopped = new AbortController();
     const statuses = new Set<string>();
-    const sendSome = async (): Promise<void> => Object.keys((await sendTraffic(20, () => player.get("/api/games"))).statuses).forEach((status) => statuses.add(status));
+    const sendSome = async (): Promise<void> =>
+      Object.keys((await sendTraffic(20, () => player.get("/api/games"))).statuses).forEach((status) =>
+        statuses.add(status),
+      );
     await sendSome();
     const during = (async () => {
       while (!stopped.signal.aborted) await sendSome();
@@ -93,9 +102,14 @@ describe("when the database", function () {
 
   it("stops, the replicas stay where requests are sent to, and say themselves that it is unavailable", async () => {
     const metricsPort = await freePort();
-    const replica = await ApiProcess.beside(api, { METRICS_PORT: String(metricsPort), DATABASE_TIMEOUT_MS: "500", CATALOG_REQUESTS_PER_MINUTE: "1000000" });
+    const replica = await ApiProcess.beside(api, {
+      METRICS_PORT: String(metricsPort),
+      DATABASE_TIMEOUT_MS: "500",
+      CATALOG_REQUESTS_PER_MINUTE: "1000000",
+    });
     try {
-      const probe = async (): Promise<number> => (await fetch(`http://127.0.0.1:${metricsPort}/readyz`)).status;
+      const probe = async (): Promise<number> =>
+        (await fetch(`http://127.0.0.1:${metricsPort}/readyz`)).status;
       expect(await probe()).to.equal(200);
       const visitor = api.anonymous(replica);
       for (const [name, value] of player.cookies) visitor.cookies.set(name, value);
@@ -105,16 +119,21 @@ describe("when the database", function () {
       try {
         expectUnavailable(await visitor.get("/api/games"));
         // The process has looked by itself, and tells that for a moment.
-        const unready = await eventually(async () => {
-          const response = await visitor.get("/readyz?exclude=objectStore");
-          return response.status === 200 ? undefined : response;
-        }, { what: "the readiness to be looked at again" });
+        const unready = await eventually(
+          async () => {
+            const response = await visitor.get("/readyz?exclude=objectStore");
+            return response.status === 200 ? undefined : response;
+          },
+          { what: "the readiness to be looked at again" },
+        );
         expectUnavailable(unready);
         expect(await probe(), "the kubelet's question").to.equal(200);
       } finally {
         await api.database.server.start();
       }
-      await eventually(async () => (await visitor.get("/api/games")).status === 200, { what: "the replica to go on" });
+      await eventually(async () => (await visitor.get("/api/games")).status === 200, {
+        what: "the replica to go on",
+      });
     } finally {
       await replica.stop();
     }
@@ -135,12 +154,17 @@ describe("when the database", function () {
     let [release, failedAt] = [(): void => undefined, Infinity];
     const transaction = api.deps.postgres.transaction(async (client) => {
       release = freezeDatabase(api.database);
-      await client.query("SELECT 1").finally(() => failedAt = performance.now());
+      await client.query("SELECT 1").finally(() => (failedAt = performance.now()));
     });
-    const outcome = await transaction.then(() => "committed", (error: unknown) => error);
+    const outcome = await transaction.then(
+      () => "committed",
+      (error: unknown) => error,
+    );
     release();
     expect(outcome).to.be.an("error").with.property("message", "Query read timeout");
-    expect(performance.now() - failedAt, "milliseconds after the statement failed").to.be.below(queryTimeoutMs);
+    expect(performance.now() - failedAt, "milliseconds after the statement failed").to.be.below(
+      queryTimeoutMs,
+    );
     await expectRecovery();
   });
 });
@@ -158,9 +182,14 @@ describe("when the object store", function () {
   /** Uploads fail, and nothing else does. */
   async function expectOutage(): Promise<void> {
     const archive = await anArchive();
-    for (const response of await Promise.all([fixture.upload(archive), fixture.api.anonymous().get("/readyz")])) expectUnavailable(response);
+    for (const response of await Promise.all([
+      fixture.upload(archive),
+      fixture.api.anonymous().get("/readyz"),
+    ]))
+      expectUnavailable(response);
     expect((await fixture.api.anonymous().get("/readyz?exclude=objectStore")).status).to.equal(200);
-    for (const path of ["", `/${fixture.game.slug}`, `/${fixture.game.slug}/sync`]) expect((await fixture.client.get(`/api/partners/games${path}`)).status).to.equal(200);
+    for (const path of ["", `/${fixture.game.slug}`, `/${fixture.game.slug}/sync`])
+      expect((await fixture.client.get(`/api/partners/games${path}`)).status).to.equal(200);
     expect((await fixture.api.as(await aUser(fixture.api.deps)).get("/api/games")).status).to.equal(200);
   }
 
@@ -189,7 +218,10 @@ describe("when the object store", function () {
       await expectOutage();
       await makeSweepable();
       await sweepUploads(api.deps);
-      expect(await api.deps.postgres.prisma.gameUpload.count({ where: { gameId: fixture.game.id } }), "the sweeper tries again").to.be.above(0);
+      expect(
+        await api.deps.postgres.prisma.gameUpload.count({ where: { gameId: fixture.game.id } }),
+        "the sweeper tries again",
+      ).to.be.above(0);
     } finally {
       await minio.resume();
     }
@@ -202,7 +234,10 @@ describe("when the object store", function () {
   });
 
   async function makeSweepable(): Promise<void> {
-    await fixture.api.deps.postgres.prisma.gameUpload.updateMany({ where: { gameId: fixture.game.id }, data: { renewedAt: new Date(Date.now() - 61_000) } });
+    await fixture.api.deps.postgres.prisma.gameUpload.updateMany({
+      where: { gameId: fixture.game.id },
+      data: { renewedAt: new Date(Date.now() - 61_000) },
+    });
   }
 
   it("never responds, requests to it time out and free what they hold", async () => {
@@ -210,9 +245,21 @@ describe("when the object store", function () {
     silent.listen(0, "127.0.0.1");
     await once(silent, "listening");
     const endpoint = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
-    const { client } = connectObjectStore({ endpoint, region: "us-east-1", bucket: "none", accessKey: "none", secretKey: "none", timeoutMs: 20 });
+    const { client } = connectObjectStore({
+      endpoint,
+      region: "us-east-1",
+      bucket: "none",
+      accessKey: "none",
+      secretKey: "none",
+      timeoutMs: 20,
+    });
     try {
-      expect(await client.bucketExists("none").then(() => undefined, (error: unknown) => error)).to.have.property("message", "The object store does not respond.");
+      expect(
+        await client.bucketExists("none").then(
+          () => undefined,
+          (error: unknown) => error,
+        ),
+      ).to.have.property("message", "The object store does not respond.");
     } finally {
       silent.close();
     }

@@ -1,9 +1,14 @@
 import { SavesFixture } from "#test/support/model/savesFixture.ts";
 import { checkHistories } from "#test/support/model/savesHistories.ts";
 
-/** `SEED` is that of a failed test, which is then all that runs; without it each run makes other histories. */
+/**
+ * `SEED` is that of a failed test, which is then all that runs; without it each run makes other histories.
+ */
 const given = process.env["SEED"];
-const seeds = given === undefined ? Array.from({ length: 5 }, (_, part) => (Date.now() + part) % 2 ** 31) : [Number(given)];
+const seeds =
+  given === undefined
+    ? Array.from({ length: 5 }, (_, part) => (Date.now() + part) % 2 ** 31)
+    : [Number(given)];
 
 describe("saves, in very many histories", function () {
   this.timeout(1_800_000);

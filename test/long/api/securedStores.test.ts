@@ -11,7 +11,12 @@ import { CertificateAuthority } from "#test/support/http/certificates.ts";
 import { freePort } from "#test/support/processes/childProgram.ts";
 import { joypodProgram } from "#test/support/processes/controlPlaneProgram.ts";
 import { startMinio, type TestMinio } from "#test/support/stores/minio.ts";
-import { createTestDatabase, startTlsPostgres, type TestDatabase, type TestServer } from "#test/support/stores/postgres.ts";
+import {
+  createTestDatabase,
+  startTlsPostgres,
+  type TestDatabase,
+  type TestServer,
+} from "#test/support/stores/postgres.ts";
 import { sharedRedis, startRedis, type TestRedis } from "#test/support/stores/redis.ts";
 
 /** What no sentence may hold, and no log line either. */
@@ -33,16 +38,28 @@ describe("stores behind TLS", function () {
   });
 
   /** Starts an API with these variables, and returns what `/readyz` says, also what the log says of it. */
-  async function readinessOf(env: Record<string, string>, path = "/readyz?exclude=objectStore"): Promise<Readiness> {
+  async function readinessOf(
+    env: Record<string, string>,
+    path = "/readyz?exclude=objectStore",
+  ): Promise<Readiness> {
     const database = await createTestDatabase();
     const api = await TestApi.start({ database, env, awaitsRedis: false });
     try {
       // Redis' connection is not asked for: it comes, or fails, by itself.
-      await eventually(() => api.deps.redis.status === "ready" || api.logLines.some((line) => line.includes("Redis is unavailable")), { what: "the connection to Redis, or its failure" });
+      await eventually(
+        () =>
+          api.deps.redis.status === "ready" ||
+          api.logLines.some((line) => line.includes("Redis is unavailable")),
+        { what: "the connection to Redis, or its failure" },
+      );
       const response = await api.anonymous().get(path);
       const { message = "", warnings = [] } = response.json<{ message?: string; warnings?: string[] }>();
       const words = [message, ...warnings].filter((text) => text !== "").join(" ");
-      if (words !== "") expect(api.logLines.some((line) => line.includes(JSON.stringify(words).slice(1, -1))), `in the log: ${words}`).to.equal(true);
+      if (words !== "")
+        expect(
+          api.logLines.some((line) => line.includes(JSON.stringify(words).slice(1, -1))),
+          `in the log: ${words}`,
+        ).to.equal(true);
       expect(response.text + api.logLines.join("\n")).to.not.match(secrets);
       return { status: response.status, words };
     } finally {
@@ -54,10 +71,15 @@ describe("stores behind TLS", function () {
   /** What the chart's Job runs. */
   function migrate(env: Record<string, string>): Promise<{ code: number | null; output: string }> {
     const [program = "", ...first] = joypodProgram();
-    const child = spawn(program, [...first, "migrate", "--wait-seconds", "120"], { env: { PATH: process.env.PATH, ...env } });
+    const child = spawn(program, [...first, "migrate", "--wait-seconds", "120"], {
+      env: { PATH: process.env.PATH, ...env },
+    });
     let output = "";
-    for (const stream of [child.stdout, child.stderr]) stream.on("data", (text: Buffer) => output += text.toString());
-    return new Promise((resolve, reject) => child.once("error", reject).once("close", (code) => resolve({ code, output })));
+    for (const stream of [child.stdout, child.stderr])
+      stream.on("data", (text: Buffer) => (output += text.toString()));
+    return new Promise((resolve, reject) =>
+      child.once("error", reject).once("close", (code) => resolve({ code, output })),
+    );
   }
 
   describe("Postgres", () => {
@@ -84,10 +106,13 @@ describe("stores behind TLS", function () {
       const database: TestDatabase = { url: url.href, server: server.program, drop: () => Promise.resolve() };
       const api = await TestApi.start({ database, env });
       try {
-        expect((await api.anonymous().get("/readyz?exclude=objectStore")).json()).to.deep.equal({ status: "ok" });
+        expect((await api.anonymous().get("/readyz?exclude=objectStore")).json()).to.deep.equal({
+          status: "ok",
+        });
         expect((await api.as(await aUser(api.deps)).get("/api/games")).status).to.equal(200);
         const { rows } = await api.deps.postgres.pool.query<{ ssl: boolean; count: number }>(
-          "SELECT ssl, count(*)::int FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = 'joypod' GROUP BY ssl");
+          "SELECT ssl, count(*)::int FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = 'joypod' GROUP BY ssl",
+        );
         expect(rows.map(({ ssl }) => ssl)).to.deep.equal([true]);
       } finally {
         await api.stop();
@@ -95,10 +120,32 @@ describe("stores behind TLS", function () {
     });
 
     for (const [title, settings, sentence] of [
-      ["another authority", () => ({ DATABASE_URL: url.href, DATABASE_CA_FILE: stranger.certificateFile }), /^The database shows a certificate of an authority that is not trusted here: DATABASE_CA_FILE/],
-      ["no authority", () => ({ DATABASE_URL: at((address) => address.searchParams.set("sslmode", "verify-full")) }), /^The database shows a certificate of an authority that is not trusted here: DATABASE_CA_FILE/],
-      ["a host name that the certificate does not bear", () => ({ DATABASE_URL: at((address) => address.hostname = "127.0.0.1"), DATABASE_CA_FILE: authority.certificateFile }), /^The database shows a certificate that is not for the host name in DATABASE_URL/],
-      ["a database that is not there", () => ({ DATABASE_URL: at((address) => address.pathname = "/none"), DATABASE_CA_FILE: authority.certificateFile }), /^The database that DATABASE_URL names does not exist/],
+      [
+        "another authority",
+        () => ({ DATABASE_URL: url.href, DATABASE_CA_FILE: stranger.certificateFile }),
+        /^The database shows a certificate of an authority that is not trusted here: DATABASE_CA_FILE/,
+      ],
+      [
+        "no authority",
+        () => ({ DATABASE_URL: at((address) => address.searchParams.set("sslmode", "verify-full")) }),
+        /^The database shows a certificate of an authority that is not trusted here: DATABASE_CA_FILE/,
+      ],
+      [
+        "a host name that the certificate does not bear",
+        () => ({
+          DATABASE_URL: at((address) => (address.hostname = "127.0.0.1")),
+          DATABASE_CA_FILE: authority.certificateFile,
+        }),
+        /^The database shows a certificate that is not for the host name in DATABASE_URL/,
+      ],
+      [
+        "a database that is not there",
+        () => ({
+          DATABASE_URL: at((address) => (address.pathname = "/none")),
+          DATABASE_CA_FILE: authority.certificateFile,
+        }),
+        /^The database that DATABASE_URL names does not exist/,
+      ],
     ] as const) {
       it(`is refused with ${title}, in a sentence of its own, by readiness, log and migration`, async () => {
         const env: Record<string, string> = settings();
@@ -114,7 +161,10 @@ describe("stores behind TLS", function () {
       const plain = await createTestDatabase();
       const env = { DATABASE_URL: plain.url, DATABASE_CA_FILE: authority.certificateFile };
       const [readiness, migrated] = await Promise.all([readinessOf(env), migrate(env)]);
-      for (const words of [readiness.words, migrated.output]) expect(words).to.match(/^The database does not speak TLS there, which DATABASE_URL or DATABASE_CA_FILE/);
+      for (const words of [readiness.words, migrated.output])
+        expect(words).to.match(
+          /^The database does not speak TLS there, which DATABASE_URL or DATABASE_CA_FILE/,
+        );
       await plain.drop();
     });
   });
@@ -122,7 +172,8 @@ describe("stores behind TLS", function () {
   describe("Redis", () => {
     let redis: TestRedis;
     const password = "s3cret-of-redis";
-    const withPassword = (base: string, words: string): string => base.replace("rediss://127.0.0.1", `rediss://:${words}@localhost`);
+    const withPassword = (base: string, words: string): string =>
+      base.replace("rediss://127.0.0.1", `rediss://:${words}@localhost`);
 
     before(async () => {
       redis = await startRedis({ pair: await authority.server("redis", ["DNS:localhost"]), password });
@@ -135,11 +186,37 @@ describe("stores behind TLS", function () {
     });
 
     for (const [title, settings, sentence] of [
-      ["another authority", () => ({ REDIS_URL: withPassword(redis.url, password), REDIS_CA_FILE: stranger.certificateFile }), /^Redis shows a certificate of an authority that is not trusted here: REDIS_CA_FILE/],
-      ["a host name that the certificate does not bear", () => ({ REDIS_URL: withPassword(redis.url, password).replace("localhost", "127.0.0.1"), REDIS_CA_FILE: authority.certificateFile }), /^Redis shows a certificate that is not for the host name in REDIS_URL/],
-      ["a wrong password", () => ({ REDIS_URL: withPassword(redis.url, "canary"), REDIS_CA_FILE: authority.certificateFile }), /^Redis refuses the user or the password in REDIS_URL/],
-      ["no password", () => ({ REDIS_URL: redis.url.replace("127.0.0.1", "localhost"), REDIS_CA_FILE: authority.certificateFile }), /^Redis asks for a password/],
-      ["no TLS", () => ({ REDIS_URL: withPassword(redis.url, password).replace("rediss:", "redis:") }), /^Redis closes the connection at once: where it takes TLS alone/],
+      [
+        "another authority",
+        () => ({ REDIS_URL: withPassword(redis.url, password), REDIS_CA_FILE: stranger.certificateFile }),
+        /^Redis shows a certificate of an authority that is not trusted here: REDIS_CA_FILE/,
+      ],
+      [
+        "a host name that the certificate does not bear",
+        () => ({
+          REDIS_URL: withPassword(redis.url, password).replace("localhost", "127.0.0.1"),
+          REDIS_CA_FILE: authority.certificateFile,
+        }),
+        /^Redis shows a certificate that is not for the host name in REDIS_URL/,
+      ],
+      [
+        "a wrong password",
+        () => ({ REDIS_URL: withPassword(redis.url, "canary"), REDIS_CA_FILE: authority.certificateFile }),
+        /^Redis refuses the user or the password in REDIS_URL/,
+      ],
+      [
+        "no password",
+        () => ({
+          REDIS_URL: redis.url.replace("127.0.0.1", "localhost"),
+          REDIS_CA_FILE: authority.certificateFile,
+        }),
+        /^Redis asks for a password/,
+      ],
+      [
+        "no TLS",
+        () => ({ REDIS_URL: withPassword(redis.url, password).replace("rediss:", "redis:") }),
+        /^Redis closes the connection at once: where it takes TLS alone/,
+      ],
     ] as const) {
       it(`is done without and warned of with ${title}, in a sentence of its own`, async () => {
         const { status, words } = await readinessOf(settings());
@@ -149,7 +226,10 @@ describe("stores behind TLS", function () {
     }
 
     it("is done without and warned of where it has no TLS", async () => {
-      const { words } = await readinessOf({ REDIS_URL: (await sharedRedis()).url.replace("redis:", "rediss:"), REDIS_CA_FILE: authority.certificateFile });
+      const { words } = await readinessOf({
+        REDIS_URL: (await sharedRedis()).url.replace("redis:", "rediss:"),
+        REDIS_CA_FILE: authority.certificateFile,
+      });
       expect(words).to.match(/^Redis does not answer with TLS/);
     });
   });
@@ -159,13 +239,21 @@ describe("stores behind TLS", function () {
 
     before(async () => {
       minio = await startMinio({
-        tls: { pair: await authority.server("minio", ["IP:127.0.0.1"]), authorityFile: authority.certificateFile }, env: { MINIO_SITE_REGION: "eu-test-1" },
+        tls: {
+          pair: await authority.server("minio", ["IP:127.0.0.1"]),
+          authorityFile: authority.certificateFile,
+        },
+        env: { MINIO_SITE_REGION: "eu-test-1" },
       });
     });
     after(() => minio.remove());
 
     const right = (): Record<string, string> => ({
-      S3_ENDPOINT: minio.endpoint, S3_REGION: minio.region, S3_BUCKET: minio.bucket, S3_ACCESS_KEY: minio.accessKey, S3_SECRET_KEY: minio.secretKey,
+      S3_ENDPOINT: minio.endpoint,
+      S3_REGION: minio.region,
+      S3_BUCKET: minio.bucket,
+      S3_ACCESS_KEY: minio.accessKey,
+      S3_SECRET_KEY: minio.secretKey,
       S3_CA_FILE: authority.certificateFile,
     });
 
@@ -174,7 +262,10 @@ describe("stores behind TLS", function () {
       const { objectStore } = readAgentConfig({ ...env, NODE_NAME: "node-a" });
       const store = createObjectStore(objectStore);
       try {
-        return await store.probe(objectStore.bucket, AbortSignal.timeout(10_000)).then(() => undefined, (error: unknown) => objectStoreSentence(error) ?? String(error));
+        return await store.probe(objectStore.bucket, AbortSignal.timeout(10_000)).then(
+          () => undefined,
+          (error: unknown) => objectStoreSentence(error) ?? String(error),
+        );
       } finally {
         store.close();
       }
@@ -186,13 +277,41 @@ describe("stores behind TLS", function () {
     });
 
     for (const [title, change, sentence] of [
-      ["a missing bucket", () => ({ S3_BUCKET: "canary-bucket" }), /^The object store has no bucket of the name in S3_BUCKET: make it/],
-      ["a wrong access key", () => ({ S3_ACCESS_KEY: "canary" }), /^The object store does not know the access key in S3_ACCESS_KEY/],
-      ["a wrong secret key", () => ({ S3_SECRET_KEY: "canary" }), /^The object store refuses the secret key in S3_SECRET_KEY/],
-      ["another region", () => ({ S3_REGION: "eu-test-2" }), /^The bucket in S3_BUCKET is in another region than S3_REGION says/],
-      ["another authority", () => ({ S3_CA_FILE: stranger.certificateFile }), /^The object store shows a certificate of an authority that is not trusted here: S3_CA_FILE/],
-      ["a host name that the certificate does not bear", () => ({ S3_ENDPOINT: minio.endpoint.replace("127.0.0.1", "localhost") }), /^The object store shows a certificate that is not for the host name in S3_ENDPOINT/],
-      ["an address without TLS", () => ({ S3_ENDPOINT: minio.endpoint.replace("https:", "http:"), S3_CA_FILE: "" }), /^What answers at S3_ENDPOINT is no object store: .* https:/],
+      [
+        "a missing bucket",
+        () => ({ S3_BUCKET: "canary-bucket" }),
+        /^The object store has no bucket of the name in S3_BUCKET: make it/,
+      ],
+      [
+        "a wrong access key",
+        () => ({ S3_ACCESS_KEY: "canary" }),
+        /^The object store does not know the access key in S3_ACCESS_KEY/,
+      ],
+      [
+        "a wrong secret key",
+        () => ({ S3_SECRET_KEY: "canary" }),
+        /^The object store refuses the secret key in S3_SECRET_KEY/,
+      ],
+      [
+        "another region",
+        () => ({ S3_REGION: "eu-test-2" }),
+        /^The bucket in S3_BUCKET is in another region than S3_REGION says/,
+      ],
+      [
+        "another authority",
+        () => ({ S3_CA_FILE: stranger.certificateFile }),
+        /^The object store shows a certificate of an authority that is not trusted here: S3_CA_FILE/,
+      ],
+      [
+        "a host name that the certificate does not bear",
+        () => ({ S3_ENDPOINT: minio.endpoint.replace("127.0.0.1", "localhost") }),
+        /^The object store shows a certificate that is not for the host name in S3_ENDPOINT/,
+      ],
+      [
+        "an address without TLS",
+        () => ({ S3_ENDPOINT: minio.endpoint.replace("https:", "http:"), S3_CA_FILE: "" }),
+        /^What answers at S3_ENDPOINT is no object store: .* https:/,
+      ],
     ] as const) {
       it(`is refused with ${title}, to API and agents in a sentence of its own`, async () => {
         const env: Record<string, string> = { ...right(), ...change() };
@@ -205,9 +324,16 @@ describe("stores behind TLS", function () {
 
     it("is looked at from the start on, so that the log says what is wrong with it", async () => {
       const api = await TestApi.start();
-      const replica = await ApiProcess.beside(api, { ...right(), S3_BUCKET: "canary-bucket", METRICS_PORT: String(await freePort()) });
+      const replica = await ApiProcess.beside(api, {
+        ...right(),
+        S3_BUCKET: "canary-bucket",
+        METRICS_PORT: String(await freePort()),
+      });
       try {
-        await eventually(() => replica.output.includes("The object store has no bucket of the name in S3_BUCKET"), { what: "the sentence in the log" });
+        await eventually(
+          () => replica.output.includes("The object store has no bucket of the name in S3_BUCKET"),
+          { what: "the sentence in the log" },
+        );
       } finally {
         await replica.stop();
         await api.stop();

@@ -12,7 +12,9 @@ describe("a burst of sign-ins", () => {
   let api: TestApi;
 
   before(async () => {
-    api = await TestApi.start({ env: { BCRYPT_COST: "12", PASSWORD_WORKERS: "1", POLLS_PER_MINUTE: "100000" } });
+    api = await TestApi.start({
+      env: { BCRYPT_COST: "12", PASSWORD_WORKERS: "1", POLLS_PER_MINUTE: "100000" },
+    });
     await api.deps.passwords.warmUp();
   });
   after(() => api.stop());
@@ -21,7 +23,11 @@ describe("a burst of sign-ins", () => {
     const user = await aUser(api.deps);
     const { prisma } = api.deps.postgres;
     const { passwordHash } = await prisma.user.findUniqueOrThrow({ where: { id: user.id } });
-    const users = Array.from({ length: signIns }, (_, at) => ({ email: `player-${at}@example.test`, name: "Player", passwordHash }));
+    const users = Array.from({ length: signIns }, (_, at) => ({
+      email: `player-${at}@example.test`,
+      name: "Player",
+      passwordHash,
+    }));
     await prisma.user.createMany({ data: users });
     const player = api.as(user);
     const poll = () => player.get("/api/game/session-status?sessionId=gs-00000000000000000000");
@@ -30,8 +36,12 @@ describe("a burst of sign-ins", () => {
     const loop = monitorEventLoopDelay({ resolution: 5 });
     loop.enable();
     const startedMs = performance.now();
-    const signedIn = Promise.all(users.map(({ email }) => postSignIn(api.anonymous(), { email, password: user.password })));
-    const delaysMs = await latenciesDuring(signedIn, async () => expectErrorResponse(await poll(), 404, "not_found"));
+    const signedIn = Promise.all(
+      users.map(({ email }) => postSignIn(api.anonymous(), { email, password: user.password })),
+    );
+    const delaysMs = await latenciesDuring(signedIn, async () =>
+      expectErrorResponse(await poll(), 404, "not_found"),
+    );
     loop.disable();
     expect((await signedIn).map(({ status }) => status)).to.deep.equal(Array<number>(signIns).fill(200));
 

@@ -22,11 +22,16 @@ describe("the API, while it takes uploads,", function () {
     const served = await ApiProcess.beside(fixture.api, {}, "api/dist/programs/api.js");
     try {
       const url = async (): Promise<string> => {
-        const { slug } = await aGame(fixture.api.deps, { partnerId: fixture.partner.id, status: "pending_upload", ...archivedGame });
+        const { slug } = await aGame(fixture.api.deps, {
+          partnerId: fixture.partner.id,
+          status: "pending_upload",
+          ...archivedGame,
+        });
         return `${served.url}/api/partners/games/${slug}/upload`;
       };
-      const headers = { "content-type": "application/gzip", "authorization": `Bearer ${fixture.partner.key}` };
-      await sendPackedGame(await url(), packedGame, 2 ** 24, headers); // What is compiled and opened once is not an upload's memory.
+      const headers = { "content-type": "application/gzip", authorization: `Bearer ${fixture.partner.key}` };
+      // What is compiled and opened once is not an upload's memory.
+      await sendPackedGame(await url(), packedGame, 2 ** 24, headers);
       const urls = await Promise.all(Array.from({ length: 4 }, url));
       served.resetPeak();
       await Promise.all(urls.map((each) => sendPackedGame(each, packedGame, 96 * 2 ** 20, headers)));

@@ -32,7 +32,9 @@ describe("the object store by web identity", function () {
     issuer = await TokenIssuer.start();
     minio = await startMinio({
       env: {
-        MINIO_IDENTITY_OPENID_CONFIG_URL: `${issuer.url}/.well-known/openid-configuration`, MINIO_IDENTITY_OPENID_CLIENT_ID: audience, MINIO_IDENTITY_OPENID_CLAIM_NAME: "policy",
+        MINIO_IDENTITY_OPENID_CONFIG_URL: `${issuer.url}/.well-known/openid-configuration`,
+        MINIO_IDENTITY_OPENID_CLIENT_ID: audience,
+        MINIO_IDENTITY_OPENID_CLAIM_NAME: "policy",
       },
     });
   });
@@ -50,13 +52,24 @@ describe("the object store by web identity", function () {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  async function giveToken({ from = issuer, ...claims }: { from?: TokenIssuer; audience?: string; lifeSeconds?: number } = {}): Promise<void> {
-    writeFileSync(tokenFile, `${await from.token({ audience, claims: { policy: "readwrite" }, ...claims })}\n`);
+  async function giveToken({
+    from = issuer,
+    ...claims
+  }: { from?: TokenIssuer; audience?: string; lifeSeconds?: number } = {}): Promise<void> {
+    writeFileSync(
+      tokenFile,
+      `${await from.token({ audience, claims: { policy: "readwrite" }, ...claims })}\n`,
+    );
   }
 
   const environment = (): Record<string, string> => ({
-    S3_ENDPOINT: minio.endpoint, S3_REGION: minio.region, S3_BUCKET: minio.bucket, S3_ACCESS_KEY: "", S3_SECRET_KEY: "",
-    AWS_WEB_IDENTITY_TOKEN_FILE: tokenFile, AWS_ENDPOINT_URL_STS: tokenService.endpoint,
+    S3_ENDPOINT: minio.endpoint,
+    S3_REGION: minio.region,
+    S3_BUCKET: minio.bucket,
+    S3_ACCESS_KEY: "",
+    S3_SECRET_KEY: "",
+    AWS_WEB_IDENTITY_TOKEN_FILE: tokenFile,
+    AWS_ENDPOINT_URL_STS: tokenService.endpoint,
   });
 
   const agentStore = () => {
@@ -80,11 +93,22 @@ describe("the object store by web identity", function () {
       const { body } = await agent.open({ bucket, key: "archives/a" }, { offset: 0 }, signal);
       expect(await text(body)).to.equal("of the API");
       const save = Buffer.from("of the agent");
-      await agent.put({ bucket, key: "saves/b/c" }, { sizeBytes: save.length, md5: createHash("md5").update(save).digest("base64"), read: () => Readable.from([save]) }, signal);
+      await agent.put(
+        { bucket, key: "saves/b/c" },
+        {
+          sizeBytes: save.length,
+          md5: createHash("md5").update(save).digest("base64"),
+          read: () => Readable.from([save]),
+        },
+        signal,
+      );
       const saves = new SaveObjectStore(api.deps.objectStore);
       expect((await saves.list("b")).map(({ key }) => key)).to.deep.equal(["saves/b/c"]);
       expect(await saves.inspect("saves/b/c", 100)).to.include({ bytes: save.length });
-      expect(tokenService.requests).to.deep.equal([{ method: "POST", path: "/", range: undefined }, { method: "POST", path: "/", range: undefined }]);
+      expect(tokenService.requests).to.deep.equal([
+        { method: "POST", path: "/", range: undefined },
+        { method: "POST", path: "/", range: undefined },
+      ]);
       expect(api.logLines.join("\n")).to.not.contain("eyJ");
     } finally {
       agent.close();
@@ -100,7 +124,10 @@ describe("the object store by web identity", function () {
     const agent = agentStore();
     const failures: unknown[] = [];
     const ask = async (): Promise<void> => {
-      const asked = await Promise.allSettled([requireBucket(store), agent.probe(minio.bucket, AbortSignal.timeout(5_000))]);
+      const asked = await Promise.allSettled([
+        requireBucket(store),
+        agent.probe(minio.bucket, AbortSignal.timeout(5_000)),
+      ]);
       for (const outcome of asked) if (outcome.status === "rejected") failures.push(outcome.reason);
     };
     try {
@@ -109,16 +136,22 @@ describe("the object store by web identity", function () {
       // Both ask for new ones a quarter of their life before its end, while the token service is unavailable.
       tokenService.fault = () => ({ isCut: true });
       const before = tokenService.requests.length;
-      await eventually(async () => {
-        await ask();
-        return tokenService.requests.length >= before + 2;
-      }, { what: "new keys to be asked for", timeoutMs: 30_000 });
+      await eventually(
+        async () => {
+          await ask();
+          return tokenService.requests.length >= before + 2;
+        },
+        { what: "new keys to be asked for", timeoutMs: 30_000 },
+      );
       expect(Date.now(), "before the end of the keys").to.be.below(endMs);
       tokenService.fault = undefined;
-      await eventually(async () => {
-        await ask();
-        return Date.now() > endMs + 1_000;
-      }, { what: "the end of the first keys", timeoutMs: 15_000 });
+      await eventually(
+        async () => {
+          await ask();
+          return Date.now() > endMs + 1_000;
+        },
+        { what: "the end of the first keys", timeoutMs: 15_000 },
+      );
       expect(failures).to.deep.equal([]);
     } finally {
       agent.close();
@@ -126,24 +159,50 @@ describe("the object store by web identity", function () {
   });
 
   for (const [title, give, sentence] of [
-    ["a file that is not there", () => Promise.resolve(), /^The token file in AWS_WEB_IDENTITY_TOKEN_FILE cannot be read/],
-    ["a token for others", () => giveToken({ audience: "others" }), /^The token service refuses the web identity's token \(\w+\): compare its issuer, audience and subject/],
-    ["a token that has ended", () => giveToken({ lifeSeconds: -60 }), /^The token service refuses the web identity's token/],
-    ["a token of another issuer", async () => {
-      const stranger = await TokenIssuer.start();
-      await giveToken({ from: stranger });
-      await stranger.stop();
-    }, /^The token service refuses the web identity's token/],
-    ["a token service that is unavailable", async () => {
-      await giveToken();
-      tokenService.fault = () => ({ isCut: true });
-    }, /^The token service of the web identity does not answer/],
+    [
+      "a file that is not there",
+      () => Promise.resolve(),
+      /^The token file in AWS_WEB_IDENTITY_TOKEN_FILE cannot be read/,
+    ],
+    [
+      "a token for others",
+      () => giveToken({ audience: "others" }),
+      /^The token service refuses the web identity's token \(\w+\): compare its issuer, audience and subject/,
+    ],
+    [
+      "a token that has ended",
+      () => giveToken({ lifeSeconds: -60 }),
+      /^The token service refuses the web identity's token/,
+    ],
+    [
+      "a token of another issuer",
+      async () => {
+        const stranger = await TokenIssuer.start();
+        await giveToken({ from: stranger });
+        await stranger.stop();
+      },
+      /^The token service refuses the web identity's token/,
+    ],
+    [
+      "a token service that is unavailable",
+      async () => {
+        await giveToken();
+        tokenService.fault = () => ({ isCut: true });
+      },
+      /^The token service of the web identity does not answer/,
+    ],
   ] as const) {
     it(`is refused with ${title}, to API and agent in a sentence of its own`, async () => {
       await give();
       const agent = agentStore();
-      const errors = await Promise.all([requireBucket(apiStore()), agent.probe(minio.bucket, AbortSignal.timeout(5_000))]
-        .map((asked) => asked.then(() => "reached", (error: unknown) => error)));
+      const errors = await Promise.all(
+        [requireBucket(apiStore()), agent.probe(minio.bucket, AbortSignal.timeout(5_000))].map((asked) =>
+          asked.then(
+            () => "reached",
+            (error: unknown) => error,
+          ),
+        ),
+      );
       agent.close();
       for (const error of errors) {
         expect(objectStoreSentence(error)).to.match(sentence);

@@ -20,7 +20,10 @@ const rules = gameArchiveRules(game);
 /** Content by path; null for a directory. */
 type Tree = Map<string, string | null>;
 
-/** A second opinion on everything that we accept: a reader that sees another name than we do could be led astray by it. */
+/**
+ * A second opinion on everything that we accept: a reader that sees another name than we do could be led
+ * astray by it.
+ */
 describe("the archive reader and GNU tar", function () {
   this.timeout(60_000);
   const sandbox = mkdtempSync(join(tmpdir(), "joypod-tar-"));
@@ -30,48 +33,69 @@ describe("the archive reader and GNU tar", function () {
   it("find the same names, sizes and contents in every accepted archive, and nothing outside the target", async () => {
     let accepted = 0;
     let refused = 0;
-    await fc.assert(fc.asyncProperty(editedEntries, fc.integer({ min: 1, max: 3000 }), async (archive, by) => {
-      const tar = anEditedTar(archive);
-      const ours = read(tar, by);
-      const packed = gzipSync(tar, { level: 1 });
-      if (ours instanceof ArchiveRefused) {
-        refused += 1;
-        expect(await inspect(packed)).to.equal(ours.message);
-        return;
-      }
-      accepted += 1;
-      expect(await inspect(packed)).to.be.undefined;
-      const theirs = unpackByGnuTar(tar);
-      expect(theirs.names, `${theirs.complaint}\nGNU tar: ${theirs.names.join("  ")}\nours:    ${ours.names.join("  ")}\n`).to.deep.equal(ours.names);
-      expect(theirs.tree).to.deep.equal(withFolders(ours.tree));
-      if (accepted % 4 === 0) expect(await unpackByAgent(packed)).to.deep.equal(theirs.tree);
-    }), { numRuns: 400, seed: 4_711, endOnFailure: true });
+    await fc.assert(
+      fc.asyncProperty(editedEntries, fc.integer({ min: 1, max: 3000 }), async (archive, by) => {
+        const tar = anEditedTar(archive);
+        const ours = read(tar, by);
+        const packed = gzipSync(tar, { level: 1 });
+        if (ours instanceof ArchiveRefused) {
+          refused += 1;
+          expect(await inspect(packed)).to.equal(ours.message);
+          return;
+        }
+        accepted += 1;
+        expect(await inspect(packed)).to.be.undefined;
+        const theirs = unpackByGnuTar(tar);
+        expect(
+          theirs.names,
+          `${theirs.complaint}\nGNU tar: ${theirs.names.join("  ")}\nours:    ${ours.names.join("  ")}\n`,
+        ).to.deep.equal(ours.names);
+        expect(theirs.tree).to.deep.equal(withFolders(ours.tree));
+        if (accepted % 4 === 0) expect(await unpackByAgent(packed)).to.deep.equal(theirs.tree);
+      }),
+      { numRuns: 400, seed: 4_711, endOnFailure: true },
+    );
     expect(accepted, "accepted").to.be.above(100);
     expect(refused, "refused").to.be.above(100);
   });
 
   it("find a game in every form of writing it", () => {
-    fc.assert(fc.property(goodEntries, ({ tree, entries }) => {
-      const ours = read(aTar(entries.flat()), 1 << 20);
-      if (ours instanceof ArchiveRefused) throw ours;
-      expect(ours.tree).to.deep.equal(new Map(tree.map(({ path, body }) => [path, body === undefined ? null : digestOf(body)])));
-    }), { numRuns: 400, seed: 4_712 });
+    fc.assert(
+      fc.property(goodEntries, ({ tree, entries }) => {
+        const ours = read(aTar(entries.flat()), 1 << 20);
+        if (ours instanceof ArchiveRefused) throw ours;
+        expect(ours.tree).to.deep.equal(
+          new Map(tree.map(({ path, body }) => [path, body === undefined ? null : digestOf(body)])),
+        );
+      }),
+      { numRuns: 400, seed: 4_712 },
+    );
   });
 
   it("find a forbidden entry wherever it stands: the reader refuses it by name", () => {
-    fc.assert(fc.property(goodEntries, badEntries, fc.nat(8), ({ entries }, bad, place) => {
-      const at = Math.max(2, place % (entries.length + 1));
-      const error = read(aTar([...entries.slice(0, at), bad.entries, ...entries.slice(at)].flat()), 1 << 20);
-      expect(error).to.be.instanceOf(ArchiveRefused);
-      expect((error as ArchiveRefused).entry).to.equal(bad.name);
-    }), { numRuns: 600, seed: 4_713 });
+    fc.assert(
+      fc.property(goodEntries, badEntries, fc.nat(8), ({ entries }, bad, place) => {
+        const at = Math.max(2, place % (entries.length + 1));
+        const error = read(
+          aTar([...entries.slice(0, at), bad.entries, ...entries.slice(at)].flat()),
+          1 << 20,
+        );
+        expect(error).to.be.instanceOf(ArchiveRefused);
+        expect((error as ArchiveRefused).entry).to.equal(bad.name);
+      }),
+      { numRuns: 600, seed: 4_713 },
+    );
   });
 
   function unpackByGnuTar(tar: Buffer): { names: string[]; tree: Tree; complaint: string } {
     const outer = join(sandbox, `gnu${folders++}`);
     const target = join(outer, "deep", "down", "target");
     mkdirSync(target, { recursive: true });
-    const { stdout, stderr } = spawnSync("tar", ["-C", target, "--no-same-owner", "--no-same-permissions", "--quoting-style=literal", "-xvf", "-"], { input: tar });
+    const { stdout, stderr } = spawnSync(
+      "tar",
+      ["-C", target, "--no-same-owner", "--no-same-permissions", "--quoting-style=literal", "-xvf", "-"],
+      { input: tar },
+    );
     const tree = readTree(outer);
     const [inside, outside] = [new Map<string, string | null>(), [] as string[]];
     for (const [path, content] of tree) {
@@ -80,14 +104,26 @@ describe("the archive reader and GNU tar", function () {
     }
     expect(outside, stderr.toString()).to.be.empty;
     rmSync(outer, { recursive: true });
-    return { names: stdout.toString().split("\n").slice(0, -1).map(plain).filter((name) => name !== ""), tree: inside, complaint: stderr.toString() };
+    return {
+      names: stdout
+        .toString()
+        .split("\n")
+        .slice(0, -1)
+        .map(plain)
+        .filter((name) => name !== ""),
+      tree: inside,
+      complaint: stderr.toString(),
+    };
   }
 
   async function unpackByAgent(packed: Buffer): Promise<Tree> {
     const directory = join(sandbox, `agent${folders++}`);
     mkdirSync(directory);
     await unpackArchive({
-      source: Readable.from([packed]), sha256: digestOf(packed), directory, rules,
+      source: Readable.from([packed]),
+      sha256: digestOf(packed),
+      directory,
+      rules,
       style: { fileMode: 0o600, executableMode: 0o700, directoryMode: 0o700 },
     });
     const tree = readTree(directory);
@@ -96,7 +132,10 @@ describe("the archive reader and GNU tar", function () {
   }
 });
 
-/** What the reader lets through when it gets `by` bytes at a time, or its error message; any other error is a fault. */
+/**
+ * What the reader lets through when it gets `by` bytes at a time, or its error message; any other error is a
+ * fault.
+ */
 function read(tar: Buffer, by: number): { names: string[]; tree: Tree } | ArchiveRefused {
   const tree: Tree = new Map();
   let current = { path: "", hash: createHash("sha256") };
@@ -139,7 +178,8 @@ async function inspect(packed: Buffer): Promise<string | undefined> {
 function withFolders(tree: Tree): Tree {
   const whole: Tree = new Map(tree);
   for (const path of tree.keys()) {
-    for (let slash = path.indexOf("/"); slash > 0; slash = path.indexOf("/", slash + 1)) whole.set(path.slice(0, slash), null);
+    for (let slash = path.indexOf("/"); slash > 0; slash = path.indexOf("/", slash + 1))
+      whole.set(path.slice(0, slash), null);
   }
   return whole;
 }

@@ -22,13 +22,18 @@ describe("the chart's values, in very many combinations", function () {
   it(`of every class over bundled reach the programs and the API server as they take them, or are refused in words (seed ${seed})`, async () => {
     const { faults, refused } = await tryEachClass(validation, "bundled", valueClasses(seed));
     expect(faults.join("\n")).to.equal("");
-    expect(refused.map(({ setting, error }) => `${setting.path.join(".")}=${JSON.stringify(setting.value)} ${error}`).join("\n")).to.equal("");
+    expect(
+      refused
+        .map(({ setting, error }) => `${setting.path.join(".")}=${JSON.stringify(setting.value)} ${error}`)
+        .join("\n"),
+    ).to.equal("");
   });
 
   it(`reach the programs and the API server as they take them, or are refused in words (seed ${seed})`, async () => {
     const result: SweepResult = { rendered: 0, refused: [], faults: [] };
     for (let draw = 0; draw < draws; draw++) {
-      for (const base of ["bundled", "external", "full"]) await trySettings(validation, base, drawn(seed + draw), result);
+      for (const base of ["bundled", "external", "full"])
+        await trySettings(validation, base, drawn(seed + draw), result);
     }
     expect(result.faults.join("\n")).to.equal("");
     expect(result.rendered).to.be.greaterThan(draws);
@@ -42,5 +47,7 @@ function drawn(from: number): Setting[] {
     state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
     return Math.floor((state / 2 ** 31) * below);
   };
-  return valueClasses(from).flatMap(({ path, valid }): Setting[] => (valid.length === 0 || next(3) > 0 ? [] : [{ path, value: valid[next(valid.length)] }]));
+  return valueClasses(from).flatMap(({ path, valid }): Setting[] =>
+    valid.length === 0 || next(3) > 0 ? [] : [{ path, value: valid[next(valid.length)] }],
+  );
 }

@@ -26,7 +26,10 @@ describe("Node agent, killed while it makes a session's folder,", function () {
     await fixture.killProcess();
   });
 
-  /** Has the session ordered by an agent without a fault; what a pod had mounted by then, held open so that no other folder gets its number, is the folder still. */
+  /**
+   * Has the session ordered by an agent without a fault; what a pod had mounted by then, held open so that no
+   * other folder gets its number, is the folder still.
+   */
   async function expectSameFolder(name: string): Promise<void> {
     const mounted = existsSync(fixture.folder(name)) ? openSync(fixture.folder(name), "r") : undefined;
     fixture.startProcess();
@@ -46,7 +49,10 @@ describe("Node agent, killed while it makes a session's folder,", function () {
         const log = join(fixture.root, "..", `calls-${nth}`);
         fixture.startProcess({}, tracerWords({ call, nth, fault: "killed" }, log));
         const name = await fixture.launch(source);
-        await eventually(() => hasStruck(log) || existsSync(`${fixture.folder(name)}/${spoolNames.order}`), { timeoutMs: 60_000, what: "the order, or the agent's end" });
+        await eventually(() => hasStruck(log) || existsSync(`${fixture.folder(name)}/${spoolNames.order}`), {
+          timeoutMs: 60_000,
+          what: "the order, or the agent's end",
+        });
         isStruck = hasStruck(log);
         if (isStruck) await expectSameFolder(name);
         await fixture.killProcess();

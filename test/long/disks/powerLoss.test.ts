@@ -7,7 +7,11 @@ import { contentDirectory, sessionUserId, spoolNames } from "#contracts/nodeLayo
 import { aGameTar, aTarGz, type TarEntrySpec } from "#test/factories/tarArchive.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { mountSmallDisk, type SmallDisk } from "#test/support/disks/smallDisk.ts";
-import { beforeEachWithContentCaches, isReady, type ContentCacheFixture } from "#test/support/fixtures/contentCacheFixture.ts";
+import {
+  beforeEachWithContentCaches,
+  isReady,
+  type ContentCacheFixture,
+} from "#test/support/fixtures/contentCacheFixture.ts";
 import { createPackerFixture, type PackerFixture } from "#test/support/fixtures/packerFixture.ts";
 import { storeArchive } from "#test/support/stores/storedArchive.ts";
 
@@ -34,7 +38,10 @@ describe("Power that is lost at any moment", function () {
 
     const files: TarEntrySpec[] = [
       ...aGameTar(randomBytes(6_000_000)),
-      ...Array.from({ length: 150 }, (_, index) => ({ name: `engine/level${index % 10}/${index}`, body: randomBytes(index * 200) })),
+      ...Array.from({ length: 150 }, (_, index) => ({
+        name: `engine/level${index % 10}/${index}`,
+        body: randomBytes(index * 200),
+      })),
     ];
 
     function expectWhole({ sha256 }: ArchiveSource, when: string): void {
@@ -53,7 +60,7 @@ describe("Power that is lost at any moment", function () {
       for (let moment = 0; moment < moments; moment++) {
         const cache = await fixture.aCache();
         cache.demand("gs-1", source);
-        await passes(lastMs * 1.5 * moment / moments);
+        await passes((lastMs * 1.5 * moment) / moments);
         const wasReady = cache.stateOf(source.sha256)?.state === "Ready";
         disk.losePower();
         await cache.stop();
@@ -99,7 +106,7 @@ describe("Power that is lost at any moment", function () {
       for (let moment = 0; moment < moments; moment++) {
         fixture.game(`echo ${moment} > progress; head -c 300000 /dev/urandom > world`);
         // The packer looks five times a second.
-        await passes(400 * moment / moments);
+        await passes((400 * moment) / moments);
         const seen = fixture.manifest()?.save?.sequence ?? 0;
         disk.losePower();
         run.process.kill("SIGKILL");

@@ -19,7 +19,7 @@ describe("Node agent: a session whose files the disk does not show", function ()
 
   /** A session whose pack the object store has not taken, and whose agent has died. */
   async function aSessionWithPack(): Promise<string> {
-    fixture.proxy.fault = ({ method }) => method === "PUT" ? { status: 503 } : undefined;
+    fixture.proxy.fault = ({ method }) => (method === "PUT" ? { status: 503 } : undefined);
     fixture.startProcess();
     const name = await fixture.aRunningSession();
     writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
@@ -30,7 +30,8 @@ describe("Node agent: a session whose files the disk does not show", function ()
   }
 
   const calls = (): string => join(fixture.root, "..", "calls");
-  const startWithFault = (path: string, fault: ReadFault): void => fixture.startProcess({}, unreadable(path, calls(), fault));
+  const startWithFault = (path: string, fault: ReadFault): void =>
+    fixture.startProcess({}, unreadable(path, calls(), fault));
 
   it("keeps its save, which is stored, where that was its record at the agent's start", async () => {
     const name = await aSessionWithPack();
@@ -42,7 +43,11 @@ describe("Node agent: a session whose files the disk does not show", function ()
 
   for (const [what, error, path] of [
     ["manifest", "EUCLEAN", (name: string) => `${fixture.folder(name)}/${spoolNames.manifest}`],
-    ["pack", "EBADMSG", (name: string) => `${fixture.folder(name)}/${spoolNames.packed}/${fixture.packsOf(name)[0] ?? ""}`],
+    [
+      "pack",
+      "EBADMSG",
+      (name: string) => `${fixture.folder(name)}/${spoolNames.packed}/${fixture.packsOf(name)[0] ?? ""}`,
+    ],
   ] as const) {
     it(`says so, and is set aside, where that is its ${what}, which the disk has lost (${error})`, async () => {
       const name = await aSessionWithPack();
@@ -50,11 +55,18 @@ describe("Node agent: a session whose files the disk does not show", function ()
       startWithFault(path(name), { call: "openat", error, isOnce: false });
       await fixture.setGame(name, { terminated: { exitCode: 0, reason: "Completed" } });
       await fixture.condition(name, "SavePersisted", "True", "SpoolUnreadable");
-      expect(findCondition((await fixture.session(name)).status?.conditions, "SavePersisted")?.message).to.match(new RegExp(`^The disk .*${error}`));
+      expect(
+        findCondition((await fixture.session(name)).status?.conditions, "SavePersisted")?.message,
+      ).to.match(new RegExp(`^The disk .*${error}`));
       expect(hasStruck(calls())).to.equal(true);
       await fixture.finish(name);
-      await eventually(() => existsSync(join(fixture.root, "v1/sessions-kept", name)), { timeoutMs: 20_000, what: "the folder to be set aside" });
-      await eventually(async () => (await fixture.eventsOf(fixture.node)).includes("SessionSetAside"), { what: "the admin to be told" });
+      await eventually(() => existsSync(join(fixture.root, "v1/sessions-kept", name)), {
+        timeoutMs: 20_000,
+        what: "the folder to be set aside",
+      });
+      await eventually(async () => (await fixture.eventsOf(fixture.node)).includes("SessionSetAside"), {
+        what: "the admin to be told",
+      });
     });
   }
 });

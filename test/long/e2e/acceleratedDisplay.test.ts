@@ -11,7 +11,8 @@ import { playersOfSuite } from "#test/e2e/support/players.ts";
 /** Sets what the chart makes of gpu.display, and waits until the operator has it. */
 async function setDisplay(display: "auto" | "xwayland"): Promise<void> {
   const installed = await platform();
-  const kubectl = (...args: string[]): Promise<string> => installed.kubectl(["-n", releaseNamespace, ...args]);
+  const kubectl = (...args: string[]): Promise<string> =>
+    installed.kubectl(["-n", releaseNamespace, ...args]);
   await kubectl("set", "env", "deploy/joypod-operator", `DISPLAY_SERVER=${display}`);
   await kubectl("rollout", "status", "deploy/joypod-operator", "--timeout=120s");
 }
@@ -26,7 +27,8 @@ describe("the accelerated display, forced where there is no GPU", () => {
 
   before(async () => {
     const archive = await gameArchive("rendercard");
-    for (const { title, slug, launcher } of cards) await publishGame("rendercard", { title, slug, launcher }, archive);
+    for (const { title, slug, launcher } of cards)
+      await publishGame("rendercard", { title, slug, launcher }, archive);
     await setDisplay("xwayland");
   });
   after(() => setDisplay("auto"));
@@ -46,9 +48,17 @@ describe("the accelerated display, forced where there is no GPU", () => {
       await card.shows(layout.keyBlock, "green");
       const installed = await platform();
       const { status } = await installed.gameSessions.get(ref);
-      expect(status?.stream).to.include({ encoder: "x264enc", codec: "H264", width: 1280, height: 720, fps: 30 });
+      expect(status?.stream).to.include({
+        encoder: "x264enc",
+        codec: "H264",
+        width: 1280,
+        height: 720,
+        fps: 30,
+      });
       expect(status?.stream?.renderer).to.match(/^llvmpipe/);
-      expect(await installed.kubectl(["-n", ref.namespace, "get", "gsess", ref.name, "-o", "wide"])).to.match(/llvmpipe.*x264enc/);
+      expect(await installed.kubectl(["-n", ref.namespace, "get", "gsess", ref.name, "-o", "wide"])).to.match(
+        /llvmpipe.*x264enc/,
+      );
     });
   }
 
@@ -56,12 +66,26 @@ describe("the accelerated display, forced where there is no GPU", () => {
     const { card, ref } = await play(cards[0]?.title ?? "");
     await card.shows(layout.keyBlock, "red");
     const installed = await platform();
-    await installed.kubectl(["-n", ref.namespace, "exec", ref.name, "-c", "streamer", "--", "sh", "-c", "kill -KILL $(pidof Xwayland)"]);
-    const finished = await eventually(async () => {
-      const session = await installed.gameSessions.get(ref);
-      if (!isFinished(session)) throw new Error(JSON.stringify(session.status));
-      return session;
-    }, { timeoutMs: 90_000, intervalMs: 500, what: "the session's end" });
+    await installed.kubectl([
+      "-n",
+      ref.namespace,
+      "exec",
+      ref.name,
+      "-c",
+      "streamer",
+      "--",
+      "sh",
+      "-c",
+      "kill -KILL $(pidof Xwayland)",
+    ]);
+    const finished = await eventually(
+      async () => {
+        const session = await installed.gameSessions.get(ref);
+        if (!isFinished(session)) throw new Error(JSON.stringify(session.status));
+        return session;
+      },
+      { timeoutMs: 90_000, intervalMs: 500, what: "the session's end" },
+    );
     expect(finished.status?.failure?.reason).to.be.oneOf(["StreamerFailed", "GameCrashed"]);
   });
 });

@@ -34,10 +34,19 @@ describe("an API server that is silent for a minute", () => {
     while (performance.now() < end) {
       for (const session of [playing, neighbour]) {
         const { http } = session.player;
-        await http.keepAlive(session.id).then(() => kept++, (error: unknown) => faultsSeen.push(String(error)));
-        await http.status(session.id).then(({ status }) => status === "running" || faultsSeen.push(status), (error: unknown) => faultsSeen.push(String(error)));
+        await http.keepAlive(session.id).then(
+          () => kept++,
+          (error: unknown) => faultsSeen.push(String(error)),
+        );
+        await http.status(session.id).then(
+          ({ status }) => status === "running" || faultsSeen.push(status),
+          (error: unknown) => faultsSeen.push(String(error)),
+        );
       }
-      await refused.launch(late.slug).then((id) => launches.push(id), (error: unknown) => launches.push(String(error)));
+      await refused.launch(late.slug).then(
+        (id) => launches.push(id),
+        (error: unknown) => launches.push(String(error)),
+      );
       // No more launches in a minute than a player may try; the loop is the outage.
       await delay(3_000);
     }
@@ -51,7 +60,8 @@ describe("an API server that is silent for a minute", () => {
     const { status } = await stopping.finishes();
     expect(status?.save?.final, JSON.stringify(status)).to.equal(true);
     await starting.runs();
-    for (const session of [playing, neighbour]) expect((await session.player.http.status(session.id)).status).to.equal("running");
+    for (const session of [playing, neighbour])
+      expect((await session.player.http.status(session.id)).status).to.equal("running");
     expect(await playing.podUid(), "the pod").to.equal(podUid);
     const next = await stopping.player.playsOn();
     expect(next).to.include(stopping.id);

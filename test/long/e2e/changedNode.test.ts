@@ -25,7 +25,8 @@ describe("a game node that an admin changes while sessions start, play and stop 
   }
 
   async function isLeftAlone({ playing, podUid, neighbour }: Phases): Promise<void> {
-    for (const session of [playing, neighbour]) expect((await session.player.http.status(session.id)).status).to.equal("running");
+    for (const session of [playing, neighbour])
+      expect((await session.player.http.status(session.id)).status).to.equal("running");
     expect(await playing.podUid(), "the pod").to.equal(podUid);
   }
 
@@ -55,15 +56,26 @@ describe("a game node that an admin changes while sessions start, play and stop 
     const agent = await faults.node.agentLife();
     await kubectl("label", "node", name, `${label}-`);
     const { gameNodes } = await platform();
-    await eventually(async () => isConditionTrue((await gameNodes.get({ name })).status?.conditions, "Draining"), { what: `${name} to be draining` });
+    await eventually(
+      async () => isConditionTrue((await gameNodes.get({ name })).status?.conditions, "Draining"),
+      { what: `${name} to be draining` },
+    );
     const next = await takesNoOthers(phases);
     await isLeftAlone(phases);
     expect((await faults.node.agentLife()).uid, "the agent's pod").to.equal(agent.uid);
     for (const session of [next, phases.playing, phases.neighbour]) await endsWithItsSave(session);
-    await eventually(async () => await gameNodes.find({ name }) === undefined, { timeoutMs: 60_000, intervalMs: 500, what: `${name} to be a game node no more` });
+    await eventually(async () => (await gameNodes.find({ name })) === undefined, {
+      timeoutMs: 60_000,
+      intervalMs: 500,
+      what: `${name} to be a game node no more`,
+    });
 
     await kubectl("label", "node", name, `${label}=true`);
-    await eventually(async () => await gameNodes.find({ name }) !== undefined, { timeoutMs: 60_000, intervalMs: 500, what: `${name} to be a game node again` });
+    await eventually(async () => (await gameNodes.find({ name })) !== undefined, {
+      timeoutMs: 60_000,
+      intervalMs: 500,
+      what: `${name} to be a game node again`,
+    });
     await faults.node.takesSessions(true);
     const again = await faults.launchOn(faults.node, phases.playing.player);
     await again.runs();

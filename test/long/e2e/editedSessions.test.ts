@@ -7,7 +7,8 @@ import { platform, sessionsNamespace } from "#test/e2e/support/platform.ts";
 describe("a GameSession while it starts, is played and stops", () => {
   const faults = NodeFault.ofSuite();
 
-  const kubectl = async (...args: string[]): Promise<string> => (await platform()).kubectl(["-n", sessionsNamespace, ...args]);
+  const kubectl = async (...args: string[]): Promise<string> =>
+    (await platform()).kubectl(["-n", sessionsNamespace, ...args]);
   const patch = (session: DiarySession, change: object, ...args: string[]): Promise<string> =>
     kubectl("patch", "gsess", session.id, "--type=merge", "--patch", JSON.stringify(change), ...args);
 
@@ -39,13 +40,21 @@ describe("a GameSession while it starts, is played and stops", () => {
     expect(status?.save?.final, JSON.stringify(status)).to.equal(true);
   }
 
-  /** All three players are free, have all that was played, or what was stored of it before the edit, and play on. */
-  async function playOn({ starting, playing, stopping, marks }: AtEachPhase, kept: "all" | "stored" = "all"): Promise<void> {
+  /**
+   * All three players are free, have all that was played, or what was stored of it before the edit, and play
+   * on.
+   */
+  async function playOn(
+    { starting, playing, stopping, marks }: AtEachPhase,
+    kept: "all" | "stored" = "all",
+  ): Promise<void> {
     for (const session of [starting, playing, stopping]) await session.player.isFree();
     for (const session of [playing, stopping]) {
       const { id } = await session.player.freeSlot();
       const mark = marks.get(session) ?? "";
-      expect(await session.player.playsOn({ saveSlotId: id })).to.include.members(kept === "all" ? [session.id, mark] : [session.id]);
+      expect(await session.player.playsOn({ saveSlotId: id })).to.include.members(
+        kept === "all" ? [session.id, mark] : [session.id],
+      );
     }
     await starting.player.playsOn({ fresh: true });
     await faults.expectOrder(starting, playing, stopping);
@@ -59,7 +68,8 @@ describe("a GameSession while it starts, is played and stops", () => {
     });
     const { starting, playing, stopping } = sessions;
     await endsWithItsSave(stopping);
-    for (const session of [playing, starting]) await session.becomes(({ status }) => status?.phase === "Running", "to be running");
+    for (const session of [playing, starting])
+      await session.becomes(({ status }) => status?.phase === "Running", "to be running");
     expect(await playing.podUid(), "the pod").to.equal(uids.get(playing.id));
     for (const session of [playing, starting]) {
       await session.writes();
@@ -72,7 +82,13 @@ describe("a GameSession while it starts, is played and stops", () => {
   it("whose status says by hand that it is finished ends, and keeps what was played", async () => {
     const sessions = await inEachPhase(async (session) => {
       const { status } = await session.object();
-      const finished = { type: "Finished", status: "True", reason: "ByHand", message: "", lastTransitionTime: new Date().toISOString() };
+      const finished = {
+        type: "Finished",
+        status: "True",
+        reason: "ByHand",
+        message: "",
+        lastTransitionTime: new Date().toISOString(),
+      };
       const conditions = [...(status?.conditions ?? []).filter(({ type }) => type !== "Finished"), finished];
       await patch(session, { status: { conditions } }, "--subresource=status");
     });
@@ -87,8 +103,16 @@ describe("a GameSession while it starts, is played and stops", () => {
 
   it("takes no other player, game or slot by hand", async () => {
     const session = await (await faults.player()).play();
-    for (const spec of [{ userId: "somebody" }, { gameCacheRef: { name: "another" } }, { saveSlot: { slotId: "another" } }, { expiresAt: "2020-01-01T00:00:00Z" }]) {
-      const refused = await patch(session, { spec }).then(() => "taken", (error: unknown) => String(error));
+    for (const spec of [
+      { userId: "somebody" },
+      { gameCacheRef: { name: "another" } },
+      { saveSlot: { slotId: "another" } },
+      { expiresAt: "2020-01-01T00:00:00Z" },
+    ]) {
+      const refused = await patch(session, { spec }).then(
+        () => "taken",
+        (error: unknown) => String(error),
+      );
       expect(refused, JSON.stringify(spec)).to.match(/immutable|only moves forward/);
     }
     await session.stop();

@@ -4,7 +4,13 @@ import type { GameNode } from "#contracts/crd/gameNode.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { PlayerHttp } from "#test/support/http/playerHttp.ts";
 import { guideBlock } from "#test/support/fixtures/guides.ts";
-import { fakeGpuPath, fakeGpuShares, offerFakeGpus, removeFakeGpus, type FakeGpus } from "#test/e2e/support/fakeGpus.ts";
+import {
+  fakeGpuPath,
+  fakeGpuShares,
+  offerFakeGpus,
+  removeFakeGpus,
+  type FakeGpus,
+} from "#test/e2e/support/fakeGpus.ts";
 import { publishTestCard } from "#test/e2e/support/games.ts";
 import { platform, sessionsNamespace, type Platform } from "#test/e2e/support/platform.ts";
 import { rollBackRelease, testRelease, upgradeRelease } from "#test/e2e/support/release.ts";
@@ -12,8 +18,13 @@ import { rollBackRelease, testRelease, upgradeRelease } from "#test/e2e/support/
 /** Well below the idle timeout of test/e2e/values.yaml. */
 const keepaliveMs = 15_000;
 
-interface Launched { id: string; player: PlayerHttp }
-interface GpuValues { gpu: { resourceName?: string; runtimeClassName?: string; streamer?: { count: number } } }
+interface Launched {
+  id: string;
+  player: PlayerHttp;
+}
+interface GpuValues {
+  gpu: { resourceName?: string; runtimeClassName?: string; streamer?: { count: number } };
+}
 
 /** The chart's values in a block of docs/gpu.md. */
 function guideValues(purpose: string): GpuValues {
@@ -61,11 +72,14 @@ describe("sessions on GPUs, by the values of docs/gpu.md", () => {
   }
 
   function gameNode(name: string, isRight: (node: GameNode) => boolean): Promise<GameNode> {
-    return eventually(async () => {
-      const found = await installed.gameNodes.get({ name });
-      if (!isRight(found)) throw new Error(JSON.stringify(found.status));
-      return found;
-    }, { timeoutMs: 60_000, intervalMs: 500, what: `GameNode ${name} as expected` });
+    return eventually(
+      async () => {
+        const found = await installed.gameNodes.get({ name });
+        if (!isRight(found)) throw new Error(JSON.stringify(found.status));
+        return found;
+      },
+      { timeoutMs: 60_000, intervalMs: 500, what: `GameNode ${name} as expected` },
+    );
   }
 
   async function launch(): Promise<Launched> {
@@ -78,7 +92,20 @@ describe("sessions on GPUs, by the values of docs/gpu.md", () => {
 
   /** What a shell in the container of a session's pod prints. */
   async function printed(id: string, container: string, script: string): Promise<string> {
-    return (await installed.kubectl(["-n", sessionsNamespace, "exec", id, "-c", container, "--", "sh", "-c", script])).trim();
+    return (
+      await installed.kubectl([
+        "-n",
+        sessionsNamespace,
+        "exec",
+        id,
+        "-c",
+        container,
+        "--",
+        "sh",
+        "-c",
+        script,
+      ])
+    ).trim();
   }
 
   function notShared({ status }: GameNode): string {
@@ -91,47 +118,80 @@ describe("sessions on GPUs, by the values of docs/gpu.md", () => {
     withGpus(() => ({ resource: sliced.gpu.resourceName ?? "", shares: { [small]: 2, [large]: 4 } }), sliced);
 
     it("have as many slots as a node's shares make, divided by what both containers take", async () => {
-      expect(notShared(await gameNode(small, ({ status }) => status?.capacity?.slots === 1))).to.equal("False Shared");
-      expect(notShared(await gameNode(large, ({ status }) => status?.capacity?.slots === 2))).to.equal("False Shared");
+      expect(notShared(await gameNode(small, ({ status }) => status?.capacity?.slots === 1))).to.equal(
+        "False Shared",
+      );
+      expect(notShared(await gameNode(large, ({ status }) => status?.capacity?.slots === 2))).to.equal(
+        "False Shared",
+      );
     });
 
     it("are found out by helm test to render in software, where the device is no GPU", async () => {
-      for (const [name, slots] of [[small, 1], [large, 2]] as const) await gameNode(name, ({ status }) => status?.capacity?.slots === slots && status.capacity.used === 0);
+      for (const [name, slots] of [
+        [small, 1],
+        [large, 2],
+      ] as const)
+        await gameNode(name, ({ status }) => status?.capacity?.slots === slots && status.capacity.used === 0);
       const { isPassed, output } = await testRelease("joypod-node-test");
       expect(isPassed, output).to.equal(false);
       for (const name of [small, large]) {
-        expect(output).to.contain(`${name}: sessions are to have a GPU and render in software, because the streamer's container has no GPU that renders`);
-        expect(output).to.match(/Renderer +llvmpipe/).and.match(/Encoders +x264enc \(h264\)/);
+        expect(output).to.contain(
+          `${name}: sessions are to have a GPU and render in software, because the streamer's container has no GPU that renders`,
+        );
+        expect(output)
+          .to.match(/Renderer +llvmpipe/)
+          .and.match(/Encoders +x264enc \(h264\)/);
       }
     });
 
     it("see the device in both containers, share a node's, and go to no node that is full", async () => {
-      for (const [name, slots] of [[small, 1], [large, 2]] as const) await gameNode(name, ({ status }) => status?.capacity?.slots === slots && status.capacity.used === 0);
+      for (const [name, slots] of [
+        [small, 1],
+        [large, 2],
+      ] as const)
+        await gameNode(name, ({ status }) => status?.capacity?.slots === slots && status.capacity.used === 0);
       const sessions = await Promise.all([launch(), launch(), launch()]);
-      const placed = await Promise.all(sessions.map(({ id }) => installed.gameSessions.get({ namespace: sessionsNamespace, name: id })));
+      const placed = await Promise.all(
+        sessions.map(({ id }) => installed.gameSessions.get({ namespace: sessionsNamespace, name: id })),
+      );
       expect(placed.map(({ status }) => status?.nodeName).sort()).to.deep.equal([small, large, large]);
-      expect(placed.map(({ status }) => status?.placement?.attempt), "no node refused a pod").to.deep.equal([1, 1, 1]);
+      expect(
+        placed.map(({ status }) => status?.placement?.attempt),
+        "no node refused a pod",
+      ).to.deep.equal([1, 1, 1]);
 
       const held = new Map<string, string[]>();
       for (const { metadata, status } of placed) {
         for (const container of ["game", "streamer"]) {
-          const share = await printed(metadata.name, container, `test -c ${fakeGpuPath} && test -w ${fakeGpuPath} && echo "$${fakeGpuShares}"`);
-          held.set(status?.nodeName ?? "", [...held.get(status?.nodeName ?? "") ?? [], share]);
+          const share = await printed(
+            metadata.name,
+            container,
+            `test -c ${fakeGpuPath} && test -w ${fakeGpuPath} && echo "$${fakeGpuShares}"`,
+          );
+          held.set(status?.nodeName ?? "", [...(held.get(status?.nodeName ?? "") ?? []), share]);
         }
       }
       expect(held.get(small), "one share for each container").to.have.same.members(["share-0", "share-1"]);
       expect(held.get(large)).to.have.same.members(["share-0", "share-1", "share-2", "share-3"]);
 
-      const refused = await launch().then(() => undefined, (error: unknown) => String(error));
+      const refused = await launch().then(
+        () => undefined,
+        (error: unknown) => String(error),
+      );
       expect(refused).to.contain("503");
     });
 
     it("tolerate the taints of GPU nodes", async () => {
-      for (const [name, slots] of [[small, 1], [large, 2]] as const) await gameNode(name, ({ status }) => status?.capacity?.slots === slots && status.capacity.used === 0);
+      for (const [name, slots] of [
+        [small, 1],
+        [large, 2],
+      ] as const)
+        await gameNode(name, ({ status }) => status?.capacity?.slots === slots && status.capacity.used === 0);
       const taints = [`${sliced.gpu.resourceName}=present:NoSchedule`, "nvidia.com/gpu=present:NoSchedule"];
       await installed.kubectl(["taint", "nodes", small, large, ...taints]);
       try {
-        for (const name of [small, large]) expect((await gameNode(name, () => true)).status?.capacity?.schedulable, name).to.equal(true);
+        for (const name of [small, large])
+          expect((await gameNode(name, () => true)).status?.capacity?.schedulable, name).to.equal(true);
         const { id } = await launch();
         expect(await printed(id, "game", `test -c ${fakeGpuPath} && echo seen`)).to.equal("seen");
       } finally {
@@ -142,16 +202,32 @@ describe("sessions on GPUs, by the values of docs/gpu.md", () => {
 
   describe("with one session per GPU", () => {
     const { gpu } = guideValues("one session");
-    const runtimeClass = { apiVersion: "node.k8s.io/v1", kind: "RuntimeClass", metadata: { name: gpu.runtimeClassName ?? "" }, handler: "runc" };
+    const runtimeClass = {
+      apiVersion: "node.k8s.io/v1",
+      kind: "RuntimeClass",
+      metadata: { name: gpu.runtimeClassName ?? "" },
+      handler: "runc",
+    };
     before(() => installed.kubectl(["apply", "-f", "-"], JSON.stringify(runtimeClass)));
-    after(() => installed.kubectl(["delete", "runtimeclass", runtimeClass.metadata.name, "--ignore-not-found"]));
-    withGpus(() => ({ resource: "nvidia.com/gpu", shares: { [small]: 1, [large]: 1 } }), { gpu: { ...gpu, resourceName: "nvidia.com/gpu" } });
+    after(() =>
+      installed.kubectl(["delete", "runtimeclass", runtimeClass.metadata.name, "--ignore-not-found"]),
+    );
+    withGpus(() => ({ resource: "nvidia.com/gpu", shares: { [small]: 1, [large]: 1 } }), {
+      gpu: { ...gpu, resourceName: "nvidia.com/gpu" },
+    });
 
     it("have the device in the game's container, and the vendor's runtime, which shows it to the streamer's", async () => {
-      for (const name of [small, large]) expect(notShared(await gameNode(name, ({ status }) => status?.capacity?.slots === 1)), name).to.equal("False Shared");
+      for (const name of [small, large])
+        expect(notShared(await gameNode(name, ({ status }) => status?.capacity?.slots === 1)), name).to.equal(
+          "False Shared",
+        );
       const { id } = await launch();
-      expect((await installed.pods.get({ namespace: sessionsNamespace, name: id })).spec?.runtimeClassName).to.equal(runtimeClass.metadata.name);
-      expect(await printed(id, "game", `test -c ${fakeGpuPath} && echo "$${fakeGpuShares}"`)).to.equal("share-0");
+      expect(
+        (await installed.pods.get({ namespace: sessionsNamespace, name: id })).spec?.runtimeClassName,
+      ).to.equal(runtimeClass.metadata.name);
+      expect(await printed(id, "game", `test -c ${fakeGpuPath} && echo "$${fakeGpuShares}"`)).to.equal(
+        "share-0",
+      );
       const script = `test -e ${fakeGpuPath} || echo "$NVIDIA_VISIBLE_DEVICES $NVIDIA_DRIVER_CAPABILITIES"`;
       expect(await printed(id, "streamer", script)).to.equal("all graphics,video,compute,utility,display");
     });

@@ -17,8 +17,15 @@ describe("a game that floods memory, log and display", () => {
   });
 
   it("ends at its own memory limit, or fills a log of bounded size, and its neighbour's stream goes on", async () => {
-    const [slugs, neighbour] = await Promise.all([publishHostile("memory", "shm", "output"), Neighbour.moveIn(players)]);
-    const [memory, shm, output] = await Promise.all([launch(slugs.memory), launch(slugs.shm), launch(slugs.output)]);
+    const [slugs, neighbour] = await Promise.all([
+      publishHostile("memory", "shm", "output"),
+      Neighbour.moveIn(players),
+    ]);
+    const [memory, shm, output] = await Promise.all([
+      launch(slugs.memory),
+      launch(slugs.shm),
+      launch(slugs.output),
+    ]);
     // It writes for half a minute, in which the others come to their ends.
     await output.begin();
     await Promise.all([memory.storesProgress(), shm.storesProgress()]);
@@ -32,7 +39,9 @@ describe("a game that floods memory, log and display", () => {
     await neighbour.plays(0);
     const host = new GameNodeHost(await output.nodeName());
     await output.tells(/^output written: \d+ MiB/, 60_000);
-    expect(await host.logBytes(output.id), "the log of the session's containers").to.be.at.most(16 * mebibyte);
+    expect(await host.logBytes(output.id), "the log of the session's containers").to.be.at.most(
+      16 * mebibyte,
+    );
     expect((await output.finish()).status?.stopReason).to.equal("UserRequested");
     await neighbour.movesOut();
   });

@@ -41,9 +41,12 @@ describe("a game that starts many processes and threads", () => {
   it("gets no more processes than its pod may have, and its neighbour's stream goes on", async () => {
     const session = await launch(slugs.forkbomb);
     expect(await session.nodeName()).to.equal(neighbour.nodeName);
-    // Looked at in the kernel, too: a node whose systemd bounds each container by itself would hide that the kubelet bounds none.
+    // Looked at in the kernel, too: a node whose systemd bounds each container by itself would hide that the
+    // kubelet bounds none.
     const host = new GameNodeHost(neighbour.nodeName);
-    expect(await host.podPidsMax(await session.podUid()), "processes that the pod may have").to.equal(String(podPidsLimit));
+    expect(await host.podPidsMax(await session.podUid()), "processes that the pod may have").to.equal(
+      String(podPidsLimit),
+    );
     await session.begin();
     const told = (await session.tells(/^forkbomb processes/, 45_000)).get("forkbomb processes") ?? "";
     expect(told, "what stopped it").to.match(/^\d+, EAGAIN$/);
@@ -74,7 +77,10 @@ async function cordon(nodes: readonly string[], isCordoned: boolean): Promise<vo
   const installed = await platform();
   for (const node of nodes) {
     await installed.kubectl([isCordoned ? "cordon" : "uncordon", node]);
-    await eventually(async () => (await installed.gameNodes.get({ name: node })).status?.capacity?.schedulable === !isCordoned,
-      { timeoutMs: 30_000, intervalMs: 200, what: `${node} to be ${isCordoned ? "cordoned" : "uncordoned"}` });
+    await eventually(
+      async () =>
+        (await installed.gameNodes.get({ name: node })).status?.capacity?.schedulable === !isCordoned,
+      { timeoutMs: 30_000, intervalMs: 200, what: `${node} to be ${isCordoned ? "cordoned" : "uncordoned"}` },
+    );
   }
 }

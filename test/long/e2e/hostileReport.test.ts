@@ -12,7 +12,8 @@ describe("a game that forges its termination report", () => {
     const session = await launch(report);
     await session.begin();
     const told = await session.tells("report: done", 60_000);
-    for (const lie of ["fifo", "claim", "zero", "folder", "wild"]) expect(told.get(`report ${lie}`), lie).to.match(/^placed/);
+    for (const lie of ["fifo", "claim", "zero", "folder", "wild"])
+      expect(told.get(`report ${lie}`), lie).to.match(/^placed/);
 
     const pod = await (await platform()).pods.get({ namespace: sessionsNamespace, name: session.id });
     const streamer = pod.status?.initContainerStatuses?.[0];
@@ -23,7 +24,10 @@ describe("a game that forges its termination report", () => {
     expect(status?.stopReason).to.equal("UserRequested");
     expect(status?.save?.final, "its save is stored").to.equal(true);
     expect(status?.usage?.peakMemoryBytes).to.be.at.most(spec.resources.memoryBytes + spec.saveVolumeBytes);
-    // A game has no limit of processors but its node's; some seconds pass before the session is ready, and some after its stop.
-    expect(status?.usage?.cpuSeconds).to.be.at.most(((status?.usage?.durationSeconds ?? 0) + 60) * availableParallelism());
+    // A game has no limit of processors but its node's; some seconds pass before the session is ready, and
+    // some after its stop.
+    expect(status?.usage?.cpuSeconds).to.be.at.most(
+      ((status?.usage?.durationSeconds ?? 0) + 60) * availableParallelism(),
+    );
   });
 });

@@ -23,7 +23,11 @@ describe("hostile saves", () => {
     await kubectl("-n", nodesNamespace, "rollout", "status", "daemonset/joypod-node-agent", "--timeout=120s");
     for (const { nodeName, id } of neighbours) {
       const host = new GameNodeHost(nodeName);
-      await eventually(async () => (await host.agentLife()).isReady, { timeoutMs: 60_000, intervalMs: 500, what: "the agent to be ready" });
+      await eventually(async () => (await host.agentLife()).isReady, {
+        timeoutMs: 60_000,
+        intervalMs: 500,
+        what: "the agent to be ready",
+      });
       expect((await host.agentLife()).restarts, "restarts of the agent").to.equal(0);
       await host.forgets(id);
     }

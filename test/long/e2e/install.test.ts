@@ -45,9 +45,19 @@ describe("the install guide, with a registry and a cluster of its own", function
     cluster = await FreshCluster.create("install");
     registry = await startRegistry(await cluster.gateway(), await freePort());
     await cluster.trust(registry.host, registry.caFile);
-    imagesBefore = (await Promise.all((["control-plane", "worker"] as const).map((node) => cluster.imagesOn(node)))).flat().join("\n");
+    imagesBefore = (
+      await Promise.all((["control-plane", "worker"] as const).map((node) => cluster.imagesOn(node)))
+    )
+      .flat()
+      .join("\n");
     const env = { RELEASE_FOLDER: release, REGISTRY_CERT_DIR: dirname(registry.caFile) };
-    admin = new GuidedAdmin("install", { folder, kubeconfig: cluster.kubeconfig, caFile: registry.caFile, env, timeoutMs: slowMs });
+    admin = new GuidedAdmin("install", {
+      folder,
+      kubeconfig: cluster.kubeconfig,
+      caFile: registry.caFile,
+      env,
+      timeoutMs: slowMs,
+    });
     browser = await launchBrowser();
   });
   afterEach(async function () {
@@ -60,44 +70,86 @@ describe("the install guide, with a registry and a cluster of its own", function
     await (cluster as FreshCluster | undefined)?.delete();
   });
 
-  const publish = (): Promise<unknown> => published ??= (async () => {
-    Object.assign(admin.settings, {
-      CHECKOUT: repositoryRoot, REGISTRY: `${registry.host}/joypod`, REGISTRY_AUTH_FILE: registry.authFile, HELM_REGISTRY_CONFIG: registry.authFile, RELEASE_ARCHITECTURES: process.arch === "arm64" ? "arm64" : "amd64",
-      CHART: `oci://${registry.host}/joypod/charts/joypod`,
-    });
-    return admin.follow(["images"]);
-  })();
+  const publish = (): Promise<unknown> =>
+    (published ??= (async () => {
+      Object.assign(admin.settings, {
+        CHECKOUT: repositoryRoot,
+        REGISTRY: `${registry.host}/joypod`,
+        REGISTRY_AUTH_FILE: registry.authFile,
+        HELM_REGISTRY_CONFIG: registry.authFile,
+        RELEASE_ARCHITECTURES: process.arch === "arm64" ? "arm64" : "amd64",
+        CHART: `oci://${registry.host}/joypod/charts/joypod`,
+      });
+      return admin.follow(["images"]);
+    })());
 
-  const install = (): Promise<string> => installed ??= (async () => {
-    await publish();
-    const stores = await startOwnStores(cluster, { registry: `${registry.host}/joypod`, version, authFile: registry.authFile });
-    Object.assign(admin.settings, {
-      JOYPOD_URL: cluster.baseUrl, GAME_NODES: cluster.node("worker"), GAME_NODE_TAINTS: "[{ key: games, operator: Exists, effect: NoSchedule }]", GPU_RESOURCE: "", NODE_ROOT: "/var/lib/joypod",
-      DATABASE_URL: stores.databaseUrl, REDIS_URL: stores.redisUrl, S3_ENDPOINT: stores.s3Endpoint, S3_REGION: "us-east-1", S3_BUCKET: "games-of-an-admin",
-      S3_ADMIN_ACCESS_KEY: stores.accessKey, S3_ADMIN_SECRET_KEY: stores.secretKey, S3_ACCESS_KEY: stores.accessKey, S3_SECRET_KEY: stores.secretKey,
-      S3_NODE_ACCESS_KEY: stores.accessKey, S3_NODE_SECRET_KEY: stores.secretKey, PLAYER_EMAIL: "admin@example.com",
-    });
-    return admin.follow(["namespace", "install", "exposure nodeport", "helm", "check"]);
-  })();
+  const install = (): Promise<string> =>
+    (installed ??= (async () => {
+      await publish();
+      const stores = await startOwnStores(cluster, {
+        registry: `${registry.host}/joypod`,
+        version,
+        authFile: registry.authFile,
+      });
+      Object.assign(admin.settings, {
+        JOYPOD_URL: cluster.baseUrl,
+        GAME_NODES: cluster.node("worker"),
+        GAME_NODE_TAINTS: "[{ key: games, operator: Exists, effect: NoSchedule }]",
+        GPU_RESOURCE: "",
+        NODE_ROOT: "/var/lib/joypod",
+        DATABASE_URL: stores.databaseUrl,
+        REDIS_URL: stores.redisUrl,
+        S3_ENDPOINT: stores.s3Endpoint,
+        S3_REGION: "us-east-1",
+        S3_BUCKET: "games-of-an-admin",
+        S3_ADMIN_ACCESS_KEY: stores.accessKey,
+        S3_ADMIN_SECRET_KEY: stores.secretKey,
+        S3_ACCESS_KEY: stores.accessKey,
+        S3_SECRET_KEY: stores.secretKey,
+        S3_NODE_ACCESS_KEY: stores.accessKey,
+        S3_NODE_SECRET_KEY: stores.secretKey,
+        PLAYER_EMAIL: "admin@example.com",
+      });
+      return admin.follow(["namespace", "install", "exposure nodeport", "helm", "check"]);
+    })());
 
   it("makes a whole release, and publishes it with the credentials of the auth file", async () => {
     await publish();
     await run("sha256sum", ["--check", "--quiet", "SHA256SUMS"], { cwd: release });
-    const { stdout: help } = await run(process.execPath, [join(release, "joypod"), "--help"], { env: { XDG_CACHE_HOME: join(folder, "cache") } });
+    const { stdout: help } = await run(process.execPath, [join(release, "joypod"), "--help"], {
+      env: { XDG_CACHE_HOME: join(folder, "cache") },
+    });
     expect(help).to.contain("Joypod's administration").and.contain("partner");
     for (const command of ["joypod", "kubectl-joypod"]) {
-      const error: unknown = await run(process.execPath, ["--import", olderNode, join(release, command), "--help"]).catch((reason: unknown) => reason);
-      expect(error, command).to.have.property("stderr").that.matches(/^(joypod|kubectl joypod) needs Node\.js 24 or later; this is 20\.20\.2\.\n$/);
+      const error: unknown = await run(process.execPath, [
+        "--import",
+        olderNode,
+        join(release, command),
+        "--help",
+      ]).catch((reason: unknown) => reason);
+      expect(error, command)
+        .to.have.property("stderr")
+        .that.matches(/^(joypod|kubectl joypod) needs Node\.js 24 or later; this is 20\.20\.2\.\n$/);
     }
-    expect([await registry.status(false), await registry.status(true)], "without and with the password").to.deep.equal([401, 200]);
+    expect(
+      [await registry.status(false), await registry.status(true)],
+      "without and with the password",
+    ).to.deep.equal([401, 200]);
   });
 
   it("leads from a cluster and three stores to a game that plays, from top to bottom as written", async () => {
     const output = await install();
-    expect(Object.keys(admin.settings), "settings that the guide leaves to the admin").to.have.members(guideSettings());
-    expect(output).to.match(/gamenode\.joypod\.dev\/\S+ condition met/).and.match(/gamesession\.joypod\.dev\/\S+ condition met/).and.match(/gamesession\S* "\S+" deleted/);
+    expect(Object.keys(admin.settings), "settings that the guide leaves to the admin").to.have.members(
+      guideSettings(),
+    );
+    expect(output)
+      .to.match(/gamenode\.joypod\.dev\/\S+ condition met/)
+      .and.match(/gamesession\.joypod\.dev\/\S+ condition met/)
+      .and.match(/gamesession\S* "\S+" deleted/);
     // Nothing bundled stands in for the admin's own stores.
-    expect(await cluster.kubectl(["--namespace", "joypod", "get", "statefulsets", "--output", "name"])).to.equal("");
+    expect(
+      await cluster.kubectl(["--namespace", "joypod", "get", "statefulsets", "--output", "name"]),
+    ).to.equal("");
   });
 
   it("needs one helm command on nodes that have nothing of the release, on which a game is then played", async () => {
@@ -105,9 +157,15 @@ describe("the install guide, with a registry and a cluster of its own", function
     expect(imagesBefore).to.not.match(/joypod\/(?!local-path-provisioner)/);
     await expectPinned();
 
-    const [title, player] = ["Test Card", { name: "Player", email: "player@example.com", password: randomBytes(12).toString("base64url") }];
+    const [title, player] = [
+      "Test Card",
+      { name: "Player", email: "player@example.com", password: randomBytes(12).toString("base64url") },
+    ];
     await cluster.cli.createUser(player.email, player.name, player.password);
-    expect(await publishGame("testcard", { slug: "testcard", title }, await gameArchive("testcard"), cluster), "nodes that hold the game").to.equal(1);
+    expect(
+      await publishGame("testcard", { slug: "testcard", title }, await gameArchive("testcard"), cluster),
+      "nodes that hold the game",
+    ).to.equal(1);
     const context = await browser.newContext({ viewport: ordinaryWindow });
     await context.addInitScript(await pageScript("probe"));
     const game = new GamePage(await context.newPage());
@@ -118,23 +176,60 @@ describe("the install guide, with a registry and a cluster of its own", function
     await card.showsPresses(0, 60_000);
     await game.pressKey("Space", 2);
     await card.showsPresses(2, 60_000);
-    const pulls = await cluster.kubectl(["-n", "joypod-sessions", "get", "events", "--field-selector", "reason=Pulled", "-o", "jsonpath={.items[*].message}"]);
-    expect(pulls, "the session's images were on its node").to.contain("already present on machine").and.not.contain("Successfully pulled");
+    const pulls = await cluster.kubectl([
+      "-n",
+      "joypod-sessions",
+      "get",
+      "events",
+      "--field-selector",
+      "reason=Pulled",
+      "-o",
+      "jsonpath={.items[*].message}",
+    ]);
+    expect(pulls, "the session's images were on its node")
+      .to.contain("already present on machine")
+      .and.not.contain("Successfully pulled");
     await game.stop();
   });
 
   it("says what renders on its game node, and whether the cluster enforces NetworkPolicies, which this one does not", async () => {
     await install();
-    const refused = await admin.follow(["policies"]).then(() => "", (error: unknown) => error instanceof Error ? `${error.message}\n${Reflect.get(error, "stdout")}` : String(error));
-    expect(refused).to.contain(`${cluster.node("worker")}: sessions render with llvmpipe`).and.contain("This cluster does not enforce NetworkPolicies");
+    const refused = await admin.follow(["policies"]).then(
+      () => "",
+      (error: unknown) =>
+        error instanceof Error ? `${error.message}\n${Reflect.get(error, "stdout")}` : String(error),
+    );
+    expect(refused)
+      .to.contain(`${cluster.node("worker")}: sessions render with llvmpipe`)
+      .and.contain("This cluster does not enforce NetworkPolicies");
   });
 
   it("has other ways of exposure, which the cluster would take, too", async () => {
     await install();
-    await run("openssl", ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=play.example.com", "-keyout", "play.key", "-out", "play.crt"], { cwd: folder });
+    await run(
+      "openssl",
+      [
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-subj",
+        "/CN=play.example.com",
+        "-keyout",
+        "play.key",
+        "-out",
+        "play.crt",
+      ],
+      { cwd: folder },
+    );
     await admin.follow(["certificate"]);
-    for (const [way, made] of [["ingress", /^kind: Ingress$/m], ["loadbalancer", /^ {2}type: LoadBalancer$/m]] as const) {
-      const dryRun = (commands: string): string => commands.replace("helm upgrade --install", "helm upgrade --install --dry-run=server");
+    for (const [way, made] of [
+      ["ingress", /^kind: Ingress$/m],
+      ["loadbalancer", /^ {2}type: LoadBalancer$/m],
+    ] as const) {
+      const dryRun = (commands: string): string =>
+        commands.replace("helm upgrade --install", "helm upgrade --install --dry-run=server");
       expect(await admin.follow([`exposure ${way}`, "helm"], dryRun), way).to.match(made);
     }
   });
@@ -144,7 +239,11 @@ describe("the install guide, with a registry and a cluster of its own", function
     const node = cluster.node("worker");
     await admin.follow(["nat"], (commands) => commands.replace("node NODE", `node ${node}`));
     try {
-      await eventually(async () => (await cluster.kubectl(["get", "gnode", node, "--output", "yaml"])).includes("203.0.113.7"), { timeoutMs: 30_000, what: "the operator to know of the address" });
+      await eventually(
+        async () =>
+          (await cluster.kubectl(["get", "gnode", node, "--output", "yaml"])).includes("203.0.113.7"),
+        { timeoutMs: 30_000, what: "the operator to know of the address" },
+      );
     } finally {
       await cluster.kubectl(["annotate", "node", node, "joypod.dev/announce-address-"]);
     }
@@ -152,9 +251,18 @@ describe("the install guide, with a registry and a cluster of its own", function
 
   /** Every container runs what the registry has, by its digest. */
   async function expectPinned(): Promise<void> {
-    const images = await cluster.kubectl(["get", "pods", "-A", "-l", "app.kubernetes.io/part-of=joypod", "-o", "jsonpath={range .items[*].spec.containers[*]}{.image}{'\\n'}{end}"]);
+    const images = await cluster.kubectl([
+      "get",
+      "pods",
+      "-A",
+      "-l",
+      "app.kubernetes.io/part-of=joypod",
+      "-o",
+      "jsonpath={range .items[*].spec.containers[*]}{.image}{'\\n'}{end}",
+    ]);
     const names = images.trim().split("\n");
     expect(names.length).to.be.greaterThan(7);
-    for (const image of names) expect(image).to.match(new RegExp(`^${registry.host}/joypod/[a-z-]+:${version}@sha256:[0-9a-f]{64}$`));
+    for (const image of names)
+      expect(image).to.match(new RegExp(`^${registry.host}/joypod/[a-z-]+:${version}@sha256:[0-9a-f]{64}$`));
   }
 });

@@ -25,8 +25,14 @@ describe("the dashboards, by a Prometheus that reads the platform", () => {
 
   before(async () => {
     targets = await ScrapeTargets.open(await platform());
-    prometheus = await Prometheus.start(targets.targets, [join(repositoryRoot, "charts/joypod/files/alerts.yaml")]);
-    await eventually(async () => expect(await prometheus.targetFaults()).to.deep.equal([]), { timeoutMs: 20_000, intervalMs: 500, what: "all programs to be read" });
+    prometheus = await Prometheus.start(targets.targets, [
+      join(repositoryRoot, "charts/joypod/files/alerts.yaml"),
+    ]);
+    await eventually(async () => expect(await prometheus.targetFaults()).to.deep.equal([]), {
+      timeoutMs: 20_000,
+      intervalMs: 500,
+      what: "all programs to be read",
+    });
     // Prometheus sees only what happens after it has begun to look.
     await publishGame("testcard", { slug: `seen-${id}`, title: `Seen ${id}` }, await gameArchive("testcard"));
   });
@@ -37,17 +43,22 @@ describe("the dashboards, by a Prometheus that reads the platform", () => {
 
   /** Waits until each expression of each panel has a number, with Grafana's variables set. */
   async function showsAll(name: DashboardName, session = ""): Promise<void> {
-    await eventually(async () => {
-      const empty: string[] = [];
-      for (const { title, expressions } of panelsOf(name).filter((panel) => !(panel.title in emptyHere))) {
-        for (const expression of expressions) {
-          const numbers = await prometheus.query(expression.replaceAll("$session", session).replaceAll("$__rate_interval", "1m"));
-          if (numbers.length === 0) empty.push(`${title}: ${expression}`);
+    await eventually(
+      async () => {
+        const empty: string[] = [];
+        for (const { title, expressions } of panelsOf(name).filter((panel) => !(panel.title in emptyHere))) {
+          for (const expression of expressions) {
+            const numbers = await prometheus.query(
+              expression.replaceAll("$session", session).replaceAll("$__rate_interval", "1m"),
+            );
+            if (numbers.length === 0) empty.push(`${title}: ${expression}`);
+          }
         }
-      }
-      expect(empty.join("\n"), `empty panels of the dashboard ${name}`).to.equal("");
-      return true;
-    }, { timeoutMs: 45_000, intervalMs: 1_000, what: `all panels of the dashboard ${name} to show something` });
+        expect(empty.join("\n"), `empty panels of the dashboard ${name}`).to.equal("");
+        return true;
+      },
+      { timeoutMs: 45_000, intervalMs: 1_000, what: `all panels of the dashboard ${name} to show something` },
+    );
   }
 
   it("show something in each panel while a session is played, and count its end", async () => {
@@ -58,17 +69,27 @@ describe("the dashboards, by a Prometheus that reads the platform", () => {
     await showsAll("session", game.sessionId());
     await showsAll("platform");
     await game.stop();
-    await eventually(async () => expect(await prometheus.query('sum(joypod_sessions_finished_total{reason="UserRequested"})')).to.satisfy(([count]: number[]) => (count ?? 0) >= 1),
-      { timeoutMs: 20_000, intervalMs: 500, what: "the end to be counted" });
+    await eventually(
+      async () =>
+        expect(
+          await prometheus.query('sum(joypod_sessions_finished_total{reason="UserRequested"})'),
+        ).to.satisfy(([count]: number[]) => (count ?? 0) >= 1),
+      { timeoutMs: 20_000, intervalMs: 500, what: "the end to be counted" },
+    );
   });
 
   it("are beside alerts that Prometheus can evaluate", async () => {
-    await eventually(async () => expect(await prometheus.ruleFaults()).to.deep.equal([]), { timeoutMs: 20_000, intervalMs: 500, what: "every alert to be evaluated" });
+    await eventually(async () => expect(await prometheus.ruleFaults()).to.deep.equal([]), {
+      timeoutMs: 20_000,
+      intervalMs: 500,
+      what: "every alert to be evaluated",
+    });
   });
 
   it("show nothing of a session that is none", async () => {
     for (const { title, expressions } of panelsOf("session")) {
-      for (const expression of expressions) expect(await prometheus.query(expression.replaceAll("$session", "gs-none")), title).to.deep.equal([]);
+      for (const expression of expressions)
+        expect(await prometheus.query(expression.replaceAll("$session", "gs-none")), title).to.deep.equal([]);
     }
   });
 });

@@ -14,9 +14,13 @@ describe("the pod of a session", () => {
   const faults = NodeFault.ofSuite();
   const players = playersOfSuite();
 
-  const kubectl = async (args: string[], input?: string): Promise<string> => (await platform()).kubectl(["-n", sessionsNamespace, ...args], input);
+  const kubectl = async (args: string[], input?: string): Promise<string> =>
+    (await platform()).kubectl(["-n", sessionsNamespace, ...args], input);
 
-  /** The session ends for this reason, with what it had written; the player is told, free, and plays on from there. */
+  /**
+   * The session ends for this reason, with what it had written; the player is told, free, and plays on from
+   * there.
+   */
   async function endsAndGoesOn(session: DiarySession, reason: string): Promise<void> {
     const { status } = await session.finishes();
     expect(status?.failure?.reason, JSON.stringify(status)).to.equal(reason);
@@ -24,7 +28,9 @@ describe("the pod of a session", () => {
     expect(await readDiary(status?.save?.objectKey ?? "")).to.deep.equal([session.id]);
     const { player } = session;
     await player.isFree();
-    expect((await player.http.status(session.id)).message, "what the player is told").to.be.a("string").and.not.equal("");
+    expect((await player.http.status(session.id)).message, "what the player is told")
+      .to.be.a("string")
+      .and.not.equal("");
     const { id } = await player.freeSlot();
     const next = await player.play({ saveSlotId: id });
     await next.writes();
@@ -52,8 +58,15 @@ describe("the pod of a session", () => {
 
   it("that the Eviction API takes away ends with its save", async () => {
     const session = await played();
-    const eviction = { apiVersion: "policy/v1", kind: "Eviction", metadata: { name: session.id, namespace: sessionsNamespace } };
-    await kubectl(["create", "--raw", `/api/v1/namespaces/${sessionsNamespace}/pods/${session.id}/eviction`, "-f", "-"], JSON.stringify(eviction));
+    const eviction = {
+      apiVersion: "policy/v1",
+      kind: "Eviction",
+      metadata: { name: session.id, namespace: sessionsNamespace },
+    };
+    await kubectl(
+      ["create", "--raw", `/api/v1/namespaces/${sessionsNamespace}/pods/${session.id}/eviction`, "-f", "-"],
+      JSON.stringify(eviction),
+    );
     await endsAndGoesOn(session, "PodEvicted");
   });
 
@@ -66,9 +79,17 @@ describe("the pod of a session", () => {
   it("that is removed without grace while it starts frees its player", async () => {
     const player = await faults.player();
     const session = await player.launch();
-    await eventually(() => kubectl(["delete", "pod", session.id, "--grace-period=0", "--force", "--wait=false"]).then(() => true), {
-      timeoutMs: 30_000, intervalMs: 100, what: "a pod to remove",
-    });
+    await eventually(
+      () =>
+        kubectl(["delete", "pod", session.id, "--grace-period=0", "--force", "--wait=false"]).then(
+          () => true,
+        ),
+      {
+        timeoutMs: 30_000,
+        intervalMs: 100,
+        what: "a pod to remove",
+      },
+    );
     const { status } = await session.finishes();
     expect(status?.failure?.reason, JSON.stringify(status)).to.be.oneOf(["PodDeleted", "PodLost"]);
     await player.isFree();
@@ -89,11 +110,17 @@ describe("the pod of a session", () => {
     const id = game.sessionId();
     await kubectl(["exec", id, "-c", "streamer", "--", "sh", "-c", "kill -KILL $(pidof Xvfb)"]);
     const { gameSessions } = await platform();
-    const finished = await eventually(async () => {
-      const session = await gameSessions.get({ namespace: sessionsNamespace, name: id });
-      return isFinished(session) ? session : undefined;
-    }, { timeoutMs: 60_000, intervalMs: 500, what: "the session's end" });
-    expect(finished.status?.conditions?.find(({ type }) => type === "SavePersisted"), JSON.stringify(finished.status)).to.include({ status: "True", reason: "Stored" });
+    const finished = await eventually(
+      async () => {
+        const session = await gameSessions.get({ namespace: sessionsNamespace, name: id });
+        return isFinished(session) ? session : undefined;
+      },
+      { timeoutMs: 60_000, intervalMs: 500, what: "the session's end" },
+    );
+    expect(
+      finished.status?.conditions?.find(({ type }) => type === "SavePersisted"),
+      JSON.stringify(finished.status),
+    ).to.include({ status: "True", reason: "Stored" });
     await game.openGame(title);
     await game.continueSlot(1);
     await card.showsPresses(3);
@@ -101,10 +128,21 @@ describe("the pod of a session", () => {
 
   it("whose image is missing on its node is made on another one", async () => {
     const { node } = faults;
-    const image = (await (await platform()).kubectl(["-n", "joypod", "get", "deployment/joypod-operator", "-o",
-      'jsonpath={.spec.template.spec.containers[0].env[?(@.name=="GAME_IMAGE")].value}'])).trim();
+    const image = (
+      await (
+        await platform()
+      ).kubectl([
+        "-n",
+        "joypod",
+        "get",
+        "deployment/joypod-operator",
+        "-o",
+        'jsonpath={.spec.template.spec.containers[0].env[?(@.name=="GAME_IMAGE")].value}',
+      ])
+    ).trim();
     const kept = `${image}-kept`;
-    const images = (...args: string[]): Promise<string> => runOnNode(node.name, "ctr", "-n", "k8s.io", "images", ...args);
+    const images = (...args: string[]): Promise<string> =>
+      runOnNode(node.name, "ctr", "-n", "k8s.io", "images", ...args);
     await images("tag", "--force", image, kept);
     faults.repairAfter(() => images("tag", "--force", kept, image));
     await images("rm", image);

@@ -26,7 +26,10 @@ import { rollBackRelease } from "#test/e2e/support/release.ts";
 
 const relayNamespace = "joypod-turn";
 const relayPort = 3478;
-/** Of the guide, in the place of which tests have an address: browsers look up relays by name where no rules of theirs for names hold. */
+/**
+ * Of the guide, in the place of which tests have an address: browsers look up relays by name where no rules
+ * of theirs for names hold.
+ */
 const guideHost = "turn.example.com";
 const forbidden = 403;
 
@@ -51,7 +54,12 @@ describe("docs/networking.md, followed as it is written", () => {
     installed = await platform();
     ({ title } = await publishTestCard());
     authority = await CertificateAuthority.create();
-    admin = new GuidedAdmin("networking", { folder, kubeconfig: installed.kubeconfig, env: { SHARED_SECRET: sharedSecret }, timeoutMs: 240_000 });
+    admin = new GuidedAdmin("networking", {
+      folder,
+      kubeconfig: installed.kubeconfig,
+      env: { SHARED_SECRET: sharedSecret },
+      timeoutMs: 240_000,
+    });
     admin.settings["CHART"] = join(repositoryRoot, "charts/joypod");
     // The relay's certificate is of an authority that no browser knows.
     browser = await launchBrowser({ flags: ["--ignore-certificate-errors"] });
@@ -86,7 +94,9 @@ describe("docs/networking.md, followed as it is written", () => {
   /** Plays, sees the game and is heard by it, where the browser's packets go this way alone. */
   async function playsBy({ url, relayProtocol }: (typeof ways)[keyof typeof ways]): Promise<void> {
     window = await openWindow(browser, { baseUrl: installed.baseUrl, name: `relayed by ${relayProtocol}` });
-    await window.context.addInitScript(`globalThis.joypodRelay = ${JSON.stringify(url)};\n${await pageScript("probe")};\n${await pageScript("connectionProbe", "relayOnly")};`);
+    await window.context.addInitScript(
+      `globalThis.joypodRelay = ${JSON.stringify(url)};\n${await pageScript("probe")};\n${await pageScript("connectionProbe", "relayOnly")};`,
+    );
     const game = new GamePage(window.page);
     await game.signIn(installed.baseUrl, await installed.createPlayer());
     await game.openGame(title);
@@ -95,27 +105,38 @@ describe("docs/networking.md, followed as it is written", () => {
     await card.showsPresses(0);
     await game.pressKey("Space");
     await card.showsPresses(1);
-    const { status } = await installed.gameSessions.get({ namespace: sessionsNamespace, name: game.sessionId() });
+    const { status } = await installed.gameSessions.get({
+      namespace: sessionsNamespace,
+      name: game.sessionId(),
+    });
     const path = await connectionPathOf(window.page);
     expect(path).to.deep.include({ relayProtocol, remote: status?.address });
-    // Between two nodes the cluster translates the relay's address: the game's node sees another one than the browser was told of.
+    // Between two nodes the cluster translates the relay's address: the game's node sees another one than the
+    // browser was told of.
     expect(path?.local).to.be.oneOf(["relay", "prflx"]);
-    expect(await admin.follow(["ports"])).to.match(new RegExp(`^${game.sessionId()} +${status?.address} +${status?.ports?.media}$`, "m"));
+    expect(await admin.follow(["ports"])).to.match(
+      new RegExp(`^${game.sessionId()} +${status?.address} +${status?.ports?.media}$`, "m"),
+    );
     await game.stop();
   }
 
   /** Asks a relay, with a player's valid credentials, for what a hostile player would want to reach. */
   async function reachesGameNodesAlone(address: string): Promise<void> {
     const player = await PlayerHttp.signIn(installed.baseUrl, await installed.createPlayer());
-    const { iceServers: [{ username = "", credential = "" } = {}] } = await player.iceServers();
+    const {
+      iceServers: [{ username = "", credential = "" } = {}],
+    } = await player.iceServers();
     const client = await TurnClient.open({ address, port: relayPort }, { username, credential });
     try {
       expect(await client.allocate()).to.equal("allocated");
       const nodes = await gameNodeAddresses();
       for (const node of nodes) expect(await client.permit(node), node).to.equal("permitted");
-      const others = (await clusterTargets()).map((target) => target.replace(/:\d+$/, "")).filter((host) => !nodes.includes(host));
+      const others = (await clusterTargets())
+        .map((target) => target.replace(/:\d+$/, ""))
+        .filter((host) => !nodes.includes(host));
       expect(others.length).to.be.greaterThan(5);
-      for (const other of [...others, "127.0.0.1", "169.254.169.254"]) expect(await client.permit(other), other).to.equal(forbidden);
+      for (const other of [...others, "127.0.0.1", "169.254.169.254"])
+        expect(await client.permit(other), other).to.equal(forbidden);
     } finally {
       await client.close();
     }
@@ -123,10 +144,19 @@ describe("docs/networking.md, followed as it is written", () => {
 
   it("makes a node say at which address it is reached behind a NAT", async () => {
     const name = await firstGameNode();
-    const says = (isIt: boolean): Promise<boolean> => eventually(async () => {
-      const reachable = (await installed.gameNodes.get({ name })).status?.conditions?.find(({ type }) => type === "Reachable");
-      return reachable?.message.includes("203.0.113.7") === isIt;
-    }, { timeoutMs: 30_000, what: isIt ? "the node to say its address" : "the node to have its own addresses alone" });
+    const says = (isIt: boolean): Promise<boolean> =>
+      eventually(
+        async () => {
+          const reachable = (await installed.gameNodes.get({ name })).status?.conditions?.find(
+            ({ type }) => type === "Reachable",
+          );
+          return reachable?.message.includes("203.0.113.7") === isIt;
+        },
+        {
+          timeoutMs: 30_000,
+          what: isIt ? "the node to say its address" : "the node to have its own addresses alone",
+        },
+      );
     try {
       await admin.follow(["addresses"], (commands) => commands.replaceAll(/\bNODE\b/g, name));
       await says(true);
@@ -144,22 +174,40 @@ describe("docs/networking.md, followed as it is written", () => {
       balancer = await NodeLoadBalancer.reserve();
       await certify(balancer.address);
       isFollowed = true; // What comes of commands that fail is taken back as well.
-      const output = await admin.follow(["relay"], (commands) => commands.replaceAll(guideHost, balancer.address));
-      expect(output).to.contain('deployment "joypod-turn" successfully rolled out').and.match(/^joypod-turn +LoadBalancer /m);
-      const node = await installed.kubectl(["-n", relayNamespace, "get", "pods", "-o", "jsonpath={.items[0].spec.nodeName}"]);
+      const output = await admin.follow(["relay"], (commands) =>
+        commands.replaceAll(guideHost, balancer.address),
+      );
+      expect(output)
+        .to.contain('deployment "joypod-turn" successfully rolled out')
+        .and.match(/^joypod-turn +LoadBalancer /m);
+      const node = await installed.kubectl([
+        "-n",
+        relayNamespace,
+        "get",
+        "pods",
+        "-o",
+        "jsonpath={.items[0].spec.nodeName}",
+      ]);
       await balancer.serve(relayNamespace, "joypod-turn", node);
     });
     after(async () => {
       await (balancer as NodeLoadBalancer | undefined)?.release();
       if (isFollowed) await rollBackRelease();
-      await installed.kubectl(["delete", "namespace", relayNamespace, "--ignore-not-found", "--timeout=120s"]);
+      await installed.kubectl([
+        "delete",
+        "namespace",
+        relayNamespace,
+        "--ignore-not-found",
+        "--timeout=120s",
+      ]);
     });
 
     for (const [name, way] of Object.entries(ways)) {
       it(`leads to a game that is played by ${name}`, () => playsBy(way));
     }
 
-    it("lets a hostile player reach game nodes, and nothing else of the cluster", () => reachesGameNodesAlone(balancer.address));
+    it("lets a hostile player reach game nodes, and nothing else of the cluster", () =>
+      reachesGameNodesAlone(balancer.address));
   });
 
   describe("for a relay of the admin's own,", () => {
@@ -171,14 +219,24 @@ describe("docs/networking.md, followed as it is written", () => {
       address = await gatewayOf(await firstGameNode());
       await certify(address);
       const allowed = (await gameNodeAddresses()).map((node) => `allowed-peer-ip=${node}`).join("\n");
-      const configuration = guideBlock("networking", "coturn").replaceAll(guideHost, address).replace("SHARED_SECRET", sharedSecret).replace(/^allowed-peer-ip=.*$/m, allowed);
+      const configuration = guideBlock("networking", "coturn")
+        .replaceAll(guideHost, address)
+        .replace("SHARED_SECRET", sharedSecret)
+        .replace(/^allowed-peer-ip=.*$/m, allowed);
       coturn = await Coturn.start({ address, configuration, folder });
       isFollowed = true;
       await admin.follow(["external"], (commands) => commands.replaceAll(guideHost, address));
     });
     after(async () => {
       if (isFollowed) await rollBackRelease();
-      await installed.kubectl(["-n", releaseNamespace, "delete", "secret", "joypod-turn-external", "--ignore-not-found"]);
+      await installed.kubectl([
+        "-n",
+        releaseNamespace,
+        "delete",
+        "secret",
+        "joypod-turn-external",
+        "--ignore-not-found",
+      ]);
       await coturn?.stop();
     });
 
@@ -186,6 +244,7 @@ describe("docs/networking.md, followed as it is written", () => {
       it(`leads to a game that is played by ${name}`, () => playsBy(ways[name]));
     }
 
-    it("lets a hostile player reach game nodes, and nothing else of the cluster", () => reachesGameNodesAlone(address));
+    it("lets a hostile player reach game nodes, and nothing else of the cluster", () =>
+      reachesGameNodesAlone(address));
   });
 });

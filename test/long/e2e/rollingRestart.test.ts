@@ -16,7 +16,7 @@ describe("while four games are played, a rolling restart", () => {
   });
 
   async function play(): Promise<WatchedGames> {
-    return games = await WatchedGames.start(players, await publishSmallTestCard(), 4);
+    return (games = await WatchedGames.start(players, await publishSmallTestCard(), 4));
   }
 
   async function restart(namespace: string, what: string): Promise<void> {
@@ -27,12 +27,20 @@ describe("while four games are played, a rolling restart", () => {
 
   async function expectSmooth(watched: WatchedGames, what: string): Promise<void> {
     const addedGaps = await watched.takeAddedGaps();
-    for (const { milliseconds } of addedGaps) expect(milliseconds, `the gaps between frames that the restart of ${what} added: ${textOfGaps(addedGaps)}`).to.be.at.most(maxAddedGapMs);
+    for (const { milliseconds } of addedGaps)
+      expect(
+        milliseconds,
+        `the gaps between frames that the restart of ${what} added: ${textOfGaps(addedGaps)}`,
+      ).to.be.at.most(maxAddedGapMs);
   }
 
   it("of API, operator and node agents refuses no request, and leaves each game in its pod and its picture moving", async () => {
     const watched = await play();
-    for (const [namespace, what] of [[releaseNamespace, "deploy/joypod-api"], [releaseNamespace, "deploy/joypod-operator"], [nodesNamespace, "ds/joypod-node-agent"]] as const) {
+    for (const [namespace, what] of [
+      [releaseNamespace, "deploy/joypod-api"],
+      [releaseNamespace, "deploy/joypod-operator"],
+      [nodesNamespace, "ds/joypod-node-agent"],
+    ] as const) {
       await restart(namespace, what);
       expect(watched.takeFailed(), what).to.deep.equal([]);
       await expectSmooth(watched, what);
@@ -42,10 +50,17 @@ describe("while four games are played, a rolling restart", () => {
 
   it("of the stores, of which there is one each, fails no keepalive and no status, and leaves each game in its pod and its picture moving", async () => {
     const watched = await play();
-    for (const what of ["statefulset/joypod-redis", "statefulset/joypod-minio", "statefulset/joypod-postgres"]) {
+    for (const what of [
+      "statefulset/joypod-redis",
+      "statefulset/joypod-minio",
+      "statefulset/joypod-postgres",
+    ]) {
       await restart(releaseNamespace, what);
       const failed = watched.takeFailed();
-      expect(failed.filter(({ asked }) => asked !== "library"), what).to.deep.equal([]);
+      expect(
+        failed.filter(({ asked }) => asked !== "library"),
+        what,
+      ).to.deep.equal([]);
       // Without Postgres the library says so until it is back.
       for (const failure of failed) expect(failure, what).to.include({ response: 503, hasRetryAfter: true });
       await expectSmooth(watched, what);

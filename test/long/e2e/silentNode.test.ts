@@ -21,7 +21,10 @@ describe("a game node that falls silent", () => {
   /** Its last save may have been stored in the moments before the fault. */
   async function endsSoon(session: DiarySession): Promise<void> {
     const { status } = await session.finishes();
-    expect(status?.save?.final === true || status?.failure?.reason === "NodeLost", JSON.stringify(status)).to.equal(true);
+    expect(
+      status?.save?.final === true || status?.failure?.reason === "NodeLost",
+      JSON.stringify(status),
+    ).to.equal(true);
     await session.player.isFree();
   }
 

@@ -26,11 +26,21 @@ describe("A cluster whose storage was restored from a backup", function () {
     await server.stop();
   });
 
-  const write = (name: string, value: string): Promise<unknown> => new ResourceClient(server.admin, configMaps)
-    .apply({ metadata: { name, namespace }, data: { value } }, { fieldManager: "test" });
-  const held = (): string[] => cache.list().map(({ metadata, data }) => `${metadata.name} ${data?.value ?? ""}`).sort();
+  const write = (name: string, value: string): Promise<unknown> =>
+    new ResourceClient(server.admin, configMaps).apply(
+      { metadata: { name, namespace }, data: { value } },
+      { fieldManager: "test" },
+    );
+  const held = (): string[] =>
+    cache
+      .list()
+      .map(({ metadata, data }) => `${metadata.name} ${data?.value ?? ""}`)
+      .sort();
   const holds = (...objects: string[]): Promise<unknown> =>
-    eventually(() => expect(held()).to.deep.equal(objects), { timeoutMs: 90_000, what: `${objects.join(", ")} in the cache` });
+    eventually(() => expect(held()).to.deep.equal(objects), {
+      timeoutMs: 90_000,
+      what: `${objects.join(", ")} in the cache`,
+    });
 
   it("is seen as it is now, and not as it had become before", async () => {
     await write("changed", "old");

@@ -40,14 +40,18 @@ describe("the test of a player's connection, over networks", function () {
     const region = player.page.getByRole("region", { name: "Your connection" });
     await region.getByRole("button", { name: "Test my connection" }).click();
     await region.getByText("Tested just now").waitFor({ timeout: testMs });
-    const stored = await player.page.evaluate<Stored>("JSON.parse(localStorage.getItem('joypod.connectionTest'))");
+    const stored = await player.page.evaluate<Stored>(
+      "JSON.parse(localStorage.getItem('joypod.connectionTest'))",
+    );
     return { ...stored, says: await region.getByRole("status").innerText() };
   }
 
   it("finds that both ways work where nothing is in between", async () => {
     const { direct, relay, says } = await testConnection();
     expect({ direct: direct.state, relay: relay.state }).to.deep.equal({ direct: "works", relay: "works" });
-    expect(relay.figures, "the bandwidth is measured on the way that a game would take").to.not.have.property("bandwidthKbps");
+    expect(relay.figures, "the bandwidth is measured on the way that a game would take").to.not.have.property(
+      "bandwidthKbps",
+    );
     expect(says).to.not.include("relay");
   });
 
@@ -58,7 +62,10 @@ describe("the test of a player's connection, over networks", function () {
     it(`measures the relay over ${way}`, async () => {
       await block();
       const { direct, relay, says } = await testConnection();
-      expect({ direct: direct.state, relay: relay.state }).to.deep.equal({ direct: "blocked", relay: "works" });
+      expect({ direct: direct.state, relay: relay.state }).to.deep.equal({
+        direct: "blocked",
+        relay: "works",
+      });
       expect(relay.figures?.bandwidthKbps).to.be.above(4_000);
       expect(says).to.include("Games will play through a relay");
     });
@@ -68,7 +75,10 @@ describe("the test of a player's connection, over networks", function () {
     await playing.network.dropUdp();
     for (const port of [3478, 443]) await playing.network.drop(`-i client -p tcp --dport ${port}`);
     const { direct, relay, says } = await testConnection();
-    expect({ direct: direct.state, relay: relay.state }).to.deep.equal({ direct: "blocked", relay: "blocked" });
+    expect({ direct: direct.state, relay: relay.state }).to.deep.equal({
+      direct: "blocked",
+      relay: "blocked",
+    });
     expect(says).to.include("Games will not play here");
   });
 });

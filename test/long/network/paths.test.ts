@@ -52,7 +52,11 @@ describe("playing over networks", function () {
     await playing.network.dropDirectMedia();
     await enter("relayed by UDP");
     await plays();
-    expect(await player.path()).to.include({ local: "relay", relayProtocol: "udp", remote: playing.network.node.ipv4 });
+    expect(await player.path()).to.include({
+      local: "relay",
+      relayProtocol: "udp",
+      remote: playing.network.node.ipv4,
+    });
   });
 
   it("goes by the relay over TCP where no UDP gets out", async () => {
@@ -77,7 +81,8 @@ describe("playing over networks", function () {
     const id = sessionIdOf(player.page);
     const body = JSON.stringify({ sessionId: id });
     const ticket = await player.page.evaluate<StreamTicketResponse>(
-      `fetch("/api/game/stream-ticket", { method: "POST", headers: { "content-type": "application/json" }, body: ${JSON.stringify(body)} }).then((response) => response.json())`);
+      `fetch("/api/game/stream-ticket", { method: "POST", headers: { "content-type": "application/json" }, body: ${JSON.stringify(body)} }).then((response) => response.json())`,
+    );
     await player.page.goto("/"); // The page hangs up.
     const whep = await WhepPlayer.open(browser, playing.fixture.api.url);
     try {
@@ -103,7 +108,8 @@ describe("playing over networks", function () {
     await plays();
     await playing.network.plugClient(false);
     await player.page.getByText("Connection lost. Reconnecting…").waitFor({ timeout: 30_000 });
-    await new Promise((resolve) => setTimeout(resolve, 30_000)); // What is tested is that so long a time passes.
+    // What is tested is that so long a time passes.
+    await new Promise((resolve) => setTimeout(resolve, 30_000));
     await playing.network.plugClient(true);
     await player.game.waitUntilPlaying(20_000);
     await eventually(async () => (await player.path())?.state === "connected", { timeoutMs: 20_000 });

@@ -1,6 +1,16 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
@@ -14,7 +24,10 @@ import { eventually } from "#test/support/clocks/eventually.ts";
 import { JumpClock } from "#test/support/clocks/jumpClock.ts";
 import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
 
-interface Packed { pack: string; manifest: string }
+interface Packed {
+  pack: string;
+  manifest: string;
+}
 
 function rewriteManifest(path: string, change: Partial<PackedSave>): void {
   const manifest = SpoolManifest.parse(JSON.parse(readFileSync(path, "utf8")));
@@ -32,9 +45,11 @@ describe("Node agent: damaged and hostile session folders:", function () {
 
   it("takes a session up whose packer has no folder yet, as when the agent was killed before it had made that", async () => {
     await fixture.startAgent();
-    fixture.proxy.fault = ({ method }) => method === "GET" ? { status: 503 } : undefined;
+    fixture.proxy.fault = ({ method }) => (method === "GET" ? { status: 503 } : undefined);
     const name = await fixture.launch(await fixture.createGame());
-    await eventually(() => existsSync(`${fixture.folder(name)}/session.json`), { what: "the session's record" });
+    await eventually(() => existsSync(`${fixture.folder(name)}/session.json`), {
+      what: "the session's record",
+    });
     await fixture.stopAgent();
     rmSync(`${fixture.folder(name)}/packed`, { recursive: true, force: true });
     fixture.proxy.fault = undefined;
@@ -46,9 +61,18 @@ describe("Node agent: damaged and hostile session folders:", function () {
 
   for (const [what, put] of [
     ["a manifest that is none", (packed: string) => writeFileSync(`${packed}/manifest.json`, "{}")],
-    ["a manifest that nobody ever finishes writing", (packed: string) => execFileSync("mkfifo", [`${packed}/manifest.json`])],
-    ["a manifest of 64 MB", (packed: string) => writeFileSync(`${packed}/manifest.json`, Buffer.alloc(64 * 2 ** 20, "x"))],
-    ["a manifest that leads elsewhere", (packed: string) => symlinkSync("/etc/passwd", `${packed}/manifest.json`)],
+    [
+      "a manifest that nobody ever finishes writing",
+      (packed: string) => execFileSync("mkfifo", [`${packed}/manifest.json`]),
+    ],
+    [
+      "a manifest of 64 MB",
+      (packed: string) => writeFileSync(`${packed}/manifest.json`, Buffer.alloc(64 * 2 ** 20, "x")),
+    ],
+    [
+      "a manifest that leads elsewhere",
+      (packed: string) => symlinkSync("/etc/passwd", `${packed}/manifest.json`),
+    ],
   ] as const) {
     it(`sets a session aside whose spool holds ${what}, and serves the others`, async () => {
       await fixture.startAgent();
@@ -63,8 +87,14 @@ describe("Node agent: damaged and hostile session folders:", function () {
       await fixture.finish(name);
       await eventually(() => !existsSync(fixture.folder(name)), { what: "the folder to be set aside" });
       expect(readdirSync(join(fixture.root, "v1/sessions-kept"))).to.deep.equal([name]);
-      await eventually(async () => (await fixture.eventsOf(fixture.node)).includes("SessionSetAside"), { what: "the admin to be told" });
-      await eventually(async () => findCondition((await fixture.gameNode()).status?.conditions, "SessionsSetAside")?.status === "True", { timeoutMs: 20_000, what: "the condition" });
+      await eventually(async () => (await fixture.eventsOf(fixture.node)).includes("SessionSetAside"), {
+        what: "the admin to be told",
+      });
+      await eventually(
+        async () =>
+          findCondition((await fixture.gameNode()).status?.conditions, "SessionsSetAside")?.status === "True",
+        { timeoutMs: 20_000, what: "the condition" },
+      );
     });
   }
 
@@ -76,43 +106,66 @@ describe("Node agent: damaged and hostile session folders:", function () {
     await fixture.storedSave(name, 1);
     await fixture.killPacker(name);
     // To read memory where there is none fails as a disk does: by EIO.
-    execFileSync("mount", ["--bind", `/proc/${process.pid}/mem`, `${fixture.folder(name)}/${spoolNames.manifest}`]);
+    execFileSync("mount", [
+      "--bind",
+      `/proc/${process.pid}/mem`,
+      `${fixture.folder(name)}/${spoolNames.manifest}`,
+    ]);
     fixture.atEnd(() => {
-      for (const folder of [fixture.folder(name), join(fixture.root, "v1/sessions-kept", name)]) spawnSync("umount", [`${folder}/${spoolNames.manifest}`]);
+      for (const folder of [fixture.folder(name), join(fixture.root, "v1/sessions-kept", name)])
+        spawnSync("umount", [`${folder}/${spoolNames.manifest}`]);
     });
     const begunMs = clock.monotonicMs();
     await fixture.setGame(name, { terminated: { exitCode: 0, reason: "Completed" } });
-    const { message } = await eventually(async () => {
-      clock.jump(2_000);
-      const persisted = findCondition((await fixture.session(name)).status?.conditions, "SavePersisted");
-      return persisted?.reason === "SpoolUnreadable" && persisted.status === "True" && persisted;
-    }, { timeoutMs: 20_000, what: "the session to be settled" });
+    const { message } = await eventually(
+      async () => {
+        clock.jump(2_000);
+        const persisted = findCondition((await fixture.session(name)).status?.conditions, "SavePersisted");
+        return persisted?.reason === "SpoolUnreadable" && persisted.status === "True" && persisted;
+      },
+      { timeoutMs: 20_000, what: "the session to be settled" },
+    );
     expect(clock.monotonicMs() - begunMs).to.be.at.least(60_000);
     expect(message).to.match(/^The disk .*EIO.* The slot has save 1 of this session\.$/);
     await fixture.finish(name);
-    await eventually(() => existsSync(join(fixture.root, "v1/sessions-kept", name)), { timeoutMs: 20_000, what: "the folder to be set aside" });
+    await eventually(() => existsSync(join(fixture.root, "v1/sessions-kept", name)), {
+      timeoutMs: 20_000,
+      what: "the folder to be set aside",
+    });
   });
 
   for (const [what, damage] of [
-    ["whose bytes are not those that its manifest names", ({ pack }: Packed) => {
-      const bytes = readFileSync(pack);
-      bytes[bytes.length - 20]! ^= 0xff;
-      writeFileSync(pack, bytes);
-    }],
-    ["whose digest is not the one that its manifest names", ({ manifest }: Packed) => rewriteManifest(manifest, { sha256: "0".repeat(64) })],
-    ["that its manifest names, and that holds a link out of its folder", ({ pack, manifest }: Packed) => {
-      const folder = mkdtempSync(join(tmpdir(), "joypod-link-"));
-      symlinkSync("/etc/passwd", join(folder, "progress"));
-      execFileSync("tar", ["-C", folder, "--numeric-owner", "-czf", pack, "progress"]);
-      rmSync(folder, { recursive: true });
-      const bytes = readFileSync(pack);
-      rewriteManifest(manifest, { bytes: bytes.length, sha256: createHash("sha256").update(bytes).digest("hex") });
-    }],
+    [
+      "whose bytes are not those that its manifest names",
+      ({ pack }: Packed) => {
+        const bytes = readFileSync(pack);
+        bytes[bytes.length - 20]! ^= 0xff;
+        writeFileSync(pack, bytes);
+      },
+    ],
+    [
+      "whose digest is not the one that its manifest names",
+      ({ manifest }: Packed) => rewriteManifest(manifest, { sha256: "0".repeat(64) }),
+    ],
+    [
+      "that its manifest names, and that holds a link out of its folder",
+      ({ pack, manifest }: Packed) => {
+        const folder = mkdtempSync(join(tmpdir(), "joypod-link-"));
+        symlinkSync("/etc/passwd", join(folder, "progress"));
+        execFileSync("tar", ["-C", folder, "--numeric-owner", "-czf", pack, "progress"]);
+        rmSync(folder, { recursive: true });
+        const bytes = readFileSync(pack);
+        rewriteManifest(manifest, {
+          bytes: bytes.length,
+          sha256: createHash("sha256").update(bytes).digest("hex"),
+        });
+      },
+    ],
     ["that its manifest names, and that is gone", ({ pack }: Packed) => rmSync(pack)],
   ] as const) {
     it(`does not store a pack ${what}`, async () => {
       await fixture.startAgent();
-      fixture.proxy.fault = ({ method }) => method === "PUT" ? { status: 503 } : undefined;
+      fixture.proxy.fault = ({ method }) => (method === "PUT" ? { status: 503 } : undefined);
       const name = await fixture.aRunningSession();
       writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
       await fixture.packed(name);
@@ -147,7 +200,9 @@ describe("Node agent: damaged and hostile session folders:", function () {
     mkdirSync(`${fixture.root}/v1/sessions/gs-nobodys`, { recursive: true });
     writeFileSync(`${fixture.root}/v1/sessions/gs-nobodys/session.json`, "{}");
     await fixture.startAgent();
-    await eventually(() => existsSync(join(fixture.root, "v1/sessions-kept/gs-nobodys/session.json")), { what: "the folder to be set aside" });
+    await eventually(() => existsSync(join(fixture.root, "v1/sessions-kept/gs-nobodys/session.json")), {
+      what: "the folder to be set aside",
+    });
   });
 
   it("stores the saves that a pod of the previous release left, whatever a game did to the folder", async () => {
@@ -156,16 +211,36 @@ describe("Node agent: damaged and hostile session folders:", function () {
     const name = await fixture.launch(source);
     await fixture.ordered(name);
     await fixture.stopAgent();
-    const { metadata: { uid } } = await fixture.session(name);
+    const {
+      metadata: { uid },
+    } = await fixture.session(name);
     const saves = `${fixture.folder(name)}/save`;
-    for (const part of ["restore.json", "packed"]) rmSync(`${fixture.folder(name)}/${part}`, { recursive: true });
-    writeFileSync(`${fixture.folder(name)}/session.json`, JSON.stringify({
-      version: 1, namespace: fixture.namespace, gameSession: name, uid, contentDigest: source.sha256, slotId: `slot-${name}`, baseGeneration: 0, sequence: 4,
-    }));
+    for (const part of ["restore.json", "packed"])
+      rmSync(`${fixture.folder(name)}/${part}`, { recursive: true });
+    writeFileSync(
+      `${fixture.folder(name)}/session.json`,
+      JSON.stringify({
+        version: 1,
+        namespace: fixture.namespace,
+        gameSession: name,
+        uid,
+        contentDigest: source.sha256,
+        slotId: `slot-${name}`,
+        baseGeneration: 0,
+        sequence: 4,
+      }),
+    );
     mkdirSync(saves);
     writeFileSync(`${saves}/progress`, "level 6");
-    execFileSync("bash", ["-c", `cd "$1"; n=$(printf %0200d 0); for i in $(seq 30); do mkdir $n; cd -P $n; done`, "-", saves]);
-    await fixture.createPod(name, [{ name: "session", hostPath: { path: fixture.folder(name), type: "Directory" } }]);
+    execFileSync("bash", [
+      "-c",
+      `cd "$1"; n=$(printf %0200d 0); for i in $(seq 30); do mkdir $n; cd -P $n; done`,
+      "-",
+      saves,
+    ]);
+    await fixture.createPod(name, [
+      { name: "session", hostPath: { path: fixture.folder(name), type: "Directory" } },
+    ]);
     await fixture.setGame(name, { running: { startedAt: new Date().toISOString() } });
     await fixture.operate(name, { podRef: { name, uid } });
     await fixture.startAgent();
@@ -176,10 +251,16 @@ describe("Node agent: damaged and hostile session folders:", function () {
     expect(await fixture.readSaved(save!.objectKey, "progress")).to.equal("level 6");
     await fixture.finish(name);
     await eventually(() => !existsSync(fixture.folder(name)), { what: "the folder to be removed" });
-    await eventually(() => readdirSync(`${fixture.root}/v1/trash`).length === 0, { timeoutMs: 20_000, what: "its depths to be taken apart" });
+    await eventually(() => readdirSync(`${fixture.root}/v1/trash`).length === 0, {
+      timeoutMs: 20_000,
+      what: "its depths to be taken apart",
+    });
   });
 
-  for (const [what, part] of [["folder", ""], ["files", "/content"]] as const) {
+  for (const [what, part] of [
+    ["folder", ""],
+    ["files", "/content"],
+  ] as const) {
     it(`fetches a game again whose ${what} somebody removed`, async () => {
       await fixture.startAgent();
       const source = await fixture.createGame();
@@ -200,7 +281,9 @@ describe("Node agent: damaged and hostile session folders:", function () {
   });
 
   it("do not count as hostile for an error of the system's that may pass", async () => {
-    const error: unknown = await openSpoolFile(join(fixture.root, "a".repeat(300))).catch((thrown: unknown) => thrown);
+    const error: unknown = await openSpoolFile(join(fixture.root, "a".repeat(300))).catch(
+      (thrown: unknown) => thrown,
+    );
     expect(error).to.be.an("error").and.include({ code: "ENAMETOOLONG" });
   });
 });

@@ -27,11 +27,26 @@ describe("Node agent: a full disk", function () {
 
   /** The GameNode's condition, once it has the reason. */
   const nodeCondition = (type: string, reason: string): Promise<Condition> =>
-    eventually(async () => (await fixture.gameNode()).status?.conditions?.find((found) => found.type === type && found.reason === reason), { timeoutMs: 30_000, what: `${type} with ${reason}` });
+    eventually(
+      async () =>
+        (await fixture.gameNode()).status?.conditions?.find(
+          (found) => found.type === type && found.reason === reason,
+        ),
+      { timeoutMs: 30_000, what: `${type} with ${reason}` },
+    );
   const pin = (source: ArchiveSource, pinned: boolean) =>
-    fixture.nodes.mergePatch({ name: fixture.node }, { spec: { desired: [{ digest: source.sha256, source, priority: 0, pinned, hold: false }] } });
-  const entry = (source: ArchiveSource, state: string) => eventually(async () =>
-    (await fixture.gameNode()).status?.cache?.entries.some((found) => found.digest === source.sha256 && found.state === state), { timeoutMs: 30_000, what: `a game that is ${state}` });
+    fixture.nodes.mergePatch(
+      { name: fixture.node },
+      { spec: { desired: [{ digest: source.sha256, source, priority: 0, pinned, hold: false }] } },
+    );
+  const entry = (source: ArchiveSource, state: string) =>
+    eventually(
+      async () =>
+        (await fixture.gameNode()).status?.cache?.entries.some(
+          (found) => found.digest === source.sha256 && found.state === state,
+        ),
+      { timeoutMs: 30_000, what: `a game that is ${state}` },
+    );
   const leftovers = (): string[] => readdirSync(join(fixture.root, "v1/tmp"));
 
   it("refuses a launch with a reason, leaves nothing half unpacked, and serves it by itself when there is room", async () => {
@@ -47,23 +62,33 @@ describe("Node agent: a full disk", function () {
     disk.clear();
     await fixture.ordered(name);
     await nodeCondition("DiskPressure", "SpaceLeft");
-    expect(readFileSync(`${contentDirectory(fixture.root, source.sha256)}/engine/data.bin`)).to.have.length(8 * mebibyte);
+    expect(readFileSync(`${contentDirectory(fixture.root, source.sha256)}/engine/data.bin`)).to.have.length(
+      8 * mebibyte,
+    );
   });
 
   it("that others fill during a download leaves nothing of it, and it is fetched again", async () => {
     disk = await putOnSmallDisk(fixture, { megabytes: 192 });
-    fixture.proxy.fault = ({ path }) => path.includes("archives") ? { bytesPerSecond: mebibyte } : undefined;
+    fixture.proxy.fault = ({ path }) =>
+      path.includes("archives") ? { bytesPerSecond: mebibyte } : undefined;
     await fixture.startAgent();
     const source = await fixture.createGame(4 * mebibyte);
     const name = await fixture.launch(source);
-    await eventually(() => existsSync(join(fixture.root, "v1/tmp")) && leftovers().some((name) => name.startsWith(source.sha256)), { what: "the download to run" });
+    await eventually(
+      () =>
+        existsSync(join(fixture.root, "v1/tmp")) &&
+        leftovers().some((name) => name.startsWith(source.sha256)),
+      { what: "the download to run" },
+    );
     disk.fill();
     await fixture.condition(name, "ContentReady", "False", "InsufficientSpace");
     expect(leftovers()).to.deep.equal([]);
     fixture.proxy.fault = undefined;
     disk.clear();
     await fixture.ordered(name);
-    expect(readFileSync(`${contentDirectory(fixture.root, source.sha256)}/engine/data.bin`)).to.have.length(4 * mebibyte);
+    expect(readFileSync(`${contentDirectory(fixture.root, source.sha256)}/engine/data.bin`)).to.have.length(
+      4 * mebibyte,
+    );
   });
 
   it("says that there is no room for the session's own files, and goes on when there is", async () => {
@@ -89,16 +114,24 @@ describe("Node agent: a full disk", function () {
     const objectKey = "saves/large/1-gs-old-1.tar.gz";
     await fixture.minio.client.putObject(fixture.minio.bucket, objectKey, save, save.length);
     disk.fill(4 * mebibyte);
-    const name = await fixture.launch(source, { saveSlot: { slotId: "large", number: 1, generation: 1, objectKey, sha256: sha256Of(save) } });
+    const name = await fixture.launch(source, {
+      saveSlot: { slotId: "large", number: 1, generation: 1, objectKey, sha256: sha256Of(save) },
+    });
     await fixture.condition(name, "ContentReady", "False", "InsufficientSpace");
-    await eventually(() => readdirSync(fixture.folder(name)).sort().join() === `${spoolNames.packed},session.json`, { intervalMs: 10, what: "the part of the save to go" });
+    await eventually(
+      () => readdirSync(fixture.folder(name)).sort().join() === `${spoolNames.packed},session.json`,
+      { intervalMs: 10, what: "the part of the save to go" },
+    );
     disk.clear();
     await fixture.ordered(name);
     await fixture.startPod(name);
     expect(readFileSync(`${fixture.saves(name)}/progress`).equals(progress)).to.equal(true);
   });
 
-  for (const [what, fill] of [["bytes", () => disk.fill()], ["inodes", () => disk.fillInodes()]] as const) {
+  for (const [what, fill] of [
+    ["bytes", () => disk.fill()],
+    ["inodes", () => disk.fillInodes()],
+  ] as const) {
     it(`without ${what} keeps what a running session has stored, and stores what that has when there is room`, async () => {
       disk = await putOnSmallDisk(fixture, { megabytes: 192, inodes: 512 });
       await fixture.startAgent();
@@ -108,7 +141,10 @@ describe("Node agent: a full disk", function () {
       fill();
       writeFileSync(`${fixture.saves(name)}/progress`, randomBytes(mebibyte));
       // The manifest that would say so may have no room either.
-      await eventually(() => fixture.packerLog(name).some((line) => line.includes("SpoolFull")), { timeoutMs: 20_000, what: "the packer to find no room" });
+      await eventually(() => fixture.packerLog(name).some((line) => line.includes("SpoolFull")), {
+        timeoutMs: 20_000,
+        what: "the packer to find no room",
+      });
       expect((await fixture.session(name)).status?.save?.objectKey).to.equal(first.objectKey);
       expect(await fixture.readSaved(first.objectKey, "progress")).to.equal("level 1");
       disk.clear();
@@ -116,7 +152,9 @@ describe("Node agent: a full disk", function () {
       writeFileSync(`${fixture.saves(name)}/progress`, "level 3");
       await fixture.endGame(name);
       await fixture.condition(name, "SavePersisted", "True", "Stored");
-      expect(await fixture.readSaved((await fixture.session(name)).status!.save!.objectKey, "progress")).to.equal("level 3");
+      expect(
+        await fixture.readSaved((await fixture.session(name)).status!.save!.objectKey, "progress"),
+      ).to.equal("level 3");
     });
   }
 
@@ -128,7 +166,10 @@ describe("Node agent: a full disk", function () {
     const { objectKey } = await fixture.storedSave(name, 1);
     disk.fill();
     writeFileSync(`${fixture.saves(name)}/progress`, randomBytes(mebibyte));
-    await eventually(() => fixture.packerLog(name).some((line) => line.includes("SpoolFull")), { timeoutMs: 20_000, what: "the packer to find no room" });
+    await eventually(() => fixture.packerLog(name).some((line) => line.includes("SpoolFull")), {
+      timeoutMs: 20_000,
+      what: "the packer to find no room",
+    });
     await fixture.removePodAbruptly(name);
     disk.clear();
     expect(["LastAutosave", "SpoolFull"]).to.include(await fixture.condition(name, "SavePersisted", "True"));
@@ -139,7 +180,7 @@ describe("Node agent: a full disk", function () {
     disk = await putOnSmallDisk(fixture, { megabytes: 192, inodes: 512 });
     fixture.startProcess();
     const name = await fixture.aRunningSession();
-    fixture.proxy.fault = ({ method }) => method === "PUT" ? { status: 503 } : undefined;
+    fixture.proxy.fault = ({ method }) => (method === "PUT" ? { status: 503 } : undefined);
     writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
     await fixture.packed(name);
     await fixture.killProcess();
@@ -148,7 +189,10 @@ describe("Node agent: a full disk", function () {
     disk.fill();
     fixture.proxy.fault = undefined;
     fixture.startProcess();
-    await eventually(async () => (await fixture.storedSaves(`slot-${name}`)).length === 1, { timeoutMs: 30_000, what: "the save in the object store" });
+    await eventually(async () => (await fixture.storedSaves(`slot-${name}`)).length === 1, {
+      timeoutMs: 30_000,
+      what: "the save in the object store",
+    });
     disk.clear();
     await fixture.storedSave(name, 1);
   });
@@ -157,7 +201,7 @@ describe("Node agent: a full disk", function () {
     disk = await putOnSmallDisk(fixture, { megabytes: 192, inodes: 512 });
     await fixture.startAgent();
     const name = await fixture.aRunningSession();
-    fixture.proxy.fault = ({ method }) => method === "PUT" ? { status: 503 } : undefined;
+    fixture.proxy.fault = ({ method }) => (method === "PUT" ? { status: 503 } : undefined);
     writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
     await fixture.endGame(name);
     disk.fillInodes(disk.inodesOfFilling);
@@ -170,11 +214,20 @@ describe("Node agent: a full disk", function () {
       return { status: 503 };
     };
     expect(await fixture.condition(name, "SavePersisted", "True")).to.equal("Stored");
-    expect(fixture.proxy.requests.slice(before).filter(({ method }) => method === "PUT").length - refused, "uploads").to.equal(1);
+    expect(
+      fixture.proxy.requests.slice(before).filter(({ method }) => method === "PUT").length - refused,
+      "uploads",
+    ).to.equal(1);
     disk.clear();
-    await eventually(() => readFileSync(`${fixture.folder(name)}/session.json`, "utf8").includes("outcome"), { timeoutMs: 20_000, what: "the record to be written" });
+    await eventually(() => readFileSync(`${fixture.folder(name)}/session.json`, "utf8").includes("outcome"), {
+      timeoutMs: 20_000,
+      what: "the record to be written",
+    });
     await fixture.finish(name);
-    await eventually(() => !existsSync(fixture.folder(name)), { timeoutMs: 20_000, what: "the folder to be removed" });
+    await eventually(() => !existsSync(fixture.folder(name)), {
+      timeoutMs: 20_000,
+      what: "the folder to be removed",
+    });
   });
 
   it("takes no save back that was reported and not recorded, when the agent is started again", async () => {
@@ -183,23 +236,29 @@ describe("Node agent: a full disk", function () {
     const name = await fixture.aRunningSession();
     writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
     await fixture.storedSave(name, 1);
-    fixture.proxy.fault = ({ method }) => method === "PUT" ? { status: 503 } : undefined;
+    fixture.proxy.fault = ({ method }) => (method === "PUT" ? { status: 503 } : undefined);
     writeFileSync(`${fixture.saves(name)}/progress`, "level 2");
-    await eventually(() => fixture.manifest(name)?.save?.sequence === 2, { timeoutMs: 20_000, what: "the second pack" });
+    await eventually(() => fixture.manifest(name)?.save?.sequence === 2, {
+      timeoutMs: 20_000,
+      what: "the second pack",
+    });
     disk.fillInodes(disk.inodesOfFilling);
     disk.fill();
     fixture.proxy.fault = undefined;
     const { objectKey } = await fixture.storedSave(name, 2);
     await fixture.stopAgent();
-    fixture.proxy.fault = ({ method }) => method === "PUT" ? { status: 503 } : undefined;
+    fixture.proxy.fault = ({ method }) => (method === "PUT" ? { status: 503 } : undefined);
     const saves: (string | undefined)[] = [];
     await fixture.startAgent();
     await fixture.removePodAbruptly(name);
-    await eventually(async () => {
-      const { status } = await fixture.session(name);
-      saves.push(status?.save?.objectKey);
-      return status?.save?.final === true;
-    }, { timeoutMs: 20_000, what: "the session to be settled" }).finally(() => expect(new Set(saves)).to.deep.equal(new Set([objectKey])));
+    await eventually(
+      async () => {
+        const { status } = await fixture.session(name);
+        saves.push(status?.save?.objectKey);
+        return status?.save?.final === true;
+      },
+      { timeoutMs: 20_000, what: "the session to be settled" },
+    ).finally(() => expect(new Set(saves)).to.deep.equal(new Set([objectKey])));
   });
 
   it("without inodes keeps sessions away, though bytes are free, and heals", async () => {
@@ -215,10 +274,17 @@ describe("Node agent: a full disk", function () {
   });
 
   /** A game that a session has played, not lately, and one that has not been here; both of many files. */
-  const gamesOfManyFiles = async (files: number): Promise<{ unplayed: ArchiveSource; wanted: ArchiveSource }> => {
+  const gamesOfManyFiles = async (
+    files: number,
+  ): Promise<{ unplayed: ArchiveSource; wanted: ArchiveSource }> => {
     const aGameOfManyFiles = async (): Promise<ArchiveSource> => {
-      const many = Array.from({ length: files }, (_, index) => ({ name: `engine/${index}`, body: randomBytes(100) }));
-      const source = await storeArchive(fixture.minio, aTarGz([...aGameTar(), ...many]), { unpackedSizeBytes: files * 4096 });
+      const many = Array.from({ length: files }, (_, index) => ({
+        name: `engine/${index}`,
+        body: randomBytes(100),
+      }));
+      const source = await storeArchive(fixture.minio, aTarGz([...aGameTar(), ...many]), {
+        unpackedSizeBytes: files * 4096,
+      });
       await fixture.nameGame(source);
       return source;
     };
@@ -255,8 +321,12 @@ describe("Node agent: a full disk", function () {
     disk.fillInodes(50);
     const name = await fixture.launch(wanted);
     await fixture.ordered(name);
-    expect(existsSync(objectDirectory(fixture.root, unplayed.sha256)), "the game that nobody plays").to.equal(false);
-    await eventually(async () => (await fixture.eventsOf(name)).includes("Prepared"), { what: "the event that the game is ready" });
+    expect(existsSync(objectDirectory(fixture.root, unplayed.sha256)), "the game that nobody plays").to.equal(
+      false,
+    );
+    await eventually(async () => (await fixture.eventsOf(name)).includes("Prepared"), {
+      what: "the event that the game is ready",
+    });
     expect(await fixture.eventsOf(name)).not.to.include("InsufficientSpace");
   });
 
@@ -271,7 +341,10 @@ describe("Node agent: a full disk", function () {
     await fixture.startAgent({ CHECK_INTERVAL_SECONDS: "0.2" });
     await nodeCondition("SpaceLeft", "EnoughSpace");
     disk.fill(limits.node.minFreeBytes - mebibyte);
-    await eventually(() => !existsSync(objectDirectory(fixture.root, source.sha256)), { timeoutMs: 20_000, what: "the game to be given up" });
+    await eventually(() => !existsSync(objectDirectory(fixture.root, source.sha256)), {
+      timeoutMs: 20_000,
+      what: "the game to be given up",
+    });
     // Neither does a fill take the room again that saves need.
     await entry(source, "Failed");
     expect(await nodeCondition("SpaceLeft", "EnoughSpace")).to.include({ status: "True" });

@@ -18,11 +18,17 @@ describe("Node agent: a session whose status somebody edits", function () {
     await fixture.condition(name, "SaveRestored", "True");
     writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
     const { objectKey } = await fixture.storedSave(name, 1);
-    const edited = await fixture.sessions.mergePatchStatus({ name, namespace: fixture.namespace }, { status: { conditions: null, save: null } });
+    const edited = await fixture.sessions.mergePatchStatus(
+      { name, namespace: fixture.namespace },
+      { status: { conditions: null, save: null } },
+    );
     expect(edited.status?.save).to.equal(undefined);
     await fixture.condition(name, "ContentReady", "True");
     await fixture.condition(name, "SaveRestored", "True");
-    await eventually(async () => (await fixture.session(name)).status?.save?.objectKey === objectKey, { timeoutMs: 20_000, what: "the stored save to be named" });
+    await eventually(async () => (await fixture.session(name)).status?.save?.objectKey === objectKey, {
+      timeoutMs: 20_000,
+      what: "the stored save to be named",
+    });
   });
 
   it("does not go on saying that its last save is stored while it is played", async () => {
@@ -31,8 +37,15 @@ describe("Node agent: a session whose status somebody edits", function () {
     writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
     await fixture.storedSave(name, 1);
     const { conditions = [] } = (await fixture.session(name)).status!;
-    const settled = conditions.map((condition) => condition.type === "SavePersisted" ? { ...condition, status: "True" as const, reason: "NothingToSave" } : condition);
-    await fixture.sessions.mergePatchStatus({ name, namespace: fixture.namespace }, { status: { conditions: settled } });
+    const settled = conditions.map((condition) =>
+      condition.type === "SavePersisted"
+        ? { ...condition, status: "True" as const, reason: "NothingToSave" }
+        : condition,
+    );
+    await fixture.sessions.mergePatchStatus(
+      { name, namespace: fixture.namespace },
+      { status: { conditions: settled } },
+    );
     await fixture.condition(name, "SavePersisted", "False", "Playing");
   });
 });

@@ -18,11 +18,20 @@ describe("Node agent: background fills", function () {
   async function secondsUntilThere({ sha256 }: ArchiveSource, ask: () => Promise<unknown>): Promise<number> {
     const began = performance.now();
     await ask();
-    await eventually(() => existsSync(objectDirectory(fixture.root, sha256)), { timeoutMs: 30_000, intervalMs: 10, what: "the game to be there" });
+    await eventually(() => existsSync(objectDirectory(fixture.root, sha256)), {
+      timeoutMs: 30_000,
+      intervalMs: 10,
+      what: "the game to be there",
+    });
     return (performance.now() - began) / 1000;
   }
-  const fill = (source: ArchiveSource) => secondsUntilThere(source, () =>
-    fixture.nodes.mergePatch({ name: fixture.node }, { spec: { desired: [{ digest: source.sha256, source, priority: 0, pinned: false, hold: false }] } }));
+  const fill = (source: ArchiveSource) =>
+    secondsUntilThere(source, () =>
+      fixture.nodes.mergePatch(
+        { name: fixture.node },
+        { spec: { desired: [{ digest: source.sha256, source, priority: 0, pinned: false, hold: false }] } },
+      ),
+    );
 
   it("keep to their rate while a session is on the node, and do not slow down what a player waits for", async () => {
     const bytes = 4_000_000;
@@ -40,10 +49,14 @@ describe("Node agent: background fills", function () {
   it("go on while the GameNode is missing, which says nothing of what is wanted", async () => {
     const held = Promise.withResolvers<undefined>();
     const [filled, played] = [await fixture.createGame(), await fixture.createGame()];
-    fixture.proxy.fault = ({ method, path }) => method === "GET" && path.endsWith(filled.key) ? { holdUntil: held.promise } : undefined;
+    fixture.proxy.fault = ({ method, path }) =>
+      method === "GET" && path.endsWith(filled.key) ? { holdUntil: held.promise } : undefined;
     await fixture.startAgent();
     const filling = fill(filled);
-    await eventually(() => fixture.proxy.requests.some(({ path }) => path.endsWith(filled.key)), { timeoutMs: 20_000, what: "the fill to begin" });
+    await eventually(() => fixture.proxy.requests.some(({ path }) => path.endsWith(filled.key)), {
+      timeoutMs: 20_000,
+      what: "the fill to begin",
+    });
     await fixture.nodes.delete({ name: fixture.node });
     // By then the agent has heard of the deletion, which came before.
     await fixture.ordered(await fixture.launch(played));

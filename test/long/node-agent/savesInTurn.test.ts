@@ -19,7 +19,10 @@ describe("Node agent: saves on a slow way to the object store", function () {
   });
 
   /** The sessions whose saves are on their way, or have been, in the order of their turns. */
-  const begun = (): string[] => fixture.proxy.requests.filter(({ method }) => method === "PUT").map(({ path }) => /gs-[0-9a-f]+/.exec(path)?.[0] ?? "");
+  const begun = (): string[] =>
+    fixture.proxy.requests
+      .filter(({ method }) => method === "PUT")
+      .map(({ path }) => /gs-[0-9a-f]+/.exec(path)?.[0] ?? "");
 
   /** Holds back what the object store says of each save until that is let go. */
   function holdUploads(): { release(session: string): void; end(): void } {
@@ -51,7 +54,10 @@ describe("Node agent: saves on a slow way to the object store", function () {
     const source = await fixture.createGame();
     const uploads = holdUploads();
     await Promise.all(Array.from({ length: atOnce }, aSessionThatSaves));
-    await eventually(() => begun().length === atOnce, { timeoutMs: 10_000, what: "as many uploads as go on at once" });
+    await eventually(() => begun().length === atOnce, {
+      timeoutMs: 10_000,
+      what: "as many uploads as go on at once",
+    });
     const [played, ended] = await Promise.all([aSessionThatSaves(), aSessionThatSaves()]);
     await fixture.ordered(await fixture.launch(source));
     await fixture.endGame(ended);

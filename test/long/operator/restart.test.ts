@@ -21,7 +21,10 @@ const mostWrites = 12;
 /** How a session's story goes on once it runs. */
 const stories: Record<string, (fixture: OperatorFixture, name: string) => Promise<unknown>> = {
   "is stopped": (fixture, name) =>
-    fixture.sessions.mergePatch({ name, namespace: fixture.namespace }, { spec: { desiredState: "Stopped", stopReason: "UserRequested" } }),
+    fixture.sessions.mergePatch(
+      { name, namespace: fixture.namespace },
+      { spec: { desiredState: "Stopped", stopReason: "UserRequested" } },
+    ),
   "ends with its game": (fixture, name) => fixture.components.endGame(name, fixture.namespace, 0),
   "is deleted": (fixture, name) => fixture.sessions.delete({ name, namespace: fixture.namespace }),
 };
@@ -43,7 +46,9 @@ describe("An operator that dies", function () {
         expect(results.at(-1)?.deaths, "the last round is without a crash").to.equal(0);
         expect(results.length, "rounds with a crash").to.be.greaterThan(4);
         const undisturbed = results.at(-1)?.end;
-        results.forEach(({ end }, index) => expect(end, `death after write ${index + 1}`).to.deep.equal(undisturbed));
+        results.forEach(({ end }, index) =>
+          expect(end, `death after write ${index + 1}`).to.deep.equal(undisturbed),
+        );
       } finally {
         await fixture.clear();
       }
@@ -61,16 +66,26 @@ describe("An operator whose view of the sessions is behind that of the pods", fu
       const [first = "", second = ""] = fixture.nodeNames;
       const former = await fixture.startOperator();
       fixture.components.behaviour.nodesWithoutContent.add(first);
-      const { metadata: { name, namespace } } = await fixture.launch({ startDeadlineSeconds: 600 });
+      const {
+        metadata: { name, namespace },
+      } = await fixture.launch({ startDeadlineSeconds: 600 });
       await fixture.session(name, ({ status }) => status?.nodeName === first, "session on the first node");
 
       api.silenceOnce(watchOf("gamesessions"));
       const stale = await fixture.standByOperator(api.transport());
       await fixture.pass(61_000);
-      await fixture.session(name, (session) => session.status?.nodeName === second && publicStatusOf(session) === "running", "session on the second node");
+      await fixture.session(
+        name,
+        (session) => session.status?.nodeName === second && publicStatusOf(session) === "running",
+        "session on the second node",
+      );
       await fixture.stopOperator(former.operator);
       await stale.lead();
-      await eventually(() => api.requests.some(({ method, path }) => method !== "GET" || path.endsWith(`/gamesessions/${name}`)), { what: "a fresh look, or a write" });
+      await eventually(
+        () =>
+          api.requests.some(({ method, path }) => method !== "GET" || path.endsWith(`/gamesessions/${name}`)),
+        { what: "a fresh look, or a write" },
+      );
       await fixture.stopOperator(stale);
       const pod = await fixture.pods.get({ name, namespace });
       expect(pod.metadata).to.not.have.property("deletionTimestamp");
@@ -94,7 +109,10 @@ describe("An operator whose view of the pods is behind that of the sessions", fu
   });
 
   /** An operator that leads from now on, and whose watch shows no pod. */
-  async function leadBlindly(former: Operator | undefined, meanwhile: () => Promise<unknown>): Promise<Operator> {
+  async function leadBlindly(
+    former: Operator | undefined,
+    meanwhile: () => Promise<unknown>,
+  ): Promise<Operator> {
     api.silenceOnce(({ path, isWatch }) => isWatch && path.endsWith(`/namespaces/${fixture.namespace}/pods`));
     const blind = await fixture.standByOperator(api.transport());
     await meanwhile();
@@ -103,19 +121,25 @@ describe("An operator whose view of the pods is behind that of the sessions", fu
     return blind;
   }
 
-  const asksFor = (name: string) => api.requests.some(({ method, path }) => method === "GET" && path.endsWith(`/pods/${name}`));
+  const asksFor = (name: string) =>
+    api.requests.some(({ method, path }) => method === "GET" && path.endsWith(`/pods/${name}`));
 
   it("looks for the pod of a running session before it takes the game for lost", async () => {
     const { operator } = await fixture.startOperator();
     let name = "";
     await leadBlindly(operator, async () => {
-      ({ metadata: { name } } = await fixture.launch());
+      ({
+        metadata: { name },
+      } = await fixture.launch());
       await fixture.session(name, isRunning, "running session");
     });
     await eventually(() => asksFor(name), { what: "a fresh look" });
     // Another launch shows that the operator is past the first session.
     const later = await fixture.launch({ userId: "user2" });
-    await eventually(async () => (await fixture.sessions.get(later.metadata)).status?.nodeName !== undefined, { what: "a session that was placed later" });
+    await eventually(
+      async () => (await fixture.sessions.get(later.metadata)).status?.nodeName !== undefined,
+      { what: "a session that was placed later" },
+    );
     expect(isRunning(await fixture.sessions.get({ name, namespace: fixture.namespace }))).to.equal(true);
     expect(fixture.components.podUids.get(name)?.size, "pods").to.equal(1);
   });
@@ -125,40 +149,61 @@ describe("An operator whose view of the pods is behind that of the sessions", fu
     const { operator } = await fixture.startOperator();
     await fixture.stopOperator(operator);
     await leadBlindly(undefined, () => Promise.resolve());
-    const { metadata: { name, namespace } } = await fixture.launch();
+    const {
+      metadata: { name, namespace },
+    } = await fixture.launch();
     await eventually(() => fixture.pods.find({ name, namespace }), { what: "the pod" });
     expect(asksFor(name)).to.equal(false);
   });
 });
 
-/** One session's whole life, with the first operator dying after so many writes; returns what counts of its end. */
-async function live(fixture: OperatorFixture, diesAfterWrites: number, goOn: (name: string) => Promise<unknown>): Promise<{ end: unknown; deaths: number }> {
+/**
+ * One session's whole life, with the first operator dying after so many writes; returns what counts of its
+ * end.
+ */
+async function live(
+  fixture: OperatorFixture,
+  diesAfterWrites: number,
+  goOn: (name: string) => Promise<unknown>,
+): Promise<{ end: unknown; deaths: number }> {
   let deaths = 0;
   const first = await fixture.startOperator({ diesAfterWrites });
   let current = first.operator;
   const nurse = setInterval(() => {
     if (!first.transport.isDead || deaths > 0) return;
     deaths++;
-    replacing = fixture.stopOperator(first.operator).then(() => fixture.startOperator()).then(({ operator }) => void (current = operator));
+    replacing = fixture
+      .stopOperator(first.operator)
+      .then(() => fixture.startOperator())
+      .then(({ operator }) => void (current = operator));
   }, 5);
   let replacing: Promise<void> = Promise.resolve();
   try {
-    const { metadata: { name, namespace } } = await fixture.launch({ ttlSecondsAfterFinished: 60 });
+    const {
+      metadata: { name, namespace },
+    } = await fixture.launch({ ttlSecondsAfterFinished: 60 });
     await fixture.session(name, (session) => publicStatusOf(session) === "running", "running session");
     fixture.components.behaviour.isRecorderUnavailable = true;
     await goOn(name);
     const finished = await fixture.session(name, isFinished, "finished session");
     fixture.components.behaviour.isRecorderUnavailable = false;
     // The recorder looks again; what it looked at by itself in time is gone already.
-    await fixture.sessions.mergePatch({ name, namespace }, { metadata: { annotations: { seen: "true" } } }).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
+    await fixture.sessions
+      .mergePatch({ name, namespace }, { metadata: { annotations: { seen: "true" } } })
+      .catch((error: unknown) => {
+        if (!isNotFound(error)) throw error;
+      });
+    await eventually(
+      async () => {
+        // A successor waits for the time to live anew.
+        await fixture.pass(61_000);
+        return (await fixture.sessions.find({ name, namespace })) === undefined;
+      },
+      { what: `${name} to be gone`, timeoutMs: 15_000, intervalMs: 50 },
+    );
+    await eventually(async () => (await fixture.pods.find({ name, namespace })) === undefined, {
+      what: "the pod to be gone",
     });
-    await eventually(async () => {
-      // A successor waits for the time to live anew.
-      await fixture.pass(61_000);
-      return await fixture.sessions.find({ name, namespace }) === undefined;
-    }, { what: `${name} to be gone`, timeoutMs: 15_000, intervalMs: 50 });
-    await eventually(async () => await fixture.pods.find({ name, namespace }) === undefined, { what: "the pod to be gone" });
     return { end: summaryOf(finished, fixture.components.podUids.get(name)?.size), deaths };
   } finally {
     clearInterval(nurse);

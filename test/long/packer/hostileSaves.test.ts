@@ -6,7 +6,12 @@ import { limits } from "#contracts/limits.ts";
 import { sessionUserId } from "#contracts/nodeLayout.ts";
 import type { PackedSave } from "#contracts/spool.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import { archivesIn, createPackerFixture, type PackerRun, type PackerFixture } from "#test/support/fixtures/packerFixture.ts";
+import {
+  archivesIn,
+  createPackerFixture,
+  type PackerRun,
+  type PackerFixture,
+} from "#test/support/fixtures/packerFixture.ts";
 
 const mib = 2 ** 20;
 
@@ -50,14 +55,20 @@ describe("the packer, given a hostile game's saves,", function () {
     return 1024 * Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${run.process.pid}/status`, "utf8"))![1]);
   }
 
-  for (const [kind, make] of [["files", "open(f'{n:0200}', 'w').close()"], ["links", "os.symlink('/etc', f'{n:0200}')"]] as const) {
+  for (const [kind, make] of [
+    ["files", "open(f'{n:0200}', 'w').close()"],
+    ["links", "os.symlink('/etc', f'{n:0200}')"],
+  ] as const) {
     it(`refuses endless ${kind} without reading all their names`, async () => {
       const before = residentBytes();
-      // Beside the saves until they are complete: packing the first of them would take more memory than refusing all.
-      fixture.game(`mkdir ../many; cd ../many; python3 -c "\nimport os\nfor n in range(250000): ${make}\n"; mv ../many ../save`);
+      // Beside the saves until they are complete: packing the first of them would take more memory than
+      // refusing all.
+      fixture.game(
+        `mkdir ../many; cd ../many; python3 -c "\nimport os\nfor n in range(250000): ${make}\n"; mv ../many ../save`,
+      );
       await eventually(() => fixture.manifest()?.refused?.reason === "SaveTooLarge", { timeoutMs: 20_000 });
       expect(residentBytes() - before).to.be.below(48 * mib);
-  
+
       await expectRefused("SaveTooLarge");
     });
   }
@@ -81,7 +92,9 @@ describe("the packer, given a hostile game's saves,", function () {
   });
 
   it("leaves out links, FIFOs, sockets and names that are no text", async () => {
-    fixture.game(`ln -s /etc link; mkfifo fifo; touch $'\\xff'; touch $'line\\nfeed'; python3 -c "import socket; socket.socket(socket.AF_UNIX).bind('socket')"`);
+    fixture.game(
+      `ln -s /etc link; mkfifo fifo; touch $'\\xff'; touch $'line\\nfeed'; python3 -c "import socket; socket.socket(socket.AF_UNIX).bind('socket')"`,
+    );
     await fixture.packed(({ leftOut }) => leftOut !== undefined);
     await expectLeftOut(/^"[a-z\\�]+" (is|has) [a-z .-]+$/i, 5);
   });
@@ -115,7 +128,11 @@ describe("the packer, given a hostile game's saves,", function () {
   });
 
   it("stores files that grow, shrink, come and go while they are read", async () => {
-    const game = spawn("python3", ["-c", `
+    const game = spawn(
+      "python3",
+      [
+        "-c",
+        `
 import os, random
 while True:
   for name in ('x', 'y', 'z'):
@@ -128,9 +145,13 @@ while True:
     elif random.random() < 0.2:
       try: os.remove('d/x'); os.rmdir('d')
       except OSError: pass
-`], { cwd: fixture.saves, uid: sessionUserId, gid: sessionUserId, stdio: "ignore" });
+`,
+      ],
+      { cwd: fixture.saves, uid: sessionUserId, gid: sessionUserId, stdio: "ignore" },
+    );
     try {
-      for (let wanted = 2; wanted <= 6; wanted += 1) fixture.content(await fixture.packed(({ sequence }) => sequence >= wanted));
+      for (let wanted = 2; wanted <= 6; wanted += 1)
+        fixture.content(await fixture.packed(({ sequence }) => sequence >= wanted));
     } catch (error) {
       // The pack may have been replaced between its name and its bytes, as the agent may find too.
       if (!(error instanceof Error && error.message.includes("ENOENT"))) throw error;

@@ -16,7 +16,8 @@ describe("a pack of saves", () => {
   let spool: Spool;
   let packer: SavePacker;
   const { signal } = new AbortController();
-  const write = (name: string, bytes: string | Buffer): void => writeFileSync(join(saveDirectory, name), bytes);
+  const write = (name: string, bytes: string | Buffer): void =>
+    writeFileSync(join(saveDirectory, name), bytes);
 
   beforeEach(async () => {
     saveDirectory = temporaryFolder("saves");
@@ -33,7 +34,10 @@ describe("a pack of saves", () => {
   async function packWhileWriting(names: readonly string[]): Promise<"soon" | "later"> {
     const packing = packer.packIfChanged(signal);
     const draft = spool.draftPath(1);
-    await eventually(() => existsSync(draft) && statSync(draft).size > 4 * mebibyte, { intervalMs: 1, what: "a pack that has the first file" });
+    await eventually(() => existsSync(draft) && statSync(draft).size > 4 * mebibyte, {
+      intervalMs: 1,
+      what: "a pack that has the first file",
+    });
     for (const name of names) write(name, "after");
     return packing;
   }

@@ -5,9 +5,18 @@ import { expect } from "chai";
 import type { Browser } from "playwright-core";
 import layout from "../../../games/testcard/layout.json" with { type: "json" };
 import { eventually } from "#test/support/clocks/eventually.ts";
-import { buildGame, imageBuildMs, prepareSessionImages, type SessionImages } from "#test/support/session/containers.ts";
+import {
+  buildGame,
+  imageBuildMs,
+  prepareSessionImages,
+  type SessionImages,
+} from "#test/support/session/containers.ts";
 import { LateRemoval } from "#test/support/session/lateRemoval.ts";
-import { startSessionPair, type SessionPair, type SessionPairOptions } from "#test/support/session/sessionPair.ts";
+import {
+  startSessionPair,
+  type SessionPair,
+  type SessionPairOptions,
+} from "#test/support/session/sessionPair.ts";
 import { launchBrowser, openViewer, type Viewer } from "#test/support/session/viewer.ts";
 import { waitForColor } from "#test/support/browser/picture.ts";
 import { TestCard } from "#test/support/browser/testCard.ts";
@@ -21,7 +30,8 @@ const vulkanDriver = "/usr/share/vulkan/icd.d/lvp_icd.json";
 const compositor = "/usr/bin/cage";
 /** Mesa's settings of single programs. */
 const driverSettings = "/usr/share/drirc.d/00-mesa-defaults.conf";
-const withoutRed = '<driconf><device><application name="probe" executable="displayprobe"><option name="pp_nored" value="1"/></application></device></driconf>';
+const withoutRed =
+  '<driconf><device><application name="probe" executable="displayprobe"><option name="pp_nored" value="1"/></application></device></driconf>';
 const empty = "/dev/null";
 const printsEnvironment = { script: "#!/bin/sh\nenv\nexec sleep 600\n" };
 
@@ -53,17 +63,22 @@ describe("the accelerated display, by Mesa's software renderer", () => {
   });
 
   async function start(
-    game: SessionPairOptions["game"], streamerEnv: Record<string, string>, gameEnv: Record<string, string> = {},
+    game: SessionPairOptions["game"],
+    streamerEnv: Record<string, string>,
+    gameEnv: Record<string, string> = {},
     replacedFiles: SessionPairOptions["replacedFiles"] = {},
   ): Promise<SessionPair> {
-    return pair = await startSessionPair({ images, game, streamerEnv, gameEnv, replacedFiles });
+    return (pair = await startSessionPair({ images, game, streamerEnv, gameEnv, replacedFiles }));
   }
-  async function play(session: SessionPair): Promise<{ opened: Viewer; card: TestCard; press: () => Promise<unknown> }> {
-    const opened = viewer = await openViewer(browser, session);
+  async function play(
+    session: SessionPair,
+  ): Promise<{ opened: Viewer; card: TestCard; press: () => Promise<unknown> }> {
+    const opened = (viewer = await openViewer(browser, session));
     expect(await opened.connect()).to.include({ status: 201 });
     return { opened, card: new TestCard(opened), press: () => opened.press("Space") };
   }
-  const has = async (session: SessionPair, program: string): Promise<boolean> => await session.inStreamer("sh", "-c", `pidof ${program} || true`) !== "";
+  const has = async (session: SessionPair, program: string): Promise<boolean> =>
+    (await session.inStreamer("sh", "-c", `pidof ${program} || true`)) !== "";
 
   for (const api of ["render", "vulkan"]) {
     it(`shows what a game draws by ${api === "render" ? "OpenGL" : "Vulkan"}, and takes its keys`, async () => {
@@ -74,12 +89,18 @@ describe("the accelerated display, by Mesa's software renderer", () => {
       await press();
       await card.shows(layout.keyBlock, "green");
       expect(await session.gameLogs()).to.match(/by llvmpipe/);
-      expect((await session.status()).picture).to.include({ width: 1280, height: 720, maxFps: 60 }).and.have.property("renderer").that.matches(/^llvmpipe/);
+      expect((await session.status()).picture)
+        .to.include({ width: 1280, height: 720, maxFps: 60 })
+        .and.have.property("renderer")
+        .that.matches(/^llvmpipe/);
     });
   }
 
   it("has the size that was asked for", async () => {
-    const session = await start({ archive: testcard, launcher: "testcard.sh" }, { ...forced, WIDTH: "1600", HEIGHT: "900" });
+    const session = await start(
+      { archive: testcard, launcher: "testcard.sh" },
+      { ...forced, WIDTH: "1600", HEIGHT: "900" },
+    );
     expect((await session.status()).picture).to.include({ width: 1600, height: 900 });
   });
 
@@ -92,10 +113,22 @@ describe("the accelerated display, by Mesa's software renderer", () => {
     const inPicture = (x: number) => 160 + x * 0.75;
     const borders = [0, inPicture(1_280)].map((x) => ({ x, y: 0, width: 160, height: 720 }));
     for (const border of borders) await waitForColor(opened, border, "#000000");
-    await card.shows({ ...layout.keyBlock, x: inPicture(layout.keyBlock.x), width: layout.keyBlock.width * 0.75 }, "red");
-    await opened.send({ t: "move", x: Math.round(65_535 * inPicture(300) / 1_280), y: Math.round(65_535 * 200 / 720) });
+    await card.shows(
+      { ...layout.keyBlock, x: inPicture(layout.keyBlock.x), width: layout.keyBlock.width * 0.75 },
+      "red",
+    );
+    await opened.send({
+      t: "move",
+      x: Math.round((65_535 * inPicture(300)) / 1_280),
+      y: Math.round((65_535 * 200) / 720),
+    });
     // Above and left of the arrow; as small as this the colour runs into what is around it.
-    await waitForColor(opened, { x: inPicture(300) - 10, y: 188, width: 12, height: 12 }, layout.pointer.color, { tolerance: 110 });
+    await waitForColor(
+      opened,
+      { x: inPicture(300) - 10, y: 188, width: 12, height: 12 },
+      layout.pointer.color,
+      { tolerance: 110 },
+    );
     expect((await opened.stats()).video).to.include({ frameWidth: 1_280, frameHeight: 720 });
     await session.inStreamer("displayprobe", "size", "1280", "720");
     for (const border of borders) await waitForColor(opened, border, "#404040");
@@ -113,7 +146,11 @@ describe("the accelerated display, by Mesa's software renderer", () => {
       await session.inStreamer("sh", "-c", `kill -KILL $(pidof ${program})`);
       expect(await session.streamerExit()).to.equal(1);
       expect(await session.streamerMessage()).to.include({ state: "ended", reason: "display-failed" });
-      expect(await eventually(async () => (await viewer?.notices())?.find(({ t }) => t === "ended"), { what: "the notice of the end" })).to.include({ t: "ended" });
+      expect(
+        await eventually(async () => (await viewer?.notices())?.find(({ t }) => t === "ended"), {
+          what: "the notice of the end",
+        }),
+      ).to.include({ t: "ended" });
     });
   }
 
@@ -122,55 +159,100 @@ describe("the accelerated display, by Mesa's software renderer", () => {
     expect(await has(session, "Xvfb")).to.equal(true);
     expect((await session.status()).picture).to.include({ renderer: "software", obstacle: "NoRenderNode" });
     expect(await session.streamerLogs()).to.not.include("The accelerated display was tried");
-    await eventually(async () => (await session.gameLogs()).includes("LIBGL_ALWAYS_SOFTWARE=1"), { what: "the game to be told to render in software" });
+    await eventually(async () => (await session.gameLogs()).includes("LIBGL_ALWAYS_SOFTWARE=1"), {
+      what: "the game to be told to render in software",
+    });
   });
 
   it("makes way for Xvfb when a GPU was to render and OpenGL renders in software", async () => {
-    const session = await start({ archive: testcard, launcher: "testcard.sh" }, { ...forced, PROFILE: "gpu" }, gpuGame);
-    expect([await has(session, "Xvfb"), await has(session, "Xwayland"), await has(session, "cage")]).to.deep.equal([true, false, false]);
+    const session = await start(
+      { archive: testcard, launcher: "testcard.sh" },
+      { ...forced, PROFILE: "gpu" },
+      gpuGame,
+    );
+    expect([
+      await has(session, "Xvfb"),
+      await has(session, "Xwayland"),
+      await has(session, "cage"),
+    ]).to.deep.equal([true, false, false]);
     expect((await session.status()).picture).to.include({ obstacle: "SoftwareRenderer" });
     const { card } = await play(session);
     await card.shows(layout.keyBlock, "red");
   });
 
   it("makes way for Xvfb when Vulkan shows nothing on it", async () => {
-    const session = await start(printsEnvironment, { ...forced, PROFILE: "gpu" }, gpuGame, { [vulkanDriver]: empty });
-    expect([await has(session, "Xvfb"), await has(session, "Xwayland"), await has(session, "cage")]).to.deep.equal([true, false, false]);
+    const session = await start(printsEnvironment, { ...forced, PROFILE: "gpu" }, gpuGame, {
+      [vulkanDriver]: empty,
+    });
+    expect([
+      await has(session, "Xvfb"),
+      await has(session, "Xwayland"),
+      await has(session, "cage"),
+    ]).to.deep.equal([true, false, false]);
     expect((await session.status()).picture).to.include({ obstacle: "ProbeFailed" });
-    await eventually(async () => (await session.gameLogs()).includes("LIBGL_ALWAYS_SOFTWARE=1"), { what: "the game to be told to render in software" });
+    await eventually(async () => (await session.gameLogs()).includes("LIBGL_ALWAYS_SOFTWARE=1"), {
+      what: "the game to be told to render in software",
+    });
   });
 
   it("makes way for Xvfb, and leaves nothing of the probe, when a driver hangs", async () => {
     const neverRead = join(temporaryFolder("driver"), "driver.json");
     execFileSync("mkfifo", ["--mode=0644", neverRead]);
-    const session = await start(printsEnvironment, { ...forced, PROFILE: "gpu" }, gpuGame, { [vulkanDriver]: neverRead });
-    expect([await has(session, "Xvfb"), await has(session, "Xwayland"), await has(session, "cage")]).to.deep.equal([true, false, false]);
+    const session = await start(printsEnvironment, { ...forced, PROFILE: "gpu" }, gpuGame, {
+      [vulkanDriver]: neverRead,
+    });
+    expect([
+      await has(session, "Xvfb"),
+      await has(session, "Xwayland"),
+      await has(session, "cage"),
+    ]).to.deep.equal([true, false, false]);
     expect(await has(session, "displayprobe")).to.equal(false);
     expect((await session.status()).picture).to.include({ obstacle: "ProbeFailed" });
     expect(await session.streamerLogs()).to.include("displayprobe did not end within");
-    await eventually(async () => (await session.gameLogs()).includes("LIBGL_ALWAYS_SOFTWARE=1"), { what: "the game to be told to render in software" });
+    await eventually(async () => (await session.gameLogs()).includes("LIBGL_ALWAYS_SOFTWARE=1"), {
+      what: "the game to be told to render in software",
+    });
   });
 
   it("makes way for Xvfb when what is drawn on it is captured in another colour", async () => {
     const settings = join(temporaryFolder("driver"), "settings.conf");
     writeFileSync(settings, withoutRed, { mode: 0o644 });
-    const session = await start(printsEnvironment, { ...forced, PROFILE: "gpu" }, gpuGame, { [driverSettings]: settings });
-    expect([await has(session, "Xvfb"), await has(session, "Xwayland"), await has(session, "cage")]).to.deep.equal([true, false, false]);
+    const session = await start(printsEnvironment, { ...forced, PROFILE: "gpu" }, gpuGame, {
+      [driverSettings]: settings,
+    });
+    expect([
+      await has(session, "Xvfb"),
+      await has(session, "Xwayland"),
+      await has(session, "cage"),
+    ]).to.deep.equal([true, false, false]);
     expect((await session.status()).picture).to.include({ obstacle: "ProbeFailed" });
     expect(await session.streamerLogs()).to.include('"glCapture":"wrong: 004020"');
   });
 
   it("makes way for Xvfb when it does not start", async () => {
-    const session = await start(printsEnvironment, { ...forced, PROFILE: "gpu" }, gpuGame, { [compositor]: empty });
-    expect([await has(session, "Xvfb"), await has(session, "Xwayland"), await has(session, "cage")]).to.deep.equal([true, false, false]);
+    const session = await start(printsEnvironment, { ...forced, PROFILE: "gpu" }, gpuGame, {
+      [compositor]: empty,
+    });
+    expect([
+      await has(session, "Xvfb"),
+      await has(session, "Xwayland"),
+      await has(session, "cage"),
+    ]).to.deep.equal([true, false, false]);
     expect((await session.status()).picture).to.include({ obstacle: "DisplayFailed" });
   });
 
   it("is probed in no session without a GPU", async () => {
     const session = await start(printsEnvironment, {});
     expect(await has(session, "Xvfb")).to.equal(true);
-    expect((await session.status()).picture).to.deep.equal({ renderer: "software", width: 1280, height: 720, maxFps: 60 });
-    await eventually(async () => (await session.gameMessage())?.state === "running", { what: "the game to run" });
+    expect((await session.status()).picture).to.deep.equal({
+      renderer: "software",
+      width: 1280,
+      height: 720,
+      maxFps: 60,
+    });
+    await eventually(async () => (await session.gameMessage())?.state === "running", {
+      what: "the game to run",
+    });
     expect(await session.inStreamer("ls", "/run/session")).to.not.include("game.env");
   });
 });

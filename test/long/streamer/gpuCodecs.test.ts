@@ -23,7 +23,11 @@ describe("the codecs of GPUs, by encoders in software under VA-API's names", () 
     const images = await withGpuEncoders(await prepareSessionImages());
     const archive = await buildGame("testcard", images.game);
     browser = await launchBrowser();
-    pair = await startSessionPair({ images, game: { archive, launcher: "testcard.sh" }, streamerEnv: { PROFILE: "gpu", CODECS: "av1,h265,h264,vp8", ...small } });
+    pair = await startSessionPair({
+      images,
+      game: { archive, launcher: "testcard.sh" },
+      streamerEnv: { PROFILE: "gpu", CODECS: "av1,h265,h264,vp8", ...small },
+    });
   });
   beforeEach(async () => {
     viewer = await openViewer(browser, pair);
@@ -38,7 +42,10 @@ describe("the codecs of GPUs, by encoders in software under VA-API's names", () 
 
   it("have the drivers of VA-API for AMD's GPUs, and for Intel's where there are any, in the streamer's image", async () => {
     const drivers = (await pair.inStreamer("sh", "-c", "ls /usr/lib/*/dri")).split("\n");
-    expect(drivers).to.include.members(["radeonsi_drv_video.so", ...process.arch === "x64" ? ["iHD_drv_video.so"] : []]);
+    expect(drivers).to.include.members([
+      "radeonsi_drv_video.so",
+      ...(process.arch === "x64" ? ["iHD_drv_video.so"] : []),
+    ]);
   });
 
   it("show the game in AV1, and the game takes keys", async () => {
@@ -56,23 +63,35 @@ describe("the codecs of GPUs, by encoders in software under VA-API's names", () 
     await viewer.reload();
     expect(await viewer.connect({ client: "client-0001" })).to.include({ status: 201 });
     await viewer.send({ t: "quality", preset: "auto", width: 480, height: 270 });
-    await eventually(async () => (await viewer.stats()).video?.frameWidth === 480, { what: "a smaller picture" });
-    expect((await viewer.stats()).video).to.include({ codec: "video/AV1", packetsLost: 0 }).and.have.property("keyFramesDecoded").that.is.at.least(2);
+    await eventually(async () => (await viewer.stats()).video?.frameWidth === 480, {
+      what: "a smaller picture",
+    });
+    expect((await viewer.stats()).video)
+      .to.include({ codec: "video/AV1", packetsLost: 0 })
+      .and.have.property("keyFramesDecoded")
+      .that.is.at.least(2);
   });
 
   it("begin again with a key frame for a lower bitrate, and not for each that is a little higher", async () => {
     expect(await viewer.connect({ takeover: true })).to.include({ status: 201 });
     const capTo = async (maxKbps: number): Promise<void> => {
       await viewer.send({ t: "quality", preset: "auto", width: 640, height: 360, fps: 20, maxKbps });
-      await eventually(async () => (await viewer.notices()).some((notice) => notice.t === "quality" && notice.maxKbps === maxKbps), { what: `a bitrate of ${maxKbps}` });
+      await eventually(
+        async () =>
+          (await viewer.notices()).some((notice) => notice.t === "quality" && notice.maxKbps === maxKbps),
+        { what: `a bitrate of ${maxKbps}` },
+      );
     };
     /** Of all that was encoded a moment ago. */
     const keyFrames = async (): Promise<number> => {
       const decoded = (await viewer.stats()).video?.framesDecoded ?? 0;
-      return eventually(async () => {
-        const video = (await viewer.stats()).video;
-        return video !== undefined && video.framesDecoded > decoded + 10 && video.keyFramesDecoded;
-      }, { what: "ten more pictures" });
+      return eventually(
+        async () => {
+          const video = (await viewer.stats()).video;
+          return video !== undefined && video.framesDecoded > decoded + 10 && video.keyFramesDecoded;
+        },
+        { what: "ten more pictures" },
+      );
     };
     const whole = await keyFrames();
     await capTo(1_000);
@@ -81,23 +100,34 @@ describe("the codecs of GPUs, by encoders in software under VA-API's names", () 
     for (const kbps of [1_050, 1_100, 1_150, 1_190]) await capTo(kbps);
     // A busy machine may lower the rate by itself meanwhile, which is a key frame, too.
     expect(await keyFrames(), "key frames, of which four bitrates would be four").to.be.below(lowered + 4);
-    expect((await pair.status()).mediaRestarts, "encoders that ended because their buffer did not follow the bitrate").to.equal(0);
+    expect(
+      (await pair.status()).mediaRestarts,
+      "encoders that ended because their buffer did not follow the bitrate",
+    ).to.equal(0);
   });
 
   it("leave a browser that takes none of them H.264", async () => {
     expect(await viewer.connect({ codec: "video/h264", takeover: true })).to.include({ status: 201 });
-    await eventually(() => new TestCard(viewer).presses().then((presses) => presses !== undefined), { what: "the test card in H.264" });
+    await eventually(() => new TestCard(viewer).presses().then((presses) => presses !== undefined), {
+      what: "the test card in H.264",
+    });
     expect(await codecInUse()).to.equal("video/H264");
   });
 
   it("send H.265 to a player who takes it", async () => {
     let sdpAnswer = "";
     const receiver = await StreamReceiver.open(async (sdp) => {
-      const response = await fetch(`${pair.signalUrl}${whep.path}?${whep.takeoverParameter}=true`, { method: "POST", headers: { "content-type": whep.contentType, ...bearing(pair.tickets.viewer()) }, body: sdp });
-      return sdpAnswer = await response.text();
+      const response = await fetch(`${pair.signalUrl}${whep.path}?${whep.takeoverParameter}=true`, {
+        method: "POST",
+        headers: { "content-type": whep.contentType, ...bearing(pair.tickets.viewer()) },
+        body: sdp,
+      });
+      return (sdpAnswer = await response.text());
     }, "H265");
     try {
-      expect(sdpAnswer).to.match(/^a=rtpmap:96 H265\/90000\r$/m).and.match(/^a=fmtp:96 level-id=93;profile-id=1;tier-flag=0;tx-mode=SRST\r$/m);
+      expect(sdpAnswer)
+        .to.match(/^a=rtpmap:96 H265\/90000\r$/m)
+        .and.match(/^a=fmtp:96 level-id=93;profile-id=1;tier-flag=0;tx-mode=SRST\r$/m);
       await eventually(async () => (await pair.status()).fps > 5, { what: "pictures" });
       expect(await pair.status()).to.include({ codec: "h265", encoder: "vah265enc" });
     } finally {

@@ -16,12 +16,18 @@ describe("a launch whose response is late or lost", function () {
   let page: Page;
 
   before(async () => {
-    fixture = await LaunchFixture.start({ env: { WEB_ROOT: await buildWeb() }, game: { slug: "followed", title: "Followed" } });
+    fixture = await LaunchFixture.start({
+      env: { WEB_ROOT: await buildWeb() },
+      game: { slug: "followed", title: "Followed" },
+    });
     ({ operator } = fixture);
     browser = await launchBrowserShell();
   });
   beforeEach(async function () {
-    tab = await openWindow(browser, { baseUrl: fixture.api.url, name: this.currentTest?.fullTitle() ?? "launch" });
+    tab = await openWindow(browser, {
+      baseUrl: fixture.api.url,
+      name: this.currentTest?.fullTitle() ?? "launch",
+    });
     ({ page } = tab);
     await openSignedIn(page, fixture.api, await aUser(fixture.api.deps), "/games/followed");
   });
@@ -55,7 +61,11 @@ describe("a launch whose response is late or lost", function () {
       attempts += 1;
       if (attempts === 1) return route.abort("connectionreset");
       if (attempts > 4) return route.continue();
-      return route.fulfill({ status: 409, headers: { "retry-after": "1" }, json: { error: "conflict", message: "This request is still being worked on." } });
+      return route.fulfill({
+        status: 409,
+        headers: { "retry-after": "1" },
+        json: { error: "conflict", message: "This request is still being worked on." },
+      });
     });
     const id = await pressPlay(page);
     expect(attempts).to.equal(5);

@@ -55,17 +55,19 @@ describe("players whose browser is another one", function () {
     await game.waitUntilPlaying();
   }
 
-  it("get VP8 where the browser has no H.264", () => playIn(withoutH264, async (there) => {
-    await there.openControl("Statistics");
-    await there.page.getByTestId("stream-codec").getByText("VP8").waitFor();
-    expect(await there.page.getByTestId("stream-encoder").innerText()).to.equal("vp8enc");
-    await eventually(async () => await there.frames() > 60, { what: "frames that go on" });
-  }));
+  it("get VP8 where the browser has no H.264", () =>
+    playIn(withoutH264, async (there) => {
+      await there.openControl("Statistics");
+      await there.page.getByTestId("stream-codec").getByText("VP8").waitFor();
+      expect(await there.page.getByTestId("stream-encoder").innerText()).to.equal("vp8enc");
+      await eventually(async () => (await there.frames()) > 60, { what: "frames that go on" });
+    }));
 
-  it("get the streamer's first codec where the browser lets no page order those that it offers", () => playIn(olderBrowser, async (there) => {
-    await there.openControl("Statistics");
-    await there.page.getByTestId("stream-codec").getByText("H264").waitFor();
-  }));
+  it("get the streamer's first codec where the browser lets no page order those that it offers", () =>
+    playIn(olderBrowser, async (there) => {
+      await there.openControl("Statistics");
+      await there.page.getByTestId("stream-codec").getByText("H264").waitFor();
+    }));
 
   it("show the controls, and that the game is played elsewhere, in a browser that knows neither pointer lock nor full screen", async () => {
     const other = await openWindow(browser, { baseUrl: fixture.api.url, name: "without locks" });
@@ -76,8 +78,13 @@ describe("players whose browser is another one", function () {
       await other.page.getByRole("button", { name: "Play here" }).click();
       await other.page.locator('[data-phase="playing"]').waitFor();
       await other.page.keyboard.press("Control+Alt+KeyM");
-      await other.page.getByRole("toolbar").getByRole("button", { name: "Mute" }).and(other.page.locator(":focus")).waitFor();
-      for (const name of ["Lock pointer", "Full screen"]) expect(await other.page.getByRole("button", { name }).count(), name).to.equal(0);
+      await other.page
+        .getByRole("toolbar")
+        .getByRole("button", { name: "Mute" })
+        .and(other.page.locator(":focus"))
+        .waitFor();
+      for (const name of ["Lock pointer", "Full screen"])
+        expect(await other.page.getByRole("button", { name }).count(), name).to.equal(0);
       await page.getByRole("button", { name: "Take it back" }).click();
       await other.page.getByText("You moved to another tab").waitFor();
       await game.waitUntilPlaying();
@@ -108,7 +115,10 @@ describe("players whose browser is another one", function () {
       await other.close({ failed: this.currentTest?.state === "failed" });
     });
 
-    /** Asks the page by the debugger alone: whatever Playwright asks it counts as something that the player did. */
+    /**
+     * Asks the page by the debugger alone: whatever Playwright asks it counts as something that the player
+     * did.
+     */
     async function quietly(expression: string): Promise<unknown> {
       const devtools = await other.context.newCDPSession(other.page);
       const { result } = await devtools.send("Runtime.evaluate", { expression, returnByValue: true });
@@ -120,8 +130,13 @@ describe("players whose browser is another one", function () {
     async function playSilently(pathname: string): Promise<void> {
       await page.goto("/"); // Hangs up, so that nobody has to click to take the game over.
       await other.page.goto(pathname);
-      await eventually(() => quietly("document.querySelector('[data-phase=playing]') !== null"), { timeoutMs: 30_000, what: "the picture" });
-      expect(await quietly("document.body.textContent")).to.contain("Press any key or click to hear the game.");
+      await eventually(() => quietly("document.querySelector('[data-phase=playing]') !== null"), {
+        timeoutMs: 30_000,
+        what: "the picture",
+      });
+      expect(await quietly("document.body.textContent")).to.contain(
+        "Press any key or click to hear the game.",
+      );
       expect(await isSilent()).to.equal(true);
     }
 
@@ -141,11 +156,16 @@ describe("players whose browser is another one", function () {
       await pair.freezeStreamer(false);
       await there.waitUntilPlaying();
       const seen = await there.frames();
-      await eventually(async () => await there.frames() > seen + 5, { timeoutMs: 15_000, what: "more frames" });
+      await eventually(async () => (await there.frames()) > seen + 5, {
+        timeoutMs: 15_000,
+        what: "more frames",
+      });
       expect(await isSilent()).to.equal(true);
-      await eventually(async () => ((await hint.boundingBox())?.y ?? -1) >= 0, { what: "the hint to be in view, as long as it holds" });
+      await eventually(async () => ((await hint.boundingBox())?.y ?? -1) >= 0, {
+        what: "the hint to be in view, as long as it holds",
+      });
       await other.page.getByTestId("game-surface").click();
-      await eventually(async () => !await isSilent(), { what: "the sound" });
+      await eventually(async () => !(await isSilent()), { what: "the sound" });
       await other.page.goto("/");
       await page.goto(pathname);
       await game.waitUntilPlaying();
@@ -155,12 +175,13 @@ describe("players whose browser is another one", function () {
       const { pathname } = new URL(page.url());
       await playSilently(pathname);
       await other.page.keyboard.press("Escape");
-      const frames = (): Promise<unknown> => quietly("document.querySelector('video').getVideoPlaybackQuality().totalVideoFrames");
+      const frames = (): Promise<unknown> =>
+        quietly("document.querySelector('video').getVideoPlaybackQuality().totalVideoFrames");
       const seen = Number(await frames());
       await eventually(async () => Number(await frames()) > seen + 30, { what: "more frames" });
       expect(await isSilent()).to.equal(true);
       await other.page.mouse.click(640, 360);
-      await eventually(async () => !await isSilent(), { what: "the sound" });
+      await eventually(async () => !(await isSilent()), { what: "the sound" });
       await other.page.goto("/");
       await page.goto(pathname);
       await game.waitUntilPlaying();

@@ -18,12 +18,18 @@ describe("a copy of a save that takes minutes", function () {
 
   before(async function () {
     this.timeout(120_000);
-    fixture = await SavesFixture.start({ env: { WEB_ROOT: await buildWeb() }, game: { slug: "kept", title: "Kept" } });
+    fixture = await SavesFixture.start({
+      env: { WEB_ROOT: await buildWeb() },
+      game: { slug: "kept", title: "Kept" },
+    });
     browser = await launchBrowserShell();
   });
   beforeEach(async function () {
     await fixture.launches.newPlayer();
-    tab = await openWindow(browser, { baseUrl: fixture.api.url, name: this.currentTest?.fullTitle() ?? "slow saves" });
+    tab = await openWindow(browser, {
+      baseUrl: fixture.api.url,
+      name: this.currentTest?.fullTitle() ?? "slow saves",
+    });
     ({ page } = tab);
     await fixture.aVersion(await fixture.aSlot(1), "one");
     await page.clock.install();
@@ -40,8 +46,10 @@ describe("a copy of a save that takes minutes", function () {
   });
 
   const copyButton = (): Locator => page.getByRole("button", { name: "Copy slot 1 to an empty slot" });
-  const copied = (): Promise<void> => page.getByRole("status").getByText("was copied into an empty slot.").waitFor();
-  const labels = async (): Promise<(string | null)[]> => (await fixture.saves()).slots.map(({ label }) => label);
+  const copied = (): Promise<void> =>
+    page.getByRole("status").getByText("was copied into an empty slot.").waitFor();
+  const labels = async (): Promise<(string | null)[]> =>
+    (await fixture.saves()).slots.map(({ label }) => label);
 
   it("is waited for, with one request", async () => {
     const done = Promise.withResolvers<undefined>();
@@ -64,7 +72,8 @@ describe("a copy of a save that takes minutes", function () {
   it("is asked for under the same key until it is done, counted from when its response was lost", async () => {
     const [lost, worked] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
     const keys = new Array<string | undefined>();
-    const asked = (attempts: number): Promise<boolean> => eventually(() => keys.length === attempts, { what: `attempt ${attempts}` });
+    const asked = (attempts: number): Promise<boolean> =>
+      eventually(() => keys.length === attempts, { what: `attempt ${attempts}` });
     await page.route(copies, async (route) => {
       const attempt = keys.push(route.request().headers()["idempotency-key"]);
       if (attempt === 1) {
@@ -73,7 +82,11 @@ describe("a copy of a save that takes minutes", function () {
       }
       if (attempt > 3) return route.continue();
       if (attempt === 3) await worked.promise;
-      return route.fulfill({ status: 409, headers: { "retry-after": "1" }, json: { error: "conflict", message: "This request is still being worked on." } });
+      return route.fulfill({
+        status: 409,
+        headers: { "retry-after": "1" },
+        json: { error: "conflict", message: "This request is still being worked on." },
+      });
     });
     await copyButton().click();
     await asked(1);
@@ -82,10 +95,13 @@ describe("a copy of a save that takes minutes", function () {
     await asked(3); // The page's clock goes on by itself.
     await page.clock.fastForward(5 * minuteMs);
     worked.resolve(undefined);
-    await eventually(async () => {
-      if (keys.length < 4) await page.clock.fastForward(10_000);
-      return keys.length === 4;
-    }, { what: "attempt 4" });
+    await eventually(
+      async () => {
+        if (keys.length < 4) await page.clock.fastForward(10_000);
+        return keys.length === 4;
+      },
+      { what: "attempt 4" },
+    );
     await copied();
     expect(new Set(keys).size).to.equal(1);
     expect(await labels()).to.deep.equal(["Slot 1", "Slot 1 (copy)", null]);

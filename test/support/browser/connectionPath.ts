@@ -11,7 +11,10 @@ export interface ConnectionPath {
   remote: string;
 }
 
-/** Returns how the packets of the page's newest connection go, undefined where none is connected; the page must have the script `connectionProbe`. */
+/**
+ * Returns how the packets of the page's newest connection go, undefined where none is connected; the page
+ * must have the script `connectionProbe`.
+ */
 export function connectionPathOf(page: Page): Promise<ConnectionPath | undefined> {
   return page.evaluate<ConnectionPath | undefined>("joypodConnection.path()");
 }

@@ -3,10 +3,15 @@ import { launch, type Browser } from "puppeteer-core";
 
 const executablePath = process.env["FIREFOX"] ?? "/usr/bin/firefox-esr";
 
-/** Starts the machine's own Firefox, without a display and without a word to anybody outside. Close it when done. */
+/**
+ * Starts the machine's own Firefox, without a display and without a word to anybody outside. Close it when
+ * done.
+ */
 export async function launchFirefox(): Promise<Browser> {
   if (!existsSync(executablePath)) {
-    throw new Error(`No browser at ${executablePath}: install the Debian package firefox-esr, or name another Firefox in FIREFOX.`);
+    throw new Error(
+      `No browser at ${executablePath}: install the Debian package firefox-esr, or name another Firefox in FIREFOX.`,
+    );
   }
   return launch({
     browser: "firefox",

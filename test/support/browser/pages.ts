@@ -3,14 +3,25 @@ import type { TestUser } from "#test/factories/catalog.ts";
 import type { TestApi } from "../http/api.ts";
 import { openWindow, type TestWindow } from "./browser.ts";
 
-/** Opens a page for somebody who has signed in before: what is tested begins there, and not with the page for that. */
-export async function openSignedIn(page: Page, api: Pick<TestApi, "url" | "signedInCookie">, user: TestUser, path: string): Promise<void> {
-  await page.context().addCookies([{ ...await api.signedInCookie(user), url: api.url }]);
+/**
+ * Opens a page for somebody who has signed in before: what is tested begins there, and not with the page for
+ * that.
+ */
+export async function openSignedIn(
+  page: Page,
+  api: Pick<TestApi, "url" | "signedInCookie">,
+  user: TestUser,
+  path: string,
+): Promise<void> {
+  await page.context().addCookies([{ ...(await api.signedInCookie(user)), url: api.url }]);
   await page.goto(path);
 }
 
 /** Fills in the sign-in page and sends it off. */
-export async function signInAs(page: Page, { email, password }: { email: string; password: string }): Promise<void> {
+export async function signInAs(
+  page: Page,
+  { email, password }: { email: string; password: string },
+): Promise<void> {
   await page.getByLabel("E-mail").fill(email);
   await page.getByLabel("Password").fill(password);
   await page.getByRole("button", { name: "Sign in", exact: true }).click();
@@ -18,11 +29,20 @@ export async function signInAs(page: Page, { email, password }: { email: string;
   await page.getByRole("button", { name: "Signing in…" }).waitFor({ state: "detached" });
 }
 
-/** Signs somebody in as in another tab of the window: its cookies are theirs then, of which its page has heard nothing. */
-export async function signInBeside({ page, context }: Pick<TestWindow, "page" | "context">, user: { email: string; password: string }): Promise<void> {
+/**
+ * Signs somebody in as in another tab of the window: its cookies are theirs then, of which its page has heard
+ * nothing.
+ */
+export async function signInBeside(
+  { page, context }: Pick<TestWindow, "page" | "context">,
+  user: { email: string; password: string },
+): Promise<void> {
   const browser = context.browser();
   if (browser === null) throw new Error("The window has no browser.");
-  const other = await openWindow(browser, { baseUrl: new URL(page.url()).origin, name: "the next player's window" });
+  const other = await openWindow(browser, {
+    baseUrl: new URL(page.url()).origin,
+    name: "the next player's window",
+  });
   await other.page.goto("/");
   await signInAs(other.page, user);
   await other.page.getByRole("button", { name: "Sign out" }).waitFor();

@@ -22,15 +22,26 @@ export interface Picture {
 /** The colour that `#rrggbb` names. */
 export function colorOf(hex: string): Color {
   const value = Number.parseInt(hex.slice(1), 16);
-  return [value >> 16, value >> 8 & 255, value & 255];
+  return [value >> 16, (value >> 8) & 255, value & 255];
 }
 
-/** Waits until the middle of an area is about this colour, `#rrggbb`: conversion and compression shift colours a little. */
-export async function waitForColor(picture: Picture, area: PictureArea, hex: string, { timeoutMs = 15_000, tolerance = 40 } = {}): Promise<void> {
+/**
+ * Waits until the middle of an area is about this colour, `#rrggbb`: conversion and compression shift colours
+ * a little.
+ */
+export async function waitForColor(
+  picture: Picture,
+  area: PictureArea,
+  hex: string,
+  { timeoutMs = 15_000, tolerance = 40 } = {},
+): Promise<void> {
   const wanted = colorOf(hex);
-  await eventually(async () => {
-    const seen = await picture.color(area);
-    if (seen.every((part, at) => Math.abs(part - (wanted[at] ?? 0)) <= tolerance)) return true;
-    throw new Error(`it shows ${seen.join(", ")}`);
-  }, { timeoutMs, what: `${hex} at ${area.x}, ${area.y}` });
+  await eventually(
+    async () => {
+      const seen = await picture.color(area);
+      if (seen.every((part, at) => Math.abs(part - (wanted[at] ?? 0)) <= tolerance)) return true;
+      throw new Error(`it shows ${seen.join(", ")}`);
+    },
+    { timeoutMs, what: `${hex} at ${area.x}, ${area.y}` },
+  );
 }

@@ -42,7 +42,11 @@ export class PlayPage implements Picture {
   }
 
   /** Waits until the middle of an area is about this colour, `#rrggbb`. */
-  async waitForColor(area: PictureArea, color: string, options: { timeoutMs?: number; tolerance?: number } = {}): Promise<void> {
+  async waitForColor(
+    area: PictureArea,
+    color: string,
+    options: { timeoutMs?: number; tolerance?: number } = {},
+  ): Promise<void> {
     await waitForColor(this, area, color, options);
   }
 
@@ -56,7 +60,10 @@ export class PlayPage implements Picture {
     return this.page.evaluate("joypodProbe.frames()");
   }
 
-  /** How loud either channel of the sound is, from 0 to 1; zero until something was heard after the first call. */
+  /**
+   * How loud either channel of the sound is, from 0 to 1; zero until something was heard after the first
+   * call.
+   */
   loudness(): Promise<{ left: number; right: number }> {
     return this.page.evaluate("joypodProbe.loudness()");
   }
@@ -88,10 +95,17 @@ export class PlayPage implements Picture {
   async statistics(timeoutMs = 60_000): Promise<ShownStatistics> {
     await this.page.getByTestId("stop-statistics").waitFor({ timeout: timeoutMs });
     const shown = (name: string): Promise<string> => this.page.getByTestId(name).innerText();
-    return { duration: await shown("stop-duration"), cpuSeconds: Number.parseFloat(await shown("stop-cpu")), peakMemoryMb: Number.parseFloat(await shown("stop-memory")) };
+    return {
+      duration: await shown("stop-duration"),
+      cpuSeconds: Number.parseFloat(await shown("stop-cpu")),
+      peakMemoryMb: Number.parseFloat(await shown("stop-memory")),
+    };
   }
 
-  /** Uses a control of the bar at the top edge, by name; the pointer at the edge opens the bar, so that the game gets no keys. */
+  /**
+   * Uses a control of the bar at the top edge, by name; the pointer at the edge opens the bar, so that the
+   * game gets no keys.
+   */
   async openControl(name: string): Promise<void> {
     const width = this.page.viewportSize()?.width ?? 0;
     await this.page.mouse.move(width / 2, 3);

@@ -20,6 +20,13 @@ export class ScaledPicture implements Picture {
 
   async colors(areas: readonly PictureArea[]): Promise<Color[]> {
     const scale = (await this.#page.size()).width / this.#width;
-    return this.#page.colors(areas.map(({ x, y, width, height }) => ({ x: x * scale, y: y * scale, width: width * scale, height: height * scale })));
+    return this.#page.colors(
+      areas.map(({ x, y, width, height }) => ({
+        x: x * scale,
+        y: y * scale,
+        width: width * scale,
+        height: height * scale,
+      })),
+    );
   }
 }

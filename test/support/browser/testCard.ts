@@ -3,8 +3,15 @@ import { eventually } from "../clocks/eventually.ts";
 import { colorOf, waitForColor, type Color, type Picture, type PictureArea } from "./picture.ts";
 
 const colors = {
-  white: "#ffffff", dark: "#202020", orange: layout.pointer.color,
-  red: "#c00000", green: "#00c000", blue: "#0000c0", yellow: "#c0c000", cyan: "#00c0c0", magenta: "#c000c0",
+  white: "#ffffff",
+  dark: "#202020",
+  orange: layout.pointer.color,
+  red: "#c00000",
+  green: "#00c000",
+  blue: "#0000c0",
+  yellow: "#c0c000",
+  cyan: "#00c0c0",
+  magenta: "#c000c0",
 } as const;
 export type TestCardColor = keyof typeof colors;
 
@@ -23,11 +30,14 @@ export class TestCard {
 
   /** Waits until the card shows this many key presses. */
   async showsPresses(count: number, timeoutMs = 30_000): Promise<void> {
-    await eventually(async () => {
-      const presses = await this.presses();
-      if (presses !== count) throw new Error(`the card shows ${presses ?? "something else"}`);
-      return true;
-    }, { timeoutMs, intervalMs: 100, what: `the test card to show ${count} key presses` });
+    await eventually(
+      async () => {
+        const presses = await this.presses();
+        if (presses !== count) throw new Error(`the card shows ${presses ?? "something else"}`);
+        return true;
+      },
+      { timeoutMs, intervalMs: 100, what: `the test card to show ${count} key presses` },
+    );
   }
 
   /** Does what presses one key once, and waits until the card shows that press. */
@@ -37,15 +47,23 @@ export class TestCard {
     await this.showsPresses(before + 1);
   }
 
-  /** Key presses so far, when the counter and the big block agree; undefined while the picture shows something else. */
+  /**
+   * Key presses so far, when the counter and the big block agree; undefined while the picture shows something
+   * else.
+   */
   async presses(): Promise<number | undefined> {
     const { counter, keyBlock, cycle } = layout;
-    const bits = Array.from({ length: counter.bits }, (_, bit) => ({ ...counter, x: counter.x + bit * counter.step }));
+    const bits = Array.from({ length: counter.bits }, (_, bit) => ({
+      ...counter,
+      x: counter.x + bit * counter.step,
+    }));
     const [block, ...lights] = await this.#picture.colors([keyBlock, ...bits]);
     const count = lights.reduce((sum, light, bit) => sum + (brightness(light) > 160 ? 2 ** bit : 0), 0);
     const isDecided = lights.every((light) => brightness(light) > 160 || brightness(light) < 90);
     const expected = cycle[count % cycle.length];
-    return block !== undefined && isDecided && expected !== undefined && isClose(block, colorOf(expected)) ? count : undefined;
+    return block !== undefined && isDecided && expected !== undefined && isClose(block, colorOf(expected))
+      ? count
+      : undefined;
   }
 
   async isClickLit(): Promise<boolean> {

@@ -6,12 +6,21 @@ import { temporaryFolder } from "../processes/temporaryFolder.ts";
 
 let built: Promise<string> | undefined;
 
-/** Returns the folder of the web app as it is now, the WEB_ROOT of an API: what is built (`make test` builds it) where that is of the sources as they are, else it is built once for all tests. */
+/**
+ * Returns the folder of the web app as it is now, the WEB_ROOT of an API: what is built (`make test` builds
+ * it) where that is of the sources as they are, else it is built once for all tests.
+ */
 export function buildWeb(): Promise<string> {
-  return built ??= isBuiltOf("web/dist/index.html", ["web", "contracts/src"]) ? Promise.resolve(join(repositoryRoot, "web/dist")) : buildInto(temporaryFolder("web"));
+  return (built ??= isBuiltOf("web/dist/index.html", ["web", "contracts/src"])
+    ? Promise.resolve(join(repositoryRoot, "web/dist"))
+    : buildInto(temporaryFolder("web")));
 }
 
 async function buildInto(outDir: string): Promise<string> {
-  await build({ root: join(repositoryRoot, "web"), logLevel: "error", build: { outDir, emptyOutDir: true, reportCompressedSize: false } });
+  await build({
+    root: join(repositoryRoot, "web"),
+    logLevel: "error",
+    build: { outDir, emptyOutDir: true, reportCompressedSize: false },
+  });
   return outDir;
 }

@@ -7,13 +7,18 @@ import { ordinaryWindow } from "./browser.ts";
 import { pageScript } from "./pageScripts.ts";
 import { PlayPage } from "./playPage.ts";
 
-/** A WHEP player that is somebody else's, the npm package whip-whep, in a browser that has no cookie of the service. */
+/**
+ * A WHEP player that is somebody else's, the npm package whip-whep, in a browser that has no cookie of the
+ * service.
+ */
 export class WhepPlayer extends PlayPage {
   /** Opens it on a page of the service's origin, whose own scripts do not run. */
   static async open(browser: Browser, baseUrl: string): Promise<WhepPlayer> {
     const context = await browser.newContext({ baseURL: baseUrl, viewport: ordinaryWindow });
     const page = await context.newPage();
-    await page.route("**/whep-player", (route) => route.fulfill({ contentType: "text/html", body: "<!doctype html><title>WHEP player</title>" }));
+    await page.route("**/whep-player", (route) =>
+      route.fulfill({ contentType: "text/html", body: "<!doctype html><title>WHEP player</title>" }),
+    );
     await page.goto("/whep-player");
     await page.evaluate(await clientText());
     await page.evaluate(await pageScript("probe", "whepPlayer"));

@@ -18,30 +18,50 @@ export interface SweepResult {
   faults: string[];
 }
 
-/** Tries settings together over a values file, and those that are refused together in halves, until each is found that is refused alone. */
-export async function trySettings(validation: ServerValidation, base: string, settings: readonly Setting[], result: SweepResult): Promise<void> {
+/**
+ * Tries settings together over a values file, and those that are refused together in halves, until each is
+ * found that is refused alone.
+ */
+export async function trySettings(
+  validation: ServerValidation,
+  base: string,
+  settings: readonly Setting[],
+  result: SweepResult,
+): Promise<void> {
   const rendering = await renderChart(base, valuesOf(settings));
   if ("manifests" in rendering) {
     result.rendered += 1;
-    for (const fault of await faultsOf(validation, rendering.manifests)) result.faults.push(`${fault}\n  with ${base} and ${describe(settings)}`);
+    for (const fault of await faultsOf(validation, rendering.manifests))
+      result.faults.push(`${fault}\n  with ${base} and ${describe(settings)}`);
     return;
   }
-  if (!isInWords(rendering.error)) result.faults.push(`not in words: ${rendering.error}\n  with ${base} and ${describe(settings)}`);
+  if (!isInWords(rendering.error))
+    result.faults.push(`not in words: ${rendering.error}\n  with ${base} and ${describe(settings)}`);
   const [setting] = settings;
   if (settings.length === 1 && setting) {
     result.refused.push({ setting, error: rendering.error });
     return;
   }
   const middle = Math.ceil(settings.length / 2);
-  for (const half of [settings.slice(0, middle), settings.slice(middle)]) await trySettings(validation, base, half, result);
+  for (const half of [settings.slice(0, middle), settings.slice(middle)])
+    await trySettings(validation, base, half, result);
 }
 
-/** Tries every class of every value over a values file, one of each value at a time, as often as the value with the most classes has some. */
-export async function tryEachClass(validation: ServerValidation, base: string, classes: readonly ValueClasses[]): Promise<SweepResult> {
+/**
+ * Tries every class of every value over a values file, one of each value at a time, as often as the value
+ * with the most classes has some.
+ */
+export async function tryEachClass(
+  validation: ServerValidation,
+  base: string,
+  classes: readonly ValueClasses[],
+): Promise<SweepResult> {
   const result: SweepResult = { rendered: 0, refused: [], faults: [] };
   const rounds = Math.max(...classes.map(({ valid }) => valid.length));
   for (let round = 0; round < rounds; round++) {
-    const settings = classes.flatMap(({ path, valid }): Setting[] => (valid.length === 0 ? [] : [{ path, value: valid[round % valid.length] }]));
+    const settings = classes.flatMap(({ path, valid }): Setting[] =>
+      valid.length === 0 ? [] : [{ path, value: valid[round % valid.length] }],
+    );
     await trySettings(validation, base, settings, result);
   }
   return result;
@@ -77,5 +97,7 @@ async function faultsOf(validation: ServerValidation, manifests: Manifest[]): Pr
 }
 
 function describe(settings: readonly Setting[]): string {
-  return settings.length > 8 ? `${settings.length} settings` : settings.map(({ path, value }) => `${path.join(".")}=${JSON.stringify(value)}`).join(" ");
+  return settings.length > 8
+    ? `${settings.length} settings`
+    : settings.map(({ path, value }) => `${path.join(".")}=${JSON.stringify(value)}`).join(" ");
 }

@@ -4,15 +4,17 @@ import { inspect } from "node:util";
 export interface EventuallyOptions {
   /** How long to keep trying, in milliseconds. */
   timeoutMs?: number;
-  /** Pause between tries, in milliseconds; else a tenth of the time that has been waited so far, from 10 to 100. */
+  /**
+   * Pause between tries, in milliseconds. Default: a tenth of the time waited so far, 10 to 100.
+   */
   intervalMs?: number;
   /** What is being waited for, for the failure's first line. */
   what?: string;
 }
 
 /**
- * Repeats `attempt` until it neither throws nor returns undefined or false, and returns its value.
- * Fails at the deadline with the last value or error seen.
+ * Repeats `attempt` until it neither throws nor returns undefined or false, and returns its value. Fails at
+ * the deadline with the last value or error seen.
  */
 export async function eventually<T>(
   attempt: () => T | Promise<T>,
@@ -30,7 +32,9 @@ export async function eventually<T>(
     }
     const waitedMs = performance.now() - began;
     if (waitedMs >= timeoutMs) {
-      throw new Error(`Gave up waiting for ${what} after ${timeoutMs} ms; last seen: ${describe(last)}`, { cause: last });
+      throw new Error(`Gave up waiting for ${what} after ${timeoutMs} ms; last seen: ${describe(last)}`, {
+        cause: last,
+      });
     }
     await delay(intervalMs ?? Math.min(Math.max(waitedMs / 10, 10), 100));
   }

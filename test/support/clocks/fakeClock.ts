@@ -39,7 +39,9 @@ export class FakeClock implements Clock {
     const endMs = this.#elapsedMs + ms;
     await settle();
     for (;;) {
-      const [next] = [...this.#timers].filter(({ dueMs }) => dueMs <= endMs).sort((a, b) => a.dueMs - b.dueMs);
+      const [next] = [...this.#timers]
+        .filter(({ dueMs }) => dueMs <= endMs)
+        .sort((a, b) => a.dueMs - b.dueMs);
       if (!next) break;
       this.#timers.delete(next);
       this.#elapsedMs = Math.max(this.#elapsedMs, next.dueMs);

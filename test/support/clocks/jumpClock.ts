@@ -8,8 +8,9 @@ interface Pending {
 }
 
 /**
- * The machine's clock, which can be put forward: what falls due by a jump runs at once. Time passes by itself in between. It may be off, too, as a machine's
- * is that no time service sets right: that changes what it says the time is, and not how long anything takes.
+ * The machine's clock, which can be put forward: what falls due by a jump runs at once. Time passes by itself
+ * in between. It may be off, too, as a machine's is that no time service sets right: that changes what it
+ * says the time is, and not how long anything takes.
  */
 export class JumpClock implements Clock {
   /** By how much it is ahead of the others', or behind them when negative. */

@@ -1,6 +1,9 @@
 import type { Condition } from "#contracts/crd/condition.ts";
 
 /** Status of an object's condition, or undefined when it was never set. */
-export function conditionStatusOf(object: { status?: { conditions?: readonly Condition[] | undefined } | undefined }, type: string): string | undefined {
+export function conditionStatusOf(
+  object: { status?: { conditions?: readonly Condition[] | undefined } | undefined },
+  type: string,
+): string | undefined {
   return object.status?.conditions?.find((condition) => condition.type === type)?.status;
 }

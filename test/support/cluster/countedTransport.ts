@@ -13,7 +13,9 @@ export interface Write {
 /** A server on this machine tells sooner what has happened. */
 const quietMs = 100;
 
-/** A real transport that notes its writes, and whose process can be made to die right after the nth of them. */
+/**
+ * A real transport that notes its writes, and whose process can be made to die right after the nth of them.
+ */
 export class CountedTransport extends KubeTransport {
   readonly writes: Write[] = [];
   /** Dies when so many writes that matter have been carried out; their responses are lost. */
@@ -24,7 +26,11 @@ export class CountedTransport extends KubeTransport {
   readonly #watches = new Set<() => void>();
   readonly #matters: (write: Write) => boolean;
 
-  constructor(kubeconfigPath: string, matters: (write: Write) => boolean = () => true, options: TransportOptions = {}) {
+  constructor(
+    kubeconfigPath: string,
+    matters: (write: Write) => boolean = () => true,
+    options: TransportOptions = {},
+  ) {
     const config = new KubeConfig();
     config.loadFromFile(kubeconfigPath);
     super(config, options);
@@ -52,7 +58,11 @@ export class CountedTransport extends KubeTransport {
   async #counted(request: KubeRequest): Promise<unknown> {
     if (this.#isDead) throw new Error("The process is dead.");
     const response = await super.request(request);
-    const write = { method: request.method, path: request.path, bytes: JSON.stringify(request.body ?? "").length };
+    const write = {
+      method: request.method,
+      path: request.path,
+      bytes: JSON.stringify(request.body ?? "").length,
+    };
     if (request.method !== "GET" && this.#matters(write)) {
       this.writes.push(write);
       if (this.writes.length >= this.diesAfterWrites) this.#isDead = true;
@@ -84,7 +94,10 @@ export class CountedTransport extends KubeTransport {
     }
   }
 
-  /** Ends the open watches in good order, as the server does with each after its time: when they have told what has happened. */
+  /**
+   * Ends the open watches in good order, as the server does with each after its time: when they have told
+   * what has happened.
+   */
   endWatches(): void {
     for (const endWhenQuiet of this.#watches) endWhenQuiet();
   }

@@ -63,11 +63,25 @@ export interface FakeComponentsOptions {
   hasAgents?: boolean;
 }
 
-/** Scheduler, kubelets, node agents and the API's recorder, in fakes on a real API server: they write what the real ones would. */
+/**
+ * Scheduler, kubelets, node agents and the API's recorder, in fakes on a real API server: they write what the
+ * real ones would.
+ */
 export class FakeComponents {
   readonly behaviour: Behaviour = {
-    nodesWithoutContent: new Set(), nodesWithoutSaves: new Set(), silentNodes: new Set(), nodesWithoutKubelet: new Set(), nodesWithoutAgent: new Set(), takenPorts: new Set(), isStoreUnavailable: false,
-    cached: [], podIp, containers: undefined, frozenStreamerIp: undefined, probes: undefined, isRecorderUnavailable: false,
+    nodesWithoutContent: new Set(),
+    nodesWithoutSaves: new Set(),
+    silentNodes: new Set(),
+    nodesWithoutKubelet: new Set(),
+    nodesWithoutAgent: new Set(),
+    takenPorts: new Set(),
+    isStoreUnavailable: false,
+    cached: [],
+    podIp,
+    containers: undefined,
+    frozenStreamerIp: undefined,
+    probes: undefined,
+    isRecorderUnavailable: false,
   };
   readonly #sessions = new ObjectCache<GameSession>();
   readonly #pods = new ObjectCache<Pod>();
@@ -83,13 +97,26 @@ export class FakeComponents {
   readonly #namespace: string;
   #heartbeats = 0;
 
-  constructor(namespace: string, joypod: CountedTransport, cluster: CountedTransport, { workers = 1, ...others }: FakeComponentsOptions = {}) {
+  constructor(
+    namespace: string,
+    joypod: CountedTransport,
+    cluster: CountedTransport,
+    { workers = 1, ...others }: FakeComponentsOptions = {},
+  ) {
     this.#others = others;
     this.#namespace = namespace;
     this.#joypod = joypod;
     this.#cluster = cluster;
-    const sessions = new Reflector({ client: new ResourceClient(cluster, gameSessions), cache: this.#sessions, namespace });
-    const pods = new Reflector({ client: new ResourceClient(cluster, podType), cache: this.#pods, namespace });
+    const sessions = new Reflector({
+      client: new ResourceClient(cluster, gameSessions),
+      cache: this.#sessions,
+      namespace,
+    });
+    const pods = new Reflector({
+      client: new ResourceClient(cluster, podType),
+      cache: this.#pods,
+      namespace,
+    });
     this.#reflectors = [sessions, pods];
     this.#pods.subscribe(({ object: { metadata } }) => {
       this.podUids.set(metadata.name, (this.podUids.get(metadata.name) ?? new Set()).add(metadata.uid));
@@ -97,11 +124,23 @@ export class FakeComponents {
     const common = { logger: silentLogger, workers, backOff: { baseMs: 20, maxMs: 200 } };
     this.#controllers = [
       new Controller({
-        ...common, name: "agent", sources: [fromCache(sessions), fromCache(pods, { keys: (pod) => [keyOf(pod)] })],
+        ...common,
+        name: "agent",
+        sources: [fromCache(sessions), fromCache(pods, { keys: (pod) => [keyOf(pod)] })],
         reconcile: (key) => this.#reconcileAsAgent(key),
       }),
-      new Controller({ ...common, name: "kubelet", sources: [fromCache(pods)], reconcile: (key) => this.#reconcileAsKubelet(key) }),
-      new Controller({ ...common, name: "recorder", sources: [fromCache(sessions)], reconcile: (key) => this.#reconcileAsRecorder(key) }),
+      new Controller({
+        ...common,
+        name: "kubelet",
+        sources: [fromCache(pods)],
+        reconcile: (key) => this.#reconcileAsKubelet(key),
+      }),
+      new Controller({
+        ...common,
+        name: "recorder",
+        sources: [fromCache(sessions)],
+        reconcile: (key) => this.#reconcileAsRecorder(key),
+      }),
     ];
   }
 
@@ -118,18 +157,34 @@ export class FakeComponents {
   /** The agent of the node renews its Lease. */
   async renew(nodeName: string): Promise<void> {
     const renewTime = toApiMicroTime(new Date(systemClock.now().getTime() + this.#heartbeats++));
-    await new ResourceClient(this.#cluster, leases).mergePatch({ namespace: this.#namespace, name: nodeName }, { spec: { holderIdentity: nodeName, renewTime } });
+    await new ResourceClient(this.#cluster, leases).mergePatch(
+      { namespace: this.#namespace, name: nodeName },
+      { spec: { holderIdentity: nodeName, renewTime } },
+    );
   }
 
-  /** What the agent of the node reports about itself, as an agent does that has no Lease: with a new heartbeat. */
-  async report(nodeName: string, cache: Partial<NonNullable<GameNodeStatus["cache"]>> = {}, conditions: Condition[] = []): Promise<void> {
+  /**
+   * What the agent of the node reports about itself, as an agent does that has no Lease: with a new
+   * heartbeat.
+   */
+  async report(
+    nodeName: string,
+    cache: Partial<NonNullable<GameNodeStatus["cache"]>> = {},
+    conditions: Condition[] = [],
+  ): Promise<void> {
     const status: GameNode["status"] = {
       ...(conditions.length === 0 ? {} : { conditions }),
       cache: { capacityBytes: 1e12, freeBytes: 1e12, entries: this.behaviour.cached, ...cache },
       // Another one each time, however quickly they follow.
-      heartbeat: { renewedAt: new Date(systemClock.now().getTime() + this.#heartbeats++).toISOString(), agentVersion: "0.1.0" },
+      heartbeat: {
+        renewedAt: new Date(systemClock.now().getTime() + this.#heartbeats++).toISOString(),
+        agentVersion: "0.1.0",
+      },
     };
-    await new ResourceClient(this.#cluster, gameNodes).applyStatus({ metadata: { name: nodeName }, status }, { fieldManager: fieldManagers.nodeAgent });
+    await new ResourceClient(this.#cluster, gameNodes).applyStatus(
+      { metadata: { name: nodeName }, status },
+      { fieldManager: fieldManagers.nodeAgent },
+    );
   }
 
   /** The game ends by itself. */
@@ -141,22 +196,52 @@ export class FakeComponents {
     if (this.#others.hasAgents === true) return;
     const session = this.#sessions.get(key);
     const nodeName = session?.status?.nodeName;
-    if (!session || nodeName === undefined || this.behaviour.silentNodes.has(nodeName) || this.behaviour.nodesWithoutAgent.has(nodeName)) return;
+    if (
+      !session ||
+      nodeName === undefined ||
+      this.behaviour.silentNodes.has(nodeName) ||
+      this.behaviour.nodesWithoutAgent.has(nodeName)
+    )
+      return;
     const { conditions } = session.status ?? {};
     const pod = this.#pods.get(key);
-    const isOver = pod === undefined ? isConditionTrue(conditions, "Finished") && session.status?.podRef !== undefined : isTerminated(pod);
+    const isOver =
+      pod === undefined
+        ? isConditionTrue(conditions, "Finished") && session.status?.podRef !== undefined
+        : isTerminated(pod);
     if (isOver && !isConditionTrue(conditions, "SavePersisted")) {
       const isStored = !this.behaviour.isStoreUnavailable;
       if (!isStored && conditions?.some(({ reason }) => reason === "StoreUnreachable")) return;
-      await this.#reportSession(session, { SavePersisted: isStored ? ["True", "Stored"] : ["False", "StoreUnreachable"] }, isStored);
-    } else if (!isOver && !isConditionTrue(conditions, "ContentReady") && !this.behaviour.nodesWithoutContent.has(nodeName)) {
+      await this.#reportSession(
+        session,
+        { SavePersisted: isStored ? ["True", "Stored"] : ["False", "StoreUnreachable"] },
+        isStored,
+      );
+    } else if (
+      !isOver &&
+      !isConditionTrue(conditions, "ContentReady") &&
+      !this.behaviour.nodesWithoutContent.has(nodeName)
+    ) {
       const isStuck = this.behaviour.nodesWithoutSaves.has(nodeName);
-      await this.#reportSession(session, { ContentReady: ["True", "Cached"], SaveRestored: isStuck ? ["False", "StoreUnreachable"] : ["True", "NothingToRestore"] }, false);
+      await this.#reportSession(
+        session,
+        {
+          ContentReady: ["True", "Cached"],
+          SaveRestored: isStuck ? ["False", "StoreUnreachable"] : ["True", "NothingToRestore"],
+        },
+        false,
+      );
     }
   }
 
-  async #reportSession(session: Stored<GameSession>, said: Record<string, ["True" | "False", string]>, isFinal: boolean): Promise<void> {
-    const before = (session.status?.conditions ?? []).filter(({ type }) => ["ContentReady", "SaveRestored", "SavePersisted"].includes(type));
+  async #reportSession(
+    session: Stored<GameSession>,
+    said: Record<string, ["True" | "False", string]>,
+    isFinal: boolean,
+  ): Promise<void> {
+    const before = (session.status?.conditions ?? []).filter(({ type }) =>
+      ["ContentReady", "SaveRestored", "SavePersisted"].includes(type),
+    );
     const conditions = ["ContentReady", "SaveRestored", "SavePersisted"].map((type): Condition => {
       const now = said[type];
       const known = before.find((condition) => condition.type === type);
@@ -166,12 +251,19 @@ export class FakeComponents {
     });
     const { name, namespace } = session.metadata;
     const save: GameSessionStatus["save"] = {
-      objectKey: `saves/slot1/1-${name}-1.tar.gz`, sha256: "b".repeat(64), bytes: 10, generation: 1, sequence: 1,
-      persistedAt: systemClock.now().toISOString(), final: true,
+      objectKey: `saves/slot1/1-${name}-1.tar.gz`,
+      sha256: "b".repeat(64),
+      bytes: 10,
+      generation: 1,
+      sequence: 1,
+      persistedAt: systemClock.now().toISOString(),
+      final: true,
     };
     const status = { conditions, ...(isFinal ? { save } : {}) };
     const written = await new ResourceClient(this.#joypod, gameSessions).applyStatus(
-      { metadata: { name, namespace }, status }, { fieldManager: fieldManagers.nodeAgent });
+      { metadata: { name, namespace }, status },
+      { fieldManager: fieldManagers.nodeAgent },
+    );
     // As the real agent, it remembers what it said and does not say it again while the watch lags behind.
     this.#sessions.upsert(written);
   }
@@ -180,7 +272,13 @@ export class FakeComponents {
     const pod = this.#pods.get(key);
     if (pod?.metadata.labels?.[labels.networkProbe] !== undefined) return this.#endProbe(pod);
     const nodeName = pod && nodeOfPod(pod);
-    if (!pod || nodeName === undefined || this.behaviour.silentNodes.has(nodeName) || this.behaviour.nodesWithoutKubelet.has(nodeName)) return;
+    if (
+      !pod ||
+      nodeName === undefined ||
+      this.behaviour.silentNodes.has(nodeName) ||
+      this.behaviour.nodesWithoutKubelet.has(nodeName)
+    )
+      return;
     if (pod.spec?.nodeName === undefined && !isDeleting(pod)) return this.#schedule(pod, nodeName);
     if (this.#others.hasKubelets === true) return;
     if (isDeleting(pod)) return this.#endPod(pod);
@@ -190,7 +288,8 @@ export class FakeComponents {
     if (frozenStreamerIp !== undefined) {
       if (pod.status.podIP !== undefined) return;
       await this.#patchStatus(pod.metadata, {
-        podIP: frozenStreamerIp, conditions: [{ type: "Ready", status: "False", lastTransitionTime: startedAt }],
+        podIP: frozenStreamerIp,
+        conditions: [{ type: "Ready", status: "False", lastTransitionTime: startedAt }],
         initContainerStatuses: [containerStatus("streamer", { running: { startedAt } }, { ready: false })],
         containerStatuses: [containerStatus("game", { waiting: { reason: "PodInitializing" } })],
       });
@@ -198,7 +297,9 @@ export class FakeComponents {
     }
     await this.behaviour.containers?.start(pod);
     await this.#patchStatus(pod.metadata, {
-      phase: "Running", podIP: this.behaviour.podIp, conditions: [{ type: "Ready", status: "True" }],
+      phase: "Running",
+      podIP: this.behaviour.podIp,
+      conditions: [{ type: "Ready", status: "True" }],
       initContainerStatuses: [containerStatus("streamer", { running: { startedAt } })],
       containerStatuses: [containerStatus("game", { running: { startedAt } })],
     });
@@ -207,10 +308,20 @@ export class FakeComponents {
   async #endProbe(pod: Stored<Pod>): Promise<void> {
     const { probes } = this.behaviour;
     if (probes === undefined || isDeleting(pod) || isTerminated(pod)) return;
-    const exitCode = pod.metadata.labels?.[labels.networkProbe] === "control" ? probes.control : probes.covered;
+    const exitCode =
+      pod.metadata.labels?.[labels.networkProbe] === "control" ? probes.control : probes.covered;
     await this.#patchStatus(pod.metadata, {
       phase: exitCode === 0 ? "Succeeded" : "Failed",
-      containerStatuses: [{ name: "probe", image: "", imageID: "", ready: false, restartCount: 0, state: { terminated: { exitCode, reason: "Ended" } } }],
+      containerStatuses: [
+        {
+          name: "probe",
+          image: "",
+          imageID: "",
+          ready: false,
+          restartCount: 0,
+          state: { terminated: { exitCode, reason: "Ended" } },
+        },
+      ],
     });
   }
 
@@ -218,42 +329,79 @@ export class FakeComponents {
     const port = pod.spec?.containers[0]?.ports?.[0]?.hostPort ?? 0;
     if (this.behaviour.takenPorts.has(port)) {
       const lastTransitionTime = "2026-01-01T00:00:00Z";
-      const message = "0/2 nodes are available: 1 node(s) didn't have free ports for the requested pod ports.";
+      const message =
+        "0/2 nodes are available: 1 node(s) didn't have free ports for the requested pod ports.";
       if (pod.status?.conditions?.some(({ type }) => type === "PodScheduled")) return;
-      await this.#patchStatus(pod.metadata, { conditions: [{ type: "PodScheduled", status: "False", reason: "Unschedulable", message, lastTransitionTime }] });
+      await this.#patchStatus(pod.metadata, {
+        conditions: [
+          { type: "PodScheduled", status: "False", reason: "Unschedulable", message, lastTransitionTime },
+        ],
+      });
       return;
     }
     const { name, namespace } = pod.metadata;
-    await ignoringRaces(this.#cluster.request({
-      method: "POST", path: `/api/v1/namespaces/${namespace ?? ""}/pods/${name}/binding`,
-      body: { apiVersion: "v1", kind: "Binding", metadata: { name }, target: { apiVersion: "v1", kind: "Node", name: nodeName } },
-    }));
+    await ignoringRaces(
+      this.#cluster.request({
+        method: "POST",
+        path: `/api/v1/namespaces/${namespace ?? ""}/pods/${name}/binding`,
+        body: {
+          apiVersion: "v1",
+          kind: "Binding",
+          metadata: { name },
+          target: { apiVersion: "v1", kind: "Node", name: nodeName },
+        },
+      }),
+    );
   }
 
   async #endPod(pod: Stored<Pod>): Promise<void> {
     await this.behaviour.containers?.end(pod);
-    if (!isTerminated(pod) && pod.status?.containerStatuses) await this.#terminate(pod.metadata, 0, aTerminationReport());
+    if (!isTerminated(pod) && pod.status?.containerStatuses)
+      await this.#terminate(pod.metadata, 0, aTerminationReport());
     if (pod.metadata.deletionGracePeriodSeconds === 0) return;
-    await ignoringRaces(new ResourceClient(this.#cluster, podType).delete(pod.metadata, { uid: pod.metadata.uid, gracePeriodSeconds: 0 }));
+    await ignoringRaces(
+      new ResourceClient(this.#cluster, podType).delete(pod.metadata, {
+        uid: pod.metadata.uid,
+        gracePeriodSeconds: 0,
+      }),
+    );
   }
 
-  async #terminate(ref: { name: string; namespace?: string | undefined }, exitCode: number, message: string): Promise<void> {
+  async #terminate(
+    ref: { name: string; namespace?: string | undefined },
+    exitCode: number,
+    message: string,
+  ): Promise<void> {
     const finishedAt = systemClock.now().toISOString();
     await this.#patchStatus(ref, {
       phase: exitCode === 0 ? "Succeeded" : "Failed",
       conditions: [{ type: "Ready", status: "False" }],
-      initContainerStatuses: [containerStatus("streamer", { terminated: { exitCode: 0, reason: "Completed", finishedAt } })],
-      containerStatuses: [containerStatus("game", { terminated: { exitCode, reason: exitCode === 0 ? "Completed" : "Error", message, finishedAt } })],
+      initContainerStatuses: [
+        containerStatus("streamer", { terminated: { exitCode: 0, reason: "Completed", finishedAt } }),
+      ],
+      containerStatuses: [
+        containerStatus("game", {
+          terminated: { exitCode, reason: exitCode === 0 ? "Completed" : "Error", message, finishedAt },
+        }),
+      ],
     });
   }
 
-  async #patchStatus(ref: { name: string; namespace?: string | undefined }, status: Pod["status"]): Promise<void> {
+  async #patchStatus(
+    ref: { name: string; namespace?: string | undefined },
+    status: Pod["status"],
+  ): Promise<void> {
     await ignoringRaces(new ResourceClient(this.#cluster, podType).mergePatchStatus(ref, { status }));
   }
 
   async #reconcileAsRecorder(key: string): Promise<void> {
     const session = this.#sessions.get(key);
-    if (!session || this.behaviour.isRecorderUnavailable || !isConditionTrue(session.status?.conditions, "Finished")) return;
+    if (
+      !session ||
+      this.behaviour.isRecorderUnavailable ||
+      !isConditionTrue(session.status?.conditions, "Finished")
+    )
+      return;
     await removeFinalizer(new ResourceClient(this.#joypod, gameSessions), session, finalizers.recorder);
   }
 }

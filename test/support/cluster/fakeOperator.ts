@@ -11,7 +11,10 @@ import { aCondition } from "#test/factories/gameSession.ts";
 
 const readyConditions = ["Scheduled", "ContentReady", "SaveRestored", "PodReady", "StreamReady", "Ready"];
 
-/** Writes to the cluster what the operator and the node agents would write, so that the API's side can be tested alone. */
+/**
+ * Writes to the cluster what the operator and the node agents would write, so that the API's side can be
+ * tested alone.
+ */
 export class FakeOperator {
   readonly sessions: ResourceClient<GameSession>;
   readonly caches: ResourceClient<GameCache>;
@@ -31,7 +34,10 @@ export class FakeOperator {
     const name = `node-${randomBytes(4).toString("hex")}`;
     await this.nodes.create({ metadata: { name }, spec: { desired: [] } });
     this.#nodeNames.push(name);
-    await this.nodes.mergePatchStatus({ name }, { status: { capacity: { slots, used: 0, schedulable: true }, ...status } });
+    await this.nodes.mergePatchStatus(
+      { name },
+      { status: { capacity: { slots, used: 0, schedulable: true }, ...status } },
+    );
     return name;
   }
 
@@ -82,9 +88,16 @@ export class FakeOperator {
   }
 
   /** The game can be played from now on. */
-  async makeReady(id: string, { node = this.#place, podIp = "127.0.0.1" }: { node?: string; podIp?: string } = {}): Promise<void> {
+  async makeReady(
+    id: string,
+    { node = this.#place, podIp = "127.0.0.1" }: { node?: string; podIp?: string } = {},
+  ): Promise<void> {
     await this.report(id, {
-      phase: "Running", nodeName: node, readyAt: new Date().toISOString(), podIp, podRef: { name: id, uid: "pod" },
+      phase: "Running",
+      nodeName: node,
+      readyAt: new Date().toISOString(),
+      podIp,
+      podRef: { name: id, uid: "pod" },
       conditions: readyConditions.map((type) => aCondition(type)),
     });
   }
@@ -93,9 +106,12 @@ export class FakeOperator {
   async finish(id: string, status: GameSessionStatus = {}): Promise<void> {
     const before = (await this.session(id)).status;
     const news = [...(status.conditions ?? [aCondition("SavePersisted")]), aCondition("Finished")];
-    const kept = (before?.conditions ?? []).filter(({ type }) => type !== "Ready" && !news.some((condition) => condition.type === type));
+    const kept = (before?.conditions ?? []).filter(
+      ({ type }) => type !== "Ready" && !news.some((condition) => condition.type === type),
+    );
     await this.report(id, {
-      phase: "Finished", finishedAt: new Date().toISOString(),
+      phase: "Finished",
+      finishedAt: new Date().toISOString(),
       ...status,
       conditions: [...kept, ...news],
     });
@@ -120,7 +136,9 @@ export class FakeOperator {
 }
 
 /** The operator of an API that was started with `kube`. */
-export function operatorOf(api: { kube: { server: { admin: KubeTransport }; sessionsNamespace: string } | undefined }): FakeOperator {
+export function operatorOf(api: {
+  kube: { server: { admin: KubeTransport }; sessionsNamespace: string } | undefined;
+}): FakeOperator {
   if (api.kube === undefined) throw new Error("Start the TestApi with kube: true.");
   return new FakeOperator(api.kube.server.admin, api.kube.sessionsNamespace);
 }

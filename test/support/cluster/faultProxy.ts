@@ -24,7 +24,10 @@ export interface SeenRequest {
   range: string | undefined;
 }
 
-/** An HTTP proxy in front of one server that damages responses on demand; signed requests pass, as Host is kept. */
+/**
+ * An HTTP proxy in front of one server that damages responses on demand; signed requests pass, as Host is
+ * kept.
+ */
 export interface FaultProxy {
   endpoint: string;
   /** Every request so far, in order. */
@@ -48,7 +51,11 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
   };
 
   async function serve(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-    const seen = { method: incoming.method ?? "", path: (incoming.url ?? "").split("?")[0] ?? "", range: incoming.headers.range };
+    const seen = {
+      method: incoming.method ?? "",
+      path: (incoming.url ?? "").split("?")[0] ?? "",
+      range: incoming.headers.range,
+    };
     proxy.requests.push(seen);
     const fault = proxy.fault?.(seen) ?? {};
     await fault.holdUntil;
@@ -61,7 +68,13 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
       outgoing.writeHead(fault.status).end();
       return;
     }
-    const forward = request({ hostname, port, method: incoming.method, path: incoming.url, headers: incoming.headers });
+    const forward = request({
+      hostname,
+      port,
+      method: incoming.method,
+      path: incoming.url,
+      headers: incoming.headers,
+    });
     forward.on("error", () => outgoing.destroy());
     incoming.on("error", () => forward.destroy());
     outgoing.on("close", () => forward.destroy());
@@ -77,7 +90,11 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
   return proxy;
 }
 
-async function relay(forwarded: IncomingMessage, outgoing: ServerResponse, { cutAfterBytes, corruptByte, bytesPerSecond }: Fault): Promise<void> {
+async function relay(
+  forwarded: IncomingMessage,
+  outgoing: ServerResponse,
+  { cutAfterBytes, corruptByte, bytesPerSecond }: Fault,
+): Promise<void> {
   let offset = 0;
   for await (const chunk of forwarded as AsyncIterable<Buffer>) {
     const bytes = Buffer.from(chunk);
@@ -85,7 +102,8 @@ async function relay(forwarded: IncomingMessage, outgoing: ServerResponse, { cut
       const at = corruptByte - offset;
       bytes[at] = (bytes[at] ?? 0) ^ 0xff;
     }
-    const allowed = cutAfterBytes === undefined ? bytes.length : Math.min(bytes.length, cutAfterBytes - offset);
+    const allowed =
+      cutAfterBytes === undefined ? bytes.length : Math.min(bytes.length, cutAfterBytes - offset);
     await passOn(outgoing, bytes.subarray(0, allowed), bytesPerSecond);
     offset += bytes.length;
     if (allowed < bytes.length) {
@@ -97,8 +115,13 @@ async function relay(forwarded: IncomingMessage, outgoing: ServerResponse, { cut
 }
 
 /** Slow responses go out in small pieces with pauses, as over a thin line. */
-async function passOn(outgoing: ServerResponse, bytes: Buffer, bytesPerSecond: number | undefined): Promise<void> {
-  const chunkBytes = bytesPerSecond === undefined ? bytes.length : Math.max(1, Math.floor(bytesPerSecond / 20));
+async function passOn(
+  outgoing: ServerResponse,
+  bytes: Buffer,
+  bytesPerSecond: number | undefined,
+): Promise<void> {
+  const chunkBytes =
+    bytesPerSecond === undefined ? bytes.length : Math.max(1, Math.floor(bytesPerSecond / 20));
   for (let start = 0; start < bytes.length; start += chunkBytes) {
     if (outgoing.destroyed) return;
     if (!outgoing.write(bytes.subarray(start, start + chunkBytes))) {

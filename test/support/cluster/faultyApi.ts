@@ -24,11 +24,15 @@ interface OpenWatch {
   abort: AbortController;
 }
 
-type Fault = (request: SeenRequest, response: ServerResponse, incoming: IncomingMessage) => boolean | Promise<boolean>;
+type Fault = (
+  request: SeenRequest,
+  response: ServerResponse,
+  incoming: IncomingMessage,
+) => boolean | Promise<boolean>;
 
 /**
- * Stands in front of a real API server, passes everything on as the administrator, and misbehaves when told to, in
- * the ways that networks, load balancers and overloaded servers do.
+ * Stands in front of a real API server, passes everything on as the administrator, and misbehaves when told
+ * to, in the ways that networks, load balancers and overloaded servers do.
  */
 export class FaultyApi {
   readonly requests: SeenRequest[] = [];
@@ -44,7 +48,10 @@ export class FaultyApi {
   #lostBytes = 0;
 
   private constructor(upstream: KubeApiServer) {
-    this.#upstream = { url: upstream.url, agent: new Agent({ connect: upstream.administratorTls, allowH2: false }) };
+    this.#upstream = {
+      url: upstream.url,
+      agent: new Agent({ connect: upstream.administratorTls, allowH2: false }),
+    };
     this.#server = createServer((request, response) => {
       this.#serve(request, response).catch((error: unknown) => {
         response.destroy(error instanceof Error ? error : undefined);
@@ -85,14 +92,22 @@ export class FaultyApi {
   }
 
   /** The next request that matches is answered with the status instead of being passed on. */
-  respondOnce(matches: (request: SeenRequest) => boolean, status: number, body: object = {}, headers: Record<string, string> = {}): void {
+  respondOnce(
+    matches: (request: SeenRequest) => boolean,
+    status: number,
+    body: object = {},
+    headers: Record<string, string> = {},
+  ): void {
     this.#injectOnce(matches, (_request, response) => {
       fail(response, status, body, headers);
       return true;
     });
   }
 
-  /** Every request that matches is answered with the status instead of being passed on, until the returned function is called. */
+  /**
+   * Every request that matches is answered with the status instead of being passed on, until the returned
+   * function is called.
+   */
   respond(matches: (request: SeenRequest) => boolean, status: number, body: object = {}): () => void {
     let isOver = false;
     this.#faults.push((request, response) => {
@@ -121,7 +136,10 @@ export class FaultyApi {
     });
   }
 
-  /** The next request that matches is passed on only once the returned function is called; `arrived` tells it is there. */
+  /**
+   * The next request that matches is passed on only once the returned function is called; `arrived` tells it
+   * is there.
+   */
   holdOnce(matches: (request: SeenRequest) => boolean): { arrived: Promise<undefined>; release: () => void } {
     const arrived = Promise.withResolvers<undefined>();
     const released = Promise.withResolvers<undefined>();
@@ -133,7 +151,10 @@ export class FaultyApi {
     return { arrived: arrived.promise, release: () => released.resolve(undefined) };
   }
 
-  /** Passes no request on, and ends no watch, until the returned function is called; then those that still wait. */
+  /**
+   * Passes no request on, and ends no watch, until the returned function is called; then those that still
+   * wait.
+   */
   stall(): () => void {
     const ended = Promise.withResolvers<undefined>();
     this.#stall = ended.promise;
@@ -143,8 +164,14 @@ export class FaultyApi {
     };
   }
 
-  /** The next request that matches is carried out, which `carriedOut` tells, but its response comes only once the returned function is called. */
-  holdResponseOnce(matches: (request: SeenRequest) => boolean): { carriedOut: Promise<undefined>; release: () => void } {
+  /**
+   * The next request that matches is carried out, which `carriedOut` tells, but its response comes only once
+   * the returned function is called.
+   */
+  holdResponseOnce(matches: (request: SeenRequest) => boolean): {
+    carriedOut: Promise<undefined>;
+    release: () => void;
+  } {
     const carriedOut = Promise.withResolvers<undefined>();
     const released = Promise.withResolvers<undefined>();
     this.#injectOnce(matches, async (_request, response, incoming) => {
@@ -175,7 +202,10 @@ export class FaultyApi {
     });
   }
 
-  /** From now on watches are not passed on what the server says; false ends it. What was said meanwhile is lost. */
+  /**
+   * From now on watches are not passed on what the server says; false ends it. What was said meanwhile is
+   * lost.
+   */
   loseEvents(isLossy: boolean): void {
     this.#isLossy = isLossy;
   }
@@ -223,7 +253,10 @@ export class FaultyApi {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname, searchParams } = new URL(request.url ?? "/", "http://faulty");
     const seen: SeenRequest = {
-      method: request.method ?? "GET", path: pathname, query: searchParams, isWatch: searchParams.get("watch") === "true",
+      method: request.method ?? "GET",
+      path: pathname,
+      query: searchParams,
+      isWatch: searchParams.get("watch") === "true",
     };
     this.requests.push(seen);
     await this.#stall;
@@ -238,7 +271,12 @@ export class FaultyApi {
     await this.#passOn(request, response, seen.isWatch);
   }
 
-  async #passOn(request: IncomingMessage, response: ServerResponse, isWatch: boolean, beforeResponse?: () => Promise<void>): Promise<void> {
+  async #passOn(
+    request: IncomingMessage,
+    response: ServerResponse,
+    isWatch: boolean,
+    beforeResponse?: () => Promise<void>,
+  ): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const abort = new AbortController();
@@ -246,8 +284,11 @@ export class FaultyApi {
     const forwarded = await this.#upstream.agent.request({
       origin: this.#upstream.url,
       path: request.url ?? "/",
-      method: (request.method ?? "GET"),
-      headers: { accept: "application/json", "content-type": request.headers["content-type"] ?? "application/json" },
+      method: request.method ?? "GET",
+      headers: {
+        accept: "application/json",
+        "content-type": request.headers["content-type"] ?? "application/json",
+      },
       body: chunks.length === 0 ? null : Buffer.concat(chunks),
       signal: abort.signal,
     });
@@ -275,7 +316,12 @@ export class FaultyApi {
 }
 
 /** Responds as an API server does that carries nothing out. */
-function fail(response: ServerResponse, status: number, body: object = {}, headers: Record<string, string> = {}): void {
+function fail(
+  response: ServerResponse,
+  status: number,
+  body: object = {},
+  headers: Record<string, string> = {},
+): void {
   const text = JSON.stringify({ kind: "Status", apiVersion: "v1", status: "Failure", code: status, ...body });
   response.writeHead(status, { "content-type": "application/json", ...headers }).end(text);
 }

@@ -9,13 +9,15 @@ interface ObjectWithStatus {
 }
 
 /**
- * Returns what tools that wait for objects, as Flux and `kubectl apply` of kpt do, make of one of a custom kind. The rule is that of
- * sigs.k8s.io/cli-utils v0.37, pkg/kstatus/status: checkGenericProperties in generic.go, then checkReadyCondition in core.go, as Compute in
- * status.go asks them; kinds of their own rule are Kubernetes' alone.
+ * Returns what tools that wait for objects, as Flux and `kubectl apply` of kpt do, make of one of a custom
+ * kind. The rule is that of sigs.k8s.io/cli-utils v0.37, pkg/kstatus/status: checkGenericProperties in
+ * generic.go, then checkReadyCondition in core.go, as Compute in status.go asks them; kinds of their own rule
+ * are Kubernetes' alone.
  */
 export function kstatusOf({ metadata, status }: ObjectWithStatus): KstatusResult {
   if (metadata.deletionTimestamp !== undefined) return "Terminating";
-  if (status?.observedGeneration !== undefined && status.observedGeneration !== (metadata.generation ?? 0)) return "InProgress";
+  if (status?.observedGeneration !== undefined && status.observedGeneration !== (metadata.generation ?? 0))
+    return "InProgress";
   for (const { type, status: value } of status?.conditions ?? []) {
     if (type === "Reconciling" && value === "True") return "InProgress";
     if (type === "Stalled" && value === "True") return "Failed";

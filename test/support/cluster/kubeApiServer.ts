@@ -5,7 +5,10 @@ import { join } from "node:path";
 import { Agent, request } from "undici";
 import { parseAllDocuments } from "yaml";
 import {
-  type CustomResourceDefinition, customResourceDefinitions, namespaces as namespaceType, type Namespace,
+  type CustomResourceDefinition,
+  customResourceDefinitions,
+  namespaces as namespaceType,
+  type Namespace,
 } from "#kube/builtin.ts";
 import type { PolicyRule } from "#kube/policyRule.ts";
 import { ResourceClient } from "#kube/resourceClient.ts";
@@ -23,8 +26,8 @@ const install = "run `make programs`, which builds it.";
 type Identity = KeyPair | { token: string };
 
 /**
- * A real etcd and kube-apiserver of this test run, with RBAC and the repository's CRDs. There are no controllers, no
- * scheduler and no kubelet: owned objects are not collected, pods stay as they are created.
+ * A real etcd and kube-apiserver of this test run, with RBAC and the repository's CRDs. There are no
+ * controllers, no scheduler and no kubelet: owned objects are not collected, pods stay as they are created.
  */
 export class KubeApiServer {
   /** May do everything. */
@@ -39,7 +42,10 @@ export class KubeApiServer {
   readonly #transports: KubeTransport[] = [];
 
   private constructor(
-    url: string, directory: string, authority: CertificateAuthority, programs: { etcd: ChildProgram; apiServer: ChildProgram },
+    url: string,
+    directory: string,
+    authority: CertificateAuthority,
+    programs: { etcd: ChildProgram; apiServer: ChildProgram },
     administrator: KeyPair,
   ) {
     this.url = url;
@@ -57,9 +63,17 @@ export class KubeApiServer {
     const etcd = await startEtcd(directory);
     const { apiServer, port } = await startApiServer(directory, authority, etcd.url);
     const administrator = await authority.client("joypod-test-admin", ["system:masters"]);
-    const server = new KubeApiServer(`https://127.0.0.1:${port}`, directory, authority, { etcd: etcd.program, apiServer }, administrator);
-    await eventually(() => server.admin.request({ method: "GET", path: "/api/v1/namespaces/default", deadlineMs: 1000 }),
-      { timeoutMs: 30_000, what: "the namespace default" });
+    const server = new KubeApiServer(
+      `https://127.0.0.1:${port}`,
+      directory,
+      authority,
+      { etcd: etcd.program, apiServer },
+      administrator,
+    );
+    await eventually(
+      () => server.admin.request({ method: "GET", path: "/api/v1/namespaces/default", deadlineMs: 1000 }),
+      { timeoutMs: 30_000, what: "the namespace default" },
+    );
     await server.#applyCustomResources();
     return server;
   }
@@ -68,7 +82,9 @@ export class KubeApiServer {
   get administratorTls(): { ca: string; cert: string; key: string } {
     const { certificateFile, keyFile } = this.#administrator;
     return {
-      ca: readFileSync(this.#authority.certificateFile, "utf8"), cert: readFileSync(certificateFile, "utf8"), key: readFileSync(keyFile, "utf8"),
+      ca: readFileSync(this.#authority.certificateFile, "utf8"),
+      cert: readFileSync(certificateFile, "utf8"),
+      key: readFileSync(keyFile, "utf8"),
     };
   }
 
@@ -77,15 +93,19 @@ export class KubeApiServer {
     return this.#programs;
   }
 
-  /** Takes a copy of the storage, as a backup does, while the server is stopped; returns what brings the storage back to it, likewise. */
+  /**
+   * Takes a copy of the storage, as a backup does, while the server is stopped; returns what brings the
+   * storage back to it, likewise.
+   */
   async backUpStorage(): Promise<() => Promise<void>> {
     const storage = etcdFolder(this.#directory);
     const copy = `${storage}-copy`;
     await this.#whileStopped(() => cp(storage, copy, { recursive: true }));
-    return () => this.#whileStopped(async () => {
-      await rm(storage, { recursive: true });
-      await cp(copy, storage, { recursive: true });
-    });
+    return () =>
+      this.#whileStopped(async () => {
+        await rm(storage, { recursive: true });
+        await cp(copy, storage, { recursive: true });
+      });
   }
 
   /** What the server tells of itself, as text for Prometheus. */
@@ -112,47 +132,69 @@ export class KubeApiServer {
   }
 
   /** A user, known by a client certificate, who may do what the rules say, in one namespace or everywhere. */
-  async asUser(user: string, rules: readonly PolicyRule[], namespace?: string): Promise<{ kubeconfigPath: string; transport: KubeTransport }> {
+  async asUser(
+    user: string,
+    rules: readonly PolicyRule[],
+    namespace?: string,
+  ): Promise<{ kubeconfigPath: string; transport: KubeTransport }> {
     await grant(this.admin, { kind: "User", name: user }, rules, namespace);
     return this.#identify(user, await this.#authority.client(user));
   }
 
   /**
-   * A service account, known by a token, that may do what the rules say. A token bound to a pod carries the name of
-   * the pod's node, as a DaemonSet's does.
+   * A service account, known by a token, that may do what the rules say. A token bound to a pod carries the
+   * name of the pod's node, as a DaemonSet's does.
    */
   async asServiceAccount(
-    account: { namespace: string; name: string }, rules: readonly PolicyRule[],
+    account: { namespace: string; name: string },
+    rules: readonly PolicyRule[],
     { roleNamespace, boundPod }: { roleNamespace?: string; boundPod?: { name: string; uid: string } } = {},
   ): Promise<{ kubeconfigPath: string; transport: KubeTransport }> {
     const { namespace, name } = account;
     const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}`;
     await this.admin.request({
-      method: "PATCH", path, query: { fieldManager: "test", force: true }, contentType: "application/apply-patch+yaml",
+      method: "PATCH",
+      path,
+      query: { fieldManager: "test", force: true },
+      contentType: "application/apply-patch+yaml",
       body: { apiVersion: "v1", kind: "ServiceAccount", metadata: { name, namespace } },
     });
     await grant(this.admin, { kind: "ServiceAccount", name, namespace }, rules, roleNamespace);
     const boundObjectRef = boundPod ? { apiVersion: "v1", kind: "Pod", ...boundPod } : undefined;
-    const response = await this.admin.request({
-      method: "POST", path: `${path}/token`,
-      body: { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { expirationSeconds: 3600, boundObjectRef } },
-    }) as { status: { token: string } };
+    const response = (await this.admin.request({
+      method: "POST",
+      path: `${path}/token`,
+      body: {
+        apiVersion: "authentication.k8s.io/v1",
+        kind: "TokenRequest",
+        spec: { expirationSeconds: 3600, boundObjectRef },
+      },
+    })) as { status: { token: string } };
     return this.#identify(`${namespace}-${name}`, { token: response.status.token });
   }
 
-  /** Applies the objects of a YAML file, or of a text, that are CustomResourceDefinitions, and waits until they serve. */
+  /**
+   * Applies the objects of a YAML file, or of a text, that are CustomResourceDefinitions, and waits until
+   * they serve.
+   */
   async applyCustomResources(yaml: string): Promise<void> {
     const client = new ResourceClient<CustomResourceDefinition>(this.admin, customResourceDefinitions);
     for (const document of parseAllDocuments(yaml)) {
       const definition = document.toJS() as CustomResourceDefinition;
       await client.apply(definition, { fieldManager: "test" });
-      await eventually(async () => {
-        const { status } = await client.get(definition.metadata);
-        return status?.conditions?.some(({ type, status: value }) => type === "Established" && value === "True");
-      }, { what: `${definition.metadata.name} to be established` });
+      await eventually(
+        async () => {
+          const { status } = await client.get(definition.metadata);
+          return status?.conditions?.some(
+            ({ type, status: value }) => type === "Established" && value === "True",
+          );
+        },
+        { what: `${definition.metadata.name} to be established` },
+      );
       const { group, names, versions } = definition.spec;
       // The storage of a new kind is made only now; until then requests are put off with 429.
-      for (const { name } of versions) await this.admin.request({ method: "GET", path: `/apis/${group}/${name}/${names.plural}` });
+      for (const { name } of versions)
+        await this.admin.request({ method: "GET", path: `/apis/${group}/${name}/${names.plural}` });
     }
   }
 
@@ -180,7 +222,10 @@ export class KubeApiServer {
   }
 
   #identify(name: string, identity: Identity): { kubeconfigPath: string; transport: KubeTransport } {
-    const kubeconfigPath = this.#writeKubeconfig(`${name.replaceAll(/[^\w-]/g, "-")}-${randomBytes(4).toString("hex")}`, identity);
+    const kubeconfigPath = this.#writeKubeconfig(
+      `${name.replaceAll(/[^\w-]/g, "-")}-${randomBytes(4).toString("hex")}`,
+      identity,
+    );
     return { kubeconfigPath, transport: this.#open(kubeconfigPath) };
   }
 
@@ -191,16 +236,31 @@ export class KubeApiServer {
   }
 
   #writeKubeconfig(name: string, identity: Identity): string {
-    const user = "token" in identity ? { token: identity.token }
-      : { "client-certificate-data": base64Of(identity.certificateFile), "client-key-data": base64Of(identity.keyFile) };
-    const cluster = { server: this.url, "certificate-authority-data": base64Of(this.#authority.certificateFile) };
+    const user =
+      "token" in identity
+        ? { token: identity.token }
+        : {
+            "client-certificate-data": base64Of(identity.certificateFile),
+            "client-key-data": base64Of(identity.keyFile),
+          };
+    const cluster = {
+      server: this.url,
+      "certificate-authority-data": base64Of(this.#authority.certificateFile),
+    };
     const path = join(this.#directory, `${name}.kubeconfig`);
     // JSON is YAML.
-    writeFileSync(path, JSON.stringify({
-      apiVersion: "v1", kind: "Config", "current-context": "test",
-      clusters: [{ name: "test", cluster }], users: [{ name: "test", user }],
-      contexts: [{ name: "test", context: { cluster: "test", user: "test" } }],
-    }), { mode: 0o600 });
+    writeFileSync(
+      path,
+      JSON.stringify({
+        apiVersion: "v1",
+        kind: "Config",
+        "current-context": "test",
+        clusters: [{ name: "test", cluster }],
+        users: [{ name: "test", user }],
+        contexts: [{ name: "test", context: { cluster: "test", user: "test" } }],
+      }),
+      { mode: 0o600 },
+    );
     return path;
   }
 }
@@ -209,7 +269,7 @@ let shared: Promise<KubeApiServer> | undefined;
 
 /** The run's one API server, started when first asked for. It ends with the test process; do not stop it. */
 export function sharedKubeApiServer(): Promise<KubeApiServer> {
-  return shared ??= KubeApiServer.start();
+  return (shared ??= KubeApiServer.start());
 }
 
 /** A server of the caller's own, for tests that stop it; the caller stops it. */
@@ -228,9 +288,14 @@ async function startEtcd(directory: string): Promise<{ program: ChildProgram; ur
   const program = new ChildProgram({
     command,
     args: [
-      `--data-dir=${etcdFolder(directory)}`, `--listen-client-urls=${url}`, `--advertise-client-urls=${url}`,
-      `--listen-peer-urls=${peerUrl}`, `--initial-advertise-peer-urls=${peerUrl}`, `--initial-cluster=default=${peerUrl}`,
-      "--unsafe-no-fsync", "--log-level=warn",
+      `--data-dir=${etcdFolder(directory)}`,
+      `--listen-client-urls=${url}`,
+      `--advertise-client-urls=${url}`,
+      `--listen-peer-urls=${peerUrl}`,
+      `--initial-advertise-peer-urls=${peerUrl}`,
+      `--initial-cluster=default=${peerUrl}`,
+      "--unsafe-no-fsync",
+      "--log-level=warn",
     ],
     env: { ...process.env, ...rareCollections },
     isReady: async () => (await fetch(`${url}/health`)).ok,
@@ -241,22 +306,36 @@ async function startEtcd(directory: string): Promise<{ program: ChildProgram; ur
 }
 
 async function startApiServer(
-  directory: string, authority: CertificateAuthority, etcdUrl: string,
+  directory: string,
+  authority: CertificateAuthority,
+  etcdUrl: string,
 ): Promise<{ apiServer: ChildProgram; port: number }> {
   const [command, port, serving, signing, probe] = await Promise.all([
-    programPath("kube-apiserver"), freePort(), authority.server("kube-apiserver", ["IP:127.0.0.1", "DNS:localhost"]),
-    authority.signingKey("service-accounts"), authority.client("probe", ["system:masters"]),
+    programPath("kube-apiserver"),
+    freePort(),
+    authority.server("kube-apiserver", ["IP:127.0.0.1", "DNS:localhost"]),
+    authority.signingKey("service-accounts"),
+    authority.client("probe", ["system:masters"]),
   ]);
   const apiServer = new ChildProgram({
     command,
     args: [
-      `--etcd-servers=${etcdUrl}`, "--bind-address=127.0.0.1", `--secure-port=${port}`, `--cert-dir=${directory}`,
-      `--tls-cert-file=${serving.certificateFile}`, `--tls-private-key-file=${serving.keyFile}`,
-      `--client-ca-file=${authority.certificateFile}`, "--authorization-mode=RBAC",
-      "--service-account-issuer=https://kubernetes.default.svc", `--service-account-key-file=${signing.publicKeyFile}`,
-      `--service-account-signing-key-file=${signing.keyFile}`, "--service-cluster-ip-range=10.0.0.0/24",
+      `--etcd-servers=${etcdUrl}`,
+      "--bind-address=127.0.0.1",
+      `--secure-port=${port}`,
+      `--cert-dir=${directory}`,
+      `--tls-cert-file=${serving.certificateFile}`,
+      `--tls-private-key-file=${serving.keyFile}`,
+      `--client-ca-file=${authority.certificateFile}`,
+      "--authorization-mode=RBAC",
+      "--service-account-issuer=https://kubernetes.default.svc",
+      `--service-account-key-file=${signing.publicKeyFile}`,
+      `--service-account-signing-key-file=${signing.keyFile}`,
+      "--service-cluster-ip-range=10.0.0.0/24",
       // Pods need no "default" account here, which a controller would have to make.
-      "--disable-admission-plugins=ServiceAccount", "--allow-privileged=true", "--endpoint-reconciler-type=none",
+      "--disable-admission-plugins=ServiceAccount",
+      "--allow-privileged=true",
+      "--endpoint-reconciler-type=none",
     ],
     env: { ...process.env, ...rareCollections },
     isReady: () => isServing(port, authority, probe),
@@ -270,7 +349,9 @@ async function startApiServer(
 async function isServing(port: number, authority: CertificateAuthority, client: KeyPair): Promise<boolean> {
   const agent = new Agent({
     connect: {
-      ca: readFileSync(authority.certificateFile), cert: readFileSync(client.certificateFile), key: readFileSync(client.keyFile),
+      ca: readFileSync(authority.certificateFile),
+      cert: readFileSync(client.certificateFile),
+      key: readFileSync(client.keyFile),
     },
   });
   try {

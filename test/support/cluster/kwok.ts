@@ -6,17 +6,34 @@ import { ChildProgram, freePort } from "../processes/childProgram.ts";
 import { programPath } from "../processes/programs.ts";
 import { podIp } from "./fakeComponents.ts";
 
-/** Plays the kubelets of the nodes that a label selector names, by kwok; resolves once it does. The caller stops it. */
-export async function startKwok({ kubeconfigPath, nodeSelector }: { kubeconfigPath: string; nodeSelector: string }): Promise<ChildProgram> {
+/**
+ * Plays the kubelets of the nodes that a label selector names, by kwok; resolves once it does. The caller
+ * stops it.
+ */
+export async function startKwok({
+  kubeconfigPath,
+  nodeSelector,
+}: {
+  kubeconfigPath: string;
+  nodeSelector: string;
+}): Promise<ChildProgram> {
   const directory = mkdtempSync(join(tmpdir(), "joypod-kwok-"));
   process.once("exit", () => rmSync(directory, { recursive: true, force: true }));
   const config = join(directory, "kwok.yaml");
   const template = readFileSync(join(import.meta.dirname, "kwokStages.yaml"), "utf8");
-  writeFileSync(config, template.replace("POD_IP", podIp).replace("TERMINATION_REPORT", JSON.stringify(aTerminationReport())));
+  writeFileSync(
+    config,
+    template.replace("POD_IP", podIp).replace("TERMINATION_REPORT", JSON.stringify(aTerminationReport())),
+  );
   const address = `127.0.0.1:${await freePort()}`;
   const kwok = new ChildProgram({
     command: await programPath("kwok"),
-    args: [`--kubeconfig=${kubeconfigPath}`, `--config=${config}`, `--manage-nodes-with-label-selector=${nodeSelector}`, `--server-address=${address}`],
+    args: [
+      `--kubeconfig=${kubeconfigPath}`,
+      `--config=${config}`,
+      `--manage-nodes-with-label-selector=${nodeSelector}`,
+      `--server-address=${address}`,
+    ],
     isReady: async () => (await fetch(`http://${address}/readyz`)).ok,
     install: "run `make programs`, which builds it.",
   });

@@ -41,8 +41,8 @@ export interface Connection {
 }
 
 /**
- * What a cluster that enforces these policies does with connections, as the API's reference says. Where that leaves a choice it chooses
- * what lets more through: address blocks match pods as well.
+ * What a cluster that enforces these policies does with connections, as the API's reference says. Where that
+ * leaves a choice it chooses what lets more through: address blocks match pods as well.
  */
 export class NetworkPolicies {
   readonly #policies: readonly NetworkPolicy[];
@@ -63,20 +63,37 @@ export class NetworkPolicies {
 
   /** Whether both ends' policies let the connection through. */
   allow({ from, to, protocol = "TCP", port }: Connection): boolean {
-    return this.#lets("Egress", from, to, { protocol, port }) && this.#lets("Ingress", to, from, { protocol, port });
+    return (
+      this.#lets("Egress", from, to, { protocol, port }) &&
+      this.#lets("Ingress", to, from, { protocol, port })
+    );
   }
 
   /** A pod that no policy of the direction selects is open; else any rule of any that does is enough. */
-  #lets(direction: Direction, self: NetworkEnd, other: NetworkEnd, port: { protocol: Protocol; port: number }): boolean {
+  #lets(
+    direction: Direction,
+    self: NetworkEnd,
+    other: NetworkEnd,
+    port: { protocol: Protocol; port: number },
+  ): boolean {
     const { pod } = self;
     if (pod === undefined) return true;
-    const selecting = this.#policies.filter((policy) =>
-      this.#namespaceOf(policy) === pod.namespace && typesOf(policy).includes(direction) && matches(policy.spec.podSelector, pod.labels));
+    const selecting = this.#policies.filter(
+      (policy) =>
+        this.#namespaceOf(policy) === pod.namespace &&
+        typesOf(policy).includes(direction) &&
+        matches(policy.spec.podSelector, pod.labels),
+    );
     if (selecting.length === 0) return true;
-    return selecting.some((policy) => (direction === "Ingress" ? policy.spec.ingress ?? [] : policy.spec.egress ?? []).some((rule) => {
-      const peers = (direction === "Ingress" ? rule.from : rule.to) ?? [];
-      return isPortOf(rule, port) && (peers.length === 0 || peers.some((peer) => isPeer(peer, other, this.#namespaceOf(policy))));
-    }));
+    return selecting.some((policy) =>
+      (direction === "Ingress" ? (policy.spec.ingress ?? []) : (policy.spec.egress ?? [])).some((rule) => {
+        const peers = (direction === "Ingress" ? rule.from : rule.to) ?? [];
+        return (
+          isPortOf(rule, port) &&
+          (peers.length === 0 || peers.some((peer) => isPeer(peer, other, this.#namespaceOf(policy))))
+        );
+      }),
+    );
   }
 
   #namespaceOf({ metadata }: NetworkPolicy): string {
@@ -89,31 +106,52 @@ function typesOf({ spec }: NetworkPolicy): Direction[] {
 }
 
 function isPortOf({ ports = [] }: Rule, wanted: { protocol: Protocol; port: number }): boolean {
-  return ports.length === 0 || ports.some(({ protocol = "TCP", port, endPort }) => {
-    if (typeof port === "string") throw new Error(`Ports by name are not evaluated: ${port}`);
-    return protocol === wanted.protocol && (port === undefined || (wanted.port >= port && wanted.port <= (endPort ?? port)));
-  });
+  return (
+    ports.length === 0 ||
+    ports.some(({ protocol = "TCP", port, endPort }) => {
+      if (typeof port === "string") throw new Error(`Ports by name are not evaluated: ${port}`);
+      return (
+        protocol === wanted.protocol &&
+        (port === undefined || (wanted.port >= port && wanted.port <= (endPort ?? port)))
+      );
+    })
+  );
 }
 
-function isPeer({ podSelector, namespaceSelector, ipBlock }: Peer, { ip, pod }: NetworkEnd, ownNamespace: string): boolean {
-  if (ipBlock !== undefined) return isWithin(ip, ipBlock.cidr) && !(ipBlock.except ?? []).some((range) => isWithin(ip, range));
+function isPeer(
+  { podSelector, namespaceSelector, ipBlock }: Peer,
+  { ip, pod }: NetworkEnd,
+  ownNamespace: string,
+): boolean {
+  if (ipBlock !== undefined)
+    return isWithin(ip, ipBlock.cidr) && !(ipBlock.except ?? []).some((range) => isWithin(ip, range));
   if (pod === undefined) return false;
-  const isNamespace = namespaceSelector === undefined
-    ? pod.namespace === ownNamespace : matches(namespaceSelector, { "kubernetes.io/metadata.name": pod.namespace });
+  const isNamespace =
+    namespaceSelector === undefined
+      ? pod.namespace === ownNamespace
+      : matches(namespaceSelector, { "kubernetes.io/metadata.name": pod.namespace });
   return isNamespace && matches(podSelector ?? {}, pod.labels);
 }
 
 function matches({ matchLabels = {}, matchExpressions = [] }: Selector, labels: Labels): boolean {
-  return Object.entries(matchLabels).every(([key, value]) => labels[key] === value) && matchExpressions.every(({ key, operator, values = [] }) => {
-    const value = labels[key];
-    switch (operator) {
-      case "In": return value !== undefined && values.includes(value);
-      case "NotIn": return value === undefined || !values.includes(value);
-      case "Exists": return value !== undefined;
-      case "DoesNotExist": return value === undefined;
-      default: throw new Error(`There is no operator ${operator}.`);
-    }
-  });
+  return (
+    Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
+    matchExpressions.every(({ key, operator, values = [] }) => {
+      const value = labels[key];
+      switch (operator) {
+        case "In":
+          return value !== undefined && values.includes(value);
+        case "NotIn":
+          return value === undefined || !values.includes(value);
+        case "Exists":
+          return value !== undefined;
+        case "DoesNotExist":
+          return value === undefined;
+        default:
+          throw new Error(`There is no operator ${operator}.`);
+      }
+    })
+  );
 }
 
 function isWithin(ip: string, cidr: string): boolean {

@@ -5,7 +5,10 @@ export function listOf(plural: string): (request: SeenRequest) => boolean {
   return ({ method, path, isWatch }) => method === "GET" && !isWatch && path.endsWith(`/${plural}`);
 }
 
-/** Matches looks at one object only of the given plural, which tell a reflector how far the server's storage has come. */
+/**
+ * Matches looks at one object only of the given plural, which tell a reflector how far the server's storage
+ * has come.
+ */
 export function lookAtOneOf(plural: string): (request: SeenRequest) => boolean {
   const isListed = listOf(plural);
   return (request) => isListed(request) && request.query.get("limit") === "1";
@@ -23,4 +26,7 @@ export function watchOf(plural: string): (request: SeenRequest) => boolean {
 }
 
 /** What a server says that has yet to reach a version. */
-export const tooLarge = { reason: "Timeout", message: "Timeout: Too large resource version: 900, current: 12" };
+export const tooLarge = {
+  reason: "Timeout",
+  message: "Timeout: Too large resource version: 900, current: 12",
+};

@@ -1,6 +1,9 @@
 import { controllerOf, keyOfRef, type KubeObject } from "#kube/object.ts";
 
-/** Returns a function that maps an object to its controller, when that is of the given kind: for `keys` of a source of owned objects. */
+/**
+ * Returns a function that maps an object to its controller, when that is of the given kind: for `keys` of a
+ * source of owned objects.
+ */
 export function toOwner(kind: string): (object: KubeObject) => string[] {
   return (object) => {
     const owner = controllerOf(object);

@@ -4,7 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { nodeReadyReasons } from "#contracts/crd/reasons.ts";
 import { limits } from "#contracts/limits.ts";
-import { clusterRules as agentClusterRules, nodeAgentNamespaceRules, sessionsNamespaceRules as agentRules } from "#node-agent/rbac.ts";
+import {
+  clusterRules as agentClusterRules,
+  nodeAgentNamespaceRules,
+  sessionsNamespaceRules as agentRules,
+} from "#node-agent/rbac.ts";
 import { clusterRules as apiClusterRules, releaseNamespaceRules, sessionsNamespaceRules } from "#api/rbac.ts";
 import type { PolicyRule } from "#kube/policyRule.ts";
 import { leases } from "#kube/builtin.ts";
@@ -38,11 +42,13 @@ const heartbeatStaleSeconds = 13;
 const healthMs = 5_000;
 
 /** Starts a program by way of a tracer once, when there is a file that says how. */
-const byWayOfTracer = 'if [ -e "$TRACER" ]; then words=$(cat "$TRACER"); rm "$TRACER"; exec $words "$@"; fi; exec "$@"';
+const byWayOfTracer =
+  'if [ -e "$TRACER" ]; then words=$(cat "$TRACER"); rm "$TRACER"; exec $words "$@"; fi; exec "$@"';
 
 /**
- * A whole platform for one life after another: API, operator and node agent are programs as their image runs them, on a real API server, Postgres,
- * MinIO and Redis, under their own rights, and every write of theirs passes a gate. The packer is real, too; the tests play scheduler and kubelet.
+ * A whole platform for one life after another: API, operator and node agent are programs as their image runs
+ * them, on a real API server, Postgres, MinIO and Redis, under their own rights, and every write of theirs
+ * passes a gate. The packer is real, too; the tests play scheduler and kubelet.
  */
 export class CrashWorld {
   readonly api: TestApi;
@@ -64,26 +70,41 @@ export class CrashWorld {
   #standby: { api?: ApiProcess; operator?: ChildProgram } = {};
   readonly #agentLease: AgentLease;
 
-  private constructor(parts: { api: TestApi; fixture: OperatorFixture; server: KubeApiServer; redis: TestRedis }) {
+  private constructor(parts: {
+    api: TestApi;
+    fixture: OperatorFixture;
+    server: KubeApiServer;
+    redis: TestRedis;
+  }) {
     ({ api: this.api, fixture: this.fixture } = parts);
     this.#server = parts.server;
     this.#redis = parts.redis;
     this.#agentLease = new AgentLease(parts.fixture);
     this.gate = new Gate({
-      kill: (program) => this.#kill(program), freeze: (program) => this.#freeze(program), wake: (program) => this.#program(program).signal("SIGCONT"),
+      kill: (program) => this.#kill(program),
+      freeze: (program) => this.#freeze(program),
+      wake: (program) => this.#program(program).signal("SIGCONT"),
     });
     this.root = join(mkdtempSync(join(tmpdir(), "joypod-crash-")), "root");
     mkdirSync(this.root);
     chmodSync(join(this.root, ".."), 0o755);
     const { sessions, pods, namespace } = parts.fixture;
-    this.containers = new SessionContainers(this.root, async (name) => (await sessions.find({ name, namespace }))?.metadata.uid);
-    this.invariants = new Invariants(directStores({ pool: parts.api.deps.postgres.pool, sessions, pods, namespace, minio: parts.api.minio }));
+    this.containers = new SessionContainers(
+      this.root,
+      async (name) => (await sessions.find({ name, namespace }))?.metadata.uid,
+    );
+    this.invariants = new Invariants(
+      directStores({ pool: parts.api.deps.postgres.pool, sessions, pods, namespace, minio: parts.api.minio }),
+    );
   }
 
   static async start(): Promise<CrashWorld> {
     const [server, redis] = await Promise.all([sharedKubeApiServer(), startRedis()]);
     // It serves nobody: it is where the tests get their users from, and what they look at the stores with.
-    const [api, fixture] = await Promise.all([TestApi.start({ minio: true, hasFaults: true, redisUrl: redis.url, env: { LOG_LEVEL: "error" } }), OperatorFixture.start()]);
+    const [api, fixture] = await Promise.all([
+      TestApi.start({ minio: true, hasFaults: true, redisUrl: redis.url, env: { LOG_LEVEL: "error" } }),
+      OperatorFixture.start(),
+    ]);
     const world = new CrashWorld({ api, fixture, server, redis });
     try {
       await world.#open();
@@ -113,10 +134,16 @@ export class CrashWorld {
     await Promise.all([...this.#programs.values()].map((program) => program.awaitStart()));
     await this.#leads("joypod-operator", "operator-1");
     await this.#agentLease.awaitRenewal();
-    await eventually(async () => (await fetch(`${this.serving.url}/healthz`, { signal: AbortSignal.timeout(healthMs) })).ok, { what: "the API to serve", timeoutMs: 30_000 });
+    await eventually(
+      async () => (await fetch(`${this.serving.url}/healthz`, { signal: AbortSignal.timeout(healthMs) })).ok,
+      { what: "the API to serve", timeoutMs: 30_000 },
+    );
   }
 
-  /** Starts the node agent anew, by way of these words for once: those of a tracer that makes a call of it fail, or kills it there. */
+  /**
+   * Starts the node agent anew, by way of these words for once: those of a tracer that makes a call of it
+   * fail, or kills it there.
+   */
   async startAgentBy(words: readonly string[]): Promise<void> {
     writeFileSync(this.#tracerFile("nodeAgent"), words.join(" "));
     await this.#program("nodeAgent").kill();
@@ -132,16 +159,30 @@ export class CrashWorld {
     const { minio } = this.api;
     if (minio === undefined) throw new Error("There is no object store.");
     const chunks: Buffer[] = [];
-    for await (const chunk of await minio.client.getObject(minio.bucket, key) as AsyncIterable<Buffer>) chunks.push(chunk);
+    for await (const chunk of (await minio.client.getObject(minio.bucket, key)) as AsyncIterable<Buffer>)
+      chunks.push(chunk);
     return Buffer.concat(chunks);
   }
 
   /** What the programs have logged, the newest lines of each. */
   logs(lines = 25): string {
     const primary = this.#primaryApi?.output ?? "";
-    const texts = [["api", primary], ...this.#logFiles.map(([name, file]) => [name, existsSync(file) ? readFileSync(file, "utf8") : ""])];
+    const texts = [
+      ["api", primary],
+      ...this.#logFiles.map(([name, file]) => [name, existsSync(file) ? readFileSync(file, "utf8") : ""]),
+    ];
     texts.push(["packer", this.containers.log()]);
-    return texts.map(([name, text]) => `--- ${name}\n${(text ?? "").trimEnd().split("\n").slice(-lines).map((line) => line.slice(0, 500)).join("\n")}`).join("\n");
+    return texts
+      .map(
+        ([name, text]) =>
+          `--- ${name}\n${(text ?? "")
+            .trimEnd()
+            .split("\n")
+            .slice(-lines)
+            .map((line) => line.slice(0, 500))
+            .join("\n")}`,
+      )
+      .join("\n");
   }
 
   async stop(): Promise<void> {
@@ -164,14 +205,20 @@ export class CrashWorld {
     for (const name of this.fixture.nodeNames) behaviour.nodesWithoutAgent.add(name);
     behaviour.isRecorderUnavailable = true;
     behaviour.podIp = "127.0.0.1";
-    behaviour.containers = { start: (pod) => this.containers.start(pod.metadata.name), end: (pod) => this.containers.end(pod.metadata.name) };
+    behaviour.containers = {
+      start: (pod) => this.containers.start(pod.metadata.name),
+      end: (pod) => this.containers.end(pod.metadata.name),
+    };
     await Promise.all([this.#setApi(), this.#setOperator(), this.#setNodeAgent()]);
     await Promise.all([this.#startApi(), this.#startOperator(), this.#startNodeAgent()]);
-    await eventually(async () => {
-      const node = await this.fixture.gameNodes.find({ name: this.fixture.nodeNames[0] ?? "" });
-      if (node?.status?.capacity?.schedulable !== true) throw new Error(JSON.stringify(node?.status));
-      return true;
-    }, { what: "a node that takes sessions", timeoutMs: 120_000 });
+    await eventually(
+      async () => {
+        const node = await this.fixture.gameNodes.find({ name: this.fixture.nodeNames[0] ?? "" });
+        if (node?.status?.capacity?.schedulable !== true) throw new Error(JSON.stringify(node?.status));
+        return true;
+      },
+      { what: "a node that takes sessions", timeoutMs: 120_000 },
+    );
     await this.#agentLease.awaitRenewal();
   }
 
@@ -181,30 +228,75 @@ export class CrashWorld {
     const user = `api-of-${namespace}`;
     const { kubeconfigPath } = await this.#server.asUser(user, [...apiClusterRules]);
     // Both namespaces in one.
-    await grant(this.#server.admin, { kind: "User", name: user }, [...sessionsNamespaceRules, ...releaseNamespaceRules], namespace);
+    await grant(
+      this.#server.admin,
+      { kind: "User", name: user },
+      [...sessionsNamespaceRules, ...releaseNamespaceRules],
+      namespace,
+    );
     const gates = { gate: this.gate, program: "api" as const };
     const [database, redisGate, store] = await Promise.all([
-      startPostgresGate({ ...gates, url: postgres.url }), startRedisGate({ ...gates, url: redis.url }),
-      startHttpGate({ ...gates, store: "object store", target: objectStore.endpoint, nameWrite: objectWrite, failure: objectFailure }),
+      startPostgresGate({ ...gates, url: postgres.url }),
+      startRedisGate({ ...gates, url: redis.url }),
+      startHttpGate({
+        ...gates,
+        store: "object store",
+        target: objectStore.endpoint,
+        nameWrite: objectWrite,
+        failure: objectFailure,
+      }),
     ]);
-    this.#cleanUps.push(() => database.close(), () => redisGate.close(), () => store.close());
+    this.#cleanUps.push(
+      () => database.close(),
+      () => redisGate.close(),
+      () => store.close(),
+    );
     const environment = {
-      SESSIONS_NAMESPACE: namespace, POD_NAMESPACE: namespace, INSTALLATION: this.#installation, LOG_LEVEL: "info", TTL_SECONDS_AFTER_FINISHED: "0",
-      PARTNER_REQUESTS_PER_MINUTE: "10000", PARTNER_UPLOADS_PER_HOUR: "10000", LAUNCHES_PER_MINUTE: "10000", LAUNCHES_PER_HOUR: "10000", POLLS_PER_MINUTE: "100000", CATALOG_REQUESTS_PER_MINUTE: "100000",
+      SESSIONS_NAMESPACE: namespace,
+      POD_NAMESPACE: namespace,
+      INSTALLATION: this.#installation,
+      LOG_LEVEL: "info",
+      TTL_SECONDS_AFTER_FINISHED: "0",
+      PARTNER_REQUESTS_PER_MINUTE: "10000",
+      PARTNER_UPLOADS_PER_HOUR: "10000",
+      LAUNCHES_PER_MINUTE: "10000",
+      LAUNCHES_PER_HOUR: "10000",
+      POLLS_PER_MINUTE: "100000",
+      CATALOG_REQUESTS_PER_MINUTE: "100000",
     };
-    this.#environments.set("api", { ...environment, KUBECONFIG: await this.#gatedKubeconfig("api", kubeconfigPath), DATABASE_URL: database.url, REDIS_URL: redisGate.url, S3_ENDPOINT: store.url });
+    this.#environments.set("api", {
+      ...environment,
+      KUBECONFIG: await this.#gatedKubeconfig("api", kubeconfigPath),
+      DATABASE_URL: database.url,
+      REDIS_URL: redisGate.url,
+      S3_ENDPOINT: store.url,
+    });
     this.#standbyEnvironments.api = { ...environment, KUBECONFIG: kubeconfigPath };
   }
 
-  readonly #standbyEnvironments: { api: Record<string, string>; operator: Record<string, string> } = { api: {}, operator: {} };
+  readonly #standbyEnvironments: { api: Record<string, string>; operator: Record<string, string> } = {
+    api: {},
+    operator: {},
+  };
 
   async #setOperator(): Promise<void> {
     const { kubeconfigPath, environment } = this.fixture;
     const own = {
-      ...imageEnvironment(), ...environment, PATH: process.env["PATH"] ?? "", NODE_ROOT: this.root, INSTALLATION: this.#installation, LEASE_SECONDS: "4", HEARTBEAT_STALE_SECONDS: String(heartbeatStaleSeconds),
-      SOFTWARE_SLOTS: "100", PORT_QUARANTINE_SECONDS: "0",
+      ...imageEnvironment(),
+      ...environment,
+      PATH: process.env["PATH"] ?? "",
+      NODE_ROOT: this.root,
+      INSTALLATION: this.#installation,
+      LEASE_SECONDS: "4",
+      HEARTBEAT_STALE_SECONDS: String(heartbeatStaleSeconds),
+      SOFTWARE_SLOTS: "100",
+      PORT_QUARANTINE_SECONDS: "0",
     };
-    this.#environments.set("operator", { ...own, POD_NAME: "operator-1", KUBECONFIG: await this.#gatedKubeconfig("operator", kubeconfigPath) });
+    this.#environments.set("operator", {
+      ...own,
+      POD_NAME: "operator-1",
+      KUBECONFIG: await this.#gatedKubeconfig("operator", kubeconfigPath),
+    });
     this.#standbyEnvironments.operator = { ...own, POD_NAME: "operator-2", KUBECONFIG: kubeconfigPath };
   }
 
@@ -213,27 +305,59 @@ export class CrashWorld {
     const user = `agent-of-${namespace}`;
     const rules: readonly PolicyRule[] = agentClusterRules;
     const { kubeconfigPath } = await this.#server.asUser(user, rules);
-    await grant(this.#server.admin, { kind: "User", name: user }, [...agentRules, ...nodeAgentNamespaceRules], namespace);
+    await grant(
+      this.#server.admin,
+      { kind: "User", name: user },
+      [...agentRules, ...nodeAgentNamespaceRules],
+      namespace,
+    );
     const { endpoint, region, bucket, accessKey, secretKey } = this.api.deps.config.objectStore;
-    const store = await startHttpGate({ gate: this.gate, program: "nodeAgent", store: "object store", target: endpoint, nameWrite: objectWrite, failure: objectFailure });
+    const store = await startHttpGate({
+      gate: this.gate,
+      program: "nodeAgent",
+      store: "object store",
+      target: endpoint,
+      nameWrite: objectWrite,
+      failure: objectFailure,
+    });
     this.#cleanUps.push(() => store.close());
     this.#environments.set("nodeAgent", {
-      ...imageEnvironment(), PATH: process.env["PATH"] ?? "", NODE_NAME: nodeNames[0] ?? "", SESSIONS_NAMESPACE: namespace, NODE_AGENT_NAMESPACE: namespace, INSTALLATION: this.#installation, NODE_ROOT: this.root,
+      ...imageEnvironment(),
+      PATH: process.env["PATH"] ?? "",
+      NODE_NAME: nodeNames[0] ?? "",
+      SESSIONS_NAMESPACE: namespace,
+      NODE_AGENT_NAMESPACE: namespace,
+      INSTALLATION: this.#installation,
+      NODE_ROOT: this.root,
       CACHE_BUDGET_BYTES: String(2 ** 30),
-      SAVE_INTERVAL_SECONDS: "0.5", S3_ENDPOINT: store.url, S3_REGION: region, S3_BUCKET: bucket, S3_ACCESS_KEY: accessKey, S3_SECRET_KEY: secretKey,
+      SAVE_INTERVAL_SECONDS: "0.5",
+      S3_ENDPOINT: store.url,
+      S3_REGION: region,
+      S3_BUCKET: bucket,
+      S3_ACCESS_KEY: accessKey,
+      S3_SECRET_KEY: secretKey,
       KUBECONFIG: await this.#gatedKubeconfig("nodeAgent", kubeconfigPath),
     });
   }
 
   async #gatedKubeconfig(program: Program, kubeconfigPath: string): Promise<string> {
     const path = join(this.root, "..", `${program}.kubeconfig`);
-    const { close } = await writeGatedKubeconfig({ gate: this.gate, program, from: kubeconfigPath, to: path });
+    const { close } = await writeGatedKubeconfig({
+      gate: this.gate,
+      program,
+      from: kubeconfigPath,
+      to: path,
+    });
     this.#cleanUps.push(close);
     return path;
   }
 
   async #startApi(): Promise<void> {
-    this.#primaryApi = await ApiProcess.beside(this.api, this.#environments.get("api"), controlPlaneProgram("api"));
+    this.#primaryApi = await ApiProcess.beside(
+      this.api,
+      this.#environments.get("api"),
+      controlPlaneProgram("api"),
+    );
     this.#supervise("api", this.#primaryApi);
   }
 
@@ -246,13 +370,19 @@ export class CrashWorld {
     this.#supervise("nodeAgent", await this.#child("nodeAgent", this.#environments.get("nodeAgent") ?? {}));
   }
 
-  async #child(program: "operator" | "nodeAgent", environment: Record<string, string>): Promise<ChildProgram> {
+  async #child(
+    program: "operator" | "nodeAgent",
+    environment: Record<string, string>,
+  ): Promise<ChildProgram> {
     const port = await freePort();
     const child = new ChildProgram({
-      command: "sh", args: ["-c", byWayOfTracer, "sh", process.execPath, join(repositoryRoot, controlPlaneProgram(program))],
+      command: "sh",
+      args: ["-c", byWayOfTracer, "sh", process.execPath, join(repositoryRoot, controlPlaneProgram(program))],
       env: { ...environment, HTTP_PORT: String(port), TRACER: this.#tracerFile(program) },
       // A standby is ready, too, and so is an agent that waits for its folder.
-      isReady: async () => (await fetch(`http://127.0.0.1:${port}/healthz`)).ok, install: "it is this Node", readyTimeoutMs: 120_000,
+      isReady: async () => (await fetch(`http://127.0.0.1:${port}/healthz`)).ok,
+      install: "it is this Node",
+      readyTimeoutMs: 120_000,
     });
     await child.start();
     this.#logFiles.push([program, child.logFile]);
@@ -276,27 +406,44 @@ export class CrashWorld {
     if (program === "nodeAgent") await this.#agentLease.ended();
   }
 
-  /** Of API and operator another replica takes the lease over; an agent, whose folder nobody can take from it, counts as silent. */
+  /**
+   * Of API and operator another replica takes the lease over; an agent, whose folder nobody can take from it,
+   * counts as silent.
+   */
   async #freeze(program: Program): Promise<void> {
     this.#program(program).signal("SIGSTOP");
     if (program === "api") {
-      const standby = await ApiProcess.beside(this.api, this.#standbyEnvironments.api, controlPlaneProgram("api"));
+      const standby = await ApiProcess.beside(
+        this.api,
+        this.#standbyEnvironments.api,
+        controlPlaneProgram("api"),
+      );
       this.#standby.api = standby;
       await this.#leads("joypod-api", `api-${new URL(standby.url).port}`);
     } else if (program === "operator") {
       this.#standby.operator = await this.#child("operator", this.#standbyEnvironments.operator);
       await this.#leads("joypod-operator", "operator-2");
     } else {
-      await eventually(async () => {
-        const node = await this.fixture.gameNodes.get({ name: this.fixture.nodeNames[0] ?? "" });
-        return node.status?.capacity?.unschedulable?.reason === nodeReadyReasons.agentSilent;
-      }, { what: "the agent's heartbeat to be stale", timeoutMs: 2 * limits.node.heartbeatStaleSeconds * 1_000 });
+      await eventually(
+        async () => {
+          const node = await this.fixture.gameNodes.get({ name: this.fixture.nodeNames[0] ?? "" });
+          return node.status?.capacity?.unschedulable?.reason === nodeReadyReasons.agentSilent;
+        },
+        {
+          what: "the agent's heartbeat to be stale",
+          timeoutMs: 2 * limits.node.heartbeatStaleSeconds * 1_000,
+        },
+      );
       await this.#agentLease.expectSilence(heartbeatStaleSeconds);
     }
   }
 
   async #leads(name: string, identity: string): Promise<void> {
     const client = new ResourceClient(this.#server.admin, leases);
-    await eventually(async () => (await client.find({ namespace: this.fixture.namespace, name }))?.spec?.holderIdentity === identity, { what: `${identity} to lead`, timeoutMs: 40_000 });
+    await eventually(
+      async () =>
+        (await client.find({ namespace: this.fixture.namespace, name }))?.spec?.holderIdentity === identity,
+      { what: `${identity} to lead`, timeoutMs: 40_000 },
+    );
   }
 }

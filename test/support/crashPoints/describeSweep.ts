@@ -10,7 +10,10 @@ const periodic: Readonly<Record<Program, ReadonlySet<string>>> = {
   nodeAgent: new Set(["PATCH leases", "POST events", "PATCH events"]),
 };
 
-/** Declares one test for each fault at each of these writes of one program, and one that there are as many as expected, and no others. */
+/**
+ * Declares one test for each fault at each of these writes of one program, and one that there are as many as
+ * expected, and no others.
+ */
 export function describeSweep(program: Program, title: string, writes: SweptWrites): void {
   describe(`${title}, with one fault at one of its writes,`, function () {
     // A life that does not heal is given up long before that.
@@ -23,7 +26,10 @@ export function describeSweep(program: Program, title: string, writes: SweptWrit
     it("makes the writes that are swept, so many of each, and no others, in a life without a fault", async () => {
       const clean = await sweep.clean;
       const found = clean.writes.filter((write) => write.program === program);
-      expect([...unswept(found, writes), ...miscounted(found, writes)], "what the table does not say").to.deep.equal([]);
+      expect(
+        [...unswept(found, writes), ...miscounted(found, writes)],
+        "what the table does not say",
+      ).to.deep.equal([]);
     });
 
     for (const point of points) it(`${titleOf(point)}: comes to the same end`, () => sweep.outcomeOf(point));
@@ -31,14 +37,23 @@ export function describeSweep(program: Program, title: string, writes: SweptWrit
 }
 
 function unswept(found: readonly WriteCount[], writes: SweptWrites): string[] {
-  return found.filter(({ program, store, what, effective }) => effective.length > 0 && !periodic[program].has(what) && writes[store]?.[what] === undefined)
+  return found
+    .filter(
+      ({ program, store, what, effective }) =>
+        effective.length > 0 && !periodic[program].has(what) && writes[store]?.[what] === undefined,
+    )
     .map(({ store, what, effective }) => `${store}: ${what}, ${effective.length} times`);
 }
 
 function miscounted(found: readonly WriteCount[], writes: SweptWrites): string[] {
-  return (Object.entries(writes) as [Store, NonNullable<SweptWrites[Store]>][]).flatMap(([store, kinds]) => Object.entries(kinds).flatMap(([what, count]) => {
-    const { least, most } = boundsOf(count);
-    const times = found.find((write) => write.store === store && write.what === what)?.effective.length ?? 0;
-    return times >= least && times <= most ? [] : [`${store}: ${what}, ${times} times, not ${least === most ? least : `${least} to ${most}`}`];
-  }));
+  return (Object.entries(writes) as [Store, NonNullable<SweptWrites[Store]>][]).flatMap(([store, kinds]) =>
+    Object.entries(kinds).flatMap(([what, count]) => {
+      const { least, most } = boundsOf(count);
+      const times =
+        found.find((write) => write.store === store && write.what === what)?.effective.length ?? 0;
+      return times >= least && times <= most
+        ? []
+        : [`${store}: ${what}, ${times} times, not ${least === most ? least : `${least} to ${most}`}`];
+    }),
+  );
 }

@@ -8,14 +8,39 @@ interface Kubeconfig {
   users: [{ user: { token?: string; "client-certificate-data"?: string; "client-key-data"?: string } }];
 }
 
-/** Starts a gate before the API server that a kubeconfig names, and writes one that leads through it: the program has the same rights behind it. */
-export async function writeGatedKubeconfig({ gate, program, from, to }: { gate: Gate; program: Program; from: string; to: string }): Promise<{ close: () => Promise<void> }> {
-  const { clusters: [{ cluster }], users: [{ user }] } = JSON.parse(readFileSync(from, "utf8")) as Kubeconfig;
+/**
+ * Starts a gate before the API server that a kubeconfig names, and writes one that leads through it: the
+ * program has the same rights behind it.
+ */
+export async function writeGatedKubeconfig({
+  gate,
+  program,
+  from,
+  to,
+}: {
+  gate: Gate;
+  program: Program;
+  from: string;
+  to: string;
+}): Promise<{ close: () => Promise<void> }> {
+  const {
+    clusters: [{ cluster }],
+    users: [{ user }],
+  } = JSON.parse(readFileSync(from, "utf8")) as Kubeconfig;
   const { token, "client-certificate-data": certificate, "client-key-data": key } = user;
-  const own = certificate === undefined || key === undefined ? {} : { cert: decoded(certificate), key: decoded(key) };
+  const own =
+    certificate === undefined || key === undefined ? {} : { cert: decoded(certificate), key: decoded(key) };
   const { url, close } = await startHttpGate({
-    gate, program, store: "cluster", target: cluster.server, nameWrite: kubeWrite, failure: kubeFailure,
-    identity: { tls: { ca: decoded(cluster["certificate-authority-data"]), ...own }, ...(token !== undefined && { token }) },
+    gate,
+    program,
+    store: "cluster",
+    target: cluster.server,
+    nameWrite: kubeWrite,
+    failure: kubeFailure,
+    identity: {
+      tls: { ca: decoded(cluster["certificate-authority-data"]), ...own },
+      ...(token !== undefined && { token }),
+    },
   });
   writeFileSync(to, openKubeconfig(url));
   return { close };

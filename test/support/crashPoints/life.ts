@@ -5,7 +5,12 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { gunzipSync } from "node:zlib";
 import { unpackTar } from "modern-tar";
-import type { GameSessionStatusResponse, KeepaliveResponse, LaunchResponse, StopResponse } from "#contracts/http/gameSessions.ts";
+import type {
+  GameSessionStatusResponse,
+  KeepaliveResponse,
+  LaunchResponse,
+  StopResponse,
+} from "#contracts/http/gameSessions.ts";
 import { contentDirectory, sessionUserId } from "#contracts/nodeLayout.ts";
 import { aPartner, aUser, type TestUser } from "#test/factories/catalog.ts";
 import { eventually } from "../clocks/eventually.ts";
@@ -17,7 +22,10 @@ import type { CrashWorld } from "./crashWorld.ts";
 const healMs = 75_000;
 /** After this a client breaks a request off, and repeats it. */
 const requestMs = 6_000;
-/** A request that is refused because an earlier one is under way was lost with its process, once this has passed. */
+/**
+ * A request that is refused because an earlier one is under way was lost with its process, once this has
+ * passed.
+ */
 const lostAfterMs = 3_000;
 
 /** What is left of a life: the same after every life. */
@@ -30,7 +38,10 @@ export interface LifeEnd {
   foldersOnNode: string[];
 }
 
-/** One life on a platform: a game is uploaded, launched, saved by itself, kept alive, stopped, and deleted. Its people repeat what fails, and do nothing else about it. */
+/**
+ * One life on a platform: a game is uploaded, launched, saved by itself, kept alive, stopped, and deleted.
+ * Its people repeat what fails, and do nothing else about it.
+ */
 export class Life {
   readonly #world: CrashWorld;
   readonly #slug = `crash-${randomBytes(6).toString("hex")}`;
@@ -60,11 +71,22 @@ export class Life {
   }
 
   async #upload(): Promise<void> {
-    const registered = await this.#insist("registering the game", () => this.#partner.post("/api/partners/games", { title: "Crash", slug: this.#slug, developer: "Crash", ...archivedGame }));
+    const registered = await this.#insist("registering the game", () =>
+      this.#partner.post("/api/partners/games", {
+        title: "Crash",
+        slug: this.#slug,
+        developer: "Crash",
+        ...archivedGame,
+      }),
+    );
     // 409: the request before this one has done it.
     expect(registered.status, registered.text).to.be.oneOf([201, 409]);
     this.#archive = await anArchive();
-    const uploaded = await this.#insist("the upload", () => this.#partner.put(`/api/partners/games/${this.#slug}/upload`, this.#archive, { "content-type": "application/gzip" }));
+    const uploaded = await this.#insist("the upload", () =>
+      this.#partner.put(`/api/partners/games/${this.#slug}/upload`, this.#archive, {
+        "content-type": "application/gzip",
+      }),
+    );
     expect(uploaded.status, uploaded.text).to.equal(200);
   }
 
@@ -74,7 +96,8 @@ export class Life {
     this.#session = launched.json<LaunchResponse>().sessionId;
     await this.#until("the session to run", async () => {
       const { status, message } = await this.#status();
-      if (status !== "starting" && status !== "running") throw new Died(`The launched session is ${status}: ${message ?? ""}`);
+      if (status !== "starting" && status !== "running")
+        throw new Died(`The launched session is ${status}: ${message ?? ""}`);
       return status === "running";
     });
   }
@@ -84,21 +107,43 @@ export class Life {
     this.#write("first");
     await this.#until("the autosave", async () => (await this.#savedText()) === "first");
     // Whoever records that it runs may be behind the cluster, which knows that already.
-    const before = Date.parse(await this.#until("the session's idle timeout to begin", async () => (await this.#status()).expiresAt));
-    const kept = await this.#insist("the keepalive", () => this.#player.post("/api/game/keepalive", { sessionId: this.#session }));
+    const before = Date.parse(
+      await this.#until("the session's idle timeout to begin", async () => (await this.#status()).expiresAt),
+    );
+    const kept = await this.#insist("the keepalive", () =>
+      this.#player.post("/api/game/keepalive", { sessionId: this.#session }),
+    );
     expect(kept.status, kept.text).to.equal(200);
     expect(Date.parse(kept.json<KeepaliveResponse>().expiresAt)).to.be.at.least(before);
     this.#write("last");
   }
 
   async #stop(): Promise<void> {
-    const stopped = await this.#insist("the stop", () => this.#sendStop(), ({ status }) => status === 202);
+    const stopped = await this.#insist(
+      "the stop",
+      () => this.#sendStop(),
+      ({ status }) => status === 202,
+    );
     expect(stopped.status, stopped.text).to.equal(200);
     this.#stopped = stopped.json<StopResponse>();
     // A stop that returned its statistics has its last save.
     expect(await this.#savedText(), "the acknowledged save").to.equal("last");
-    await this.#until("the session's object to go", async () => await this.#world.fixture.sessions.find({ name: this.#session, namespace: this.#world.fixture.namespace }) === undefined);
-    await this.#until("the session's pod to go", async () => await this.#world.fixture.pods.find({ name: this.#session, namespace: this.#world.fixture.namespace }) === undefined);
+    await this.#until(
+      "the session's object to go",
+      async () =>
+        (await this.#world.fixture.sessions.find({
+          name: this.#session,
+          namespace: this.#world.fixture.namespace,
+        })) === undefined,
+    );
+    await this.#until(
+      "the session's pod to go",
+      async () =>
+        (await this.#world.fixture.pods.find({
+          name: this.#session,
+          namespace: this.#world.fixture.namespace,
+        })) === undefined,
+    );
     await this.#until("the session's folder to go", () => Promise.resolve(this.#folders().length === 0));
   }
 
@@ -106,40 +151,82 @@ export class Life {
   async #repeat(): Promise<void> {
     const before = await this.#stored();
     const launched = await this.#insist("the repeated launch", () => this.#sendLaunch());
-    expect(launched.json(), "the response to a repeated launch").to.deep.equal({ sessionId: this.#session, status: "starting" });
+    expect(launched.json(), "the response to a repeated launch").to.deep.equal({
+      sessionId: this.#session,
+      status: "starting",
+    });
     const stopped = await this.#insist("the repeated stop", () => this.#sendStop());
     expect(stopped.json(), "the response to a repeated stop").to.deep.equal(this.#stopped);
     expect(await this.#stored(), "what is stored after repeated requests").to.deep.equal(before);
   }
 
   async #deleteGame(): Promise<void> {
-    const deleted = await this.#insist("deleting the game", () => this.#partner.delete(`/api/partners/games/${this.#slug}`));
+    const deleted = await this.#insist("deleting the game", () =>
+      this.#partner.delete(`/api/partners/games/${this.#slug}`),
+    );
     expect(deleted.status, deleted.text).to.be.oneOf([204, 404]);
-    await this.#until("the GameCache to go", async () => await this.#world.fixture.caches.find({ name: this.#slug, namespace: this.#world.fixture.namespace }) === undefined);
+    await this.#until(
+      "the GameCache to go",
+      async () =>
+        (await this.#world.fixture.caches.find({
+          name: this.#slug,
+          namespace: this.#world.fixture.namespace,
+        })) === undefined,
+    );
     await this.#until("the game to be deleted", async () => (await this.#game()).deletedAt !== null);
   }
 
   async #end(): Promise<LifeEnd> {
-    const { fixture, api: { deps: { postgres: { prisma } } } } = this.#world;
+    const {
+      fixture,
+      api: {
+        deps: {
+          postgres: { prisma },
+        },
+      },
+    } = this.#world;
     const { namespace } = fixture;
     const userId = this.#user?.id ?? "";
     const rows = await prisma.gameSession.findMany({ where: { userId } });
     const row = rows.find(({ id }) => id === this.#session);
     const game = await this.#game();
     const slots = await prisma.saveSlot.findMany({ where: { userId } });
-    const versions = await prisma.saveVersion.findMany({ where: { slotId: { in: slots.map(({ id }) => id) } } });
+    const versions = await prisma.saveVersion.findMany({
+      where: { slotId: { in: slots.map(({ id }) => id) } },
+    });
     // A session of a few seconds says nothing of what the game needs.
     expect(game.profileSessions, "sessions in the game's profile").to.be.at.most(1);
-    const [sessions, pods, caches] = await Promise.all([fixture.sessions.listAll({ namespace }), fixture.pods.listAll({ namespace }), fixture.caches.listAll({ namespace })]);
+    const [sessions, pods, caches] = await Promise.all([
+      fixture.sessions.listAll({ namespace }),
+      fixture.pods.listAll({ namespace }),
+      fixture.caches.listAll({ namespace }),
+    ]);
     return {
       session: {
-        status: row?.status, stopReason: row?.stopReason, failure: row?.failureReason, saveNotice: row?.saveNotice, isRecorded: row?.recordedAt !== null, isReleased: row?.slotReleasedAt !== null,
+        status: row?.status,
+        stopReason: row?.stopReason,
+        failure: row?.failureReason,
+        saveNotice: row?.saveNotice,
+        isRecorded: row?.recordedAt !== null,
+        isReleased: row?.slotReleasedAt !== null,
       },
       // A launch whose player was told that it failed leaves a row that says so, and nothing else.
-      sessions: rows.filter(({ status, recordedAt, slotReleasedAt }) => status !== "error" || recordedAt === null || slotReleasedAt === null).length,
-      slots: await Promise.all(slots.map(async ({ number, generation }) => ({ number, generation, text: await this.#savedText(), versions: versions.map(({ kind }) => kind) }))),
+      sessions: rows.filter(
+        ({ status, recordedAt, slotReleasedAt }) =>
+          status !== "error" || recordedAt === null || slotReleasedAt === null,
+      ).length,
+      slots: await Promise.all(
+        slots.map(async ({ number, generation }) => ({
+          number,
+          generation,
+          text: await this.#savedText(),
+          versions: versions.map(({ kind }) => kind),
+        })),
+      ),
       archives: await this.#wholeArchives(game.id),
-      objectsInCluster: [...sessions.items, ...pods.items, ...caches.items].map(({ metadata: { name } }) => name),
+      objectsInCluster: [...sessions.items, ...pods.items, ...caches.items].map(
+        ({ metadata: { name } }) => name,
+      ),
       foldersOnNode: this.#folders(),
     };
   }
@@ -151,7 +238,9 @@ export class Life {
   }
 
   get #partner(): ApiClient {
-    return this.#client("partner", () => this.#world.api.asPartner({ key: this.#partnerKey }, this.#world.serving));
+    return this.#client("partner", () =>
+      this.#world.api.asPartner({ key: this.#partnerKey }, this.#world.serving),
+    );
   }
 
   #client(who: string, make: () => ApiClient): ApiClient {
@@ -162,7 +251,11 @@ export class Life {
   }
 
   #sendLaunch(): Promise<ApiResponse> {
-    return this.#player.post("/api/game/launch", { gameSlug: this.#slug }, { "idempotency-key": `launch-${this.#slug}` });
+    return this.#player.post(
+      "/api/game/launch",
+      { gameSlug: this.#slug },
+      { "idempotency-key": `launch-${this.#slug}` },
+    );
   }
 
   #sendStop(): Promise<ApiResponse> {
@@ -176,51 +269,74 @@ export class Life {
   }
 
   /** Repeats a request that was lost, or whose server had trouble, as clients do. */
-  async #insist(what: string, send: () => Promise<ApiResponse>, isPending: (response: ApiResponse) => boolean = () => false): Promise<ApiResponse> {
+  async #insist(
+    what: string,
+    send: () => Promise<ApiResponse>,
+    isPending: (response: ApiResponse) => boolean = () => false,
+  ): Promise<ApiResponse> {
     const startedMs = performance.now();
     return this.#until(what, async () => {
       const response = await withinTime(send());
       const isUnderWay = response.status === 409 && response.headers.has("retry-after");
       if (isUnderWay && performance.now() - startedMs > lostAfterMs) await this.#passLeases();
-      return response.status >= 500 || response.status === 429 || isUnderWay || isPending(response) ? undefined : response;
+      return response.status >= 500 || response.status === 429 || isUnderWay || isPending(response)
+        ? undefined
+        : response;
     });
   }
 
   /** The minute passes after which a request or an upload that died with its process is given up. */
   async #passLeases(): Promise<void> {
     const { pool } = this.#world.api.deps.postgres;
-    await pool.query("UPDATE idempotency_keys SET leased_until = leased_until - interval '60 seconds' WHERE answer IS NULL");
-    await pool.query("UPDATE game_uploads SET renewed_at = renewed_at - interval '60 seconds' WHERE abandoned_at IS NULL");
+    await pool.query(
+      "UPDATE idempotency_keys SET leased_until = leased_until - interval '60 seconds' WHERE answer IS NULL",
+    );
+    await pool.query(
+      "UPDATE game_uploads SET renewed_at = renewed_at - interval '60 seconds' WHERE abandoned_at IS NULL",
+    );
   }
 
   async #until<T>(what: string, attempt: () => Promise<T>): Promise<Exclude<T, undefined | false>> {
     let died: Died | undefined;
-    const result = await eventually<T | "died">(async () => {
-      try {
-        return await attempt();
-      } catch (error) {
-        if (!(error instanceof Died)) throw error;
-        died = error;
-        return "died";
-      }
-    }, { what, timeoutMs: healMs, intervalMs: 40 });
+    const result = await eventually<T | "died">(
+      async () => {
+        try {
+          return await attempt();
+        } catch (error) {
+          if (!(error instanceof Died)) throw error;
+          died = error;
+          return "died";
+        }
+      },
+      { what, timeoutMs: healMs, intervalMs: 40 },
+    );
     if (died !== undefined) throw died;
     return result as Exclude<T, undefined | false>;
   }
 
   #write(text: string): void {
-    execFileSync("sh", ["-c", `echo ${text} > progress`], { cwd: this.#world.containers.saves(this.#session), uid: sessionUserId, gid: sessionUserId });
+    execFileSync("sh", ["-c", `echo ${text} > progress`], {
+      cwd: this.#world.containers.saves(this.#session),
+      uid: sessionUserId,
+      gid: sessionUserId,
+    });
   }
 
   /** What the game would find in the slot's save; undefined while there is none. */
   async #savedText(): Promise<string | undefined> {
     const { api } = this.#world;
-    const slot = await api.deps.postgres.prisma.saveSlot.findFirst({ where: { userId: this.#user?.id ?? "" } });
+    const slot = await api.deps.postgres.prisma.saveSlot.findFirst({
+      where: { userId: this.#user?.id ?? "" },
+    });
     if (slot === null || slot.objectKey === null) return undefined;
     const archive = await this.#world.readObject(slot.objectKey);
     expect(sha256Of(archive), "digest of the slot's save").to.equal(slot.sha256);
-    const entry = (await unpackTar(gunzipSync(archive))).find(({ header: { name } }) => name.endsWith("progress"));
-    return Buffer.from(entry?.data ?? []).toString().trim();
+    const entry = (await unpackTar(gunzipSync(archive))).find(({ header: { name } }) =>
+      name.endsWith("progress"),
+    );
+    return Buffer.from(entry?.data ?? [])
+      .toString()
+      .trim();
   }
 
   /** A game is played from the bytes that its partner uploaded. */
@@ -237,14 +353,21 @@ export class Life {
   async #stored(): Promise<unknown> {
     const { prisma } = this.#world.api.deps.postgres;
     const userId = this.#user?.id ?? "";
-    const [sessions, slots, game] = await Promise.all([prisma.gameSession.findMany({ where: { userId } }), prisma.saveSlot.findMany({ where: { userId } }), this.#game()]);
+    const [sessions, slots, game] = await Promise.all([
+      prisma.gameSession.findMany({ where: { userId } }),
+      prisma.saveSlot.findMany({ where: { userId } }),
+      this.#game(),
+    ]);
     return { sessions, slots, profile: game.profileSessions };
   }
 
   /** How many whole archives of the game there are that the database names as its own. */
   async #wholeArchives(gameId: string): Promise<number> {
-    const versions = await this.#world.api.deps.postgres.prisma.gameVersion.findMany({ where: { gameId, removedAt: null } });
-    for (const { objectKey, sha256 } of versions) expect(sha256Of(await this.#world.readObject(objectKey)), `digest of ${objectKey}`).to.equal(sha256);
+    const versions = await this.#world.api.deps.postgres.prisma.gameVersion.findMany({
+      where: { gameId, removedAt: null },
+    });
+    for (const { objectKey, sha256 } of versions)
+      expect(sha256Of(await this.#world.readObject(objectKey)), `digest of ${objectKey}`).to.equal(sha256);
     return versions.length;
   }
 

@@ -3,7 +3,11 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import type { Gate, Program } from "./strike.ts";
 
 /** A message of PostgreSQL's protocol, version 3, with its type and length. */
-interface Frame { type: string; bytes: Buffer; body: Buffer }
+interface Frame {
+  type: string;
+  bytes: Buffer;
+  body: Buffer;
+}
 
 /** The frames of a stream of bytes. The first of a client has no type. */
 class FrameReader {
@@ -23,7 +27,11 @@ class FrameReader {
       const length = typeBytes + this.#rest.readInt32BE(typeBytes);
       if (this.#rest.length < length) return frames;
       const bytes = this.#rest.subarray(0, length);
-      frames.push({ type: this.#isFirst ? "startup" : String.fromCharCode(bytes[0] ?? 0), bytes, body: bytes.subarray(typeBytes + 4) });
+      frames.push({
+        type: this.#isFirst ? "startup" : String.fromCharCode(bytes[0] ?? 0),
+        bytes,
+        body: bytes.subarray(typeBytes + 4),
+      });
       this.#rest = this.#rest.subarray(length);
       this.#isFirst = false;
     }
@@ -31,12 +39,26 @@ class FrameReader {
 }
 
 /** What a batch of messages asks of the server: one statement, as our programs send them. */
-interface Statement { name: string; text: string }
+interface Statement {
+  name: string;
+  text: string;
+}
 
 const writing = /\b(INSERT INTO|DELETE FROM|UPDATE)\s+(?:ONLY\s+)?(?:"?public"?\.)?"?([a-z_]+)"?/i;
 
-/** Starts a gate between one program and a database; returns the address to use. What a transaction writes counts at its COMMIT, where it becomes true. */
-export async function startPostgresGate({ gate, program, url }: { gate: Gate; program: Program; url: string }): Promise<{ url: string; close: () => Promise<void> }> {
+/**
+ * Starts a gate between one program and a database; returns the address to use. What a transaction writes
+ * counts at its COMMIT, where it becomes true.
+ */
+export async function startPostgresGate({
+  gate,
+  program,
+  url,
+}: {
+  gate: Gate;
+  program: Program;
+  url: string;
+}): Promise<{ url: string; close: () => Promise<void> }> {
   const target = new URL(url);
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
@@ -66,7 +88,9 @@ export async function startPostgresGate({ gate, program, url }: { gate: Gate; pr
   };
 }
 
-/** One connection of the program. It sends a batch of messages, waits for the response, and sends the next. */
+/**
+ * One connection of the program. It sends a batch of messages, waits for the response, and sends the next.
+ */
 class GatedConnection {
   readonly #gate: Gate;
   readonly #program: Program;
@@ -98,7 +122,8 @@ class GatedConnection {
     this.#batch.push(frame);
     // A simple query and a Sync are responded to as a whole; the rest of a batch comes before.
     if (frame.type !== "Q" && frame.type !== "S") {
-      if (["startup", "X", "H", "p"].includes(frame.type)) this.#upstream.write(Buffer.concat(this.#batch.splice(0).map(({ bytes }) => bytes)));
+      if (["startup", "X", "H", "p"].includes(frame.type))
+        this.#upstream.write(Buffer.concat(this.#batch.splice(0).map(({ bytes }) => bytes)));
       return;
     }
     const batch = this.#batch.splice(0);
@@ -151,26 +176,35 @@ class GatedConnection {
       return;
     }
     await this.#gate.carryOut(this.#program, arrival.mode, {
-      apply, reply: (response) => this.#reply(response), cut: () => this.#cut(), refuse: () => this.#refuse(),
+      apply,
+      reply: (response) => this.#reply(response),
+      cut: () => this.#cut(),
+      refuse: () => this.#refuse(),
     });
   }
 
-  /** Returns what the batch writes for good; undefined for what reads, or may still be rolled back. A transaction has the name of the first that it writes. */
+  /**
+   * Returns what the batch writes for good; undefined for what reads, or may still be rolled back. A
+   * transaction has the name of the first that it writes.
+   */
   #writeOf({ name, text }: Statement): string | undefined {
-    if (/^COMMIT/i.test(text)) return this.#written?.[0] === undefined ? undefined : `COMMIT of ${this.#written[0]}`;
+    if (/^COMMIT/i.test(text))
+      return this.#written?.[0] === undefined ? undefined : `COMMIT of ${this.#written[0]}`;
     return this.#written === undefined && isWriting(text) ? nameOf({ name, text }) : undefined;
   }
 
   #follow(statement: Statement, response: readonly Frame[]): void {
     if (/^BEGIN/i.test(statement.text)) this.#written = [];
     else if (/^(ROLLBACK|COMMIT)/i.test(statement.text)) this.#written = undefined;
-    else if (this.#written !== undefined && isWriting(statement.text) && isEffective(response)) this.#written.push(nameOf(statement));
+    else if (this.#written !== undefined && isWriting(statement.text) && isEffective(response))
+      this.#written.push(nameOf(statement));
   }
 
   #statementOf(batch: readonly Frame[]): Statement | undefined {
     for (const { type, body } of batch) {
       if (type === "Q") return { name: "", text: textAt(body, 0) };
-      if (type === "P") this.#statements.set(textAt(body, 0), textAt(body, Buffer.byteLength(textAt(body, 0)) + 1));
+      if (type === "P")
+        this.#statements.set(textAt(body, 0), textAt(body, Buffer.byteLength(textAt(body, 0)) + 1));
       if (type === "B") {
         const name = textAt(body, Buffer.byteLength(textAt(body, 0)) + 1);
         return { name, text: this.#statements.get(name) ?? "" };
@@ -185,7 +219,9 @@ class GatedConnection {
 
   /** As a server does that an admin restarts. */
   #refuse(): void {
-    const fields = ["SFATAL", "VFATAL", "C57P01", "Mterminating connection due to administrator command"].map((field) => `${field}\0`).join("");
+    const fields = ["SFATAL", "VFATAL", "C57P01", "Mterminating connection due to administrator command"]
+      .map((field) => `${field}\0`)
+      .join("");
     const body = Buffer.from(`${fields}\0`);
     const head = Buffer.alloc(5);
     head.write("E");
@@ -217,5 +253,8 @@ function nameOf({ name, text }: Statement): string {
 
 /** A COMMIT of a transaction that has failed is one that rolls back. */
 function isEffective(response: readonly Frame[]): boolean {
-  return response.some(({ type, body }) => type === "C" && /^(COMMIT|(INSERT 0|UPDATE|DELETE|SELECT|MERGE) [1-9])/.test(textAt(body, 0)));
+  return response.some(
+    ({ type, body }) =>
+      type === "C" && /^(COMMIT|(INSERT 0|UPDATE|DELETE|SELECT|MERGE) [1-9])/.test(textAt(body, 0)),
+  );
 }

@@ -2,10 +2,36 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import type { Gate, Program } from "./strike.ts";
 
-const writing = new Set(["SET", "SETEX", "PSETEX", "DEL", "UNLINK", "INCR", "INCRBY", "EXPIRE", "PEXPIRE", "EVAL", "EVALSHA", "ZADD", "ZREM", "HSET", "SADD", "LPUSH", "RPUSH"]);
+const writing = new Set([
+  "SET",
+  "SETEX",
+  "PSETEX",
+  "DEL",
+  "UNLINK",
+  "INCR",
+  "INCRBY",
+  "EXPIRE",
+  "PEXPIRE",
+  "EVAL",
+  "EVALSHA",
+  "ZADD",
+  "ZREM",
+  "HSET",
+  "SADD",
+  "LPUSH",
+  "RPUSH",
+]);
 
 /** Starts a gate between one program and Redis; returns the address to use. */
-export async function startRedisGate({ gate, program, url }: { gate: Gate; program: Program; url: string }): Promise<{ url: string; close: () => Promise<void> }> {
+export async function startRedisGate({
+  gate,
+  program,
+  url,
+}: {
+  gate: Gate;
+  program: Program;
+  url: string;
+}): Promise<{ url: string; close: () => Promise<void> }> {
   const target = new URL(url);
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
@@ -39,9 +65,20 @@ export async function startRedisGate({ gate, program, url }: { gate: Gate; progr
   };
 }
 
-/** Commands come in whole: they are short, and sent at once. Several in one piece count as the first that writes. */
-async function pass(gate: Gate, program: Program, client: Socket, upstream: Socket, chunk: Buffer): Promise<void> {
-  const command = [...chunk.toString("latin1").matchAll(/\*\d+\r\n\$\d+\r\n([A-Za-z]+)\r\n/g)].map(([, name = ""]) => name.toUpperCase()).find((name) => writing.has(name));
+/**
+ * Commands come in whole: they are short, and sent at once. Several in one piece count as the first that
+ * writes.
+ */
+async function pass(
+  gate: Gate,
+  program: Program,
+  client: Socket,
+  upstream: Socket,
+  chunk: Buffer,
+): Promise<void> {
+  const command = [...chunk.toString("latin1").matchAll(/\*\d+\r\n\$\d+\r\n([A-Za-z]+)\r\n/g)]
+    .map(([, name = ""]) => name.toUpperCase())
+    .find((name) => writing.has(name));
   if (command === undefined) {
     upstream.write(chunk);
     return;

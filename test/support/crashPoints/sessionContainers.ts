@@ -3,7 +3,10 @@ import { join } from "node:path";
 import { sessionDirectory, sessionUserId, spoolNames } from "#contracts/nodeLayout.ts";
 import { startPackerLife, type PackerRun } from "../fixtures/packerFixture.ts";
 
-/** What a kubelet would run of sessions' pods: their packers, really. There is no game; tests write into its save directory. */
+/**
+ * What a kubelet would run of sessions' pods: their packers, really. There is no game; tests write into its
+ * save directory.
+ */
 export class SessionContainers {
   readonly #root: string;
   readonly #uidOf: (session: string) => Promise<string | undefined>;
@@ -20,16 +23,28 @@ export class SessionContainers {
     return join(this.#volume(session), "save");
   }
 
-  /** As a kubelet does, waits for the session's folder, and then for the save directory that the packer makes: throws as long as they are not there. */
+  /**
+   * As a kubelet does, waits for the session's folder, and then for the save directory that the packer makes:
+   * throws as long as they are not there.
+   */
   async start(session: string): Promise<void> {
     const uid = await this.#uidOf(session);
     if (uid === undefined) return;
     const folder = sessionDirectory(this.#root, session);
-    if (!existsSync(join(folder, spoolNames.packed))) throw new Error("The pod waits for the session's folder.");
+    if (!existsSync(join(folder, spoolNames.packed)))
+      throw new Error("The pod waits for the session's folder.");
     if (!this.#packers.has(session)) {
       mkdirSync(this.#volume(session), { recursive: true });
       chownSync(this.#volume(session), sessionUserId, sessionUserId);
-      this.#packers.set(session, startPackerLife({ SAVE_VOLUME: this.#volume(session), SPOOL_DIR: folder, SESSION_UID: uid, SPOOL_SECONDS: "1" }));
+      this.#packers.set(
+        session,
+        startPackerLife({
+          SAVE_VOLUME: this.#volume(session),
+          SPOOL_DIR: folder,
+          SESSION_UID: uid,
+          SPOOL_SECONDS: "1",
+        }),
+      );
     }
     if (!existsSync(this.saves(session))) throw new Error("The game waits for its saves.");
   }
@@ -37,7 +52,8 @@ export class SessionContainers {
   /** The game is over: resolves after the last pack. */
   async end(session: string): Promise<void> {
     const packer = this.#packers.get(session);
-    if (packer === undefined || packer.process.exitCode !== null || packer.process.signalCode !== null) return;
+    if (packer === undefined || packer.process.exitCode !== null || packer.process.signalCode !== null)
+      return;
     await packer.finish();
   }
 

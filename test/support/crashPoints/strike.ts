@@ -22,9 +22,15 @@ export type FaultMode =
   | "refused"
   /** The write is carried out, and the connection breaks before the response comes. */
   | "response lost"
-  /** A proxy on the way sends the request twice, as they do after a broken connection; the program hears the second response. HTTP alone has such proxies. */
+  /**
+   * A proxy on the way sends the request twice, as they do after a broken connection; the program hears the
+   * second response. HTTP alone has such proxies.
+   */
   | "duplicated"
-  /** The program is frozen with the write on its way until its lease has passed to another; then the write arrives, and the program goes on. */
+  /**
+   * The program is frozen with the write on its way until its lease has passed to another; then the write
+   * arrives, and the program goes on.
+   */
   | "frozen";
 
 /** The one write that a fault strikes: the nth of its kind since the gates were armed. */
@@ -109,7 +115,12 @@ export class Gate {
 
   /** All writes since the gate was armed, by kind. */
   counts(): WriteCount[] {
-    return [...this.#counts.values()].map(({ program, store, what, effective }) => ({ program, store, what, effective: effective.toSorted((a, b) => a - b) }));
+    return [...this.#counts.values()].map(({ program, store, what, effective }) => ({
+      program,
+      store,
+      what,
+      effective: effective.toSorted((a, b) => a - b),
+    }));
   }
 
   /** Called by the gates with each write, before it is passed on. */
@@ -117,8 +128,9 @@ export class Gate {
     const key = keyOf(write);
     const count = this.#counts.get(key) ?? { ...write, arrived: 0, effective: [] };
     this.#counts.set(key, count);
-    const nth = count.arrived += 1;
-    const isPoint = this.#point !== undefined && !this.#struck && keyOf(this.#point) === key && this.#point.nth === nth;
+    const nth = (count.arrived += 1);
+    const isPoint =
+      this.#point !== undefined && !this.#struck && keyOf(this.#point) === key && this.#point.nth === nth;
     if (isPoint) this.#struck = true;
     return {
       nth,
@@ -141,7 +153,11 @@ export class Gate {
     return carriedOut;
   }
 
-  async #carryOut<T>(program: Program, mode: FaultMode, { apply, reply, refuse, cut }: Passage<T>): Promise<void> {
+  async #carryOut<T>(
+    program: Program,
+    mode: FaultMode,
+    { apply, reply, refuse, cut }: Passage<T>,
+  ): Promise<void> {
     switch (mode) {
       case "killed before":
         await this.#executioner.kill(program);

@@ -29,8 +29,12 @@ export class Supervised {
   watch(): void {
     this.#timer = setInterval(() => {
       if (this.#starting !== undefined || !this.#program.hasEnded) return;
-      this.#starting = this.#program.start()
-        .then(() => void (this.#failures = []), (error: unknown) => void this.#failures.push(error))
+      this.#starting = this.#program
+        .start()
+        .then(
+          () => void (this.#failures = []),
+          (error: unknown) => void this.#failures.push(error),
+        )
         .finally(() => void (this.#starting = undefined));
     }, lookMs);
   }
@@ -46,8 +50,12 @@ export class Supervised {
 
   /** Resolves when it runs and serves. */
   async awaitStart(): Promise<void> {
-    await eventually(() => this.#failures.length >= startsMax || (this.#starting === undefined && !this.#program.hasEnded), { timeoutMs: 60_000, what: `${this.#name} to run` });
-    if (this.#failures.length >= startsMax) throw new Error(`${this.#name} does not start again.`, { cause: this.#failures.at(-1) });
+    await eventually(
+      () => this.#failures.length >= startsMax || (this.#starting === undefined && !this.#program.hasEnded),
+      { timeoutMs: 60_000, what: `${this.#name} to run` },
+    );
+    if (this.#failures.length >= startsMax)
+      throw new Error(`${this.#name} does not start again.`, { cause: this.#failures.at(-1) });
   }
 
   /** Ends it for good. */

@@ -8,20 +8,29 @@ import type { CrashPoint, FaultMode, Program, Store, WriteCount } from "./strike
 /** Lives that are lived at the same time; most of one is waiting. */
 const worldsMax = Number(process.env["CRASH_WORLDS"] ?? 3);
 
-/** Lives in one of which a write comes: what is counted comes a little earlier or later, and now and then two writes come as one. */
+/**
+ * Lives in one of which a write comes: what is counted comes a little earlier or later, and now and then two
+ * writes come as one.
+ */
 const livesMax = 2;
 /** The same of a write that comes with time, every ten seconds: a life lasts one or two. */
 const livesToRareMax = 30;
 
-/** All that may happen around a write to each kind of store. Nothing sends the messages of a connection to Postgres or Redis twice. */
+/**
+ * All that may happen around a write to each kind of store. Nothing sends the messages of a connection to
+ * Postgres or Redis twice.
+ */
 export const faultModes: Readonly<Record<Store, readonly FaultMode[]>> = {
-  "cluster": ["killed before", "killed after", "refused", "response lost", "duplicated", "frozen"],
+  cluster: ["killed before", "killed after", "refused", "response lost", "duplicated", "frozen"],
   "object store": ["killed before", "killed after", "refused", "response lost", "duplicated", "frozen"],
-  "database": ["killed before", "killed after", "refused", "response lost", "frozen"],
-  "redis": ["killed before", "refused", "response lost"],
+  database: ["killed before", "killed after", "refused", "response lost", "frozen"],
+  redis: ["killed before", "refused", "response lost"],
 };
 
-/** How many writes of one kind a life brings: always so many, or, where that is a matter of timing, from `least` to `most`, of which the first ones are swept. */
+/**
+ * How many writes of one kind a life brings: always so many, or, where that is a matter of timing, from
+ * `least` to `most`, of which the first ones are swept.
+ */
 export type Count = number | { swept: number; least?: number; most: number };
 
 /** Kinds of writes of one program that a life brings, by store. */
@@ -29,16 +38,28 @@ export type SweptWrites = Partial<Record<Store, Readonly<Record<string, Count>>>
 
 /** Returns how many a life may bring; what is swept it brings, unless the count says otherwise. */
 export function boundsOf(count: Count): { swept: number; least: number; most: number } {
-  return typeof count === "number" ? { swept: count, least: count, most: count } : { least: count.swept, ...count };
+  return typeof count === "number"
+    ? { swept: count, least: count, most: count }
+    : { least: count.swept, ...count };
 }
 
 /** Returns the points of these writes, in order. */
 export function crashPointsOf(program: Program, writes: SweptWrites): CrashPoint[] {
-  return (Object.entries(writes) as [Store, NonNullable<SweptWrites[Store]>][]).flatMap(([store, kinds]) => Object.entries(kinds).flatMap(([what, count]) => {
-    const { swept, least } = boundsOf(count);
-    return Array.from({ length: swept }, (_, index) => index + 1)
-      .flatMap((nth) => faultModes[store].map((mode): CrashPoint => ({ program, store, what, nth, mode, isRare: nth > least })));
-  }));
+  return (Object.entries(writes) as [Store, NonNullable<SweptWrites[Store]>][]).flatMap(([store, kinds]) =>
+    Object.entries(kinds).flatMap(([what, count]) => {
+      const { swept, least } = boundsOf(count);
+      return Array.from({ length: swept }, (_, index) => index + 1).flatMap((nth) =>
+        faultModes[store].map((mode): CrashPoint => ({
+          program,
+          store,
+          what,
+          nth,
+          mode,
+          isRare: nth > least,
+        })),
+      );
+    }),
+  );
 }
 
 /** A point as titles have it. */
@@ -72,7 +93,10 @@ export class Sweep {
     return this.#clean.promise;
   }
 
-  /** Resolves when the life with this fault has come to the end of a life without one; rejects with what it came to instead. */
+  /**
+   * Resolves when the life with this fault has come to the end of a life without one; rejects with what it
+   * came to instead.
+   */
   outcomeOf(point: CrashPoint): Promise<undefined> {
     const outcome = this.#outcomes.get(point);
     if (outcome === undefined) throw new Error(`${titleOf(point)} is not swept.`);
@@ -95,10 +119,11 @@ export class Sweep {
 
   async #sweep(isFirst: boolean): Promise<void> {
     let world: CrashWorld | undefined;
-    if (isFirst) world = await this.#liveClean().catch((error: unknown) => {
-      this.#clean.reject(error);
-      return undefined;
-    });
+    if (isFirst)
+      world = await this.#liveClean().catch((error: unknown) => {
+        this.#clean.reject(error);
+        return undefined;
+      });
     for (;;) {
       const point = this.#isStopping ? undefined : this.#queue.shift();
       if (point === undefined) return;
@@ -134,7 +159,8 @@ export class Sweep {
       const end = await watchedLife(world);
       const { hasStruck, failure } = world.gate;
       await world.recover();
-      if (failure !== undefined) throw new Error("Nobody took over from the frozen program.", { cause: failure });
+      if (failure !== undefined)
+        throw new Error("Nobody took over from the frozen program.", { cause: failure });
       expect(end, "what is left in the end").to.deep.equal(expected);
       if (hasStruck) return;
     }

@@ -51,7 +51,10 @@ export interface TestApiOptions {
 
 let nextRedisDatabase = 0;
 
-/** The whole API in this process, on real stores of its own: the code that main.ts puts together, listening on a free port. */
+/**
+ * The whole API in this process, on real stores of its own: the code that main.ts puts together, listening on
+ * a free port.
+ */
 export class TestApi {
   readonly deps: Deps;
   readonly url: string;
@@ -67,7 +70,14 @@ export class TestApi {
   readonly #cleanUps: (() => Promise<void> | void)[];
 
   private constructor(parts: Parts, cleanUps: (() => Promise<void> | void)[]) {
-    ({ deps: this.deps, url: this.url, database: this.database, logLines: this.logLines, kube: this.kube, minio: this.minio } = parts);
+    ({
+      deps: this.deps,
+      url: this.url,
+      database: this.database,
+      logLines: this.logLines,
+      kube: this.kube,
+      minio: this.minio,
+    } = parts);
     this.#server = parts.server;
     this.#background = parts.background;
     this.#cleanUps = cleanUps;
@@ -75,32 +85,54 @@ export class TestApi {
 
   static async start(options: TestApiOptions = {}): Promise<TestApi> {
     const cleanUps: (() => Promise<void> | void)[] = [];
-    const database = options.database ?? await createTestDatabase();
+    const database = options.database ?? (await createTestDatabase());
     if (options.database === undefined) cleanUps.push(() => database.drop());
     const minio = options.minio === true ? await sharedMinio() : undefined;
     if (minio !== undefined) cleanUps.push(() => minio.remove());
-    const cluster = options.kube === true ? await clusterForApi(options) : { env: { KUBECONFIG: deadKubeconfig(cleanUps) }, kube: undefined };
+    const cluster =
+      options.kube === true
+        ? await clusterForApi(options)
+        : { env: { KUBECONFIG: deadKubeconfig(cleanUps) }, kube: undefined };
     const redisUrl = options.redisUrl ?? `${(await sharedRedis()).url}/${nextRedisDatabase++}`;
     const port = await freePort();
     const url = `http://${options.publicName ?? "127.0.0.1"}:${port}`;
     const config = readConfig({
-      ...defaults, BASE_URL: url, DATABASE_URL: database.url, REDIS_URL: redisUrl, ...storeEnv(minio), ...cluster.env, ...options.env,
+      ...defaults,
+      BASE_URL: url,
+      DATABASE_URL: database.url,
+      REDIS_URL: redisUrl,
+      ...storeEnv(minio),
+      ...cluster.env,
+      ...options.env,
     });
     const logLines: string[] = [];
-    const logger = createLogger({ program: "api", level: config.logLevel, secretKeys: secretLogKeys, destination: { write: (line) => keepLine(logLines, line, options.hasFaults) } });
+    const logger = createLogger({
+      program: "api",
+      level: config.logLevel,
+      secretKeys: secretLogKeys,
+      destination: { write: (line) => keepLine(logLines, line, options.hasFaults) },
+    });
     const deps = createDeps(config, logger, options.clock ?? systemClock);
     const pages = config.webRoot === undefined ? undefined : await readWebPages(config.webRoot);
     const background = options.kube === true ? createBackground(deps) : undefined;
     await background?.start();
     const server = createHttpServer(createApp(deps, pages).callback(), config, logger);
     await listen(server, port, options.publicName === undefined ? "127.0.0.1" : "::");
-    if (options.awaitsRedis !== false) await eventually(() => deps.redis.ping(), { what: "the connection to Redis" });
-    return new TestApi({ deps, url, database, logLines, kube: cluster.kube, minio, server, background }, cleanUps);
+    if (options.awaitsRedis !== false)
+      await eventually(() => deps.redis.ping(), { what: "the connection to Redis" });
+    return new TestApi(
+      { deps, url, database, logLines, kube: cluster.kube, minio, server, background },
+      cleanUps,
+    );
   }
 
   /** A browser in which `user` is signed in; `at` is another process on the same stores. */
   as(user: { id: string; name: string; email: string }, at: { url: string } = this): ApiClient {
-    return new ApiClient(at.url, this.signedInCookie(user).then(({ name, value }) => ({ cookie: `${name}=${value}` })), checkAgainstDocument);
+    return new ApiClient(
+      at.url,
+      this.signedInCookie(user).then(({ name, value }) => ({ cookie: `${name}=${value}` })),
+      checkAgainstDocument,
+    );
   }
 
   /** A program that has a partner's key. */
@@ -123,7 +155,15 @@ export class TestApi {
   }
 
   /** Returns the cookie of a new sign-in of `user`. */
-  async signedInCookie({ id, name, email }: { id: string; name: string; email: string }): Promise<{ name: string; value: string }> {
+  async signedInCookie({
+    id,
+    name,
+    email,
+  }: {
+    id: string;
+    name: string;
+    email: string;
+  }): Promise<{ name: string; value: string }> {
     const { sid, endsAt } = await this.deps.authSessions.create(id);
     const { token } = this.deps.tokens.issue({ sub: id, name, email, sid }, endsAt);
     return { name: sessionCookieName(this.deps.config), value: token };
@@ -161,25 +201,49 @@ const defaults = {
 
 /** Without an object store of its own an API gets the address of none. */
 function storeEnv(minio: TestMinio | undefined): Record<string, string> {
-  const { endpoint, region, bucket, accessKey, secretKey } = minio
-    ?? { endpoint: "http://127.0.0.1:1", region: "us-east-1", bucket: "none", accessKey: "none", secretKey: "none" };
-  return { S3_ENDPOINT: endpoint, S3_REGION: region, S3_BUCKET: bucket, S3_ACCESS_KEY: accessKey, S3_SECRET_KEY: secretKey };
+  const { endpoint, region, bucket, accessKey, secretKey } = minio ?? {
+    endpoint: "http://127.0.0.1:1",
+    region: "us-east-1",
+    bucket: "none",
+    accessKey: "none",
+    secretKey: "none",
+  };
+  return {
+    S3_ENDPOINT: endpoint,
+    S3_REGION: region,
+    S3_BUCKET: bucket,
+    S3_ACCESS_KEY: accessKey,
+    S3_SECRET_KEY: secretKey,
+  };
 }
 
 /** Namespaces of this API's own and an identity that may do what the chart's Roles let the API do. */
-async function clusterForApi({ isLed = false }: TestApiOptions): Promise<{ env: Record<string, string>; kube: { server: KubeApiServer; sessionsNamespace: string } }> {
+async function clusterForApi({ isLed = false }: TestApiOptions): Promise<{
+  env: Record<string, string>;
+  kube: { server: KubeApiServer; sessionsNamespace: string };
+}> {
   const server = await sharedKubeApiServer();
-  const [sessionsNamespace, releaseNamespace] = await Promise.all([server.createNamespace("sessions"), server.createNamespace("release")]);
+  const [sessionsNamespace, releaseNamespace] = await Promise.all([
+    server.createNamespace("sessions"),
+    server.createNamespace("release"),
+  ]);
   const user = `api-of-${sessionsNamespace}`;
   const { kubeconfigPath } = await server.asUser(user, [...clusterRules]);
   await grant(server.admin, { kind: "User", name: user }, [...sessionsNamespaceRules], sessionsNamespace);
   await grant(server.admin, { kind: "User", name: user }, [...releaseNamespaceRules], releaseNamespace);
   if (isLed) {
     const spec = { holderIdentity: "another", leaseDurationSeconds: 3600 };
-    await new ResourceClient(server.admin, leases).create({ metadata: { name: "joypod-api", namespace: releaseNamespace }, spec });
+    await new ResourceClient(server.admin, leases).create({
+      metadata: { name: "joypod-api", namespace: releaseNamespace },
+      spec,
+    });
   }
   return {
-    env: { KUBECONFIG: kubeconfigPath, SESSIONS_NAMESPACE: sessionsNamespace, POD_NAMESPACE: releaseNamespace },
+    env: {
+      KUBECONFIG: kubeconfigPath,
+      SESSIONS_NAMESPACE: sessionsNamespace,
+      POD_NAMESPACE: releaseNamespace,
+    },
     kube: { server, sessionsNamespace },
   };
 }
@@ -189,10 +253,16 @@ function deadKubeconfig(cleanUps: (() => void)[]): string {
   const directory = mkdtempSync(join(tmpdir(), "joypod-kubeconfig-"));
   cleanUps.push(() => rmSync(directory, { recursive: true, force: true }));
   const path = join(directory, "config");
-  writeFileSync(path, JSON.stringify({
-    apiVersion: "v1", kind: "Config", "current-context": "none",
-    clusters: [{ name: "none", cluster: { server: "http://127.0.0.1:1" } }], users: [{ name: "none", user: {} }],
-    contexts: [{ name: "none", context: { cluster: "none", user: "none" } }],
-  }));
+  writeFileSync(
+    path,
+    JSON.stringify({
+      apiVersion: "v1",
+      kind: "Config",
+      "current-context": "none",
+      clusters: [{ name: "none", cluster: { server: "http://127.0.0.1:1" } }],
+      users: [{ name: "none", user: {} }],
+      contexts: [{ name: "none", context: { cluster: "none", user: "none" } }],
+    }),
+  );
   return path;
 }

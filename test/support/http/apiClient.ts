@@ -27,10 +27,14 @@ export class ApiClient {
   readonly cookies = new Map<string, string>();
 
   /**
-   * `credentials` returns the headers that every request carries; a Cookie header among them fills the jar instead. `check` sees
-   * every response and throws when it is not as it should be.
+   * `credentials` returns the headers that every request carries; a Cookie header among them fills the jar
+   * instead. `check` sees every response and throws when it is not as it should be.
    */
-  constructor(url: string, credentials: Promise<Record<string, string>> = Promise.resolve({}), check?: (response: SeenResponse) => void) {
+  constructor(
+    url: string,
+    credentials: Promise<Record<string, string>> = Promise.resolve({}),
+    check?: (response: SeenResponse) => void,
+  ) {
     this.#url = url;
     this.#check = check;
     this.#signIn = credentials.then(({ cookie, ...headers }) => {
@@ -106,7 +110,9 @@ type Encoded = { body?: NonNullable<RequestInit["body"]>; headers: Record<string
 
 function encode(body: unknown): Encoded {
   if (body === undefined) return { headers: {} };
-  if (body instanceof URLSearchParams) return { body: body.toString(), headers: { "content-type": "application/x-www-form-urlencoded" } };
-  if (typeof body === "string" || body instanceof Uint8Array || body instanceof ReadableStream) return { body: body as NonNullable<RequestInit["body"]>, headers: {} };
+  if (body instanceof URLSearchParams)
+    return { body: body.toString(), headers: { "content-type": "application/x-www-form-urlencoded" } };
+  if (typeof body === "string" || body instanceof Uint8Array || body instanceof ReadableStream)
+    return { body: body as NonNullable<RequestInit["body"]>, headers: {} };
   return { body: JSON.stringify(body), headers: { "content-type": "application/json" } };
 }

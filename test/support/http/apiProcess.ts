@@ -9,7 +9,10 @@ import { repositoryRoot } from "../processes/programs.ts";
 /** On a machine that many tests keep busy. */
 const readyTimeoutMs = 120_000;
 
-/** The API as image and chart start it, in a process of its own beside one in ours: on the same stores, and with the same keys. */
+/**
+ * The API as image and chart start it, in a process of its own beside one in ours: on the same stores, and
+ * with the same keys.
+ */
 export class ApiProcess {
   readonly url: string;
   readonly #program: ChildProgram;
@@ -20,19 +23,42 @@ export class ApiProcess {
   }
 
   /** `program` is its file under the root. */
-  static async beside({ deps: { config } }: TestApi, env: Record<string, string> = {}, program = controlPlaneProgram("api")): Promise<ApiProcess> {
+  static async beside(
+    { deps: { config } }: TestApi,
+    env: Record<string, string> = {},
+    program = controlPlaneProgram("api"),
+  ): Promise<ApiProcess> {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
     const { endpoint, region, bucket, accessKey, secretKey } = config.objectStore;
-    const signingKeys = [...config.auth.signingKeys].map(([kid, key]) => `${kid}:${key.toString("base64")}`).join();
+    const signingKeys = [...config.auth.signingKeys]
+      .map(([kid, key]) => `${kid}:${key.toString("base64")}`)
+      .join();
     const child = new ChildProgram({
       command: process.execPath,
       args: [join(repositoryRoot, program)],
       env: {
-        ...imageEnvironment(), PORT: String(port), METRICS_PORT: "0", BASE_URL: url, DATABASE_URL: config.postgres.url, REDIS_URL: config.redis.url, REDIS_TIMEOUT_MS: "5000", SHUTDOWN_DELAY_SECONDS: "0",
-        S3_ENDPOINT: endpoint, S3_REGION: region, S3_BUCKET: bucket, S3_ACCESS_KEY: accessKey, S3_SECRET_KEY: secretKey,
-        KUBECONFIG: config.cluster.kubeconfig ?? "", SESSIONS_NAMESPACE: config.cluster.sessionsNamespace, POD_NAMESPACE: config.cluster.releaseNamespace,
-        POD_NAME: `api-${port}`, SIGNING_KEYS: signingKeys, PASSWORD_PEPPER: config.auth.pepper, BCRYPT_COST: String(config.auth.bcryptCost), PASSWORD_WORKERS: "1",
+        ...imageEnvironment(),
+        PORT: String(port),
+        METRICS_PORT: "0",
+        BASE_URL: url,
+        DATABASE_URL: config.postgres.url,
+        REDIS_URL: config.redis.url,
+        REDIS_TIMEOUT_MS: "5000",
+        SHUTDOWN_DELAY_SECONDS: "0",
+        S3_ENDPOINT: endpoint,
+        S3_REGION: region,
+        S3_BUCKET: bucket,
+        S3_ACCESS_KEY: accessKey,
+        S3_SECRET_KEY: secretKey,
+        KUBECONFIG: config.cluster.kubeconfig ?? "",
+        SESSIONS_NAMESPACE: config.cluster.sessionsNamespace,
+        POD_NAMESPACE: config.cluster.releaseNamespace,
+        POD_NAME: `api-${port}`,
+        SIGNING_KEYS: signingKeys,
+        PASSWORD_PEPPER: config.auth.pepper,
+        BCRYPT_COST: String(config.auth.bcryptCost),
+        PASSWORD_WORKERS: "1",
         ...env,
       },
       isReady: async () => (await fetch(`${url}/healthz`)).ok,
@@ -79,7 +105,9 @@ export class ApiProcess {
 
   /** The most memory that it had in use at once since the last reset, in bytes, as the kernel counts it. */
   get peakBytes(): number {
-    const kilobytes = /^VmHWM:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${this.#program.pid}/status`, "utf8"))?.[1];
+    const kilobytes = /^VmHWM:\s*(\d+) kB$/m.exec(
+      readFileSync(`/proc/${this.#program.pid}/status`, "utf8"),
+    )?.[1];
     if (kilobytes === undefined) throw new Error("The kernel does not tell the API's peak memory.");
     return Number(kilobytes) * 1024;
   }

@@ -23,8 +23,17 @@ export class CertificateAuthority {
 
   static async create(): Promise<CertificateAuthority> {
     const authority = new CertificateAuthority();
-    await authority.#openssl(["req", "-x509", "-subj", "/CN=joypod-test-ca", "-days", "2", "-out", authority.certificateFile,
-      ...authority.#newKey("ca")]);
+    await authority.#openssl([
+      "req",
+      "-x509",
+      "-subj",
+      "/CN=joypod-test-ca",
+      "-days",
+      "2",
+      "-out",
+      authority.certificateFile,
+      ...authority.#newKey("ca"),
+    ]);
     return authority;
   }
 
@@ -40,7 +49,10 @@ export class CertificateAuthority {
 
   /** A certificate for a server reached by the given names and addresses. */
   async server(name: string, alternatives: string[]): Promise<KeyPair> {
-    return this.#issue(name, `/CN=${name}`, [`subjectAltName=${alternatives.join(",")}`, "extendedKeyUsage=serverAuth"]);
+    return this.#issue(name, `/CN=${name}`, [
+      `subjectAltName=${alternatives.join(",")}`,
+      "extendedKeyUsage=serverAuth",
+    ]);
   }
 
   /** A client certificate; the API server takes CN for the user and O for the groups. */
@@ -53,25 +65,60 @@ export class CertificateAuthority {
   async signingKey(name: string): Promise<{ keyFile: string; publicKeyFile: string }> {
     const keyFile = join(this.#directory, `${name}.key`);
     const publicKeyFile = join(this.#directory, `${name}.pub`);
-    await this.#openssl(["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", keyFile]);
+    await this.#openssl([
+      "genpkey",
+      "-algorithm",
+      "EC",
+      "-pkeyopt",
+      "ec_paramgen_curve:P-256",
+      "-out",
+      keyFile,
+    ]);
     await this.#openssl(["pkey", "-in", keyFile, "-pubout", "-out", publicKeyFile]);
     return { keyFile, publicKeyFile };
   }
 
   async #issue(name: string, subject: string, extensions: string[]): Promise<KeyPair> {
-    const pair = { certificateFile: join(this.#directory, `${name}.crt`), keyFile: join(this.#directory, `${name}.key`) };
+    const pair = {
+      certificateFile: join(this.#directory, `${name}.crt`),
+      keyFile: join(this.#directory, `${name}.key`),
+    };
     const request = join(this.#directory, `${name}.csr`);
     const extensionFile = join(this.#directory, `${name}.ext`);
     this.#serial++;
     writeFileSync(extensionFile, extensions.join("\n"));
     await this.#openssl(["req", "-subj", subject, "-out", request, ...this.#newKey(name)]);
-    await this.#openssl(["x509", "-req", "-in", request, "-CA", this.certificateFile, "-CAkey", join(this.#directory, "ca.key"),
-      "-set_serial", String(this.#serial), "-days", "2", "-extfile", extensionFile, "-out", pair.certificateFile]);
+    await this.#openssl([
+      "x509",
+      "-req",
+      "-in",
+      request,
+      "-CA",
+      this.certificateFile,
+      "-CAkey",
+      join(this.#directory, "ca.key"),
+      "-set_serial",
+      String(this.#serial),
+      "-days",
+      "2",
+      "-extfile",
+      extensionFile,
+      "-out",
+      pair.certificateFile,
+    ]);
     return pair;
   }
 
   #newKey(name: string): string[] {
-    return ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", join(this.#directory, `${name}.key`)];
+    return [
+      "-newkey",
+      "ec",
+      "-pkeyopt",
+      "ec_paramgen_curve:P-256",
+      "-nodes",
+      "-keyout",
+      join(this.#directory, `${name}.key`),
+    ];
   }
 
   async #openssl(args: string[]): Promise<void> {

@@ -28,16 +28,28 @@ export class EventReader {
   }
 
   /** Opens the stream as `client`; what it answers instead is in `response`. */
-  static async open(url: string, client: ApiClient, sessionId: string, headers: Record<string, string> = {}): Promise<EventReader> {
+  static async open(
+    url: string,
+    client: ApiClient,
+    sessionId: string,
+    headers: Record<string, string> = {},
+  ): Promise<EventReader> {
     await client.get("/api/auth/session"); // Fills the cookie jar.
     const abort = new AbortController();
     const cookie = [...client.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
     const response = await fetch(`${url}/api/game/events?sessionId=${sessionId}`, {
-      headers: { accept: "text/event-stream", "accept-encoding": "gzip", cookie, ...headers }, signal: abort.signal,
+      headers: { accept: "text/event-stream", "accept-encoding": "gzip", cookie, ...headers },
+      signal: abort.signal,
     });
     const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
     const text = isStream ? "" : await response.clone().text();
-    checkAgainstDocument({ method: "GET", path: `/api/game/events?sessionId=${sessionId}`, status: response.status, headers: response.headers, text });
+    checkAgainstDocument({
+      method: "GET",
+      path: `/api/game/events?sessionId=${sessionId}`,
+      status: response.status,
+      headers: response.headers,
+      text,
+    });
     return new EventReader(response, abort);
   }
 
@@ -51,11 +63,17 @@ export class EventReader {
 
   /** The first event of that name, or the first whose data holds all of `data`. */
   async see(name: GameSessionEventName, data: Record<string, unknown> = {}): Promise<SeenEvent> {
-    return eventually(() => {
-      const found = this.events.find((event) => event.name === name && Object.entries(data).every(([key, value]) => event.data[key] === value));
-      expect(found, JSON.stringify(this.events)).to.not.equal(undefined);
-      return found;
-    }, { timeoutMs: 15_000 });
+    return eventually(
+      () => {
+        const found = this.events.find(
+          (event) =>
+            event.name === name && Object.entries(data).every(([key, value]) => event.data[key] === value),
+        );
+        expect(found, JSON.stringify(this.events)).to.not.equal(undefined);
+        return found;
+      },
+      { timeoutMs: 15_000 },
+    );
   }
 
   async seeEnd(): Promise<void> {
@@ -81,9 +99,15 @@ export class EventReader {
 
   #take(block: string): void {
     if (block.startsWith(":")) this.comments++;
-    const fields = new Map(block.split("\n").map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 2)]));
+    const fields = new Map(
+      block.split("\n").map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 2)]),
+    );
     const data = fields.get("data");
     if (data === undefined) return;
-    this.events.push({ id: fields.get("id") ?? "", name: fields.get("event") ?? "", data: JSON.parse(data) as Record<string, unknown> });
+    this.events.push({
+      id: fields.get("id") ?? "",
+      name: fields.get("event") ?? "",
+      data: JSON.parse(data) as Record<string, unknown>,
+    });
   }
 }

@@ -14,12 +14,16 @@ export function responseTo(request: ClientRequest): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
     request.once("error", reject);
     request.once("response", (response) => {
-      text(response).then((body) => {
-        const pairs = Object.entries(response.headersDistinct).flatMap(([name, values = []]) => values.map((value): [string, string] => [name, value]));
-        const received = { status: response.statusCode ?? 0, headers: new Headers(pairs), text: body };
-        checkAgainstDocument({ method: request.method, path: request.path, ...received });
-        return received;
-      }).then(resolve, reject);
+      text(response)
+        .then((body) => {
+          const pairs = Object.entries(response.headersDistinct).flatMap(([name, values = []]) =>
+            values.map((value): [string, string] => [name, value]),
+          );
+          const received = { status: response.statusCode ?? 0, headers: new Headers(pairs), text: body };
+          checkAgainstDocument({ method: request.method, path: request.path, ...received });
+          return received;
+        })
+        .then(resolve, reject);
     });
   });
 }

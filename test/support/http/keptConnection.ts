@@ -21,7 +21,12 @@ export class KeptConnection {
   ask(): Promise<Answered> {
     return new Promise((resolve, reject) => {
       get(this.#url, { agent: this.#agent }, (response) => {
-        response.on("error", reject).resume().on("end", () => resolve({ status: response.statusCode, isLast: response.headers.connection === "close" }));
+        response
+          .on("error", reject)
+          .resume()
+          .on("end", () =>
+            resolve({ status: response.statusCode, isLast: response.headers.connection === "close" }),
+          );
       }).on("error", reject);
     });
   }

@@ -13,15 +13,26 @@ export class Nginx {
     this.#program = program;
   }
 
-  /** Starts it with the configuration, which is the content of an `http` block; resolves once it serves the port. */
+  /**
+   * Starts it with the configuration, which is the content of an `http` block; resolves once it serves the
+   * port.
+   */
   static async start(configuration: string, port: number): Promise<Nginx> {
     const directory = temporaryFolder("nginx");
-    const folders = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map((name) => `${name}_temp_path ${join(directory, name)};`).join("\n");
+    const folders = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+      .map((name) => `${name}_temp_path ${join(directory, name)};`)
+      .join("\n");
     const file = join(directory, "nginx.conf");
     const user = process.getuid?.() === 0 ? "user root;" : "";
-    writeFileSync(file, `${user} daemon off; worker_processes 1; pid ${join(directory, "pid")}; error_log stderr;\nevents {}\nhttp {\naccess_log off;\n${folders}\n${configuration}\n}\n`);
+    writeFileSync(
+      file,
+      `${user} daemon off; worker_processes 1; pid ${join(directory, "pid")}; error_log stderr;\nevents {}\nhttp {\naccess_log off;\n${folders}\n${configuration}\n}\n`,
+    );
     const program = new ChildProgram({
-      command: "/usr/sbin/nginx", args: ["-c", file, "-p", directory], isReady: () => isOpen(port), install: "install the Debian package nginx (tools/test/prerequisites.sh)",
+      command: "/usr/sbin/nginx",
+      args: ["-c", file, "-p", directory],
+      isReady: () => isOpen(port),
+      install: "install the Debian package nginx (tools/test/prerequisites.sh)",
     });
     await program.start();
     return new Nginx(program);
@@ -33,7 +44,10 @@ export class Nginx {
 }
 
 /** Returns the configuration with each of these texts replaced; throws where one is not in it. */
-export function withReplaced(configuration: string, replacements: readonly (readonly [RegExp, string])[]): string {
+export function withReplaced(
+  configuration: string,
+  replacements: readonly (readonly [RegExp, string])[],
+): string {
   return replacements.reduce((text, [pattern, replacement]) => {
     if (!pattern.test(text)) throw new Error(`The configuration has nothing like ${String(pattern)}.`);
     return text.replace(pattern, () => replacement);
@@ -48,7 +62,10 @@ export function certificateLines({ certificateFile, keyFile }: KeyPair): string 
 function isOpen(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, "127.0.0.1");
-    socket.once("connect", () => resolve(true)).once("error", () => resolve(false)).once("close", () => resolve(false));
+    socket
+      .once("connect", () => resolve(true))
+      .once("error", () => resolve(false))
+      .once("close", () => resolve(false));
     socket.once("connect", () => socket.destroy());
   });
 }

@@ -5,7 +5,7 @@ import type { ApiClient, ApiResponse } from "./apiClient.ts";
 
 /** What pages ask for, and partners' programs. */
 const kinds = ["keepalive", "status", "library", "launch", "download", "upload"] as const;
-export type Asked = typeof kinds[number];
+export type Asked = (typeof kinds)[number];
 
 /** What became of one request. */
 export interface Outcome {
@@ -56,7 +56,10 @@ const pauseMs = 1_000;
 /** Saves may be asked for half as often as pages ask, by each player. */
 const transferPauseMs = 3_000;
 
-/** What the pages of players and visitors send all the time, spread over the replicas as a Service does it: each page goes on when its request has ended. */
+/**
+ * What the pages of players and visitors send all the time, spread over the replicas as a Service does it:
+ * each page goes on when its request has ended.
+ */
 export class PlayTraffic {
   readonly outcomes: Outcome[] = [];
   /** By user: one sign-in, at each replica. */
@@ -65,27 +68,46 @@ export class PlayTraffic {
   #isOver = false;
   #turn = 0;
 
-  private constructor(browsers: ReadonlyMap<TestUser, readonly ApiClient[]>, { api, replicas, played, visitors, slug, downloads = [], uploads = [] }: PlayTrafficOptions) {
+  private constructor(
+    browsers: ReadonlyMap<TestUser, readonly ApiClient[]>,
+    { api, replicas, played, visitors, slug, downloads = [], uploads = [] }: PlayTrafficOptions,
+  ) {
     this.#browsers = browsers;
     this.#running = Promise.all([
       ...played.flatMap(({ user, sessionId }) => [
         this.#browse("keepalive", user, (browser) => browser.post("/api/game/keepalive", { sessionId })),
-        this.#browse("status", user, (browser) => browser.get(`/api/game/session-status?sessionId=${sessionId}`)),
+        this.#browse("status", user, (browser) =>
+          browser.get(`/api/game/session-status?sessionId=${sessionId}`),
+        ),
       ]),
       ...visitors.flatMap((user) => [
         this.#browse("library", user, (browser) => browser.get("/api/games")),
         this.#browse("launch", user, (browser) => browser.post("/api/game/launch", { gameSlug: slug })),
       ]),
-      ...downloads.map(({ user, path }) => this.#browse("download", user, (browser) => browser.get(path), transferPauseMs)),
-      ...uploads.map(({ partner, path, archive }) => this.#send(
-        "upload", replicas.map((replica) => api.asPartner(partner, replica)), (program) => program.put(path, archive, { "content-type": "application/gzip" }), transferPauseMs)),
+      ...downloads.map(({ user, path }) =>
+        this.#browse("download", user, (browser) => browser.get(path), transferPauseMs),
+      ),
+      ...uploads.map(({ partner, path, archive }) =>
+        this.#send(
+          "upload",
+          replicas.map((replica) => api.asPartner(partner, replica)),
+          (program) => program.put(path, archive, { "content-type": "application/gzip" }),
+          transferPauseMs,
+        ),
+      ),
     ]);
   }
 
   /** Opens the pages of users who are signed in, in one browser each, and have loaded their page. */
   static async start(options: PlayTrafficOptions): Promise<PlayTraffic> {
-    const users = [...[...options.played, ...options.downloads ?? []].map(({ user }) => user), ...options.visitors];
-    return new PlayTraffic(new Map(await Promise.all(users.map(async (user) => [user, await browsersOf(user, options)] as const))), options);
+    const users = [
+      ...[...options.played, ...(options.downloads ?? [])].map(({ user }) => user),
+      ...options.visitors,
+    ];
+    return new PlayTraffic(
+      new Map(await Promise.all(users.map(async (user) => [user, await browsersOf(user, options)] as const))),
+      options,
+    );
   }
 
   /** Forgets what was so far. */
@@ -101,7 +123,9 @@ export class PlayTraffic {
 
   /** Requests of one kind that failed: with any status of 500 or above, or with none. */
   failed(...asked: Asked[]): Outcome[] {
-    return this.outcomes.filter((outcome) => asked.includes(outcome.asked) && (outcome.status === 0 || outcome.status >= 500));
+    return this.outcomes.filter(
+      (outcome) => asked.includes(outcome.asked) && (outcome.status === 0 || outcome.status >= 500),
+    );
   }
 
   /** Requests of one kind that were sent since then, as performance.now() had it. */
@@ -116,21 +140,37 @@ export class PlayTraffic {
 
   /** One line for each kind: how many, with which statuses, and how long they took. */
   summary(): string {
-    return kinds.filter((asked) => this.count(asked) > 0).map((asked) => {
-      const of = this.outcomes.filter((outcome) => outcome.asked === asked);
-      const statuses = Object.entries(Object.groupBy(of, ({ status }) => status)).map(([status, those]) => `${status} × ${those?.length ?? 0}`);
-      const sorted = of.map(({ milliseconds }) => milliseconds).toSorted((a, b) => a - b);
-      const at = (share: number): string => `${Math.round(sorted[Math.ceil(sorted.length * share) - 1] ?? 0)} ms`;
-      return `${asked}: ${statuses.join(", ")}; median ${at(0.5)}, p99 ${at(0.99)}, slowest ${at(1)}`;
-    }).join("\n");
+    return kinds
+      .filter((asked) => this.count(asked) > 0)
+      .map((asked) => {
+        const of = this.outcomes.filter((outcome) => outcome.asked === asked);
+        const statuses = Object.entries(Object.groupBy(of, ({ status }) => status)).map(
+          ([status, those]) => `${status} × ${those?.length ?? 0}`,
+        );
+        const sorted = of.map(({ milliseconds }) => milliseconds).toSorted((a, b) => a - b);
+        const at = (share: number): string =>
+          `${Math.round(sorted[Math.ceil(sorted.length * share) - 1] ?? 0)} ms`;
+        return `${asked}: ${statuses.join(", ")}; median ${at(0.5)}, p99 ${at(0.99)}, slowest ${at(1)}`;
+      })
+      .join("\n");
   }
 
-  #browse(asked: Asked, user: TestUser, request: (browser: ApiClient) => Promise<ApiResponse>, everyMs = pauseMs): Promise<void> {
+  #browse(
+    asked: Asked,
+    user: TestUser,
+    request: (browser: ApiClient) => Promise<ApiResponse>,
+    everyMs = pauseMs,
+  ): Promise<void> {
     return this.#send(asked, this.#browsers.get(user) ?? [], request, everyMs);
   }
 
   /** Sends it over and over, by one replica after the other. */
-  async #send(asked: Asked, clients: readonly ApiClient[], request: (client: ApiClient) => Promise<ApiResponse>, everyMs: number): Promise<void> {
+  async #send(
+    asked: Asked,
+    clients: readonly ApiClient[],
+    request: (client: ApiClient) => Promise<ApiResponse>,
+    everyMs: number,
+  ): Promise<void> {
     // Not all at the same moment.
     await delay(Math.random() * pauseMs);
     while (!this.#isOver) {
@@ -139,7 +179,11 @@ export class PlayTraffic {
       const sentMs = performance.now();
       const response = await inTime(request(client));
       this.outcomes.push({
-        asked, sentMs, status: response?.status ?? 0, retryAfter: response?.headers.get("retry-after") ?? null, milliseconds: performance.now() - sentMs,
+        asked,
+        sentMs,
+        status: response?.status ?? 0,
+        retryAfter: response?.headers.get("retry-after") ?? null,
+        milliseconds: performance.now() - sentMs,
       });
       await delay(everyMs);
     }
@@ -147,7 +191,9 @@ export class PlayTraffic {
 }
 
 async function browsersOf(user: TestUser, { api, replicas }: PlayTrafficOptions): Promise<ApiClient[]> {
-  const [first, ...others] = replicas.map((replica, index) => index === 0 ? api.as(user, replica) : api.anonymous(replica));
+  const [first, ...others] = replicas.map((replica, index) =>
+    index === 0 ? api.as(user, replica) : api.anonymous(replica),
+  );
   if (first === undefined) throw new Error("There is no replica.");
   await first.get("/api/game/sessions");
   // A page that has been open for some minutes was at each of them.
@@ -158,7 +204,10 @@ async function browsersOf(user: TestUser, { api, replicas }: PlayTrafficOptions)
   return [first, ...others];
 }
 
-/** Resolves with undefined when there is no response in time; throws when it is not as the interface's description says. */
+/**
+ * Resolves with undefined when there is no response in time; throws when it is not as the interface's
+ * description says.
+ */
 async function inTime(response: Promise<ApiResponse>): Promise<ApiResponse | undefined> {
   response.catch(() => undefined); // Told below, unless nobody waits any more.
   const timeout = new AbortController();

@@ -4,7 +4,12 @@ import { setTimeout } from "node:timers/promises";
 import type { Page } from "playwright-core";
 import { gameSessionEvents } from "#contracts/http/gameSessionEvents.ts";
 import type { IceServersResponse } from "#contracts/http/iceServers.ts";
-import type { GameSessionsResponse, GameSessionStatusResponse, LaunchRequest, StreamTicketResponse } from "#contracts/http/gameSessions.ts";
+import type {
+  GameSessionsResponse,
+  GameSessionStatusResponse,
+  LaunchRequest,
+  StreamTicketResponse,
+} from "#contracts/http/gameSessions.ts";
 import type { SavesResponse } from "#contracts/http/saves.ts";
 import type { KeptQuality } from "#contracts/http/streamQuality.ts";
 import { whep } from "#contracts/stream.ts";
@@ -29,11 +34,17 @@ export class PlayerHttp {
   /** Takes the cookies of a page on which the player is signed in, as they are at each call. */
   static of(page: Page): PlayerHttp {
     const { origin } = new URL(page.url());
-    return new PlayerHttp(origin, async () => (await page.context().cookies(origin)).map(({ name, value }) => `${name}=${value}`).join("; "));
+    return new PlayerHttp(origin, async () =>
+      (await page.context().cookies(origin)).map(({ name, value }) => `${name}=${value}`).join("; "),
+    );
   }
 
   /** Signs in by the form, as no browser; throws when the player may not. */
-  static async signIn(baseUrl: string, player: { email: string; password: string }, { timeoutMs }: { timeoutMs?: number } = {}): Promise<PlayerHttp> {
+  static async signIn(
+    baseUrl: string,
+    player: { email: string; password: string },
+    { timeoutMs }: { timeoutMs?: number } = {},
+  ): Promise<PlayerHttp> {
     const client = new ApiClient(baseUrl);
     const { status, text } = await postSignIn(client, player);
     if (status !== 200) throw new Error(`${player.email} cannot sign in: ${status} ${text}`);
@@ -43,7 +54,8 @@ export class PlayerHttp {
 
   /** Launches the game and returns the session's id with the 202 response. */
   async launch(gameSlug: string, choice: Pick<LaunchRequest, "saveSlotId" | "fresh"> = {}): Promise<string> {
-    return (await this.#call<{ sessionId: string }>("POST", "/api/game/launch", { gameSlug, ...choice })).sessionId;
+    return (await this.#call<{ sessionId: string }>("POST", "/api/game/launch", { gameSlug, ...choice }))
+      .sessionId;
   }
 
   /** The player's sessions that have not ended. */
@@ -56,7 +68,10 @@ export class PlayerHttp {
     return this.#call("GET", `/api/games/${gameSlug}/saves`);
   }
 
-  /** When the event that the session runs arrived, in milliseconds of the epoch: the play page follows the same events. */
+  /**
+   * When the event that the session runs arrived, in milliseconds of the epoch: the play page follows the
+   * same events.
+   */
   async whenRunning(sessionId: string): Promise<number> {
     const { body } = await this.#request("GET", `/api/game/events?sessionId=${sessionId}`);
     if (body === null) throw new Error("There are no events of the session.");
@@ -92,7 +107,9 @@ export class PlayerHttp {
     return this.#call("GET", "/api/stream/ice-servers");
   }
 
-  /** Chooses the quality of the player's streams; returns the status, as a service may have no such choice. */
+  /**
+   * Chooses the quality of the player's streams; returns the status, as a service may have no such choice.
+   */
   async chooseQuality(quality: KeptQuality): Promise<number> {
     const response = await this.ask("PUT", "/api/account/stream-quality", quality);
     await response.arrayBuffer();
@@ -101,7 +118,11 @@ export class PlayerHttp {
 
   /** The answer to a WHEP offer. */
   async offerStream(sessionId: string, sdp: string): Promise<string> {
-    return (await okOf(await this.#send("POST", `/api/stream/${sessionId}`, { "content-type": whep.contentType }, sdp))).text();
+    return (
+      await okOf(
+        await this.#send("POST", `/api/stream/${sessionId}`, { "content-type": whep.contentType }, sdp),
+      )
+    ).text();
   }
 
   /** What the player is told of the session. */
@@ -111,11 +132,16 @@ export class PlayerHttp {
 
   /** Any response, once, whose body the caller reads; an error when there is none. */
   ask(method: Method, path: string, body?: object): Promise<Response> {
-    return this.#send(method, path, body === undefined ? {} : { "content-type": "application/json" }, body && JSON.stringify(body));
+    return this.#send(
+      method,
+      path,
+      body === undefined ? {} : { "content-type": "application/json" },
+      body && JSON.stringify(body),
+    );
   }
 
   async #call<T>(method: Method, path: string, body?: object): Promise<T> {
-    return await (await this.#request(method, path, body)).json() as T;
+    return (await (await this.#request(method, path, body)).json()) as T;
   }
 
   /** Those who ask too often wait as they are told. */
@@ -129,10 +155,18 @@ export class PlayerHttp {
     return okOf(response);
   }
 
-  async #send(method: Method, path: string, headers: Record<string, string>, body: string | undefined): Promise<Response> {
+  async #send(
+    method: Method,
+    path: string,
+    headers: Record<string, string>,
+    body: string | undefined,
+  ): Promise<Response> {
     return fetch(this.#origin + path, {
       method,
-      headers: { cookie: await this.#cookie(), ...(body === undefined ? {} : { ...headers, origin: this.#origin }) },
+      headers: {
+        cookie: await this.#cookie(),
+        ...(body === undefined ? {} : { ...headers, origin: this.#origin }),
+      },
       ...(body === undefined ? {} : { body }),
       signal: AbortSignal.timeout(this.#timeoutMs),
     });

@@ -14,7 +14,7 @@ export class RawClient {
   private constructor(socket: Socket) {
     this.#socket = socket;
     this.#closed = new Promise((resolve) => socket.once("close", resolve));
-    socket.on("data", (bytes: Buffer) => this.#received += bytes.toString("latin1"));
+    socket.on("data", (bytes: Buffer) => (this.#received += bytes.toString("latin1")));
     socket.on("error", () => undefined); // Being cut is what these clients are for.
   }
 
@@ -39,12 +39,16 @@ export class RawClient {
     if (this.#socket.writable) this.#socket.write(text);
   }
 
-  /** Sends bytes of a body, and reads nothing of what the server says meanwhile. Throws when the connection is cut before they are sent. */
+  /**
+   * Sends bytes of a body, and reads nothing of what the server says meanwhile. Throws when the connection is
+   * cut before they are sent.
+   */
   async sendBody(bytes: Buffer): Promise<void> {
     this.pause();
     const sent = new Promise<boolean>((resolve) => this.#socket.write(bytes, (error) => resolve(!error)));
     const isSent = await Promise.race([sent, this.#closed.then(() => false)]);
-    if (!isSent || this.#socket.destroyed) throw new Error("The server cut the connection while the client sent its body.");
+    if (!isSent || this.#socket.destroyed)
+      throw new Error("The server cut the connection while the client sent its body.");
     this.resume();
   }
 
@@ -56,7 +60,9 @@ export class RawClient {
   /** Bytes that the kernel has of the server's and that were not read, at either end. */
   unread(): number {
     const { localPort = 0, remotePort = 0 } = this.#socket;
-    const rows = readFileSync("/proc/net/tcp", "utf8").split("\n").map((row) => row.trim().split(/\s+/));
+    const rows = readFileSync("/proc/net/tcp", "utf8")
+      .split("\n")
+      .map((row) => row.trim().split(/\s+/));
     const port = (address = "") => Number.parseInt(address.split(":")[1] ?? "", 16);
     const queued = (from: number, to: number): number[] => {
       const row = rows.find(([, local, remote]) => port(local) === from && port(remote) === to);
@@ -79,7 +85,10 @@ export class RawClient {
     }
   }
 
-  /** Resolves with everything received, once the server has closed the connection; throws when it is not as documented. */
+  /**
+   * Resolves with everything received, once the server has closed the connection; throws when it is not as
+   * documented.
+   */
   async untilClosed(): Promise<string> {
     await this.#closed;
     this.#checkResponses();
@@ -93,7 +102,10 @@ export class RawClient {
   /** A response to what is no request, or to one too many, can only be the server's own error response. */
   #checkResponses(): void {
     const requests = [...this.#written.matchAll(/^([A-Z]+) (?:http:\/\/[^/\s]+)?(\/\S*) HTTP\/1\.1\r$/gm)];
-    const responses = responsesIn(this.#received, requests.map(([, method = ""]) => method));
+    const responses = responsesIn(
+      this.#received,
+      requests.map(([, method = ""]) => method),
+    );
     responses.forEach(({ isWhole, ...response }, index) => {
       const [, method = "", path = ""] = requests[index] ?? [];
       if (isWhole) checkAgainstDocument({ method, path, ...response });
@@ -103,10 +115,15 @@ export class RawClient {
 
 /** Returns the head of a request, such as of `PUT /path`, with these headers. */
 export function requestHead(methodAndPath: string, headers: Record<string, string>): string {
-  return `${methodAndPath} HTTP/1.1\r\n${Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n`;
+  return `${methodAndPath} HTTP/1.1\r\n${Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join("")}\r\n`;
 }
 
-/** Sends a head and its whole body before it reads, as many libraries do, and returns all that comes back until the server closes the connection. */
+/**
+ * Sends a head and its whole body before it reads, as many libraries do, and returns all that comes back
+ * until the server closes the connection.
+ */
 export async function sendThenRead(url: string, head: string, body: Buffer): Promise<string> {
   const client = await RawClient.connect(url);
   client.write(head);

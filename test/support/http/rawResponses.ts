@@ -7,7 +7,10 @@ export interface RawResponse {
   isWhole: boolean;
 }
 
-/** The final responses in what a server sent on one connection to requests of these methods; what is no HTTP throws. */
+/**
+ * The final responses in what a server sent on one connection to requests of these methods; what is no HTTP
+ * throws.
+ */
 export function responsesIn(received: string, methods: readonly string[]): RawResponse[] {
   const responses: RawResponse[] = [];
   for (let rest = received; rest !== "";) {
@@ -18,15 +21,29 @@ export function responsesIn(received: string, methods: readonly string[]): RawRe
     if (headEnd === -1) break;
     rest = rest.slice(headEnd + 4);
     if (status < 200) continue;
-    const headers = new Headers(lines.map((line): [string, string] => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1).trim()]));
+    const headers = new Headers(
+      lines.map((line): [string, string] => [
+        line.slice(0, line.indexOf(":")),
+        line.slice(line.indexOf(":") + 1).trim(),
+      ]),
+    );
     const body = bodyIn(rest, status, headers, methods[responses.length]);
-    responses.push({ status, headers, text: Buffer.from(body.text, "latin1").toString(), isWhole: body.isWhole });
+    responses.push({
+      status,
+      headers,
+      text: Buffer.from(body.text, "latin1").toString(),
+      isWhole: body.isWhole,
+    });
     rest = rest.slice(body.length);
   }
   return responses;
 }
 
-interface Body { text: string; length: number; isWhole: boolean }
+interface Body {
+  text: string;
+  length: number;
+  isWhole: boolean;
+}
 
 function bodyIn(rest: string, status: number, headers: Headers, method: string | undefined): Body {
   if (method === "HEAD" || status === 204 || status === 304) return { text: "", length: 0, isWhole: true };
@@ -41,7 +58,8 @@ function chunksIn(rest: string): Body {
   for (let at = 0; ;) {
     const lineEnd = rest.indexOf("\r\n", at);
     const size = Number.parseInt(rest.slice(at, lineEnd), 16);
-    if (lineEnd === -1 || rest.length < lineEnd + 4 + size) return { text, length: rest.length, isWhole: false };
+    if (lineEnd === -1 || rest.length < lineEnd + 4 + size)
+      return { text, length: rest.length, isWhole: false };
     text += rest.slice(lineEnd + 2, lineEnd + 2 + size);
     at = lineEnd + 4 + size;
     if (size === 0) return { text, length: at, isWhole: true };

@@ -1,10 +1,13 @@
 import { TestApi, type TestApiOptions } from "./api.ts";
 
 /**
- * Another process's view of the same platform: same database, Redis and cluster, without the background work, so that its
- * database connections carry nothing but its requests.
+ * Another process's view of the same platform: same database, Redis and cluster, without the background work,
+ * so that its database connections carry nothing but its requests.
  */
-export async function startReplica(of: TestApi, { env, clock }: Pick<TestApiOptions, "env" | "clock"> = {}): Promise<TestApi> {
+export async function startReplica(
+  of: TestApi,
+  { env, clock }: Pick<TestApiOptions, "env" | "clock"> = {},
+): Promise<TestApi> {
   const { cluster, redis } = of.deps.config;
   const replica = await TestApi.start({
     database: of.database,
@@ -12,7 +15,9 @@ export async function startReplica(of: TestApi, { env, clock }: Pick<TestApiOpti
     env: {
       BASE_URL: of.url,
       ...(cluster.kubeconfig !== undefined && { KUBECONFIG: cluster.kubeconfig }),
-      SESSIONS_NAMESPACE: cluster.sessionsNamespace, POD_NAMESPACE: cluster.releaseNamespace, ...env,
+      SESSIONS_NAMESPACE: cluster.sessionsNamespace,
+      POD_NAMESPACE: cluster.releaseNamespace,
+      ...env,
     },
     ...(clock !== undefined && { clock }),
   });

@@ -11,7 +11,10 @@ export interface ServiceTrafficOptions {
 
 const pollMs = 50;
 
-/** A stream of requests as a Service sends them: over kept and over new connections, until it has heard that the process is not ready. */
+/**
+ * A stream of requests as a Service sends them: over kept and over new connections, until it has heard that
+ * the process is not ready.
+ */
 export class ServiceTraffic {
   /** What became of requests that were not answered with 200. */
   readonly failures: string[] = [];
@@ -25,7 +28,12 @@ export class ServiceTraffic {
 
   constructor(options: ServiceTrafficOptions) {
     this.#options = options;
-    this.#running = Promise.all([this.#followReadiness(), this.#send(this.#kept), this.#send(this.#kept), this.#send(new Agent({ keepAlive: false }))]);
+    this.#running = Promise.all([
+      this.#followReadiness(),
+      this.#send(this.#kept),
+      this.#send(this.#kept),
+      this.#send(new Agent({ keepAlive: false })),
+    ]);
   }
 
   /** Resolves when the sender has heard of the process' end, and its last request has ended. */
@@ -36,7 +44,10 @@ export class ServiceTraffic {
 
   async #followReadiness(): Promise<void> {
     while (!this.#isOver) {
-      const isReady = await fetch(this.#options.readyUrl).then(({ ok }) => ok, () => false);
+      const isReady = await fetch(this.#options.readyUrl).then(
+        ({ ok }) => ok,
+        () => false,
+      );
       if (isReady) await new Promise((resolve) => setTimeout(resolve, pollMs));
       else {
         await new Promise((resolve) => setTimeout(resolve, this.#options.knownAfterMs));

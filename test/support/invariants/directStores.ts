@@ -16,7 +16,10 @@ export interface DirectAccess {
   minio: Pick<TestMinio, "client" | "bucket"> | undefined;
 }
 
-/** The stores of a platform that the tests have made themselves, without what they may have put between them and the programs. */
+/**
+ * The stores of a platform that the tests have made themselves, without what they may have put between them
+ * and the programs.
+ */
 export function directStores({ pool, sessions, pods, namespace, minio }: DirectAccess): InvariantStores {
   return {
     json: async (sql) => (await pool.query<{ json_build_object: unknown }>(sql)).rows[0]?.json_build_object,
@@ -36,7 +39,7 @@ export function directStores({ pool, sessions, pods, namespace, minio }: DirectA
 async function readObject(minio: DirectAccess["minio"], key: string): Promise<Buffer> {
   if (minio === undefined) throw new Error("The platform was started without an object store.");
   const body = await minio.client.getObject(minio.bucket, key);
-  return Buffer.concat(await body.toArray() as Buffer[]);
+  return Buffer.concat((await body.toArray()) as Buffer[]);
 }
 
 function undefinedWhenMissing(error: unknown): undefined {

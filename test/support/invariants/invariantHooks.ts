@@ -12,8 +12,15 @@ export interface InvariantHookOptions {
   onViolation: () => Promise<void>;
 }
 
-/** Root hooks that look at a platform's invariants beside all tests of a run. A test during which one broke fails; the others run on. */
-export function invariantHooks({ open, intervalMs, onViolation }: InvariantHookOptions): Mocha.RootHookObject {
+/**
+ * Root hooks that look at a platform's invariants beside all tests of a run. A test during which one broke
+ * fails; the others run on.
+ */
+export function invariantHooks({
+  open,
+  intervalMs,
+  onViolation,
+}: InvariantHookOptions): Mocha.RootHookObject {
   let stores: Awaited<ReturnType<typeof open>> | undefined;
   let watch: InvariantWatch | undefined;
   let title = "";

@@ -2,7 +2,9 @@ import type { GameSession } from "#contracts/crd/gameSession.ts";
 import type { Pod } from "#kube/builtin.ts";
 import type { Stored } from "#kube/object.ts";
 
-/** What a check of the invariants looks at: the database, the API server and the object store of one platform. */
+/**
+ * What a check of the invariants looks at: the database, the API server and the object store of one platform.
+ */
 export interface InvariantStores {
   /** The one value of the one row of this SQL, which is JSON. One statement is asked for at a time. */
   json(sql: string): Promise<unknown>;

@@ -24,7 +24,10 @@ export class InvariantWatch {
     this.#throwViolations();
   }
 
-  /** Ends it with a last look, at the objects too, for which the stores have to be there. Throws when something did not hold that was not thrown before. */
+  /**
+   * Ends it with a last look, at the objects too, for which the stores have to be there. Throws when
+   * something did not hold that was not thrown before.
+   */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
@@ -42,11 +45,17 @@ export class InvariantWatch {
 
   /** A store that is stopped on purpose cannot be looked at. */
   async #tryToLook(): Promise<void> {
-    await this.#invariants.look().then(() => void (this.#looks += 1), () => undefined);
+    await this.#invariants.look().then(
+      () => void (this.#looks += 1),
+      () => undefined,
+    );
   }
 
   #throwViolations(): void {
     const violations = this.#invariants.takeViolations();
-    if (violations.length > 0) throw new Error(`What has to hold at every moment did not (${this.#looks} looks):\n${violations.join("\n")}`);
+    if (violations.length > 0)
+      throw new Error(
+        `What has to hold at every moment did not (${this.#looks} looks):\n${violations.join("\n")}`,
+      );
   }
 }

@@ -13,11 +13,27 @@ const seconds = z.number().nullable();
 
 /** What is asked of the database, in one statement, so that all of it is of one moment. */
 const Rows = z.object({
-  sessions: z.array(z.object({
-    id: z.string(), user: z.string(), status: z.enum(["starting", "running", "stopping", "stopped", "error"]), isReleased: z.boolean(), startSeconds: z.number(),
-    ageSeconds: z.number(), expiredSeconds: seconds, stoppingSeconds: seconds,
-  })),
-  slots: z.array(z.object({ id: z.string(), objectKey: z.string().nullable(), sha256: z.string().nullable(), generation: z.number(), isUnreadable: z.boolean() })),
+  sessions: z.array(
+    z.object({
+      id: z.string(),
+      user: z.string(),
+      status: z.enum(["starting", "running", "stopping", "stopped", "error"]),
+      isReleased: z.boolean(),
+      startSeconds: z.number(),
+      ageSeconds: z.number(),
+      expiredSeconds: seconds,
+      stoppingSeconds: seconds,
+    }),
+  ),
+  slots: z.array(
+    z.object({
+      id: z.string(),
+      objectKey: z.string().nullable(),
+      sha256: z.string().nullable(),
+      generation: z.number(),
+      isUnreadable: z.boolean(),
+    }),
+  ),
   archives: z.array(z.object({ objectKey: z.string(), sha256: z.string() })),
 });
 type Rows = z.infer<typeof Rows>;
@@ -41,8 +57,9 @@ export interface InvariantOptions {
 }
 
 /**
- * Looks, again and again, whether what has to hold at every moment does, whatever fails meanwhile: I1 to I5 of docs/reliability.md. (I6, that a
- * repeated request changes nothing, is checked where requests are repeated.) What may be out of step for a minute is a violation after it.
+ * Looks, again and again, whether what has to hold at every moment does, whatever fails meanwhile: I1 to I5
+ * of docs/reliability.md. (I6, that a repeated request changes nothing, is checked where requests are
+ * repeated.) What may be out of step for a minute is a violation after it.
  */
 export class Invariants {
   readonly #stores: InvariantStores;
@@ -69,7 +86,10 @@ export class Invariants {
     return this.#untold.splice(0);
   }
 
-  /** Looks once, after the looks that were asked for before. Throws when a store cannot be looked at, of which nothing follows. */
+  /**
+   * Looks once, after the looks that were asked for before. Throws when a store cannot be looked at, of which
+   * nothing follows.
+   */
   look(): Promise<void> {
     // One that is overtaken by another would see slots go back.
     const look = this.#turn.then(() => this.#look());
@@ -81,14 +101,21 @@ export class Invariants {
   async readObjects(): Promise<void> {
     const { slots, archives } = Rows.parse(await this.#stores.json(statement));
     const objects = [
-      ...slots.filter(({ isUnreadable }) => !isUnreadable).map(({ id, ...object }) => ({ ...object, what: `I3: the save of slot ${id}` })),
+      ...slots
+        .filter(({ isUnreadable }) => !isUnreadable)
+        .map(({ id, ...object }) => ({ ...object, what: `I3: the save of slot ${id}` })),
       ...archives.map((object) => ({ ...object, what: "I4: the current archive" })),
-    ].flatMap(({ objectKey, sha256, what }) => (objectKey === null || this.#whole.has(objectKey) ? [] : [{ objectKey, sha256, what }]));
+    ].flatMap(({ objectKey, sha256, what }) =>
+      objectKey === null || this.#whole.has(objectKey) ? [] : [{ objectKey, sha256, what }],
+    );
     const digests = await this.#stores.digestsOf(objects.map(({ objectKey }) => objectKey));
     for (const { objectKey, sha256, what } of objects) {
       const digest = digests.get(objectKey);
       if (digest !== undefined && digest === sha256) this.#whole.add(objectKey);
-      else this.#violate(`${what}, ${objectKey}, ${digest === undefined ? "is missing" : "has other bytes than were stored"}.`);
+      else
+        this.#violate(
+          `${what}, ${objectKey}, ${digest === undefined ? "is missing" : "has other bytes than were stored"}.`,
+        );
     }
   }
 
@@ -106,7 +133,7 @@ export class Invariants {
   async #read(): Promise<[Rows, Stored<GameSession>[], Stored<Pod>[]]> {
     try {
       const rows = Rows.parse(await this.#stores.json(statement));
-      return [rows, ...await Promise.all([this.#stores.gameSessions(), this.#stores.pods()])];
+      return [rows, ...(await Promise.all([this.#stores.gameSessions(), this.#stores.pods()]))];
     } catch (error) {
       // Without the store nothing can heal either: the minute begins anew when it is back.
       this.#since.clear();
@@ -116,20 +143,30 @@ export class Invariants {
 
   #checkPlayers({ sessions }: Rows): void {
     const active = Map.groupBy(sessions.filter(isActive), ({ user }) => user);
-    for (const [user, { length }] of active) if (length > 1) this.#violate(`I1: user ${user} has ${length} active sessions.`);
+    for (const [user, { length }] of active)
+      if (length > 1) this.#violate(`I1: user ${user} has ${length} active sessions.`);
   }
 
-  #checkObjects({ sessions }: Rows, gameSessions: readonly Stored<GameSession>[], pods: readonly Stored<Pod>[], outOfStep: Set<string>): void {
+  #checkObjects(
+    { sessions }: Rows,
+    gameSessions: readonly Stored<GameSession>[],
+    pods: readonly Stored<Pod>[],
+    outOfStep: Set<string>,
+  ): void {
     const rowOf = new Map(sessions.map((row) => [row.id, row]));
     const objectOf = new Map(gameSessions.map((object) => [object.metadata.name, object]));
-    for (const row of sessions) if (isActive(row) && !objectOf.has(row.id)) outOfStep.add(`I2: the active session ${row.id} has no object.`);
+    for (const row of sessions)
+      if (isActive(row) && !objectOf.has(row.id))
+        outOfStep.add(`I2: the active session ${row.id} has no object.`);
     for (const { metadata, ...object } of gameSessions) {
       // An admin's own session has no row.
       const isOurs = metadata.finalizers?.includes(finalizers.recorder) ?? false;
       const isGoing = metadata.deletionTimestamp !== undefined || isFinished({ metadata, ...object });
       const row = rowOf.get(metadata.name);
-      if (isOurs && !isGoing && row === undefined) outOfStep.add(`I2: the object ${metadata.name} has no row.`);
-      if (isOurs && !isGoing && row !== undefined && !isActive(row) && row.isReleased) outOfStep.add(`I2: the object ${metadata.name} of an ended session is not removed.`);
+      if (isOurs && !isGoing && row === undefined)
+        outOfStep.add(`I2: the object ${metadata.name} has no row.`);
+      if (isOurs && !isGoing && row !== undefined && !isActive(row) && row.isReleased)
+        outOfStep.add(`I2: the object ${metadata.name} of an ended session is not removed.`);
     }
     const podsOf = Map.groupBy(pods, ({ metadata }) => metadata.labels?.[labels.gameSession]);
     for (const [name, { length }] of podsOf) {
@@ -141,21 +178,29 @@ export class Invariants {
 
   #checkDeadlines({ sessions }: Rows, outOfStep: Set<string>): void {
     for (const { id, status, startSeconds, ageSeconds, expiredSeconds, stoppingSeconds } of sessions) {
-      if (status === "starting" && startSeconds <= 0) this.#violate(`I5: the starting session ${id} has no deadline.`);
-      if (status === "running" && expiredSeconds === null) this.#violate(`I5: the running session ${id} never expires.`);
-      if (status === "stopping" && stoppingSeconds === null) this.#violate(`I5: nobody knows since when the session ${id} stops.`);
+      if (status === "starting" && startSeconds <= 0)
+        this.#violate(`I5: the starting session ${id} has no deadline.`);
+      if (status === "running" && expiredSeconds === null)
+        this.#violate(`I5: the running session ${id} never expires.`);
+      if (status === "stopping" && stoppingSeconds === null)
+        this.#violate(`I5: nobody knows since when the session ${id} stops.`);
       // Two nodes may be tried, each for the whole time.
-      if (status === "starting" && ageSeconds > 2 * startSeconds) outOfStep.add(`I5: the session ${id} starts longer than it may.`);
-      if (status === "running" && (expiredSeconds ?? 0) > 0) outOfStep.add(`I5: the session ${id} runs on after its expiry.`);
-      if (status === "stopping" && (stoppingSeconds ?? 0) > 60) outOfStep.add(`I5: the session ${id} keeps its player for more than a minute after the stop.`);
+      if (status === "starting" && ageSeconds > 2 * startSeconds)
+        outOfStep.add(`I5: the session ${id} starts longer than it may.`);
+      if (status === "running" && (expiredSeconds ?? 0) > 0)
+        outOfStep.add(`I5: the session ${id} runs on after its expiry.`);
+      if (status === "stopping" && (stoppingSeconds ?? 0) > 60)
+        outOfStep.add(`I5: the session ${id} keeps its player for more than a minute after the stop.`);
     }
   }
 
   #checkSlots({ slots }: Rows): void {
     for (const { id, generation, objectKey } of slots) {
       const before = this.#slots.get(id);
-      if (before !== undefined && generation < before.generation) this.#violate(`I3: the slot ${id} went back from generation ${before.generation} to ${generation}.`);
-      if (before?.hadSave === true && objectKey === null) this.#violate(`I3: the slot ${id} has lost its save.`);
+      if (before !== undefined && generation < before.generation)
+        this.#violate(`I3: the slot ${id} went back from generation ${before.generation} to ${generation}.`);
+      if (before?.hadSave === true && objectKey === null)
+        this.#violate(`I3: the slot ${id} has lost its save.`);
       this.#slots.set(id, { generation, hadSave: objectKey !== null });
     }
   }
@@ -166,7 +211,10 @@ export class Invariants {
     for (const what of outOfStep) {
       const since = this.#since.get(what) ?? { ms: this.#now(), during: this.#during?.() };
       this.#since.set(what, since);
-      if (this.#now() - since.ms > graceMs) this.#violate(since.during === undefined ? what : `${what} (It has been so since “${since.during}”.)`);
+      if (this.#now() - since.ms > graceMs)
+        this.#violate(
+          since.during === undefined ? what : `${what} (It has been so since “${since.during}”.)`,
+        );
     }
   }
 

@@ -14,11 +14,21 @@ export interface Panel {
 }
 
 const Dashboard = z.object({
-  panels: z.array(z.object({ type: z.string(), title: z.string(), targets: z.array(z.object({ expr: z.string() })).optional() })),
+  panels: z.array(
+    z.object({
+      type: z.string(),
+      title: z.string(),
+      targets: z.array(z.object({ expr: z.string() })).optional(),
+    }),
+  ),
 });
 
 /** Returns the dashboard's panels in order, without the headings of its rows. */
 export function panelsOf(name: DashboardName): Panel[] {
-  const { panels } = Dashboard.parse(JSON.parse(readFileSync(join(repositoryRoot, `charts/joypod/files/dashboards/${name}.json`), "utf8")));
-  return panels.filter(({ type }) => type !== "row").map(({ title, targets = [] }) => ({ title, expressions: targets.map(({ expr }) => expr) }));
+  const { panels } = Dashboard.parse(
+    JSON.parse(readFileSync(join(repositoryRoot, `charts/joypod/files/dashboards/${name}.json`), "utf8")),
+  );
+  return panels
+    .filter(({ type }) => type !== "row")
+    .map(({ title, targets = [] }) => ({ title, expressions: targets.map(({ expr }) => expr) }));
 }

@@ -11,7 +11,13 @@ export interface DescribedMetric {
 }
 
 /** The headings of docs/metrics.md that have a table of metrics. */
-export type MetricsSection = "API" | "Operator" | "Node agent" | "API, operator and node agent" | "Relay" | "Streamer";
+export type MetricsSection =
+  | "API"
+  | "Operator"
+  | "Node agent"
+  | "API, operator and node agent"
+  | "Relay"
+  | "Streamer";
 
 /** Returns the metrics under a heading of docs/metrics.md, by name. Throws where there is no such heading. */
 export function documentedMetrics(section: MetricsSection): Map<string, DescribedMetric> {
@@ -19,16 +25,26 @@ export function documentedMetrics(section: MetricsSection): Map<string, Describe
   const [, after] = text.split(`\n### ${section}\n`);
   if (after === undefined) throw new Error(`docs/metrics.md has no heading ${section}.`);
   const [own = ""] = after.split(/\n##/);
-  return new Map([...own.matchAll(/^\| `(\w+)` \| (\w+) \| ([^|]*) \| (.*) \|$/gm)].map(([, name = "", type = "", labels = "", help = ""]) => [
-    name, { type, labels: [...labels.matchAll(/`(\w+)`/g)].map(([, label = ""]) => label), help },
-  ]));
+  return new Map(
+    [...own.matchAll(/^\| `(\w+)` +\| (\w+) +\| ([^|]*?) +\| (.*?) +\|$/gm)].map(
+      ([, name = "", type = "", labels = "", help = ""]) => [
+        name,
+        { type, labels: [...labels.matchAll(/`(\w+)`/g)].map(([, label = ""]) => label), help },
+      ],
+    ),
+  );
 }
 
 /**
- * Fails unless a program's `/metrics` shows what docs/metrics.md has under these headings, with those types, labels and words, and nothing more.
- * What Node.js tells of itself is left out, as are the labels that all metrics of a program have. `absent` may be missing.
+ * Fails unless a program's `/metrics` shows what docs/metrics.md has under these headings, with those types,
+ * labels and words, and nothing more. What Node.js tells of itself is left out, as are the labels that all
+ * metrics of a program have. `absent` may be missing.
  */
-export function expectDocumented(shown: string, sections: readonly MetricsSection[], { absent = [], commonLabels = [] }: { absent?: readonly string[]; commonLabels?: readonly string[] } = {}): void {
+export function expectDocumented(
+  shown: string,
+  sections: readonly MetricsSection[],
+  { absent = [], commonLabels = [] }: { absent?: readonly string[]; commonLabels?: readonly string[] } = {},
+): void {
   const documented = new Map(sections.flatMap((section) => [...documentedMetrics(section)]));
   const found = metricsIn(shown, commonLabels);
   for (const [name, { type, help, labels }] of found) {
@@ -37,16 +53,31 @@ export function expectDocumented(shown: string, sections: readonly MetricsSectio
     expect({ name, type, help }).to.deep.equal({ name, type: row?.type, help: row?.help });
     expect(row?.labels, `labels of ${name}`).to.include.members(labels);
   }
-  expect([...documented.keys()].filter((name) => !found.has(name) && !absent.includes(name)), "metrics of docs/metrics.md that the program does not show").to.deep.equal([]);
+  expect(
+    [...documented.keys()].filter((name) => !found.has(name) && !absent.includes(name)),
+    "metrics of docs/metrics.md that the program does not show",
+  ).to.deep.equal([]);
 }
 
 function metricsIn(text: string, commonLabels: readonly string[]): Map<string, DescribedMetric> {
   const metrics = new Map<string, DescribedMetric>();
-  for (const [, name = "", help = "", type = ""] of text.matchAll(/^# HELP (\S+) (.*)\n# TYPE \S+ (\S+)$/gm)) {
+  for (const [, name = "", help = "", type = ""] of text.matchAll(
+    /^# HELP (\S+) (.*)\n# TYPE \S+ (\S+)$/gm,
+  )) {
     if (/^(process|nodejs|joypod_node_agent)_/.test(name)) continue;
     const samples = text.matchAll(new RegExp(`^${name}(?:_bucket|_sum|_count)?\\{(.*)\\} `, "gm"));
-    const labels = new Set([...samples].flatMap(([, pairs = ""]) => [...pairs.matchAll(/(\w+)="/g)].map(([, label = ""]) => label)));
-    metrics.set(name, { type, help, labels: [...labels].filter((label) => !(type === "histogram" && label === "le") && !commonLabels.includes(label)) });
+    const labels = new Set(
+      [...samples].flatMap(([, pairs = ""]) =>
+        [...pairs.matchAll(/(\w+)="/g)].map(([, label = ""]) => label),
+      ),
+    );
+    metrics.set(name, {
+      type,
+      help,
+      labels: [...labels].filter(
+        (label) => !(type === "histogram" && label === "le") && !commonLabels.includes(label),
+      ),
+    });
   }
   return metrics;
 }

@@ -14,9 +14,39 @@ export interface ScrapeTarget {
   labels: Readonly<Record<string, string>>;
 }
 
-const QueryResponse = z.object({ data: z.object({ result: z.array(z.object({ metric: z.record(z.string(), z.string()), value: z.tuple([z.number(), z.string()]) })) }) });
-const TargetsResponse = z.object({ data: z.object({ activeTargets: z.array(z.object({ labels: z.record(z.string(), z.string()), health: z.enum(["up", "down", "unknown"]), lastError: z.string() })) }) });
-const RulesResponse = z.object({ data: z.object({ groups: z.array(z.object({ rules: z.array(z.object({ name: z.string(), health: z.enum(["ok", "err", "unknown"]), lastError: z.string().optional() })) })) }) });
+const QueryResponse = z.object({
+  data: z.object({
+    result: z.array(
+      z.object({ metric: z.record(z.string(), z.string()), value: z.tuple([z.number(), z.string()]) }),
+    ),
+  }),
+});
+const TargetsResponse = z.object({
+  data: z.object({
+    activeTargets: z.array(
+      z.object({
+        labels: z.record(z.string(), z.string()),
+        health: z.enum(["up", "down", "unknown"]),
+        lastError: z.string(),
+      }),
+    ),
+  }),
+});
+const RulesResponse = z.object({
+  data: z.object({
+    groups: z.array(
+      z.object({
+        rules: z.array(
+          z.object({
+            name: z.string(),
+            health: z.enum(["ok", "err", "unknown"]),
+            lastError: z.string().optional(),
+          }),
+        ),
+      }),
+    ),
+  }),
+});
 
 /** A real Prometheus, of the Debian package, that reads often and forgets all at its end. */
 export class Prometheus {
@@ -29,29 +59,52 @@ export class Prometheus {
     this.#url = `http://127.0.0.1:${port}`;
     this.#targetCount = targets.length;
     const config = join(this.#folder, "prometheus.yaml");
-    writeFileSync(config, stringify({
-      global: { scrape_interval: "2s", evaluation_interval: "2s" },
-      rule_files: ruleFiles,
-      scrape_configs: [{
-        job_name: "joypod", static_configs: targets.map(({ address, path, labels }) => ({ targets: [address], labels: { ...labels, __metrics_path__: path } })),
-      }],
-    }));
+    writeFileSync(
+      config,
+      stringify({
+        global: { scrape_interval: "2s", evaluation_interval: "2s" },
+        rule_files: ruleFiles,
+        scrape_configs: [
+          {
+            job_name: "joypod",
+            static_configs: targets.map(({ address, path, labels }) => ({
+              targets: [address],
+              labels: { ...labels, __metrics_path__: path },
+            })),
+          },
+        ],
+      }),
+    );
     this.#program = new ChildProgram({
-      command: "prometheus", install: "install the Debian package prometheus.",
-      args: [`--config.file=${config}`, `--storage.tsdb.path=${join(this.#folder, "data")}`, `--web.listen-address=127.0.0.1:${port}`, "--log.level=warn"],
+      command: "prometheus",
+      install: "install the Debian package prometheus.",
+      args: [
+        `--config.file=${config}`,
+        `--storage.tsdb.path=${join(this.#folder, "data")}`,
+        `--web.listen-address=127.0.0.1:${port}`,
+        "--log.level=warn",
+      ],
       isReady: async () => (await fetch(`${this.#url}/-/ready`)).ok,
     });
   }
 
-  static async start(targets: readonly ScrapeTarget[], ruleFiles: readonly string[] = []): Promise<Prometheus> {
+  static async start(
+    targets: readonly ScrapeTarget[],
+    ruleFiles: readonly string[] = [],
+  ): Promise<Prometheus> {
     const prometheus = new Prometheus(await freePort(), targets, ruleFiles);
     await prometheus.#program.start();
     return prometheus;
   }
 
-  /** Returns the numbers that an expression has now, without those that are none (NaN). Throws what Prometheus says of a wrong one. */
+  /**
+   * Returns the numbers that an expression has now, without those that are none (NaN). Throws what Prometheus
+   * says of a wrong one.
+   */
   async query(expression: string): Promise<number[]> {
-    const { data } = QueryResponse.parse(await this.#get(`query?${new URLSearchParams({ query: expression }).toString()}`));
+    const { data } = QueryResponse.parse(
+      await this.#get(`query?${new URLSearchParams({ query: expression }).toString()}`),
+    );
     return data.result.map(({ value: [, text] }) => Number(text)).filter((value) => !Number.isNaN(value));
   }
 
@@ -59,14 +112,20 @@ export class Prometheus {
   async targetFaults(): Promise<string[]> {
     const { data } = TargetsResponse.parse(await this.#get("targets"));
     // Prometheus knows of none in its first moments.
-    if (data.activeTargets.length < this.#targetCount) return [`It knows ${data.activeTargets.length} of ${this.#targetCount} targets.`];
-    return data.activeTargets.filter(({ health }) => health !== "up").map(({ labels, health, lastError }) => `${JSON.stringify(labels)}: ${health} ${lastError}`);
+    if (data.activeTargets.length < this.#targetCount)
+      return [`It knows ${data.activeTargets.length} of ${this.#targetCount} targets.`];
+    return data.activeTargets
+      .filter(({ health }) => health !== "up")
+      .map(({ labels, health, lastError }) => `${JSON.stringify(labels)}: ${health} ${lastError}`);
   }
 
   /** Returns what is wrong with each rule that could not be evaluated, or not yet. */
   async ruleFaults(): Promise<string[]> {
     const { data } = RulesResponse.parse(await this.#get("rules"));
-    return data.groups.flatMap(({ rules }) => rules).filter(({ health }) => health !== "ok").map(({ name, health, lastError = "" }) => `${name}: ${health} ${lastError}`);
+    return data.groups
+      .flatMap(({ rules }) => rules)
+      .filter(({ health }) => health !== "ok")
+      .map(({ name, health, lastError = "" }) => `${name}: ${health} ${lastError}`);
   }
 
   async stop(): Promise<void> {
@@ -76,7 +135,8 @@ export class Prometheus {
 
   async #get(path: string): Promise<unknown> {
     const response = await fetch(`${this.#url}/api/v1/${path}`);
-    if (!response.ok) throw new Error(`Prometheus responded with status ${response.status}: ${await response.text()}`);
+    if (!response.ok)
+      throw new Error(`Prometheus responded with status ${response.status}: ${await response.text()}`);
     return response.json();
   }
 }

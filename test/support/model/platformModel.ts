@@ -49,7 +49,9 @@ export function slotsOf({ slots }: PlatformModel, user: number, game: number): M
 }
 
 export function activeSession({ sessions }: PlatformModel, user: number): ModelSession | undefined {
-  return sessions.find((session) => session.user === user && (session.status === "starting" || session.status === "running"));
+  return sessions.find(
+    (session) => session.user === user && (session.status === "starting" || session.status === "running"),
+  );
 }
 
 /** The end of a session, whyever it came. */
@@ -57,5 +59,9 @@ export function endSession(model: PlatformModel, session: ModelSession): void {
   session.status = "stopped";
   const slots = slotsOf(model, session.user, session.game);
   // A slot that was made for a session that never ran is free again.
-  if (session.isSlotNew && !session.wasReady) slots.splice(slots.findIndex(({ number }) => number === session.slot), 1);
+  if (session.isSlotNew && !session.wasReady)
+    slots.splice(
+      slots.findIndex(({ number }) => number === session.slot),
+      1,
+    );
 }

@@ -43,14 +43,21 @@ export class RealPlatform {
   }
 
   async registerGame(): Promise<{ id: string; slug: string }> {
-    const response = await this.partner.post("/api/partners/games", { title: "Model", slug: `model-${crypto.randomUUID().slice(0, 13)}`, developer: "Model", ...archivedGame });
+    const response = await this.partner.post("/api/partners/games", {
+      title: "Model",
+      slug: `model-${crypto.randomUUID().slice(0, 13)}`,
+      developer: "Model",
+      ...archivedGame,
+    });
     expect(response.status, response.text).to.equal(201);
     return response.json<{ id: string; slug: string }>();
   }
 
   /** Uploads a good archive of the game; returns its checksum. */
   async upload(slug: string): Promise<string> {
-    const response = await this.partner.put(`/api/partners/games/${slug}/upload`, await anArchive(), { "content-type": "application/gzip" });
+    const response = await this.partner.put(`/api/partners/games/${slug}/upload`, await anArchive(), {
+      "content-type": "application/gzip",
+    });
     expect(response.status, response.text).to.equal(200);
     return response.json<{ checksum: string }>().checksum.replace("sha256:", "");
   }
@@ -70,16 +77,27 @@ export class RealPlatform {
   /** Ends the session as the operator does when it is asked to. */
   async finishWhenAsked(id: string): Promise<void> {
     await eventually(async () => (await this.operator.session(id)).spec.desiredState === "Stopped");
-    await this.operator.finish(id, { usage: { durationSeconds: 10, cpuSeconds: 5, peakMemoryBytes: 2 ** 27 } });
+    await this.operator.finish(id, {
+      usage: { durationSeconds: 10, cpuSeconds: 5, peakMemoryBytes: 2 ** 27 },
+    });
   }
 
-  /** So much time passes without a keepalive. Idleness goes by the database's clock, which cannot be moved: the expiry comes nearer instead. */
+  /**
+   * So much time passes without a keepalive. Idleness goes by the database's clock, which cannot be moved:
+   * the expiry comes nearer instead.
+   */
   async passIdleTime(sessionId: string, seconds: number): Promise<boolean> {
-    await this.api.deps.postgres.pool.query("UPDATE game_sessions SET expires_at = expires_at - make_interval(secs => $2) WHERE id = $1", [sessionId, seconds]);
+    await this.api.deps.postgres.pool.query(
+      "UPDATE game_sessions SET expires_at = expires_at - make_interval(secs => $2) WHERE id = $1",
+      [sessionId, seconds],
+    );
     await asIfSwept(this.api.deps);
     const swept = await sweepIdle(this.api.deps);
     for (const id of swept) await recordGameSession(this.api.deps, id);
-    return (await this.api.deps.postgres.prisma.gameSession.findUniqueOrThrow({ where: { id: sessionId } })).status !== "running";
+    return (
+      (await this.api.deps.postgres.prisma.gameSession.findUniqueOrThrow({ where: { id: sessionId } }))
+        .status !== "running"
+    );
   }
 
   /** What holds after every command, asked for as clients do. */
@@ -89,7 +107,11 @@ export class RealPlatform {
     );
     expect(rows, "users with two active sessions").to.have.length(0);
     // What has ended long ago is asked for no more.
-    await Promise.all(model.sessions.slice(-2 * this.users.length).map((session) => this.#checkForward(session.user, session.id)));
+    await Promise.all(
+      model.sessions
+        .slice(-2 * this.users.length)
+        .map((session) => this.#checkForward(session.user, session.id)),
+    );
     await Promise.all(this.users.map((_, user) => this.#checkUser(model, user)));
   }
 
@@ -100,22 +122,35 @@ export class RealPlatform {
   }
 
   async #checkUser(model: PlatformModel, user: number): Promise<void> {
-    const { sessions } = (await this.player(user).get("/api/game/sessions")).json<{ sessions: { sessionId: string }[] }>();
+    const { sessions } = (await this.player(user).get("/api/game/sessions")).json<{
+      sessions: { sessionId: string }[];
+    }>();
     const active = activeSession(model, user);
-    expect(sessions.map(({ sessionId }) => sessionId), "active sessions").to.deep.equal(active === undefined ? [] : [active.id]);
+    expect(
+      sessions.map(({ sessionId }) => sessionId),
+      "active sessions",
+    ).to.deep.equal(active === undefined ? [] : [active.id]);
     for (const [game, { slug, status }] of model.games.entries()) {
       const detail = await this.detailOf(user, slug);
       expect(detail !== undefined, `${slug} is ${status}`).to.equal(status === "active");
       if (detail === undefined) continue;
       expect(detail.isFavorite, `favourite of ${user}`).to.equal(model.favorites.has(`${user} ${game}`));
-      const expected = slotsOf(model, user, game).map(({ number }) => number).toSorted();
-      expect(detail.saveSlots.filter(({ id }) => id !== null).map(({ slotNumber }) => slotNumber), "slots in use").to.deep.equal(expected);
+      const expected = slotsOf(model, user, game)
+        .map(({ number }) => number)
+        .toSorted();
+      expect(
+        detail.saveSlots.filter(({ id }) => id !== null).map(({ slotNumber }) => slotNumber),
+        "slots in use",
+      ).to.deep.equal(expected);
     }
     await this.#checkSaves(model, user);
   }
 
   async #checkSaves(model: PlatformModel, user: number): Promise<void> {
-    const stored = await this.api.deps.postgres.prisma.saveSlot.findMany({ where: { userId: this.users[user]?.id ?? "" }, include: { game: true } });
+    const stored = await this.api.deps.postgres.prisma.saveSlot.findMany({
+      where: { userId: this.users[user]?.id ?? "" },
+      include: { game: true },
+    });
     for (const [game, { slug }] of model.games.entries()) {
       for (const { number, generation } of slotsOf(model, user, game)) {
         const slot = stored.find((each) => each.game.slug === slug && each.number === number);

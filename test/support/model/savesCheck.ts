@@ -26,32 +26,46 @@ export class SavesCheck {
     const { rows } = await pool.query<StoredSlot>(
       `SELECT s.id, s.object_key AS "objectKey", s.generation,
         ARRAY(SELECT o.id FROM game_sessions o WHERE o.slot_id = s.id AND o.slot_released_at IS NULL) AS owners
-      FROM save_slots s WHERE s.user_id = ANY ($1)`, [this.#world.users.map(({ id }) => id)],
+      FROM save_slots s WHERE s.user_id = ANY ($1)`,
+      [this.#world.users.map(({ id }) => id)],
     );
-    expect(rows.map(({ id }) => id), "slots").to.have.members(ids);
+    expect(
+      rows.map(({ id }) => id),
+      "slots",
+    ).to.have.members(ids);
     const versions = await listSaveVersions(pool, ids);
     for (const slot of slots) {
       const stored = rows.find(({ id }) => id === slot.id);
       if (stored !== undefined) this.#checkSlot(model, slot, stored);
-      checkVersions(slot, versions.filter(({ slotId }) => slotId === slot.id));
+      checkVersions(
+        slot,
+        versions.filter(({ slotId }) => slotId === slot.id),
+      );
     }
     await Promise.all(this.#world.users.map((_, player) => this.#checkPlayer(model, player)));
   }
 
-  /** Whether the object store has every save that is kept, and the sweeper finds those of which nobody was told. */
+  /**
+   * Whether the object store has every save that is kept, and the sweeper finds those of which nobody was
+   * told.
+   */
   async checkEnd(model: SavesModel): Promise<void> {
     this.#world.fixture.setStoreUp(true);
     await this.#checkObjects(model);
     await this.#world.sweepAll();
-    const untold = model.sessions.filter(({ slot, ownsSlot, stored, known }) => !slot.isDeleted && !ownsSlot && stored !== known);
+    const untold = model.sessions.filter(
+      ({ slot, ownsSlot, stored, known }) => !slot.isDeleted && !ownsSlot && stored !== known,
+    );
     const recorded = await this.#world.recordedKeys(untold.map(({ slot }) => slot.id));
-    for (const { stored, slot } of untold) expect([...recorded], `the saves that are found of ${slotName(slot)}`).to.include(stored?.key);
+    for (const { stored, slot } of untold)
+      expect([...recorded], `the saves that are found of ${slotName(slot)}`).to.include(stored?.key);
   }
 
   async #checkObjects(model: SavesModel): Promise<void> {
     for (const slot of model.slots) {
       const objects = await this.#world.objects(slot.id);
-      for (const key of keptKeys(model, slot)) expect(objects.has(key), `the object ${key} of ${slotName(slot)} is kept`).to.equal(true);
+      for (const key of keptKeys(model, slot))
+        expect(objects.has(key), `the object ${key} of ${slotName(slot)} is kept`).to.equal(true);
     }
   }
 
@@ -65,22 +79,33 @@ export class SavesCheck {
 
   /** Nobody is locked out, and nobody sees what is another's. */
   async #checkPlayer(model: SavesModel, player: number): Promise<void> {
-    const [detail, sessions] = await Promise.all([this.#world.detail(player), this.#world.activeSessions(player)]);
+    const [detail, sessions] = await Promise.all([
+      this.#world.detail(player),
+      this.#world.activeSessions(player),
+    ]);
     const active = activeSession(model, player);
-    expect(sessions, `active sessions of player ${player}`).to.deep.equal(active === undefined ? [] : [active.id]);
+    expect(sessions, `active sessions of player ${player}`).to.deep.equal(
+      active === undefined ? [] : [active.id],
+    );
     const own = slotsOf(model, player).map(({ id, number }) => ({ id, number }));
-    const shown = detail.saveSlots.filter(({ id }) => id !== null).map(({ id, slotNumber }) => ({ id, number: slotNumber }));
+    const shown = detail.saveSlots
+      .filter(({ id }) => id !== null)
+      .map(({ id, slotNumber }) => ({ id, number: slotNumber }));
     expect(shown, `slots that player ${player} is shown`).to.deep.equal(own);
   }
 }
 
 /** Each recorded save is there, but for those that the rule let go; those that have gone are forgotten. */
-function checkVersions(slot: ModelSlot, stored: readonly { kind: string; objectKey: string; gameSession: string | null }[]): void {
+function checkVersions(
+  slot: ModelSlot,
+  stored: readonly { kind: string; objectKey: string; gameSession: string | null }[],
+): void {
   const left = stored.map(({ kind, objectKey }) => `${kind} ${objectKey}`);
   slot.versions = slot.versions.filter(({ kind, key, mayBeMissing }) => {
     const at = left.indexOf(`${kind} ${key}`);
     if (at >= 0) left.splice(at, 1);
-    else expect(mayBeMissing, `${kind} save ${key} of ${slotName(slot)} was let go by the rule`).to.equal(true);
+    else
+      expect(mayBeMissing, `${kind} save ${key} of ${slotName(slot)} was let go by the rule`).to.equal(true);
     return at >= 0;
   });
   expect(left, `versions of ${slotName(slot)} that nobody made`).to.deep.equal([]);

@@ -1,7 +1,16 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import {
-  activeSession, addVersion, learn, ownerOf, release, slotsOf, sweepModel, type ModelSession, type ModelSlot, type SavesModel,
+  activeSession,
+  addVersion,
+  learn,
+  ownerOf,
+  release,
+  slotsOf,
+  sweepModel,
+  type ModelSession,
+  type ModelSlot,
+  type SavesModel,
 } from "./savesModel.ts";
 import type { SavesCheck } from "./savesCheck.ts";
 import type { SavesWorld } from "./savesWorld.ts";
@@ -19,8 +28,15 @@ const player = fc.nat(players - 1);
 /** Which of the sessions or slots that a command can be about. */
 const which = fc.nat(5);
 
-/** A step: what it does to the model and the platform; then the leader releases what can be, and all is compared. */
-function command(name: string, run: (model: SavesModel, world: SavesWorld) => Promise<void>, check: (model: SavesModel) => boolean = () => true): Command {
+/**
+ * A step: what it does to the model and the platform; then the leader releases what can be, and all is
+ * compared.
+ */
+function command(
+  name: string,
+  run: (model: SavesModel, world: SavesWorld) => Promise<void>,
+  check: (model: SavesModel) => boolean = () => true,
+): Command {
   return {
     check,
     run: async (model, { world, check: compare }) => {
@@ -44,91 +60,163 @@ const launch = fc.tuple(player, fc.constantFrom(1, 1, 1, 2, 3)).map(([by, number
     const response = await world.launch(by, wished?.id);
     const active = activeSession(model, by);
     const isOwned = wished !== undefined && ownerOf(model, wished) !== undefined;
-    const expected = active !== undefined ? sessionActive : isOwned ? slotOwned : model.isClusterWritable ? undefined : noServers;
+    const expected =
+      active !== undefined
+        ? sessionActive
+        : isOwned
+          ? slotOwned
+          : model.isClusterWritable
+            ? undefined
+            : noServers;
     expectStatus(response, expected?.status ?? 202);
     if (expected !== undefined) {
       expect(response.json<{ error: string }>().error).to.equal(expected.error);
       return;
     }
     const { sessionId: id } = response.json<{ sessionId: string }>();
-    const { spec: { saveSlot } } = await world.fixture.operator.session(id);
-    const slot = wished ?? { id: saveSlot.slotId, player: by, number: saveSlot.number, current: undefined, versions: [], isDeleted: false, isForgotten: false };
+    const {
+      spec: { saveSlot },
+    } = await world.fixture.operator.session(id);
+    const slot = wished ?? {
+      id: saveSlot.slotId,
+      player: by,
+      number: saveSlot.number,
+      current: undefined,
+      versions: [],
+      isDeleted: false,
+      isForgotten: false,
+    };
     if (wished === undefined) model.slots.push(slot);
     expect(saveSlot.slotId, "slot that is played").to.equal(slot.id);
     expect(saveSlot.objectKey, "save that is played").to.equal(slot.current);
-    model.sessions.push({ id, player: by, slot, state: "running", isPlayerFree: false, ownsSlot: true, sequence: 0, attempt: 1, stored: undefined, known: undefined });
+    model.sessions.push({
+      id,
+      player: by,
+      slot,
+      state: "running",
+      isPlayerFree: false,
+      ownsSlot: true,
+      sequence: 0,
+      attempt: 1,
+      stored: undefined,
+      known: undefined,
+    });
     await world.makeReady(id);
-  }));
+  }),
+);
 
 const launchOthers = fc.tuple(player, which).map(([by, index]) =>
-  command(`player ${by} tries slot ${index} of another`, async (model, world) => {
-    expectStatus(await world.launch(by, pick(othersSlots(model, by), index).id), 404);
-  }, (model) => othersSlots(model, by).length > 0));
+  command(
+    `player ${by} tries slot ${index} of another`,
+    async (model, world) => {
+      expectStatus(await world.launch(by, pick(othersSlots(model, by), index).id), 404);
+    },
+    (model) => othersSlots(model, by).length > 0,
+  ),
+);
 
-/** Autosaves of a session that is played, the last save of one that has ended, and what the agent of a lost node goes on to store. */
+/**
+ * Autosaves of a session that is played, the last save of one that has ended, and what the agent of a lost
+ * node goes on to store.
+ */
 const save = which.map((index) =>
-  command(`session ${index} saves`, async (model, world) => {
-    const session = pick(withAgent(model), index);
-    session.sequence++;
-    if (!model.isStoreUp) return;
-    session.stored = await world.pack(session);
-    if (model.isClusterWritable) await report(world, session);
-  }, (model) => withAgent(model).length > 0));
+  command(
+    `session ${index} saves`,
+    async (model, world) => {
+      const session = pick(withAgent(model), index);
+      session.sequence++;
+      if (!model.isStoreUp) return;
+      session.stored = await world.pack(session);
+      if (model.isClusterWritable) await report(world, session);
+    },
+    (model) => withAgent(model).length > 0,
+  ),
+);
 
 const stop = fc.tuple(which, fc.boolean()).map(([index, isProlonged]) =>
-  command(`session ${index} is stopped${isProlonged ? ", and takes long" : ""}`, async (model, world) => {
-    const session = pick(sessionsIn(model, "running"), index);
-    session.sequence++;
-    if (isProlonged || !model.isStoreUp || !model.isClusterWritable) {
-      await world.requestStop(session);
-      session.state = "stopping";
-      if (!model.isClusterWritable) return;
-      await world.record(session.id);
+  command(
+    `session ${index} is stopped${isProlonged ? ", and takes long" : ""}`,
+    async (model, world) => {
+      const session = pick(sessionsIn(model, "running"), index);
+      session.sequence++;
+      if (isProlonged || !model.isStoreUp || !model.isClusterWritable) {
+        await world.requestStop(session);
+        session.state = "stopping";
+        if (!model.isClusterWritable) return;
+        await world.record(session.id);
+        await world.untilAskedToStop(session.id);
+        if (isProlonged) return;
+        await world.finishUnsaved(session.id);
+        Object.assign(session, { state: "unsaved", isPlayerFree: true });
+        return;
+      }
+      const stopped = world.player(session.player).post("/api/game/stop", { sessionId: session.id });
       await world.untilAskedToStop(session.id);
-      if (isProlonged) return;
-      await world.finishUnsaved(session.id);
-      Object.assign(session, { state: "unsaved", isPlayerFree: true });
-      return;
-    }
-    const stopped = world.player(session.player).post("/api/game/stop", { sessionId: session.id });
-    await world.untilAskedToStop(session.id);
-    session.state = "stopping";
-    session.stored = await world.pack(session);
-    await report(world, session);
-    expectStatus(await stopped, 200);
-  }, (model) => sessionsIn(model, "running").length > 0));
+      session.state = "stopping";
+      session.stored = await world.pack(session);
+      await report(world, session);
+      expectStatus(await stopped, 200);
+    },
+    (model) => sessionsIn(model, "running").length > 0,
+  ),
+);
 
 const loseNode = which.map((index) =>
-  command(`the node of session ${index} dies`, async (model, world) => {
-    const session = pick(sessionsIn(model, "running", "stopping", "unsaved"), index);
-    await (session.state === "unsaved" ? world.loseNodeAfterEnd(session.id) : world.loseNode(session.id));
-    Object.assign(session, { state: "lost", isPlayerFree: true });
-  }, (model) => model.isClusterWritable && sessionsIn(model, "running", "stopping", "unsaved").length > 0));
+  command(
+    `the node of session ${index} dies`,
+    async (model, world) => {
+      const session = pick(sessionsIn(model, "running", "stopping", "unsaved"), index);
+      await (session.state === "unsaved" ? world.loseNodeAfterEnd(session.id) : world.loseNode(session.id));
+      Object.assign(session, { state: "lost", isPlayerFree: true });
+    },
+    (model) => model.isClusterWritable && sessionsIn(model, "running", "stopping", "unsaved").length > 0,
+  ),
+);
 
 const returnNode = which.map((index) =>
-  command(`the node of session ${index} returns`, async (model, world) => {
-    const session = pick(sessionsIn(model, "lost"), index);
-    session.sequence++;
-    session.stored = await world.pack(session);
-    await world.report(session, true);
-    learn(session, session.stored);
-    session.state = "over";
-  }, (model) => model.isClusterWritable && model.isStoreUp && sessionsIn(model, "lost").length > 0));
+  command(
+    `the node of session ${index} returns`,
+    async (model, world) => {
+      const session = pick(sessionsIn(model, "lost"), index);
+      session.sequence++;
+      session.stored = await world.pack(session);
+      await world.report(session, true);
+      learn(session, session.stored);
+      session.state = "over";
+    },
+    (model) => model.isClusterWritable && model.isStoreUp && sessionsIn(model, "lost").length > 0,
+  ),
+);
 
-/** The new agent packs what it finds, under the sequence that the former one had reached, and reports what is stored once more. */
+/**
+ * The new agent packs what it finds, under the sequence that the former one had reached, and reports what is
+ * stored once more.
+ */
 const restartAgent = which.map((index) =>
-  command(`the agent of session ${index} restarts`, async (model, world) => {
-    const session = pick(withAgent(model), index);
-    session.attempt++;
-    if (model.isClusterWritable && session.stored !== undefined && session.state !== "stopping" && session.state !== "unsaved") await report(world, session);
-  }, (model) => withAgent(model).length > 0));
+  command(
+    `the agent of session ${index} restarts`,
+    async (model, world) => {
+      const session = pick(withAgent(model), index);
+      session.attempt++;
+      if (
+        model.isClusterWritable &&
+        session.stored !== undefined &&
+        session.state !== "stopping" &&
+        session.state !== "unsaved"
+      )
+        await report(world, session);
+    },
+    (model) => withAgent(model).length > 0,
+  ),
+);
 
 const toggleStore = fc.constant(
   command("the object store goes away, or comes back", async (model, world) => {
     model.isStoreUp = !model.isStoreUp;
     world.fixture.setStoreUp(model.isStoreUp);
     return Promise.resolve();
-  }));
+  }),
+);
 
 const toggleCluster = fc.constant(
   command("the API server refuses writes, or takes them again", async (model, world) => {
@@ -139,51 +227,95 @@ const toggleCluster = fc.constant(
       await world.record(session.id);
       if (session.stored !== undefined && session.stored !== session.known) await report(world, session);
     }
-  }));
+  }),
+);
 
 const sweep = fc.constantFrom(2, 25, 8 * 24).map((hours) =>
   command(`the sweeper runs ${hours} hours later`, async (model, world) => {
     await world.sweep(hours, model.isStoreUp);
     if (model.isStoreUp) sweepModel(model, hours, await world.recordedKeys(slots(model).map(({ id }) => id)));
-  }));
+  }),
+);
 
 const restore = fc.tuple(which, which).map(([index, nth]) =>
-  command(`version ${nth} of slot ${index} is restored`, async (model, world) => {
-    const slot = pick(slots(model), index);
-    const restored = await world.restore(slot, nth);
-    if (restored === undefined) return;
-    const { response, version, isOwn } = restored;
-    // Any other version is read before.
-    expectStatus(response, !model.isStoreUp && !isOwn ? 503 : ownerOf(model, slot) !== undefined ? 409 : 200);
-    if (response.status !== 200 || version.objectKey === slot.current) return;
-    addVersion(slot, { key: version.objectKey, kind: "restored", session: undefined, mayBeMissing: false });
-    slot.current = version.objectKey;
-  }, (model) => slots(model).length > 0));
+  command(
+    `version ${nth} of slot ${index} is restored`,
+    async (model, world) => {
+      const slot = pick(slots(model), index);
+      const restored = await world.restore(slot, nth);
+      if (restored === undefined) return;
+      const { response, version, isOwn } = restored;
+      // Any other version is read before.
+      expectStatus(
+        response,
+        !model.isStoreUp && !isOwn ? 503 : ownerOf(model, slot) !== undefined ? 409 : 200,
+      );
+      if (response.status !== 200 || version.objectKey === slot.current) return;
+      addVersion(slot, { key: version.objectKey, kind: "restored", session: undefined, mayBeMissing: false });
+      slot.current = version.objectKey;
+    },
+    (model) => slots(model).length > 0,
+  ),
+);
 
 const remove = which.map((index) =>
-  command(`slot ${index} is deleted`, async (model, world) => {
-    const slot = pick(slots(model), index);
-    slot.isDeleted = ownerOf(model, slot) === undefined;
-    expectStatus(await world.deleteSlot(slot), slot.isDeleted ? 204 : 409);
-  }, (model) => slots(model).length > 0));
+  command(
+    `slot ${index} is deleted`,
+    async (model, world) => {
+      const slot = pick(slots(model), index);
+      slot.isDeleted = ownerOf(model, slot) === undefined;
+      expectStatus(await world.deleteSlot(slot), slot.isDeleted ? 204 : 409);
+    },
+    (model) => slots(model).length > 0,
+  ),
+);
 
 const passMinute = fc.constant(
   command("a minute passes", async (model, world) => {
     await world.passMinute();
-    model.sessions.forEach((session) => { session.isPlayerFree ||= session.state === "stopping"; });
-  }));
+    model.sessions.forEach((session) => {
+      session.isPlayerFree ||= session.state === "stopping";
+    });
+  }),
+);
 
 const passDay = fc.constant(
   command("a day passes", async (model, world) => {
     await world.passDay(model.isStoreUp);
-    model.sessions.forEach((session) => { session.isPlayerFree ||= session.state === "stopping"; });
+    model.sessions.forEach((session) => {
+      session.isPlayerFree ||= session.state === "stopping";
+    });
     for (const session of sessionsIn(model, "unsaved", "lost", "stopping")) release(session, model.isStoreUp);
-  }));
+  }),
+);
 
 /** All that can happen; what is in the list more than once comes more often. */
 export const savesCommands: fc.Arbitrary<Command>[] = [
-  launch, launch, launch, launch, save, save, save, save, stop, stop, stop, loseNode, loseNode, returnNode, restartAgent, toggleStore, toggleCluster, sweep, sweep, sweep,
-  restore, remove, passMinute, passDay, launchOthers,
+  launch,
+  launch,
+  launch,
+  launch,
+  save,
+  save,
+  save,
+  save,
+  stop,
+  stop,
+  stop,
+  loseNode,
+  loseNode,
+  returnNode,
+  restartAgent,
+  toggleStore,
+  toggleCluster,
+  sweep,
+  sweep,
+  sweep,
+  restore,
+  remove,
+  passMinute,
+  passDay,
+  launchOthers,
 ];
 
 /** The agent tells the cluster of its newest pack; with the last one of a session the operator ends that. */

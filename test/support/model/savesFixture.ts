@@ -11,8 +11,9 @@ import { historyRule } from "./savesModel.ts";
 const plenty = "10000";
 
 /**
- * The real API on real stores and a real API server, with faults in front of the object store and the API server. Another process seems to
- * lead: background work is done when a command says so, and at no other time.
+ * The real API on real stores and a real API server, with faults in front of the object store and the API
+ * server. Another process seems to lead: background work is done when a command says so, and at no other
+ * time.
  */
 export class SavesFixture {
   readonly api: TestApi;
@@ -25,7 +26,12 @@ export class SavesFixture {
   readonly lostNode: string;
   readonly #proxy: FaultProxy;
 
-  private constructor(api: TestApi, game: TestGame, lostNode: string, parts: { operator: FakeOperator; minio: TestMinio; proxy: FaultProxy; cluster: FaultyApi }) {
+  private constructor(
+    api: TestApi,
+    game: TestGame,
+    lostNode: string,
+    parts: { operator: FakeOperator; minio: TestMinio; proxy: FaultProxy; cluster: FaultyApi },
+  ) {
     this.api = api;
     this.game = game;
     this.lostNode = lostNode;
@@ -38,17 +44,32 @@ export class SavesFixture {
     const [minio, server] = await Promise.all([sharedMinio(), sharedKubeApiServer()]);
     const [proxy, cluster] = await Promise.all([startFaultProxy(minio.endpoint), FaultyApi.start(server)]);
     const api = await TestApi.start({
-      kube: true, isLed: true, hasFaults: true,
+      kube: true,
+      isLed: true,
+      hasFaults: true,
       env: {
-        KUBECONFIG: cluster.kubeconfig(), S3_ENDPOINT: proxy.endpoint, S3_BUCKET: minio.bucket, S3_ACCESS_KEY: minio.accessKey, S3_SECRET_KEY: minio.secretKey,
-        SAVE_VERSIONS_KEPT: String(historyRule.versionsKept), SAVE_DAILY_VERSIONS_DAYS: String(historyRule.dailyVersionsDays),
-        SAVE_RETENTION_DAYS: String(historyRule.retentionDays), LAUNCHES_PER_MINUTE: plenty, LAUNCHES_PER_HOUR: plenty, CATALOG_REQUESTS_PER_MINUTE: plenty,
+        KUBECONFIG: cluster.kubeconfig(),
+        S3_ENDPOINT: proxy.endpoint,
+        S3_BUCKET: minio.bucket,
+        S3_ACCESS_KEY: minio.accessKey,
+        S3_SECRET_KEY: minio.secretKey,
+        SAVE_VERSIONS_KEPT: String(historyRule.versionsKept),
+        SAVE_DAILY_VERSIONS_DAYS: String(historyRule.dailyVersionsDays),
+        SAVE_RETENTION_DAYS: String(historyRule.retentionDays),
+        LAUNCHES_PER_MINUTE: plenty,
+        LAUNCHES_PER_HOUR: plenty,
+        CATALOG_REQUESTS_PER_MINUTE: plenty,
       },
     });
     const operator = operatorOf(api);
     const [node, lostNode] = [await operator.addNode(1000), await operator.addNode(0)];
     await operator.loseNode(lostNode);
-    await eventually(() => api.deps.cluster.gameNode(node)?.status?.capacity !== undefined && api.deps.cluster.gameNode(lostNode)?.status?.conditions !== undefined, { what: "the API to see the nodes" });
+    await eventually(
+      () =>
+        api.deps.cluster.gameNode(node)?.status?.capacity !== undefined &&
+        api.deps.cluster.gameNode(lostNode)?.status?.conditions !== undefined,
+      { what: "the API to see the nodes" },
+    );
     return new SavesFixture(api, await aGame(api.deps), lostNode, { operator, minio, proxy, cluster });
   }
 

@@ -12,19 +12,28 @@ export interface HistoriesOptions {
   stepsMax: number;
 }
 
-/** Lets so many histories happen to the platform; a failure tells the seed and the shortest history that was found to fail. */
-export async function checkHistories(fixture: SavesFixture, { seed, histories, stepsMax }: HistoriesOptions): Promise<void> {
+/**
+ * Lets so many histories happen to the platform; a failure tells the seed and the shortest history that was
+ * found to fail.
+ */
+export async function checkHistories(
+  fixture: SavesFixture,
+  { seed, histories, stepsMax }: HistoriesOptions,
+): Promise<void> {
   const commands = fc.commands(savesCommands, { maxCommands: stepsMax, size: "max" });
-  await fc.assert(fc.asyncProperty(commands, async (history) => {
-    const started: { model: SavesModel; real: CheckedWorld }[] = [];
-    await fc.asyncModelRun(async () => {
-      const world = await SavesWorld.start(fixture, players);
-      const setup = { model: newModel(), real: { world, check: new SavesCheck(world) } };
-      started.push(setup);
-      return setup;
-    }, history);
-    for (const { model, real } of started) await real.check.checkEnd(model);
-  }), { seed, numRuns: histories });
+  await fc.assert(
+    fc.asyncProperty(commands, async (history) => {
+      const started: { model: SavesModel; real: CheckedWorld }[] = [];
+      await fc.asyncModelRun(async () => {
+        const world = await SavesWorld.start(fixture, players);
+        const setup = { model: newModel(), real: { world, check: new SavesCheck(world) } };
+        started.push(setup);
+        return setup;
+      }, history);
+      for (const { model, real } of started) await real.check.checkEnd(model);
+    }),
+    { seed, numRuns: histories },
+  );
 }
 
 function newModel(): SavesModel {

@@ -29,8 +29,9 @@ export interface ModelSlot {
 }
 
 /**
- * What the cluster knows of a session: `stopping` was asked to end, and the operator has not ended it; `unsaved` has ended, its last save is on
- * its node; `lost` has ended with its node or before that was lost, and the node's agent may go on.
+ * What the cluster knows of a session: `stopping` was asked to end, and the operator has not ended it;
+ * `unsaved` has ended, its last save is on its node; `lost` has ended with its node or before that was lost,
+ * and the node's agent may go on.
  */
 type SessionState = "running" | "stopping" | "unsaved" | "lost" | "over";
 
@@ -62,7 +63,9 @@ export interface SavesModel {
 export const historyRule = { versionsKept: 3, dailyVersionsDays: 2, retentionDays: 7 };
 
 export function slotsOf({ slots }: SavesModel, player: number): ModelSlot[] {
-  return slots.filter((slot) => slot.player === player && !slot.isDeleted).toSorted((a, b) => a.number - b.number);
+  return slots
+    .filter((slot) => slot.player === player && !slot.isDeleted)
+    .toSorted((a, b) => a.number - b.number);
 }
 
 export function ownerOf({ sessions }: SavesModel, slot: ModelSlot): ModelSession | undefined {
@@ -74,11 +77,18 @@ export function activeSession({ sessions }: SavesModel, player: number): ModelSe
   return sessions.find((session) => session.player === player && !session.isPlayerFree);
 }
 
-/** The platform learns of a stored save: its owner moves the slot, any other session leaves a conflict copy. */
+/**
+ * The platform learns of a stored save: its owner moves the slot, any other session leaves a conflict copy.
+ */
 export function learn(session: ModelSession, save: ModelSave): void {
   if (session.known !== undefined && !isLater(save, session.known)) return;
   session.known = save;
-  addVersion(session.slot, { key: save.key, kind: session.ownsSlot ? "played" : "conflict", session: session.id, mayBeMissing: false });
+  addVersion(session.slot, {
+    key: save.key,
+    kind: session.ownsSlot ? "played" : "conflict",
+    session: session.id,
+    mayBeMissing: false,
+  });
   if (session.ownsSlot) session.slot.current = save.key;
 }
 
@@ -91,16 +101,21 @@ export function release(session: ModelSession, isAdopting: boolean): void {
 /** Stores a version as the newest; a session has one of each kind. */
 export function addVersion(slot: ModelSlot, version: ModelVersion): void {
   if (slot.isForgotten) return;
-  const others = slot.versions.filter(({ session, kind }) => session === undefined || session !== version.session || kind !== version.kind);
+  const others = slot.versions.filter(
+    ({ session, kind }) => session === undefined || session !== version.session || kind !== version.kind,
+  );
   slot.versions = [...others, version];
 }
 
 /**
- * What a sweep so much later need not keep, and what it has found: saves of which nobody was told. These it may find, as `found` tells, and
- * must not remove.
+ * What a sweep so much later need not keep, and what it has found: saves of which nobody was told. These it
+ * may find, as `found` tells, and must not remove.
  */
 export function sweepModel(model: SavesModel, laterHours: number, found: ReadonlySet<string>): void {
-  const unrecorded = model.sessions.filter(({ slot, ownsSlot, stored }) => !slot.isDeleted && !ownsSlot && stored !== undefined && found.has(stored.key));
+  const unrecorded = model.sessions.filter(
+    ({ slot, ownsSlot, stored }) =>
+      !slot.isDeleted && !ownsSlot && stored !== undefined && found.has(stored.key),
+  );
   for (const session of unrecorded.toSorted((a, b) => (a.stored?.order ?? 0) - (b.stored?.order ?? 0))) {
     if (session.stored !== undefined) learn(session, session.stored);
   }
@@ -115,10 +130,18 @@ export function sweepModel(model: SavesModel, laterHours: number, found: Readonl
   }
 }
 
-/** Keys that the object store must have of a slot: what is kept, and the newest save of each session of which nobody was told yet. */
+/**
+ * Keys that the object store must have of a slot: what is kept, and the newest save of each session of which
+ * nobody was told yet.
+ */
 export function keptKeys({ sessions }: SavesModel, slot: ModelSlot): Set<string> {
-  const untold = sessions.filter((session) => session.slot === slot && !slot.isDeleted && session.stored !== session.known).flatMap(({ stored }) => stored?.key ?? []);
-  return new Set([...slot.versions.filter(({ mayBeMissing }) => !mayBeMissing).map(({ key }) => key), ...untold]);
+  const untold = sessions
+    .filter((session) => session.slot === slot && !slot.isDeleted && session.stored !== session.known)
+    .flatMap(({ stored }) => stored?.key ?? []);
+  return new Set([
+    ...slot.versions.filter(({ mayBeMissing }) => !mayBeMissing).map(({ key }) => key),
+    ...untold,
+  ]);
 }
 
 function isLater(save: ModelSave, other: ModelSave): boolean {

@@ -37,9 +37,15 @@ export class SavesWorld {
     const { prisma } = fixture.api.deps.postgres;
     const endedAt = new Date();
     // What an earlier history left is nobody's business any more.
-    await prisma.gameSession.updateMany({ where: { slotReleasedAt: null }, data: { status: "stopped", endedAt, recordedAt: endedAt, slotReleasedAt: endedAt } });
+    await prisma.gameSession.updateMany({
+      where: { slotReleasedAt: null },
+      data: { status: "stopped", endedAt, recordedAt: endedAt, slotReleasedAt: endedAt },
+    });
     await prisma.saveSweep.deleteMany();
-    return new SavesWorld(fixture, await Promise.all(Array.from({ length: players }, () => aUser(fixture.api.deps))));
+    return new SavesWorld(
+      fixture,
+      await Promise.all(Array.from({ length: players }, () => aUser(fixture.api.deps))),
+    );
   }
 
   player(index: number): ApiClient {
@@ -49,7 +55,10 @@ export class SavesWorld {
   }
 
   launch(player: number, saveSlotId: string | undefined): Promise<ApiResponse> {
-    return this.player(player).post("/api/game/launch", { gameSlug: this.fixture.game.slug, ...(saveSlotId === undefined ? { fresh: true } : { saveSlotId }) });
+    return this.player(player).post("/api/game/launch", {
+      gameSlug: this.fixture.game.slug,
+      ...(saveSlotId === undefined ? { fresh: true } : { saveSlotId }),
+    });
   }
 
   async makeReady(id: string): Promise<void> {
@@ -60,35 +69,49 @@ export class SavesWorld {
   /** As a node agent, packs the session's save into the object store, and tells nobody. */
   async pack(session: ModelSession): Promise<ModelSave> {
     const { id, sequence, attempt } = session;
-    const { saveSlot: { slotId, generation } } = (await this.fixture.operator.session(id)).spec;
+    const {
+      saveSlot: { slotId, generation },
+    } = (await this.fixture.operator.session(id)).spec;
     const key = saveKey(slotId, { generation: generation + 1, gameSession: id, sequence, attempt });
     await this.fixture.minio.client.putObject(this.fixture.minio.bucket, key, archiveOf(key));
     return { key, sequence, attempt, order: this.#packs++ };
   }
 
-  /** As a node agent, reports the session's newest stored pack; `isLast` when the game has ended and nothing newer will come. */
+  /**
+   * As a node agent, reports the session's newest stored pack; `isLast` when the game has ended and nothing
+   * newer will come.
+   */
   async report(session: ModelSession, isLast: boolean): Promise<void> {
     const { id, stored } = session;
     const save = stored && storedSaveOf(stored);
     const status: GameSessionStatus = { ...(save !== undefined && { save: { ...save, final: isLast } }) };
-    if (isLast) await this.fixture.operator.finish(id, { ...status, conditions: [aCondition("SavePersisted")] });
+    if (isLast)
+      await this.fixture.operator.finish(id, { ...status, conditions: [aCondition("SavePersisted")] });
     else await this.fixture.operator.report(id, status);
     await this.record(id);
   }
 
   /** As the operator, ends the session although its last save is not stored. */
   async finishUnsaved(id: string): Promise<void> {
-    await this.fixture.operator.finish(id, { conditions: [aCondition("SavePersisted", { status: "False", reason: "StoreUnreachable" })] });
+    await this.fixture.operator.finish(id, {
+      conditions: [aCondition("SavePersisted", { status: "False", reason: "StoreUnreachable" })],
+    });
     await this.record(id);
   }
 
   async loseNode(id: string): Promise<void> {
     const failure = { reason: "NodeLost", message: "Its node is gone." };
-    await this.fixture.operator.finish(id, { stopReason: "NodeLost", failure, conditions: [aCondition("SavePersisted", { status: "Unknown" })] });
+    await this.fixture.operator.finish(id, {
+      stopReason: "NodeLost",
+      failure,
+      conditions: [aCondition("SavePersisted", { status: "Unknown" })],
+    });
     await this.record(id);
   }
 
-  /** The same, of a session that has ended already: its object says no more of it than which node that was. */
+  /**
+   * The same, of a session that has ended already: its object says no more of it than which node that was.
+   */
   async loseNodeAfterEnd(id: string): Promise<void> {
     await this.fixture.operator.report(id, { nodeName: this.fixture.lostNode });
     await this.record(id);
@@ -97,18 +120,29 @@ export class SavesWorld {
   /** The player asks for the end, and does not wait for it. */
   async requestStop({ id, player }: ModelSession): Promise<void> {
     const { postgres } = this.fixture.api.deps;
-    expect(await updateGameSessionStopRequested(postgres.pool, id, this.users[player]?.id ?? "", "UserRequested")).to.equal(true);
+    expect(
+      await updateGameSessionStopRequested(postgres.pool, id, this.users[player]?.id ?? "", "UserRequested"),
+    ).to.equal(true);
   }
 
   async untilAskedToStop(id: string): Promise<void> {
-    await eventually(async () => (await this.fixture.operator.session(id)).spec.desiredState === "Stopped", { ...soon, what: "the request to stop" });
+    await eventually(async () => (await this.fixture.operator.session(id)).spec.desiredState === "Stopped", {
+      ...soon,
+      what: "the request to stop",
+    });
   }
 
   /** As the leader, reconciles the session as it is in the cluster now. */
   async record(id: string): Promise<void> {
-    const { api: { deps }, operator } = this.fixture;
+    const {
+      api: { deps },
+      operator,
+    } = this.fixture;
     const { resourceVersion } = (await operator.session(id)).metadata;
-    await eventually(() => deps.cluster.gameSession(id)?.metadata.resourceVersion === resourceVersion, { ...soon, what: "the API to see the session" });
+    await eventually(() => deps.cluster.gameSession(id)?.metadata.resourceVersion === resourceVersion, {
+      ...soon,
+      what: "the API to see the session",
+    });
     await recordGameSession(deps, id);
   }
 
@@ -123,7 +157,10 @@ export class SavesWorld {
     await freePlayers(this.fixture.api.deps);
   }
 
-  /** A day passes since the end of sessions whose last save has not come, and then an hour, with a pass of the leader after each. */
+  /**
+   * A day passes since the end of sessions whose last save has not come, and then an hour, with a pass of the
+   * leader after each.
+   */
   async passDay(isStoreUp: boolean): Promise<void> {
     await this.passMinute();
     await this.#shift("ended_at", "24 hours 5 minutes");
@@ -136,7 +173,10 @@ export class SavesWorld {
   async sweep(laterHours: number, isStoreUp: boolean): Promise<void> {
     const { deps } = this.fixture.api;
     const until = new Date(Date.now() + laterHours * 3600_000);
-    await deps.postgres.prisma.saveSweep.updateMany({ where: { dueAt: { lte: until } }, data: { dueAt: new Date() } });
+    await deps.postgres.prisma.saveSweep.updateMany({
+      where: { dueAt: { lte: until } },
+      data: { dueAt: new Date() },
+    });
     await expectUp(isStoreUp, () => sweepSaves(deps, () => Promise.resolve(until)));
   }
 
@@ -149,16 +189,29 @@ export class SavesWorld {
 
   /** Keys of all versions of the slots. */
   async recordedKeys(slotIds: readonly string[]): Promise<Set<string>> {
-    return new Set((await listSaveVersions(this.fixture.api.deps.postgres.pool, slotIds)).map(({ objectKey }) => objectKey));
+    return new Set(
+      (await listSaveVersions(this.fixture.api.deps.postgres.pool, slotIds)).map(
+        ({ objectKey }) => objectKey,
+      ),
+    );
   }
 
   /** The player makes a version of the slot its own again; returns which, if there is one. */
-  async restore({ id, player, current }: ModelSlot, nth: number): Promise<{ response: ApiResponse; version: SaveVersion; isOwn: boolean } | undefined> {
+  async restore(
+    { id, player, current }: ModelSlot,
+    nth: number,
+  ): Promise<{ response: ApiResponse; version: SaveVersion; isOwn: boolean } | undefined> {
     const versions = await listSaveVersions(this.fixture.api.deps.postgres.pool, [id]);
     const version = versions[nth % Math.max(1, versions.length)];
     if (version === undefined) return undefined;
-    const own = versions.find(({ kind, objectKey }) => (kind === "played" || kind === "restored") && objectKey === current);
-    return { version, isOwn: version === own, response: await this.player(player).post(`${this.#slotPath(id)}/restore`, { versionId: version.id }) };
+    const own = versions.find(
+      ({ kind, objectKey }) => (kind === "played" || kind === "restored") && objectKey === current,
+    );
+    return {
+      version,
+      isOwn: version === own,
+      response: await this.player(player).post(`${this.#slotPath(id)}/restore`, { versionId: version.id }),
+    };
   }
 
   deleteSlot({ id, player }: ModelSlot): Promise<ApiResponse> {
@@ -174,20 +227,25 @@ export class SavesWorld {
   }
 
   async activeSessions(player: number): Promise<string[]> {
-    const { sessions } = (await this.player(player).get("/api/game/sessions")).json<{ sessions: { sessionId: string }[] }>();
+    const { sessions } = (await this.player(player).get("/api/game/sessions")).json<{
+      sessions: { sessionId: string }[];
+    }>();
     return sessions.map(({ sessionId }) => sessionId);
   }
 
   /** Keys of the slot's objects. */
   async objects(slotId: string): Promise<Set<string>> {
     const { client, bucket } = this.fixture.minio;
-    const items = await client.listObjectsV2(bucket, savesPrefix(slotId), true).toArray() as { name: string }[];
+    const items = (await client.listObjectsV2(bucket, savesPrefix(slotId), true).toArray()) as {
+      name: string;
+    }[];
     return new Set(items.map(({ name }) => name));
   }
 
   async #shift(column: "stopping_at" | "ended_at", interval: string): Promise<void> {
     await this.fixture.api.deps.postgres.pool.query(
-      `UPDATE game_sessions SET ${column} = ${column} - $1::interval WHERE slot_released_at IS NULL`, [interval],
+      `UPDATE game_sessions SET ${column} = ${column} - $1::interval WHERE slot_released_at IS NULL`,
+      [interval],
     );
   }
 }
@@ -200,7 +258,15 @@ function archiveOf(key: string): Buffer {
 function storedSaveOf({ key, sequence }: ModelSave): StoredSave {
   const content = archiveOf(key);
   const generation = Number(/\/(\d+)-/.exec(key)?.[1]);
-  return { objectKey: key, sha256: createHash("sha256").update(content).digest("hex"), bytes: content.length, generation, sequence, persistedAt: new Date().toISOString(), final: false };
+  return {
+    objectKey: key,
+    sha256: createHash("sha256").update(content).digest("hex"),
+    bytes: content.length,
+    generation,
+    sequence,
+    persistedAt: new Date().toISOString(),
+    final: false,
+  };
 }
 
 /** What needs the object store fails while that is unavailable, or has nothing to do. */

@@ -19,8 +19,9 @@ type Place = (typeof places)[number];
 let nextNetwork = 0;
 
 /**
- * A network of four machines around a router, each a network namespace of Linux: the test process itself (which has the API's part), a
- * player, a relay and a game node. It needs root, and reaches nothing outside this machine.
+ * A network of four machines around a router, each a network namespace of Linux: the test process itself
+ * (which has the API's part), a player, a relay and a game node. It needs root, and reaches nothing outside
+ * this machine.
  */
 export class TestNetwork {
   readonly client: TestHost;
@@ -35,7 +36,10 @@ export class TestNetwork {
   private constructor(prefix: string, number: number) {
     this.#router = `${prefix}-router`;
     this.#number = number;
-    const hostAt = (place: Place): TestHost => ({ namespace: `${prefix}-${place}`, ...this.#addressesAt(place, 2) });
+    const hostAt = (place: Place): TestHost => ({
+      namespace: `${prefix}-${place}`,
+      ...this.#addressesAt(place, 2),
+    });
     [this.client, this.relay, this.node] = [hostAt("client"), hostAt("relay"), hostAt("node")];
     this.own = this.#addressesAt("own", 2);
   }
@@ -43,11 +47,14 @@ export class TestNetwork {
   /** Makes the network. Throws a sentence that says what is missing. */
   static async create(): Promise<TestNetwork> {
     if (process.getuid?.() !== 0 || !existsSync("/usr/sbin/iptables")) {
-      throw new Error("Tests of networks make network namespaces: run them as root, with the Debian packages iproute2 and iptables.");
+      throw new Error(
+        "Tests of networks make network namespaces: run them as root, with the Debian packages iproute2 and iptables.",
+      );
     }
     await removeAbandoned();
-    // Two test processes at once have different numbers; the range is one for benchmarks, which no network of the machine uses.
-    const number = process.pid % 32 * 8 + nextNetwork++ % 8;
+    // Two test processes at once have different numbers; the range is one for benchmarks, which no network of
+    // the machine uses.
+    const number = (process.pid % 32) * 8 + (nextNetwork++ % 8);
     const network = new TestNetwork(`jp${process.pid}-${number}`, number);
     try {
       await network.#build();
@@ -60,7 +67,8 @@ export class TestNetwork {
 
   /** Drops what the router would pass on: the words of one rule of iptables, for both families. */
   async drop(words: string): Promise<void> {
-    for (const program of ["iptables", "ip6tables"]) await this.#onRouter(program, "-w", "-A", "FORWARD", ...words.split(" "), "-j", "DROP");
+    for (const program of ["iptables", "ip6tables"])
+      await this.#onRouter(program, "-w", "-A", "FORWARD", ...words.split(" "), "-j", "DROP");
   }
 
   /** Drops the player's UDP to and from the node, as a firewall that lets out no unknown ports. */
@@ -86,7 +94,17 @@ export class TestNetwork {
   async plugClient(isIn: boolean): Promise<void> {
     await this.#onRouter("ip", "link", "set", "client", isIn ? "up" : "down");
     // An interface that goes down loses its IPv6 addresses.
-    if (isIn) await this.#onRouter("ip", "-6", "address", "replace", `${this.#addressesAt("client", 1).ipv6}/64`, "dev", "client", "nodad");
+    if (isIn)
+      await this.#onRouter(
+        "ip",
+        "-6",
+        "address",
+        "replace",
+        `${this.#addressesAt("client", 1).ipv6}/64`,
+        "dev",
+        "client",
+        "nodad",
+      );
   }
 
   /** Moves the player to another address, as another network does. */
@@ -120,23 +138,51 @@ export class TestNetwork {
   }
 
   async remove(): Promise<void> {
-    for (const namespace of [this.#router, this.client.namespace, this.relay.namespace, this.node.namespace]) {
+    for (const namespace of [
+      this.#router,
+      this.client.namespace,
+      this.relay.namespace,
+      this.node.namespace,
+    ]) {
       await run("ip", ["netns", "delete", namespace], { timeout: commandDeadlineMs }).catch(() => undefined);
     }
   }
 
   async #build(): Promise<void> {
-    for (const namespace of [this.#router, this.client.namespace, this.relay.namespace, this.node.namespace]) {
+    for (const namespace of [
+      this.#router,
+      this.client.namespace,
+      this.relay.namespace,
+      this.node.namespace,
+    ]) {
       await run("ip", ["netns", "add", namespace], { timeout: commandDeadlineMs });
       await this.inNamespace({ namespace }, "ip", "link", "set", "lo", "up");
     }
     await this.#onRouter("sysctl", "-q", "-w", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1");
-    for (const place of ["client", "relay", "node"] as const) await this.#connect(place, this[place].namespace);
+    for (const place of ["client", "relay", "node"] as const)
+      await this.#connect(place, this[place].namespace);
     await this.#connectOwn();
   }
 
   async #connect(place: Exclude<Place, "own">, namespace: string): Promise<void> {
-    await run("ip", ["link", "add", place, "netns", this.#router, "type", "veth", "peer", "name", "eth0", "netns", namespace], { timeout: commandDeadlineMs });
+    await run(
+      "ip",
+      [
+        "link",
+        "add",
+        place,
+        "netns",
+        this.#router,
+        "type",
+        "veth",
+        "peer",
+        "name",
+        "eth0",
+        "netns",
+        namespace,
+      ],
+      { timeout: commandDeadlineMs },
+    );
     await this.#raise(place);
     const [here, router] = [this.#addressesAt(place, 2), this.#addressesAt(place, 1)];
     const inside = (...words: string[]): Promise<void> => this.inNamespace({ namespace }, "ip", ...words);
@@ -147,10 +193,15 @@ export class TestNetwork {
     await inside("-6", "route", "add", "default", "via", router.ipv6);
   }
 
-  /** The test process reaches the network's addresses alone through the router; its other routes stay as they are. */
+  /**
+   * The test process reaches the network's addresses alone through the router; its other routes stay as they
+   * are.
+   */
   async #connectOwn(): Promise<void> {
     const name = `jpt${this.#number}`;
-    await run("ip", ["link", "add", "own", "netns", this.#router, "type", "veth", "peer", "name", name], { timeout: commandDeadlineMs });
+    await run("ip", ["link", "add", "own", "netns", this.#router, "type", "veth", "peer", "name", name], {
+      timeout: commandDeadlineMs,
+    });
     await this.#raise("own");
     const router = this.#addressesAt("own", 1);
     const here = (...words: string[]) => run("ip", words, { timeout: commandDeadlineMs });
@@ -173,7 +224,10 @@ export class TestNetwork {
 
   #addressesAt(place: Place, host: number): { ipv4: string; ipv6: string } {
     const net = this.#number * 4 + places.indexOf(place);
-    return { ipv4: `198.${18 + Math.floor(net / 256)}.${net % 256}.${host}`, ipv6: `fd00:6a70:${net.toString(16)}::${host}` };
+    return {
+      ipv4: `198.${18 + Math.floor(net / 256)}.${net % 256}.${host}`,
+      ipv6: `fd00:6a70:${net.toString(16)}::${host}`,
+    };
   }
 
   #onRouter(...command: string[]): Promise<void> {
@@ -181,11 +235,15 @@ export class TestNetwork {
   }
 }
 
-/** Removes the networks of test processes that were killed: a later one may have their number, and with it their addresses. */
+/**
+ * Removes the networks of test processes that were killed: a later one may have their number, and with it
+ * their addresses.
+ */
 async function removeAbandoned(): Promise<void> {
   const { stdout } = await run("ip", ["netns", "list"], { timeout: commandDeadlineMs });
   for (const [, namespace = "", pid = ""] of stdout.matchAll(/^(jp(\d+)-\S+)/gm)) {
     // Another test process may be removing it, too.
-    if (!existsSync(`/proc/${pid}`)) await run("ip", ["netns", "delete", namespace], { timeout: commandDeadlineMs }).catch(() => undefined);
+    if (!existsSync(`/proc/${pid}`))
+      await run("ip", ["netns", "delete", namespace], { timeout: commandDeadlineMs }).catch(() => undefined);
   }
 }

@@ -46,13 +46,16 @@ export class NetworkPlayer {
     const started = performance.now();
     let last = await this.game.frames();
     let shown = 0;
-    await eventually(async () => {
-      const now = await this.game.frames();
-      // Another connection counts from nothing.
-      shown += now >= last ? now - last : now;
-      last = now;
-      return shown >= frames;
-    }, { timeoutMs, what: `${frames} more frames` });
+    await eventually(
+      async () => {
+        const now = await this.game.frames();
+        // Another connection counts from nothing.
+        shown += now >= last ? now - last : now;
+        last = now;
+        return shown >= frames;
+      },
+      { timeoutMs, what: `${frames} more frames` },
+    );
     return performance.now() - started;
   }
 

@@ -7,7 +7,10 @@ const signalPort = 8080;
 /** As the chart starts it. */
 const command = ["--", "/usr/local/bin/node", "/app/streamer/src/connectionTest/main.ts"];
 
-/** The program that answers connection tests, on a game node of the test network; in its image, whose transport takes the checks that Chromium sends by TCP. */
+/**
+ * The program that answers connection tests, on a game node of the test network; in its image, whose
+ * transport takes the checks that Chromium sends by TCP.
+ */
 export class NetworkResponder {
   /** Of an API that asks this responder. */
   readonly apiEnv: Record<string, string>;
@@ -25,16 +28,33 @@ export class NetworkResponder {
     const { engine, streamer } = await prepareSessionImages();
     const key = responderKey();
     const environment = {
-      SIGNAL_PORT: String(signalPort), UDP_PORT: String(udpPort), NODE_NAME: "node1", HOST_IPS: `${ipv4},${ipv6}`,
+      SIGNAL_PORT: String(signalPort),
+      UDP_PORT: String(udpPort),
+      NODE_NAME: "node1",
+      HOST_IPS: `${ipv4},${ipv6}`,
       ...key.responderEnv,
     };
     const container = `joypod-test-responder-${namespace}`;
     const url = `http://${ipv4}:${signalPort}`;
-    await engine("run", "--detach", "--name", container, "--network", `ns:/run/netns/${namespace}`, "--entrypoint", "/usr/bin/tini",
-      ...Object.entries(environment).flatMap(([name, value]) => ["--env", `${name}=${value}`]), streamer, ...command);
+    await engine(
+      "run",
+      "--detach",
+      "--name",
+      container,
+      "--network",
+      `ns:/run/netns/${namespace}`,
+      "--entrypoint",
+      "/usr/bin/tini",
+      ...Object.entries(environment).flatMap(([name, value]) => ["--env", `${name}=${value}`]),
+      streamer,
+      ...command,
+    );
     const responder = new NetworkResponder({ CONNECTION_TEST_URL: url, ...key.apiEnv }, engine, container);
     try {
-      await eventually(async () => (await fetch(`${url}/readyz`)).ok, { timeoutMs: 30_000, what: "a responder that is ready" });
+      await eventually(async () => (await fetch(`${url}/readyz`)).ok, {
+        timeoutMs: 30_000,
+        what: "a responder that is ready",
+      });
     } catch (error) {
       await responder.stop();
       throw error;

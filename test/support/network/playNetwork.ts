@@ -14,7 +14,10 @@ const mediaPort = 20_000;
 const connectionTestPort = mediaPort + 1;
 const playName = "play.test";
 
-/** Playing over a network: the API here, the streamer and what tests connections on a game node, the relay and the player's browser on machines of their own. */
+/**
+ * Playing over a network: the API here, the streamer and what tests connections on a game node, the relay and
+ * the player's browser on machines of their own.
+ */
 export class PlayNetwork {
   readonly network: TestNetwork;
   readonly relay: TurnRelay;
@@ -22,14 +25,20 @@ export class PlayNetwork {
   readonly #responder: NetworkResponder;
   readonly #folder = mkdtempSync(join(tmpdir(), "joypod-browser-"));
 
-  private constructor({ network, relay, fixture }: Pick<PlayNetwork, "network" | "relay" | "fixture">, responder: NetworkResponder) {
+  private constructor(
+    { network, relay, fixture }: Pick<PlayNetwork, "network" | "relay" | "fixture">,
+    responder: NetworkResponder,
+  ) {
     this.network = network;
     this.relay = relay;
     this.fixture = fixture;
     this.#responder = responder;
   }
 
-  /** `urls` of the relay without its host, such as `turn:3478?transport=udp`. May build images: allow `imageBuildMs`. */
+  /**
+   * `urls` of the relay without its host, such as `turn:3478?transport=udp`. May build images: allow
+   * `imageBuildMs`.
+   */
   static async start(urls: readonly string[] = allUrls): Promise<PlayNetwork> {
     const network = await TestNetwork.create();
     try {
@@ -43,16 +52,30 @@ export class PlayNetwork {
   static async #startOn(network: TestNetwork, urls: readonly string[]): Promise<PlayNetwork> {
     const authority = await CertificateAuthority.create();
     const hosts = [network.relay.ipv4, network.relay.ipv6];
-    const certificate = await authority.server("relay", hosts.map((host) => `IP:${host}`));
-    const relay = await TurnRelay.start({ host: network.relay, peerPorts: `${mediaPort}-${mediaPort + 9}`, certificate });
+    const certificate = await authority.server(
+      "relay",
+      hosts.map((host) => `IP:${host}`),
+    );
+    const relay = await TurnRelay.start({
+      host: network.relay,
+      peerPorts: `${mediaPort}-${mediaPort + 9}`,
+      certificate,
+    });
     const addresses = [network.node.ipv4, network.node.ipv6];
     await relay.tell(addresses);
     const responder = await NetworkResponder.start(network.node, connectionTestPort);
     const fixture = await PlayFixture.start({
       publicName: playName,
       // Addresses, because Chromium's own look-up of relays follows no rules for host names.
-      apiEnv: { TURN_URLS: urls.flatMap((url) => hosts.map((host) => atHost(url, host))).join(","), TURN_SECRET: relay.secret, ...responder.apiEnv },
-      streamer: { network: { namespace: network.node.namespace, address: network.node.ipv4, udpPort: mediaPort }, addresses },
+      apiEnv: {
+        TURN_URLS: urls.flatMap((url) => hosts.map((host) => atHost(url, host))).join(","),
+        TURN_SECRET: relay.secret,
+        ...responder.apiEnv,
+      },
+      streamer: {
+        network: { namespace: network.node.namespace, address: network.node.ipv4, udpPort: mediaPort },
+        addresses,
+      },
     });
     return new PlayNetwork({ network, relay, fixture }, responder);
   }
@@ -60,11 +83,17 @@ export class PlayNetwork {
   /** Starts the player's browser; `family` is the one by which it knows the API. */
   async launchBrowser(family: "ipv4" | "ipv6" = "ipv4"): Promise<Browser> {
     const executablePath = join(this.#folder, "chromium");
-    writeFileSync(executablePath, `#!/bin/sh\nexec ip netns exec ${this.network.client.namespace} ${process.env["CHROMIUM"] ?? "/usr/bin/chromium"} "$@"\n`);
+    writeFileSync(
+      executablePath,
+      `#!/bin/sh\nexec ip netns exec ${this.network.client.namespace} ${process.env["CHROMIUM"] ?? "/usr/bin/chromium"} "$@"\n`,
+    );
     chmodSync(executablePath, 0o755);
     const rules = `MAP ${playName} ${inUrl(this.network.own[family])}`;
     // The relay's certificate is of an authority that no browser knows.
-    return launchBrowser({ executablePath, flags: [`--host-resolver-rules=${rules}`, "--ignore-certificate-errors"] });
+    return launchBrowser({
+      executablePath,
+      flags: [`--host-resolver-rules=${rules}`, "--ignore-certificate-errors"],
+    });
   }
 
   async stop(): Promise<void> {
@@ -77,7 +106,11 @@ export class PlayNetwork {
 }
 
 /** The addresses of the relay as the chart gives them, without its host. */
-export const allUrls = ["turn:3478?transport=udp", "turn:3478?transport=tcp", "turns:443?transport=tcp"] as const;
+export const allUrls = [
+  "turn:3478?transport=udp",
+  "turn:3478?transport=tcp",
+  "turns:443?transport=tcp",
+] as const;
 
 /** A relay's URL with its host. */
 function atHost(url: string, host: string): string {

@@ -1,11 +1,23 @@
 import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
-import { attributes, decodeTurn, encodeTurn, errorOf, methods, peerAddress, type TurnLogin, type TurnMessage } from "./turnMessage.ts";
+import {
+  attributes,
+  decodeTurn,
+  encodeTurn,
+  errorOf,
+  methods,
+  peerAddress,
+  type TurnLogin,
+  type TurnMessage,
+} from "./turnMessage.ts";
 
 const responseMs = 2_000;
 const protocols = { udp: 17, tcp: 6 } as const;
 
-/** A client of a relay by UDP that asks for whatever a test wants to know: a browser would never ask for most of it. */
+/**
+ * A client of a relay by UDP that asks for whatever a test wants to know: a browser would never ask for most
+ * of it.
+ */
 export class TurnClient {
   readonly #socket: Socket;
   readonly #relay: { address: string; port: number };
@@ -16,14 +28,21 @@ export class TurnClient {
   #known: TurnLogin | undefined;
   #hasAddress = false;
 
-  private constructor(socket: Socket, relay: { address: string; port: number }, login: { username: string; credential: string }) {
+  private constructor(
+    socket: Socket,
+    relay: { address: string; port: number },
+    login: { username: string; credential: string },
+  ) {
     this.#socket = socket;
     this.#relay = relay;
     this.#login = login;
     socket.on("message", (packet) => this.#take(packet));
   }
 
-  static async open(relay: { address: string; port: number }, login: { username: string; credential: string }): Promise<TurnClient> {
+  static async open(
+    relay: { address: string; port: number },
+    login: { username: string; credential: string },
+  ): Promise<TurnClient> {
     const socket = createSocket("udp4").bind(0);
     await once(socket, "listening");
     return new TurnClient(socket, relay, login);
@@ -33,7 +52,10 @@ export class TurnClient {
   async allocate(protocol: keyof typeof protocols = "udp"): Promise<number | "allocated"> {
     const transport = [attributes.transport, Buffer.from([protocols[protocol], 0, 0, 0])] as const;
     const challenge = await this.#ask(methods.allocate, [transport]);
-    const [realm, nonce] = [challenge.attributes.get(attributes.realm), challenge.attributes.get(attributes.nonce)];
+    const [realm, nonce] = [
+      challenge.attributes.get(attributes.realm),
+      challenge.attributes.get(attributes.nonce),
+    ];
     if (realm === undefined || nonce === undefined) return errorOf(challenge) ?? "allocated";
     this.#known = { ...this.#login, realm: realm.toString(), nonce: Buffer.from(nonce) };
     const error = errorOf(await this.#ask(methods.allocate, [transport]));
@@ -43,18 +65,34 @@ export class TurnClient {
 
   /** Asks to send to an address; returns the number of the error, or "permitted". */
   async permit(address: string, port = 20_000): Promise<number | "permitted"> {
-    return errorOf(await this.#ask(methods.createPermission, [[attributes.peer, peerAddress(address, port)]])) ?? "permitted";
+    return (
+      errorOf(await this.#ask(methods.createPermission, [[attributes.peer, peerAddress(address, port)]])) ??
+      "permitted"
+    );
   }
 
-  /** Asks for a channel to an address and port; returns the number of the error, or "bound". What `sendOnChannel` sends goes by the first one. */
+  /**
+   * Asks for a channel to an address and port; returns the number of the error, or "bound". What
+   * `sendOnChannel` sends goes by the first one.
+   */
   async bindChannel(address: string, port: number, number = 0x4001): Promise<number | "bound"> {
     const channel = Buffer.from([number >> 8, number & 0xff, 0, 0]);
-    return errorOf(await this.#ask(methods.channelBind, [[attributes.channel, channel], [attributes.peer, peerAddress(address, port)]])) ?? "bound";
+    return (
+      errorOf(
+        await this.#ask(methods.channelBind, [
+          [attributes.channel, channel],
+          [attributes.peer, peerAddress(address, port)],
+        ]),
+      ) ?? "bound"
+    );
   }
 
   /** Asks for a connection by TCP to an address and port; returns the number of the error, or "connected". */
   async connect(address: string, port: number): Promise<number | "connected"> {
-    return errorOf(await this.#ask(methods.connect, [[attributes.peer, peerAddress(address, port)]])) ?? "connected";
+    return (
+      errorOf(await this.#ask(methods.connect, [[attributes.peer, peerAddress(address, port)]])) ??
+      "connected"
+    );
   }
 
   /** Asks to keep what is allocated; returns the number of the error, or "kept". */
@@ -64,7 +102,10 @@ export class TurnClient {
 
   /** Sends to an address and port through the relay, whatever was permitted. */
   send(address: string, port: number, data: string): void {
-    const { packet } = encodeTurn(methods.send, [[attributes.peer, peerAddress(address, port)], [attributes.data, Buffer.from(data)]]);
+    const { packet } = encodeTurn(methods.send, [
+      [attributes.peer, peerAddress(address, port)],
+      [attributes.data, Buffer.from(data)],
+    ]);
     // The bit that makes an indication of it.
     packet.writeUInt16BE(packet.readUInt16BE(0) | 0x0010, 0);
     this.#socket.send(packet, this.#relay.port, this.#relay.address);
@@ -76,7 +117,10 @@ export class TurnClient {
     this.#socket.send(Buffer.concat([head, Buffer.from(data)]), this.#relay.port, this.#relay.address);
   }
 
-  /** Ends, and releases what was allocated: else the relay keeps it for ten minutes, as the login's and for whoever has this port next. */
+  /**
+   * Ends, and releases what was allocated: else the relay keeps it for ten minutes, as the login's and for
+   * whoever has this port next.
+   */
   async close(): Promise<void> {
     try {
       if (this.#hasAddress) await this.#ask(methods.refresh, [[attributes.lifetime, Buffer.alloc(4)]]);

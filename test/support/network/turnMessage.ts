@@ -6,12 +6,30 @@ const headerBytes = 20;
 
 /** The attributes of TURN that tests send and read. */
 export const attributes = {
-  username: 0x0006, integrity: 0x0008, error: 0x0009, channel: 0x000c, lifetime: 0x000d, peer: 0x0012, data: 0x0013, realm: 0x0014, nonce: 0x0015,
-  relayed: 0x0016, family: 0x0017, transport: 0x0019,
+  username: 0x0006,
+  integrity: 0x0008,
+  error: 0x0009,
+  channel: 0x000c,
+  lifetime: 0x000d,
+  peer: 0x0012,
+  data: 0x0013,
+  realm: 0x0014,
+  nonce: 0x0015,
+  relayed: 0x0016,
+  family: 0x0017,
+  transport: 0x0019,
 } as const;
 
 /** Methods, as the type of a request. */
-export const methods = { binding: 0x0001, allocate: 0x0003, refresh: 0x0004, send: 0x0016, createPermission: 0x0008, channelBind: 0x0009, connect: 0x000a } as const;
+export const methods = {
+  binding: 0x0001,
+  allocate: 0x0003,
+  refresh: 0x0004,
+  send: 0x0016,
+  createPermission: 0x0008,
+  channelBind: 0x0009,
+  connect: 0x000a,
+} as const;
 
 /** One message of STUN. */
 export interface TurnMessage {
@@ -29,10 +47,19 @@ export interface TurnLogin {
 }
 
 /** Returns a request or indication, signed where there is a login. */
-export function encodeTurn(type: number, values: readonly (readonly [number, Buffer])[], login?: TurnLogin): { packet: Buffer; transaction: string } {
+export function encodeTurn(
+  type: number,
+  values: readonly (readonly [number, Buffer])[],
+  login?: TurnLogin,
+): { packet: Buffer; transaction: string } {
   const transaction = randomBytes(12);
   const all = [...values];
-  if (login) all.push([attributes.username, Buffer.from(login.username)], [attributes.realm, Buffer.from(login.realm)], [attributes.nonce, login.nonce]);
+  if (login)
+    all.push(
+      [attributes.username, Buffer.from(login.username)],
+      [attributes.realm, Buffer.from(login.realm)],
+      [attributes.nonce, login.nonce],
+    );
   const body = Buffer.concat(all.map(([name, value]) => attribute(name, value)));
   const head = (bytes: number): Buffer => {
     const header = Buffer.alloc(headerBytes);
@@ -46,7 +73,13 @@ export function encodeTurn(type: number, values: readonly (readonly [number, Buf
   if (!login) return { packet: Buffer.concat([head(body.length), body]), transaction: name };
   const key = createHash("md5").update(`${login.username}:${login.realm}:${login.credential}`).digest();
   const signed = Buffer.concat([head(body.length + 24), body]);
-  return { packet: Buffer.concat([signed, attribute(attributes.integrity, createHmac("sha1", key).update(signed).digest())]), transaction: name };
+  return {
+    packet: Buffer.concat([
+      signed,
+      attribute(attributes.integrity, createHmac("sha1", key).update(signed).digest()),
+    ]),
+    transaction: name,
+  };
 }
 
 function attribute(name: number, value: Buffer): Buffer {
@@ -66,7 +99,11 @@ export function decodeTurn(packet: Buffer): TurnMessage | undefined {
     found.set(packet.readUInt16BE(at), packet.subarray(at + 4, at + 4 + size));
     at += 4 + size + (-size & 3);
   }
-  return { type: packet.readUInt16BE(0), transaction: packet.subarray(8, headerBytes).toString("hex"), attributes: found };
+  return {
+    type: packet.readUInt16BE(0),
+    transaction: packet.subarray(8, headerBytes).toString("hex"),
+    attributes: found,
+  };
 }
 
 /** Returns the number of an error response; undefined of any other message. */
@@ -79,7 +116,7 @@ export function errorOf({ attributes: values }: TurnMessage): number | undefined
 export function peerAddress(address: string, port: number): Buffer {
   const value = Buffer.alloc(isIPv6(address) ? 20 : 8);
   value[1] = isIPv6(address) ? 2 : 1;
-  value.writeUInt16BE(port ^ magic >>> 16, 2);
+  value.writeUInt16BE(port ^ (magic >>> 16), 2);
   if (!isIPv6(address)) {
     address.split(".").forEach((part, index) => value.writeUInt8(Number(part), 4 + index));
     value.writeUInt32BE((value.readUInt32BE(4) ^ magic) >>> 0, 4);

@@ -39,10 +39,16 @@ export class TurnRelay {
       copyFileSync(certificate.keyFile, join(this.#folder, "tls.key"));
     }
     this.#program = new ChildProgram({
-      command: "ip", args: ["netns", "exec", host.namespace, program], install: "install the Debian package iproute2.",
+      command: "ip",
+      args: ["netns", "exec", host.namespace, program],
+      install: "install the Debian package iproute2.",
       env: {
-        PATH: process.env["PATH"], TURN_SECRET: this.secret, PEER_PORTS: peerPorts, LISTEN_TLS: `:${relayPorts.tls}`,
-        ...(certificate !== undefined && { TLS_FOLDER: this.#folder }), ...env,
+        PATH: process.env["PATH"],
+        TURN_SECRET: this.secret,
+        PEER_PORTS: peerPorts,
+        LISTEN_TLS: `:${relayPorts.tls}`,
+        ...(certificate !== undefined && { TLS_FOLDER: this.#folder }),
+        ...env,
       },
       isReady: async () => (await fetch(`http://${this.address}:${relayPorts.control}/healthz`)).ok,
     });
@@ -55,8 +61,14 @@ export class TurnRelay {
   }
 
   /** As the operator, tells the relay of the game nodes; returns the response's status. */
-  async tell(addresses: readonly string[], { secret = this.secret, at = new Date() }: { secret?: string; at?: Date } = {}): Promise<number> {
-    const response = await fetch(`http://${this.address}:${relayPorts.control}/game-nodes`, { method: "PUT", ...gameNodesNotice(addresses, secret, at) });
+  async tell(
+    addresses: readonly string[],
+    { secret = this.secret, at = new Date() }: { secret?: string; at?: Date } = {},
+  ): Promise<number> {
+    const response = await fetch(`http://${this.address}:${relayPorts.control}/game-nodes`, {
+      method: "PUT",
+      ...gameNodesNotice(addresses, secret, at),
+    });
     return response.status;
   }
 
@@ -87,7 +99,9 @@ export class TurnRelay {
   /** As the API, makes credentials for a player, at a time that may be long ago. */
   login(userId = "player", now = new Date(), secret = this.secret): { username: string; credential: string } {
     const turn = { relay: { urls: ["turn:unused"], secret }, lifetimeSeconds };
-    const { iceServers: [server] } = iceServersFor({ config: { turn }, clock: { now: () => now } }, userId);
+    const {
+      iceServers: [server],
+    } = iceServersFor({ config: { turn }, clock: { now: () => now } }, userId);
     return { username: server?.username ?? "", credential: server?.credential ?? "" };
   }
 

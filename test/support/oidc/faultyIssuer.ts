@@ -19,13 +19,19 @@ export interface Misbehaviour {
   /** Of the way back, in place of the issuer; null leaves it out. */
   iss?: string | null;
   userinfo?: unknown;
-  /** The account's addresses, in the form of GitHub's `/user/emails`, to whoever has its access token; without them there is no such address. */
+  /**
+   * The account's addresses, in the form of GitHub's `/user/emails`, to whoever has its access token; without
+   * them there is no such address.
+   */
   emails?: unknown;
 }
 
 const keyId = "key-1";
 
-/** An issuer without sign-in pages that misbehaves as a test wants, to show that the API believes nothing wrong. */
+/**
+ * An issuer without sign-in pages that misbehaves as a test wants, to show that the API believes nothing
+ * wrong.
+ */
 export class FaultyIssuer {
   misbehaviour: Misbehaviour = {};
   /** Requests by path. */
@@ -79,12 +85,16 @@ export class FaultyIssuer {
     this.requests.push(url.pathname);
     const handlers: Record<string, () => void> = {
       "/.well-known/openid-configuration": () => respondWithJson(response, this.#metadata()),
-      "/jwks": () => respondWithJson(response, { keys: [{ ...this.#keys.publicKey.export({ format: "jwk" }), kid: keyId, use: "sig", alg: "ES256" }] }),
+      "/jwks": () =>
+        respondWithJson(response, {
+          keys: [{ ...this.#keys.publicKey.export({ format: "jwk" }), kid: keyId, use: "sig", alg: "ES256" }],
+        }),
       "/authorize": () => this.#sendBack(url.searchParams, response),
       "/token": () => this.#respondWithTokens(response),
       "/user/emails": () => {
         const { emails } = this.misbehaviour;
-        if (emails === undefined || request.headers.authorization !== `Bearer ${this.tokens?.access_token}`) response.writeHead(404).end();
+        if (emails === undefined || request.headers.authorization !== `Bearer ${this.tokens?.access_token}`)
+          response.writeHead(404).end();
         else respondWithJson(response, emails);
       },
       "/userinfo": () => respondWithJson(response, this.misbehaviour.userinfo ?? this.#claims()),
@@ -98,8 +108,14 @@ export class FaultyIssuer {
   #metadata(): Claims {
     const { url } = this;
     return {
-      issuer: url, authorization_endpoint: `${url}/authorize`, token_endpoint: `${url}/token`, jwks_uri: `${url}/jwks`, userinfo_endpoint: `${url}/userinfo`,
-      response_types_supported: ["code"], id_token_signing_alg_values_supported: ["ES256"], authorization_response_iss_parameter_supported: true,
+      issuer: url,
+      authorization_endpoint: `${url}/authorize`,
+      token_endpoint: `${url}/token`,
+      jwks_uri: `${url}/jwks`,
+      userinfo_endpoint: `${url}/userinfo`,
+      response_types_supported: ["code"],
+      id_token_signing_alg_values_supported: ["ES256"],
+      authorization_response_iss_parameter_supported: true,
       ...this.misbehaviour.metadata,
     };
   }
@@ -118,7 +134,11 @@ export class FaultyIssuer {
     const { token, sign = (claims: Claims) => this.sign(claims) } = this.misbehaviour;
     if (token !== undefined) token(response);
     else {
-      this.tokens = { access_token: "an-access-token", refresh_token: "a-refresh-token", id_token: sign(this.#claims()) };
+      this.tokens = {
+        access_token: "an-access-token",
+        refresh_token: "a-refresh-token",
+        id_token: sign(this.#claims()),
+      };
       respondWithJson(response, { ...this.tokens, token_type: "Bearer", expires_in: 60 });
     }
   }
@@ -126,7 +146,15 @@ export class FaultyIssuer {
   #claims(): Claims {
     const now = Math.floor(Date.now() / 1000);
     const claims: Claims = {
-      iss: this.url, aud: "joypod", sub: "faulty-1", iat: now, exp: now + 60, nonce: this.visit.get("nonce") ?? "", email: "faulty@example.test", email_verified: true, name: "Faulty",
+      iss: this.url,
+      aud: "joypod",
+      sub: "faulty-1",
+      iat: now,
+      exp: now + 60,
+      nonce: this.visit.get("nonce") ?? "",
+      email: "faulty@example.test",
+      email_verified: true,
+      name: "Faulty",
       ...this.misbehaviour.claims,
     };
     return Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== undefined));

@@ -24,27 +24,48 @@ export class IdentityProvider {
     this.#server = server;
   }
 
-  static async start({ port, redirectUris, accounts }: {
-    port: number; redirectUris: string[]; accounts: Record<string, ProviderAccount>;
+  static async start({
+    port,
+    redirectUris,
+    accounts,
+  }: {
+    port: number;
+    redirectUris: string[];
+    accounts: Record<string, ProviderAccount>;
   }): Promise<IdentityProvider> {
     const issuer = `http://127.0.0.1:${port}`;
     const signing = generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ format: "jwk" });
     const provider = new Provider(issuer, {
-      clients: [{
-        client_id: clientId, client_secret: clientSecret, redirect_uris: redirectUris, response_types: ["code"], grant_types: ["authorization_code"],
-        id_token_signed_response_alg: "ES256",
-      }],
+      clients: [
+        {
+          client_id: clientId,
+          client_secret: clientSecret,
+          redirect_uris: redirectUris,
+          response_types: ["code"],
+          grant_types: ["authorization_code"],
+          id_token_signed_response_alg: "ES256",
+        },
+      ],
       jwks: { keys: [{ ...signing, use: "sig", alg: "ES256" }] },
       cookies: { keys: [randomBytes(16).toString("hex")] },
       claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name", "picture"] },
-      ttl: { AccessToken: 600, AuthorizationCode: 60, Grant: 600, IdToken: 600, Interaction: 600, Session: 600 },
+      ttl: {
+        AccessToken: 600,
+        AuthorizationCode: 60,
+        Grant: 600,
+        IdToken: 600,
+        Interaction: 600,
+        Session: 600,
+      },
       findAccount: (_context: unknown, id: string) => {
         const account = accounts[id];
         return account === undefined ? undefined : { accountId: id, claims: () => ({ sub: id, ...account }) };
       },
     });
     const server = createServer(provider.callback());
-    await new Promise<void>((resolve, reject) => server.once("error", reject).listen(port, "127.0.0.1", resolve));
+    await new Promise<void>((resolve, reject) =>
+      server.once("error", reject).listen(port, "127.0.0.1", resolve),
+    );
     return new IdentityProvider(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, server);
   }
 

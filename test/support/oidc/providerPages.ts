@@ -10,8 +10,14 @@ export class ProviderVisitor {
     this.#browser = new ApiClient(this.#origin);
   }
 
-  /** Follows the provider's address to the end: signs in as `login` and consents, or declines; returns the address that it leads back to. */
-  async pass(authorizationUrl: string, { login, declines = false }: { login: string; declines?: boolean }): Promise<string> {
+  /**
+   * Follows the provider's address to the end: signs in as `login` and consents, or declines; returns the
+   * address that it leads back to.
+   */
+  async pass(
+    authorizationUrl: string,
+    { login, declines = false }: { login: string; declines?: boolean },
+  ): Promise<string> {
     let response = await this.#get(authorizationUrl);
     for (let hop = 0; hop < 15; hop += 1) {
       const location = response.headers.get("location");
@@ -21,9 +27,13 @@ export class ProviderVisitor {
         response = await this.#get(url.href);
         continue;
       }
-      response = declines ? await this.#get(attribute(response, /href="([^"]*\/abort)"/)) : await this.#submit(response, login);
+      response = declines
+        ? await this.#get(attribute(response, /href="([^"]*\/abort)"/))
+        : await this.#submit(response, login);
     }
-    throw new Error(`The provider leads nowhere; it last answered ${response.status}: ${response.text.slice(0, 300)}`);
+    throw new Error(
+      `The provider leads nowhere; it last answered ${response.status}: ${response.text.slice(0, 300)}`,
+    );
   }
 
   #submit(response: ApiResponse, login: string): Promise<ApiResponse> {
@@ -41,6 +51,7 @@ export class ProviderVisitor {
 
 function attribute({ status, text }: ApiResponse, pattern: RegExp): string {
   const [, value] = pattern.exec(text) ?? [];
-  if (value === undefined) throw new Error(`The provider's page (${status}) has no ${String(pattern)}: ${text.slice(0, 300)}`);
+  if (value === undefined)
+    throw new Error(`The provider's page (${status}) has no ${String(pattern)}: ${text.slice(0, 300)}`);
   return value.replaceAll("&amp;", "&");
 }

@@ -7,7 +7,9 @@ process.once("exit", () => {
   for (const directory of directories) rmSync(directory, { recursive: true, force: true });
 });
 
-/** Writes a configuration of providers, which goes with the process; returns the environment that names it. */
+/**
+ * Writes a configuration of providers, which goes with the process; returns the environment that names it.
+ */
 export function providersEnv(providers: readonly Record<string, unknown>[]): { AUTH_PROVIDERS_FILE: string } {
   const directory = mkdtempSync(join(tmpdir(), "joypod-providers-"));
   directories.push(directory);
@@ -17,4 +19,11 @@ export function providersEnv(providers: readonly Record<string, unknown>[]): { A
 }
 
 /** A provider that never answers, for what is done without asking it. */
-export const awayProvider = { type: "oidc", id: "away", name: "Away", issuer: "http://127.0.0.1:1", clientId: "joypod", allowInsecure: true };
+export const awayProvider = {
+  type: "oidc",
+  id: "away",
+  name: "Away",
+  issuer: "http://127.0.0.1:1",
+  clientId: "joypod",
+  allowInsecure: true,
+};

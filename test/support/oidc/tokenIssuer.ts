@@ -26,15 +26,22 @@ export class TokenIssuer {
 
   static async start(): Promise<TokenIssuer> {
     const { privateKey, publicKey } = await generateKeyPair("RS256");
-    const keys = { keys: [{ ...await exportJWK(publicKey), kid: "first", use: "sig", alg: "RS256" }] };
+    const keys = { keys: [{ ...(await exportJWK(publicKey)), kid: "first", use: "sig", alg: "RS256" }] };
     const server = createServer((request, response) => {
       const { port } = server.address() as AddressInfo;
       const url = `http://127.0.0.1:${port}`;
       const configuration = {
-        issuer: url, jwks_uri: `${url}/keys`, authorization_endpoint: `${url}/none`, token_endpoint: `${url}/none`, response_types_supported: ["id_token"],
-        subject_types_supported: ["public"], id_token_signing_alg_values_supported: ["RS256"],
+        issuer: url,
+        jwks_uri: `${url}/keys`,
+        authorization_endpoint: `${url}/none`,
+        token_endpoint: `${url}/none`,
+        response_types_supported: ["id_token"],
+        subject_types_supported: ["public"],
+        id_token_signing_alg_values_supported: ["RS256"],
       };
-      response.setHeader("content-type", "application/json").end(JSON.stringify(request.url === "/keys" ? keys : configuration));
+      response
+        .setHeader("content-type", "application/json")
+        .end(JSON.stringify(request.url === "/keys" ? keys : configuration));
     });
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
@@ -42,10 +49,21 @@ export class TokenIssuer {
   }
 
   /** Returns a signed token of this issuer. */
-  async token({ audience, lifeSeconds = 3600, subject = "system:serviceaccount:joypod:joypod-api", claims = {} }: TokenClaims): Promise<string> {
+  async token({
+    audience,
+    lifeSeconds = 3600,
+    subject = "system:serviceaccount:joypod:joypod-api",
+    claims = {},
+  }: TokenClaims): Promise<string> {
     const nowSeconds = Math.floor(Date.now() / 1000);
-    return new SignJWT(claims).setProtectedHeader({ alg: "RS256", kid: "first" }).setIssuer(this.url).setSubject(subject).setAudience(audience)
-      .setIssuedAt(nowSeconds).setExpirationTime(nowSeconds + lifeSeconds).sign(this.#privateKey);
+    return new SignJWT(claims)
+      .setProtectedHeader({ alg: "RS256", kid: "first" })
+      .setIssuer(this.url)
+      .setSubject(subject)
+      .setAudience(audience)
+      .setIssuedAt(nowSeconds)
+      .setExpirationTime(nowSeconds + lifeSeconds)
+      .sign(this.#privateKey);
   }
 
   async stop(): Promise<void> {

@@ -15,9 +15,17 @@ export interface SeenResponse {
   text: string;
 }
 
-interface Header { required?: boolean; schema: object }
-interface Response { headers?: Record<string, Header>; content?: Record<string, { schema: object }> }
-interface Operation { responses: Record<string, Response> }
+interface Header {
+  required?: boolean;
+  schema: object;
+}
+interface Response {
+  headers?: Record<string, Header>;
+  content?: Record<string, { schema: object }>;
+}
+interface Operation {
+  responses: Record<string, Response>;
+}
 
 /** Holds responses to the OpenAPI document: status, media type, headers and every field of the body. */
 export class DocumentCheck {
@@ -41,7 +49,9 @@ export class DocumentCheck {
     const problems = this.#problemsOf(seen);
     if (problems.length === 0) return;
     const { method, path, status, text } = seen;
-    throw new Error(`${method} ${path} answered ${status}, not as documented:\n- ${problems.join("\n- ")}\n${text.slice(0, 500)}`);
+    throw new Error(
+      `${method} ${path} answered ${status}, not as documented:\n- ${problems.join("\n- ")}\n${text.slice(0, 500)}`,
+    );
   }
 
   #problemsOf(seen: SeenResponse): string[] {
@@ -49,12 +59,22 @@ export class DocumentCheck {
     if (isBareErrorResponse(seen)) return bareErrorResponseProblems(seen);
     const [path = ""] = seen.path.split("?", 1);
     const operations = this.#operationsAt(path);
-    if (operations === undefined) return isPage(seen, path) ? [] : this.#errorResponseProblems(seen, 404, "not_found");
-    if (method === "OPTIONS") return [...status === 204 ? [] : [`status ${status} instead of 204`], ...headers.has("allow") ? [] : ["no Allow"]];
+    if (operations === undefined)
+      return isPage(seen, path) ? [] : this.#errorResponseProblems(seen, 404, "not_found");
+    if (method === "OPTIONS")
+      return [
+        ...(status === 204 ? [] : [`status ${status} instead of 204`]),
+        ...(headers.has("allow") ? [] : ["no Allow"]),
+      ];
     const operation = operations[method === "HEAD" ? "get" : method.toLowerCase()];
-    if (operation === undefined) return [...this.#errorResponseProblems(seen, 405, "method_not_allowed"), ...headers.has("allow") ? [] : ["no Allow"]];
+    if (operation === undefined)
+      return [
+        ...this.#errorResponseProblems(seen, 405, "method_not_allowed"),
+        ...(headers.has("allow") ? [] : ["no Allow"]),
+      ];
     const response = operation.responses[String(status)];
-    if (response === undefined) return [`the status is not documented: only ${Object.keys(operation.responses).join(", ")}`];
+    if (response === undefined)
+      return [`the status is not documented: only ${Object.keys(operation.responses).join(", ")}`];
     return [...this.#headerProblems(response, headers), ...this.#bodyProblems(response, seen)];
   }
 
@@ -66,7 +86,10 @@ export class DocumentCheck {
 
   #headerProblems({ headers: documented = {} }: Response, headers: Headers): string[] {
     return Object.entries(documented).flatMap(([name, { required = false, schema }]) => {
-      const values = name === "Set-Cookie" ? headers.getSetCookie() : [headers.get(name)].filter((value) => value !== null);
+      const values =
+        name === "Set-Cookie"
+          ? headers.getSetCookie()
+          : [headers.get(name)].filter((value) => value !== null);
       if (values.length === 0) return required ? [`the header ${name} is missing`] : [];
       return values.flatMap((value) => this.#schemaProblems(schema, value, `the header ${name}`));
     });
@@ -76,57 +99,96 @@ export class DocumentCheck {
     const types = Object.keys(content);
     const type = headers.get("content-type")?.split(";", 1)[0] ?? "";
     if (types.length === 0) return text === "" ? [] : ["there is a body, and none is documented"];
-    if (!types.includes(type)) return [`the media type is ${JSON.stringify(type)}, not ${types.join(" or ")}`];
+    if (!types.includes(type))
+      return [`the media type is ${JSON.stringify(type)}, not ${types.join(" or ")}`];
     if (method === "HEAD") return text === "" ? [] : ["HEAD has a body"];
     const schema = content[type]?.schema;
     if (type !== "application/json" || schema === undefined) return [];
     return this.#schemaProblems(schema, parse(text), "the body");
   }
 
-  #errorResponseProblems({ method, status, headers, text }: SeenResponse, expected: number, error: string): string[] {
+  #errorResponseProblems(
+    { method, status, headers, text }: SeenResponse,
+    expected: number,
+    error: string,
+  ): string[] {
     const body = parse(text);
     const isJson = headers.get("content-type") === "application/json; charset=utf-8";
-    const isErrorResponse = typeof body === "object" && body !== null && "error" in body && body.error === error;
-    return status === expected && isJson && (isErrorResponse || method === "HEAD") ? [] : [`it should be ${expected} ${error} as JSON`];
+    const isErrorResponse =
+      typeof body === "object" && body !== null && "error" in body && body.error === error;
+    return status === expected && isJson && (isErrorResponse || method === "HEAD")
+      ? []
+      : [`it should be ${expected} ${error} as JSON`];
   }
 
   #schemaProblems(schema: object, value: unknown, what: string): string[] {
     const validate = this.#validators.get(schema) ?? this.#ajv.compile(schema);
     this.#validators.set(schema, validate);
     if (validate(value)) return [];
-    return (validate.errors ?? []).map(({ instancePath, message = "", params }) => `${what}${instancePath} ${message} ${JSON.stringify(params)}`);
+    return (validate.errors ?? []).map(
+      ({ instancePath, message = "", params }) =>
+        `${what}${instancePath} ${message} ${JSON.stringify(params)}`,
+    );
   }
 }
 
-const serverCodes = ["invalid_request", "method_not_allowed", "request_timeout", "headers_too_large"] as const;
+const serverCodes = [
+  "invalid_request",
+  "method_not_allowed",
+  "request_timeout",
+  "headers_too_large",
+] as const;
 
 /**
- * A request that never reached a route gets nothing but a code and an id; a route's own error response with such a code has a message. Partners' have a
- * code and a message in either case, and the server's own end the connection.
+ * A request that never reached a route gets nothing but a code and an id; a route's own error response with
+ * such a code has a message. Partners' have a code and a message in either case, and the server's own end the
+ * connection.
  */
 function isBareErrorResponse({ method, path, status, headers, text }: SeenResponse): boolean {
   const body = parse(text);
   const keys = typeof body === "object" && body !== null ? Object.keys(body).sort().join() : "";
-  const isBare = keys === "error,requestId" || (keys === "error,message" && path.startsWith("/api/partners") && headers.get("connection") === "close");
-  return (isBare && typeof body === "object" && body !== null && "error" in body && serverCodes.some((code) => code === body.error && errors[code].status === status)) || `${method}${path}` === "";
+  const isBare =
+    keys === "error,requestId" ||
+    (keys === "error,message" && path.startsWith("/api/partners") && headers.get("connection") === "close");
+  return (
+    (isBare &&
+      typeof body === "object" &&
+      body !== null &&
+      "error" in body &&
+      serverCodes.some((code) => code === body.error && errors[code].status === status)) ||
+    `${method}${path}` === ""
+  );
 }
 
 function bareErrorResponseProblems({ status, headers, text }: SeenResponse): string[] {
   const body = parse(text) as { error?: string; requestId?: string } | undefined;
   const code = serverCodes.find((name) => name === body?.error);
   const expected = {
-    "content-type": "application/json; charset=utf-8", "content-length": String(text.length), "connection": "close", ...body?.requestId !== undefined && { "x-request-id": body.requestId },
-    "cache-control": "no-store", "x-content-type-options": "nosniff", "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+    "content-type": "application/json; charset=utf-8",
+    "content-length": String(text.length),
+    connection: "close",
+    ...(body?.requestId !== undefined && { "x-request-id": body.requestId }),
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
   };
   return [
-    ...code !== undefined && errors[code].status === status ? [] : [`${status} ${text} is no error response of the server's own`],
-    ...Object.entries(expected).filter(([name, value]) => headers.get(name) !== value).map(([name, value]) => `${name} is ${headers.get(name)}, not ${value}`),
+    ...(code !== undefined && errors[code].status === status
+      ? []
+      : [`${status} ${text} is no error response of the server's own`]),
+    ...Object.entries(expected)
+      .filter(([name, value]) => headers.get(name) !== value)
+      .map(([name, value]) => `${name} is ${headers.get(name)}, not ${value}`),
   ];
 }
 
 /** Addresses of the web app are not the interface's; its own files are tested where they are served. */
 function isPage({ headers }: SeenResponse, path: string): boolean {
-  return path !== "/api" && !path.startsWith("/api/") && headers.get("content-type")?.startsWith("application/json") !== true;
+  return (
+    path !== "/api" &&
+    !path.startsWith("/api/") &&
+    headers.get("content-type")?.startsWith("application/json") !== true
+  );
 }
 
 function parse(text: string): unknown {
@@ -143,10 +205,15 @@ function resolveAll(value: unknown, document: OpenApiDocument): unknown {
   if (typeof value !== "object" || value === null) return value;
   if ("$ref" in value && typeof value.$ref === "string") {
     if (value.$ref.startsWith("#/components/schemas/")) return { $ref: `document${value.$ref}` };
-    const found = value.$ref.slice(2).split("/").reduce<unknown>((node, name) => (node as Record<string, unknown>)[name], document);
+    const found = value.$ref
+      .slice(2)
+      .split("/")
+      .reduce<unknown>((node, name) => (node as Record<string, unknown>)[name], document);
     return resolveAll(found, document);
   }
-  return Object.fromEntries(Object.entries(value).map(([name, child]) => [name, resolveAll(child, document)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, child]) => [name, resolveAll(child, document)]),
+  );
 }
 
 let shared: DocumentCheck | undefined;

@@ -16,31 +16,51 @@ export interface NamedRequest {
 /** Responses by the names of their requests. */
 export type NamedResponses = ReadonlyMap<string, ApiResponse>;
 
-/** Returns each route's simplest request, from a client who may send it, about things of their own, and the requests that these leave out. */
+/**
+ * Returns each route's simplest request, from a client who may send it, about things of their own, and the
+ * requests that these leave out.
+ */
 export async function everyRequest(api: TestApi): Promise<NamedRequest[]> {
   const { prisma } = api.deps.postgres;
   const { user, partner: owner, game, known } = await ownedThings(api);
   await prisma.game.update({ where: { id: game.id }, data: archivedGame });
-  await prisma.gameVersion.update({ where: { id: game.versionId ?? "" }, data: { rootFiles: [archivedGame.launcher], rootDirectories: [archivedGame.engineDir] } });
+  await prisma.gameVersion.update({
+    where: { id: game.versionId ?? "" },
+    data: { rootFiles: [archivedGame.launcher], rootDirectories: [archivedGame.engineDir] },
+  });
   const [idle, archive] = await Promise.all([aUser(api.deps), anArchive()]);
   const player = api.as(user);
   const clients = { public: api.anonymous(), user: player, viewer: player, partner: api.asPartner(owner) };
   const [newcomer, leaving] = [api.as(idle), api.as(idle)];
   for (const client of [clients.user, newcomer, leaving]) await client.get("/healthz"); // Signs them in.
-  const once = (client: ApiClient, path: string, body: object): Promise<ApiResponse> => client.post(path, body, { "idempotency-key": "once" });
+  const once = (client: ApiClient, path: string, body: object): Promise<ApiResponse> =>
+    client.post(path, body, { "idempotency-key": "once" });
   const routes = wholeInterface().routes.map((route): NamedRequest => {
-    const { method, path, body, headers } = sampleRequest(route, { ...known, ...archivedGame, title: `New ${game.slug}` });
-    const sent = route.name === "uploadArchive" ? { body: archive, headers: { "content-type": "application/gzip" } } : { body, headers };
+    const { method, path, body, headers } = sampleRequest(route, {
+      ...known,
+      ...archivedGame,
+      title: `New ${game.slug}`,
+    });
+    const sent =
+      route.name === "uploadArchive"
+        ? { body: archive, headers: { "content-type": "application/gzip" } }
+        : { body, headers };
     return { name: route.name, send: () => clients[route.access].request(method, path, sent) };
   });
   return [
     { name: "a favourite with a key", send: () => once(clients.user, "/api/favorites", { gameId: game.id }) },
     { name: "a launch with a key", send: () => once(newcomer, "/api/game/launch", { gameSlug: game.slug }) },
-    { name: "a changed game", send: () => clients.partner.patch(`/api/partners/games/${game.slug}`, { description: "New." }) },
+    {
+      name: "a changed game",
+      send: () => clients.partner.patch(`/api/partners/games/${game.slug}`, { description: "New." }),
+    },
     { name: "a sign-in", send: () => postSignIn(api.anonymous(), user) },
     { name: "a wrong sign-in", send: () => postSignIn(api.anonymous(), { ...user, password: "wrong" }) },
     { name: "a sign-out", send: () => postSignOut(leaving) },
-    { name: "readiness without the object store", send: () => clients.public.get("/readyz?exclude=objectStore") },
+    {
+      name: "readiness without the object store",
+      send: () => clients.public.get("/readyz?exclude=objectStore"),
+    },
     ...routes,
   ];
 }
@@ -54,5 +74,9 @@ export async function sendInOrder(requests: readonly NamedRequest[]): Promise<Na
 
 /** Sends the requests all at once. */
 export async function sendAtOnce(requests: readonly NamedRequest[]): Promise<NamedResponses> {
-  return new Map(await Promise.all(requests.map(async ({ name, send }): Promise<[string, ApiResponse]> => [name, await send()])));
+  return new Map(
+    await Promise.all(
+      requests.map(async ({ name, send }): Promise<[string, ApiResponse]> => [name, await send()]),
+    ),
+  );
 }

@@ -21,7 +21,20 @@ export interface Sender {
 }
 
 const platformRoutes = [
-  "isReady", "launchGame", "uploadArchive", "uploadPicture", "getPicture", "offerStream", "hangUpStream", "startConnectionTest", "saveGameSession", "uploadNewSave", "uploadSave", "restoreSave", "copySaveSlot", "downloadSave",
+  "isReady",
+  "launchGame",
+  "uploadArchive",
+  "uploadPicture",
+  "getPicture",
+  "offerStream",
+  "hangUpStream",
+  "startConnectionTest",
+  "saveGameSession",
+  "uploadNewSave",
+  "uploadSave",
+  "restoreSave",
+  "copySaveSlot",
+  "downloadSave",
 ] as const;
 type PlatformRoute = (typeof platformRoutes)[number];
 
@@ -33,10 +46,21 @@ export function isPlatformRoute(name: string): name is PlatformRoute {
 /** A loopback address that stands for a session's pod: every pod's streamer has the same port. */
 const podIp = loopbackIp();
 
-const connectionTestEnv = { CONNECTION_TEST_URL: `http://${podIp}:8080`, CONNECTION_TEST_SIGNING_KEY: Buffer.alloc(32, 1).toString("base64") };
-const testSdpAnswer: TestSdpAnswer = { sdp: "v=0\r\n", nodeName: "node-a", addresses: ["192.0.2.1"], udpPort: 19_999 };
+const connectionTestEnv = {
+  CONNECTION_TEST_URL: `http://${podIp}:8080`,
+  CONNECTION_TEST_SIGNING_KEY: Buffer.alloc(32, 1).toString("base64"),
+};
+const testSdpAnswer: TestSdpAnswer = {
+  sdp: "v=0\r\n",
+  nodeName: "node-a",
+  addresses: ["192.0.2.1"],
+  udpPort: 19_999,
+};
 
-/** An API with a cluster in which sessions run, an object store, a streamer that takes every offer, and a responder of connection tests. */
+/**
+ * An API with a cluster in which sessions run, an object store, a streamer that takes every offer, and a
+ * responder of connection tests.
+ */
 export class FakePlatform {
   readonly #api: TestApi;
   readonly #operator: FakeOperator;
@@ -54,8 +78,12 @@ export class FakePlatform {
     await operator.addNode(1000);
     await eventually(() => api.deps.cluster.gameNodes.cache.size > 0, { what: "the node to be known" });
     const streamer = createServer(({ method, url }, response) => {
-      if (url === connectionTest.path) response.writeHead(201, { "content-type": "application/json" }).end(JSON.stringify(testSdpAnswer));
-      else if (method === "POST") response.writeHead(201, { "content-type": "application/sdp", "location": "/whep/connection-1" }).end("v=0 answer");
+      if (url === connectionTest.path)
+        response.writeHead(201, { "content-type": "application/json" }).end(JSON.stringify(testSdpAnswer));
+      else if (method === "POST")
+        response
+          .writeHead(201, { "content-type": "application/sdp", location: "/whep/connection-1" })
+          .end("v=0 answer");
       else response.end();
     });
     await new Promise<void>((resolve, reject) => streamer.once("error", reject).listen(8080, podIp, resolve));
@@ -72,25 +100,43 @@ export class FakePlatform {
   async senderOf(route: PlatformRoute): Promise<Sender> {
     const { deps } = this.#api;
     switch (route) {
-      case "isReady": return { client: () => Promise.resolve(this.#api.anonymous()), known: {} };
+      case "isReady":
+        return { client: () => Promise.resolve(this.#api.anonymous()), known: {} };
       case "launchGame": {
         // Who has launched has a session, and may not launch again.
         const { slug } = await aGame(deps);
-        return { client: async () => this.#api.as(await aUser(deps)), known: { ...unknownNames, gameSlug: slug } };
+        return {
+          client: async () => this.#api.as(await aUser(deps)),
+          known: { ...unknownNames, gameSlug: slug },
+        };
       }
       case "uploadArchive": {
         const partner = await aPartner(deps);
-        const { slug } = await aGame(deps, { partnerId: partner.id, status: "pending_upload", ...archivedGame });
-        return { client: () => Promise.resolve(this.#api.asPartner(partner)), known: { slug }, goodBody: await anArchive() };
+        const { slug } = await aGame(deps, {
+          partnerId: partner.id,
+          status: "pending_upload",
+          ...archivedGame,
+        });
+        return {
+          client: () => Promise.resolve(this.#api.asPartner(partner)),
+          known: { slug },
+          goodBody: await anArchive(),
+        };
       }
       case "uploadPicture":
       case "getPicture": {
         const partner = await aPartner(deps);
         const { slug } = await aGame(deps, { partnerId: partner.id });
         const client = this.#api.asPartner(partner);
-        if (route === "uploadPicture") return { client: () => Promise.resolve(client), known: { slug }, goodBody: aPng() };
-        const { picture } = (await client.put(`/api/partners/games/${slug}/picture`, aPng(), { "content-type": "image/png" })).json<{ picture: string }>();
-        return { client: () => Promise.resolve(this.#api.anonymous()), known: { pictureId: picture.slice(picture.lastIndexOf("/") + 1) } };
+        if (route === "uploadPicture")
+          return { client: () => Promise.resolve(client), known: { slug }, goodBody: aPng() };
+        const { picture } = (
+          await client.put(`/api/partners/games/${slug}/picture`, aPng(), { "content-type": "image/png" })
+        ).json<{ picture: string }>();
+        return {
+          client: () => Promise.resolve(this.#api.anonymous()),
+          known: { pictureId: picture.slice(picture.lastIndexOf("/") + 1) },
+        };
       }
       case "uploadNewSave":
       case "uploadSave":
@@ -99,7 +145,11 @@ export class FakePlatform {
       case "downloadSave": {
         const { user, known } = await this.#storedSave();
         const isUpload = route === "uploadNewSave" || route === "uploadSave";
-        return { client: () => Promise.resolve(this.#api.as(user)), known, ...isUpload && { goodBody: aTarGz([{ name: "slot.dat", body: "two" }]) } };
+        return {
+          client: () => Promise.resolve(this.#api.as(user)),
+          known,
+          ...(isUpload && { goodBody: aTarGz([{ name: "slot.dat", body: "two" }]) }),
+        };
       }
       case "startConnectionTest": {
         const user = await aUser(deps);
@@ -110,7 +160,11 @@ export class FakePlatform {
       case "hangUpStream": {
         const user = await aUser(deps);
         const sessionId = await this.#runningSession(user);
-        return { client: () => Promise.resolve(this.#api.as(user)), known: { sessionId, connectionId: "connection-1" }, ...route !== "saveGameSession" && { goodBody: "v=0 offer" } };
+        return {
+          client: () => Promise.resolve(this.#api.as(user)),
+          known: { sessionId, connectionId: "connection-1" },
+          ...(route !== "saveGameSession" && { goodBody: "v=0 offer" }),
+        };
       }
     }
   }
@@ -122,7 +176,12 @@ export class FakePlatform {
     const [user, game] = await Promise.all([aUser(deps), aGame(deps)]);
     const { id: slotId } = await aSaveSlot(deps, { user, game });
     const archive = aTarGz([{ name: "slot.dat", body: "one" }]);
-    const save = { objectKey: `saves/${slotId}/1-gs-a-1.tar.gz`, sha256: sha256Of(archive), bytes: BigInt(archive.length), generation: 1 };
+    const save = {
+      objectKey: `saves/${slotId}/1-gs-a-1.tar.gz`,
+      sha256: sha256Of(archive),
+      bytes: BigInt(archive.length),
+      generation: 1,
+    };
     await minio?.client.putObject(minio.bucket, save.objectKey, archive);
     await prisma.saveSlot.update({ where: { id: slotId }, data: save });
     const { id: versionId } = await prisma.saveVersion.create({ data: { ...save, slotId, kind: "played" } });
@@ -131,10 +190,16 @@ export class FakePlatform {
 
   async #runningSession(user: TestUser): Promise<string> {
     const { slug } = await aGame(this.#api.deps);
-    const { sessionId } = (await this.#api.as(user).post("/api/game/launch", { gameSlug: slug })).json<{ sessionId: string }>();
+    const { sessionId } = (await this.#api.as(user).post("/api/game/launch", { gameSlug: slug })).json<{
+      sessionId: string;
+    }>();
     await this.#operator.makeReady(sessionId, { podIp });
     const { prisma } = this.#api.deps.postgres;
-    await eventually(async () => (await prisma.gameSession.findUniqueOrThrow({ where: { id: sessionId } })).status === "running", { what: "the session to run" });
+    await eventually(
+      async () =>
+        (await prisma.gameSession.findUniqueOrThrow({ where: { id: sessionId } })).status === "running",
+      { what: "the session to run" },
+    );
     return sessionId;
   }
 }

@@ -7,8 +7,15 @@ import { createRoutes } from "#api/routes.ts";
 /** A configuration with every default and no real store. */
 export function configWith(env: Record<string, string> = {}): Config {
   return readConfig({
-    DATABASE_URL: "postgres://joypod@127.0.0.1/none", REDIS_URL: "redis://127.0.0.1", S3_ENDPOINT: "http://127.0.0.1", S3_ACCESS_KEY: "none", S3_SECRET_KEY: "none",
-    BASE_URL: "https://joypod.example", SIGNING_KEYS: `test:${randomBytes(32).toString("base64")}`, PASSWORD_PEPPER: "pepper of the tests", ...env,
+    DATABASE_URL: "postgres://joypod@127.0.0.1/none",
+    REDIS_URL: "redis://127.0.0.1",
+    S3_ENDPOINT: "http://127.0.0.1",
+    S3_ACCESS_KEY: "none",
+    S3_SECRET_KEY: "none",
+    BASE_URL: "https://joypod.example",
+    SIGNING_KEYS: `test:${randomBytes(32).toString("base64")}`,
+    PASSWORD_PEPPER: "pepper of the tests",
+    ...env,
   });
 }
 
@@ -18,5 +25,5 @@ let made: { routes: readonly Route[]; document: OpenApiDocument } | undefined;
 export function wholeInterface(): { routes: readonly Route[]; document: OpenApiDocument } {
   const config = configWith();
   const routes = made?.routes ?? createRoutes(config);
-  return made ??= { routes, document: buildDocument(routes, config) };
+  return (made ??= { routes, document: buildDocument(routes, config) });
 }

@@ -1,5 +1,14 @@
 import { authSessionIdOf } from "#api/auth/tokens.ts";
-import { aGame, aGameSessionRow, aPartner, aSaveSlot, aUser, type TestGame, type TestPartner, type TestUser } from "#test/factories/catalog.ts";
+import {
+  aGame,
+  aGameSessionRow,
+  aPartner,
+  aSaveSlot,
+  aUser,
+  type TestGame,
+  type TestPartner,
+  type TestUser,
+} from "#test/factories/catalog.ts";
 import type { TestApi } from "../http/api.ts";
 import type { KnownValues } from "./sampleRequest.ts";
 
@@ -14,7 +23,15 @@ export interface Owned {
 
 /** The same names where nothing is behind them. */
 export const unknownNames: KnownValues = {
-  slug: "no-such-game", gameSlug: "no-such-game", gameId: "no-such-game", sessionId: "gs-none", connectionId: "connection-1", provider: "none", slotId: "no-such-slot", versionId: "no-such-version", pictureId: "no-such-picture",
+  slug: "no-such-game",
+  gameSlug: "no-such-game",
+  gameId: "no-such-game",
+  sessionId: "gs-none",
+  connectionId: "connection-1",
+  provider: "none",
+  slotId: "no-such-slot",
+  versionId: "no-such-version",
+  pictureId: "no-such-picture",
   signInId: "0".repeat(64),
 };
 
@@ -23,16 +40,42 @@ export async function ownedThings({ deps }: TestApi): Promise<Owned> {
   const [user, partner] = await Promise.all([aUser(deps), aPartner(deps)]);
   const game = await aGame(deps, { partnerId: partner.id });
   const { prisma } = deps.postgres;
-  await prisma.gameVersion.update({ where: { id: game.versionId ?? "" }, data: { rootFiles: ["run.sh"], rootDirectories: ["engine"] } });
+  await prisma.gameVersion.update({
+    where: { id: game.versionId ?? "" },
+    data: { rootFiles: ["run.sh"], rootDirectories: ["engine"] },
+  });
   const { id } = await aGameSessionRow(deps, { user, game });
   const { id: slotId } = await aSaveSlot(deps, { user, game, number: 2 });
   const { id: versionId } = await prisma.saveVersion.create({
-    data: { slotId, kind: "played", objectKey: `saves/${slotId}/1-gs-a-1.tar.gz`, sha256: "a".repeat(64), bytes: 1n, generation: 1 },
+    data: {
+      slotId,
+      kind: "played",
+      objectKey: `saves/${slotId}/1-gs-a-1.tar.gz`,
+      sha256: "a".repeat(64),
+      bytes: 1n,
+      generation: 1,
+    },
   });
   const { sid } = await deps.authSessions.create(user.id);
   const [provider = unknownNames["provider"] ?? ""] = deps.oauthProviders.keys();
   return {
-    user, partner, game,
-    known: { ...unknownNames, launcher: "run.sh", engineDir: "engine", slug: game.slug, gameSlug: game.slug, gameId: game.id, sessionId: id, slotId, versionId, email: user.email, password: user.password, signInId: authSessionIdOf(sid), provider },
+    user,
+    partner,
+    game,
+    known: {
+      ...unknownNames,
+      launcher: "run.sh",
+      engineDir: "engine",
+      slug: game.slug,
+      gameSlug: game.slug,
+      gameId: game.id,
+      sessionId: id,
+      slotId,
+      versionId,
+      email: user.email,
+      password: user.password,
+      signInId: authSessionIdOf(sid),
+      provider,
+    },
   };
 }

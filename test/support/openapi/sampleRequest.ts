@@ -10,7 +10,9 @@ export interface SampleRequest {
   headers: Record<string, string>;
 }
 
-/** Values by the name of a field or parameter, such as `slug`; the rest is made of the document's examples. */
+/**
+ * Values by the name of a field or parameter, such as `slug`; the rest is made of the document's examples.
+ */
 export type KnownValues = Readonly<Record<string, string>>;
 
 /** As far as requests are made of it. */
@@ -44,10 +46,17 @@ interface Operation {
 export function sampleRequest(route: Route, known: KnownValues): SampleRequest {
   const { parameters = [], requestBody } = operationOf(route);
   const valueOf = (name: string, schema: Schema): string => known[name] ?? String(sampleOf(schema, known));
-  const path = parameters.filter((parameter) => parameter.in === "path")
-    .reduce((text, { name, schema }) => text.replace(`:${name}`, encodeURIComponent(valueOf(name, schema))), route.path);
-  const query = new URLSearchParams(parameters.filter((parameter) => parameter.in === "query" && parameter.required === true)
-    .map(({ name, schema }): [string, string] => [name, valueOf(name, schema)]));
+  const path = parameters
+    .filter((parameter) => parameter.in === "path")
+    .reduce(
+      (text, { name, schema }) => text.replace(`:${name}`, encodeURIComponent(valueOf(name, schema))),
+      route.path,
+    );
+  const query = new URLSearchParams(
+    parameters
+      .filter((parameter) => parameter.in === "query" && parameter.required === true)
+      .map(({ name, schema }): [string, string] => [name, valueOf(name, schema)]),
+  );
   const [[type, content] = []] = Object.entries(requestBody?.content ?? {});
   return {
     method: route.method,
@@ -82,14 +91,18 @@ export function isPlain(type: string): boolean {
 function bodyOf(type: string, schema: Schema, known: KnownValues): unknown {
   if (isPlain(type)) return "v=0";
   const value = sampleOf(schema, known);
-  return type === "application/x-www-form-urlencoded" ? new URLSearchParams(value as Record<string, string>).toString() : value;
+  return type === "application/x-www-form-urlencoded"
+    ? new URLSearchParams(value as Record<string, string>).toString()
+    : value;
 }
 
 function sampleOf(reference: Schema, known: KnownValues): unknown {
   const schema = resolved(reference);
   if (schema.properties !== undefined) {
     const { properties, required = [] } = schema;
-    return Object.fromEntries(required.map((name) => [name, known[name] ?? sampleOf(properties[name] ?? {}, known)]));
+    return Object.fromEntries(
+      required.map((name) => [name, known[name] ?? sampleOf(properties[name] ?? {}, known)]),
+    );
   }
   const value = schema.examples?.[0] ?? schema.default ?? schema.enum?.[0];
   if (value !== undefined) return value;

@@ -1,4 +1,7 @@
-/** The document with every object closed: clients must bear new fields, but a response with a field that nobody described is a leak. */
+/**
+ * The document with every object closed: clients must bear new fields, but a response with a field that
+ * nobody described is a leak.
+ */
 export function strictlyObjects<T>(document: T): T {
   return close(document) as T;
 }

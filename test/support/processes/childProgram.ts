@@ -22,7 +22,9 @@ export interface ChildProgramOptions {
   readyTimeoutMs?: number;
 }
 
-/** A server that tests use: it never keeps the test process alive and dies with it, even when that is killed. */
+/**
+ * A server that tests use: it never keeps the test process alive and dies with it, even when that is killed.
+ */
 export class ChildProgram {
   /** Dealt with by one listener, however many there are. */
   static readonly #all = new Set<ChildProgram>();
@@ -42,18 +44,30 @@ export class ChildProgram {
   /** Starts it and waits until it serves; also after a stop. */
   async start(): Promise<void> {
     const { command, args, uid, cwd, env, isReady, install, readyTimeoutMs = 30_000 } = this.#options;
-    if (spawnSync("sh", ["-c", `command -v -- "$0"`, command]).status !== 0) throw new Error(`${command} is missing: ${install}`);
+    if (spawnSync("sh", ["-c", `command -v -- "$0"`, command]).status !== 0)
+      throw new Error(`${command} is missing: ${install}`);
     const log = openSync(this.logFile, "a");
-    const identity = uid === undefined || process.getuid?.() !== 0 ? [] : [`--reuid=${uid}`, `--regid=${uid}`, "--clear-groups"];
-    const child = spawn("setpriv", ["--pdeathsig=KILL", ...identity, "--", command, ...args], { stdio: ["ignore", log, log], cwd, env });
+    const identity =
+      uid === undefined || process.getuid?.() !== 0
+        ? []
+        : [`--reuid=${uid}`, `--regid=${uid}`, "--clear-groups"];
+    const child = spawn("setpriv", ["--pdeathsig=KILL", ...identity, "--", command, ...args], {
+      stdio: ["ignore", log, log],
+      cwd,
+      env,
+    });
     closeSync(log);
     child.unref();
     this.#process = child;
-    const said = (): string => `${command} did not start:\n${readFileSync(this.logFile, "utf8").slice(-2000)}`;
-    const state = await eventually(async () => {
-      if (child.exitCode !== null || child.signalCode !== null) return "ended";
-      return await isReady().catch(() => false) && "ready";
-    }, { timeoutMs: readyTimeoutMs, what: `${command} to serve` }).catch((error: unknown) => {
+    const said = (): string =>
+      `${command} did not start:\n${readFileSync(this.logFile, "utf8").slice(-2000)}`;
+    const state = await eventually(
+      async () => {
+        if (child.exitCode !== null || child.signalCode !== null) return "ended";
+        return (await isReady().catch(() => false)) && "ready";
+      },
+      { timeoutMs: readyTimeoutMs, what: `${command} to serve` },
+    ).catch((error: unknown) => {
       throw new Error(said(), { cause: error });
     });
     if (state === "ended") throw new Error(said());
@@ -71,7 +85,9 @@ export class ChildProgram {
 
   /** Whether it runs no more, whoever ended it, or has never been started. */
   get hasEnded(): boolean {
-    return this.#process === undefined || this.#process.exitCode !== null || this.#process.signalCode !== null;
+    return (
+      this.#process === undefined || this.#process.exitCode !== null || this.#process.signalCode !== null
+    );
   }
 
   /** Sends a signal, such as SIGSTOP to make it hang. */
@@ -97,7 +113,10 @@ export class ChildProgram {
   }
 }
 
-/** Below those that the system gives out by itself (from 32768), so that no connection and no server on port 0 takes one, also while its program is stopped. */
+/**
+ * Below those that the system gives out by itself (from 32768), so that no connection and no server on port 0
+ * takes one, also while its program is stopped.
+ */
 const firstPort = 20_000;
 const portCount = 10_000;
 const portsGiven = new Set<number>();

@@ -2,7 +2,10 @@ import { join } from "node:path";
 import { isBuiltOf } from "./builtFile.ts";
 import { repositoryRoot } from "./programs.ts";
 
-/** The programs of the control plane's image that tests start: their bundles by name, and what these are made from. */
+/**
+ * The programs of the control plane's image that tests start: their bundles by name, and what these are made
+ * from.
+ */
 const ofApi = ["api/src", "archive/src", "contracts/src", "kube/src", "runtime/src", "s3/src"];
 const ofOperator = ["operator/src", "contracts/src", "kube/src", "runtime/src"];
 const programs = {
@@ -13,7 +16,10 @@ const programs = {
   operator: { source: "operator/src/main.ts", folders: ofOperator },
   networkProbe: { source: "operator/src/networkProbe/main.ts", folders: ofOperator },
   networkTest: { source: "operator/src/networkTest/main.ts", folders: ofOperator },
-  nodeAgent: { source: "node-agent/src/main.ts", folders: ["node-agent/src", "archive/src", "contracts/src", "kube/src", "runtime/src", "s3/src"] },
+  nodeAgent: {
+    source: "node-agent/src/main.ts",
+    folders: ["node-agent/src", "archive/src", "contracts/src", "kube/src", "runtime/src", "s3/src"],
+  },
 } as const;
 
 /** A program of that image. */
@@ -22,8 +28,8 @@ export type ControlPlaneProgram = keyof typeof programs;
 const found = new Map<string, string>();
 
 /**
- * Returns the file of a program, under the root: the bundle that its image runs, which starts in a third of the time, where one is built of the
- * sources as they are now (`make test` builds it), else the source.
+ * Returns the file of a program, under the root: the bundle that its image runs, which starts in a third of
+ * the time, where one is built of the sources as they are now (`make test` builds it), else the source.
  */
 export function controlPlaneProgram(name: ControlPlaneProgram): string {
   const file = found.get(name) ?? currentFile(name);
@@ -34,7 +40,9 @@ export function controlPlaneProgram(name: ControlPlaneProgram): string {
 /** Returns the command and the first arguments of the `joypod` command line, in the same way. */
 export function joypodProgram(): string[] {
   const file = controlPlaneProgram("joypod");
-  return file === programs.joypod.source ? [join(repositoryRoot, file)] : [process.execPath, join(repositoryRoot, file)];
+  return file === programs.joypod.source
+    ? [join(repositoryRoot, file)]
+    : [process.execPath, join(repositoryRoot, file)];
 }
 
 function currentFile(name: ControlPlaneProgram): string {

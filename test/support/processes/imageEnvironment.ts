@@ -6,6 +6,7 @@ import { repositoryRoot } from "./programs.ts";
 export function imageEnvironment(): Record<string, string> {
   const dockerfile = readFileSync(join(repositoryRoot, "images/control-plane/Dockerfile"), "utf8");
   const variables = [...dockerfile.matchAll(/(?<=^ENV .*)(MALLOC_\w+)=(\S+)/gm)];
-  if (variables.length === 0) throw new Error("images/control-plane/Dockerfile sets no MALLOC_ variables any more.");
+  if (variables.length === 0)
+    throw new Error("images/control-plane/Dockerfile sets no MALLOC_ variables any more.");
   return Object.fromEntries(variables.map(([, name = "", value = ""]) => [name, value]));
 }

@@ -37,9 +37,13 @@ export class KeptProgram {
     while (!this.#isStopped) {
       this.restarts++;
       // It ends with us, even when we are killed.
-      const child = spawn("setpriv", ["--pdeathsig=KILL", "--", process.execPath, this.#file], { ...this.#options, stdio: ["ignore", "pipe", "pipe"] });
+      const child = spawn("setpriv", ["--pdeathsig=KILL", "--", process.execPath, this.#file], {
+        ...this.#options,
+        stdio: ["ignore", "pipe", "pipe"],
+      });
       this.#child = child;
-      for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => void (this.output += chunk.toString()));
+      for (const stream of [child.stdout, child.stderr])
+        stream.on("data", (chunk: Buffer) => void (this.output += chunk.toString()));
       await once(child, "exit");
       await delay(pauseMs);
     }

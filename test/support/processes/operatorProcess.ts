@@ -28,13 +28,24 @@ export class OperatorProcess {
   }
 
   /** Resolves once it is ready: it has read what it watches, and may lead or stand by. */
-  static async start({ env, identity, program = controlPlaneProgram("operator"), readyTimeoutMs = 60_000 }: OperatorProcessOptions): Promise<OperatorProcess> {
+  static async start({
+    env,
+    identity,
+    program = controlPlaneProgram("operator"),
+    readyTimeoutMs = 60_000,
+  }: OperatorProcessOptions): Promise<OperatorProcess> {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
     const child = new ChildProgram({
       command: process.execPath,
       args: [join(repositoryRoot, program)],
-      env: { ...imageEnvironment(), PATH: process.env["PATH"], ...env, HTTP_PORT: String(port), POD_NAME: identity },
+      env: {
+        ...imageEnvironment(),
+        PATH: process.env["PATH"],
+        ...env,
+        HTTP_PORT: String(port),
+        POD_NAME: identity,
+      },
       isReady: async () => (await fetch(`${url}/readyz`)).ok,
       install: "it is this Node",
       readyTimeoutMs,

@@ -14,7 +14,10 @@ export const noCollections = { GOGC: "off" } as const;
 
 const paths = new Map<string, Promise<string>>();
 
-/** Path of a program of tools/fromSource/programs (etcd, kube-apiserver, kubectl, helm, minio …); builds it when it is not cached. */
+/**
+ * Path of a program of tools/fromSource/programs (etcd, kube-apiserver, kubectl, helm, minio …); builds it
+ * when it is not cached.
+ */
 export function programPath(name: string): Promise<string> {
   const path = paths.get(name) ?? findProgram(name);
   paths.set(name, path);
@@ -22,6 +25,8 @@ export function programPath(name: string): Promise<string> {
 }
 
 async function findProgram(name: string): Promise<string> {
-  const { stdout } = await run(join(repositoryRoot, "tools/programs/path.sh"), [name], { timeout: 20 * 60_000 });
+  const { stdout } = await run(join(repositoryRoot, "tools/programs/path.sh"), [name], {
+    timeout: 20 * 60_000,
+  });
   return stdout.trim();
 }

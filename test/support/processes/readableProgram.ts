@@ -18,10 +18,17 @@ await build({
   build: { ssr: entry, outDir, target: "node24", minify: false, rolldownOptions: { output: { entryFileNames: "program.mjs", codeSplitting: false } } },
 });`;
 
-/** Returns the program where it lies when that user may read it there, as in most clones; otherwise a bundled copy, which goes with this process. */
+/**
+ * Returns the program where it lies when that user may read it there, as in most clones; otherwise a bundled
+ * copy, which goes with this process.
+ */
 export function readableProgram(path: string, uid: number): ReadableProgram {
   const there = { node: process.execPath, program: join(repositoryRoot, path) };
-  const look = spawnSync(there.node, ["-e", "require('node:fs').readFileSync(process.argv[1])", there.program], { uid, gid: uid, cwd: "/", stdio: "ignore" });
+  const look = spawnSync(
+    there.node,
+    ["-e", "require('node:fs').readFileSync(process.argv[1])", there.program],
+    { uid, gid: uid, cwd: "/", stdio: "ignore" },
+  );
   return look.status === 0 ? there : copyOf(there);
 }
 
@@ -30,6 +37,9 @@ function copyOf({ node, program }: ReadableProgram): ReadableProgram {
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
   chmodSync(folder, 0o755);
   copyFileSync(node, join(folder, "node"));
-  execFileSync(node, ["--input-type=module", "--eval", bundle, program, folder], { cwd: repositoryRoot, stdio: ["ignore", "inherit", "inherit"] });
+  execFileSync(node, ["--input-type=module", "--eval", bundle, program, folder], {
+    cwd: repositoryRoot,
+    stdio: ["ignore", "inherit", "inherit"],
+  });
   return { node: join(folder, "node"), program: join(folder, "program.mjs") };
 }

@@ -38,28 +38,41 @@ export async function startRegistry(address: string, port: number): Promise<Test
   copyFileSync(authority.certificateFile, caFile);
   writeFileSync(authFile, JSON.stringify({ auths: { [host]: { auth: authorization } } }), { mode: 0o600 });
   writeFileSync(users, `${user}:${await hash(password, 4)}\n`);
-  writeFileSync(configuration, JSON.stringify({
-    version: 0.1,
-    log: { level: "warn" },
-    storage: { filesystem: { rootdirectory: join(folder, "content") } },
-    http: { addr: host, tls: { certificate: certificateFile, key: keyFile } },
-    auth: { htpasswd: { realm: "games", path: users } },
-  }));
+  writeFileSync(
+    configuration,
+    JSON.stringify({
+      version: 0.1,
+      log: { level: "warn" },
+      storage: { filesystem: { rootdirectory: join(folder, "content") } },
+      http: { addr: host, tls: { certificate: certificateFile, key: keyFile } },
+      auth: { htpasswd: { realm: "games", path: users } },
+    }),
+  );
   const ca = await readFile(caFile);
-  const status = (isSignedIn: boolean): Promise<number> => new Promise((resolve, reject) => {
-    const headers = isSignedIn ? { authorization: `Basic ${authorization}` } : {};
-    request({ host: address, port, path: "/v2/", ca, headers, timeout: 5000 }, (response) => {
-      response.resume();
-      resolve(response.statusCode ?? 0);
-    }).once("error", reject).once("timeout", () => reject(new Error(`${host} did not answer.`))).end();
-  });
+  const status = (isSignedIn: boolean): Promise<number> =>
+    new Promise((resolve, reject) => {
+      const headers = isSignedIn ? { authorization: `Basic ${authorization}` } : {};
+      request({ host: address, port, path: "/v2/", ca, headers, timeout: 5000 }, (response) => {
+        response.resume();
+        resolve(response.statusCode ?? 0);
+      })
+        .once("error", reject)
+        .once("timeout", () => reject(new Error(`${host} did not answer.`)))
+        .end();
+    });
   const server = new ChildProgram({
-    command: await programPath("registry"), args: ["serve", configuration], env: { PATH: process.env["PATH"], OTEL_TRACES_EXPORTER: "none" },
-    isReady: async () => await status(true) === 200, install: "run `make programs`, which builds it from its Go module",
+    command: await programPath("registry"),
+    args: ["serve", configuration],
+    env: { PATH: process.env["PATH"], OTEL_TRACES_EXPORTER: "none" },
+    isReady: async () => (await status(true)) === 200,
+    install: "run `make programs`, which builds it from its Go module",
   });
   await server.start();
   return {
-    host, caFile, authFile, status,
+    host,
+    caFile,
+    authFile,
+    status,
     async remove() {
       await server.stop();
       rmSync(folder, { recursive: true, force: true });

@@ -4,13 +4,22 @@ import { createSocket, type RemoteInfo, type Socket } from "node:dgram";
 const maxQueueMs = 400;
 const loopback = "127.0.0.1";
 
-/** A narrow and long way between a browser and a streamer, in user space: it needs neither privileges nor kernel modules. */
+/**
+ * A narrow and long way between a browser and a streamer, in user space: it needs neither privileges nor
+ * kernel modules.
+ */
 export interface Bottleneck {
   /** Where the browser sends to instead of to the streamer. */
   port: number;
-  /** Lets so many kbit/s through towards the browser from now on, each packet `delayMs` late; undefined lets everything through. */
+  /**
+   * Lets so many kbit/s through towards the browser from now on, each packet `delayMs` late; undefined lets
+   * everything through.
+   */
   limit(kbps: number | undefined, delayMs?: number): void;
-  /** Loses this share of the packets towards the browser from now on, spread at random; 1 loses all of both directions. */
+  /**
+   * Loses this share of the packets towards the browser from now on, spread at random; 1 loses all of both
+   * directions.
+   */
   lose(share: number): void;
   /** How long a packet that came now would wait for those before it. */
   queueMs(): number;
@@ -65,7 +74,9 @@ export async function openBottleneck(streamerPort: number): Promise<Bottleneck> 
       lateMs = delayMs;
       if (kbps === undefined) freeAt = 0;
     },
-    lose: (share) => { lostShare = share; },
+    lose: (share) => {
+      lostShare = share;
+    },
     queueMs,
     dropped: () => dropped,
     close() {

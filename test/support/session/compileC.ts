@@ -9,17 +9,23 @@ const run = promisify(execFile);
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const supervisorFolder = join(root, "images/session/supervisor");
 const strict = ["-O2", "-Wall", "-Wextra", "-Werror"];
-const install = "Install the Debian packages gcc, libc6-dev and libseccomp-dev: the tests compile programs with them.";
+const install =
+  "Install the Debian packages gcc, libc6-dev and libseccomp-dev: the tests compile programs with them.";
 
 /** Compiles the supervisor as its image does; returns the path of the program, which any user may run. */
 export async function compileSupervisor(): Promise<string> {
-  const sources = (await readdir(supervisorFolder)).filter((name) => name.endsWith(".c")).map((name) => join(supervisorFolder, name));
+  const sources = (await readdir(supervisorFolder))
+    .filter((name) => name.endsWith(".c"))
+    .map((name) => join(supervisorFolder, name));
   return compile("supervise", ["-static", ...sources, "-lseccomp"]);
 }
 
 /** Compiles the program that prints the supervisor's filter. */
 export function compileFilterExport(): Promise<string> {
-  const sources = [join(root, "test/support/session/exportFilter.c"), join(supervisorFolder, "systemCallFilter.c")];
+  const sources = [
+    join(root, "test/support/session/exportFilter.c"),
+    join(supervisorFolder, "systemCallFilter.c"),
+  ];
   return compile("exportFilter", ["-static", "-I", supervisorFolder, ...sources, "-lseccomp"]);
 }
 

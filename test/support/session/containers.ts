@@ -26,15 +26,23 @@ let prepared: Promise<SessionImages> | undefined;
 
 /** Builds the session images when their sources changed, once for all tests. */
 export function prepareSessionImages(): Promise<SessionImages> {
-  return prepared ??= prepare();
+  return (prepared ??= prepare());
 }
 
-/** Finds the machine's container engine: its name, and how it is run with these arguments, which returns its standard output. */
+/**
+ * Finds the machine's container engine: its name, and how it is run with these arguments, which returns its
+ * standard output.
+ */
 export async function containerEngine(): Promise<{ name: string; run: SessionImages["engine"] }> {
   // The engine's name and its settings come from the same script that builds the images.
-  const { stdout: printed } = await runShell('. tools/lib.sh; . tools/containers.sh; useEngine "${JOYPOD_ENGINE:-}"; printf "%s\\n%s\\n" "$containerEngine" "${CONTAINERS_CONF:-}"');
+  const { stdout: printed } = await runShell(
+    '. tools/lib.sh; . tools/containers.sh; useEngine "${JOYPOD_ENGINE:-}"; printf "%s\\n%s\\n" "$containerEngine" "${CONTAINERS_CONF:-}"',
+  );
   const [name = "", configuration = ""] = printed.trim().split("\n");
-  const env = { ...process.env, ...configuration && { CONTAINERS_CONF: configuration, STORAGE_DRIVER: "overlay" } };
+  const env = {
+    ...process.env,
+    ...(configuration && { CONTAINERS_CONF: configuration, STORAGE_DRIVER: "overlay" }),
+  };
   // podman's monitor leaves a file called oom in its working directory.
   const options = { cwd: tmpdir(), env, timeout: commandDeadlineMs, maxBuffer: maxOutputBytes };
   return { name, run: async (...args) => (await run(name, args, options)).stdout.trim() };
@@ -43,8 +51,10 @@ export async function containerEngine(): Promise<{ name: string; run: SessionIma
 async function prepare(): Promise<SessionImages> {
   const { name, run: engine } = await containerEngine();
   const { stdout: built } = await runShell(`JOYPOD_ENGINE=${name} tools/images/build.sh game streamer`);
-  const reference = (image: string) => z.string({ error: `tools/images/build.sh did not name the image ${image}` })
-    .parse(new RegExp(`^  ${image}: (\\S+)$`, "m").exec(built)?.[1]);
+  const reference = (image: string) =>
+    z
+      .string({ error: `tools/images/build.sh did not name the image ${image}` })
+      .parse(new RegExp(`^  ${image}: (\\S+)$`, "m").exec(built)?.[1]);
   return {
     game: reference("game"),
     streamer: reference("streamer"),
@@ -54,16 +64,28 @@ async function prepare(): Promise<SessionImages> {
 }
 
 /**
- * Kills a container and those that share its namespaces, and removes them, by one call of the engine. podman refuses to remove a container on which
- * another one depends, and takes several that are named to it at once; docker knows no such dependence, and no time to wait before it kills.
+ * Kills a container and those that share its namespaces, and removes them, by one call of the engine. podman
+ * refuses to remove a container on which another one depends, and takes several that are named to it at once;
+ * docker knows no such dependence, and no time to wait before it kills.
  */
-export async function removeContainer({ engineName, engine }: SessionImages, name: string, dependents: readonly string[] = []): Promise<void> {
-  await engine("rm", "--force", ...engineName === "podman" ? ["--depend", "--time", "0", name] : [...dependents, name]);
+export async function removeContainer(
+  { engineName, engine }: SessionImages,
+  name: string,
+  dependents: readonly string[] = [],
+): Promise<void> {
+  await engine(
+    "rm",
+    "--force",
+    ...(engineName === "podman" ? ["--depend", "--time", "0", name] : [...dependents, name]),
+  );
 }
 
 const builtGames = new Map<string, Promise<string>>();
 
-/** Makes a demo game's archive when it is not there, and returns its path. Whether it is there is asked once for all tests, since that starts a container. */
+/**
+ * Makes a demo game's archive when it is not there, and returns its path. Whether it is there is asked once
+ * for all tests, since that starts a container.
+ */
 export function buildGame(game: string, image: string): Promise<string> {
   const key = `${image} ${game}`;
   const known = builtGames.get(key);
@@ -81,5 +103,9 @@ async function build(game: string, image: string): Promise<string> {
 
 /** Runs a script of the shell in the repository's root. */
 export function runShell(script: string): Promise<{ stdout: string; stderr: string }> {
-  return run("bash", ["-euo", "pipefail", "-c", script], { cwd: root, timeout: buildDeadlineMs, maxBuffer: maxOutputBytes });
+  return run("bash", ["-euo", "pipefail", "-c", script], {
+    cwd: root,
+    timeout: buildDeadlineMs,
+    maxBuffer: maxOutputBytes,
+  });
 }

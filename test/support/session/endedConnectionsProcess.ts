@@ -1,5 +1,5 @@
-// Opens and ends a streamer's connections, and tells how many of them are still in memory; as a process of its own, which is killed: the transport's
-// threads would keep the tests' process from its end.
+// Opens and ends a streamer's connections, and tells how many of them are still in memory; as a process of
+// its own, which is killed: the transport's threads would keep the tests' process from its end.
 import { connectionTest } from "#contracts/connectionTest.ts";
 import { whep } from "#contracts/stream.ts";
 import { compactHeap } from "#runtime/compactHeap.ts";
@@ -18,15 +18,27 @@ const address = "127.0.0.1";
 const cell = new Int32Array(new SharedArrayBuffer(4));
 const [kind, whoEnds, count, port] = process.argv.slice(2) as [ConnectionKind, WhoEnds, string, string];
 const udpPort = Number(port);
-const page = kind === "viewer"
-  ? { channels: [whep.dataChannel], hasMedia: true }
-  : { channels: [connectionTest.controlChannel, connectionTest.packetChannel], hasMedia: false };
+const page =
+  kind === "viewer"
+    ? { channels: [whep.dataChannel], hasMedia: true }
+    : { channels: [connectionTest.controlChannel, connectionTest.packetChannel], hasMedia: false };
 
 /** All that belongs to the connection refers to `onClosed`. */
 function createConnection(id: string, sdp: string, onClosed: () => void) {
   if (kind === "test") {
-    const test = createTestConnection({ id, sdp, udpPort, maxKbps: 1_000, log: silentLogger, now: () => performance.now(), onClosed });
-    return { close: () => test.close(), open: async () => announceAddresses(await test.open(), [address], udpPort) };
+    const test = createTestConnection({
+      id,
+      sdp,
+      udpPort,
+      maxKbps: 1_000,
+      log: silentLogger,
+      now: () => performance.now(),
+      onClosed,
+    });
+    return {
+      close: () => test.close(),
+      open: async () => announceAddresses(await test.open(), [address], udpPort),
+    };
   }
   return createViewer(localViewer({ id, sdp, udpPort, onClosed }));
 }
@@ -60,14 +72,17 @@ async function openAndEnd(id: number): Promise<WeakRef<() => void>> {
 
 reservePort(udpPort);
 const connections: WeakRef<() => void>[] = [];
-for (let id = 0; id < Number(count); id++) connections.push(await openAndEnd(id)); // At once they would all be slow, and end by themselves on a busy machine.
+// At once they would all be slow, and end by themselves on a busy machine.
+for (let id = 0; id < Number(count); id++) connections.push(await openAndEnd(id));
 let kept = [...connections.keys()];
 const collect = (): boolean => {
   compactHeap();
   kept = kept.filter((id) => connections[id]?.deref() !== undefined);
   return kept.length === 0;
 };
-// Where the last packet of a shutdown (SCTP) is lost, the one before is repeated at doubling intervals, for up to 35 s. Collections stop the transport's threads as well.
-await eventually(collect, { timeoutMs: 45_000, intervalMs: 500 }).catch(() => undefined); // What is left is told.
+// Where the last packet of a shutdown (SCTP) is lost, the one before is repeated at doubling intervals, for
+// up to 35 s. Collections stop the transport's threads as well.
+// What is left is told.
+await eventually(collect, { timeoutMs: 45_000, intervalMs: 500 }).catch(() => undefined);
 process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
 process.send?.({ kept } satisfies ConnectionsKept);

@@ -7,7 +7,10 @@ export interface SeenRequest {
   body: string;
 }
 
-/** What stands for the streamer of a pod at a loopback address: it keeps what it is sent, and responds as it is told. */
+/**
+ * What stands for the streamer of a pod at a loopback address: it keeps what it is sent, and responds as it
+ * is told.
+ */
 export class FakeStreamer {
   readonly #server: Server;
   seen: SeenRequest[] = [];
@@ -22,8 +25,15 @@ export class FakeStreamer {
       const chunks: Buffer[] = [];
       request.on("data", (chunk: Buffer) => chunks.push(chunk));
       request.on("end", () => {
-        this.seen.push({ method: request.method, url: request.url, headers: request.headers, body: Buffer.concat(chunks).toString() });
-        void (this.hold ?? Promise.resolve(undefined)).then(() => response.writeHead(this.response.status, this.response.headers).end(this.response.body));
+        this.seen.push({
+          method: request.method,
+          url: request.url,
+          headers: request.headers,
+          body: Buffer.concat(chunks).toString(),
+        });
+        void (this.hold ?? Promise.resolve(undefined)).then(() =>
+          response.writeHead(this.response.status, this.response.headers).end(this.response.body),
+        );
       });
       response.on("close", () => {
         if (!response.writableEnded) this.leavers++;
@@ -34,7 +44,9 @@ export class FakeStreamer {
   /** Every pod's streamer has the same port. */
   static async at(podIp: string): Promise<FakeStreamer> {
     const streamer = new FakeStreamer();
-    await new Promise<void>((resolve, reject) => streamer.#server.once("error", reject).listen(8080, podIp, resolve));
+    await new Promise<void>((resolve, reject) =>
+      streamer.#server.once("error", reject).listen(8080, podIp, resolve),
+    );
     return streamer;
   }
 
@@ -52,6 +64,10 @@ export class FakeStreamer {
   }
 
   static #sdpAnswer(): FakeStreamer["response"] {
-    return { status: 201, headers: { "content-type": "application/sdp", location: "/whep/connection-1" }, body: "v=0 answer" };
+    return {
+      status: 201,
+      headers: { "content-type": "application/sdp", location: "/whep/connection-1" },
+      body: "v=0 answer",
+    };
   }
 }

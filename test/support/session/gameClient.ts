@@ -4,8 +4,21 @@ import { promised } from "#streamer/display/xConnection.ts";
 
 /** What a game changes the display's size by. */
 export interface Randr {
-  GetScreenResources(window: number, done: Callback<{ timestamp: number; config_timestamp: number; crtcs: [number] }>): void;
-  SetCrtcConfig(crtc: number, timestamp: number, configTimestamp: number, x: number, y: number, mode: number, rotation: number, outputs: number[], done: Callback<unknown>): void;
+  GetScreenResources(
+    window: number,
+    done: Callback<{ timestamp: number; config_timestamp: number; crtcs: [number] }>,
+  ): void;
+  SetCrtcConfig(
+    crtc: number,
+    timestamp: number,
+    configTimestamp: number,
+    x: number,
+    y: number,
+    mode: number,
+    rotation: number,
+    outputs: number[],
+    done: Callback<unknown>,
+  ): void;
   SetScreenSize(window: number, width: number, height: number, widthMm: number, heightMm: number): void;
 }
 
@@ -28,13 +41,18 @@ export interface GameClient extends Client {
   terminate(): void;
 }
 interface GameLibrary {
-  createClient(options: { display: string }, done: (error: Error | null, value: { client: GameClient }) => void): void;
+  createClient(
+    options: { display: string },
+    done: (error: Error | null, value: { client: GameClient }) => void,
+  ): void;
 }
 const load: (name: string) => GameLibrary = createRequire(import.meta.url);
 
 /** Connects a game to the display. Errors are ordinary: others close windows, too. */
 export async function connectGame(display: string): Promise<GameClient> {
-  const { client } = await promised<{ client: GameClient }>((done) => load("x11").createClient({ display }, done));
+  const { client } = await promised<{ client: GameClient }>((done) =>
+    load("x11").createClient({ display }, done),
+  );
   client.on("error", () => undefined);
   return client;
 }

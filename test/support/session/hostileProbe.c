@@ -1,6 +1,7 @@
 /*
- * hostileProbe SUPERVISOR: a game that tries the ways out of its container. Prints one line "name error" for each try, error being 0
- * when the kernel did it. Each try is made so that, without a wall, it does no harm and ends.
+ * hostileProbe SUPERVISOR: a game that tries the ways out of its container. Prints one line "name error" for
+ * each try, error being 0 when the kernel did it. Each try is made so that, without a wall, it does no harm
+ * and ends.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -28,7 +29,14 @@
 
 enum {
   X32 = 0x40000000,
-  I386_SOCKETCALL = 102, I386_SOCKET = 359, I386_SOCKETPAIR = 360, I386_SETSOCKOPT = 366, I386_SECCOMP = 354, I386_IO_SETUP = 245, I386_PTRACE = 26, I386_GETPID = 20,
+  I386_SOCKETCALL = 102,
+  I386_SOCKET = 359,
+  I386_SOCKETPAIR = 360,
+  I386_SETSOCKOPT = 366,
+  I386_SECCOMP = 354,
+  I386_IO_SETUP = 245,
+  I386_PTRACE = 26,
+  I386_GETPID = 20,
 };
 
 static void report(const char *name, long result) { printf("%s %d\n", name, result < 0 ? errno : 0); }
@@ -65,9 +73,11 @@ static void tryPrograms(void) {
   report("socket-buffer", setsockopt(s, SOL_SOCKET, SO_SNDBUF, &size, sizeof size));
   report("attach-filter", setsockopt(s, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program));
   report("attach-bpf", setsockopt(s, SOL_SOCKET, SO_ATTACH_BPF, &none, sizeof none));
-  report("attach-reuseport-filter", setsockopt(s, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &program, sizeof program));
+  report("attach-reuseport-filter",
+         setsockopt(s, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &program, sizeof program));
   report("attach-reuseport-bpf", setsockopt(s, SOL_SOCKET, SO_ATTACH_REUSEPORT_EBPF, &none, sizeof none));
-  report("attach-filter-high-bits", syscall(SYS_setsockopt, s, 0x100000000L + SOL_SOCKET, 0x100000000L + SO_ATTACH_FILTER, &program, sizeof program));
+  report("attach-filter-high-bits", syscall(SYS_setsockopt, s, 0x100000000L + SOL_SOCKET,
+                                            0x100000000L + SO_ATTACH_FILTER, &program, sizeof program));
   close(s);
   uint32_t action = SECCOMP_RET_ALLOW;
   report("seccomp-actions", syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action));
@@ -79,7 +89,10 @@ static void tryPrograms(void) {
 /* A 32 bit call out of a 64 bit process; pointers have to lie below 4 GiB. */
 static long call32(long number, long a, long b, long c) {
   long result;
-  __asm__ volatile("int $0x80" : "=a"(result) : "a"(number), "b"(a), "c"(b), "d"(c) : "r8", "r9", "r10", "r11", "memory");
+  __asm__ volatile("int $0x80"
+                   : "=a"(result)
+                   : "a"(number), "b"(a), "c"(b), "d"(c)
+                   : "r8", "r9", "r10", "r11", "memory");
   result = (int)result;
   if (result >= 0) return result;
   errno = (int)-result;
@@ -92,16 +105,28 @@ static void tryOtherAbis(void) {
   reportFd("i386-unix", (int)call32(I386_SOCKET, AF_UNIX, SOCK_STREAM, 0));
   reportFd("i386-socket", (int)call32(I386_SOCKET, AF_INET, SOCK_STREAM, 0));
   report("i386-socketpair", call32(I386_SOCKETPAIR, AF_INET, SOCK_STREAM, 0));
-  low[0] = AF_INET; low[1] = SOCK_STREAM; low[2] = 0;
+  low[0] = AF_INET;
+  low[1] = SOCK_STREAM;
+  low[2] = 0;
   reportFd("i386-socketcall-socket", (int)call32(I386_SOCKETCALL, 1, (long)(intptr_t)low, 0));
-  low[0] = AF_INET; low[1] = SOCK_STREAM; low[2] = 0; low[3] = (uint32_t)(intptr_t)(low + 8);
+  low[0] = AF_INET;
+  low[1] = SOCK_STREAM;
+  low[2] = 0;
+  low[3] = (uint32_t)(intptr_t)(low + 8);
   report("i386-socketcall-socketpair", call32(I386_SOCKETCALL, 8, (long)(intptr_t)low, 0));
-  low[0] = (uint32_t)-1; low[1] = 0;
+  low[0] = (uint32_t)-1;
+  low[1] = 0;
   report("i386-socketcall-listen", call32(I386_SOCKETCALL, 4, (long)(intptr_t)low, 0));
-  low[0] = (uint32_t)-1; low[1] = SOL_SOCKET; low[2] = SO_ATTACH_FILTER; low[3] = 0; low[4] = 0;
-  report("i386-socketcall-setsockopt", call32(I386_SOCKETCALL, 14, (long)(intptr_t)low, 0)); /* of no socket: without a wall it fails with EBADF */
+  low[0] = (uint32_t)-1;
+  low[1] = SOL_SOCKET;
+  low[2] = SO_ATTACH_FILTER;
+  low[3] = 0;
+  low[4] = 0;
+  report("i386-socketcall-setsockopt", call32(I386_SOCKETCALL, 14, (long)(intptr_t)low,
+                                              0)); /* of no socket: without a wall it fails with EBADF */
   report("i386-setsockopt", call32(I386_SETSOCKOPT, -1, SOL_SOCKET, SO_ATTACH_FILTER));
-  report("i386-seccomp-filter", call32(I386_SECCOMP, SECCOMP_SET_MODE_FILTER, 0, 0)); /* at no address: without a wall it fails with EFAULT */
+  report("i386-seccomp-filter", call32(I386_SECCOMP, SECCOMP_SET_MODE_FILTER, 0,
+                                       0)); /* at no address: without a wall it fails with EFAULT */
   low[0] = 0;
   report("i386-io_setup", call32(I386_IO_SETUP, 1, (long)(intptr_t)low, 0));
   report("i386-ptrace", call32(I386_PTRACE, 3, 0, 0));

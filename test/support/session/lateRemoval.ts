@@ -8,7 +8,8 @@ export class LateRemoval {
       await this.end();
     } finally {
       this.#underWay = remove();
-      // Its error is of whoever waits for it; until somebody does, Node would take it for one that nobody handles.
+      // Its error is of whoever waits for it; until somebody does, Node would take it for one that nobody
+      // handles.
       this.#underWay.catch(() => undefined);
     }
   }

@@ -1,7 +1,11 @@
 import nodeDataChannel from "node-datachannel";
 
 /** The H.264 that a local page offers. */
-export const offeredH264 = { codec: "h264", payloadType: 96, parameters: "profile-level-id=42e01f;packetization-mode=1;level-asymmetry-allowed=1" } as const;
+export const offeredH264 = {
+  codec: "h264",
+  payloadType: 96,
+  parameters: "profile-level-id=42e01f;packetization-mode=1;level-asymmetry-allowed=1",
+} as const;
 
 export interface LocalPageOptions {
   /** Labels of the data channels that it opens. */
@@ -10,9 +14,15 @@ export interface LocalPageOptions {
   hasMedia: boolean;
 }
 
-/** Opens the connection of a page without a browser, in this process, which the transport's threads keep from its end. Returns its offer, and what it does then. */
+/**
+ * Opens the connection of a page without a browser, in this process, which the transport's threads keep from
+ * its end. Returns its offer, and what it does then.
+ */
 export function openLocalPage({ channels: labels, hasMedia }: LocalPageOptions) {
-  const connection = new nodeDataChannel.PeerConnection("page", { iceServers: [], disableAutoNegotiation: true });
+  const connection = new nodeDataChannel.PeerConnection("page", {
+    iceServers: [],
+    disableAutoNegotiation: true,
+  });
   const channels = labels.map((label) => connection.createDataChannel(label));
   const tracks = hasMedia ? [connection.addTrack(videoOffer()), connection.addTrack(audioOffer())] : [];
   connection.setLocalDescription("offer");

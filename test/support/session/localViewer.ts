@@ -7,11 +7,37 @@ import { offeredH264 } from "./localPage.ts";
 const nothing = () => undefined;
 
 /** What a viewer of this machine has, by its page's offer. Nothing comes of what it asks for. */
-export function localViewer({ id, sdp, udpPort, onClosed = nothing }: { id: string; sdp: string; udpPort: number; onClosed?: () => void }): ViewerOptions {
+export function localViewer({
+  id,
+  sdp,
+  udpPort,
+  onClosed = nothing,
+}: {
+  id: string;
+  sdp: string;
+  udpPort: number;
+  onClosed?: () => void;
+}): ViewerOptions {
   return {
-    id, offer: parseOffer(sdp), codec: offeredH264, addresses: ["127.0.0.1"], udpPort, client: undefined, holder: { viewer: "player", role: "play" },
-    startKbps: 4_000, quality: { preset: "auto", width: 1_280, height: 720, fps: 60, maxKbps: 8_000 }, log: silentLogger, now: () => performance.now(), schedule,
-    onInput: nothing, onRtcp: nothing, onMediaOpen: nothing, onKeyFrameNeeded: nothing, onRate: nothing, onChannelOpen: nothing, onClosed,
+    id,
+    offer: parseOffer(sdp),
+    codec: offeredH264,
+    addresses: ["127.0.0.1"],
+    udpPort,
+    client: undefined,
+    holder: { viewer: "player", role: "play" },
+    startKbps: 4_000,
+    quality: { preset: "auto", width: 1_280, height: 720, fps: 60, maxKbps: 8_000 },
+    log: silentLogger,
+    now: () => performance.now(),
+    schedule,
+    onInput: nothing,
+    onRtcp: nothing,
+    onMediaOpen: nothing,
+    onKeyFrameNeeded: nothing,
+    onRate: nothing,
+    onChannelOpen: nothing,
+    onClosed,
     onLost: () => void onClosed, // As a session's refers to the viewer.
   };
 }

@@ -1,5 +1,5 @@
-// The viewers of a session without display and sound, to which a page makes an offer; as a process of its own, which is killed: the transport's threads
-// would keep the tests' process from its end.
+// The viewers of a session without display and sound, to which a page makes an offer; as a process of its
+// own, which is killed: the transport's threads would keep the tests' process from its end.
 import { whep } from "#contracts/stream.ts";
 import type { StreamQuality } from "#contracts/streamQuality.ts";
 import { silentLogger } from "#runtime/logger.ts";
@@ -22,21 +22,59 @@ const schedule = (ms: number, callback: () => void) => {
 };
 const picture = { width: 1_280, height: 720, fps: 60 };
 const quality: StreamQuality = { ...picture, preset: "dataSaver", maxKbps: offeredKbps.narrow };
-const encoders = new Map(candidateEncoders(["h264"], "software").slice(0, 1).map((encoder) => [encoder.codec, encoder]));
+const encoders = new Map(
+  candidateEncoders(["h264"], "software")
+    .slice(0, 1)
+    .map((encoder) => [encoder.codec, encoder]),
+);
 const neverStarts = insteadOfChild("");
-const xtest = { KeyPress: 2, KeyRelease: 3, ButtonPress: 4, ButtonRelease: 5, MotionNotify: 6, FakeInput: nothing } as const;
+const xtest = {
+  KeyPress: 2,
+  KeyRelease: 3,
+  ButtonPress: 4,
+  ButtonRelease: 5,
+  MotionNotify: 6,
+  FakeInput: nothing,
+} as const;
 
 const media = createMediaSource({
-  encoders, display: ":99", shape: quality, soundServer: "unix:/nowhere", soundSink: "game", env: { gpu: neverStarts, software: neverStarts }, log: silentLogger, now, schedule,
+  encoders,
+  display: ":99",
+  shape: quality,
+  soundServer: "unix:/nowhere",
+  soundSink: "game",
+  env: { gpu: neverStarts, software: neverStarts },
+  log: silentLogger,
+  now,
+  schedule,
 });
-const input = createInputRouter({ desktop: createDesktopInput({ xtest, root: 1, size: picture, isBehind: () => false }, () => picture), gamepad: { set: nothing }, wallMs: now, pacing: { now, schedule } });
+const input = createInputRouter({
+  desktop: createDesktopInput({ xtest, root: 1, size: picture, isBehind: () => false }, () => picture),
+  gamepad: { set: nothing },
+  wallMs: now,
+  pacing: { now, schedule },
+});
 const viewers = createViewers({
-  media, input, codecs: ["h264"], addresses: ["127.0.0.1"], udpPort: Number(process.argv[2]), startKbps: offeredKbps.start,
-  bounds: { ...picture, maxFps: picture.fps, maxKbps: offeredKbps.wide }, quality, log: silentLogger, now, schedule,
+  media,
+  input,
+  codecs: ["h264"],
+  addresses: ["127.0.0.1"],
+  udpPort: Number(process.argv[2]),
+  startKbps: offeredKbps.start,
+  bounds: { ...picture, maxFps: picture.fps, maxKbps: offeredKbps.wide },
+  quality,
+  log: silentLogger,
+  now,
+  schedule,
   describeStream: (codec) => ({ t: "hello", ...picture, codec, encoder: "", gamepad: false }),
 });
 const page = openLocalPage({ channels: [whep.dataChannel], hasMedia: true });
-await viewers.connect({ sdp: page.offer, holder: { viewer: "player", role: "play" }, client: undefined, takeover: false });
+await viewers.connect({
+  sdp: page.offer,
+  holder: { viewer: "player", role: "play" },
+  client: undefined,
+  takeover: false,
+});
 
 const viewer = viewers.current();
 const kbps = () => viewer?.rate.state().targetKbps ?? 0;
@@ -46,4 +84,8 @@ const widenedKbps = kbps();
 viewers.close();
 media.close();
 process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
-process.send?.({ kbps: narrowKbps, widenedKbps, timersAfterEnd: clock.pendingTimers } satisfies ViewerByOffer);
+process.send?.({
+  kbps: narrowKbps,
+  widenedKbps,
+  timersAfterEnd: clock.pendingTimers,
+} satisfies ViewerByOffer);

@@ -20,28 +20,57 @@ const mask32 = 0xffff_ffffn;
 
 /** Reads a program of `struct sock_filter`, as seccomp_export_bpf writes it. */
 export function readPacketFilter(program: Buffer): Instruction[] {
-  return Array.from({ length: program.length / instructionBytes }, (_, index) => index * instructionBytes).map((at) => ({
-    code: program.readUInt16LE(at), ifTrue: program.readUInt8(at + 2), ifFalse: program.readUInt8(at + 3), operand: program.readUInt32LE(at + 4),
+  return Array.from(
+    { length: program.length / instructionBytes },
+    (_, index) => index * instructionBytes,
+  ).map((at) => ({
+    code: program.readUInt16LE(at),
+    ifTrue: program.readUInt8(at + 2),
+    ifFalse: program.readUInt8(at + 3),
+    operand: program.readUInt32LE(at + 4),
   }));
 }
 
-/** Runs the program as the kernel would. Returns "allowed" or the number of the error; throws on any other action. */
+/**
+ * Runs the program as the kernel would. Returns "allowed" or the number of the error; throws on any other
+ * action.
+ */
 export function runFilter(program: readonly Instruction[], call: SystemCall): "allowed" | number {
   const data = describe(call);
   let accumulator = 0;
   for (let at = 0; at < program.length; at++) {
     const { code, ifTrue, ifFalse, operand } = program[at] ?? { code: -1, ifTrue: 0, ifFalse: 0, operand: 0 };
-    const jump = (isTrue: boolean) => { at += isTrue ? ifTrue : ifFalse; };
+    const jump = (isTrue: boolean) => {
+      at += isTrue ? ifTrue : ifFalse;
+    };
     switch (code) {
-      case 0x20: accumulator = data.readUInt32LE(operand); break; // BPF_LD | BPF_W | BPF_ABS
-      case 0x54: accumulator = (accumulator & operand) >>> 0; break; // BPF_ALU | BPF_AND | BPF_K
-      case 0x05: at += operand; break; // BPF_JMP | BPF_JA
-      case 0x15: jump(accumulator === operand); break; // BPF_JMP | BPF_JEQ | BPF_K
-      case 0x25: jump(accumulator > operand); break; // BPF_JMP | BPF_JGT | BPF_K
-      case 0x35: jump(accumulator >= operand); break; // BPF_JMP | BPF_JGE | BPF_K
-      case 0x45: jump((accumulator & operand) !== 0); break; // BPF_JMP | BPF_JSET | BPF_K
-      case 0x06: return readAction(operand); // BPF_RET | BPF_K
-      default: throw new Error(`The filter has an instruction that this reader does not know: 0x${code.toString(16)}.`);
+      case 0x20:
+        accumulator = data.readUInt32LE(operand);
+        break; // BPF_LD | BPF_W | BPF_ABS
+      case 0x54:
+        accumulator = (accumulator & operand) >>> 0;
+        break; // BPF_ALU | BPF_AND | BPF_K
+      case 0x05:
+        at += operand;
+        break; // BPF_JMP | BPF_JA
+      case 0x15:
+        jump(accumulator === operand);
+        break; // BPF_JMP | BPF_JEQ | BPF_K
+      case 0x25:
+        jump(accumulator > operand);
+        break; // BPF_JMP | BPF_JGT | BPF_K
+      case 0x35:
+        jump(accumulator >= operand);
+        break; // BPF_JMP | BPF_JGE | BPF_K
+      case 0x45:
+        jump((accumulator & operand) !== 0);
+        break; // BPF_JMP | BPF_JSET | BPF_K
+      case 0x06:
+        return readAction(operand); // BPF_RET | BPF_K
+      default:
+        throw new Error(
+          `The filter has an instruction that this reader does not know: 0x${code.toString(16)}.`,
+        );
     }
   }
   throw new Error("The filter ends without an action.");
@@ -54,7 +83,7 @@ function describe({ architecture, number, arguments: values = [] }: SystemCall):
   data.writeUInt32LE(architecture, 4);
   values.forEach((value, index) => {
     data.writeUInt32LE(Number(BigInt(value) & mask32), 16 + index * 8);
-    data.writeUInt32LE(Number(BigInt(value) >> 32n & mask32), 20 + index * 8);
+    data.writeUInt32LE(Number((BigInt(value) >> 32n) & mask32), 20 + index * 8);
   });
   return data;
 }

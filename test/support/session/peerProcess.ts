@@ -2,9 +2,15 @@ import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 
 /** What every peer's process tells first. */
-export interface PeerOffer { type: "offer"; sdp: string }
+export interface PeerOffer {
+  type: "offer";
+  sdp: string;
+}
 
-/** A peer of the streamer as a process of its own, which ends when it is disconnected: the transport's threads would keep the tests' process from its end. */
+/**
+ * A peer of the streamer as a process of its own, which ends when it is disconnected: the transport's threads
+ * would keep the tests' process from its end.
+ */
 export class PeerProcess<Command extends object, Event extends object> {
   /** SDP of its offer. */
   readonly offer: string;
@@ -16,14 +22,19 @@ export class PeerProcess<Command extends object, Event extends object> {
   }
 
   /** Starts the program. Throws when it ends, or tells something else, before its offer. */
-  static async start<Command extends object, Event extends object>(program: URL, ...args: string[]): Promise<PeerProcess<Command, Event>> {
+  static async start<Command extends object, Event extends object>(
+    program: URL,
+    ...args: string[]
+  ): Promise<PeerProcess<Command, Event>> {
     const process = fork(program, args);
     const offer = await new Promise<string>((resolve, reject) => {
       process.once("message", ({ type, sdp }: PeerOffer | { type: string; sdp?: never }) => {
         if (sdp !== undefined) resolve(sdp);
         else reject(new Error(`The peer begins with ${type} instead of its offer.`));
       });
-      process.once("exit", (code) => reject(new Error(`The peer ended with ${code ?? "a signal"} before its offer.`)));
+      process.once("exit", (code) =>
+        reject(new Error(`The peer ended with ${code ?? "a signal"} before its offer.`)),
+      );
     });
     return new PeerProcess(process, offer);
   }

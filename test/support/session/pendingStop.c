@@ -1,4 +1,5 @@
-/* pendingStop PROGRAM [ARG...]: runs the program with a SIGTERM that is pending, as one is that came while the program did not look. */
+/* pendingStop PROGRAM [ARG...]: runs the program with a SIGTERM that is pending, as one is that came while
+ * the program did not look. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-// A viewer and its page, which tells the sender reports that it gets; as a process of its own, which is killed: the transport's threads would keep the
-// tests' process from its end.
+// A viewer and its page, which tells the sender reports that it gets; as a process of its own, which is
+// killed: the transport's threads would keep the tests' process from its end.
 import { whep } from "#contracts/stream.ts";
 import { audioClockRate, videoClockRate } from "#streamer/rtp/clockRates.ts";
 import { createViewer } from "#streamer/transport/viewer.ts";
@@ -18,7 +18,8 @@ const viewer = createViewer(localViewer({ id: "viewer", sdp: page.offer, udpPort
 const received = page.tracks.map((track, index) => {
   const told = { reports: new Array<ReceivedReport>(), ssrc: 0 };
   track.onMessage((message) => {
-    if (message[1] === senderReport) told.reports.push(readReport(message, index === 0 ? videoClockRate : audioClockRate));
+    if (message[1] === senderReport)
+      told.reports.push(readReport(message, index === 0 ? videoClockRate : audioClockRate));
     else told.ssrc = message.readUInt32BE(8);
   });
   return told;
@@ -31,21 +32,33 @@ await eventually(page.isOpen, { what: "an open connection" });
 const startedAt = performance.now();
 viewer.sendVideo(packetOf(1, 0));
 viewer.sendAudio(packetOf(1, 0));
-await eventually(() => picture.ssrc !== 0 && picture.reports.length === 1 && sound.reports.length === 1, { what: "the first reports" });
-const elapsedMs = await eventually(() => performance.now() - startedAt > halfASecondMs && performance.now() - startedAt, { what: "half a second" });
-viewer.sendVideo(packetOf(2, elapsedMs * videoClockRate / 1_000));
-await eventually(() => {
-  page.tracks[0]?.sendMessageBinary(nackOf(2, picture.ssrc));
-  return picture.reports.length > 1;
-}, { what: "the second report" });
+await eventually(() => picture.ssrc !== 0 && picture.reports.length === 1 && sound.reports.length === 1, {
+  what: "the first reports",
+});
+const elapsedMs = await eventually(
+  () => performance.now() - startedAt > halfASecondMs && performance.now() - startedAt,
+  { what: "half a second" },
+);
+viewer.sendVideo(packetOf(2, (elapsedMs * videoClockRate) / 1_000));
+await eventually(
+  () => {
+    page.tracks[0]?.sendMessageBinary(nackOf(2, picture.ssrc));
+    return picture.reports.length > 1;
+  },
+  { what: "the second report" },
+);
 process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
 const [first] = sound.reports;
 if (first) process.send?.({ picture: picture.reports, sound: first } satisfies SentReports);
 
 function readReport(message: Buffer, clockRate: number): ReceivedReport {
-  const atMs = message.readUInt32BE(8) * 1_000 + message.readUInt32BE(12) / 2 ** 32 * 1_000;
+  const atMs = message.readUInt32BE(8) * 1_000 + (message.readUInt32BE(12) / 2 ** 32) * 1_000;
   const nameBytes = message.readUInt8(nameOffset + 1);
-  return { atMs, mediaMs: message.readUInt32BE(16) / clockRate * 1_000, name: message.toString("latin1", nameOffset + 2, nameOffset + 2 + nameBytes) };
+  return {
+    atMs,
+    mediaMs: (message.readUInt32BE(16) / clockRate) * 1_000,
+    name: message.toString("latin1", nameOffset + 2, nameOffset + 2 + nameBytes),
+  };
 }
 
 function packetOf(sequence: number, timestamp: number): Buffer {

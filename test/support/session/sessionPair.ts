@@ -4,7 +4,10 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { StreamerStatus } from "#contracts/stream.ts";
 import {
-  parseGameTermination, parseStreamerTermination, type GameTermination, type StreamerTermination,
+  parseGameTermination,
+  parseStreamerTermination,
+  type GameTermination,
+  type StreamerTermination,
 } from "#contracts/termination.ts";
 import { freePort, freeUdpPort } from "../processes/childProgram.ts";
 import { eventually } from "../clocks/eventually.ts";
@@ -29,7 +32,10 @@ export interface SessionPairOptions {
   gameMemory?: string;
   streamerEnv?: Record<string, string>;
   gameEnv?: Record<string, string>;
-  /** Files of its image in whose place the streamer finds these of this machine, as a broken driver's: /dev/null is an empty one. */
+  /**
+   * Files of its image in whose place the streamer finds these of this machine, as a broken driver's:
+   * /dev/null is an empty one.
+   */
   replacedFiles?: Readonly<Record<string, string>>;
   /** The network namespace that the streamer is in, and its address there; the machine's own unless given. */
   network?: { namespace: string; address: string; udpPort: number };
@@ -57,7 +63,10 @@ export interface SessionPair {
   /** Sends a signal to a container's PID 1. */
   signalGame(signal: string): Promise<void>;
   signalStreamer(signal: string): Promise<void>;
-  /** Stops the streamer's own process where it is, or lets it go on: its container's PID 1 passes on no such signal. */
+  /**
+   * Stops the streamer's own process where it is, or lets it go on: its container's PID 1 passes on no such
+   * signal.
+   */
   freezeStreamer(isFrozen: boolean): Promise<void>;
   /** Waits for a container's end and returns its exit code. */
   gameExit(): Promise<number>;
@@ -67,28 +76,76 @@ export interface SessionPair {
 
 /** Starts streamer and game together, as the kubelet does, and waits until the streamer is ready. */
 export async function startSessionPair(options: SessionPairOptions): Promise<SessionPair> {
-  const { images: { engine } } = options;
+  const {
+    images: { engine },
+  } = options;
   const folder = await layOut(options);
-  const [signalPort, udpPort] = [await freePort(), options.network?.udpPort ?? await freeUdpPort()];
-  const display = `:${1000 + process.pid % 5000 * 10 + nextDisplay++ % 10}`;
+  const [signalPort, udpPort] = [await freePort(), options.network?.udpPort ?? (await freeUdpPort())];
+  const display = `:${1000 + (process.pid % 5000) * 10 + (nextDisplay++ % 10)}`;
   const tickets = new TestTickets(options.streamerEnv?.SESSION_ID ?? "gs-test");
   const names = { streamer: `joypod-test-streamer-${signalPort}`, game: `joypod-test-game-${signalPort}` };
-  await engine("run", "--detach", "--name", names.streamer, ...restrictions, ...networkOf(options),
-    "--tmpfs", "/tmp:mode=1777", "--volume", `${folder}/x11:/tmp/.X11-unix`, "--volume", `${folder}/run:/run/session`,
-    "--volume", `${folder}/report:/run/game:ro`, ...Object.entries(options.replacedFiles ?? {}).flatMap(([file, found]) => ["--volume", `${found}:${file}:ro`]),
-    "--volume", `${folder}/streamer-message:/dev/termination-log`, ...environment({
-      DISPLAY: display, SIGNAL_PORT: String(signalPort), UDP_PORT: String(udpPort), ANNOUNCE_ADDRESS: "127.0.0.1", ...tickets.environment, ...options.streamerEnv,
-    }), options.images.streamer);
-  await engine("run", "--detach", "--name", names.game, ...restrictions, ...networkOf({}), "--ipc", `container:${names.streamer}`,
-    ...options.gameMemory ? ["--memory", options.gameMemory] : [],
-    "--tmpfs", "/tmp:mode=1777", "--volume", `${folder}/x11:/tmp/.X11-unix:ro`, "--volume", `${folder}/run:/run/session:ro`,
-    "--volume", `${folder}/report:/run/game`, "--volume", `${folder}/game:/game:ro`, "--volume", `${options.saves ?? `${folder}/saves`}:/saves`,
+  await engine(
+    "run",
+    "--detach",
+    "--name",
+    names.streamer,
+    ...restrictions,
+    ...networkOf(options),
+    "--tmpfs",
+    "/tmp:mode=1777",
+    "--volume",
+    `${folder}/x11:/tmp/.X11-unix`,
+    "--volume",
+    `${folder}/run:/run/session`,
+    "--volume",
+    `${folder}/report:/run/game:ro`,
+    ...Object.entries(options.replacedFiles ?? {}).flatMap(([file, found]) => [
+      "--volume",
+      `${found}:${file}:ro`,
+    ]),
+    "--volume",
+    `${folder}/streamer-message:/dev/termination-log`,
+    ...environment({
+      DISPLAY: display,
+      SIGNAL_PORT: String(signalPort),
+      UDP_PORT: String(udpPort),
+      ANNOUNCE_ADDRESS: "127.0.0.1",
+      ...tickets.environment,
+      ...options.streamerEnv,
+    }),
+    options.images.streamer,
+  );
+  await engine(
+    "run",
+    "--detach",
+    "--name",
+    names.game,
+    ...restrictions,
+    ...networkOf({}),
+    "--ipc",
+    `container:${names.streamer}`,
+    ...(options.gameMemory ? ["--memory", options.gameMemory] : []),
+    "--tmpfs",
+    "/tmp:mode=1777",
+    "--volume",
+    `${folder}/x11:/tmp/.X11-unix:ro`,
+    "--volume",
+    `${folder}/run:/run/session:ro`,
+    "--volume",
+    `${folder}/report:/run/game`,
+    "--volume",
+    `${folder}/game:/game:ro`,
+    "--volume",
+    `${options.saves ?? `${folder}/saves`}:/saves`,
     ...environment({ ...gameEnvironment, DISPLAY: display, ...options.gameEnv }),
-    options.images.game, `/game/${"archive" in options.game ? options.game.launcher : "game.sh"}`);
+    options.images.game,
+    `/game/${"archive" in options.game ? options.game.launcher : "game.sh"}`,
+  );
 
   const signalUrl = `http://${options.network?.address ?? "127.0.0.1"}:${signalPort}`;
   const message = (file: string) => readFile(join(folder, file), "utf8");
-  // podman looks every 250 ms unless it is told otherwise; docker does not look again and again, and knows no such option.
+  // podman looks every 250 ms unless it is told otherwise; docker does not look again and again, and knows no
+  // such option.
   const polling = options.images.engineName === "podman" ? ["--interval", "50ms"] : [];
   const exitOf = async (name: string) => Number(await engine("wait", ...polling, name));
   const asOperator = (path: string) => fetch(signalUrl + path, { headers: bearing(tickets.operator()) });
@@ -104,8 +161,12 @@ export async function startSessionPair(options: SessionPairOptions): Promise<Ses
     inStreamer: (...command) => engine("exec", names.streamer, ...command),
     gameLogs: () => engine("logs", names.game),
     streamerLogs: () => engine("logs", names.streamer),
-    signalGame: async (signal) => { await engine("kill", "--signal", signal, names.game); },
-    signalStreamer: async (signal) => { await engine("kill", "--signal", signal, names.streamer); },
+    signalGame: async (signal) => {
+      await engine("kill", "--signal", signal, names.game);
+    },
+    signalStreamer: async (signal) => {
+      await engine("kill", "--signal", signal, names.streamer);
+    },
     freezeStreamer: async (isFrozen) => {
       const init = await engine("inspect", "--format", "{{.State.Pid}}", names.streamer);
       const [streamer = ""] = (await readFile(`/proc/${init}/task/${init}/children`, "utf8")).split(" ");
@@ -114,13 +175,17 @@ export async function startSessionPair(options: SessionPairOptions): Promise<Ses
     gameExit: () => exitOf(names.game),
     streamerExit: () => exitOf(names.streamer),
     async remove() {
-      await removeContainer(options.images, names.streamer, [names.game]); // the game shares the streamer's ipc
+      // the game shares the streamer's ipc
+      await removeContainer(options.images, names.streamer, [names.game]);
       if (!options.saves) await rm(folder, { recursive: true, force: true });
     },
   };
   if (options.isReady === false) return pair;
   try {
-    await eventually(async () => (await fetch(`${signalUrl}/readyz`)).ok, { timeoutMs: 30_000, what: "a ready streamer" });
+    await eventually(async () => (await fetch(`${signalUrl}/readyz`)).ok, {
+      timeoutMs: 30_000,
+      what: "a ready streamer",
+    });
   } catch (error) {
     const logs = await pair.streamerLogs();
     await pair.remove();
@@ -143,19 +208,49 @@ export async function startStreamer(images: SessionImages): Promise<StreamerCont
   const { engine, streamer } = images;
   const [signalPort, udpPort] = [await freePort(), await freeUdpPort()];
   const name = `joypod-test-streamer-${udpPort}`;
-  await engine("run", "--detach", "--name", name, ...restrictions, ...networkOf({}), ...["/tmp", "/tmp/.X11-unix", "/run/session", "/run/game"].flatMap((path) => ["--tmpfs", `${path}:mode=1777`]),
-    ...environment({ DISPLAY: ":999", SIGNAL_PORT: String(signalPort), UDP_PORT: String(udpPort), ANNOUNCE_ADDRESS: "127.0.0.1", TERMINATION_LOG: "/tmp/termination", ...new TestTickets("gs-test").environment }), streamer);
+  await engine(
+    "run",
+    "--detach",
+    "--name",
+    name,
+    ...restrictions,
+    ...networkOf({}),
+    ...["/tmp", "/tmp/.X11-unix", "/run/session", "/run/game"].flatMap((path) => [
+      "--tmpfs",
+      `${path}:mode=1777`,
+    ]),
+    ...environment({
+      DISPLAY: ":999",
+      SIGNAL_PORT: String(signalPort),
+      UDP_PORT: String(udpPort),
+      ANNOUNCE_ADDRESS: "127.0.0.1",
+      TERMINATION_LOG: "/tmp/termination",
+      ...new TestTickets("gs-test").environment,
+    }),
+    streamer,
+  );
   return {
-    signal: async (signal) => { await engine("kill", "--signal", signal, name); },
-    hasExited: async () => await engine("inspect", "--format", "{{.State.Status}}", name) === "exited",
+    signal: async (signal) => {
+      await engine("kill", "--signal", signal, name);
+    },
+    hasExited: async () => (await engine("inspect", "--format", "{{.State.Status}}", name)) === "exited",
     log: () => engine("logs", name),
     remove: () => removeContainer(images, name),
   };
 }
 
-/** As strict as the pod: no root, no capability, nothing writable but what is mounted. The network is the machine's unless another is given. */
+/**
+ * As strict as the pod: no root, no capability, nothing writable but what is mounted. The network is the
+ * machine's unless another is given.
+ */
 const restrictions = [
-  "--user", `${player}:${player}`, "--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges",
+  "--user",
+  `${player}:${player}`,
+  "--read-only",
+  "--cap-drop",
+  "ALL",
+  "--security-opt",
+  "no-new-privileges",
 ];
 
 function networkOf({ network }: Pick<SessionPairOptions, "network">): string[] {

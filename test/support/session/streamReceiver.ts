@@ -10,7 +10,9 @@ export type ReceiverEvent = { type: "frame" | "lost" } | { type: "longestGap"; g
 
 const timeoutMs = 30_000;
 
-/** A WHEP player that takes a session's stream and shows no picture, for the tenth of what a browser costs. */
+/**
+ * A WHEP player that takes a session's stream and shows no picture, for the tenth of what a browser costs.
+ */
 export class StreamReceiver {
   readonly #process: PeerProcess<ReceiverCommand, ReceiverEvent>;
   readonly #events: ReceiverEvent[] = [];
@@ -21,8 +23,14 @@ export class StreamReceiver {
   }
 
   /** `offer` exchanges the offer for the answer. Resolves with the first frame. */
-  static async open(offer: (sdp: string) => Promise<string>, codec: "H264" | "H265" = "H264"): Promise<StreamReceiver> {
-    const process = await PeerProcess.start<ReceiverCommand, ReceiverEvent>(new URL("./streamReceiverProcess.ts", import.meta.url), codec);
+  static async open(
+    offer: (sdp: string) => Promise<string>,
+    codec: "H264" | "H265" = "H264",
+  ): Promise<StreamReceiver> {
+    const process = await PeerProcess.start<ReceiverCommand, ReceiverEvent>(
+      new URL("./streamReceiverProcess.ts", import.meta.url),
+      codec,
+    );
     const receiver = new StreamReceiver(process);
     try {
       process.tell({ type: "take", sdp: await offer(process.offer) });
@@ -48,10 +56,13 @@ export class StreamReceiver {
 
   /** The next event of that type, which is told once. */
   #event<T extends ReceiverEvent["type"]>(type: T): Promise<Extract<ReceiverEvent, { type: T }>> {
-    return eventually(() => {
-      if (this.#process.hasEnded) throw new Error("The receiver has ended.");
-      const index = this.#events.findIndex((event) => event.type === type);
-      return index >= 0 && this.#events.splice(index, 1)[0] as Extract<ReceiverEvent, { type: T }>;
-    }, { timeoutMs, intervalMs: 20, what: `the receiver to tell its ${type}` });
+    return eventually(
+      () => {
+        if (this.#process.hasEnded) throw new Error("The receiver has ended.");
+        const index = this.#events.findIndex((event) => event.type === type);
+        return index >= 0 && (this.#events.splice(index, 1)[0] as Extract<ReceiverEvent, { type: T }>);
+      },
+      { timeoutMs, intervalMs: 20, what: `the receiver to tell its ${type}` },
+    );
   }
 }

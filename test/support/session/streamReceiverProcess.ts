@@ -1,4 +1,5 @@
-// A WHEP player that shows no picture, of the codec that its argument names, as a process of its own: the transport's threads would keep the tests' process from its end.
+// A WHEP player that shows no picture, of the codec that its argument names, as a process of its own: the
+// transport's threads would keep the tests' process from its end.
 import nodeDataChannel from "node-datachannel";
 import { LongestFrameGap } from "./frameGap.ts";
 import type { PeerOffer } from "./peerProcess.ts";
@@ -6,7 +7,10 @@ import type { ReceiverCommand, ReceiverEvent } from "./streamReceiver.ts";
 
 const tell = (event: ReceiverEvent | PeerOffer): void => void process.send?.(event);
 
-const connection = new nodeDataChannel.PeerConnection("receiver", { iceServers: [], disableAutoNegotiation: true });
+const connection = new nodeDataChannel.PeerConnection("receiver", {
+  iceServers: [],
+  disableAutoNegotiation: true,
+});
 const video = new nodeDataChannel.Video("video", "RecvOnly");
 const parameters = new Map([
   ["H264", "profile-level-id=42e01f;packetization-mode=1;level-asymmetry-allowed=1"],

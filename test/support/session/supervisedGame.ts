@@ -25,10 +25,14 @@ export interface SupervisedGame {
 let nextDisplay = 0;
 
 /** Starts the compiled supervisor with this launcher, with the sockets that it waits for in place. */
-export async function superviseGame(supervisor: string, launcher: string[], environment: Record<string, string> = {}): Promise<SupervisedGame> {
+export async function superviseGame(
+  supervisor: string,
+  launcher: string[],
+  environment: Record<string, string> = {},
+): Promise<SupervisedGame> {
   const folder = await mkdtemp(join(tmpdir(), "joypod-supervised-"));
   await chown(folder, sessionUserId, sessionUserId);
-  const number = 100_000 + process.pid % 10_000 * 100 + nextDisplay++ % 100;
+  const number = 100_000 + (process.pid % 10_000) * 100 + (nextDisplay++ % 100);
   await mkdir("/tmp/.X11-unix", { recursive: true, mode: 0o1777 });
   const servers = [await listen(`/tmp/.X11-unix/X${number}`), await listen(join(folder, "pulse.sock"))];
   const reports = join(folder, "reports");
@@ -37,13 +41,23 @@ export async function superviseGame(supervisor: string, launcher: string[], envi
 
   const log = openLog(join(folder, "log"));
   const child = spawn(supervisor, launcher, {
-    uid: sessionUserId, gid: sessionUserId, cwd: "/",
-    env: { PATH: process.env.PATH, DISPLAY: `:${number}`, RUN_DIR: folder, GAME_REPORT_DIR: reports, ...environment },
+    uid: sessionUserId,
+    gid: sessionUserId,
+    cwd: "/",
+    env: {
+      PATH: process.env.PATH,
+      DISPLAY: `:${number}`,
+      RUN_DIR: folder,
+      GAME_REPORT_DIR: reports,
+      ...environment,
+    },
     stdio: ["ignore", log.writing, log.writing],
   });
   closeSync(log.writing);
   let output = "";
-  log.reading.setEncoding("utf8").on("data", (chunk: string) => { output += chunk; });
+  log.reading.setEncoding("utf8").on("data", (chunk: string) => {
+    output += chunk;
+  });
   const logEnded = once(log.reading, "end");
   const ended = new Promise<number | undefined>((resolve, reject) => {
     child.on("error", reject).on("exit", (code) => resolve(code ?? undefined));
@@ -52,8 +66,11 @@ export async function superviseGame(supervisor: string, launcher: string[], envi
     pid: child.pid ?? 0,
     reports,
     output: () => output,
-    account: async () => parseGameTermination(await readFile(join(reports, "game.json"), "utf8").catch(() => "")),
-    signal: (signal) => { child.kill(signal); },
+    account: async () =>
+      parseGameTermination(await readFile(join(reports, "game.json"), "utf8").catch(() => "")),
+    signal: (signal) => {
+      child.kill(signal);
+    },
     async exit() {
       const [code] = await Promise.all([ended, logEnded]);
       return code;
@@ -67,10 +84,17 @@ export async function superviseGame(supervisor: string, launcher: string[], envi
   };
 }
 
-/** Opens a pipe, as a container's log is one. What Node itself would make is a socket, which is full after a few hundred short lines. */
+/**
+ * Opens a pipe, as a container's log is one. What Node itself would make is a socket, which is full after a
+ * few hundred short lines.
+ */
 function openLog(path: string): { reading: Socket; writing: number } {
   execFileSync("mkfifo", [path]);
-  const reading = new Socket({ fd: openSync(path, constants.O_RDONLY | constants.O_NONBLOCK), readable: true, writable: false });
+  const reading = new Socket({
+    fd: openSync(path, constants.O_RDONLY | constants.O_NONBLOCK),
+    readable: true,
+    writable: false,
+  });
   return { reading, writing: openSync(path, constants.O_WRONLY) };
 }
 

@@ -26,15 +26,21 @@ export function supervisedLaunches(): SupervisedLaunches {
   let supervisor: string;
   let game: SupervisedGame | undefined;
 
-  before(async () => { supervisor = await compileSupervisor(); });
+  before(async () => {
+    supervisor = await compileSupervisor();
+  });
   afterEach(async () => {
     await game?.remove();
     game = undefined;
   });
 
-  async function supervise(launcher: string, { environment, runner }: Omit<LaunchOptions, "mode"> = {}): Promise<SupervisedGame> {
-    const [program, args] = runner === undefined ? [supervisor, [launcher]] : [runner, [supervisor, launcher]];
-    return game = await superviseGame(program, args, environment);
+  async function supervise(
+    launcher: string,
+    { environment, runner }: Omit<LaunchOptions, "mode"> = {},
+  ): Promise<SupervisedGame> {
+    const [program, args] =
+      runner === undefined ? [supervisor, [launcher]] : [runner, [supervisor, launcher]];
+    return (game = await superviseGame(program, args, environment));
   }
   return {
     supervise,

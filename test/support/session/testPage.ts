@@ -6,7 +6,10 @@ import { PeerProcess } from "./peerProcess.ts";
 export type PageCommand = { type: "take"; sdp: string; candidate: string } | { type: "send"; text: string };
 
 /** What the page's process tells after its offer. */
-export type PageEvent = { type: "open" | "closed" } | { type: "notice"; notice: TestNotice } | { type: "packet"; bytes: number };
+export type PageEvent =
+  | { type: "open" | "closed" }
+  | { type: "notice"; notice: TestNotice }
+  | { type: "packet"; bytes: number };
 
 /** What a page does that tests its connection, without a browser. */
 export class TestPage {
@@ -31,12 +34,19 @@ export class TestPage {
   }
 
   async take({ sdp, addresses: [address], udpPort }: TestSdpAnswer): Promise<void> {
-    this.#process.tell({ type: "take", sdp, candidate: `a=candidate:1 1 UDP 2122317823 ${address} ${udpPort} typ host` });
+    this.#process.tell({
+      type: "take",
+      sdp,
+      candidate: `a=candidate:1 1 UDP 2122317823 ${address} ${udpPort} typ host`,
+    });
     await eventually(() => this.#isOpen, { what: "an open channel" });
   }
 
   send(request: TestRequest | string): void {
-    this.#process.tell({ type: "send", text: typeof request === "string" ? request : JSON.stringify(request) });
+    this.#process.tell({
+      type: "send",
+      text: typeof request === "string" ? request : JSON.stringify(request),
+    });
   }
 
   ends(): Extract<TestNotice, { t: "sent" }>[] {

@@ -1,4 +1,5 @@
-// A page that tests its connection, without a browser, as a process of its own: the transport's threads would keep the tests' process from its end.
+// A page that tests its connection, without a browser, as a process of its own: the transport's threads would
+// keep the tests' process from its end.
 import nodeDataChannel from "node-datachannel";
 import { connectionTest, TestNotice } from "#contracts/connectionTest.ts";
 import type { PeerOffer } from "./peerProcess.ts";
@@ -12,9 +13,15 @@ const tell = (event: PageEvent | PeerOffer): void => {
 /** The transport takes a moment to tell the other side, and is not there any more when it ends by itself. */
 const leavingMs = 300;
 
-const connection = new nodeDataChannel.PeerConnection("page", { iceServers: [], disableAutoNegotiation: true });
+const connection = new nodeDataChannel.PeerConnection("page", {
+  iceServers: [],
+  disableAutoNegotiation: true,
+});
 const control = connection.createDataChannel(connectionTest.controlChannel);
-const packets = connection.createDataChannel(connectionTest.packetChannel, { unordered: true, maxRetransmits: 0 });
+const packets = connection.createDataChannel(connectionTest.packetChannel, {
+  unordered: true,
+  maxRetransmits: 0,
+});
 control.onOpen(() => tell({ type: "open" }));
 control.onMessage((message) => {
   if (typeof message === "string") tell({ type: "notice", notice: TestNotice.parse(JSON.parse(message)) });

@@ -22,7 +22,11 @@ export class TestResponder {
   readonly #program: ChildProgram;
   readonly #front: Server;
 
-  private constructor(parts: Pick<TestResponder, "apiEnv" | "url" | "signingKey" | "way">, program: ChildProgram, front: Server) {
+  private constructor(
+    parts: Pick<TestResponder, "apiEnv" | "url" | "signingKey" | "way">,
+    program: ChildProgram,
+    front: Server,
+  ) {
     ({ apiEnv: this.apiEnv, url: this.url, signingKey: this.signingKey, way: this.way } = parts);
     this.#program = program;
     this.#front = front;
@@ -33,12 +37,19 @@ export class TestResponder {
     const [port, udpPort] = [await freePort(), await freeUdpPort()];
     const url = `http://127.0.0.1:${port}`;
     const program = new ChildProgram({
-      command: process.execPath, args: [join(repositoryRoot, "streamer/src/connectionTest/main.ts")],
+      command: process.execPath,
+      args: [join(repositoryRoot, "streamer/src/connectionTest/main.ts")],
       env: {
-        PATH: process.env.PATH, SIGNAL_PORT: String(port), UDP_PORT: String(udpPort), NODE_NAME: "node1", HOST_IPS: "127.0.0.1",
-        ...key.responderEnv, ...env,
+        PATH: process.env.PATH,
+        SIGNAL_PORT: String(port),
+        UDP_PORT: String(udpPort),
+        NODE_NAME: "node1",
+        HOST_IPS: "127.0.0.1",
+        ...key.responderEnv,
+        ...env,
       },
-      isReady: async () => (await fetch(`${url}/readyz`)).ok, install: "it is the Node that runs the tests",
+      isReady: async () => (await fetch(`${url}/readyz`)).ok,
+      install: "it is the Node that runs the tests",
     });
     await program.start();
     const way = await openBottleneck(udpPort);
@@ -69,10 +80,13 @@ async function serveFront(url: string, udpPort: number): Promise<Server> {
       const chunks: Buffer[] = [];
       for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
       const upstream = await fetch(url + (request.url ?? ""), {
-        method: request.method ?? "GET", headers: { authorization: request.headers.authorization ?? "" }, body: Buffer.concat(chunks),
+        method: request.method ?? "GET",
+        headers: { authorization: request.headers.authorization ?? "" },
+        body: Buffer.concat(chunks),
       });
       const body: unknown = await upstream.json();
-      response.writeHead(upstream.status, { "content-type": "application/json" })
+      response
+        .writeHead(upstream.status, { "content-type": "application/json" })
         .end(JSON.stringify(upstream.status === 201 ? { ...TestSdpAnswer.parse(body), udpPort } : body));
     })().catch(() => response.destroy());
   });

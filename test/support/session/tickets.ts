@@ -1,5 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { signTicket, ticketPublicKeyOf, ticketSigningKey, type TicketClaims } from "#contracts/streamTicket.ts";
+import {
+  signTicket,
+  ticketPublicKeyOf,
+  ticketSigningKey,
+  type TicketClaims,
+} from "#contracts/streamTicket.ts";
 
 /** What a streamer that is tested without API and operator takes tickets of: this stands for both. */
 export class TestTickets {
@@ -13,7 +18,11 @@ export class TestTickets {
 
   /** The streamer's variables. */
   get environment(): Record<string, string> {
-    return { SESSION_ID: this.sessionId, TICKET_PUBLIC_KEY: ticketPublicKeyOf(this.#viewers), OPERATOR_PUBLIC_KEY: ticketPublicKeyOf(this.#operator) };
+    return {
+      SESSION_ID: this.sessionId,
+      TICKET_PUBLIC_KEY: ticketPublicKeyOf(this.#viewers),
+      OPERATOR_PUBLIC_KEY: ticketPublicKeyOf(this.#operator),
+    };
   }
 
   /** A viewer's ticket, to play unless the claims say otherwise. */

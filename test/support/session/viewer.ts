@@ -12,24 +12,48 @@ import { bearing } from "./tickets.ts";
 const chromiumPath = "/usr/bin/chromium";
 
 const Inbound = z.object({
-  framesDecoded: z.number(), keyFramesDecoded: z.number(), framesPerSecond: z.number(), packetsLost: z.number(),
-  freezeCount: z.number(), audioLevel: z.number(), packetsReceived: z.number(), codec: z.string(),
-  totalFreezesDuration: z.number(), concealedSamples: z.number(), totalSamplesReceived: z.number(), jitterBufferDelay: z.number(),
+  framesDecoded: z.number(),
+  keyFramesDecoded: z.number(),
+  framesPerSecond: z.number(),
+  packetsLost: z.number(),
+  freezeCount: z.number(),
+  audioLevel: z.number(),
+  packetsReceived: z.number(),
+  codec: z.string(),
+  totalFreezesDuration: z.number(),
+  concealedSamples: z.number(),
+  totalSamplesReceived: z.number(),
+  jitterBufferDelay: z.number(),
   jitterBufferEmittedCount: z.number(),
   /** When what is shown or heard now was sent, by the streamer's clock; null before the browser knows. */
   estimatedPlayoutTimestamp: z.number().nullable(),
-  frameWidth: z.number(), frameHeight: z.number(), bytesReceived: z.number(), timestamp: z.number(),
+  frameWidth: z.number(),
+  frameHeight: z.number(),
+  bytesReceived: z.number(),
+  timestamp: z.number(),
 });
 /** What the browser counts of its incoming streams. */
-export const StreamStats = z.object({ state: z.string(), video: Inbound.optional(), audio: Inbound.optional() });
+export const StreamStats = z.object({
+  state: z.string(),
+  video: Inbound.optional(),
+  audio: Inbound.optional(),
+});
 const Connected = z.object({ status: z.number(), body: z.string(), firstFrameMs: z.number().optional() });
 const Rgb = z.tuple([z.number(), z.number(), z.number()]);
 
 /** A page that plays a session, in a real browser. */
 export interface Viewer extends Picture {
   page: Page;
-  /** Lines of the offer that match one of the expressions in `without` are left out, as by a browser without that ability. */
-  connect(options?: { client?: string; takeover?: boolean; codec?: string; without?: readonly string[] }): Promise<z.infer<typeof Connected>>;
+  /**
+   * Lines of the offer that match one of the expressions in `without` are left out, as by a browser without
+   * that ability.
+   */
+  connect(options?: {
+    client?: string;
+    takeover?: boolean;
+    codec?: string;
+    without?: readonly string[];
+  }): Promise<z.infer<typeof Connected>>;
   reload(): Promise<void>;
   send(...messages: StreamInput[]): Promise<void>;
   sendRaw(text: string): Promise<void>;
@@ -44,10 +68,15 @@ export interface Viewer extends Picture {
 
 /** Starts Chromium; fails with what to install when it is not there. */
 export async function launchBrowser(): Promise<Browser> {
-  if (!existsSync(chromiumPath)) throw new Error("The streaming tests need a browser: install the Debian package chromium.");
+  if (!existsSync(chromiumPath))
+    throw new Error("The streaming tests need a browser: install the Debian package chromium.");
   return chromium.launch({
     executablePath: chromiumPath,
-    args: ["--no-sandbox", "--autoplay-policy=no-user-gesture-required", "--disable-features=WebRtcHideLocalIpsWithMdns"],
+    args: [
+      "--no-sandbox",
+      "--autoplay-policy=no-user-gesture-required",
+      "--disable-features=WebRtcHideLocalIpsWithMdns",
+    ],
   });
 }
 
@@ -62,7 +91,11 @@ export interface ViewerOptions {
 }
 
 /** Opens a page on an origin that hands signalling on to a streamer with a ticket, as the API does. */
-export async function openViewer(browser: Browser, streamer: ViewedStreamer, options: ViewerOptions = {}): Promise<Viewer> {
+export async function openViewer(
+  browser: Browser,
+  streamer: ViewedStreamer,
+  options: ViewerOptions = {},
+): Promise<Viewer> {
   const server = await servePage(streamer, options);
   const page = await (await browser.newContext({ viewport: { width: 1280, height: 720 } })).newPage();
   const address = server.address();
@@ -74,16 +107,25 @@ export async function openViewer(browser: Browser, streamer: ViewedStreamer, opt
   return {
     page,
     async connect({ client, takeover, codec, without = [] } = {}) {
-      const query = new URLSearchParams({ ...client && { client }, ...takeover && { takeover: "true" } });
-      return Connected.parse(await call(`connect(${JSON.stringify(query.size > 0 ? `?${query.toString()}` : "")}, ${JSON.stringify(codec ?? null)}, ${JSON.stringify(without)})`));
+      const query = new URLSearchParams({ ...(client && { client }), ...(takeover && { takeover: "true" }) });
+      return Connected.parse(
+        await call(
+          `connect(${JSON.stringify(query.size > 0 ? `?${query.toString()}` : "")}, ${JSON.stringify(codec ?? null)}, ${JSON.stringify(without)})`,
+        ),
+      );
     },
-    reload: async () => { await page.reload(); },
+    reload: async () => {
+      await page.reload();
+    },
     send,
-    sendRaw: async (text) => { await call(`sendRaw(${JSON.stringify(text)})`); },
+    sendRaw: async (text) => {
+      await call(`sendRaw(${JSON.stringify(text)})`);
+    },
     press: (code) => send({ t: "key", c: code, d: 1 }, { t: "key", c: code, d: 0 }),
     hangUp: async () => z.number().parse(await call("hangUp()")),
     color: async (area) => Rgb.parse(await call(`areaColor(${JSON.stringify(middleHalf(area))})`)),
-    colors: async (areas) => z.array(Rgb).parse(await call(`${JSON.stringify(areas.map(middleHalf))}.map(areaColor)`)),
+    colors: async (areas) =>
+      z.array(Rgb).parse(await call(`${JSON.stringify(areas.map(middleHalf))}.map(areaColor)`)),
     stats: async () => StreamStats.parse(await call("streamStats()")),
     notices: async () => z.array(StreamNotice).parse(await call("notices")),
     takeLongestGap: async () => z.number().parse(await call("takeLongestGap()")),
@@ -98,7 +140,10 @@ function middleHalf({ x, y, width, height }: PictureArea): PictureArea {
   return { x: x + width / 4, y: y + height / 4, width: width / 2, height: height / 2 };
 }
 
-async function servePage({ signalUrl, tickets }: ViewedStreamer, { mediaPort, role = "play" }: ViewerOptions): Promise<Server> {
+async function servePage(
+  { signalUrl, tickets }: ViewedStreamer,
+  { mediaPort, role = "play" }: ViewerOptions,
+): Promise<Server> {
   const html = await readFile(new URL("./viewerPage.html", import.meta.url));
   const server = createServer((request, response) => {
     if (!request.url?.startsWith("/whep")) {
@@ -110,13 +155,19 @@ async function servePage({ signalUrl, tickets }: ViewedStreamer, { mediaPort, ro
       for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
       const upstream = await fetch(signalUrl + (request.url ?? ""), {
         method: request.method ?? "GET",
-        headers: { "content-type": request.headers["content-type"] ?? "", ...bearing(tickets.viewer({ role })) },
-        ...chunks.length > 0 && { body: Buffer.concat(chunks) },
+        headers: {
+          "content-type": request.headers["content-type"] ?? "",
+          ...bearing(tickets.viewer({ role })),
+        },
+        ...(chunks.length > 0 && { body: Buffer.concat(chunks) }),
       });
       const location = upstream.headers.get("location");
       const text = await upstream.text();
-      const body = mediaPort === undefined ? text : text.replace(/^(a=candidate:.* )\d+( typ host)/m, `$1${mediaPort}$2`);
-      response.writeHead(upstream.status, { ...location && { location } }).end(body);
+      const body =
+        mediaPort === undefined
+          ? text
+          : text.replace(/^(a=candidate:.* )\d+( typ host)/m, `$1${mediaPort}$2`);
+      response.writeHead(upstream.status, { ...(location && { location }) }).end(body);
     })();
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -9,7 +9,11 @@ export interface Widget extends KubeObject {
 }
 
 export const widgets: ResourceType<Widget> = {
-  group: "kube.test", version: "v1", plural: "widgets", kind: "Widget", namespaced: true,
+  group: "kube.test",
+  version: "v1",
+  plural: "widgets",
+  kind: "Widget",
+  namespaced: true,
 };
 
 /** Its definition: status subresource, selectable fields, and room for fields nobody knows. */

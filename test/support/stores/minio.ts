@@ -25,7 +25,10 @@ export interface TestMinio {
   start(): Promise<void>;
   /** Makes it hang. */
   freeze(): void;
-  /** Lets it go on, and waits until it has done what callers asked for that have given up since: it may store something yet. */
+  /**
+   * Lets it go on, and waits until it has done what callers asked for that have given up since: it may store
+   * something yet.
+   */
   resume(): Promise<void>;
   /** Removes the bucket with its objects, and ends the server unless it is the run's. */
   remove(): Promise<void>;
@@ -43,8 +46,8 @@ export interface MinioOptions {
 let shared: Promise<TestMinio> | undefined;
 
 /**
- * A bucket of the caller's own in the run's one MinIO, which is started when first asked for. Who stops or freezes it lets it go on before the test
- * ends; it ends with the test process.
+ * A bucket of the caller's own in the run's one MinIO, which is started when first asked for. Who stops or
+ * freezes it lets it go on before the test ends; it ends with the test process.
  */
 export async function sharedMinio(): Promise<TestMinio> {
   const server = await (shared ??= startMinio());
@@ -55,13 +58,18 @@ export async function sharedMinio(): Promise<TestMinio> {
 
 async function removeBucket(client: Client, bucket: string): Promise<void> {
   const names: string[] = [];
-  for await (const { name } of client.listObjectsV2(bucket, "", true) as AsyncIterable<{ name?: string }>) if (name !== undefined) names.push(name);
+  for await (const { name } of client.listObjectsV2(bucket, "", true) as AsyncIterable<{ name?: string }>)
+    if (name !== undefined) names.push(name);
   await client.removeObjects(bucket, names);
   await client.removeBucket(bucket);
 }
 
 /** Starts a MinIO of the caller's own, with options of its own. */
-export async function startMinio({ bucket = "joypod-test", tls, env = {} }: MinioOptions = {}): Promise<TestMinio> {
+export async function startMinio({
+  bucket = "joypod-test",
+  tls,
+  env = {},
+}: MinioOptions = {}): Promise<TestMinio> {
   const data = temporaryFolder("minio");
   const port = await freePort();
   const keys = { accessKey: "joypod-test-user", secretKey: "joypod-test-secret" };
@@ -69,27 +77,59 @@ export async function startMinio({ bucket = "joypod-test", tls, env = {} }: Mini
   const agent = tls === undefined ? undefined : new Agent({ ca: readFileSync(tls.authorityFile) });
   const server = new ChildProgram({
     command: await programPath("minio"),
-    args: ["server", "--quiet", "--address", `127.0.0.1:${port}`, ...(tls === undefined ? [] : ["--certs-dir", certificatesFolder(tls.pair)]), data],
-    env: { ...process.env, ...rareCollections, MINIO_ROOT_USER: keys.accessKey, MINIO_ROOT_PASSWORD: keys.secretKey, MINIO_BROWSER: "off", MINIO_UPDATE: "off", ...env },
+    args: [
+      "server",
+      "--quiet",
+      "--address",
+      `127.0.0.1:${port}`,
+      ...(tls === undefined ? [] : ["--certs-dir", certificatesFolder(tls.pair)]),
+      data,
+    ],
+    env: {
+      ...process.env,
+      ...rareCollections,
+      MINIO_ROOT_USER: keys.accessKey,
+      MINIO_ROOT_PASSWORD: keys.secretKey,
+      MINIO_BROWSER: "off",
+      MINIO_UPDATE: "off",
+      ...env,
+    },
     isReady: () => isReady(`${endpoint}/minio/health/ready`, agent),
     install: "run `make programs`, which builds it from its Go module",
   });
   const region = env.MINIO_SITE_REGION ?? "us-east-1";
-  const client = new Client({ endPoint: "127.0.0.1", port, useSSL: tls !== undefined, region, ...keys, ...(agent !== undefined && { transportAgent: agent }) });
+  const client = new Client({
+    endPoint: "127.0.0.1",
+    port,
+    useSSL: tls !== undefined,
+    region,
+    ...keys,
+    ...(agent !== undefined && { transportAgent: agent }),
+  });
   await server.start();
   // On a busy machine it is ready a moment before it takes requests.
-  await eventually(async () => {
-    if (!await client.bucketExists(bucket)) await client.makeBucket(bucket, region);
-    return true;
-  }, { what: "the bucket", timeoutMs: 30_000 });
+  await eventually(
+    async () => {
+      if (!(await client.bucketExists(bucket))) await client.makeBucket(bucket, region);
+      return true;
+    },
+    { what: "the bucket", timeoutMs: 30_000 },
+  );
   return {
-    endpoint, region, ...keys, bucket, client,
+    endpoint,
+    region,
+    ...keys,
+    bucket,
+    client,
     stop: () => server.stop("SIGTERM"),
     start: () => server.start(),
     freeze: () => server.signal("SIGSTOP"),
     async resume() {
       server.signal("SIGCONT");
-      await eventually(() => connectionsLeftAt(port) === 0, { what: "the store to be done with callers that have gone", timeoutMs: 30_000 });
+      await eventually(() => connectionsLeftAt(port) === 0, {
+        what: "the store to be done with callers that have gone",
+        timeoutMs: 30_000,
+      });
     },
     async remove() {
       await server.stop();
@@ -104,7 +144,9 @@ function connectionsLeftAt(port: number): number {
     const [, local = "", , state] = row.trim().split(/\s+/);
     return state === "08" && Number.parseInt(local.split(":")[1] ?? "", 16) === port;
   };
-  return ["/proc/net/tcp", "/proc/net/tcp6"].flatMap((table) => readFileSync(table, "utf8").split("\n")).filter(isLeft).length;
+  return ["/proc/net/tcp", "/proc/net/tcp6"]
+    .flatMap((table) => readFileSync(table, "utf8").split("\n"))
+    .filter(isLeft).length;
 }
 
 function certificatesFolder({ certificateFile, keyFile }: KeyPair): string {
@@ -116,7 +158,7 @@ function certificatesFolder({ certificateFile, keyFile }: KeyPair): string {
 
 async function isReady(url: string, agent: Agent | undefined): Promise<boolean> {
   if (agent === undefined) return (await fetch(url)).ok;
-  const [response] = await once(get(url, { agent }), "response") as [IncomingMessage];
+  const [response] = (await once(get(url, { agent }), "response")) as [IncomingMessage];
   response.resume();
   return response.statusCode === 200;
 }

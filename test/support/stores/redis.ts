@@ -20,9 +20,11 @@ export interface TestRedis {
 
 let shared: Promise<TestRedis> | undefined;
 
-/** The run's one Redis; keys of different tests must not meet, so the testApi gives each a database number. */
+/**
+ * The run's one Redis; keys of different tests must not meet, so the testApi gives each a database number.
+ */
 export function sharedRedis(): Promise<TestRedis> {
-  return shared ??= startRedis();
+  return (shared ??= startRedis());
 }
 
 /** How a Redis is protected. */
@@ -38,7 +40,17 @@ export async function startRedis(protection?: RedisProtection): Promise<TestRedi
   const port = await freePort();
   const server = new ChildProgram({
     command: "redis-server",
-    args: [...listeningOptions(port, protection), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--databases", String(redisDatabases)],
+    args: [
+      ...listeningOptions(port, protection),
+      "--bind",
+      "127.0.0.1",
+      "--save",
+      "",
+      "--appendonly",
+      "no",
+      "--databases",
+      String(redisDatabases),
+    ],
     isReady: () => isListening(port),
     install: "apt-get install redis-server",
   });
@@ -48,10 +60,25 @@ export async function startRedis(protection?: RedisProtection): Promise<TestRedi
 
 function listeningOptions(port: number, protection: RedisProtection | undefined): string[] {
   if (protection === undefined) return ["--port", String(port)];
-  const { pair: { certificateFile, keyFile }, password } = protection;
+  const {
+    pair: { certificateFile, keyFile },
+    password,
+  } = protection;
   return [
-    "--port", "0", "--tls-port", String(port), "--tls-cert-file", certificateFile, "--tls-key-file", keyFile, "--tls-ca-cert-file", certificateFile,
-    "--tls-auth-clients", "no", "--requirepass", password,
+    "--port",
+    "0",
+    "--tls-port",
+    String(port),
+    "--tls-cert-file",
+    certificateFile,
+    "--tls-key-file",
+    keyFile,
+    "--tls-ca-cert-file",
+    certificateFile,
+    "--tls-auth-clients",
+    "no",
+    "--requirepass",
+    password,
   ];
 }
 

@@ -3,10 +3,26 @@ import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
 import type { TestMinio } from "./minio.ts";
 
 /** Puts an archive into the test's object store; returns it as a GameCache would name it. */
-export async function storeArchive({ client, bucket }: TestMinio, packed: Buffer, { key, unpackedSizeBytes = 2 ** 24, sha256 = sha256Of(packed) }: {
-  key?: string; unpackedSizeBytes?: number; sha256?: string;
-} = {}): Promise<ArchiveSource> {
-  const source = { bucket, key: key ?? `archives/${sha256}.tar.gz`, sha256, sizeBytes: packed.length, unpackedSizeBytes };
+export async function storeArchive(
+  { client, bucket }: TestMinio,
+  packed: Buffer,
+  {
+    key,
+    unpackedSizeBytes = 2 ** 24,
+    sha256 = sha256Of(packed),
+  }: {
+    key?: string;
+    unpackedSizeBytes?: number;
+    sha256?: string;
+  } = {},
+): Promise<ArchiveSource> {
+  const source = {
+    bucket,
+    key: key ?? `archives/${sha256}.tar.gz`,
+    sha256,
+    sizeBytes: packed.length,
+    unpackedSizeBytes,
+  };
   await client.putObject(bucket, source.key, packed, packed.length);
   return source;
 }

@@ -25,7 +25,10 @@ export class TcpRelay {
     });
   }
 
-  /** Passes nothing on any more over the connections that there are, and closes none of them, as a router that has forgotten them; new ones work. */
+  /**
+   * Passes nothing on any more over the connections that there are, and closes none of them, as a router that
+   * has forgotten them; new ones work.
+   */
   stall(): void {
     for (const socket of this.#sockets) {
       socket.unpipe();

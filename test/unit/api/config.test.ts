@@ -9,14 +9,27 @@ import { policiesOf } from "#api/http/rateLimits.ts";
 import { CertificateAuthority } from "#test/support/http/certificates.ts";
 
 const environment = {
-  DATABASE_URL: "postgres://u:p@db:5432/joypod", REDIS_URL: "redis://redis:6379", S3_ENDPOINT: "http://minio:9000", S3_ACCESS_KEY: "a", S3_SECRET_KEY: "s",
-  BASE_URL: "https://play.test", SIGNING_KEYS: "a:AbCdEfGhIjKlMnOpQrStUvWxYz0123456789+/AbCdE=", PASSWORD_PEPPER: "sixteen or more characters",
+  DATABASE_URL: "postgres://u:p@db:5432/joypod",
+  REDIS_URL: "redis://redis:6379",
+  S3_ENDPOINT: "http://minio:9000",
+  S3_ACCESS_KEY: "a",
+  S3_SECRET_KEY: "s",
+  BASE_URL: "https://play.test",
+  SIGNING_KEYS: "a:AbCdEfGhIjKlMnOpQrStUvWxYz0123456789+/AbCdE=",
+  PASSWORD_PEPPER: "sixteen or more characters",
 };
 
 describe("readConfig", () => {
   it("needs only the required variables and has a default for the rest", () => {
     const config = readConfig(environment);
-    expect(config).to.deep.include({ port: 8080, metricsPort: 8083, baseUrl: "https://play.test", isSecure: true, trustedProxies: 0, webRoot: undefined });
+    expect(config).to.deep.include({
+      port: 8080,
+      metricsPort: 8083,
+      baseUrl: "https://play.test",
+      isSecure: true,
+      trustedProxies: 0,
+      webRoot: undefined,
+    });
     expect([...config.allowedOrigins]).to.deep.equal(["https://play.test"]);
     expect([...config.auth.signingKeys.keys()]).to.deep.equal(["a"]);
     expect(config.auth).to.include({ bcryptCost: 12, tokenLifetimeSeconds: 2_592_000 });
@@ -25,51 +38,107 @@ describe("readConfig", () => {
 
   it("takes the limits per network address from the site, which may have many players behind one", () => {
     const limitsWith = (variables: Record<string, string>): number[] => {
-      const { authReads, authPosts, signInFailures } = policiesOf(readConfig({ ...environment, ...variables }));
+      const { authReads, authPosts, signInFailures } = policiesOf(
+        readConfig({ ...environment, ...variables }),
+      );
       return [authReads.points, authPosts.points, signInFailures.points];
     };
     expect(limitsWith({})).to.deep.equal([120, 60, 20]);
-    expect(limitsWith({ AUTH_READS_PER_MINUTE: "3000", AUTH_POSTS_PER_MINUTE: "2000", SIGN_IN_FAILURES_PER_ADDRESS: "1000" })).to.deep.equal([3000, 2000, 1000]);
+    expect(
+      limitsWith({
+        AUTH_READS_PER_MINUTE: "3000",
+        AUTH_POSTS_PER_MINUTE: "2000",
+        SIGN_IN_FAILURES_PER_ADDRESS: "1000",
+      }),
+    ).to.deep.equal([3000, 2000, 1000]);
   });
 
   it("reads what games get, processors in thousandths", () => {
     expect(readConfig(environment).siteResources).to.deep.equal({
-      normal: { memoryMb: 1024, cpuMillicores: 500 }, most: { memoryMb: 16_384, cpuMillicores: 4000, gpuShare: 1, width: 1920, height: 1080 },
+      normal: { memoryMb: 1024, cpuMillicores: 500 },
+      most: { memoryMb: 16_384, cpuMillicores: 4000, gpuShare: 1, width: 1920, height: 1080 },
       picture: { width: 1920, height: 1080 },
     });
-    const { normal, most } = readConfig({ ...environment, GAME_MEMORY_MB: "2048", GAME_CPUS: "1.5", GAME_CPUS_MAX: "8" }).siteResources;
+    const { normal, most } = readConfig({
+      ...environment,
+      GAME_MEMORY_MB: "2048",
+      GAME_CPUS: "1.5",
+      GAME_CPUS_MAX: "8",
+    }).siteResources;
     expect([normal, most.cpuMillicores]).to.deep.equal([{ memoryMb: 2048, cpuMillicores: 1500 }, 8000]);
   });
 
   it("sends no game, whatever it declares, in more than the maximum that the site sets for streams", () => {
-    const sentIn = (variables: Record<string, string>) => pictureFor(
-      { memoryMb: null, cpuMillicores: null, gpuShare: null, pictureWidth: 1920, pictureHeight: 1080 }, readConfig({ ...environment, ...variables }).siteResources,
-    );
-    expect(sentIn({ STREAM_MAX_WIDTH: "1280", STREAM_MAX_HEIGHT: "720" })).to.deep.equal({ width: 1280, height: 720 });
+    const sentIn = (variables: Record<string, string>) =>
+      pictureFor(
+        { memoryMb: null, cpuMillicores: null, gpuShare: null, pictureWidth: 1920, pictureHeight: 1080 },
+        readConfig({ ...environment, ...variables }).siteResources,
+      );
+    expect(sentIn({ STREAM_MAX_WIDTH: "1280", STREAM_MAX_HEIGHT: "720" })).to.deep.equal({
+      width: 1280,
+      height: 720,
+    });
     expect(sentIn({ STREAM_MAX_HEIGHT: "540" })).to.deep.equal({ width: 960, height: 540 });
-    expect(sentIn({ STREAM_MAX_WIDTH: "2560", STREAM_MAX_HEIGHT: "1440" })).to.deep.equal({ width: 1920, height: 1080 });
+    expect(sentIn({ STREAM_MAX_WIDTH: "2560", STREAM_MAX_HEIGHT: "1440" })).to.deep.equal({
+      width: 1920,
+      height: 1080,
+    });
     expect(sentIn({})).to.deep.equal({ width: 1920, height: 1080 });
   });
 
   it("keeps the order of the signing keys, of which the first signs", () => {
     const second = "b:bBcDeFgHiJkLmNoPqRsTuVwXyZ0123456789+/AbCdE=";
-    expect([...readConfig({ ...environment, SIGNING_KEYS: ` ${second} , ${environment.SIGNING_KEYS}` }).auth.signingKeys.keys()]).to.deep.equal(["b", "a"]);
+    expect([
+      ...readConfig({
+        ...environment,
+        SIGNING_KEYS: ` ${second} , ${environment.SIGNING_KEYS}`,
+      }).auth.signingKeys.keys(),
+    ]).to.deep.equal(["b", "a"]);
   });
 
   it("lets players ask for what is sent anyway, for 1080p where GPUs render, or for what the site says", () => {
-    const streamOf = (variables: Record<string, string>) => readConfig({ ...environment, ...variables }).gameSession.stream;
-    const site = { width: 1280, height: 720, fps: 60, maxWidth: 1280, maxHeight: 720, maxFps: 60, maxKbps: 8000 };
+    const streamOf = (variables: Record<string, string>) =>
+      readConfig({ ...environment, ...variables }).gameSession.stream;
+    const site = {
+      width: 1280,
+      height: 720,
+      fps: 60,
+      maxWidth: 1280,
+      maxHeight: 720,
+      maxFps: 60,
+      maxKbps: 8000,
+    };
     expect(streamOf({})).to.deep.equal(site);
     expect(streamOf({ STREAM_PROFILE: "Gpu" })).to.deep.equal({ ...site, maxWidth: 1920, maxHeight: 1080 });
-    expect(streamOf({ STREAM_PROFILE: "Gpu", STREAM_WIDTH: "2560", STREAM_HEIGHT: "1440" })).to.include({ width: 2560, maxWidth: 2560, maxHeight: 1440 });
-    expect(streamOf({ STREAM_MAX_WIDTH: "854", STREAM_MAX_HEIGHT: "480", STREAM_MAX_FRAMES_PER_SECOND: "30" }))
-      .to.deep.equal({ width: 854, height: 480, fps: 30, maxWidth: 854, maxHeight: 480, maxFps: 30, maxKbps: 8000 });
-    expect(streamOf({ STREAM_FRAMES_PER_SECOND: "30", STREAM_MAX_FRAMES_PER_SECOND: "120" })).to.include({ fps: 30, maxFps: 120 });
+    expect(streamOf({ STREAM_PROFILE: "Gpu", STREAM_WIDTH: "2560", STREAM_HEIGHT: "1440" })).to.include({
+      width: 2560,
+      maxWidth: 2560,
+      maxHeight: 1440,
+    });
+    expect(
+      streamOf({ STREAM_MAX_WIDTH: "854", STREAM_MAX_HEIGHT: "480", STREAM_MAX_FRAMES_PER_SECOND: "30" }),
+    ).to.deep.equal({
+      width: 854,
+      height: 480,
+      fps: 30,
+      maxWidth: 854,
+      maxHeight: 480,
+      maxFps: 30,
+      maxKbps: 8000,
+    });
+    expect(streamOf({ STREAM_FRAMES_PER_SECOND: "30", STREAM_MAX_FRAMES_PER_SECOND: "120" })).to.include({
+      fps: 30,
+      maxFps: 120,
+    });
   });
 
   it("sends H.264 and VP8, or what the site lists, in its order", () => {
     expect(readConfig(environment).gameSession.codecs).to.deep.equal(["H264", "VP8"]);
-    expect(readConfig({ ...environment, STREAM_CODECS: "AV1, H265,H264" }).gameSession.codecs).to.deep.equal(["AV1", "H265", "H264"]);
+    expect(readConfig({ ...environment, STREAM_CODECS: "AV1, H265,H264" }).gameSession.codecs).to.deep.equal([
+      "AV1",
+      "H265",
+      "H264",
+    ]);
   });
 
   it("tests connections only with an address and a key", () => {
@@ -77,19 +146,52 @@ describe("readConfig", () => {
     const CONNECTION_TEST_SIGNING_KEY = Buffer.alloc(32, 7).toString("base64");
     expect(readConfig(environment).connectionTest).to.equal(undefined);
     expect(readConfig({ ...environment, CONNECTION_TEST_URL }).connectionTest).to.equal(undefined);
-    expect(readConfig({ ...environment, CONNECTION_TEST_URL, CONNECTION_TEST_SIGNING_KEY }).connectionTest).to.include({ url: CONNECTION_TEST_URL });
-    expect(() => readConfig({ ...environment, CONNECTION_TEST_URL, CONNECTION_TEST_SIGNING_KEY: "short" })).to.throw("CONNECTION_TEST_SIGNING_KEY");
+    expect(
+      readConfig({ ...environment, CONNECTION_TEST_URL, CONNECTION_TEST_SIGNING_KEY }).connectionTest,
+    ).to.include({ url: CONNECTION_TEST_URL });
+    expect(() =>
+      readConfig({ ...environment, CONNECTION_TEST_URL, CONNECTION_TEST_SIGNING_KEY: "short" }),
+    ).to.throw("CONNECTION_TEST_SIGNING_KEY");
   });
 
   const zeros = Buffer.alloc(32).toString("base64");
   for (const [name, value] of [
-    ["SIGNING_KEYS", ""], ["SIGNING_KEYS", "a"], ["SIGNING_KEYS", "a:c2hvcnQ="], ["SIGNING_KEYS", `a:${zeros}`], ["SIGNING_KEYS", `${environment.SIGNING_KEYS},${environment.SIGNING_KEYS}`],
-    ["SIGNING_KEYS", "a b:AbCdEfGhIjKlMnOpQrStUvWxYz0123456789+/AbCdE="], ["PASSWORD_PEPPER", "short"], ["PASSWORD_PEPPER", "change-me-change-me"], ["PASSWORD_PEPPER", "aaaaaaaaaaaaaaaaaaaa"],
-    ["SIGNING_KEYS", `a:${Buffer.from("please-change-me-before-you-start").toString("base64")}`], ["BASE_URL", "https://play.test/path"],
-    ["BASE_URL", "play.test"], ["ALLOWED_ORIGINS", "https://a.test,nonsense"], ["DATABASE_URL", "mysql://x"], ["REDIS_URL", "http://x"], ["REDIS_URL", "redis://:p%zz@x:6379"], ["REDIS_URL", "redis://u%:p@x:6379"], ["REDIS_URL", "x"], ["PORT", "x"], ["PORT", "70000"],
-    ["BCRYPT_COST", "3"], ["STREAM_PROFILE", "gpu"], ["GAME_MEMORY_MB", "16385"], ["GAME_CPUS", "4.5"], ["GAME_CPUS_MAX", "many"], ["GAME_MEMORY_MB_MAX", "64"], ["TRUSTED_PROXIES", "-1"],
-    ["AUTH_READS_PER_MINUTE", "0"], ["AUTH_POSTS_PER_MINUTE", "many"], ["SIGN_IN_FAILURES_PER_ADDRESS", "0"],
-    ["STREAM_MAX_WIDTH", "100"], ["STREAM_MAX_FRAMES_PER_SECOND", "240"], ["STREAM_CODECS", "H264,VP9"], ["STREAM_CODECS", "H264,H264"], ["STREAM_CODECS", "AV1,H265"], ["STREAM_CODECS", ","],
+    ["SIGNING_KEYS", ""],
+    ["SIGNING_KEYS", "a"],
+    ["SIGNING_KEYS", "a:c2hvcnQ="],
+    ["SIGNING_KEYS", `a:${zeros}`],
+    ["SIGNING_KEYS", `${environment.SIGNING_KEYS},${environment.SIGNING_KEYS}`],
+    ["SIGNING_KEYS", "a b:AbCdEfGhIjKlMnOpQrStUvWxYz0123456789+/AbCdE="],
+    ["PASSWORD_PEPPER", "short"],
+    ["PASSWORD_PEPPER", "change-me-change-me"],
+    ["PASSWORD_PEPPER", "aaaaaaaaaaaaaaaaaaaa"],
+    ["SIGNING_KEYS", `a:${Buffer.from("please-change-me-before-you-start").toString("base64")}`],
+    ["BASE_URL", "https://play.test/path"],
+    ["BASE_URL", "play.test"],
+    ["ALLOWED_ORIGINS", "https://a.test,nonsense"],
+    ["DATABASE_URL", "mysql://x"],
+    ["REDIS_URL", "http://x"],
+    ["REDIS_URL", "redis://:p%zz@x:6379"],
+    ["REDIS_URL", "redis://u%:p@x:6379"],
+    ["REDIS_URL", "x"],
+    ["PORT", "x"],
+    ["PORT", "70000"],
+    ["BCRYPT_COST", "3"],
+    ["STREAM_PROFILE", "gpu"],
+    ["GAME_MEMORY_MB", "16385"],
+    ["GAME_CPUS", "4.5"],
+    ["GAME_CPUS_MAX", "many"],
+    ["GAME_MEMORY_MB_MAX", "64"],
+    ["TRUSTED_PROXIES", "-1"],
+    ["AUTH_READS_PER_MINUTE", "0"],
+    ["AUTH_POSTS_PER_MINUTE", "many"],
+    ["SIGN_IN_FAILURES_PER_ADDRESS", "0"],
+    ["STREAM_MAX_WIDTH", "100"],
+    ["STREAM_MAX_FRAMES_PER_SECOND", "240"],
+    ["STREAM_CODECS", "H264,VP9"],
+    ["STREAM_CODECS", "H264,H264"],
+    ["STREAM_CODECS", "AV1,H265"],
+    ["STREAM_CODECS", ","],
   ] as const) {
     it(`refuses ${name}=${value.slice(0, 24)} and names it`, () => {
       expect(() => readConfig({ ...environment, [name]: value })).to.throw(name);
@@ -97,12 +199,20 @@ describe("readConfig", () => {
   }
 
   it("says how a percent sign of the Redis password is written, and takes it written so", () => {
-    expect(() => readConfig({ ...environment, REDIS_URL: "redis://:50%off@redis:6379" })).to.throw("%25").with.property("message").that.does.not.contain("50%");
-    expect(readConfig({ ...environment, REDIS_URL: "redis://:50%25off@redis:6379" }).redis.url).to.equal("redis://:50%25off@redis:6379");
+    expect(() => readConfig({ ...environment, REDIS_URL: "redis://:50%off@redis:6379" }))
+      .to.throw("%25")
+      .with.property("message")
+      .that.does.not.contain("50%");
+    expect(readConfig({ ...environment, REDIS_URL: "redis://:50%25off@redis:6379" }).redis.url).to.equal(
+      "redis://:50%25off@redis:6379",
+    );
   });
 
   it("never repeats a secret in its error", () => {
-    expect(() => readConfig({ ...environment, SIGNING_KEYS: "a:c2VjcmV0LWNhbmFyeQ==", PORT: "x" })).to.throw(Error).with.property("message").that.does.not.contain("c2Vjcm");
+    expect(() => readConfig({ ...environment, SIGNING_KEYS: "a:c2VjcmV0LWNhbmFyeQ==", PORT: "x" }))
+      .to.throw(Error)
+      .with.property("message")
+      .that.does.not.contain("c2Vjcm");
   });
 });
 
@@ -115,7 +225,9 @@ describe("configWarnings", () => {
 
   it("warns of a low password cost where the site has real players", () => {
     const cheap = { ...environment, TRUSTED_PROXIES: "1", BCRYPT_COST: "11" };
-    expect(configWarnings(readConfig(cheap)).join()).to.contain("BCRYPT_COST is 11").and.contain("12 or more");
+    expect(configWarnings(readConfig(cheap)).join())
+      .to.contain("BCRYPT_COST is 11")
+      .and.contain("12 or more");
     expect(configWarnings(readConfig({ ...cheap, BASE_URL: "http://play.test" }))).to.be.empty;
   });
 });
@@ -131,17 +243,41 @@ describe("authorities of stores' certificates", () => {
   after(() => rmSync(folder, { recursive: true, force: true }));
 
   it("ask the database for its name and certificate, however the address asks for TLS", () => {
-    for (const query of ["", "?sslmode=require", "?sslmode=prefer&sslrootcert=/else", "?ssl=true&connect_timeout=5"]) {
-      const { searchParams, pathname } = new URL(readConfig({ ...environment, DATABASE_URL: `${environment.DATABASE_URL}${query}`, DATABASE_CA_FILE: file }).postgres.url);
-      expect([pathname, searchParams.get("sslmode"), searchParams.get("sslrootcert"), searchParams.get("ssl")], query).to.deep.equal(["/joypod", "verify-full", file, null]);
+    for (const query of [
+      "",
+      "?sslmode=require",
+      "?sslmode=prefer&sslrootcert=/else",
+      "?ssl=true&connect_timeout=5",
+    ]) {
+      const { searchParams, pathname } = new URL(
+        readConfig({
+          ...environment,
+          DATABASE_URL: `${environment.DATABASE_URL}${query}`,
+          DATABASE_CA_FILE: file,
+        }).postgres.url,
+      );
+      expect(
+        [pathname, searchParams.get("sslmode"), searchParams.get("sslrootcert"), searchParams.get("ssl")],
+        query,
+      ).to.deep.equal(["/joypod", "verify-full", file, null]);
     }
-    expect(readCliConfig({ DATABASE_URL: environment.DATABASE_URL, DATABASE_CA_FILE: file }).postgres.url).to.contain("sslmode=verify-full");
+    expect(
+      readCliConfig({ DATABASE_URL: environment.DATABASE_URL, DATABASE_CA_FILE: file }).postgres.url,
+    ).to.contain("sslmode=verify-full");
     expect(readConfig(environment).postgres.url, "as it is without one").to.equal(environment.DATABASE_URL);
   });
 
   it("are refused where nothing would be checked against them", () => {
     for (const query of ["sslmode=disable", "sslmode=no-verify", "ssl=false"]) {
-      expect(() => readConfig({ ...environment, DATABASE_URL: `${environment.DATABASE_URL}?${query}`, DATABASE_CA_FILE: file }), query).to.throw("DATABASE_CA_FILE");
+      expect(
+        () =>
+          readConfig({
+            ...environment,
+            DATABASE_URL: `${environment.DATABASE_URL}?${query}`,
+            DATABASE_CA_FILE: file,
+          }),
+        query,
+      ).to.throw("DATABASE_CA_FILE");
     }
     expect(() => readConfig({ ...environment, REDIS_CA_FILE: file })).to.throw("begin that with rediss://");
     expect(() => readConfig({ ...environment, S3_CA_FILE: file })).to.throw("begin that with https://");
@@ -150,8 +286,12 @@ describe("authorities of stores' certificates", () => {
   it("are refused where their file is missing or holds none", () => {
     const empty = join(folder, "ca.crt");
     writeFileSync(empty, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n");
-    expect(() => readConfig({ ...environment, DATABASE_CA_FILE: empty })).to.throw("must name a file with certificates in PEM form");
-    expect(() => readConfig({ ...environment, DATABASE_CA_FILE: join(folder, "none") })).to.throw("cannot be read: ENOENT");
+    expect(() => readConfig({ ...environment, DATABASE_CA_FILE: empty })).to.throw(
+      "must name a file with certificates in PEM form",
+    );
+    expect(() => readConfig({ ...environment, DATABASE_CA_FILE: join(folder, "none") })).to.throw(
+      "cannot be read: ENOENT",
+    );
   });
 });
 
@@ -160,33 +300,79 @@ describe("keys of the object store", () => {
   const token = { AWS_WEB_IDENTITY_TOKEN_FILE: "/run/token" };
 
   it("may be temporary ones of a web identity, by AWS' own token service or the store's", () => {
-    expect(readConfig({ ...keyless, ...token, AWS_ROLE_ARN: "arn:aws:iam::1:role/a" }).objectStore.webIdentity).to.deep.equal({
-      tokenFile: "/run/token", role: "arn:aws:iam::1:role/a", roleSession: "joypod", endpoint: "http://minio:9000", authorities: undefined,
+    expect(
+      readConfig({ ...keyless, ...token, AWS_ROLE_ARN: "arn:aws:iam::1:role/a" }).objectStore.webIdentity,
+    ).to.deep.equal({
+      tokenFile: "/run/token",
+      role: "arn:aws:iam::1:role/a",
+      roleSession: "joypod",
+      endpoint: "http://minio:9000",
+      authorities: undefined,
     });
-    for (const [endpoint, sts] of [["https://s3.eu-west-1.amazonaws.com", "https://sts.eu-west-1.amazonaws.com"], ["https://s3.cn-north-1.amazonaws.com.cn", "https://sts.cn-north-1.amazonaws.com.cn"], ["https://notamazonaws.com", "https://notamazonaws.com"]] as const) {
+    for (const [endpoint, sts] of [
+      ["https://s3.eu-west-1.amazonaws.com", "https://sts.eu-west-1.amazonaws.com"],
+      ["https://s3.cn-north-1.amazonaws.com.cn", "https://sts.cn-north-1.amazonaws.com.cn"],
+      ["https://notamazonaws.com", "https://notamazonaws.com"],
+    ] as const) {
       const region = sts.split(".")[1] ?? "";
-      expect(readConfig({ ...keyless, ...token, S3_ENDPOINT: endpoint, S3_REGION: region }).objectStore.webIdentity?.endpoint).to.equal(sts);
+      expect(
+        readConfig({ ...keyless, ...token, S3_ENDPOINT: endpoint, S3_REGION: region }).objectStore.webIdentity
+          ?.endpoint,
+      ).to.equal(sts);
     }
-    expect(readConfig({ ...keyless, ...token, AWS_ENDPOINT_URL_STS: "https://sts.test" }).objectStore.webIdentity?.endpoint).to.equal("https://sts.test");
-    expect(readConfig({ ...environment, ...token }).objectStore.webIdentity, "a key counts first").to.equal(undefined);
+    expect(
+      readConfig({ ...keyless, ...token, AWS_ENDPOINT_URL_STS: "https://sts.test" }).objectStore.webIdentity
+        ?.endpoint,
+    ).to.equal("https://sts.test");
+    expect(readConfig({ ...environment, ...token }).objectStore.webIdentity, "a key counts first").to.equal(
+      undefined,
+    );
   });
 
   it("are read without the line end that a file of a secret has, and are none if that is all", () => {
     const lines = { S3_ACCESS_KEY: "access\n", S3_SECRET_KEY: "secret\r\n" };
-    expect(readConfig({ ...environment, ...lines }).objectStore).to.include({ accessKey: "access", secretKey: "secret" });
+    expect(readConfig({ ...environment, ...lines }).objectStore).to.include({
+      accessKey: "access",
+      secretKey: "secret",
+    });
     expect(() => readConfig({ ...environment, ...lines, S3_ACCESS_KEY: "\n" })).to.throw("S3_ACCESS_KEY");
-    expect(readConfig({ ...environment, ...token, S3_ACCESS_KEY: "\n", S3_SECRET_KEY: "\n" }).objectStore.webIdentity?.tokenFile).to.equal("/run/token");
+    expect(
+      readConfig({ ...environment, ...token, S3_ACCESS_KEY: "\n", S3_SECRET_KEY: "\n" }).objectStore
+        .webIdentity?.tokenFile,
+    ).to.equal("/run/token");
   });
 
   it("that are missing are named with the key of the chart's secret, without the others' values", () => {
     const wrong: [Record<string, string | undefined>, RegExp][] = [
-      [keyless, /S3_ACCESS_KEY[^]*S3_SECRET_KEY|accessKey[^]*secretKey/], [{ ...keyless, ...token, S3_ACCESS_KEY }, /secretKey of the secret that s3\.existingSecret names[^]*S3_SECRET_KEY/],
-      [{ ...keyless, S3_SECRET_KEY }, /accessKey of the secret that s3\.existingSecret names[^]*S3_ACCESS_KEY/],
-      [{ ...environment, S3_ENDPOINT: undefined }, /endpoint of the secret that s3\.existingSecret names[^]*S3_ENDPOINT/],
-      [{ ...environment, DATABASE_URL: undefined }, /url of the secret that postgres\.existingSecret names[^]*DATABASE_URL/],
-      [{ ...environment, REDIS_URL: undefined }, /url of the secret that redis\.existingSecret names[^]*REDIS_URL/],
-      [{ ...environment, PASSWORD_PEPPER: undefined }, /passwordPepper of the secret that api\.existingSecret names[^]*PASSWORD_PEPPER/],
-      [{ ...environment, SIGNING_KEYS: undefined }, /signingKeys of the secret that api\.existingSecret names[^]*SIGNING_KEYS/],
+      [keyless, /S3_ACCESS_KEY[^]*S3_SECRET_KEY|accessKey[^]*secretKey/],
+      [
+        { ...keyless, ...token, S3_ACCESS_KEY },
+        /secretKey of the secret that s3\.existingSecret names[^]*S3_SECRET_KEY/,
+      ],
+      [
+        { ...keyless, S3_SECRET_KEY },
+        /accessKey of the secret that s3\.existingSecret names[^]*S3_ACCESS_KEY/,
+      ],
+      [
+        { ...environment, S3_ENDPOINT: undefined },
+        /endpoint of the secret that s3\.existingSecret names[^]*S3_ENDPOINT/,
+      ],
+      [
+        { ...environment, DATABASE_URL: undefined },
+        /url of the secret that postgres\.existingSecret names[^]*DATABASE_URL/,
+      ],
+      [
+        { ...environment, REDIS_URL: undefined },
+        /url of the secret that redis\.existingSecret names[^]*REDIS_URL/,
+      ],
+      [
+        { ...environment, PASSWORD_PEPPER: undefined },
+        /passwordPepper of the secret that api\.existingSecret names[^]*PASSWORD_PEPPER/,
+      ],
+      [
+        { ...environment, SIGNING_KEYS: undefined },
+        /signingKeys of the secret that api\.existingSecret names[^]*SIGNING_KEYS/,
+      ],
     ];
     for (const [variables, message] of wrong) expect(() => readConfig(variables)).to.throw(message);
   });

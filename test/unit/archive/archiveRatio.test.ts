@@ -6,7 +6,10 @@ import { limits } from "#contracts/limits.ts";
 import { aTar } from "#test/factories/tarArchive.ts";
 
 const zerosBytes = 10_000;
-const tar = aTar([{ name: "zeros", body: Buffer.alloc(zerosBytes) }, { name: "noise", body: Buffer.alloc(1000) }]);
+const tar = aTar([
+  { name: "zeros", body: Buffer.alloc(zerosBytes) },
+  { name: "noise", body: Buffer.alloc(1000) },
+]);
 /** What the rest has to be packed into, when ten times the packed size are allowed. */
 const enough = tar.length / 10;
 
@@ -21,10 +24,14 @@ interface Packing {
 
 /** Reads the archive a block at a time; returns how many entries it has, or the rule that it breaks. */
 function read({ rest, packedTotal, upTo = tar.length, changes }: Packing): number | string {
-  const rules = { ...gameArchiveRules({}), limits: { ...limits.archive, ratio: 10, ratioFreeBytes: 100, ratioAheadBytes: 20_000, ...changes } };
+  const rules = {
+    ...gameArchiveRules({}),
+    limits: { ...limits.archive, ratio: 10, ratioFreeBytes: 100, ratioAheadBytes: 20_000, ...changes },
+  };
   const reader = createArchiveReader(rules, {}, packedTotal);
   try {
-    for (let start = 0; start < upTo; start += 512) reader.write(tar.subarray(start, start + 512), start < zerosBytes ? 10 : 10 + rest);
+    for (let start = 0; start < upTo; start += 512)
+      reader.write(tar.subarray(start, start + 512), start < zerosBytes ? 10 : 10 + rest);
     return upTo < tar.length ? 0 : reader.finish().entries;
   } catch (error) {
     if (error instanceof ArchiveRefused) return error.rule;
@@ -50,7 +57,9 @@ describe("the ratio of an archive that begins with what packs to nothing", () =>
   });
 
   it("is bounded before the end too, where its size is not known", () => {
-    expect(read({ rest: enough, upTo: 6144, changes: { ratioAheadBytes: 5000 } })).to.match(/^begins with what unpacks to far more than 10 times its size: .*Content-Length/);
+    expect(read({ rest: enough, upTo: 6144, changes: { ratioAheadBytes: 5000 } })).to.match(
+      /^begins with what unpacks to far more than 10 times its size: .*Content-Length/,
+    );
   });
 
   it("does not matter to a small archive", () => {

@@ -3,14 +3,23 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { ArchiveRefused } from "#archive/archiveRefused.ts";
 import { createArchiveReader } from "#archive/archiveReader.ts";
-import { acceptedArchiveRules, gameArchiveRules, saveArchiveRules, storedSaveRules, type ArchiveRules } from "#archive/archiveRules.ts";
+import {
+  acceptedArchiveRules,
+  gameArchiveRules,
+  saveArchiveRules,
+  storedSaveRules,
+  type ArchiveRules,
+} from "#archive/archiveRules.ts";
 import { limits } from "#contracts/limits.ts";
 import { aGameTar, aTar, paxHeader, tarEntry, type TarEntrySpec } from "#test/factories/tarArchive.ts";
 
 const rules = gameArchiveRules({});
 
 /** What the reader lets through, as `path` for a directory and `path=content` for a file. */
-function read(tar: Buffer, { by = tar.length, withRules = rules }: { by?: number; withRules?: ArchiveRules } = {}): string[] {
+function read(
+  tar: Buffer,
+  { by = tar.length, withRules = rules }: { by?: number; withRules?: ArchiveRules } = {},
+): string[] {
   const seen: string[] = [];
   let content: string | undefined;
   const reader = createArchiveReader(withRules, {
@@ -26,7 +35,8 @@ function read(tar: Buffer, { by = tar.length, withRules = rules }: { by?: number
       if (content !== undefined) seen.push(`${seen.pop() ?? ""}=${content}`);
     },
   });
-  for (let start = 0; start < tar.length; start += by) reader.write(tar.subarray(start, start + by), tar.length);
+  for (let start = 0; start < tar.length; start += by)
+    reader.write(tar.subarray(start, start + by), tar.length);
   reader.finish();
   return seen;
 }
@@ -41,7 +51,10 @@ function rejectionOf(tar: Buffer, options: Parameters<typeof read>[1] = {}): Arc
   throw new Error("The archive was not refused.");
 }
 
-/** The entries of an archive of these blocks and one more file; they are made one by one, as all at once would fill the memory. */
+/**
+ * The entries of an archive of these blocks and one more file; they are made one by one, as all at once would
+ * fill the memory.
+ */
 function entriesOfFlood(blocks: Iterable<Buffer>, withRules: ArchiveRules): number {
   const reader = createArchiveReader(withRules);
   for (const block of blocks) reader.write(block, Number.MAX_SAFE_INTEGER);
@@ -73,24 +86,44 @@ function heapInUse(): number {
 const file = (name: string, body = "x"): TarEntrySpec => ({ name, body });
 
 describe("createArchiveReader", () => {
-  const whole = aTar([{ name: "./" }, { name: "./run.sh", body: "#!/bin/sh\n", mode: 0o755 }, { name: "./engine/" }, { name: "./engine/a.bin", body: "b".repeat(1500) }, { name: "empty" }]);
+  const whole = aTar([
+    { name: "./" },
+    { name: "./run.sh", body: "#!/bin/sh\n", mode: 0o755 },
+    { name: "./engine/" },
+    { name: "./engine/a.bin", body: "b".repeat(1500) },
+    { name: "empty" },
+  ]);
   const content = ["run.sh*=#!/bin/sh\n", "engine", `engine/a.bin=${"b".repeat(1500)}`, "empty="];
 
   for (const by of [1, 7, 511, 512, 513, 4096, whole.length]) {
-    it(`returns files and directories when written ${by} bytes at a time`, () => expect(read(whole, { by })).to.deep.equal(content));
+    it(`returns files and directories when written ${by} bytes at a time`, () =>
+      expect(read(whole, { by })).to.deep.equal(content));
   }
 
   it("reads names from GNU long names, POSIX prefixes and extended headers", () => {
     const long = `${"d".repeat(120)}/${"f".repeat(90)}`;
-    expect(read(aTar([{ name: "././@LongLink", type: "L", body: `${long}\0`, magic: "ustar  \0" }, { ...file("cut"), magic: "ustar  \0" }]))).to.deep.equal([`${long}=x`]);
+    expect(
+      read(
+        aTar([
+          { name: "././@LongLink", type: "L", body: `${long}\0`, magic: "ustar  \0" },
+          { ...file("cut"), magic: "ustar  \0" },
+        ]),
+      ),
+    ).to.deep.equal([`${long}=x`]);
     expect(read(aTar([{ ...file("name"), prefix: "folder" }]))).to.deep.equal(["folder/name=x"]);
-    expect(read(aTar([paxHeader({ path: "größe/ä", mtime: "12.5" }), file("other")]))).to.deep.equal(["größe/ä=x"]);
+    expect(read(aTar([paxHeader({ path: "größe/ä", mtime: "12.5" }), file("other")]))).to.deep.equal([
+      "größe/ä=x",
+    ]);
   });
 
   it("accepts files from before 1970, in each way that tar writes such a time, as of 1970", () => {
     const times: number[] = [];
     const reader = createArchiveReader(rules, { entry: ({ mtimeSeconds }) => times.push(mtimeSeconds) });
-    const tar = aTar([{ ...file("gnu"), mtimeSeconds: -43_200, numbers: "base256", magic: "ustar  \0" }, paxHeader({ mtime: "-43200.5" }), file("pax")]);
+    const tar = aTar([
+      { ...file("gnu"), mtimeSeconds: -43_200, numbers: "base256", magic: "ustar  \0" },
+      paxHeader({ mtime: "-43200.5" }),
+      file("pax"),
+    ]);
     reader.write(tar, tar.length);
     reader.finish();
     expect(times).to.deep.equal([0, 0]);
@@ -107,19 +140,37 @@ describe("createArchiveReader", () => {
   const hostile: [title: string, entries: TarEntrySpec[], rule: RegExp, entry: string | undefined][] = [
     ["a symbolic link", [{ name: "link", type: "2", linkName: "/etc/passwd" }], /is a symbolic link/, "link"],
     ["a hard link", [{ name: "link", type: "1", linkName: "run.sh" }], /is a hard link/, "link"],
-    ["a symbolic link with a long target", [{ name: "././@LongLink", type: "K", body: "/etc\0" }, { name: "link", type: "2" }], /is a symbolic link/, "link"],
+    [
+      "a symbolic link with a long target",
+      [
+        { name: "././@LongLink", type: "K", body: "/etc\0" },
+        { name: "link", type: "2" },
+      ],
+      /is a symbolic link/,
+      "link",
+    ],
     ["a character device", [{ name: "tty", type: "3" }], /is a character device/, "tty"],
     ["a block device", [{ name: "disk", type: "4" }], /is a block device/, "disk"],
     ["a FIFO", [{ name: "pipe", type: "6" }], /is a FIFO/, "pipe"],
     ["a contiguous file", [{ name: "old", type: "7" }], /neither a file nor a directory/, "old"],
     ["a GNU sparse file", [{ name: "holes", type: "S" }], /is a sparse file/, "holes"],
-    ["a POSIX sparse file", [paxHeader({ "GNU.sparse.major": "1" }), file("holes")], /sparse file/, undefined],
+    [
+      "a POSIX sparse file",
+      [paxHeader({ "GNU.sparse.major": "1" }), file("holes")],
+      /sparse file/,
+      undefined,
+    ],
     ["an absolute path", [file("/etc/passwd")], /absolute path/, "/etc/passwd"],
     ["a path upwards", [file("../evil")], /has \.\. in its path/, "../evil"],
     ["a path upwards inside", [file("a/../../evil")], /has \.\. in its path/, "a/../../evil"],
     ["a path upwards behind ./", [file("./../evil")], /has \.\. in its path/, "./../evil"],
     ["an absolute path behind ./", [file(".//etc/passwd")], /empty or \. component/, ".//etc/passwd"],
-    ["a path upwards by an extended header", [paxHeader({ path: "../evil" }), file("good")], /has \.\. in its path/, "../evil"],
+    [
+      "a path upwards by an extended header",
+      [paxHeader({ path: "../evil" }), file("good")],
+      /has \.\. in its path/,
+      "../evil",
+    ],
     ["a path upwards by a prefix", [{ ...file("evil"), prefix: ".." }], /has \.\. in its path/, "../evil"],
     ["an empty component", [file("a//b")], /empty or \. component/, "a//b"],
     ["a . component", [file("a/./b")], /empty or \. component/, "a/./b"],
@@ -128,28 +179,93 @@ describe("createArchiveReader", () => {
     ["a drive letter", [file("C:evil")], /drive letter/, "C:evil"],
     ["a newline in a name", [file("a\nb")], /control character/, "a\nb"],
     ["a name that is decomposed", [file("u\u0308ber")], /normal form C/, "u\u0308ber"],
-    ["a long component", [paxHeader({ path: "a".repeat(256) }), file("a")], /component longer than 255/, "a".repeat(256)],
-    ["a long path", [paxHeader({ path: "abc/".repeat(300) + "d" }), file("a")], /longer than 1024/, "abc/".repeat(300) + "d"],
+    [
+      "a long component",
+      [paxHeader({ path: "a".repeat(256) }), file("a")],
+      /component longer than 255/,
+      "a".repeat(256),
+    ],
+    [
+      "a long path",
+      [paxHeader({ path: "abc/".repeat(300) + "d" }), file("a")],
+      /longer than 1024/,
+      "abc/".repeat(300) + "d",
+    ],
     ["a file twice", [file("a"), file("a")], /is there twice/, "a"],
     ["a directory twice", [{ name: "a/" }, { name: "a/" }], /is there twice/, "a"],
     ["a file over a directory", [{ name: "a/" }, file("a")], /is there twice/, "a"],
     ["a directory over a file", [file("a"), { name: "a/" }], /is there twice/, "a"],
     ["a file under a file", [file("a"), file("a/b")], /lies under a file/, "a/b"],
     ["names that differ only by case", [file("README"), file("readme")], /differs only by case/, "readme"],
-    ["directories whose names differ only by case", [file("Data/a"), file("data/b")], /differs only by case/, "data/b"],
-    ["names that differ only by ß and SS", [file("straße"), file("STRASSE")], /differs only by case/, "STRASSE"],
-    ["names that differ only by capital ß and ss", [file("straẞe"), file("strasse")], /differs only by case/, "strasse"],
+    [
+      "directories whose names differ only by case",
+      [file("Data/a"), file("data/b")],
+      /differs only by case/,
+      "data/b",
+    ],
+    [
+      "names that differ only by ß and SS",
+      [file("straße"), file("STRASSE")],
+      /differs only by case/,
+      "STRASSE",
+    ],
+    [
+      "names that differ only by capital ß and ss",
+      [file("straẞe"), file("strasse")],
+      /differs only by case/,
+      "strasse",
+    ],
     ["names that differ only by the dotless i", [file("fıle"), file("file")], /differs only by case/, "file"],
     ["a file named like a directory", [{ name: "a/", type: "0" }], /named like a directory/, "a/"],
     ["a directory with content", [{ name: "a/", body: "x" }], /directory with content/, "a/"],
-    ["two names for one entry", [paxHeader({ path: "a" }), { name: "././@LongLink", type: "L", body: "b\0" }, file("c")], /given two names/, "b"],
-    ["a global header that renames", [paxHeader({ path: "a" }, "g"), file("b")], /global header that sets path/, undefined],
-    ["a large extended header", [{ name: "x", type: "x", body: Buffer.alloc(70_000, "a") }], /extended header of more than/, undefined],
-    ["a damaged extended header", [{ name: "x", type: "x", body: "99 path=a\n" }, file("a")], /extended header cannot be read/, undefined],
-    ["an extended header with a blank before its key", [{ name: "x", type: "x", body: "14  path=evil\n" }, file("a")], /no proper key/, undefined],
-    ["an extended header without a key", [{ name: "x", type: "x", body: "5 =a\n" }, file("a")], /no proper key/, undefined],
-    ["two extended headers for one entry", [paxHeader({ path: "a" }), paxHeader({ size: "1" }), file("c")], /two extended headers/, "a"],
-    ["two long names for one entry", [{ name: "@", type: "L", body: "a\0" }, { name: "@", type: "L", body: "a\0" }, file("c")], /two extended headers/, "a"],
+    [
+      "two names for one entry",
+      [paxHeader({ path: "a" }), { name: "././@LongLink", type: "L", body: "b\0" }, file("c")],
+      /given two names/,
+      "b",
+    ],
+    [
+      "a global header that renames",
+      [paxHeader({ path: "a" }, "g"), file("b")],
+      /global header that sets path/,
+      undefined,
+    ],
+    [
+      "a large extended header",
+      [{ name: "x", type: "x", body: Buffer.alloc(70_000, "a") }],
+      /extended header of more than/,
+      undefined,
+    ],
+    [
+      "a damaged extended header",
+      [{ name: "x", type: "x", body: "99 path=a\n" }, file("a")],
+      /extended header cannot be read/,
+      undefined,
+    ],
+    [
+      "an extended header with a blank before its key",
+      [{ name: "x", type: "x", body: "14  path=evil\n" }, file("a")],
+      /no proper key/,
+      undefined,
+    ],
+    [
+      "an extended header without a key",
+      [{ name: "x", type: "x", body: "5 =a\n" }, file("a")],
+      /no proper key/,
+      undefined,
+    ],
+    [
+      "two extended headers for one entry",
+      [paxHeader({ path: "a" }), paxHeader({ size: "1" }), file("c")],
+      /two extended headers/,
+      "a",
+    ],
+    [
+      "two long names for one entry",
+      [{ name: "@", type: "L", body: "a\0" }, { name: "@", type: "L", body: "a\0" }, file("c")],
+      /two extended headers/,
+      "a",
+    ],
     ["an old format", [{ ...file("a"), magic: "" }], /not a POSIX tar/, undefined],
   ];
   for (const [title, entries, rule, entry] of hostile) {
@@ -166,7 +282,9 @@ describe("createArchiveReader", () => {
     expect(rejectionOf(whole.subarray(0, -512)).message).to.match(/ends too early/);
     expect(rejectionOf(Buffer.alloc(0)).message).to.match(/ends too early/);
     expect(rejectionOf(Buffer.concat([whole, Buffer.from("x")])).message).to.match(/after its end marker/);
-    expect(rejectionOf(Buffer.concat([tarEntry(file("a")), Buffer.alloc(512), tarEntry(file("b"))])).message).to.match(/after a block of zeros/);
+    expect(
+      rejectionOf(Buffer.concat([tarEntry(file("a")), Buffer.alloc(512), tarEntry(file("b"))])).message,
+    ).to.match(/after a block of zeros/);
     expect(rejectionOf(Buffer.concat([whole, Buffer.alloc(2 ** 20 + 1)])).message).to.match(/too many bytes/);
   });
 
@@ -181,13 +299,26 @@ describe("createArchiveReader", () => {
   });
 
   it("enforces the limits of bytes, entries and paths while it reads", () => {
-    const small = (overrides: Partial<ArchiveRules["limits"]>): ArchiveRules => ({ ...rules, limits: { ...limits.archive, ...overrides } });
-    expect(rejectionOf(aTar([file("a", "xx"), { name: "b", size: 10 ** 9 }]), { withRules: small({ unpackedBytes: 10 ** 9 }) }).entry).to.equal("b");
-    expect(read(aTar([file("a", "xx"), file("b", "xx")]), { withRules: small({ unpackedBytes: 4 }) })).to.have.length(2);
-    expect(rejectionOf(aTar([file("a/b/c")]), { withRules: small({ entries: 2 }) }).message).to.match(/more than 2 files/);
+    const small = (overrides: Partial<ArchiveRules["limits"]>): ArchiveRules => ({
+      ...rules,
+      limits: { ...limits.archive, ...overrides },
+    });
+    expect(
+      rejectionOf(aTar([file("a", "xx"), { name: "b", size: 10 ** 9 }]), {
+        withRules: small({ unpackedBytes: 10 ** 9 }),
+      }).entry,
+    ).to.equal("b");
+    expect(
+      read(aTar([file("a", "xx"), file("b", "xx")]), { withRules: small({ unpackedBytes: 4 }) }),
+    ).to.have.length(2);
+    expect(rejectionOf(aTar([file("a/b/c")]), { withRules: small({ entries: 2 }) }).message).to.match(
+      /more than 2 files/,
+    );
     const paths = aTar([{ name: "./folder/" }, file("folder/ä")]);
     expect(read(paths, { withRules: small({ pathsBytes: 15 }) })).to.have.length(2);
-    expect(rejectionOf(paths, { withRules: small({ pathsBytes: 14 }) }).message).to.match(/has paths of more than 14 bytes together/);
+    expect(rejectionOf(paths, { withRules: small({ pathsBytes: 14 }) }).message).to.match(
+      /has paths of more than 14 bytes together/,
+    );
   });
 
   it("keeps each name once in memory, however long the paths are that it is the end of", () => {
@@ -196,7 +327,10 @@ describe("createArchiveReader", () => {
     const before = heapInUse();
     for (let at = 0; at < 5_000; at += 1) {
       const name = String(at).padStart(20, "0");
-      reader.write(Buffer.concat([tarEntry(paxHeader({ path: `${folder}${name}` })), tarEntry(file("cut", ""))]), Number.MAX_SAFE_INTEGER);
+      reader.write(
+        Buffer.concat([tarEntry(paxHeader({ path: `${folder}${name}` })), tarEntry(file("cut", ""))]),
+        Number.MAX_SAFE_INTEGER,
+      );
     }
     // The paths alone would take 4.7 MiB.
     expect((heapInUse() - before) / 2 ** 20).to.be.below(3);
@@ -209,22 +343,34 @@ describe("createArchiveReader", () => {
     const before = heapInUse();
     for (let at = 0; at < 20_000; at += 1) {
       const path = `${String(at).padStart(20, "0")}${"n".repeat(200)}字`;
-      reader.write(Buffer.concat([tarEntry(paxHeader({ path })), tarEntry(file("cut", ""))]), Number.MAX_SAFE_INTEGER);
+      reader.write(
+        Buffer.concat([tarEntry(paxHeader({ path })), tarEntry(file("cut", ""))]),
+        Number.MAX_SAFE_INTEGER,
+      );
     }
-    // The names alone take 4.3 MiB; two bytes for each character, or a second copy as the fold, would take as much again.
+    // The names alone take 4.3 MiB; two bytes for each character, or a second copy as the fold, would take as
+    // much again.
     expect((heapInUse() - before) / 2 ** 20).to.be.within(4, 7.5);
     reader.write(aTar([]), Number.MAX_SAFE_INTEGER);
     reader.finish();
   });
 
   const withoutEntry: [title: string, header: TarEntrySpec][] = [
-    ["global headers", paxHeader({ comment: "0123abcd" }, "g")], ["empty global headers", { name: "pax", type: "g" }], ["./", { name: "./" }], [".", { name: ".", type: "5" }],
+    ["global headers", paxHeader({ comment: "0123abcd" }, "g")],
+    ["empty global headers", { name: "pax", type: "g" }],
+    ["./", { name: "./" }],
+    [".", { name: ".", type: "5" }],
   ];
   for (const [title, header] of withoutEntry) {
     it(`rejects hundreds of thousands of ${title}, which are no entries and whose ratio saves do not limit`, () => {
       const block = tarEntry(header);
       for (const withRules of [rules, saveArchiveRules]) {
-        expect(rejectionOfFlood(repeated(300_000, () => block), withRules).message).to.match(/more than 1000 headers that stand for no file or directory.*pack its files anew/);
+        expect(
+          rejectionOfFlood(
+            repeated(300_000, () => block),
+            withRules,
+          ).message,
+        ).to.match(/more than 1000 headers that stand for no file or directory.*pack its files anew/);
       }
     });
   }
@@ -233,43 +379,78 @@ describe("createArchiveReader", () => {
     const pair = [paxHeader({ comment: "0123abcd" }, "g"), { name: "./" }];
     const joined = Array.from({ length: 500 }, () => pair).flat();
     expect(read(aTar([...joined, file("a")]), { withRules: saveArchiveRules })).to.deep.equal(["a=x"]);
-    expect(rejectionOf(aTar([...joined, { name: "./" }, file("a")]), { withRules: saveArchiveRules }).message).to.match(/more than 1000 headers/);
+    expect(
+      rejectionOf(aTar([...joined, { name: "./" }, file("a")]), { withRules: saveArchiveRules }).message,
+    ).to.match(/more than 1000 headers/);
   });
 
   it("rejects entries with large extended headers when there are many, and accepts the longest path of each", () => {
     const large = tarEntry(paxHeader({ comment: "c".repeat(60_000) }));
     const flood = repeated(1000, (at) => Buffer.concat([large, tarEntry(file(String(at), ""))]));
-    expect(rejectionOfFlood(flood, saveArchiveRules).message).to.match(/more than 40960000 bytes of extended headers: pack its files anew/);
+    expect(rejectionOfFlood(flood, saveArchiveRules).message).to.match(
+      /more than 40960000 bytes of extended headers: pack its files anew/,
+    );
     const folder = `${"d".repeat(255)}/`.repeat(3);
-    const longest = Array.from({ length: 97 }, (_, at) => [paxHeader({ path: `${folder}${String(at).padStart(255, "0")}`, mtime: "1700000000.123456789" }), file("cut")]).flat();
-    expect(read(aTar(longest), { withRules: { ...saveArchiveRules, limits: { ...saveArchiveRules.limits, entries: 100 } } })).to.have.length(97);
+    const longest = Array.from({ length: 97 }, (_, at) => [
+      paxHeader({ path: `${folder}${String(at).padStart(255, "0")}`, mtime: "1700000000.123456789" }),
+      file("cut"),
+    ]).flat();
+    expect(
+      read(aTar(longest), {
+        withRules: { ...saveArchiveRules, limits: { ...saveArchiveRules.limits, entries: 100 } },
+      }),
+    ).to.have.length(97);
   });
 
   it("accepts a file with sixty extended attributes, which are written twice, and rejects an extended header of thousands of records", () => {
-    const attributes = Array.from({ length: 60 }, (_, at) => [`SCHILY.xattr.user.größe${at}`, `LIBARCHIVE.xattr.user.gr%C3%B6%C3%9Fe${at}`]).flat();
-    const header = paxHeader({ path: "a", mtime: "1.5", ...Object.fromEntries(attributes.map((key) => [key, "value"])) });
+    const attributes = Array.from({ length: 60 }, (_, at) => [
+      `SCHILY.xattr.user.größe${at}`,
+      `LIBARCHIVE.xattr.user.gr%C3%B6%C3%9Fe${at}`,
+    ]).flat();
+    const header = paxHeader({
+      path: "a",
+      mtime: "1.5",
+      ...Object.fromEntries(attributes.map((key) => [key, "value"])),
+    });
     for (const withRules of [rules, saveArchiveRules]) {
       expect(read(aTar([header, file("cut")]), { withRules })).to.deep.equal(["a=x"]);
       for (const type of ["x", "g"]) {
         const many = { name: "pax", type, body: "5 a=\n".repeat(13_107) };
-        expect(rejectionOf(aTar([many, file("a")]), { withRules }).message).to.match(/an extended header of more than 128 records: pack its files anew/);
+        expect(rejectionOf(aTar([many, file("a")]), { withRules }).message).to.match(
+          /an extended header of more than 128 records: pack its files anew/,
+        );
       }
     }
   });
 
   it("rejects more records of extended headers together than entries need, and accepts all that writers say of each", () => {
     const withRules = { ...rules, limits: { ...limits.archive, entries: 10 } };
-    const entryWith = (records: number) => (at: number): Buffer => Buffer.concat([tarEntry({ name: "pax", type: "x", body: "5 a=\n".repeat(records) }), tarEntry(file(String(at)))]);
+    const entryWith =
+      (records: number) =>
+      (at: number): Buffer =>
+        Buffer.concat([
+          tarEntry({ name: "pax", type: "x", body: "5 a=\n".repeat(records) }),
+          tarEntry(file(String(at))),
+        ]);
     expect(read(Buffer.concat([...repeated(10, entryWith(16)), aTar([])]), { withRules })).to.have.length(10);
-    expect(rejectionOfFlood(repeated(10, entryWith(17)), withRules).message).to.match(/more than 160 records in its extended headers: pack its files anew/);
+    expect(rejectionOfFlood(repeated(10, entryWith(17)), withRules).message).to.match(
+      /more than 160 records in its extended headers: pack its files anew/,
+    );
   });
 
   it("accepts headers again that were accepted by a release that did not bound them", () => {
-    const withTen = (those: ArchiveRules): ArchiveRules => ({ ...those, limits: { ...those.limits, entries: 10 } });
-    const pax = (records: number): Buffer => tarEntry({ name: "pax", type: "x", body: "5 a=\n".repeat(records) });
+    const withTen = (those: ArchiveRules): ArchiveRules => ({
+      ...those,
+      limits: { ...those.limits, entries: 10 },
+    });
+    const pax = (records: number): Buffer =>
+      tarEntry({ name: "pax", type: "x", body: "5 a=\n".repeat(records) });
     const headers: [blocks: Buffer[], rejection: RegExp][] = [
       [[pax(129)], /an extended header of more than 128 records/],
-      [[...repeated(9, (at) => Buffer.concat([pax(18), tarEntry(file(String(at)))]))], /more than 160 records/],
+      [
+        [...repeated(9, (at) => Buffer.concat([pax(18), tarEntry(file(String(at)))]))],
+        /more than 160 records/,
+      ],
       [[tarEntry(paxHeader({ comment: "c".repeat(60_000) }))], /more than 20480 bytes of extended headers/],
       [[...repeated(1001, () => tarEntry({ name: "./" }))], /more than 1000 headers/],
     ];
@@ -281,41 +462,70 @@ describe("createArchiveReader", () => {
 
   it("leaves the headers of a stored save free, which were not bounded once", () => {
     const records = [tarEntry({ name: "pax", type: "x", body: "5 a=\n".repeat(129) })];
-    expect(rejectionOfFlood(records, saveArchiveRules).message).to.match(/an extended header of more than 128 records/);
+    expect(rejectionOfFlood(records, saveArchiveRules).message).to.match(
+      /an extended header of more than 128 records/,
+    );
     expect(entriesOfFlood(records, storedSaveRules)).to.equal(1);
-    expect(entriesOfFlood(repeated(1001, () => tarEntry({ name: "./" })), storedSaveRules)).to.equal(1);
+    expect(
+      entriesOfFlood(
+        repeated(1001, () => tarEntry({ name: "./" })),
+        storedSaveRules,
+      ),
+    ).to.equal(1);
   });
 
   it("bounds all paths of an accepted archive by nothing but their number and the length of each", () => {
-    expect(acceptedArchiveRules.limits.pathsBytes).to.equal(limits.archive.entries * limits.archive.pathBytes);
+    expect(acceptedArchiveRules.limits.pathsBytes).to.equal(
+      limits.archive.entries * limits.archive.pathBytes,
+    );
   });
 
   it("rejects an accepted archive's entries all the same that lead out of the directory or are too many", () => {
     const withRules = { ...acceptedArchiveRules, limits: { ...acceptedArchiveRules.limits, entries: 2 } };
     expect(rejectionOf(aTar([file("../a")]), { withRules }).message).to.match(/\.\. in its path/);
-    expect(rejectionOf(aTar([file("a"), file("b"), file("c")]), { withRules }).message).to.match(/more than 2 files/);
+    expect(rejectionOf(aTar([file("a"), file("b"), file("c")]), { withRules }).message).to.match(
+      /more than 2 files/,
+    );
   });
 
   it("requires the launcher and the engine's directory at the root", () => {
     const asked = gameArchiveRules({ launcher: "run.sh", engineDir: "engine" });
     expect(read(aTar(aGameTar()), { withRules: asked })).to.have.length(3);
     expect(read(aTar([file("run.sh"), file("engine/implied")]), { withRules: asked })).to.have.length(2);
-    expect(rejectionOf(aTar([file("engine/run.sh")]), { withRules: asked }).message).to.match(/no file "run.sh" with content/);
-    expect(rejectionOf(aTar([file("run.sh", ""), { name: "engine/" }]), { withRules: asked }).message).to.match(/no file "run.sh" with content/);
-    expect(rejectionOf(aTar([file("run.sh"), file("engine")]), { withRules: asked }).message).to.match(/no directory "engine"/);
+    expect(rejectionOf(aTar([file("engine/run.sh")]), { withRules: asked }).message).to.match(
+      /no file "run.sh" with content/,
+    );
+    expect(
+      rejectionOf(aTar([file("run.sh", ""), { name: "engine/" }]), { withRules: asked }).message,
+    ).to.match(/no file "run.sh" with content/);
+    expect(rejectionOf(aTar([file("run.sh"), file("engine")]), { withRules: asked }).message).to.match(
+      /no directory "engine"/,
+    );
     // Nodes look for exactly these names.
-    expect(rejectionOf(aTar([file("run.sh"), file("Engine/data")]), { withRules: asked }).message).to.match(/no directory "engine"/);
-    expect(rejectionOf(aTar([file("Run.sh"), file("engine/data")]), { withRules: asked }).message).to.match(/no file "run.sh" with content/);
+    expect(rejectionOf(aTar([file("run.sh"), file("Engine/data")]), { withRules: asked }).message).to.match(
+      /no directory "engine"/,
+    );
+    expect(rejectionOf(aTar([file("Run.sh"), file("engine/data")]), { withRules: asked }).message).to.match(
+      /no file "run.sh" with content/,
+    );
   });
 
   it("accepts any name for saves that stays inside the directory", () => {
-    expect(read(aTar([file("Save1"), file("save1"), file("a\\b"), file("u\u0308")]), { withRules: saveArchiveRules })).to.have.length(4);
+    expect(
+      read(aTar([file("Save1"), file("save1"), file("a\\b"), file("u\u0308")]), {
+        withRules: saveArchiveRules,
+      }),
+    ).to.have.length(4);
     expect(rejectionOf(aTar([file("../a")]), { withRules: saveArchiveRules }).message).to.match(/\.\./);
-    expect(rejectionOf(aTar([{ name: "a", type: "2" }]), { withRules: saveArchiveRules }).message).to.match(/symbolic link/);
+    expect(rejectionOf(aTar([{ name: "a", type: "2" }]), { withRules: saveArchiveRules }).message).to.match(
+      /symbolic link/,
+    );
   });
 
   it("quotes an entry's name as one printable line of bounded length", () => {
-    const { message } = rejectionOf(aTar([paxHeader({ path: `\u001b[31m\u202e${"x".repeat(900)}` }), file("a")]));
+    const { message } = rejectionOf(
+      aTar([paxHeader({ path: `\u001b[31m\u202e${"x".repeat(900)}` }), file("a")]),
+    );
     expect(message).to.have.length.below(300);
     expect(message).to.not.match(/[\u0000-\u001f\u202e]/);
   });

@@ -3,8 +3,20 @@ import { parseNodeFindings, type NodeFindings } from "#contracts/nodeTest.ts";
 
 describe("parseNodeFindings", () => {
   it("returns what a pod left as its termination message, and nothing for any other text", () => {
-    const findings: NodeFindings = { renderer: "llvmpipe", openGl: { name: "4.5", frameMs: 2 }, vulkan: { name: "" }, extensions: [], encoders: [{ codec: "vp8", name: "vp8enc" }] };
+    const findings: NodeFindings = {
+      renderer: "llvmpipe",
+      openGl: { name: "4.5", frameMs: 2 },
+      vulkan: { name: "" },
+      extensions: [],
+      encoders: [{ codec: "vp8", name: "vp8enc" }],
+    };
     expect(parseNodeFindings(JSON.stringify(findings))).to.deep.equal(findings);
-    for (const text of ["", "The display did not start.", "{}", JSON.stringify({ ...findings, encoders: [{ codec: "av2", name: "" }] })]) expect(parseNodeFindings(text), text).to.equal(undefined);
+    for (const text of [
+      "",
+      "The display did not start.",
+      "{}",
+      JSON.stringify({ ...findings, encoders: [{ codec: "av2", name: "" }] }),
+    ])
+      expect(parseNodeFindings(text), text).to.equal(undefined);
   });
 });

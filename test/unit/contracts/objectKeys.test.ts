@@ -4,8 +4,10 @@ import { parseSaveKey, saveKey } from "#contracts/objectKeys.ts";
 
 describe("saveKey", () => {
   const name = fc.record({
-    generation: fc.integer({ min: 1, max: 999_999_999 }), gameSession: fc.stringMatching(/^gs-(net-)?[0-9a-z]{20}$/),
-    sequence: fc.integer({ min: 1, max: 999_999_999 }), attempt: fc.integer({ min: 0, max: 999_999_999 }),
+    generation: fc.integer({ min: 1, max: 999_999_999 }),
+    gameSession: fc.stringMatching(/^gs-(net-)?[0-9a-z]{20}$/),
+    sequence: fc.integer({ min: 1, max: 999_999_999 }),
+    attempt: fc.integer({ min: 0, max: 999_999_999 }),
   });
 
   it("gives two lives of a packer that count to the same sequence different keys", () => {
@@ -15,13 +17,20 @@ describe("saveKey", () => {
   });
 
   it("says all that it was made of", () => {
-    fc.assert(fc.property(name, (save) => {
-      expect(parseSaveKey(saveKey("slot", save))).to.deep.equal(save);
-    }));
+    fc.assert(
+      fc.property(name, (save) => {
+        expect(parseSaveKey(saveKey("slot", save))).to.deep.equal(save);
+      }),
+    );
   });
 
   it("is told from other keys", () => {
-    for (const key of ["saves/slot/notes.txt", "saves/slot/1-gs-a.tar.gz", "archives/slot/1-gs-a-1.tar.gz", "saves/slot/more/1-gs-a-1.tar.gz"]) {
+    for (const key of [
+      "saves/slot/notes.txt",
+      "saves/slot/1-gs-a.tar.gz",
+      "archives/slot/1-gs-a-1.tar.gz",
+      "saves/slot/more/1-gs-a-1.tar.gz",
+    ]) {
       expect(parseSaveKey(key), key).to.be.undefined;
     }
   });

@@ -2,14 +2,26 @@ import { expect } from "chai";
 import { CompactSign, importJWK, jwtVerify } from "jose";
 import { createPrivateKey, createSecretKey, sign } from "node:crypto";
 import {
-  bearerTicket, readTicket, signTicket, ticketPublicKeyOf, ticketSigningKey, ticketVerifyingKey, type TicketClaims,
+  bearerTicket,
+  readTicket,
+  signTicket,
+  ticketPublicKeyOf,
+  ticketSigningKey,
+  ticketVerifyingKey,
+  type TicketClaims,
 } from "#contracts/streamTicket.ts";
 
 const signingKey = ticketSigningKey(Buffer.alloc(32, 1));
 const publicKey = ticketPublicKeyOf(signingKey);
 const key = ticketVerifyingKey(publicKey);
 const nowSeconds = 1_900_000_000;
-const claims: TicketClaims = { aud: "gs-own", sub: "user1", role: "play", iat: nowSeconds, exp: nowSeconds + 60 };
+const claims: TicketClaims = {
+  aud: "gs-own",
+  sub: "user1",
+  role: "play",
+  iat: nowSeconds,
+  exp: nowSeconds + 60,
+};
 const headerOf = (alg: string): { alg: string; typ: string } => ({ alg, typ: "joypod-ticket+jwt" });
 const at = (seconds: number): Date => new Date((nowSeconds + seconds) * 1_000);
 const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
@@ -21,9 +33,15 @@ describe("a stream ticket", () => {
 
   it("is a JWS as others read and make it", async () => {
     const jwk = await importJWK({ kty: "OKP", crv: "Ed25519", x: publicKey }, "EdDSA");
-    const { payload } = await jwtVerify(signTicket(claims, signingKey), jwk, { typ: "joypod-ticket+jwt", audience: "gs-own", currentDate: at(0) });
+    const { payload } = await jwtVerify(signTicket(claims, signingKey), jwk, {
+      typ: "joypod-ticket+jwt",
+      audience: "gs-own",
+      currentDate: at(0),
+    });
     expect(payload).to.deep.equal(claims);
-    const theirs = await new CompactSign(Buffer.from(JSON.stringify(claims))).setProtectedHeader(headerOf("EdDSA")).sign(signingKey);
+    const theirs = await new CompactSign(Buffer.from(JSON.stringify(claims)))
+      .setProtectedHeader(headerOf("EdDSA"))
+      .sign(signingKey);
     expect(readTicket(theirs, key, at(0))).to.deep.equal(claims);
   });
 
@@ -35,9 +53,13 @@ describe("a stream ticket", () => {
 
   it("is refused when another key signed it, or anything in it was changed", () => {
     const ticket = signTicket(claims, signingKey);
-    expect(readTicket(signTicket(claims, ticketSigningKey(Buffer.alloc(32, 2))), key, at(0))).to.equal(undefined);
+    expect(readTicket(signTicket(claims, ticketSigningKey(Buffer.alloc(32, 2))), key, at(0))).to.equal(
+      undefined,
+    );
     const [head = "", , signature = ""] = ticket.split(".");
-    expect(readTicket(`${head}.${part({ ...claims, role: "operate" })}.${signature}`, key, at(0))).to.equal(undefined);
+    expect(readTicket(`${head}.${part({ ...claims, role: "operate" })}.${signature}`, key, at(0))).to.equal(
+      undefined,
+    );
     for (let index = 0; index < ticket.length; index++) {
       const changed = ticket.slice(0, index) + (ticket[index] === "A" ? "B" : "A") + ticket.slice(index + 1);
       expect(readTicket(changed, key, at(0)), changed).to.equal(undefined);
@@ -46,11 +68,22 @@ describe("a stream ticket", () => {
 
   const strange: [what: string, make: () => Promise<string> | string][] = [
     ["no signature", () => `${part(headerOf("none"))}.${part(claims)}.`],
-    ["a signature by the public key as a secret", () => new CompactSign(Buffer.from(JSON.stringify(claims))).setProtectedHeader(headerOf("HS256"))
-      .sign(createSecretKey(Buffer.from(publicKey, "base64url")))],
+    [
+      "a signature by the public key as a secret",
+      () =>
+        new CompactSign(Buffer.from(JSON.stringify(claims)))
+          .setProtectedHeader(headerOf("HS256"))
+          .sign(createSecretKey(Buffer.from(publicKey, "base64url"))),
+    ],
     ["another type", () => signedWith({ alg: "EdDSA", typ: "JWT" }, claims)],
-    ["a key of its own", () => signedWith({ ...headerOf("EdDSA"), jwk: { kty: "OKP", crv: "Ed25519", x: publicKey } }, claims)],
-    ["an extension that must be understood", () => signedWith({ ...headerOf("EdDSA"), crit: ["b64"], b64: true }, claims)],
+    [
+      "a key of its own",
+      () => signedWith({ ...headerOf("EdDSA"), jwk: { kty: "OKP", crv: "Ed25519", x: publicKey } }, claims),
+    ],
+    [
+      "an extension that must be understood",
+      () => signedWith({ ...headerOf("EdDSA"), crit: ["b64"], b64: true }, claims),
+    ],
     ["a claim too many", () => signedWith(headerOf("EdDSA"), { ...claims, admin: true })],
     ["a claim too few", () => signedWith(headerOf("EdDSA"), { ...claims, exp: undefined })],
     ["an unknown role", () => signedWith(headerOf("EdDSA"), { ...claims, role: "own" })],
@@ -70,13 +103,23 @@ describe("a stream ticket", () => {
     const ticket = signTicket(claims, signingKey);
     expect(bearerTicket(`Bearer ${ticket}`)).to.equal(ticket);
     expect(bearerTicket(`bearer ${ticket}`)).to.equal(ticket);
-    for (const other of [undefined, "", ticket, `Basic ${ticket}`, `Bearer ${ticket}, Bearer ${ticket}`, "Bearer joypod_live_key", `Bearer ${ticket} `]) {
+    for (const other of [
+      undefined,
+      "",
+      ticket,
+      `Basic ${ticket}`,
+      `Bearer ${ticket}, Bearer ${ticket}`,
+      "Bearer joypod_live_key",
+      `Bearer ${ticket} `,
+    ]) {
       expect(bearerTicket(other), other).to.equal(undefined);
     }
   });
 
   it("has a signing key that its 32 bytes alone decide", () => {
-    const jwk = createPrivateKey({ key: signingKey.export({ format: "jwk" }), format: "jwk" }).export({ format: "jwk" });
+    const jwk = createPrivateKey({ key: signingKey.export({ format: "jwk" }), format: "jwk" }).export({
+      format: "jwk",
+    });
     expect(jwk).to.include({ crv: "Ed25519", d: Buffer.alloc(32, 1).toString("base64url"), x: publicKey });
   });
 });

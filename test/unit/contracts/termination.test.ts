@@ -1,12 +1,28 @@
 import { expect } from "chai";
 import { parseGameTermination, parseStreamerTermination } from "#contracts/termination.ts";
 
-const game = { state: "ended", reason: "exited", exitCode: 3, oomKills: 0, cpuSeconds: 1.5, peakMemoryBytes: 4_096, wallSeconds: 9 };
+const game = {
+  state: "ended",
+  reason: "exited",
+  exitCode: 3,
+  oomKills: 0,
+  cpuSeconds: 1.5,
+  peakMemoryBytes: 4_096,
+  wallSeconds: 9,
+};
 
 describe("termination messages", () => {
   it("are read back as they were written", () => {
     expect(parseGameTermination(JSON.stringify(game))).to.deep.equal(game);
-    const streamer = { state: "ended", reason: "stopped", connections: 2, game, cpuSeconds: 1, peakMemoryBytes: 1, wallSeconds: 1 };
+    const streamer = {
+      state: "ended",
+      reason: "stopped",
+      connections: 2,
+      game,
+      cpuSeconds: 1,
+      peakMemoryBytes: 1,
+      wallSeconds: 1,
+    };
     expect(parseStreamerTermination(JSON.stringify(streamer))).to.deep.equal(streamer);
   });
 
@@ -18,6 +34,7 @@ describe("termination messages", () => {
   });
 
   it("are undefined when another program wrote them, or were cut", () => {
-    for (const text of ["", "panic: oh", "{}", JSON.stringify(game).slice(0, 40), "null"]) expect(parseGameTermination(text)).to.equal(undefined);
+    for (const text of ["", "panic: oh", "{}", JSON.stringify(game).slice(0, 40), "null"])
+      expect(parseGameTermination(text)).to.equal(undefined);
   });
 });

@@ -3,7 +3,12 @@ import { type KubeObject, keyOf, type Stored } from "#kube/object.ts";
 import { type Change, ObjectCache } from "#kube/cache.ts";
 import { aStored } from "#test/factories/stored.ts";
 
-interface Seen { type: Change<KubeObject>["type"]; key: string; uid: string; version: string }
+interface Seen {
+  type: Change<KubeObject>["type"];
+  key: string;
+  uid: string;
+  version: string;
+}
 
 describe("ObjectCache", () => {
   let cache: ObjectCache<KubeObject, "node">;
@@ -13,11 +18,18 @@ describe("ObjectCache", () => {
     cache = new ObjectCache({ indexes: { node: ({ metadata }) => metadata.labels?.node?.split("+") ?? [] } });
     changes = [];
     cache.subscribe(({ type, object }) =>
-      changes.push({ type, key: keyOf(object), uid: object.metadata.uid, version: object.metadata.resourceVersion }));
+      changes.push({
+        type,
+        key: keyOf(object),
+        uid: object.metadata.uid,
+        version: object.metadata.resourceVersion,
+      }),
+    );
   });
 
   const types = (): string[] => changes.map(({ type, version }) => `${type} ${version}`);
-  const versionOf = (object: Stored<KubeObject> | undefined): string | undefined => object?.metadata.resourceVersion;
+  const versionOf = (object: Stored<KubeObject> | undefined): string | undefined =>
+    object?.metadata.resourceVersion;
 
   it("keeps the newest version and notifies of each change once", () => {
     expect(cache.upsert(aStored({ resourceVersion: "5" }))).to.equal("added");
@@ -43,7 +55,11 @@ describe("ObjectCache", () => {
   it("notifies of a re-created object as a deletion and an addition", () => {
     cache.upsert(aStored({ uid: "one", resourceVersion: "5" }));
     cache.upsert(aStored({ uid: "two", resourceVersion: "9" }));
-    expect(changes.map(({ type, uid }) => `${type} ${uid}`)).to.deep.equal(["added one", "deleted one", "added two"]);
+    expect(changes.map(({ type, uid }) => `${type} ${uid}`)).to.deep.equal([
+      "added one",
+      "deleted one",
+      "added two",
+    ]);
   });
 
   it("ignores the late deletion of a former object of the name", () => {
@@ -68,8 +84,14 @@ describe("ObjectCache", () => {
       forget();
       cache.replace([], "105");
       expect(cache.upsert(aStored({ resourceVersion: "100" }))).to.equal(undefined);
-      expect(cache.upsert(aStored({ resourceVersion: "105" })), "the response to the write that made it leave the selection").to.equal(undefined);
-      expect(cache.upsert(aStored({ resourceVersion: "106" })), "created anew, or back in the selection").to.equal("added");
+      expect(
+        cache.upsert(aStored({ resourceVersion: "105" })),
+        "the response to the write that made it leave the selection",
+      ).to.equal(undefined);
+      expect(
+        cache.upsert(aStored({ resourceVersion: "106" })),
+        "created anew, or back in the selection",
+      ).to.equal("added");
     });
   }
 
@@ -81,13 +103,20 @@ describe("ObjectCache", () => {
   it("takes an object again that left the selection and came back", () => {
     cache.upsert(aStored({ resourceVersion: "5" }));
     cache.remove(aStored({ resourceVersion: "8" }));
-    expect(cache.upsert(aStored({ resourceVersion: "8" })), "the response to the write that made it leave").to.equal(undefined);
+    expect(
+      cache.upsert(aStored({ resourceVersion: "8" })),
+      "the response to the write that made it leave",
+    ).to.equal(undefined);
     expect(cache.upsert(aStored({ resourceVersion: "9" }))).to.equal("added");
   });
 
   it("believes a list more than an earlier deletion", () => {
     cache.remove(aStored({ resourceVersion: "8" }));
-    expect(cache.replace([aStored({ resourceVersion: "5" })], "8")).to.deep.equal({ added: 1, updated: 0, deleted: 0 });
+    expect(cache.replace([aStored({ resourceVersion: "5" })], "8")).to.deep.equal({
+      added: 1,
+      updated: 0,
+      deleted: 0,
+    });
   });
 
   it("finds by index, before and after changes", () => {
@@ -102,13 +131,21 @@ describe("ObjectCache", () => {
 
   it("becomes like a full list, and counts what was different", () => {
     for (const name of ["kept", "changed", "gone"]) cache.upsert(aStored({ name, resourceVersion: "5" }));
-    const drift = cache.replace([
-      aStored({ name: "kept", resourceVersion: "5" }),
-      aStored({ name: "changed", resourceVersion: "8" }),
-      aStored({ name: "new", resourceVersion: "9" }),
-    ], "9");
+    const drift = cache.replace(
+      [
+        aStored({ name: "kept", resourceVersion: "5" }),
+        aStored({ name: "changed", resourceVersion: "8" }),
+        aStored({ name: "new", resourceVersion: "9" }),
+      ],
+      "9",
+    );
     expect(drift).to.deep.equal({ added: 1, updated: 1, deleted: 1 });
-    expect(cache.list().map(({ metadata }) => metadata.name).sort()).to.deep.equal(["changed", "kept", "new"]);
+    expect(
+      cache
+        .list()
+        .map(({ metadata }) => metadata.name)
+        .sort(),
+    ).to.deep.equal(["changed", "kept", "new"]);
   });
 
   it("keeps what is newer than a list", () => {
@@ -119,21 +156,34 @@ describe("ObjectCache", () => {
 
   it("keeps a newer version of an object than a list has that was made before it", () => {
     cache.upsert(aStored({ resourceVersion: "12" }));
-    expect(cache.replace([aStored({ resourceVersion: "8" })], "10")).to.deep.equal({ added: 0, updated: 0, deleted: 0 });
+    expect(cache.replace([aStored({ resourceVersion: "8" })], "10")).to.deep.equal({
+      added: 0,
+      updated: 0,
+      deleted: 0,
+    });
     expect(versionOf(cache.get("default/a"))).to.equal("12");
   });
 
   it("goes back to what a list has that was made after the version it knows, which the cluster has lost then", () => {
     cache.upsert(aStored({ name: "a", resourceVersion: "1500", labels: { node: "x" } }));
     cache.upsert(aStored({ name: "b", uid: "new", resourceVersion: "1600" }));
-    const drift = cache.replace([
-      aStored({ name: "a", resourceVersion: "1000", labels: { node: "y" } }),
-      aStored({ name: "b", uid: "old", resourceVersion: "900" }),
-    ], "1000001000");
+    const drift = cache.replace(
+      [
+        aStored({ name: "a", resourceVersion: "1000", labels: { node: "y" } }),
+        aStored({ name: "b", uid: "old", resourceVersion: "900" }),
+      ],
+      "1000001000",
+    );
     expect(drift).to.deep.equal({ added: 1, updated: 1, deleted: 0 });
     expect(types().slice(2)).to.deep.equal(["updated 1000", "deleted 1600", "added 900"]);
-    expect([cache.byIndex("node", "x"), cache.byIndex("node", "y").map(versionOf)]).to.deep.equal([[], ["1000"]]);
-    expect(cache.upsert(aStored({ name: "a", resourceVersion: "1000001001" })), "the object's next write").to.equal("updated");
+    expect([cache.byIndex("node", "x"), cache.byIndex("node", "y").map(versionOf)]).to.deep.equal([
+      [],
+      ["1000"],
+    ]);
+    expect(
+      cache.upsert(aStored({ name: "a", resourceVersion: "1000001001" })),
+      "the object's next write",
+    ).to.equal("updated");
   });
 
   it("takes older versions again once it was cleared", () => {

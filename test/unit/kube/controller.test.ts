@@ -10,7 +10,10 @@ import { toOwner } from "#test/support/cluster/toOwner.ts";
 
 describe("Controller", () => {
   let clock: FakeClock;
-  let cache: { cache: ObjectCache<KubeObject>; synced: PromiseWithResolvers<undefined> } & WatchedCache<KubeObject>;
+  let cache: {
+    cache: ObjectCache<KubeObject>;
+    synced: PromiseWithResolvers<undefined>;
+  } & WatchedCache<KubeObject>;
   let controllers: Controller[];
   let seen: string[];
 
@@ -29,8 +32,13 @@ describe("Controller", () => {
 
   async function started(options: Partial<ControllerOptions>): Promise<Controller> {
     const controller = new Controller({
-      name: "test", sources: [fromCache(cache)], logger: silentLogger, clock, random: () => 1,
-      reconcile: (key) => Promise.resolve(void seen.push(key)), ...options,
+      name: "test",
+      sources: [fromCache(cache)],
+      logger: silentLogger,
+      clock,
+      random: () => 1,
+      reconcile: (key) => Promise.resolve(void seen.push(key)),
+      ...options,
     });
     controllers.push(controller);
     cache.synced.resolve(undefined);
@@ -42,7 +50,11 @@ describe("Controller", () => {
   it("waits for its caches, then works on what is there and on what changes", async () => {
     cache.cache.upsert(aStored({ name: "a" }));
     const controller = new Controller({
-      name: "test", sources: [fromCache(cache)], logger: silentLogger, clock, reconcile: (key) => Promise.resolve(void seen.push(key)),
+      name: "test",
+      sources: [fromCache(cache)],
+      logger: silentLogger,
+      clock,
+      reconcile: (key) => Promise.resolve(void seen.push(key)),
     });
     controllers.push(controller);
     const start = controller.start();
@@ -92,10 +104,12 @@ describe("Controller", () => {
   });
 
   it("calls again after the time a reconcile asks for", async () => {
-    await started({ reconcile: (key) => {
-      seen.push(key);
-      return Promise.resolve({ requeueAfterMs: 1000 });
-    } });
+    await started({
+      reconcile: (key) => {
+        seen.push(key);
+        return Promise.resolve({ requeueAfterMs: 1000 });
+      },
+    });
     cache.cache.upsert(aStored());
     await clock.advance(2500);
     expect(seen).to.have.length(3);
@@ -137,7 +151,9 @@ describe("Controller", () => {
     cache.cache.upsert(aStored({ name: "stuck" }));
     cache.cache.upsert(aStored({ name: "other" }));
     await clock.advance(1000);
-    expect(String(reasons[0])).to.equal("DeadlineExceeded: Reconciling default/stuck took longer than 1000 ms.");
+    expect(String(reasons[0])).to.equal(
+      "DeadlineExceeded: Reconciling default/stuck took longer than 1000 ms.",
+    );
     expect(seen, "the worker goes on").to.deep.equal(["default/stuck", "default/other"]);
     await clock.advance(5000);
     expect(seen, "the key is still taken").to.have.length(2);
@@ -155,10 +171,13 @@ describe("Controller", () => {
 
   it("loses no work when its queue overflows", async () => {
     const gate = Promise.withResolvers<undefined>();
-    await started({ maxKeys: 2, reconcile: async (key) => {
-      seen.push(key);
-      await gate.promise;
-    } });
+    await started({
+      maxKeys: 2,
+      reconcile: async (key) => {
+        seen.push(key);
+        await gate.promise;
+      },
+    });
     for (const name of ["a", "b", "c", "d", "e"]) cache.cache.upsert(aStored({ name }));
     gate.resolve(undefined);
     for (let i = 0; i < 10; i++) await settle();
@@ -168,16 +187,17 @@ describe("Controller", () => {
   it("lets reconciles end when it is stopped, aborts them after the drain time, and starts no more", async () => {
     const controller = await started({
       drainMs: 3000,
-      reconcile: (key, { signal }) => new Promise((_resolve, reject) => {
-        seen.push(key);
-        signal.addEventListener("abort", () => reject(signal.reason as Error));
-      }),
+      reconcile: (key, { signal }) =>
+        new Promise((_resolve, reject) => {
+          seen.push(key);
+          signal.addEventListener("abort", () => reject(signal.reason as Error));
+        }),
     });
     cache.cache.upsert(aStored({ name: "a" }));
     cache.cache.upsert(aStored({ name: "b" }));
     await settle();
     let isStopped = false;
-    const stopped = controller.stop().then(() => isStopped = true);
+    const stopped = controller.stop().then(() => (isStopped = true));
     await clock.advance(2999);
     expect(isStopped).to.equal(false);
     await clock.advance(1);

@@ -18,15 +18,22 @@ describe("fromWideChanges", () => {
     enqueued = [];
   });
 
-  const source = (when?: () => boolean) => fromWideChanges({ cache, waitForSync: () => Promise.resolve() }, {
-    clock, when, spacingMs: 100,
-    keys: () => {
-      asked++;
-      return cache.list().map(keyOf);
-    },
-  });
+  const source = (when?: () => boolean) =>
+    fromWideChanges(
+      { cache, waitForSync: () => Promise.resolve() },
+      {
+        clock,
+        when,
+        spacingMs: 100,
+        keys: () => {
+          asked++;
+          return cache.list().map(keyOf);
+        },
+      },
+    );
   const add = (count: number): void => {
-    for (let index = 0; index < count; index++) cache.upsert(aStored({ name: `object-${cache.size}`, resourceVersion: String(cache.size + 1) }));
+    for (let index = 0; index < count; index++)
+      cache.upsert(aStored({ name: `object-${cache.size}`, resourceVersion: String(cache.size + 1) }));
   };
 
   it("answers the first change at once, and those that follow together and completely", async () => {

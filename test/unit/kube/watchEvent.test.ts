@@ -13,37 +13,57 @@ describe("decodeWatchLine", () => {
 
   it("keeps fields nobody knows", () => {
     expect(decode({ type: "ADDED", object: { metadata, brandNew: { deep: [1] } } })).to.deep.equal({
-      type: "changed", resourceVersion: "5", object: { apiVersion: "v1", kind: "ConfigMap", metadata, brandNew: { deep: [1] } },
+      type: "changed",
+      resourceVersion: "5",
+      object: { apiVersion: "v1", kind: "ConfigMap", metadata, brandNew: { deep: [1] } },
     });
   });
 
   it("drops who wrote which field", () => {
     const managedFields = [{ manager: "joypod-operator", operation: "Apply", fieldsV1: { "f:status": {} } }];
     expect(decode({ type: "ADDED", object: { metadata: { ...metadata, managedFields } } })).to.deep.equal({
-      type: "changed", resourceVersion: "5", object: { apiVersion: "v1", kind: "ConfigMap", metadata },
+      type: "changed",
+      resourceVersion: "5",
+      object: { apiVersion: "v1", kind: "ConfigMap", metadata },
     });
   });
 
   it("reads bookmarks and deletions", () => {
-    expect(decode({ type: "BOOKMARK", object: { metadata: { resourceVersion: "9" } } })).to.deep.equal({ type: "bookmark", resourceVersion: "9" });
+    expect(decode({ type: "BOOKMARK", object: { metadata: { resourceVersion: "9" } } })).to.deep.equal({
+      type: "bookmark",
+      resourceVersion: "9",
+    });
     expect(decode({ type: "DELETED", object: { metadata } })).to.include({ type: "deleted" });
   });
 
   it("makes an ERROR event the error it stands for", () => {
-    const error = thrownBy(() => decode({ type: "ERROR", object: { kind: "Status", code: 410, reason: "Expired", message: "too old" } }));
+    const error = thrownBy(() =>
+      decode({ type: "ERROR", object: { kind: "Status", code: 410, reason: "Expired", message: "too old" } }),
+    );
     expect(isGone(error)).to.equal(true);
   });
 
   it("refuses what is no event", () => {
-    for (const line of ["{\"type\":\"ADDED\",\"obj", "[]", "{\"type\":\"NEWS\"}", "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"a\"}}}"]) {
-      expect(thrownBy(() => decodeWatchLine(configMaps, line)), line).to.be.instanceOf(KubeError);
+    for (const line of [
+      '{"type":"ADDED","obj',
+      "[]",
+      '{"type":"NEWS"}',
+      '{"type":"ADDED","object":{"metadata":{"name":"a"}}}',
+    ]) {
+      expect(
+        thrownBy(() => decodeWatchLine(configMaps, line)),
+        line,
+      ).to.be.instanceOf(KubeError);
     }
   });
 
   it("returns the version of an object that the type refuses, so that the watch can go on behind it", () => {
-    const strict: ResourceType<KubeObject> = { ...configMaps, parse: () => {
-      throw new Error("no such field");
-    } };
+    const strict: ResourceType<KubeObject> = {
+      ...configMaps,
+      parse: () => {
+        throw new Error("no such field");
+      },
+    };
     const event = decodeWatchLine(strict, JSON.stringify({ type: "ADDED", object: { metadata } }));
     expect(event).to.include({ type: "rejected", resourceVersion: "5" });
   });
@@ -51,14 +71,17 @@ describe("decodeWatchLine", () => {
 
 describe("readLines", () => {
   it("puts lines together from any cut, also inside a character", async () => {
-    const bytes = Buffer.from("{\"a\":\"é€\"}\n\n{\"b\":1}\n");
+    const bytes = Buffer.from('{"a":"é€"}\n\n{"b":1}\n');
     for (let cut = 1; cut < bytes.length; cut++) {
-      expect(await collect([bytes.subarray(0, cut), bytes.subarray(cut)])).to.deep.equal(["{\"a\":\"é€\"}", "{\"b\":1}"]);
+      expect(await collect([bytes.subarray(0, cut), bytes.subarray(cut)])).to.deep.equal([
+        '{"a":"é€"}',
+        '{"b":1}',
+      ]);
     }
   });
 
   it("fails when the stream ends inside a line", async () => {
-    const failure = await collect([Buffer.from("{\"a\":1}\n{\"b\"")]).catch((error: unknown) => error);
+    const failure = await collect([Buffer.from('{"a":1}\n{"b"')]).catch((error: unknown) => error);
     expect(failure).to.be.instanceOf(KubeError);
   });
 });

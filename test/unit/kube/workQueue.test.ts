@@ -67,8 +67,13 @@ describe("WorkQueue", () => {
 
   it("refuses a new key when it is full, and returns false", () => {
     const small = new WorkQueue({ clock, maxKeys: 2 });
-    expect([small.add("a"), small.addAfter("b", 10), small.add("c"), small.addAfter("d", 10), small.add("a")])
-      .to.deep.equal([true, true, false, false, true]);
+    expect([
+      small.add("a"),
+      small.addAfter("b", 10),
+      small.add("c"),
+      small.addAfter("d", 10),
+      small.add("a"),
+    ]).to.deep.equal([true, true, false, false, true]);
   });
 
   it("drops what waits and ends idle workers on shut-down, but lets work under way end", async () => {
@@ -117,5 +122,5 @@ describe("WorkQueue", () => {
 async function isPending(promise: Promise<unknown>): Promise<boolean> {
   const pending = Symbol("pending");
   await settle();
-  return await Promise.race([promise, Promise.resolve(pending)]) === pending;
+  return (await Promise.race([promise, Promise.resolve(pending)])) === pending;
 }

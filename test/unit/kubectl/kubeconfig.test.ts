@@ -14,40 +14,61 @@ describe("the kubeconfig of kubectl joypod", () => {
   /** Writes a kubeconfig whose cluster, user and context are named alike, and returns its path. */
   function write(file: string, name: string, server: string, currentContext = name): string {
     const path = join(folder, file);
-    writeFileSync(path, JSON.stringify({
-      "apiVersion": "v1", "kind": "Config", "current-context": currentContext,
-      "clusters": [{ name, cluster: { server, "certificate-authority": `${file}.crt` } }],
-      "users": [{ name, user: { token: `token-of-${file}` } }],
-      "contexts": [{ name, context: { cluster: name, user: name } }],
-    }));
+    writeFileSync(
+      path,
+      JSON.stringify({
+        apiVersion: "v1",
+        kind: "Config",
+        "current-context": currentContext,
+        clusters: [{ name, cluster: { server, "certificate-authority": `${file}.crt` } }],
+        users: [{ name, user: { token: `token-of-${file}` } }],
+        contexts: [{ name, context: { cluster: name, user: name } }],
+      }),
+    );
     return path;
   }
 
   const listed = (...paths: string[]): string => paths.join(delimiter);
 
   it("takes the context that the first file of KUBECONFIG sets, and has the contexts of all", () => {
-    const config = readKubeconfig({ variable: listed(write("a", "play", "https://a.test", ""), write("b", "work", "https://b.test"), write("c", "home", "https://c.test")) });
+    const config = readKubeconfig({
+      variable: listed(
+        write("a", "play", "https://a.test", ""),
+        write("b", "work", "https://b.test"),
+        write("c", "home", "https://c.test"),
+      ),
+    });
     expect(config.getCurrentContext()).to.equal("work");
     expect(config.getCurrentCluster()?.server).to.equal("https://b.test");
     expect(config.getContexts().map(({ name }) => name)).to.deep.equal(["play", "work", "home"]);
   });
 
   it("keeps the first of the clusters, users and contexts of one name", () => {
-    const config = readKubeconfig({ variable: listed(write("a", "play", "https://a.test"), write("b", "play", "https://b.test")) });
-    expect(config.getClusters().map(({ server, caFile }) => ({ server, caFile }))).to.deep.equal([{ server: "https://a.test", caFile: join(folder, "a.crt") }]);
+    const config = readKubeconfig({
+      variable: listed(write("a", "play", "https://a.test"), write("b", "play", "https://b.test")),
+    });
+    expect(config.getClusters().map(({ server, caFile }) => ({ server, caFile }))).to.deep.equal([
+      { server: "https://a.test", caFile: join(folder, "a.crt") },
+    ]);
     expect(config.getUsers().map(({ token }) => token)).to.deep.equal(["token-of-a"]);
     expect(config.getContexts()).to.have.lengthOf(1);
   });
 
   it("passes over files of KUBECONFIG that are missing, unless all are", () => {
     const missing = join(folder, "missing");
-    expect(readKubeconfig({ variable: listed("", missing, write("a", "play", "https://a.test")) }).getCurrentCluster()?.server).to.equal("https://a.test");
+    expect(
+      readKubeconfig({
+        variable: listed("", missing, write("a", "play", "https://a.test")),
+      }).getCurrentCluster()?.server,
+    ).to.equal("https://a.test");
     expect(() => readKubeconfig({ variable: missing })).to.throw("KUBECONFIG names no file that is there");
   });
 
   it("is the file that --kubeconfig names, whatever KUBECONFIG says", () => {
     const variable = write("a", "play", "https://a.test");
-    expect(readKubeconfig({ file: write("b", "work", "https://b.test"), variable }).getCurrentCluster()?.server).to.equal("https://b.test");
+    expect(
+      readKubeconfig({ file: write("b", "work", "https://b.test"), variable }).getCurrentCluster()?.server,
+    ).to.equal("https://b.test");
     expect(() => readKubeconfig({ file: join(folder, "missing"), variable })).to.throw("ENOENT");
   });
 });

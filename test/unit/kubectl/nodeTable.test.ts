@@ -4,14 +4,28 @@ import { aGameNode } from "#test/factories/gameNode.ts";
 import { aCondition } from "#test/factories/gameSession.ts";
 
 const now = new Date();
-const whyOf = (status: object): string => (nodeTable([{ ...aGameNode(), status: { ...aGameNode().status, ...status } }], [], now).split("\n")[1] ?? "").split(/ {2,}/).at(-1) ?? "";
+const whyOf = (status: object): string =>
+  (
+    nodeTable([{ ...aGameNode(), status: { ...aGameNode().status, ...status } }], [], now).split("\n")[1] ??
+    ""
+  )
+    .split(/ {2,}/)
+    .at(-1) ?? "";
 
-/** Returns the column HEARD of a node whose agent has renewed its Lease, and reported, so many seconds ago. */
+/**
+ * Returns the column HEARD of a node whose agent has renewed its Lease, and reported, so many seconds ago.
+ */
 function heardOf({ renewed, reported }: { renewed?: number; reported?: number }): string | undefined {
   const ago = (seconds: number): string => new Date(now.getTime() - seconds * 1000).toISOString();
-  const status = { ...aGameNode().status, ...reported === undefined ? {} : { heartbeat: { renewedAt: ago(reported), agentVersion: "1" } } };
-  const leases = renewed === undefined ? [] : [{ metadata: { name: "node1" }, spec: { renewTime: ago(renewed) } }];
-  const [head = "", row = ""] = nodeTable([{ ...aGameNode("node1"), status }], leases, now).split("\n").map((line) => line);
+  const status = {
+    ...aGameNode().status,
+    ...(reported === undefined ? {} : { heartbeat: { renewedAt: ago(reported), agentVersion: "1" } }),
+  };
+  const leases =
+    renewed === undefined ? [] : [{ metadata: { name: "node1" }, spec: { renewTime: ago(renewed) } }];
+  const [head = "", row = ""] = nodeTable([{ ...aGameNode("node1"), status }], leases, now)
+    .split("\n")
+    .map((line) => line);
   return row.split(/ {2,}/)[head.split(/ {2,}/).indexOf("HEARD")];
 }
 
@@ -22,20 +36,34 @@ describe("the table of nodes", () => {
     expect(heardOf({ reported: 7 })).to.equal("7s");
   });
 
-
   it("tells of a node that takes sessions nothing, however many checks it has passed", () => {
-    const conditions = ["Ready", "StoreReachable", "RootExecutable", "PortsFree", "Reachable"].map((type) => aCondition(type));
-    expect(whyOf({ conditions: [...conditions, aCondition("DiskPressure", { status: "False" })] })).to.equal("-");
+    const conditions = ["Ready", "StoreReachable", "RootExecutable", "PortsFree", "Reachable"].map((type) =>
+      aCondition(type),
+    );
+    expect(whyOf({ conditions: [...conditions, aCondition("DiskPressure", { status: "False" })] })).to.equal(
+      "-",
+    );
   });
 
   it("tells which check keeps sessions away, and which fault there is", () => {
-    const failed = aCondition("RootExecutable", { status: "False", reason: "MountedNoexec", message: "It is mounted noexec." });
-    expect(whyOf({ conditions: [failed, aCondition("DiskPressure", { reason: "Full", message: "The disk is full." })] }))
-      .to.equal("not RootExecutable (MountedNoexec) It is mounted noexec.; DiskPressure (Full) The disk is full.");
+    const failed = aCondition("RootExecutable", {
+      status: "False",
+      reason: "MountedNoexec",
+      message: "It is mounted noexec.",
+    });
+    expect(
+      whyOf({
+        conditions: [failed, aCondition("DiskPressure", { reason: "Full", message: "The disk is full." })],
+      }),
+    ).to.equal(
+      "not RootExecutable (MountedNoexec) It is mounted noexec.; DiskPressure (Full) The disk is full.",
+    );
   });
 
   it("tells what keeps sessions away besides conditions", () => {
     const unschedulable = { reason: "Cordoned", message: "The node is cordoned." };
-    expect(whyOf({ conditions: [], capacity: { slots: 2, used: 0, schedulable: false, unschedulable } })).to.equal("The node is cordoned.");
+    expect(
+      whyOf({ conditions: [], capacity: { slots: 2, used: 0, schedulable: false, unschedulable } }),
+    ).to.equal("The node is cordoned.");
   });
 });

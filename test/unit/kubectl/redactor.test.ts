@@ -1,7 +1,11 @@
 import { expect } from "chai";
 import { Redactor } from "#kubectl/supportBundle/redactor.ts";
 
-const redactor = new Redactor({ secrets: ["s3cr3t/of the store", "short"], ownAddresses: new Set(["10.244.1.7", "fd00::7"]), players: ["cm3qk1x2v0000"] });
+const redactor = new Redactor({
+  secrets: ["s3cr3t/of the store", "short"],
+  ownAddresses: new Set(["10.244.1.7", "fd00::7"]),
+  players: ["cm3qk1x2v0000"],
+});
 
 describe("Redactor", () => {
   it("takes known secrets out however they are spelled", () => {
@@ -13,15 +17,28 @@ describe("Redactor", () => {
   });
 
   for (const [what, text] of Object.entries({
-    "e-mails": "ada.l+games@example.co.uk", "tickets": "eyJhbGciOiJFZERTQSJ9.eyJhdWQiOiJncy0xIn0.c2lnbmF0dXJl", "partners' keys": `joypod_live_${"a".repeat(16)}_${"b".repeat(46)}`,
-    "bearer credentials": "Bearer abcdefgh12345678", "passwords in addresses": "postgres://joypod:hunter22@db:5432/joypod", "private keys": "-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----",
-    "cookies": "auth.session-token=abcdef123456", "players' addresses": "203.0.113.9", "players' addresses of IPv6": "2001:db8::17", "long addresses of IPv6": "2001:db8:1:2:3:4:5:6", "addresses within names": "203.0.113.9.dyn.provider7.example", "players' ids": "cm3qk1x2v0000",
+    "e-mails": "ada.l+games@example.co.uk",
+    tickets: "eyJhbGciOiJFZERTQSJ9.eyJhdWQiOiJncy0xIn0.c2lnbmF0dXJl",
+    "partners' keys": `joypod_live_${"a".repeat(16)}_${"b".repeat(46)}`,
+    "bearer credentials": "Bearer abcdefgh12345678",
+    "passwords in addresses": "postgres://joypod:hunter22@db:5432/joypod",
+    "private keys": "-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----",
+    cookies: "auth.session-token=abcdef123456",
+    "players' addresses": "203.0.113.9",
+    "players' addresses of IPv6": "2001:db8::17",
+    "long addresses of IPv6": "2001:db8:1:2:3:4:5:6",
+    "addresses within names": "203.0.113.9.dyn.provider7.example",
+    "players' ids": "cm3qk1x2v0000",
   })) {
     it(`takes out ${what}`, () => {
       const redacted = redactor.text(`{"msg":"It said ${text}."}`);
-      expect(redacted).to.match(/redacted|player-/).and.match(/^\{"msg":"It said .*"\}$/s);
+      expect(redacted)
+        .to.match(/redacted|player-/)
+        .and.match(/^\{"msg":"It said .*"\}$/s);
       const [longest = ""] = text.split(/[\s:@/]+/).toSorted((a, b) => b.length - a.length);
-      expect(redacted).to.not.include(longest === "PRIVATE" ? "MIIB" : longest === "postgres" ? "hunter22" : longest);
+      expect(redacted).to.not.include(
+        longest === "PRIVATE" ? "MIIB" : longest === "postgres" ? "hunter22" : longest,
+      );
     });
   }
 
@@ -32,13 +49,30 @@ describe("Redactor", () => {
 
   it("takes fields and variables out by their names, and keeps the names of Secrets", () => {
     const redacted = redactor.value({
-      s3: { existingSecret: "joypod-s3", secretKey: "abc" }, password: "p", signingKeys: ["abcdef:1"], imagePullSecrets: ["registry"],
-      env: [{ name: "PASSWORD_PEPPER", value: "pepper" }, { name: "LOG_LEVEL", value: "info" }, { name: "X", valueFrom: { secretKeyRef: { name: "joypod-api", key: "url" } } }],
-      metadata: { managedFields: [{}], annotations: { "kubectl.kubernetes.io/last-applied-configuration": "{}" } },
+      s3: { existingSecret: "joypod-s3", secretKey: "abc" },
+      password: "p",
+      signingKeys: ["abcdef:1"],
+      imagePullSecrets: ["registry"],
+      env: [
+        { name: "PASSWORD_PEPPER", value: "pepper" },
+        { name: "LOG_LEVEL", value: "info" },
+        { name: "X", valueFrom: { secretKeyRef: { name: "joypod-api", key: "url" } } },
+      ],
+      metadata: {
+        managedFields: [{}],
+        annotations: { "kubectl.kubernetes.io/last-applied-configuration": "{}" },
+      },
     });
     expect(redacted).to.deep.equal({
-      s3: { existingSecret: "joypod-s3", secretKey: "[redacted]" }, password: "[redacted]", signingKeys: "[redacted]", imagePullSecrets: ["registry"],
-      env: [{ name: "PASSWORD_PEPPER", value: "[redacted]" }, { name: "LOG_LEVEL", value: "info" }, { name: "X", valueFrom: { secretKeyRef: { name: "joypod-api", key: "url" } } }],
+      s3: { existingSecret: "joypod-s3", secretKey: "[redacted]" },
+      password: "[redacted]",
+      signingKeys: "[redacted]",
+      imagePullSecrets: ["registry"],
+      env: [
+        { name: "PASSWORD_PEPPER", value: "[redacted]" },
+        { name: "LOG_LEVEL", value: "info" },
+        { name: "X", valueFrom: { secretKeyRef: { name: "joypod-api", key: "url" } } },
+      ],
       metadata: { annotations: {} },
     });
   });
@@ -49,35 +83,61 @@ describe("Redactor", () => {
   });
 
   it("finds an id wherever it stands: within other words, beside others, and as the beginning of a longer one", () => {
-    const players = ["cm3qk1x2v0000", "cm3qk1x2v0000-b", "f3b0c1d2-1111-4222-8333-944455556666", "abcabd", "with.dots/0001", "tiny"];
+    const players = [
+      "cm3qk1x2v0000",
+      "cm3qk1x2v0000-b",
+      "f3b0c1d2-1111-4222-8333-944455556666",
+      "abcabd",
+      "with.dots/0001",
+      "tiny",
+    ];
     const known = new Redactor({ secrets: [], ownAddresses: new Set(), players });
     const [first, longer, uuid, short, dotted] = players.slice(0, 5).map((id) => known.text(id));
     expect(new Set([first, longer, uuid, short, dotted]).size).to.equal(5);
     for (const name of [first, longer, uuid, short, dotted]) expect(name).to.match(/^player-[0-9a-f]{8}$/);
     for (const [text, redacted] of [
-      ["user_cm3qk1x2v0000", `user_${first}`], ["cm3qk1x2v0000_x", `${first}_x`], ["xcm3qk1x2v0000x", `x${first}x`], ["cm3qk1x2v0000cm3qk1x2v0000-b", `${first}${longer}`],
-      ["saves/f3b0c1d2-1111-4222-8333-944455556666-1.tar.gz", `saves/${uuid}-1.tar.gz`], ["abcabcabd", `abc${short}`], ["abcababcabd-abcab", `abcab${short}-abcab`],
-      ["a with.dots/0001b", `a ${dotted}b`], ["Ärabcabdß", `Är${short}ß`], ["cm3qk1x2v000", "cm3qk1x2v000"], ["tiny words", "tiny words"],
-    ] as const) expect(known.text(text), text).to.equal(redacted);
+      ["user_cm3qk1x2v0000", `user_${first}`],
+      ["cm3qk1x2v0000_x", `${first}_x`],
+      ["xcm3qk1x2v0000x", `x${first}x`],
+      ["cm3qk1x2v0000cm3qk1x2v0000-b", `${first}${longer}`],
+      ["saves/f3b0c1d2-1111-4222-8333-944455556666-1.tar.gz", `saves/${uuid}-1.tar.gz`],
+      ["abcabcabd", `abc${short}`],
+      ["abcababcabd-abcab", `abcab${short}-abcab`],
+      ["a with.dots/0001b", `a ${dotted}b`],
+      ["Ärabcabdß", `Är${short}ß`],
+      ["cm3qk1x2v000", "cm3qk1x2v000"],
+      ["tiny words", "tiny words"],
+    ] as const)
+      expect(known.text(text), text).to.equal(redacted);
   });
 
   it("takes no longer for a text the more players there are", () => {
-    const players = Array.from({ length: 20_000 }, (_, at) => `f3b0c1d2-1111-4222-8333-${String(at).padStart(12, "0")}`);
+    const players = Array.from(
+      { length: 20_000 },
+      (_, at) => `f3b0c1d2-1111-4222-8333-${String(at).padStart(12, "0")}`,
+    );
     const known = new Redactor({ secrets: [], ownAddresses: new Set(), players });
     for (const id of players) {
-      const redacted = known.text(`{"level":"info","msg":"The session of ${id} is ready.","gameSession":"gs-7k2m9q4x1v8c","key":"saves/${id}/1"}`);
+      const redacted = known.text(
+        `{"level":"info","msg":"The session of ${id} is ready.","gameSession":"gs-7k2m9q4x1v8c","key":"saves/${id}/1"}`,
+      );
       expect(redacted.includes("f3b0c1d2-1111"), redacted).to.equal(false);
     }
   });
 
   it("takes out the ids of players too whom it was not told of, where a program logs who asked", () => {
-    const line = (id: string): string => `{"level":"debug","msg":"A request was served.","user":"${id}","userId":"${id}","route":"/api/games"}`;
+    const line = (id: string): string =>
+      `{"level":"debug","msg":"A request was served.","user":"${id}","userId":"${id}","route":"/api/games"}`;
     const redacted = redactor.text(line("cm9zz9zz9z9999"));
     expect(redacted).to.not.include("cm9zz9zz9z9999");
     expect(redacted).to.match(/"user":"(player-[0-9a-f]{8})","userId":"\1"/);
     expect(redactor.text(redacted), "once").to.equal(redacted);
-    const unrecorded = redactor.text('{"msg":"An event was not recorded.","event":{"actor":{"kind":"user","id":"cm9zz9zz9z9999"},"subject":{"kind":"user","id":"cm9zz9zz9z9999"}}}');
-    expect(unrecorded).to.match(/"actor":\{"kind":"user","id":"(player-[0-9a-f]{8})"\},"subject":\{"kind":"user","id":"\1"\}/);
+    const unrecorded = redactor.text(
+      '{"msg":"An event was not recorded.","event":{"actor":{"kind":"user","id":"cm9zz9zz9z9999"},"subject":{"kind":"user","id":"cm9zz9zz9z9999"}}}',
+    );
+    expect(unrecorded).to.match(
+      /"actor":\{"kind":"user","id":"(player-[0-9a-f]{8})"\},"subject":\{"kind":"user","id":"\1"\}/,
+    );
     expect(redactor.text(line("cm3qk1x2v0000"))).to.include(`"user":"${redactor.text("cm3qk1x2v0000")}"`);
   });
 });

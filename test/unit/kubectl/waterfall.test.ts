@@ -11,8 +11,13 @@ const within = (seconds: number): string => `${after(seconds).toISOString().slic
 
 const session = aGameSession({
   status: aRunningStatus({
-    startedAt: exactly(0.2), readyAt: exactly(4.5), placement: { attempt: 1, assignedAt: exactly(0.45), triedNodes: [] },
-    conditions: [aCondition("ContentReady", { lastTransitionTime: within(2) }), aCondition("SaveRestored", { status: "False" })],
+    startedAt: exactly(0.2),
+    readyAt: exactly(4.5),
+    placement: { attempt: 1, assignedAt: exactly(0.45), triedNodes: [] },
+    conditions: [
+      aCondition("ContentReady", { lastTransitionTime: within(2) }),
+      aCondition("SaveRestored", { status: "False" }),
+    ],
   }),
 });
 const log = [
@@ -22,7 +27,10 @@ const log = [
   JSON.stringify({ time: exactly(60), msg: streamerMessages.viewerAnswered, viewer: "b" }),
 ];
 const steps = launchSteps({ session, pod: undefined, events: [], streamerLog: log });
-const lineOf = (name: string): string => waterfall(steps).split("\n").find((line) => line.startsWith(name)) ?? "";
+const lineOf = (name: string): string =>
+  waterfall(steps)
+    .split("\n")
+    .find((line) => line.startsWith(name)) ?? "";
 
 describe("waterfall", () => {
   it("tells each time as exactly as it is known", () => {
@@ -39,8 +47,12 @@ describe("waterfall", () => {
 
   it("draws bars where the steps lie", () => {
     const barOf = (name: string): string => /\|(.*)\|/.exec(lineOf(name))?.[1] ?? "";
-    expect(barOf("the viewer is connected")).to.match(/^ +=+$/).and.have.length(40);
-    expect(barOf("a node is chosen").trimEnd().length).to.be.lessThan(barOf("the session is ready").trimEnd().length);
+    expect(barOf("the viewer is connected"))
+      .to.match(/^ +=+$/)
+      .and.have.length(40);
+    expect(barOf("a node is chosen").trimEnd().length).to.be.lessThan(
+      barOf("the session is ready").trimEnd().length,
+    );
   });
 
   it("says so where nothing is known yet", () => {

@@ -6,17 +6,27 @@ const enough = { SAVE_VOLUME: "/session", SPOOL_DIR: "/spool", SESSION_UID: "u" 
 
 describe("the packer's configuration", () => {
   it("requires two folders and a uid, and spools within the promised time by default", () => {
-    expect(readConfig(enough)).to.deep.equal({ saveVolume: "/session", spool: "/spool", uid: "u", spoolMs: limits.save.spoolSeconds * 1000 });
+    expect(readConfig(enough)).to.deep.equal({
+      saveVolume: "/session",
+      spool: "/spool",
+      uid: "u",
+      spoolMs: limits.save.spoolSeconds * 1000,
+    });
     expect(readConfig({ ...enough, SPOOL_SECONDS: "3" }).spoolMs).to.equal(3000);
   });
 
   it("throws one error that names every invalid variable", () => {
-    expect(() => readConfig({ SAVE_VOLUME: "session", SESSION_UID: "x".repeat(65), SPOOL_SECONDS: "0" }))
-      .to.throw(/SAVE_VOLUME must be an absolute path\nSPOOL_DIR .*\nSESSION_UID .*\nSPOOL_SECONDS /);
+    expect(() =>
+      readConfig({ SAVE_VOLUME: "session", SESSION_UID: "x".repeat(65), SPOOL_SECONDS: "0" }),
+    ).to.throw(/SAVE_VOLUME must be an absolute path\nSPOOL_DIR .*\nSESSION_UID .*\nSPOOL_SECONDS /);
   });
 
   it("has the save directory itself for a single pack", () => {
-    expect(readPackOnceConfig({ ...enough, SAVE_DIRECTORY: "/saves" })).to.deep.equal({ saveDirectory: "/saves", spool: "/spool", uid: "u" });
+    expect(readPackOnceConfig({ ...enough, SAVE_DIRECTORY: "/saves" })).to.deep.equal({
+      saveDirectory: "/saves",
+      spool: "/spool",
+      uid: "u",
+    });
     expect(() => readPackOnceConfig(enough)).to.throw(/SAVE_DIRECTORY/);
   });
 });

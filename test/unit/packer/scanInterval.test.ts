@@ -1,11 +1,15 @@
 import { expect } from "chai";
 import { nextScanDelayMs } from "#packer/scanInterval.ts";
 
-const delayAfter = (tookMs: number, isSoon = false): number => nextScanDelayMs({ spoolMs: 10_000, tookMs, isSoon });
+const delayAfter = (tookMs: number, isSoon = false): number =>
+  nextScanDelayMs({ spoolMs: 10_000, tookMs, isSoon });
 
 describe("nextScanDelayMs", () => {
   it("leaves time to pack a change that follows a scan, as long as the pack takes at most half of the promised time", () => {
-    for (const tookMs of [0, 100, 3000, 5000]) expect(delayAfter(tookMs) + tookMs).to.be.at.most(10_000).and.at.least(2000);
+    for (const tookMs of [0, 100, 3000, 5000])
+      expect(delayAfter(tookMs) + tookMs)
+        .to.be.at.most(10_000)
+        .and.at.least(2000);
   });
 
   it("is longer than a long pack took, up to a maximum", () => {

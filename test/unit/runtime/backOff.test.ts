@@ -2,7 +2,11 @@ import { expect } from "chai";
 import { jittered } from "#runtime/backOff.ts";
 
 describe("jittered", () => {
-  for (const [share, least, most] of [[undefined, 500, 1500], [0.25, 750, 1250], [0.1, 900, 1100]] as const) {
+  for (const [share, least, most] of [
+    [undefined, 500, 1500],
+    [0.25, 750, 1250],
+    [0.1, 900, 1100],
+  ] as const) {
     it(`differs from the time by up to ${share ?? "half"} of it`, () => {
       expect(jittered(1000, () => 0, share)).to.equal(least);
       expect(jittered(1000, () => 0.5, share)).to.equal(1000);

@@ -10,7 +10,9 @@ describe("systemErrorCode", () => {
   });
 
   it("has a name for what Node has none for", () => {
-    const codes = [-74, -117, -122].map((errno) => systemErrorCode(failed(`Unknown system error ${errno}`, errno)));
+    const codes = [-74, -117, -122].map((errno) =>
+      systemErrorCode(failed(`Unknown system error ${errno}`, errno)),
+    );
     expect(codes).to.deep.equal(["EBADMSG", "EUCLEAN", "EDQUOT"]);
   });
 });

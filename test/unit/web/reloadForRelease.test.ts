@@ -9,8 +9,15 @@ describe("mayReload", () => {
 
   it("lets a page be loaded anew once a minute", () => {
     const items = new Map<string, string>();
-    const storage = { getItem: (name: string) => items.get(name) ?? null, setItem: (name: string, value: string) => void items.set(name, value) };
-    expect([0, 59_000, 61_000].map((later) => mayReload(() => storage, noon + later))).to.deep.equal([true, false, true]);
+    const storage = {
+      getItem: (name: string) => items.get(name) ?? null,
+      setItem: (name: string, value: string) => void items.set(name, value),
+    };
+    expect([0, 59_000, 61_000].map((later) => mayReload(() => storage, noon + later))).to.deep.equal([
+      true,
+      false,
+      true,
+    ]);
   });
 
   it("is false where the tab has no storage, which could not end the reloads", () => {

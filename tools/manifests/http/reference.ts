@@ -20,27 +20,48 @@ export function httpReference(): Record<"errors" | "routes" | "shapes", string> 
 /** Every default; the stores are named and never asked. */
 function defaultConfig(): ReturnType<typeof readConfig> {
   return readConfig({
-    BASE_URL: "https://joypod.example", DATABASE_URL: "postgres://none", REDIS_URL: "redis://none", S3_ENDPOINT: "http://none", S3_ACCESS_KEY: "none",
-    S3_SECRET_KEY: "none", SIGNING_KEYS: `docs:${randomBytes(32).toString("base64")}`, PASSWORD_PEPPER: randomBytes(16).toString("hex"),
+    BASE_URL: "https://joypod.example",
+    DATABASE_URL: "postgres://none",
+    REDIS_URL: "redis://none",
+    S3_ENDPOINT: "http://none",
+    S3_ACCESS_KEY: "none",
+    S3_SECRET_KEY: "none",
+    SIGNING_KEYS: `docs:${randomBytes(32).toString("base64")}`,
+    PASSWORD_PEPPER: randomBytes(16).toString("hex"),
   });
 }
 
 function chapters(routes: readonly Route[], document: OpenApiDocument): string {
-  return tags.map(({ name, description }) => {
-    const own = routes.filter(({ path }) => tagOf(path) === name);
-    return [`## ${name}`, description, routeTable(own), ...own.map((route) => routeSection(route, document))].join("\n\n");
-  }).join("\n\n");
+  return tags
+    .map(({ name, description }) => {
+      const own = routes.filter(({ path }) => tagOf(path) === name);
+      return [
+        `## ${name}`,
+        description,
+        routeTable(own),
+        ...own.map((route) => routeSection(route, document)),
+      ].join("\n\n");
+    })
+    .join("\n\n");
 }
 
 function errorTables(routes: readonly Route[]): string {
-  const codesOf = (isPartner: boolean): Set<ErrorCode> => new Set([
-    ...routes.filter(({ access }) => (access === "partner") === isPartner).flatMap(errorCodesOf), "method_not_allowed",
-  ]);
-  return ["### Partners' errors", errorTable(codesOf(true)), "### Everybody else's", errorTable(codesOf(false))].join("\n\n");
+  const codesOf = (isPartner: boolean): Set<ErrorCode> =>
+    new Set([
+      ...routes.filter(({ access }) => (access === "partner") === isPartner).flatMap(errorCodesOf),
+      "method_not_allowed",
+    ]);
+  return [
+    "### Partners' errors",
+    errorTable(codesOf(true)),
+    "### Everybody else's",
+    errorTable(codesOf(false)),
+  ].join("\n\n");
 }
 
 function errorTable(codes: ReadonlySet<ErrorCode>): string {
-  const rows = (Object.keys(errors) as ErrorCode[]).filter((code) => codes.has(code))
+  const rows = (Object.keys(errors) as ErrorCode[])
+    .filter((code) => codes.has(code))
     .map((code) => `| ${errors[code].status} | \`${code}\` | ${errors[code].meaning} |`);
   return ["| Status | `error` | Meaning |", "|---|---|---|", ...rows].join("\n");
 }
@@ -50,12 +71,17 @@ function shapes({ components }: OpenApiDocument): string {
   return Object.entries((components?.schemas ?? {}) as Record<string, SchemaNode>)
     .filter(([name]) => !name.endsWith("Error"))
     .toSorted(([left], [right]) => (left < right ? -1 : 1))
-    .map(([name, node]) => [`### ${name}`, node.description, fieldTable(node)].filter((part) => part !== undefined && part !== "").join("\n\n"))
+    .map(([name, node]) =>
+      [`### ${name}`, node.description, fieldTable(node)]
+        .filter((part) => part !== undefined && part !== "")
+        .join("\n\n"),
+    )
     .join("\n\n");
 }
 
 function fieldTable(node: SchemaNode): string {
-  if (node.properties === undefined || Object.keys(node.properties).length === 0) return node.type === "object" ? "" : `One of ${typeWords(node)}.`;
+  if (node.properties === undefined || Object.keys(node.properties).length === 0)
+    return node.type === "object" ? "" : `One of ${typeWords(node)}.`;
   const rows = Object.entries(node.properties).map(([name, field]) => {
     const isOptional = node.required?.includes(name) !== true;
     return `| \`${name}\` | ${typeWords(field)}${isOptional ? ", optional" : ""} | ${meaningWords(field)} |`;

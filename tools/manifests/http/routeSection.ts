@@ -6,8 +6,15 @@ import type { Route } from "#api/http/route.ts";
 import { errors, type ErrorCode } from "#contracts/http/errors.ts";
 import { meaningWords, typeWords, type SchemaNode } from "./schemaWords.ts";
 
-interface Parameter { in: string; name: string; required?: boolean; schema: SchemaNode }
-interface Media { schema?: SchemaNode }
+interface Parameter {
+  in: string;
+  name: string;
+  required?: boolean;
+  schema: SchemaNode;
+}
+interface Media {
+  schema?: SchemaNode;
+}
 interface Operation {
   description?: string;
   parameters?: Parameter[];
@@ -15,7 +22,12 @@ interface Operation {
   responses: Record<string, { content?: Record<string, Media> }>;
 }
 
-const credentials: Record<Route["access"], string> = { public: "no credential", user: "session cookie", viewer: "session cookie or stream ticket", partner: "API key" };
+const credentials: Record<Route["access"], string> = {
+  public: "no credential",
+  user: "session cookie",
+  viewer: "session cookie or stream ticket",
+  partner: "API key",
+};
 
 /** One route: what it takes, answers and refuses. */
 export function routeSection(route: Route, document: OpenApiDocument): string {
@@ -28,7 +40,9 @@ export function routeSection(route: Route, document: OpenApiDocument): string {
     bodySentence(operation),
     responseTable(route, operation),
     `Refuses with ${errorCodesOf(route).map(errorWords).join(", ")}.`,
-  ].filter((part) => part !== undefined && part !== "").join("\n\n");
+  ]
+    .filter((part) => part !== undefined && part !== "")
+    .join("\n\n");
 }
 
 /** The chapter's routes at a glance. */
@@ -49,14 +63,18 @@ function operationOf({ method, path, name }: Route, { paths = {} }: OpenApiDocum
 
 function parameterTable(parameters: readonly Parameter[]): string {
   if (parameters.length === 0) return "";
-  const rows = parameters.map(({ in: place, name, required, schema }) =>
-    `| \`${name}\` | ${place} | ${typeWords(schema)}${required === true ? "" : ", optional"} | ${meaningWords(schema)} |`);
+  const rows = parameters.map(
+    ({ in: place, name, required, schema }) =>
+      `| \`${name}\` | ${place} | ${typeWords(schema)}${required === true ? "" : ", optional"} | ${meaningWords(schema)} |`,
+  );
   return ["| Parameter | In | Type | Meaning |", "|---|---|---|---|", ...rows].join("\n");
 }
 
 function bodySentence({ requestBody }: Operation): string {
   if (requestBody === undefined) return "";
-  const types = Object.keys(requestBody.content).map((type) => `\`${type}\``).join(" or ");
+  const types = Object.keys(requestBody.content)
+    .map((type) => `\`${type}\``)
+    .join(" or ");
   const [first] = Object.values(requestBody.content);
   const shape = requestBody.description ?? `${typeWords(first?.schema ?? {})}.`;
   return `Takes ${types}: ${shape}`;
@@ -73,11 +91,16 @@ function responseTable({ responses }: Route, operation: Operation): string {
 function bodyWords({ content }: RouteResponse, described: Record<string, Media> = {}): string {
   const types = Object.keys(content);
   if (types.length === 0) return "–";
-  return types.map((type) => (type === "application/json" ? typeWords(described[type]?.schema ?? {}) : `\`${type}\``)).join(" or ");
+  return types
+    .map((type) => (type === "application/json" ? typeWords(described[type]?.schema ?? {}) : `\`${type}\``))
+    .join(" or ");
 }
 
 function headerWords({ headers, optionalHeaders }: RouteResponse): string {
-  return [...headers.map((name) => `\`${name}\``), ...optionalHeaders.map((name) => `\`${name}\` (not always)`)].join(", ");
+  return [
+    ...headers.map((name) => `\`${name}\``),
+    ...optionalHeaders.map((name) => `\`${name}\` (not always)`),
+  ].join(", ");
 }
 
 function errorWords(name: ErrorCode): string {
@@ -85,5 +108,8 @@ function errorWords(name: ErrorCode): string {
 }
 
 function anchorOf(heading: string): string {
-  return heading.toLowerCase().replaceAll(/[^a-z0-9 -]/g, "").replaceAll(" ", "-");
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9 -]/g, "")
+    .replaceAll(" ", "-");
 }

@@ -30,15 +30,23 @@ export function typeWords(node: SchemaNode): string {
   if (choices !== undefined) return choices.map(typeWords).join(" or ");
   if (Array.isArray(node.type)) return node.type.join(" or ");
   if (node.type === "array") return listWords(node);
-  if (typeof node.additionalProperties === "object" && node.properties === undefined) return `object of ${typeWords(node.additionalProperties)} by id`;
+  if (typeof node.additionalProperties === "object" && node.properties === undefined)
+    return `object of ${typeWords(node.additionalProperties)} by id`;
   if (node.type === "object" && node.properties !== undefined) return inlineObject(node.properties);
-  return [node.format === "date-time" ? "ISO 8601 time" : node.type ?? "anything", ...boundWords(node)].join(", ");
+  return [
+    node.format === "date-time" ? "ISO 8601 time" : (node.type ?? "anything"),
+    ...boundWords(node),
+  ].join(", ");
 }
 
 /** What the description and the default say, in one table cell. */
 export function meaningWords(node: SchemaNode): string {
   const fallback = node.default === undefined ? undefined : `Default ${code(node.default)}.`;
-  return [node.description, fallback].filter((part) => part !== undefined).join(" ").replaceAll("|", "\\|").replaceAll("\n", " ");
+  return [node.description, fallback]
+    .filter((part) => part !== undefined)
+    .join(" ")
+    .replaceAll("|", "\\|")
+    .replaceAll("\n", " ");
 }
 
 /** A named shape's own place in the reference. */
@@ -52,7 +60,8 @@ function nameOf(reference: string): string {
 }
 
 function listWords({ items = {}, minItems, maxItems }: SchemaNode): string {
-  if (minItems !== undefined && minItems === maxItems) return `list of exactly ${minItems} ${typeWords(items)}`;
+  if (minItems !== undefined && minItems === maxItems)
+    return `list of exactly ${minItems} ${typeWords(items)}`;
   return `list of ${maxItems === undefined ? "" : `at most ${maxItems} `}${typeWords(items)}`;
 }
 
@@ -66,7 +75,9 @@ function boundWords({ type, minimum, maximum, minLength, maxLength }: SchemaNode
   if (minimum !== undefined && maximum !== undefined && maximum < huge) return [`${minimum} to ${maximum}`];
   if (minimum !== undefined && minimum > -huge) return [`at least ${minimum}`];
   if (type !== "string" || maxLength === undefined) return [];
-  return [minLength === undefined ? `at most ${maxLength} characters` : `${minLength} to ${maxLength} characters`];
+  return [
+    minLength === undefined ? `at most ${maxLength} characters` : `${minLength} to ${maxLength} characters`,
+  ];
 }
 
 function code(value: unknown): string {

@@ -18,14 +18,17 @@ export function AccountMethods({ methods, user }: { methods: SignInMethodsRespon
   const { attempt, pending } = useReauthentication();
   const [problem, setProblem] = useState<unknown>();
   const [announcement, announce] = useAnnouncement();
-  /** Whether something was done here, after which it is old what came of the provider that led to this page. */
+  /**
+   * Whether something was done here, after which it is old what came of the provider that led to this page.
+   */
   const [hasBegun, setHasBegun] = useState(false);
   const [isSettingPassword, setIsSettingPassword] = useState(false);
   const unlinking = useMutation({
-    mutationFn: ({ id, name }: { id: string; name: string }) => attempt(async (currentPassword) => {
-      await unlinkProvider(user.id, id, currentPassword);
-      announce(`${name} does not sign in to your account any more.`);
-    }),
+    mutationFn: ({ id, name }: { id: string; name: string }) =>
+      attempt(async (currentPassword) => {
+        await unlinkProvider(user.id, id, currentPassword);
+        announce(`${name} does not sign in to your account any more.`);
+      }),
     onError: setProblem,
     onSettled: () => client.invalidateQueries({ queryKey: ["signInMethods"] }),
   });
@@ -36,7 +39,11 @@ export function AccountMethods({ methods, user }: { methods: SignInMethodsRespon
   };
   return (
     <>
-      {problem !== undefined && <p className="message message-problem" role="alert">{problemText(problem)}</p>}
+      {problem !== undefined && (
+        <p className="message message-problem" role="alert">
+          {problemText(problem)}
+        </p>
+      )}
       {announcement}
       {problem === undefined && !hasBegun && <LinkingResult providers={methods.providers} />}
       <SignInMethods
@@ -68,25 +75,40 @@ export function AccountMethods({ methods, user }: { methods: SignInMethodsRespon
           onDismiss={() => setIsSettingPassword(false)}
         />
       )}
-      {pending !== undefined && <ReauthenticationDialog change={pending} methods={methods} player={user.id} />}
+      {pending !== undefined && (
+        <ReauthenticationDialog change={pending} methods={methods} player={user.id} />
+      )}
     </>
   );
 }
 
 function problemText(problem: unknown): string {
-  return isApiError(problem, "conflict") ? "Nothing else signs in to your account yet. Set a password, or link another provider first." : sentenceFor(problem);
+  return isApiError(problem, "conflict")
+    ? "Nothing else signs in to your account yet. Set a password, or link another provider first."
+    : sentenceFor(problem);
 }
 
 function passwordNews(ended: number): string {
   if (ended === 0) return "Your new password is set.";
-  return ended === 1 ? "Your new password is set. One other browser was signed out." : `Your new password is set. ${ended} other browsers were signed out.`;
+  return ended === 1
+    ? "Your new password is set. One other browser was signed out."
+    : `Your new password is set. ${ended} other browsers were signed out.`;
 }
 
 /** Says whether the provider that led back here was linked. */
 function LinkingResult({ providers }: Pick<SignInMethodsResponse, "providers">) {
   const [query] = useSearchParams();
   const error = query.get("error");
-  if (error !== null) return <p className="message message-problem" role="alert">{linkingMessage(error)}</p>;
+  if (error !== null)
+    return (
+      <p className="message message-problem" role="alert">
+        {linkingMessage(error)}
+      </p>
+    );
   const linked = providers.find(({ id, isLinked }) => isLinked && id === query.get("linked"));
-  return linked === undefined ? null : <p className="message" role="status">From now on you can sign in with {linked.name} too.</p>;
+  return linked === undefined ? null : (
+    <p className="message" role="status">
+      From now on you can sign in with {linked.name} too.
+    </p>
+  );
 }

@@ -9,13 +9,16 @@ import { PictureQuality } from "./PictureQuality.tsx";
 import { SignIns } from "./SignIns.tsx";
 
 /**
- * How the player can sign in, where they are, how their games look, and how their connection is. Linking leads to the provider and back here,
- * with `linked` or `error` in the address.
+ * How the player can sign in, where they are, how their games look, and how their connection is. Linking
+ * leads to the provider and back here, with `linked` or `error` in the address.
  */
 export default function AccountPage() {
   useTitle("Your account");
   const { auth } = useAuth();
-  const methods = useQuery({ queryKey: ["signInMethods"], queryFn: ({ signal }) => listSignInMethods(signal) });
+  const methods = useQuery({
+    queryKey: ["signInMethods"],
+    queryFn: ({ signal }) => listSignInMethods(signal),
+  });
   if (auth.state !== "signedIn") return null;
   return (
     <div className="account">

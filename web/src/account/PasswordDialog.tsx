@@ -24,7 +24,8 @@ export function PasswordDialog({ hasPassword, user, attempt, onDone, onDismiss }
   const formId = useId();
   const [isDifferent, setIsDifferent] = useState(false);
   const setting = useMutation({
-    mutationFn: (newPassword: string) => attempt(async (currentPassword) => onDone(await setPassword(user.id, newPassword, currentPassword))),
+    mutationFn: (newPassword: string) =>
+      attempt(async (currentPassword) => onDone(await setPassword(user.id, newPassword, currentPassword))),
   });
 
   const submit = (event: SyntheticEvent<HTMLFormElement>): void => {
@@ -41,26 +42,61 @@ export function PasswordDialog({ hasPassword, user, attempt, onDone, onDismiss }
       title={hasPassword ? "Change your password" : "Set a password"}
       isBusy={setting.isPending}
       onDismiss={onDismiss}
-      actions={(
+      actions={
         <>
-          <ActionButton type="submit" form={formId} className="button button-primary" isBusy={setting.isPending}>{setting.isPending ? "Saving…" : "Save password"}</ActionButton>
-          <button type="button" className="button" disabled={setting.isPending} onClick={onDismiss}>Cancel</button>
+          <ActionButton
+            type="submit"
+            form={formId}
+            className="button button-primary"
+            isBusy={setting.isPending}
+          >
+            {setting.isPending ? "Saving…" : "Save password"}
+          </ActionButton>
+          <button type="button" className="button" disabled={setting.isPending} onClick={onDismiss}>
+            Cancel
+          </button>
         </>
-      )}
+      }
     >
-      <p>At least {passwordMinLength} characters, and none of the common ones. You stay signed in here and are signed out everywhere else.</p>
+      <p>
+        At least {passwordMinLength} characters, and none of the common ones. You stay signed in here and are
+        signed out everywhere else.
+      </p>
       <form id={formId} onSubmit={submit}>
-        {isDifferent && <p className="message message-problem" role="alert">The two passwords are not the same.</p>}
-        {!isDifferent && setting.isError && <p className="message message-problem" role="alert">{sentenceFor(setting.error)}</p>}
+        {isDifferent && (
+          <p className="message message-problem" role="alert">
+            The two passwords are not the same.
+          </p>
+        )}
+        {!isDifferent && setting.isError && (
+          <p className="message message-problem" role="alert">
+            {sentenceFor(setting.error)}
+          </p>
+        )}
         {/* For password managers, which ask whose password it is. */}
         <input type="email" name="username" autoComplete="username" value={user.email} readOnly hidden />
         <label className="field">
           <span>New password</span>
-          <input name="new-password" type="password" autoComplete="new-password" required minLength={passwordMinLength} maxLength={passwordMaxLength} autoFocus />
+          <input
+            name="new-password"
+            type="password"
+            autoComplete="new-password"
+            required
+            minLength={passwordMinLength}
+            maxLength={passwordMaxLength}
+            autoFocus
+          />
         </label>
         <label className="field">
           <span>New password once more</span>
-          <input name="repeated" type="password" autoComplete="new-password" required minLength={passwordMinLength} maxLength={passwordMaxLength} />
+          <input
+            name="repeated"
+            type="password"
+            autoComplete="new-password"
+            required
+            minLength={passwordMinLength}
+            maxLength={passwordMaxLength}
+          />
         </label>
       </form>
     </Dialog>

@@ -17,10 +17,18 @@ export function PictureQuality() {
   return (
     <section aria-labelledby="quality-title">
       <h2 id="quality-title">Picture quality</h2>
-      <p className="muted">Of the games that you start from now on. While you play, the game controls change it at once.</p>
+      <p className="muted">
+        Of the games that you start from now on. While you play, the game controls change it at once.
+      </p>
       <ReadState query={choice} what="Your picture quality" />
-      {choice.data !== undefined && <QualityForm value={choice.data.quality} maximum={choice.data.maximum} onChange={keep} />}
-      {keeping.isError && <p className="message message-problem" role="alert">{sentenceFor(keeping.error)}</p>}
+      {choice.data !== undefined && (
+        <QualityForm value={choice.data.quality} maximum={choice.data.maximum} onChange={keep} />
+      )}
+      {keeping.isError && (
+        <p className="message message-problem" role="alert">
+          {sentenceFor(keeping.error)}
+        </p>
+      )}
       {announcement}
     </section>
   );

@@ -16,8 +16,19 @@ interface SignInMethodsProps {
   onProblem: (problem: unknown) => void;
 }
 
-/** Every way to sign in, and whether it signs in to this account; a provider that does not can be linked, one that does unlinked. */
-export function SignInMethods({ methods: { hasPassword, providers }, user, attempt, isBusy, onPassword, onUnlink, onProblem }: SignInMethodsProps) {
+/**
+ * Every way to sign in, and whether it signs in to this account; a provider that does not can be linked, one
+ * that does unlinked.
+ */
+export function SignInMethods({
+  methods: { hasPassword, providers },
+  user,
+  attempt,
+  isBusy,
+  onPassword,
+  onUnlink,
+  onProblem,
+}: SignInMethodsProps) {
   const { redirectingTo, redirect } = useProviderRedirect(onProblem, { player: user.id, attempt });
   return (
     <ul className="methods" aria-label="Sign-in methods">
@@ -27,7 +38,9 @@ export function SignInMethods({ methods: { hasPassword, providers }, user, attem
           <span>{user.email}</span>
         </div>
         {hasPassword ? <Linked word="Password set" /> : <span className="method-state">No password</span>}
-        <ActionButton className="button" isBusy={isBusy} onClick={onPassword}>{hasPassword ? "Change password" : "Set a password"}</ActionButton>
+        <ActionButton className="button" isBusy={isBusy} onClick={onPassword}>
+          {hasPassword ? "Change password" : "Set a password"}
+        </ActionButton>
       </li>
       {providers.map((provider) => (
         <li key={provider.id} className="method">
@@ -37,7 +50,14 @@ export function SignInMethods({ methods: { hasPassword, providers }, user, attem
           </div>
           {provider.isLinked && <Linked word="Linked" />}
           {provider.isLinked ? (
-            <ActionButton className="button" aria-label={`Unlink ${provider.name}`} isBusy={isBusy} onClick={() => onUnlink(provider)}>Unlink</ActionButton>
+            <ActionButton
+              className="button"
+              aria-label={`Unlink ${provider.name}`}
+              isBusy={isBusy}
+              onClick={() => onUnlink(provider)}
+            >
+              Unlink
+            </ActionButton>
           ) : (
             <ActionButton
               className="button"
@@ -45,7 +65,8 @@ export function SignInMethods({ methods: { hasPassword, providers }, user, attem
               isBusy={isBusy || redirectingTo !== undefined}
               onClick={() => redirect(provider, `/account?${new URLSearchParams({ linked: provider.id })}`)}
             >
-              <Icon name="link" />{redirectingTo === provider.id ? "Going there…" : "Link"}
+              <Icon name="link" />
+              {redirectingTo === provider.id ? "Going there…" : "Link"}
             </ActionButton>
           )}
         </li>
@@ -55,5 +76,10 @@ export function SignInMethods({ methods: { hasPassword, providers }, user, attem
 }
 
 function Linked({ word }: { word: string }) {
-  return <span className="method-state method-linked"><Icon name="check" />{word}</span>;
+  return (
+    <span className="method-state method-linked">
+      <Icon name="check" />
+      {word}
+    </span>
+  );
 }

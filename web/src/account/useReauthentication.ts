@@ -4,16 +4,28 @@ import type { Attempt } from "../signIn/useProviderRedirect.ts";
 
 /** A change that waits for the player's password. */
 export interface PendingChange {
-  /** Makes the change with this password. Throws what another try with a password may help against, such as reauthentication_required for a wrong one. */
+  /**
+   * Makes the change with this password. Throws what another try with a password may help against, such as
+   * reauthentication_required for a wrong one.
+   */
   confirm: (currentPassword: string) => Promise<void>;
   /** Leaves it undone. */
   dismiss: () => void;
 }
 
 /** Errors that leave the change waiting for a password; any other belongs to the change itself. */
-const repeatable = ["reauthentication_required", "locked", "rate_limited", "unreachable", "unavailable"] as const;
+const repeatable = [
+  "reauthentication_required",
+  "locked",
+  "rate_limited",
+  "unreachable",
+  "unavailable",
+] as const;
 
-/** Returns a function that makes a change of the account, and the change for which the player has to show first that it is them. */
+/**
+ * Returns a function that makes a change of the account, and the change for which the player has to show
+ * first that it is them.
+ */
 export function useReauthentication(): { attempt: Attempt; pending: PendingChange | undefined } {
   const [pending, setPending] = useState<PendingChange>();
   const attempt = useCallback<Attempt>(async (change) => {

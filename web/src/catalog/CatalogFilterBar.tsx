@@ -23,13 +23,23 @@ export function CatalogFilterBar({ filters, tags, onChange }: CatalogFilterBarPr
       <label className="sort">
         <span>Sort by</span>
         <select value={filters.sort} onChange={({ target }) => onChange({ sort: asSort(target.value) })}>
-          {Object.entries(sorts).map(([value, name]) => <option key={value} value={value}>{name}</option>)}
+          {Object.entries(sorts).map(([value, name]) => (
+            <option key={value} value={value}>
+              {name}
+            </option>
+          ))}
         </select>
       </label>
       {tags.length > 0 && (
         <div className="tags" role="group" aria-label="Tags">
           {["", ...tags].map((tag) => (
-            <button key={tag} type="button" className="tag" aria-pressed={isSameTag(filters.tag, tag)} onClick={() => onChange({ tag })}>
+            <button
+              key={tag}
+              type="button"
+              className="tag"
+              aria-pressed={isSameTag(filters.tag, tag)}
+              onClick={() => onChange({ tag })}
+            >
               {tag === "" ? "All" : tag}
             </button>
           ))}

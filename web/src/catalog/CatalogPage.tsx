@@ -18,12 +18,16 @@ export function CatalogPage() {
     <>
       <div className="page-head">
         <h1>Games</h1>
-        <p className="muted" role="status">{countText(catalog)}</p>
+        <p className="muted" role="status">
+          {countText(catalog)}
+        </p>
       </div>
       <CatalogFilterBar filters={filters} tags={tags} onChange={changeFilters} />
-      {catalog.state === "failed" && catalog.games.length === 0
-        ? <LoadFailure what="The games" error={catalog.error} onRetry={catalog.loadMore} />
-        : <GameGrid catalog={catalog} empty={<NothingFound filters={filters} onClear={clear} />} />}
+      {catalog.state === "failed" && catalog.games.length === 0 ? (
+        <LoadFailure what="The games" error={catalog.error} onRetry={catalog.loadMore} />
+      ) : (
+        <GameGrid catalog={catalog} empty={<NothingFound filters={filters} onClear={clear} />} />
+      )}
       <MoreGames catalog={catalog} />
     </>
   );
@@ -32,16 +36,27 @@ export function CatalogPage() {
 /** Reads the filters from the address, and returns a function that changes them there. */
 function useFilters(): [CatalogFilters, (change: Partial<CatalogFilters>) => void] {
   const [query, setQuery] = useSearchParams();
-  const filters = { search: query.get("q") ?? "", tag: query.get("tag") ?? "", sort: asSort(query.get("sort")) };
-  const change = useCallback((changed: Partial<CatalogFilters>) => {
-    // The player opened a game before the search box reported what was typed: a change of the address would lead back here.
-    if (location.pathname !== "/") return;
-    setQuery((before) => changedQuery(before, changed), { replace: true, preventScrollReset: true });
-  }, [setQuery]);
+  const filters = {
+    search: query.get("q") ?? "",
+    tag: query.get("tag") ?? "",
+    sort: asSort(query.get("sort")),
+  };
+  const change = useCallback(
+    (changed: Partial<CatalogFilters>) => {
+      // The player opened a game before the search box reported what was typed: a change of the address would
+      // lead back here.
+      if (location.pathname !== "/") return;
+      setQuery((before) => changedQuery(before, changed), { replace: true, preventScrollReset: true });
+    },
+    [setQuery],
+  );
   return [filters, change];
 }
 
-function changedQuery(before: URLSearchParams, { search, tag, sort }: Partial<CatalogFilters>): URLSearchParams {
+function changedQuery(
+  before: URLSearchParams,
+  { search, tag, sort }: Partial<CatalogFilters>,
+): URLSearchParams {
   const after = new URLSearchParams(before);
   const entries = { q: search, tag, sort: sort === "title" ? "" : sort };
   for (const [name, value] of Object.entries(entries)) {
@@ -56,38 +71,78 @@ function GameGrid({ catalog: { games, state }, empty }: { catalog: Catalog; empt
   return (
     <ul className="grid" aria-label="Games" aria-busy={state === "loading"}>
       {games.length === 0
-        ? Array.from({ length: 8 }, (_card, place) => <li key={place}><CardSkeleton /></li>)
-        : games.map((game) => <li key={game.id}><GameCard game={game} /></li>)}
+        ? Array.from({ length: 8 }, (_card, place) => (
+            <li key={place}>
+              <CardSkeleton />
+            </li>
+          ))
+        : games.map((game) => (
+            <li key={game.id}>
+              <GameCard game={game} />
+            </li>
+          ))}
     </ul>
   );
 }
 
-function NothingFound({ filters: { search, tag }, onClear }: { filters: CatalogFilters; onClear: () => void }) {
-  if (search === "" && tag === "") return <Notice title="No games yet"><p>As soon as a partner uploads a game it appears here.</p></Notice>;
+function NothingFound({
+  filters: { search, tag },
+  onClear,
+}: {
+  filters: CatalogFilters;
+  onClear: () => void;
+}) {
+  if (search === "" && tag === "")
+    return (
+      <Notice title="No games yet">
+        <p>As soon as a partner uploads a game it appears here.</p>
+      </Notice>
+    );
   return (
-    <Notice title="Nothing found" actions={<button type="button" className="button" onClick={onClear}>Show all games</button>}>
-      <p>No game matches {[search !== "" && `“${search}”`, tag !== "" && `the tag “${tag}”`].filter(Boolean).join(" and ")}.</p>
+    <Notice
+      title="Nothing found"
+      actions={
+        <button type="button" className="button" onClick={onClear}>
+          Show all games
+        </button>
+      }
+    >
+      <p>
+        No game matches{" "}
+        {[search !== "" && `“${search}”`, tag !== "" && `the tag “${tag}”`].filter(Boolean).join(" and ")}.
+      </p>
     </Notice>
   );
 }
 
-/** Loads the next page when the end of the list comes into view; the button does the same for players who do not scroll. */
+/**
+ * Loads the next page when the end of the list comes into view; the button does the same for players who do
+ * not scroll.
+ */
 function MoreGames({ catalog: { state, hasMore, games, error, loadMore } }: { catalog: Catalog }) {
   const end = useRef<HTMLDivElement>(null);
   const isWaiting = state === "ready" && hasMore;
   useEffect(() => {
     if (!isWaiting || end.current === null) return;
-    const observer = new IntersectionObserver((entries) => {
-      if (entries.some(({ isIntersecting }) => isIntersecting)) loadMore();
-    }, { rootMargin: "600px" });
+    const observer = new IntersectionObserver(
+      (entries) => {
+        if (entries.some(({ isIntersecting }) => isIntersecting)) loadMore();
+      },
+      { rootMargin: "600px" },
+    );
     observer.observe(end.current);
     return () => observer.disconnect();
   }, [isWaiting, loadMore]);
-  if (state === "failed" && games.length > 0) return <LoadFailure what="More games" error={error} onRetry={loadMore} />;
+  if (state === "failed" && games.length > 0)
+    return <LoadFailure what="More games" error={error} onRetry={loadMore} />;
   return (
     <div ref={end} className="more">
       {state === "loadingMore" && <Spinner label="Loading more games…" />}
-      {isWaiting && <button type="button" className="button" onClick={loadMore}>Load more games</button>}
+      {isWaiting && (
+        <button type="button" className="button" onClick={loadMore}>
+          Load more games
+        </button>
+      )}
     </div>
   );
 }

@@ -9,12 +9,22 @@ interface GameArtProps {
   isEager?: boolean;
 }
 
-/** A game's picture, or one drawn from its name if there is none or it does not load. It is decoration: the title always stands beside it. */
+/**
+ * A game's picture, or one drawn from its name if there is none or it does not load. It is decoration: the
+ * title always stands beside it.
+ */
 export function GameArt({ slug, title, thumbnail, isEager = false }: GameArtProps) {
   const [failed, setFailed] = useState("");
   if (thumbnail === "" || failed === thumbnail) return <DrawnArt pattern={artPattern(slug, title)} />;
   return (
-    <img className="art" src={thumbnail} alt="" loading={isEager ? "eager" : "lazy"} decoding="async" onError={() => setFailed(thumbnail)} />
+    <img
+      className="art"
+      src={thumbnail}
+      alt=""
+      loading={isEager ? "eager" : "lazy"}
+      decoding="async"
+      onError={() => setFailed(thumbnail)}
+    />
   );
 }
 
@@ -30,9 +40,13 @@ function DrawnArt({ pattern: { hue, secondHue, shapes, initials } }: { pattern: 
       </defs>
       <rect width="320" height="180" fill={`url(#${id})`} />
       <g fill="none" stroke={`hsl(${hue} 90% 84%)`} strokeWidth="5" strokeLinecap="round" opacity="0.28">
-        {shapes.map((shape, place) => <Shape key={place} {...shape} />)}
+        {shapes.map((shape, place) => (
+          <Shape key={place} {...shape} />
+        ))}
       </g>
-      <text x="24" y="150" className="art-initials" fill={`hsl(${hue} 95% 93%)`}>{initials}</text>
+      <text x="24" y="150" className="art-initials" fill={`hsl(${hue} 95% 93%)`}>
+        {initials}
+      </text>
     </svg>
   );
 }
@@ -40,7 +54,9 @@ function DrawnArt({ pattern: { hue, secondHue, shapes, initials } }: { pattern: 
 function Shape({ x, y, size, turn, kind }: ArtPattern["shapes"][number]) {
   const half = size / 2;
   if (kind === "ring") return <circle cx={x} cy={y} r={half} />;
-  if (kind === "dot") return <circle cx={x} cy={y} r={half / 4} fill="currentColor" stroke="none" className="art-dot" />;
-  const lines = kind === "cross" ? `M${x - half} ${y}h${size}M${x} ${y - half}v${size}` : `M${x - half} ${y}h${size}`;
+  if (kind === "dot")
+    return <circle cx={x} cy={y} r={half / 4} fill="currentColor" stroke="none" className="art-dot" />;
+  const lines =
+    kind === "cross" ? `M${x - half} ${y}h${size}M${x} ${y - half}v${size}` : `M${x - half} ${y}h${size}`;
   return <path d={lines} transform={`rotate(${turn} ${x} ${y})`} />;
 }

@@ -17,18 +17,33 @@ export function GameFacts({ game }: { game: GameDetail }) {
     <aside className="facts" aria-label="Facts">
       {(facts.length > 0 || hasWebsite) && (
         <dl>
-          {facts.map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}
+          {facts.map(([name, value]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          ))}
           {hasWebsite && (
             <div>
               <dt>Website</dt>
-              <dd><a href={game.website} target="_blank" rel="noopener noreferrer">{new URL(game.website).host} <Icon name="link" /></a></dd>
+              <dd>
+                <a href={game.website} target="_blank" rel="noopener noreferrer">
+                  {new URL(game.website).host} <Icon name="link" />
+                </a>
+              </dd>
             </div>
           )}
         </dl>
       )}
       {game.tags.length > 0 && (
         <ul className="tags" aria-label="Tags">
-          {game.tags.map((tag) => <li key={tag}><Link className="tag" to={`/?${new URLSearchParams({ tag })}`}>{tag}</Link></li>)}
+          {game.tags.map((tag) => (
+            <li key={tag}>
+              <Link className="tag" to={`/?${new URLSearchParams({ tag })}`}>
+                {tag}
+              </Link>
+            </li>
+          ))}
         </ul>
       )}
     </aside>

@@ -20,7 +20,10 @@ import { GameArt } from "./GameArt.tsx";
 import { GameFacts } from "./GameFacts.tsx";
 import { Screenshots } from "./Screenshots.tsx";
 
-/** One game: its description, the player's slots to continue or begin it, and a test of their connection before that. */
+/**
+ * One game: its description, the player's slots to continue or begin it, and a test of their connection
+ * before that.
+ */
 export function GamePage() {
   const { slug = "" } = useParams();
   // The key makes a new page of each game, so that no launch of another one remains.
@@ -38,17 +41,35 @@ function Game({ slug }: { slug: string }) {
   return <LoadFailure what="The game" error={game.error} onRetry={() => void game.refetch()} />;
 }
 
-/** Says that there is no such game, and gives those who have played it their saves: these stay when it is taken out of the catalogue. */
+/**
+ * Says that there is no such game, and gives those who have played it their saves: these stay when it is
+ * taken out of the catalogue.
+ */
 function NoGame({ slug }: { slug: string }) {
   const { data, error } = useSaves(slug);
   const isGone = isApiError(error, "not_found");
   const hasSaves = !isGone && data?.slots.some(isUsed) === true;
   return (
     <>
-      <Notice isPage title="This game is not here" actions={<Link className="button" to="/">All games</Link>}>
-        <p>It may have been taken out of the catalogue.{hasSaves && " Its saves can be downloaded or deleted, but not played."}</p>
+      <Notice
+        isPage
+        title="This game is not here"
+        actions={
+          <Link className="button" to="/">
+            All games
+          </Link>
+        }
+      >
+        <p>
+          It may have been taken out of the catalogue.
+          {hasSaves && " Its saves can be downloaded or deleted, but not played."}
+        </p>
       </Notice>
-      {(hasSaves || (error !== null && !isGone)) && <div className="game"><SlotsSection slug={slug} launch={undefined} /></div>}
+      {(hasSaves || (error !== null && !isGone)) && (
+        <div className="game">
+          <SlotsSection slug={slug} launch={undefined} />
+        </div>
+      )}
     </>
   );
 }
@@ -70,10 +91,17 @@ function GameView({ game, launch }: { game: GameDetail; launch: Launch }) {
   const choice = request?.saveSlotId !== undefined || request?.fresh === true ? request : undefined;
   return (
     <article className="game">
-      <div className="game-backdrop" aria-hidden="true"><GameArt slug={game.slug} title={game.title} thumbnail={game.thumbnail} isEager /></div>
-      <Link className="back" to="/"><Icon name="back" />All games</Link>
+      <div className="game-backdrop" aria-hidden="true">
+        <GameArt slug={game.slug} title={game.title} thumbnail={game.thumbnail} isEager />
+      </div>
+      <Link className="back" to="/">
+        <Icon name="back" />
+        All games
+      </Link>
       <header className="game-head">
-        <div className="game-art"><GameArt slug={game.slug} title={game.title} thumbnail={game.thumbnail} isEager /></div>
+        <div className="game-art">
+          <GameArt slug={game.slug} title={game.title} thumbnail={game.thumbnail} isEager />
+        </div>
         <div>
           <h1>{game.title}</h1>
           <p className="game-developer">{game.developer}</p>
@@ -98,7 +126,11 @@ function GameView({ game, launch }: { game: GameDetail; launch: Launch }) {
       <div className="game-about">
         <section aria-labelledby="about-title">
           <h2 id="about-title">About</h2>
-          {game.description === "" ? <p className="muted">The developer wrote no description.</p> : <p className="prose">{game.description}</p>}
+          {game.description === "" ? (
+            <p className="muted">The developer wrote no description.</p>
+          ) : (
+            <p className="prose">{game.description}</p>
+          )}
         </section>
         <GameFacts game={game} />
       </div>
@@ -108,12 +140,28 @@ function GameView({ game, launch }: { game: GameDetail; launch: Launch }) {
   );
 }
 
-/** Continues the slot that was played last, or begins a new game. Which one that is the API knows: a slot that is on the page may be gone by the click. */
-function PlayButton({ game: { slug, saveSlots }, launch: { isLaunching, start }, isPressed }: { game: GameDetail; launch: Launch; isPressed: boolean }) {
+/**
+ * Continues the slot that was played last, or begins a new game. Which one that is the API knows: a slot that
+ * is on the page may be gone by the click.
+ */
+function PlayButton({
+  game: { slug, saveSlots },
+  launch: { isLaunching, start },
+  isPressed,
+}: {
+  game: GameDetail;
+  launch: Launch;
+  isPressed: boolean;
+}) {
   const label = saveSlots.some(({ id }) => id !== null) ? "Continue playing" : "Play";
   return (
-    <ActionButton className="button button-primary button-large" isBusy={isLaunching} onClick={() => start({ gameSlug: slug })}>
-      <Icon name="play" />{isPressed ? "Launching…" : label}
+    <ActionButton
+      className="button button-primary button-large"
+      isBusy={isLaunching}
+      onClick={() => start({ gameSlug: slug })}
+    >
+      <Icon name="play" />
+      {isPressed ? "Launching…" : label}
     </ActionButton>
   );
 }

@@ -21,16 +21,27 @@ export function artPattern(slug: string, title: string): ArtPattern {
     turn: Math.round(random() * 90),
     kind: kinds[Math.floor(random() * kinds.length)] ?? "dot",
   }));
-  return { hue, secondHue: (hue + 40 + Math.floor(random() * 60)) % 360, shapes, initials: initialsOf(title) };
+  return {
+    hue,
+    secondHue: (hue + 40 + Math.floor(random() * 60)) % 360,
+    shapes,
+    initials: initialsOf(title),
+  };
 }
 
 function initialsOf(title: string): string {
   const words = title.split(/\s+/).filter((word) => /^[\p{L}\p{N}]/u.test(word));
   const meaningful = words.filter((word) => !/^(the|a|an|of|and|in|on)$/i.test(word));
-  return (meaningful.length > 0 ? meaningful : words).slice(0, 2).map((word) => (/^./u.exec(word)?.[0] ?? "").toUpperCase()).join("");
+  return (meaningful.length > 0 ? meaningful : words)
+    .slice(0, 2)
+    .map((word) => (/^./u.exec(word)?.[0] ?? "").toUpperCase())
+    .join("");
 }
 
-/** Returns a generator of numbers from 0 to 1, with always the same sequence for a seed (FNV-1a, then xorshift). */
+/**
+ * Returns a generator of numbers from 0 to 1, with always the same sequence for a seed (FNV-1a, then
+ * xorshift).
+ */
 function randomNumbers(seed: string): () => number {
   let state = 0x811c9dc5;
   for (const letter of seed) state = Math.imul(state ^ (letter.codePointAt(0) ?? 0), 0x01000193);

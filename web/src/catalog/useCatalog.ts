@@ -1,5 +1,10 @@
 import { useCallback, useMemo } from "react";
-import { keepPreviousData, useInfiniteQuery, type InfiniteData, type QueryClient } from "@tanstack/react-query";
+import {
+  keepPreviousData,
+  useInfiniteQuery,
+  type InfiniteData,
+  type QueryClient,
+} from "@tanstack/react-query";
 import type { GameListItem, GamesResponse } from "#contracts/http/catalog.ts";
 import { listGames, type CatalogQuery } from "../client/catalog.ts";
 
@@ -28,8 +33,14 @@ export function forgetCatalog(client: QueryClient): void {
 
 /** Puts a player's mark of a game, or that it has none, into what is kept of the catalogue. */
 export function keepFavorite(client: QueryClient, gameId: string, isFavorite: boolean): void {
-  const mark = (page: GamesResponse): GamesResponse => ({ ...page, games: page.games.map((game) => (game.id === gameId ? { ...game, isFavorite } : game)) });
-  client.setQueriesData<InfiniteData<GamesResponse>>({ queryKey: [catalogKey] }, (kept) => kept && { ...kept, pages: kept.pages.map(mark) });
+  const mark = (page: GamesResponse): GamesResponse => ({
+    ...page,
+    games: page.games.map((game) => (game.id === gameId ? { ...game, isFavorite } : game)),
+  });
+  client.setQueriesData<InfiniteData<GamesResponse>>(
+    { queryKey: [catalogKey] },
+    (kept) => kept && { ...kept, pages: kept.pages.map(mark) },
+  );
 }
 
 /** Returns the catalogue for the filters, loaded page by page. */
@@ -40,14 +51,23 @@ export function useCatalog(filters: CatalogFilters): Catalog {
     queryFn: ({ pageParam, signal }) => listGames({ ...filters, page: pageParam }, signal),
     initialPageParam: 1,
     getNextPageParam: ({ pagination: { page, totalPages } }) => (page < totalPages ? page + 1 : undefined),
-    // Reading a list anew is a request for each of its pages: a player who looks at one game after the other far down would soon have none left.
+    // Reading a list anew is a request for each of its pages: a player who looks at one game after the other
+    // far down would soon have none left.
     staleTime: ({ state: { data } }) => (data !== undefined && data.pages.length > 1 ? keptMs : 0),
-    // The games of the last filters stay until those of the new ones are there, so that nothing flickers while the player types.
+    // The games of the last filters stay until those of the new ones are there, so that nothing flickers
+    // while the player types.
     placeholderData: keepPreviousData,
   });
   const { data, error, hasNextPage, fetchNextPage } = query;
   return {
-    state: query.isPending || query.isPlaceholderData ? "loading" : query.isFetching ? "loadingMore" : query.isError ? "failed" : "ready",
+    state:
+      query.isPending || query.isPlaceholderData
+        ? "loading"
+        : query.isFetching
+          ? "loadingMore"
+          : query.isError
+            ? "failed"
+            : "ready",
     games: useMemo(() => gamesOf(data?.pages ?? []), [data]),
     total: data?.pages.at(-1)?.pagination.total ?? 0,
     hasMore: hasNextPage,
@@ -56,7 +76,10 @@ export function useCatalog(filters: CatalogFilters): Catalog {
   };
 }
 
-/** Returns each game once: a game moves to a later page, and is listed twice, when another is added while the player scrolls. */
+/**
+ * Returns each game once: a game moves to a later page, and is listed twice, when another is added while the
+ * player scrolls.
+ */
 function gamesOf(pages: readonly GamesResponse[]): GameListItem[] {
   const byId = new Map<string, GameListItem>();
   for (const game of pages.flatMap(({ games }) => games)) {

@@ -3,7 +3,10 @@ import type { GameListItem } from "#contracts/http/catalog.ts";
 
 const maxTags = 14;
 
-/** Returns whether both are one tag. Partners, and addresses, write the same one in different cases; the server treats them as one. */
+/**
+ * Returns whether both are one tag. Partners, and addresses, write the same one in different cases; the
+ * server treats them as one.
+ */
 export function isSameTag(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase();
 }
@@ -19,7 +22,9 @@ export function useKnownTags(games: readonly GameListItem[], chosen: string): st
       seen.current.set(tag.toLowerCase(), known);
     }
   }
-  const byFrequency = [...seen.current.values()].sort((first, second) => second.games.size - first.games.size || first.tag.localeCompare(second.tag));
+  const byFrequency = [...seen.current.values()].sort(
+    (first, second) => second.games.size - first.games.size || first.tag.localeCompare(second.tag),
+  );
   const tags = byFrequency.slice(0, maxTags).map(({ tag }) => tag);
   return chosen === "" || tags.some((tag) => isSameTag(tag, chosen)) ? tags : [chosen, ...tags];
 }

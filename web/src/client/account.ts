@@ -1,7 +1,8 @@
 /**
- * The API's calls about the player's account. All of them throw ApiError and nothing else; those that change how one signs in throw
- * reauthentication_required for a sign-in that is not recent, unless they get the right password. Those that take the id of the player throw
- * unauthorized when somebody else is signed in by then.
+ * The API's calls about the player's account. All of them throw ApiError and nothing else; those that change
+ * how one signs in throw reauthentication_required for a sign-in that is not recent, unless they get the
+ * right password. Those that take the id of the player throw unauthorized when somebody else is signed in by
+ * then.
  */
 import { z } from "zod";
 import { EndedSignInsResponse, SignInsResponse, type SignIn } from "#contracts/http/account.ts";
@@ -11,13 +12,30 @@ import { request } from "./request.ts";
 const nothing = z.undefined();
 
 /** Sets the player's password and returns how many other sign-ins ended with it. Errors: common_password. */
-export async function setPassword(player: string, newPassword: string, currentPassword?: string): Promise<number> {
-  return (await request(EndedSignInsResponse, "/api/account/password", { method: "PUT", json: { newPassword, currentPassword }, player })).endedSignIns;
+export async function setPassword(
+  player: string,
+  newPassword: string,
+  currentPassword?: string,
+): Promise<number> {
+  return (
+    await request(EndedSignInsResponse, "/api/account/password", {
+      method: "PUT",
+      json: { newPassword, currentPassword },
+      player,
+    })
+  ).endedSignIns;
 }
 
 /** Makes a provider's account sign in no more. Errors: conflict when nothing else signs in. */
-export async function unlinkProvider(player: string, provider: string, currentPassword?: string): Promise<void> {
-  await request(nothing, `/api/account/providers/${encodeURIComponent(provider)}/unlink`, { json: { currentPassword }, player });
+export async function unlinkProvider(
+  player: string,
+  provider: string,
+  currentPassword?: string,
+): Promise<void> {
+  await request(nothing, `/api/account/providers/${encodeURIComponent(provider)}/unlink`, {
+    json: { currentPassword },
+    player,
+  });
 }
 
 /** Returns where the player is signed in. */
@@ -27,12 +45,16 @@ export async function listSignIns(signal?: AbortSignal): Promise<SignIn[]> {
 
 /** Ends one sign-in. Errors: not_found when it has ended already. */
 export async function endSignIn(player: string, signInId: string): Promise<void> {
-  await request(nothing, `/api/account/sign-ins/${encodeURIComponent(signInId)}`, { method: "DELETE", player });
+  await request(nothing, `/api/account/sign-ins/${encodeURIComponent(signInId)}`, {
+    method: "DELETE",
+    player,
+  });
 }
 
 /** Ends all other sign-ins and returns how many they were. */
 export async function endOtherSignIns(player: string): Promise<number> {
-  return (await request(EndedSignInsResponse, "/api/account/sign-ins", { method: "DELETE", player })).endedSignIns;
+  return (await request(EndedSignInsResponse, "/api/account/sign-ins", { method: "DELETE", player }))
+    .endedSignIns;
 }
 
 const qualityPath = "/api/account/stream-quality";
@@ -43,6 +65,9 @@ export function readStreamQuality(signal?: AbortSignal): Promise<StreamQualityRe
 }
 
 /** Keeps the player's choice for the launches to come. */
-export function keepStreamQuality(player: string | undefined, quality: KeptQuality): Promise<StreamQualityResponse> {
+export function keepStreamQuality(
+  player: string | undefined,
+  quality: KeptQuality,
+): Promise<StreamQualityResponse> {
   return request(StreamQualityResponse, qualityPath, { method: "PUT", json: quality, player });
 }

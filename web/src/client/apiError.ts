@@ -1,10 +1,16 @@
 import { signInErrorSentences } from "#contracts/http/auth.ts";
 import type { ErrorCode, ServerLack } from "#contracts/http/errors.ts";
 
-/** The API's error codes, and three more: no response at all, a response that breaks the contract, and an external provider that is unavailable. */
+/**
+ * The API's error codes, and three more: no response at all, a response that breaks the contract, and an
+ * external provider that is unavailable.
+ */
 export type ApiErrorCode = ErrorCode | "unreachable" | "unexpected" | "provider_unavailable";
 
-/** An error response, or a request that failed. Code decides by `code`; players read what `sentenceFor` returns. */
+/**
+ * An error response, or a request that failed. Code decides by `code`; players read what `sentenceFor`
+ * returns.
+ */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   readonly code: ApiErrorCode;
@@ -18,7 +24,15 @@ export class ApiError extends Error {
   readonly lack: ServerLack | undefined;
 
   constructor(
-    code: ApiErrorCode, message: string, details: { retryAfterSeconds?: number; activeSessionId?: string; readableVersionId?: string; lack?: ServerLack; cause?: unknown } = {},
+    code: ApiErrorCode,
+    message: string,
+    details: {
+      retryAfterSeconds?: number;
+      activeSessionId?: string;
+      readableVersionId?: string;
+      lack?: ServerLack;
+      cause?: unknown;
+    } = {},
   ) {
     super(message, { cause: details.cause });
     this.code = code;
@@ -55,21 +69,33 @@ const sentences: Partial<Record<ApiErrorCode, string>> = {
   not_implemented: "This Joypod cannot do that yet.",
 };
 
-const lackWords: Record<ServerLack, string> = { gpu: "enough of a GPU", memory: "enough memory", processors: "enough processors" };
+const lackWords: Record<ServerLack, string> = {
+  gpu: "enough of a GPU",
+  memory: "enough memory",
+  processors: "enough processors",
+};
 
 /** Returns a sentence for the player: what went wrong and what to do about it. */
 export function sentenceFor(error: unknown): string {
   if (!(error instanceof ApiError)) return "Something went wrong in this page. Reload it and try again.";
-  const wait = error.retryAfterSeconds === undefined ? "in a moment" : `in ${waitText(error.retryAfterSeconds)}`;
+  const wait =
+    error.retryAfterSeconds === undefined ? "in a moment" : `in ${waitText(error.retryAfterSeconds)}`;
   switch (error.code) {
-    case "locked": return `Too many failed sign-ins. For your safety this account is locked; try again ${wait}.`;
-    case "rate_limited": return `That was too often in a short time. Try again ${wait}.`;
-    case "no_servers": return `${error.lack === undefined ? "All game servers are busy" : `No game server has ${lackWords[error.lack]} left for this game`}. Try again ${wait}.`;
-    case "slot_in_use": return `This slot is being played, or its last save is still on its way. Stop the game, or try again ${wait}.`;
+    case "locked":
+      return `Too many failed sign-ins. For your safety this account is locked; try again ${wait}.`;
+    case "rate_limited":
+      return `That was too often in a short time. Try again ${wait}.`;
+    case "no_servers":
+      return `${error.lack === undefined ? "All game servers are busy" : `No game server has ${lackWords[error.lack]} left for this game`}. Try again ${wait}.`;
+    case "slot_in_use":
+      return `This slot is being played, or its last save is still on its way. Stop the game, or try again ${wait}.`;
     // What is in the way differs, and the API's own sentence says it.
-    case "conflict": return error.message;
-    case "unavailable": return `Joypod is not available just now. Try again ${wait}.`;
-    default: return sentences[error.code] ?? "Something went wrong on our side. Try again in a moment.";
+    case "conflict":
+      return error.message;
+    case "unavailable":
+      return `Joypod is not available just now. Try again ${wait}.`;
+    default:
+      return sentences[error.code] ?? "Something went wrong on our side. Try again in a moment.";
   }
 }
 

@@ -1,5 +1,11 @@
 /** The API's calls about signing in. All of them throw ApiError and nothing else. */
-import { AuthSessionResponse, CsrfResponse, ProvidersResponse, RedirectResponse, SignInMethodsResponse } from "#contracts/http/auth.ts";
+import {
+  AuthSessionResponse,
+  CsrfResponse,
+  ProvidersResponse,
+  RedirectResponse,
+  SignInMethodsResponse,
+} from "#contracts/http/auth.ts";
 import { ApiError, isApiError } from "./apiError.ts";
 import { request } from "./request.ts";
 
@@ -12,12 +18,18 @@ export async function readAuthSession(): Promise<AuthSessionUser | null> {
   return "user" in session ? session.user : null;
 }
 
-/** Signs in; the response sets the cookie. Errors: invalid_credentials, locked and rate_limited (with a wait). */
+/**
+ * Signs in; the response sets the cookie. Errors: invalid_credentials, locked and rate_limited (with a wait).
+ */
 export async function signIn(email: string, password: string): Promise<void> {
   const post = async (): Promise<unknown> =>
-    request(RedirectResponse, "/api/auth/callback/credentials", { form: { ...await csrfForm(), email, password } });
+    request(RedirectResponse, "/api/auth/callback/credentials", {
+      form: { ...(await csrfForm()), email, password },
+    });
   // Another tab may have replaced the token between fetching and posting it.
-  await post().catch((error: unknown) => (isApiError(error, "csrf") ? post() : Promise.reject(error as ApiError)));
+  await post().catch((error: unknown) =>
+    isApiError(error, "csrf") ? post() : Promise.reject(error as ApiError),
+  );
 }
 
 /** Returns the external providers that players can sign in with. */
@@ -32,17 +44,36 @@ export function listSignInMethods(signal?: AbortSignal): Promise<SignInMethodsRe
 }
 
 /**
- * Returns the provider's address to go to; it leads back to `callbackUrl`. Errors: provider_unavailable when the provider does not respond, and those of
- * a change of the account for who is signed in. With a `player` it is for them alone: unauthorized when they are signed in no more.
+ * Returns the provider's address to go to; it leads back to `callbackUrl`. Errors: provider_unavailable when
+ * the provider does not respond, and those of a change of the account for who is signed in. With a `player`
+ * it is for them alone: unauthorized when they are signed in no more.
  */
 export async function beginProviderSignIn(
-  provider: string, callbackUrl: string, { currentPassword, player, signal }: { currentPassword: string | undefined; player: string | undefined; signal: AbortSignal },
+  provider: string,
+  callbackUrl: string,
+  {
+    currentPassword,
+    player,
+    signal,
+  }: { currentPassword: string | undefined; player: string | undefined; signal: AbortSignal },
 ): Promise<string> {
-  const form = { ...await csrfForm(signal), callbackUrl, ...(currentPassword !== undefined && { currentPassword }) };
+  const form = {
+    ...(await csrfForm(signal)),
+    callbackUrl,
+    ...(currentPassword !== undefined && { currentPassword }),
+  };
   try {
-    return (await request(RedirectResponse, `/api/auth/signin/${encodeURIComponent(provider)}`, { form, player, signal })).url;
+    return (
+      await request(RedirectResponse, `/api/auth/signin/${encodeURIComponent(provider)}`, {
+        form,
+        player,
+        signal,
+      })
+    ).url;
   } catch (error) {
-    throw isApiError(error, "unavailable") ? new ApiError("provider_unavailable", "The provider does not respond.", { cause: error }) : error;
+    throw isApiError(error, "unavailable")
+      ? new ApiError("provider_unavailable", "The provider does not respond.", { cause: error })
+      : error;
   }
 }
 

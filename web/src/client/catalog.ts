@@ -13,9 +13,20 @@ export interface CatalogQuery {
   sort: "title" | "createdAt" | "popular";
 }
 
-/** Returns a page of the catalogue. A search longer than the API accepts is cut, and has spaces for its control characters. */
-export function listGames({ page, search, tag, sort }: CatalogQuery, signal?: AbortSignal): Promise<GamesResponse> {
-  const query = new URLSearchParams({ page: String(page), limit: "24", sort, order: sort === "title" ? "asc" : "desc" });
+/**
+ * Returns a page of the catalogue. A search longer than the API accepts is cut, and has spaces for its
+ * control characters.
+ */
+export function listGames(
+  { page, search, tag, sort }: CatalogQuery,
+  signal?: AbortSignal,
+): Promise<GamesResponse> {
+  const query = new URLSearchParams({
+    page: String(page),
+    limit: "24",
+    sort,
+    order: sort === "title" ? "asc" : "desc",
+  });
   if (search !== "") query.set("search", asLine(search).slice(0, limits.catalog.searchMaxLength));
   if (tag !== "") query.set("tag", asLine(tag));
   return request(GamesResponse, `/api/games?${query}`, { signal });

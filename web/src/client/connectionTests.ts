@@ -8,18 +8,28 @@ import { request, responseError } from "./request.ts";
 
 const requestTimeoutMs = 12_000;
 
-/** Posts an offer to a game server's responder and returns its SDP answer. Errors: unavailable when there is none, no_servers when all are busy, rate_limited. */
+/**
+ * Posts an offer to a game server's responder and returns its SDP answer. Errors: unavailable when there is
+ * none, no_servers when all are busy, rate_limited.
+ */
 export async function postConnectionTest(sdp: string, signal: AbortSignal): Promise<string> {
   let response: Response;
   try {
     response = await fetch("/api/stream/connection-tests", {
-      method: "POST", headers: { "content-type": whep.contentType }, body: sdp, signal: anySignal(signal, AbortSignal.timeout(requestTimeoutMs)),
+      method: "POST",
+      headers: { "content-type": whep.contentType },
+      body: sdp,
+      signal: anySignal(signal, AbortSignal.timeout(requestTimeoutMs)),
     });
   } catch (error) {
     throw new ApiError("unreachable", "The API did not respond.", { cause: error });
   }
   if (response.ok) return response.text();
-  throw responseError(response.status, response.headers.get("retry-after"), await response.json().catch(() => undefined));
+  throw responseError(
+    response.status,
+    response.headers.get("retry-after"),
+    await response.json().catch(() => undefined),
+  );
 }
 
 /** Returns the relays that a connection may take; none where this Joypod has none. */

@@ -1,5 +1,9 @@
 /** The server-sent events of one session, as the API sends them. */
-import { gameSessionEvents, GameSessionEventStatus, GameSessionExpiring } from "#contracts/http/gameSessionEvents.ts";
+import {
+  gameSessionEvents,
+  GameSessionEventStatus,
+  GameSessionExpiring,
+} from "#contracts/http/gameSessionEvents.ts";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
 
 /** Pause before the events are requested again after an error response. */
@@ -9,11 +13,17 @@ const { expiring, ...statusEvents } = gameSessionEvents;
 export interface GameSessionEventHandlers {
   onStatus: (session: GameSessionStatusResponse) => void;
   onExpiring: (expiresAt: string) => void;
-  /** Called with true when events are known to come by the stream that has opened, and with false when such a one breaks off. */
+  /**
+   * Called with true when events are known to come by the stream that has opened, and with false when such a
+   * one breaks off.
+   */
   onOpen: (isOpen: boolean) => void;
 }
 
-/** Subscribes to a session's events until its end or until the returned function is called. The browser reconnects a broken stream by itself. */
+/**
+ * Subscribes to a session's events until its end or until the returned function is called. The browser
+ * reconnects a broken stream by itself.
+ */
 export function subscribeToGameSession(sessionId: string, handlers: GameSessionEventHandlers): () => void {
   let source: EventSource | undefined;
   let retryTimer: ReturnType<typeof setTimeout> | undefined;
@@ -29,7 +39,8 @@ export function subscribeToGameSession(sessionId: string, handlers: GameSessionE
       hasHeard = true;
       setOpen(true);
     });
-    // A proxy may let a stream open and hold back all that it says. The first event comes at once; a stream that is opened again may have nothing new.
+    // A proxy may let a stream open and hold back all that it says. The first event comes at once; a stream
+    // that is opened again may have nothing new.
     source.addEventListener("open", () => setOpen(hasHeard));
     source.addEventListener("error", () => {
       setOpen(false);
@@ -44,7 +55,11 @@ export function subscribeToGameSession(sessionId: string, handlers: GameSessionE
   };
 }
 
-function openSource(sessionId: string, { onStatus, onExpiring }: GameSessionEventHandlers, onEvent: () => void): EventSource {
+function openSource(
+  sessionId: string,
+  { onStatus, onExpiring }: GameSessionEventHandlers,
+  onEvent: () => void,
+): EventSource {
   const source = new EventSource(`/api/game/events?${new URLSearchParams({ sessionId })}`);
   for (const name of Object.values(statusEvents)) {
     source.addEventListener(name, (event) => {

@@ -1,6 +1,11 @@
 /** The API's calls about game sessions. All of them throw ApiError and nothing else. */
 import {
-  GameSessionStatusResponse, GameSessionsResponse, KeepaliveResponse, LaunchResponse, StopPendingResponse, StopResponse,
+  GameSessionStatusResponse,
+  GameSessionsResponse,
+  KeepaliveResponse,
+  LaunchResponse,
+  StopPendingResponse,
+  StopResponse,
   type LaunchRequest,
 } from "#contracts/http/gameSessions.ts";
 import { limits } from "#contracts/limits.ts";
@@ -11,14 +16,21 @@ const stopTimeoutMs = (limits.gameSession.stopWaitSeconds + 15) * 1_000;
 /** For each of these requests the server itself waits up to half a minute for the end. */
 const maxStopRequests = 6;
 
-/** Launches a game; returns the id of the new session. Errors: session_active (with the id of the other), no_servers, no_empty_slot, rate_limited. */
+/**
+ * Launches a game; returns the id of the new session. Errors: session_active (with the id of the other),
+ * no_servers, no_empty_slot, rate_limited.
+ */
 export async function launchGame(launch: LaunchRequest): Promise<string> {
   return (await requestOnce(LaunchResponse, "/api/game/launch", launch)).sessionId;
 }
 
 /** Returns the status of the player's session. */
 export function readGameSession(sessionId: string, signal?: AbortSignal): Promise<GameSessionStatusResponse> {
-  return request(GameSessionStatusResponse, `/api/game/session-status?${new URLSearchParams({ sessionId })}`, { signal });
+  return request(
+    GameSessionStatusResponse,
+    `/api/game/session-status?${new URLSearchParams({ sessionId })}`,
+    { signal },
+  );
 }
 
 /** What a keepalive has gained. */
@@ -30,14 +42,23 @@ export interface Kept {
 
 /** Puts off the session's idle end; returns the new one. */
 export async function keepGameSessionAlive(sessionId: string, signal?: AbortSignal): Promise<Kept> {
-  const { body: { expiresAt }, sentAt } = await requestDated(KeepaliveResponse, "/api/game/keepalive", { json: { sessionId }, signal });
+  const {
+    body: { expiresAt },
+    sentAt,
+  } = await requestDated(KeepaliveResponse, "/api/game/keepalive", { json: { sessionId }, signal });
   return { expiresAt, leftMs: Date.parse(expiresAt) - sentAt };
 }
 
-/** Stops a session if it has not ended yet, waits for its end, and returns its statistics. Errors: unavailable when that takes minutes. */
+/**
+ * Stops a session if it has not ended yet, waits for its end, and returns its statistics. Errors: unavailable
+ * when that takes minutes.
+ */
 export async function stopGameSession(sessionId: string): Promise<StopResponse> {
   for (let requests = 0; requests < maxStopRequests; requests += 1) {
-    const response = await request(StopResponse.or(StopPendingResponse), "/api/game/stop", { json: { sessionId }, timeoutMs: stopTimeoutMs });
+    const response = await request(StopResponse.or(StopPendingResponse), "/api/game/stop", {
+      json: { sessionId },
+      timeoutMs: stopTimeoutMs,
+    });
     if (response.status === "stopped") return response;
     await new Promise((resolve) => setTimeout(resolve, 1_000));
   }

@@ -6,8 +6,9 @@ import { request, requestOnce } from "./request.ts";
 import { sendFile, type SendFileOptions } from "./sendFile.ts";
 
 /**
- * The API reads the whole save before it answers: that may wait for 20 s in each of two queues and take 5 min, and the copy then 2 min more. It goes on
- * when the page gives up, and a player who presses again then has two copies.
+ * The API reads the whole save before it answers: that may wait for 20 s in each of two queues and take 5
+ * min, and the copy then 2 min more. It goes on when the page gives up, and a player who presses again then
+ * has two copies.
  */
 const saveTimeoutMs = 10 * 60_000;
 
@@ -22,12 +23,23 @@ export function listSaves(slug: string, signal?: AbortSignal): Promise<SavesResp
   return request(SavesResponse, savesPath(slug), { signal });
 }
 
-/** Makes a version the slot's save again; returns the slot. Errors: slot_in_use, unreadable_save (with the id of the one before). */
+/**
+ * Makes a version the slot's save again; returns the slot. Errors: slot_in_use, unreadable_save (with the id
+ * of the one before).
+ */
 export function restoreSave(slot: SlotAddress, versionId: string): Promise<SaveSlotHistory> {
-  return requestOnce(SaveSlotHistory, `${slotPath(slot)}/restore`, { versionId }, { timeoutMs: saveTimeoutMs });
+  return requestOnce(
+    SaveSlotHistory,
+    `${slotPath(slot)}/restore`,
+    { versionId },
+    { timeoutMs: saveTimeoutMs },
+  );
 }
 
-/** Copies a slot's save into an empty slot, which is returned. Errors: slot_in_use, no_empty_slot, unreadable_save. */
+/**
+ * Copies a slot's save into an empty slot, which is returned. Errors: slot_in_use, no_empty_slot,
+ * unreadable_save.
+ */
 export function copySlot(slot: SlotAddress): Promise<SaveSlotHistory> {
   return requestOnce(SaveSlotHistory, `${slotPath(slot)}/copy`, undefined, { timeoutMs: saveTimeoutMs });
 }
@@ -42,8 +54,15 @@ export async function deleteSlot(slot: SlotAddress): Promise<void> {
   await request(z.undefined(), slotPath(slot), { method: "DELETE" });
 }
 
-/** Uploads a save into a slot, or into an empty one where none is named; returns the slot. Errors: slot_in_use, no_empty_slot, payload_too_large, invalid_archive. */
-export function uploadSave({ slug, slotId }: { slug: string; slotId: string | undefined }, file: File, options: SendFileOptions): Promise<SaveSlotHistory> {
+/**
+ * Uploads a save into a slot, or into an empty one where none is named; returns the slot. Errors:
+ * slot_in_use, no_empty_slot, payload_too_large, invalid_archive.
+ */
+export function uploadSave(
+  { slug, slotId }: { slug: string; slotId: string | undefined },
+  file: File,
+  options: SendFileOptions,
+): Promise<SaveSlotHistory> {
   const path = slotId === undefined ? savesPath(slug) : `${slotPath({ slug, slotId })}/archive`;
   return sendFile(SaveSlotHistory, path, file, options);
 }

@@ -1,10 +1,17 @@
 import { useId, useLayoutEffect, useRef, type ReactNode } from "react";
 
 /**
- * A modal dialog. Escape and a click on the backdrop call `onDismiss`, after which it may stay, but not while what was chosen in it is under way; the
- * browser keeps the focus inside. Enter that is still held from what opened it chooses nothing.
+ * A modal dialog. Escape and a click on the backdrop call `onDismiss`, after which it may stay, but not while
+ * what was chosen in it is under way; the browser keeps the focus inside. Enter that is still held from what
+ * opened it chooses nothing.
  */
-export function Dialog({ title, children, actions, isBusy = false, onDismiss }: {
+export function Dialog({
+  title,
+  children,
+  actions,
+  isBusy = false,
+  onDismiss,
+}: {
   title: string;
   children: ReactNode;
   actions: ReactNode;
@@ -17,7 +24,8 @@ export function Dialog({ title, children, actions, isBusy = false, onDismiss }: 
   const dismiss = (): void => {
     if (!isBusy) onDismiss();
   };
-  // The layout phase closes the dialog while it is still in the page, so that the browser can give the focus back.
+  // The layout phase closes the dialog while it is still in the page, so that the browser can give the focus
+  // back.
   useLayoutEffect(() => {
     const element = dialog.current;
     element?.showModal();

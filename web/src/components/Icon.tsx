@@ -1,7 +1,8 @@
 /** Outlines on a 24 × 24 grid. */
 const paths = {
   search: "M11 18a7 7 0 1 0 0-14 7 7 0 0 0 0 14Zm5-2 5 5",
-  heart: "M12 20s-7.5-4.6-9-9.2C1.9 7.2 4.2 4.5 7.2 4.5c2 0 3.7 1.1 4.8 2.9 1.1-1.8 2.8-2.9 4.8-2.9 3 0 5.3 2.7 4.2 6.3C19.5 15.4 12 20 12 20Z",
+  heart:
+    "M12 20s-7.5-4.6-9-9.2C1.9 7.2 4.2 4.5 7.2 4.5c2 0 3.7 1.1 4.8 2.9 1.1-1.8 2.8-2.9 4.8-2.9 3 0 5.3 2.7 4.2 6.3C19.5 15.4 12 20 12 20Z",
   play: "M8 5.5v13l11-6.5-11-6.5Z",
   plus: "M12 5v14M5 12h14",
   stop: "M7 7h10v10H7z",
@@ -26,7 +27,16 @@ export type IconName = keyof typeof paths;
 /** A small drawing beside a word; screen readers skip it. */
 export function Icon({ name }: { name: IconName }) {
   return (
-    <svg className="icon" viewBox="0 0 24 24" aria-hidden="true" fill="none" stroke="currentColor" strokeWidth="2" strokeLinecap="round" strokeLinejoin="round">
+    <svg
+      className="icon"
+      viewBox="0 0 24 24"
+      aria-hidden="true"
+      fill="none"
+      stroke="currentColor"
+      strokeWidth="2"
+      strokeLinecap="round"
+      strokeLinejoin="round"
+    >
       <path d={paths[name]} />
     </svg>
   );

@@ -3,7 +3,13 @@ import { sentenceFor } from "../client/apiError.ts";
 import { Icon } from "./Icon.tsx";
 
 /** Stands for a page or section that is empty or failed, and says what to do next. */
-export function Notice({ title, children, actions, tone = "plain", isPage = false }: {
+export function Notice({
+  title,
+  children,
+  actions,
+  tone = "plain",
+  isPage = false,
+}: {
   title: string;
   /** Whether it is the whole page. */
   isPage?: boolean;
@@ -25,7 +31,15 @@ export function Notice({ title, children, actions, tone = "plain", isPage = fals
 /** Says what could not be loaded and why, with a button to try again. */
 export function LoadFailure({ what, error, onRetry }: { what: string; error: unknown; onRetry: () => void }) {
   return (
-    <Notice tone="problem" title={`${what} could not be loaded`} actions={<button className="button" type="button" onClick={onRetry}>Try again</button>}>
+    <Notice
+      tone="problem"
+      title={`${what} could not be loaded`}
+      actions={
+        <button className="button" type="button" onClick={onRetry}>
+          Try again
+        </button>
+      }
+    >
       <p>{sentenceFor(error)}</p>
     </Notice>
   );
@@ -35,7 +49,10 @@ export function LoadFailure({ what, error, onRetry }: { what: string; error: unk
 export function RefreshFailure({ error, onRetry }: { error: unknown; onRetry: () => void }) {
   return (
     <p className="message message-problem" role="alert">
-      {sentenceFor(error)} <button type="button" className="text-button" onClick={onRetry}>Try again</button>
+      {sentenceFor(error)}{" "}
+      <button type="button" className="text-button" onClick={onRetry}>
+        Try again
+      </button>
     </p>
   );
 }

@@ -11,7 +11,14 @@ export function timeAgo(moment: string, now: number): string {
 
 /** Returns a moment as the player's clock shows it, such as `Mar 10, 2026, 21:40`. */
 export function momentText(moment: string): string {
-  return new Date(moment).toLocaleString("en", { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+  return new Date(moment).toLocaleString("en", {
+    day: "numeric",
+    month: "short",
+    year: "numeric",
+    hour: "2-digit",
+    minute: "2-digit",
+    hourCycle: "h23",
+  });
 }
 
 /** Returns a duration such as `1 h 5 min`, `5 min 3 s` or `3 s`. */
@@ -31,5 +38,12 @@ export function countdownText(milliseconds: number): string {
 /** Returns a `YYYY-MM-DD` date as people write it; an empty text for anything else. */
 export function dateText(date: string): string {
   const time = Date.parse(date);
-  return Number.isNaN(time) ? "" : new Date(time).toLocaleDateString("en", { day: "numeric", month: "long", year: "numeric", timeZone: "UTC" });
+  return Number.isNaN(time)
+    ? ""
+    : new Date(time).toLocaleDateString("en", {
+        day: "numeric",
+        month: "long",
+        year: "numeric",
+        timeZone: "UTC",
+      });
 }

@@ -1,8 +1,9 @@
 import { useCallback, useEffect, useRef, useState, type ReactElement } from "react";
 
 /**
- * Returns a live region, which is to be on the page all the time, and the function that says something in it; "" takes back what was said. The region
- * takes the focus when that was on an element that goes with what is said.
+ * Returns a live region, which is to be on the page all the time, and the function that says something in it;
+ * "" takes back what was said. The region takes the focus when that was on an element that goes with what is
+ * said.
  */
 export function useAnnouncement(): readonly [ReactElement, (text: string) => void] {
   const [text, setText] = useState("");
@@ -12,7 +13,8 @@ export function useAnnouncement(): readonly [ReactElement, (text: string) => voi
     isFocusDue.current = next !== "";
     setText(next);
   }, []);
-  // More than once: a dialog that closes gives the focus back to a button that goes once the page has been read again.
+  // More than once: a dialog that closes gives the focus back to a button that goes once the page has been
+  // read again.
   useEffect(() => {
     if (isFocusDue.current && document.activeElement === document.body) region.current?.focus();
   });
@@ -25,7 +27,15 @@ export function useAnnouncement(): readonly [ReactElement, (text: string) => voi
     };
   }, []);
   return [
-    <p key="announcement" ref={region} className={text === "" ? "visually-hidden" : "message"} role="status" tabIndex={-1}>{text}</p>,
+    <p
+      key="announcement"
+      ref={region}
+      className={text === "" ? "visually-hidden" : "message"}
+      role="status"
+      tabIndex={-1}
+    >
+      {text}
+    </p>,
     announce,
   ];
 }

@@ -21,17 +21,31 @@ export function ConnectionTest() {
   return (
     <section className="connection-test" aria-labelledby={titleId}>
       <h2 id={titleId}>Your connection</h2>
-      <p className="muted">The test takes up to half a minute and sends about 5 MB. Your next game starts with what it finds.</p>
+      <p className="muted">
+        The test takes up to half a minute and sends about 5 MB. Your next game starts with what it finds.
+      </p>
       {/* There from the beginning: what changes in it is read out. */}
       <div role="status">
         {isRunning && <p className="message">{progressText(progress)}</p>}
         {!isRunning && error !== null && <p className="message message-problem">{problemText(error)}</p>}
         {!isRunning && error === null && result !== undefined && <TestVerdict result={result} />}
       </div>
-      {!isRunning && error === null && result !== undefined && <><TestFigures result={result} /><TestAge result={result} /></>}
+      {!isRunning && error === null && result !== undefined && (
+        <>
+          <TestFigures result={result} />
+          <TestAge result={result} />
+        </>
+      )}
       <div className="actions">
-        <ActionButton className="button" isBusy={isRunning} onClick={start}><Icon name="chart" />{isRunning ? "Testing…" : startText(result)}</ActionButton>
-        {isRunning && <button type="button" className="button" onClick={cancel}>Cancel the test</button>}
+        <ActionButton className="button" isBusy={isRunning} onClick={start}>
+          <Icon name="chart" />
+          {isRunning ? "Testing…" : startText(result)}
+        </ActionButton>
+        {isRunning && (
+          <button type="button" className="button" onClick={cancel}>
+            Cancel the test
+          </button>
+        )}
       </div>
     </section>
   );
@@ -63,16 +77,22 @@ function startText(result: TestResult | undefined): string {
 function progressText({ way, step }: TestProgress): string {
   const name = way === "direct" ? "the direct way" : "the way by relay";
   switch (step) {
-    case "connecting": return `Trying ${name} to a game server…`;
-    case "loss": return `Counting lost packets on ${name}…`;
-    case "bandwidth": return `Measuring how much ${name} carries…`;
+    case "connecting":
+      return `Trying ${name} to a game server…`;
+    case "loss":
+      return `Counting lost packets on ${name}…`;
+    case "bandwidth":
+      return `Measuring how much ${name} carries…`;
   }
 }
 
 function problemText(error: Error): string {
-  if (isApiError(error, "unavailable")) return "This Joypod has no game server that tests connections just now. You can play all the same.";
-  if (isApiError(error, "no_servers")) return "Other players test their connection just now. Try again in a few seconds.";
-  if (error instanceof TestBrokeOff) return "The test broke off: the network was gone for a moment, or you started another test. Try again.";
+  if (isApiError(error, "unavailable"))
+    return "This Joypod has no game server that tests connections just now. You can play all the same.";
+  if (isApiError(error, "no_servers"))
+    return "Other players test their connection just now. Try again in a few seconds.";
+  if (error instanceof TestBrokeOff)
+    return "The test broke off: the network was gone for a moment, or you started another test. Try again.";
   if (error instanceof NoWebRtc) return error.message;
   return sentenceFor(error);
 }

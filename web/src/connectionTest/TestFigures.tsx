@@ -6,12 +6,36 @@ export function TestFigures({ result }: { result: TestResult }) {
   const used = usedPath(result)?.figures;
   return (
     <dl className="test-figures">
-      <div><dt>Direct, by UDP</dt><dd>{pathText(result.direct)}</dd></div>
-      <div><dt>By relay (TURN)</dt><dd>{pathText(result.relay)}</dd></div>
-      {used !== undefined && <div><dt>Round trip</dt><dd>{roundTripText(used)}</dd></div>}
-      {used !== undefined && <div><dt>Lost packets</dt><dd>{percentText(used.loss)}</dd></div>}
-      {used?.bandwidthKbps !== undefined && <div><dt>Bandwidth</dt><dd>{bandwidthText(used)}</dd></div>}
-      <div><dt>Decoding</dt><dd>{decodersText(result.decoders)}</dd></div>
+      <div>
+        <dt>Direct, by UDP</dt>
+        <dd>{pathText(result.direct)}</dd>
+      </div>
+      <div>
+        <dt>By relay (TURN)</dt>
+        <dd>{pathText(result.relay)}</dd>
+      </div>
+      {used !== undefined && (
+        <div>
+          <dt>Round trip</dt>
+          <dd>{roundTripText(used)}</dd>
+        </div>
+      )}
+      {used !== undefined && (
+        <div>
+          <dt>Lost packets</dt>
+          <dd>{percentText(used.loss)}</dd>
+        </div>
+      )}
+      {used?.bandwidthKbps !== undefined && (
+        <div>
+          <dt>Bandwidth</dt>
+          <dd>{bandwidthText(used)}</dd>
+        </div>
+      )}
+      <div>
+        <dt>Decoding</dt>
+        <dd>{decodersText(result.decoders)}</dd>
+      </div>
     </dl>
   );
 }
@@ -20,7 +44,9 @@ export function TestFigures({ result }: { result: TestResult }) {
 const nearLimit = 0.9;
 
 function bandwidthText({ bandwidthKbps = 0, limitKbps = Infinity }: PathFigures): string {
-  return bandwidthKbps >= nearLimit * limitKbps ? `${bitrateText(bandwidthKbps)} or more` : bitrateText(bandwidthKbps);
+  return bandwidthKbps >= nearLimit * limitKbps
+    ? `${bitrateText(bandwidthKbps)} or more`
+    : bitrateText(bandwidthKbps);
 }
 
 function roundTripText({ roundTripMs }: PathFigures): string {
@@ -29,17 +55,27 @@ function roundTripText({ roundTripMs }: PathFigures): string {
 
 function pathText({ state }: PathResult): string {
   switch (state) {
-    case "works": return "Works";
-    case "blocked": return "Blocked";
-    case "absent": return "Not offered here";
-    case "untested": return "Not tested";
+    case "works":
+      return "Works";
+    case "blocked":
+      return "Blocked";
+    case "absent":
+      return "Not offered here";
+    case "untested":
+      return "Not tested";
   }
 }
 
 const codecNames = { h264: "H.264", h265: "H.265", av1: "AV1", vp8: "VP8" } as const;
-const placeTexts = new Map<Decoder["isHardware"], string>([[true, " in hardware"], [false, " in software"], [null, ""]]);
+const placeTexts = new Map<Decoder["isHardware"], string>([
+  [true, " in hardware"],
+  [false, " in software"],
+  [null, ""],
+]);
 
 function decodersText(decoders: readonly Decoder[]): string {
   if (decoders.length === 0) return "None";
-  return decoders.map(({ codec, isHardware }) => `${codecNames[codec]}${placeTexts.get(isHardware) ?? ""}`).join(", ");
+  return decoders
+    .map(({ codec, isHardware }) => `${codecNames[codec]}${placeTexts.get(isHardware) ?? ""}`)
+    .join(", ");
 }

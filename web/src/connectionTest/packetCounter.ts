@@ -19,8 +19,9 @@ export class PacketCounter {
   }
 
   /**
-   * Returns the most that arrived in any whole second, in kbit/s; of shorter bursts what arrived in all. The transport begins slowly and holds
-   * back after each loss: what the way carries shows while it is full, not in the mean.
+   * Returns the most that arrived in any whole second, in kbit/s; of shorter bursts what arrived in all. The
+   * transport begins slowly and holds back after each loss: what the way carries shows while it is full, not
+   * in the mean.
    */
   kbps(): number {
     let most = 0;
@@ -28,10 +29,15 @@ export class PacketCounter {
     let first = 0;
     for (const { at, bytes: arrived } of this.#arrivals) {
       bytes += arrived;
-      for (let oldest = this.#arrivals[first]; oldest !== undefined && oldest.at <= at - windowMs; oldest = this.#arrivals[++first]) bytes -= oldest.bytes;
+      for (
+        let oldest = this.#arrivals[first];
+        oldest !== undefined && oldest.at <= at - windowMs;
+        oldest = this.#arrivals[++first]
+      )
+        bytes -= oldest.bytes;
       most = Math.max(most, bytes);
     }
     const span = (this.#arrivals.at(-1)?.at ?? 0) - (this.#arrivals[0]?.at ?? 0);
-    return span === 0 ? 0 : most * 8 / Math.min(span, windowMs);
+    return span === 0 ? 0 : (most * 8) / Math.min(span, windowMs);
   }
 }

@@ -32,19 +32,32 @@ export class TestConnection {
 
   constructor(options: TestConnectionOptions) {
     this.#options = options;
-    this.#peer = new RTCPeerConnection({ iceServers: options.iceServers, iceTransportPolicy: options.isRelayed ? "relay" : "all" });
+    this.#peer = new RTCPeerConnection({
+      iceServers: options.iceServers,
+      iceTransportPolicy: options.isRelayed ? "relay" : "all",
+    });
     this.#control = this.#peer.createDataChannel(connectionTest.controlChannel, { ordered: true });
-    this.#packets = this.#peer.createDataChannel(connectionTest.packetChannel, { ordered: false, maxRetransmits: 0 });
+    this.#packets = this.#peer.createDataChannel(connectionTest.packetChannel, {
+      ordered: false,
+      maxRetransmits: 0,
+    });
     this.#packets.binaryType = "arraybuffer";
     this.#packets.addEventListener("message", ({ data }: MessageEvent<unknown>) => {
       if (data instanceof ArrayBuffer) this.#counter.add(data, performance.now());
     });
   }
 
-  /** Resolves once packets go both ways. Throws PathBlocked when they do not in time, and what `sdpAnswer` throws. */
+  /**
+   * Resolves once packets go both ways. Throws PathBlocked when they do not in time, and what `sdpAnswer`
+   * throws.
+   */
   async open(): Promise<void> {
     const { sdpAnswer, signal } = this.#options;
-    const opened = Promise.all([this.#control, this.#packets].map((channel) => new Promise((resolve) => channel.addEventListener("open", resolve, { once: true }))));
+    const opened = Promise.all(
+      [this.#control, this.#packets].map(
+        (channel) => new Promise((resolve) => channel.addEventListener("open", resolve, { once: true })),
+      ),
+    );
     await this.#peer.setLocalDescription();
     const sdp = await sdpAnswer(this.#peer.localDescription?.sdp ?? "", signal);
     signal.throwIfAborted();
@@ -52,7 +65,9 @@ export class TestConnection {
     await this.#within(connectDeadlineMs, opened);
   }
 
-  /** Counts lost packets and measures the round trip at the same time, for two seconds. Throws PathBlocked. */
+  /**
+   * Counts lost packets and measures the round trip at the same time, for two seconds. Throws PathBlocked.
+   */
   async measureLoss(): Promise<{ loss: number; roundTripMs: number }> {
     const trips: number[] = [];
     const sentAt = new Map<number, number>();
@@ -87,8 +102,11 @@ export class TestConnection {
     this.#peer.close();
   }
 
-  async #burst(burst: TestBurst, durationMs: number): Promise<{ counter: PacketCounter; packets: number; limitKbps: number }> {
-    const counter = this.#counter = new PacketCounter();
+  async #burst(
+    burst: TestBurst,
+    durationMs: number,
+  ): Promise<{ counter: PacketCounter; packets: number; limitKbps: number }> {
+    const counter = (this.#counter = new PacketCounter());
     const over = new AbortController();
     try {
       const sent = this.#sent(burst, over.signal);
@@ -104,9 +122,11 @@ export class TestConnection {
 
   /** Resolves with what the responder tells at the burst's end. */
   #sent(burst: TestBurst, signal: AbortSignal): Promise<{ packets: number; limitKbps: number }> {
-    return new Promise((resolve) => this.#listen((notice) => {
-      if (notice.t === "sent" && notice.burst === burst) resolve(notice);
-    }, signal));
+    return new Promise((resolve) =>
+      this.#listen((notice) => {
+        if (notice.t === "sent" && notice.burst === burst) resolve(notice);
+      }, signal),
+    );
   }
 
   #request(request: TestRequest): void {
@@ -115,10 +135,14 @@ export class TestConnection {
 
   /** Calls `onNotice` with what the responder tells, until the signal aborts. */
   #listen(onNotice: (notice: TestNotice) => void, signal: AbortSignal): void {
-    this.#control.addEventListener("message", ({ data }: MessageEvent<unknown>) => {
-      const notice = typeof data === "string" ? TestNotice.safeParse(JSON.parse(data)).data : undefined;
-      if (notice !== undefined) onNotice(notice);
-    }, { signal });
+    this.#control.addEventListener(
+      "message",
+      ({ data }: MessageEvent<unknown>) => {
+        const notice = typeof data === "string" ? TestNotice.safeParse(JSON.parse(data)).data : undefined;
+        if (notice !== undefined) onNotice(notice);
+      },
+      { signal },
+    );
   }
 
   /** The promise's value, if it comes in time and before the connection fails or the test is given up. */
@@ -127,7 +151,8 @@ export class TestConnection {
     return new Promise((resolve, reject) => {
       signal.throwIfAborted(); // A listener hears nothing of what has been.
       const onState = (): void => {
-        if (this.#peer.connectionState === "failed" || this.#peer.connectionState === "closed") end(new PathBlocked("The connection failed."));
+        if (this.#peer.connectionState === "failed" || this.#peer.connectionState === "closed")
+          end(new PathBlocked("The connection failed."));
       };
       const onAbort = (): void => end(new DOMException("The test was given up.", "AbortError"));
       const timer = setTimeout(() => end(new PathBlocked("Nothing came in time.")), ms);

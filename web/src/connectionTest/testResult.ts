@@ -14,7 +14,10 @@ export const PathFigures = z.object({
 });
 export type PathFigures = z.infer<typeof PathFigures>;
 
-/** One way to a game server: it works, packets do not get through, there is no such way here, or its test came to no end. */
+/**
+ * One way to a game server: it works, packets do not get through, there is no such way here, or its test came
+ * to no end.
+ */
 export const PathResult = z.discriminatedUnion("state", [
   z.object({ state: z.literal("works"), figures: PathFigures }),
   z.object({ state: z.literal("blocked") }),
@@ -41,7 +44,10 @@ export const TestResult = z.object({
 export type TestResult = z.infer<typeof TestResult>;
 
 /** The way that a game would take, and its figures; undefined when there is none. */
-export function usedPath({ direct, relay }: Pick<TestResult, "direct" | "relay">): { way: "direct" | "relay"; figures: PathFigures } | undefined {
+export function usedPath({
+  direct,
+  relay,
+}: Pick<TestResult, "direct" | "relay">): { way: "direct" | "relay"; figures: PathFigures } | undefined {
   if (direct.state === "works") return { way: "direct", figures: direct.figures };
   if (relay.state === "works") return { way: "relay", figures: relay.figures };
   return undefined;

@@ -11,7 +11,10 @@ const activeGameSessionQuery = queryOptions({
   refetchOnWindowFocus: true,
 });
 
-/** Returns the player's active session, if any. It is read now and then and on return to the tab; after a failure the last one stays. */
+/**
+ * Returns the player's active session, if any. It is read now and then and on return to the tab; after a
+ * failure the last one stays.
+ */
 export function useActiveGameSession(): ActiveGameSession | undefined {
   return useQuery(activeGameSessionQuery).data ?? undefined;
 }

@@ -33,7 +33,10 @@ export interface Launch {
   dismissConflict: () => void;
 }
 
-/** Launches games, with the bitrate that the last test of the connection found. A launch that the API refuses because the player already plays becomes a conflict. */
+/**
+ * Launches games, with the bitrate that the last test of the connection found. A launch that the API refuses
+ * because the player already plays becomes a conflict.
+ */
 export function useLaunch(): Launch {
   const navigate = useNavigate();
   const client = useQueryClient();
@@ -42,7 +45,9 @@ export function useLaunch(): Launch {
     mutationFn: async ({ request, stopFirst }: LaunchAttempt) => {
       if (stopFirst !== undefined) await stopIfPresent(stopFirst);
       const { startKbps } = launchQualityFrom(readTestResult());
-      return launchGame(startKbps === undefined ? request : { ...request, quality: { startKbps, ...request.quality } });
+      return launchGame(
+        startKbps === undefined ? request : { ...request, quality: { startKbps, ...request.quality } },
+      );
     },
     onSuccess: async (sessionId, { request }) => {
       if (isHere.current) await navigate(playPath({ sessionId, ...request }));
@@ -73,7 +78,8 @@ export function useLaunch(): Launch {
     error: isConflict ? null : error,
     conflict: activeSessionId === undefined ? undefined : { activeSessionId, isStopping: isPending },
     stopAndStart: useCallback(() => {
-      if (variables !== undefined && activeSessionId !== undefined) mutate({ request: variables.request, stopFirst: activeSessionId });
+      if (variables !== undefined && activeSessionId !== undefined)
+        mutate({ request: variables.request, stopFirst: activeSessionId });
     }, [mutate, variables, activeSessionId]),
     dismissConflict: reset,
   };
@@ -91,7 +97,10 @@ function useIsHere(): Readonly<RefObject<boolean>> {
   return isHere;
 }
 
-/** Reads again what a launch changes: the player's active session, and the game's slots, some of which may be gone, and others there. */
+/**
+ * Reads again what a launch changes: the player's active session, and the game's slots, some of which may be
+ * gone, and others there.
+ */
 function refreshGame(client: QueryClient, { gameSlug }: LaunchRequest): void {
   refreshActiveGameSession(client);
   void refreshSlots(client, gameSlug);

@@ -1,7 +1,10 @@
 import { useMaintenance } from "../service/useServiceStatus.ts";
 import { useActiveGameSession } from "./useActiveGameSession.ts";
 
-/** Returns why no new game would start just now, in a sentence for the player; undefined while the page knows of nothing. */
+/**
+ * Returns why no new game would start just now, in a sentence for the player; undefined while the page knows
+ * of nothing.
+ */
 export function useLaunchObstacle(): string | undefined {
   const maintenance = useMaintenance();
   const active = useActiveGameSession();

@@ -14,24 +14,36 @@ export function Layout() {
   useTopOfPage(main);
   return (
     <>
-      <a className="skip-link" href="#main">Skip to the content</a>
+      <a className="skip-link" href="#main">
+        Skip to the content
+      </a>
       <header className="header">
-        <Link className="brand" to="/" aria-label="Joypod, all games"><Logo />Joypod</Link>
+        <Link className="brand" to="/" aria-label="Joypod, all games">
+          <Logo />
+          Joypod
+        </Link>
         <nav aria-label="Main">
-          <NavLink className="nav-link" to="/" end>Games</NavLink>
+          <NavLink className="nav-link" to="/" end>
+            Games
+          </NavLink>
         </nav>
         <ActiveSessionLink />
         <UserMenu />
       </header>
       <MaintenanceNotice />
       <main id="main" ref={main} tabIndex={-1} className="main">
-        <Suspense fallback={<Spinner label="Loading…" />}><Outlet /></Suspense>
+        <Suspense fallback={<Spinner label="Loading…" />}>
+          <Outlet />
+        </Suspense>
       </main>
     </>
   );
 }
 
-/** A link leads to the top of another page, and takes the focus there when it goes away itself. Where Back and Forward lead, the browser knows. */
+/**
+ * A link leads to the top of another page, and takes the focus there when it goes away itself. Where Back and
+ * Forward lead, the browser knows.
+ */
 function useTopOfPage(main: RefObject<HTMLElement | null>): void {
   const { pathname } = useLocation();
   const way = useNavigationType();
@@ -53,13 +65,17 @@ function ActiveSessionLink() {
   useEffect(() => refreshActiveGameSession(client), [client, pathname]);
   if (active === undefined) return null;
   if (active.status === "stopping") {
-    return <span className="active-session"><span className="pulse" aria-hidden="true" />Saving {active.gameTitle}…</span>;
+    return (
+      <span className="active-session">
+        <span className="pulse" aria-hidden="true" />
+        Saving {active.gameTitle}…
+      </span>
+    );
   }
   return (
     <Link className="active-session" to={playPath(active)}>
       <span className="pulse" aria-hidden="true" />
-      <strong>Resume</strong>{" "}
-      <span className="active-session-title">{active.gameTitle}</span>
+      <strong>Resume</strong> <span className="active-session-title">{active.gameTitle}</span>
       <Icon name="play" />
     </Link>
   );

@@ -6,7 +6,15 @@ import { useTitle } from "../components/useTitle.ts";
 export function NotFoundPage() {
   useTitle("Not found");
   return (
-    <Notice isPage title="There is nothing here" actions={<Link className="button button-primary" to="/">All games</Link>}>
+    <Notice
+      isPage
+      title="There is nothing here"
+      actions={
+        <Link className="button button-primary" to="/">
+          All games
+        </Link>
+      }
+    >
       <p>The address may be mistyped.</p>
     </Notice>
   );

@@ -10,21 +10,36 @@ import { endAuthSession, useAuth } from "../signIn/useAuth.ts";
 export function UserMenu() {
   const { auth } = useAuth();
   const client = useQueryClient();
-  const signingOut = useMutation({ mutationFn: signOut, onSuccess: () => endAuthSession(client, { isExpired: false }) });
+  const signingOut = useMutation({
+    mutationFn: signOut,
+    onSuccess: () => endAuthSession(client, { isExpired: false }),
+  });
   if (auth.state !== "signedIn") return null;
   const { name, email, image } = auth.user;
   return (
     <div className="user">
-      {signingOut.isError && <span className="user-problem" role="alert">{sentenceFor(signingOut.error)}</span>}
+      {signingOut.isError && (
+        <span className="user-problem" role="alert">
+          {sentenceFor(signingOut.error)}
+        </span>
+      )}
       <NavLink className="account-link" to="/account">
         <span className="visually-hidden">Your account</span>{" "}
         <span className="avatar" aria-hidden="true">
           {image === "" ? firstLetterOf(name === "" ? email : name) : <img src={image} alt="" />}
         </span>
-        <span className="user-name" title={email}>{name === "" ? email : name}</span>
+        <span className="user-name" title={email}>
+          {name === "" ? email : name}
+        </span>
       </NavLink>
-      <ActionButton className="button button-quiet" aria-label="Sign out" isBusy={signingOut.isPending} onClick={() => signingOut.mutate()}>
-        <Icon name="leave" /><span className="user-leave">Sign out</span>
+      <ActionButton
+        className="button button-quiet"
+        aria-label="Sign out"
+        isBusy={signingOut.isPending}
+        onClick={() => signingOut.mutate()}
+      >
+        <Icon name="leave" />
+        <span className="user-leave">Sign out</span>
       </ActionButton>
     </div>
   );

@@ -34,21 +34,45 @@ interface PlayControlsProps {
   onStop: () => void;
 }
 
-/** The bar of controls at the top edge. It opens when the pointer is at the edge or the keyboard focus is in it. */
-export function PlayControls({ menuRef, root, surface, title, isHidden, playback, hasStatistics, quality, onQuality, canSave, onSave, onStatistics, onStop }: PlayControlsProps) {
+/**
+ * The bar of controls at the top edge. It opens when the pointer is at the edge or the keyboard focus is in
+ * it.
+ */
+export function PlayControls({
+  menuRef,
+  root,
+  surface,
+  title,
+  isHidden,
+  playback,
+  hasStatistics,
+  quality,
+  onQuality,
+  canSave,
+  onSave,
+  onStatistics,
+  onStop,
+}: PlayControlsProps) {
   const isFullscreen = useIsFullscreen();
   const isIntro = useIntro();
   const [isChoosing, setIsChoosing] = useState(false);
   const [problem, setProblem] = useProblem();
   /** Runs a control's action and gives the focus back to the game. */
   const attempt = (action: Promise<void>, failure: string): void => {
-    action.then(() => setProblem(undefined), () => setProblem(failure));
+    action.then(
+      () => setProblem(undefined),
+      () => setProblem(failure),
+    );
     surface.current?.focus({ preventScroll: true });
   };
   const toggleFullscreen = (): void =>
-    attempt(isFullscreen ? leaveFullscreen() : enterFullscreen(root.current), "This browser does not allow full screen here.");
+    attempt(
+      isFullscreen ? leaveFullscreen() : enterFullscreen(root.current),
+      "This browser does not allow full screen here.",
+    );
   const lock = (): void => {
-    if (surface.current !== null) attempt(lockPointer(surface.current), "The pointer cannot be locked right now. Try again in a second.");
+    if (surface.current !== null)
+      attempt(lockPointer(surface.current), "The pointer cannot be locked right now. Try again in a second.");
   };
   const leaveQuality = (): void => {
     setIsChoosing(false);
@@ -60,43 +84,98 @@ export function PlayControls({ menuRef, root, surface, title, isHidden, playback
       className={`controls${isIntro || playback.isSoundBlocked || problem !== undefined ? " controls-open" : ""}`}
       hidden={isHidden}
       role="toolbar"
-      tabIndex={-1} // Safari focuses no button that is clicked, but what is around it: the focus stays in here.
+      // Safari focuses no button that is clicked, but what is around it: the focus stays in here.
+      tabIndex={-1}
       aria-label="Game controls"
       onBlur={({ relatedTarget, currentTarget }) => {
         if (!currentTarget.contains(relatedTarget)) setIsChoosing(false); // The player went back to the game.
       }}
     >
       <div className="controls-bar">
-        <Link className="control" to="/" title="All games (the game keeps running)" aria-label="All games"><Icon name="back" /></Link>
+        <Link className="control" to="/" title="All games (the game keeps running)" aria-label="All games">
+          <Icon name="back" />
+        </Link>
         <span className="controls-title">{title}</span>
-        {canEnterFullscreen() && <Control icon={isFullscreen ? "shrink" : "expand"} name={isFullscreen ? "Leave full screen" : "Full screen"} onClick={toggleFullscreen} />}
-        {canLockPointer() && <Control icon="pointer" name="Lock pointer" hint="For games that turn the view with the mouse; Escape frees it" onClick={lock} />}
-        <Control icon={playback.isMuted ? "muted" : "sound"} name={playback.isMuted ? "Unmute" : "Mute"} onClick={() => {
-          playback.toggleMuted();
-          surface.current?.focus({ preventScroll: true });
-        }} />
-        <Control icon="chart" name="Statistics" isPressed={hasStatistics} onClick={() => {
-          onStatistics();
-          surface.current?.focus({ preventScroll: true });
-        }} />
-        {quality !== undefined && <Control icon="sliders" name="Quality" isExpanded={isChoosing} onClick={() => (isChoosing ? leaveQuality() : setIsChoosing(true))} />}
-        <Control icon="save" name="Save now" hint="Keeps the save files of this moment in the slot's history" isDisabled={!canSave} onClick={() => {
-          onSave();
-          surface.current?.focus({ preventScroll: true });
-        }} />
+        {canEnterFullscreen() && (
+          <Control
+            icon={isFullscreen ? "shrink" : "expand"}
+            name={isFullscreen ? "Leave full screen" : "Full screen"}
+            onClick={toggleFullscreen}
+          />
+        )}
+        {canLockPointer() && (
+          <Control
+            icon="pointer"
+            name="Lock pointer"
+            hint="For games that turn the view with the mouse; Escape frees it"
+            onClick={lock}
+          />
+        )}
+        <Control
+          icon={playback.isMuted ? "muted" : "sound"}
+          name={playback.isMuted ? "Unmute" : "Mute"}
+          onClick={() => {
+            playback.toggleMuted();
+            surface.current?.focus({ preventScroll: true });
+          }}
+        />
+        <Control
+          icon="chart"
+          name="Statistics"
+          isPressed={hasStatistics}
+          onClick={() => {
+            onStatistics();
+            surface.current?.focus({ preventScroll: true });
+          }}
+        />
+        {quality !== undefined && (
+          <Control
+            icon="sliders"
+            name="Quality"
+            isExpanded={isChoosing}
+            onClick={() => (isChoosing ? leaveQuality() : setIsChoosing(true))}
+          />
+        )}
+        <Control
+          icon="save"
+          name="Save now"
+          hint="Keeps the save files of this moment in the slot's history"
+          isDisabled={!canSave}
+          onClick={() => {
+            onSave();
+            surface.current?.focus({ preventScroll: true });
+          }}
+        />
         <Control icon="stop" name="Stop" isDanger onClick={onStop} />
         <span className="controls-chord">{menuChord}</span>
       </div>
-      {isChoosing && quality !== undefined && <QualityMenu held={quality} onWish={onQuality} onClose={leaveQuality} />}
+      {isChoosing && quality !== undefined && (
+        <QualityMenu held={quality} onWish={onQuality} onClose={leaveQuality} />
+      )}
       {/* There from the beginning: what changes in it is read out. */}
-      <p className={playback.isSoundBlocked ? "controls-note" : "visually-hidden"} role="status">{playback.isSoundBlocked && "Press any key or click to hear the game."}</p>
-      {problem !== undefined && <p className="controls-note" role="alert">{problem}</p>}
+      <p className={playback.isSoundBlocked ? "controls-note" : "visually-hidden"} role="status">
+        {playback.isSoundBlocked && "Press any key or click to hear the game."}
+      </p>
+      {problem !== undefined && (
+        <p className="controls-note" role="alert">
+          {problem}
+        </p>
+      )}
       <span className="controls-handle" aria-hidden="true" />
     </div>
   );
 }
 
-function Control({ icon, name, hint, isPressed, isExpanded, isDisabled = false, isDanger = false, onClick }: {
+function Control({
+  icon,
+  name,
+  hint,
+  isPressed,
+  isExpanded,
+  isDisabled = false,
+  isDanger = false,
+  onClick,
+}: {
   icon: IconName;
   name: string;
   hint?: string;

@@ -14,15 +14,25 @@ export function PlayFrame({ children }: { children: ReactNode }) {
 
 /** The link home in the corner, wherever there is no picture. */
 export function PlayBrand() {
-  return <Link className="brand play-brand" to="/" aria-label="Joypod, all games"><Logo /></Link>;
+  return (
+    <Link className="brand play-brand" to="/" aria-label="Joypod, all games">
+      <Logo />
+    </Link>
+  );
 }
 
 /** Links away from a session: to its game, if that is known, and to all games. */
 export function ExitLinks({ gameSlug }: { gameSlug: string | undefined }) {
   return (
     <>
-      {gameSlug !== undefined && <Link className="button" to={`/games/${gameSlug}`}>Back to the game</Link>}
-      <Link className="button" to="/">All games</Link>
+      {gameSlug !== undefined && (
+        <Link className="button" to={`/games/${gameSlug}`}>
+          Back to the game
+        </Link>
+      )}
+      <Link className="button" to="/">
+        All games
+      </Link>
     </>
   );
 }

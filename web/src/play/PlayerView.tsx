@@ -28,7 +28,13 @@ interface PlayerViewProps {
 }
 
 /** The game's picture, which fills the window and takes the player's input, with the controls above it. */
-export function PlayerView({ launch, session, stream: { stream, state, media, hello, quality }, view, gameSlug }: PlayerViewProps) {
+export function PlayerView({
+  launch,
+  session,
+  stream: { stream, state, media, hello, quality },
+  view,
+  gameSlug,
+}: PlayerViewProps) {
   const root = useRef<HTMLElement>(null);
   const surface = useRef<HTMLDivElement>(null);
   const video = useRef<HTMLVideoElement>(null);
@@ -47,7 +53,12 @@ export function PlayerView({ launch, session, stream: { stream, state, media, he
   useInputCapture(isInPlay(state) && !isLaunching, { surface, video, stream, display, onMenu: showMenu });
 
   return (
-    <main ref={root} className="player" id="main" data-phase={isLaunching ? "launching" : isPlaying && playback.hasPicture ? "playing" : state.phase}>
+    <main
+      ref={root}
+      className="player"
+      id="main"
+      data-phase={isLaunching ? "launching" : isPlaying && playback.hasPicture ? "playing" : state.phase}
+    >
       {!isLaunching && <h1 className="visually-hidden">{session.gameTitle}</h1>}
       <div
         ref={surface}
@@ -58,9 +69,21 @@ export function PlayerView({ launch, session, stream: { stream, state, media, he
         tabIndex={0}
         inert={isLaunching}
       >
-        <video ref={video} className="picture" autoPlay playsInline disablePictureInPicture data-testid="game-video" />
+        <video
+          ref={video}
+          className="picture"
+          autoPlay
+          playsInline
+          disablePictureInPicture
+          data-testid="game-video"
+        />
       </div>
-      {isLaunching ? <div className="launch"><PlayBrand />{launch}</div> : (
+      {isLaunching ? (
+        <div className="launch">
+          <PlayBrand />
+          {launch}
+        </div>
+      ) : (
         <>
           <StreamOverlay state={state} hasPicture={playback.hasPicture} stream={stream} gameSlug={gameSlug} />
           {hasStatistics && <StatisticsOverlay stream={stream} hello={hello} quality={quality} />}
@@ -85,29 +108,53 @@ export function PlayerView({ launch, session, stream: { stream, state, media, he
           />
           <ExpiryWarning expiresAt={view.expiresAt} />
           <Notices saving={saving} stopError={view.stopError} saveNotice={session.saveNotice} />
-          {isAsking && <StopDialog title={session.gameTitle} onStop={view.stop} onDismiss={() => setIsAsking(false)} />}
+          {isAsking && (
+            <StopDialog title={session.gameTitle} onStop={view.stop} onDismiss={() => setIsAsking(false)} />
+          )}
         </>
       )}
     </main>
   );
 }
 
-/** What the player is told above the picture: what became of a save that they asked for, and what is the matter with the session. */
-function Notices({ saving: { notice }, stopError, saveNotice }: { saving: SaveNow; stopError: Error | null; saveNotice: string | undefined }) {
+/**
+ * What the player is told above the picture: what became of a save that they asked for, and what is the
+ * matter with the session.
+ */
+function Notices({
+  saving: { notice },
+  stopError,
+  saveNotice,
+}: {
+  saving: SaveNow;
+  stopError: Error | null;
+  saveNotice: string | undefined;
+}) {
   return (
     <>
-      <p className={notice?.isProblem === true ? "save-word save-word-problem" : "save-word"} role="status">{notice?.text}</p>
+      <p className={notice?.isProblem === true ? "save-word save-word-problem" : "save-word"} role="status">
+        {notice?.text}
+      </p>
       <div className="player-warnings">
-        {stopError !== null && <p className="player-warning" role="alert">The game goes on, because it could not be stopped. {sentenceFor(stopError)}</p>}
-        {saveNotice !== undefined && <p className="player-warning" role="alert">{saveNotice}</p>}
+        {stopError !== null && (
+          <p className="player-warning" role="alert">
+            The game goes on, because it could not be stopped. {sentenceFor(stopError)}
+          </p>
+        )}
+        {saveNotice !== undefined && (
+          <p className="player-warning" role="alert">
+            {saveNotice}
+          </p>
+        )}
       </div>
     </>
   );
 }
 
 /**
- * Returns what gives the keyboard to the first button of the controls: at once, or when they are there again where a locked pointer
- * hides them. The browser tells of a lock late, at times only when it has ended, so the document is asked and not what was last rendered.
+ * Returns what gives the keyboard to the first button of the controls: at once, or when they are there again
+ * where a locked pointer hides them. The browser tells of a lock late, at times only when it has ended, so
+ * the document is asked and not what was last rendered.
  */
 function useMenu(menu: RefObject<HTMLElement | null>, isLocked: boolean): () => void {
   const isWanted = useRef(false);
@@ -129,14 +176,24 @@ function useMenu(menu: RefObject<HTMLElement | null>, isLocked: boolean): () => 
   }, [focusWanted]);
 }
 
-/** Focuses the game once it plays. A connection that comes back leaves a player in the controls who is there. */
-function useFocusOf(surface: RefObject<HTMLElement | null>, menu: RefObject<HTMLElement | null>, isPlaying: boolean): void {
+/**
+ * Focuses the game once it plays. A connection that comes back leaves a player in the controls who is there.
+ */
+function useFocusOf(
+  surface: RefObject<HTMLElement | null>,
+  menu: RefObject<HTMLElement | null>,
+  isPlaying: boolean,
+): void {
   useEffect(() => {
-    if (isPlaying && menu.current?.contains(document.activeElement) !== true) surface.current?.focus({ preventScroll: true });
+    if (isPlaying && menu.current?.contains(document.activeElement) !== true)
+      surface.current?.focus({ preventScroll: true });
   }, [isPlaying, surface, menu]);
 }
 
-/** Returns whether the pointer is locked. It is given back where no game takes it any more, and the page asks something that is to be clicked. */
+/**
+ * Returns whether the pointer is locked. It is given back where no game takes it any more, and the page asks
+ * something that is to be clicked.
+ */
 function usePointerLock(phase: GameStreamView["state"]["phase"]): boolean {
   useEffect(() => {
     if (["occupied", "takenOver", "ended", "failed"].includes(phase)) unlockPointer();
@@ -144,7 +201,10 @@ function usePointerLock(phase: GameStreamView["state"]["phase"]): boolean {
   return useIsPointerLocked();
 }
 
-/** Keeps the size that the game's display begins with, which distances are told in, for listeners that outlive a render. */
+/**
+ * Keeps the size that the game's display begins with, which distances are told in, for listeners that outlive
+ * a render.
+ */
 function useDisplaySize(quality: GameStreamView["quality"]): RefObject<Size | undefined> {
   const display = useRef<Size>(undefined);
   useEffect(() => {

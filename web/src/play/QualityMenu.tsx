@@ -5,8 +5,18 @@ import { nextSizeLine, qualityLine } from "../quality/qualityText.ts";
 import { useKeepQuality, useQualityChoice } from "../quality/useQualityChoice.ts";
 import type { HeldQuality } from "./useGameStream.ts";
 
-/** Changes the quality of the stream that is played, and keeps the choice for the next game. Escape closes it. */
-export function QualityMenu({ held, onWish, onClose }: { held: HeldQuality; onWish: (quality: KeptQuality) => void; onClose: () => void }) {
+/**
+ * Changes the quality of the stream that is played, and keeps the choice for the next game. Escape closes it.
+ */
+export function QualityMenu({
+  held,
+  onWish,
+  onClose,
+}: {
+  held: HeldQuality;
+  onWish: (quality: KeptQuality) => void;
+  onClose: () => void;
+}) {
   const menu = useRef<HTMLDivElement>(null);
   const choice = useQualityChoice();
   const keeping = useKeepQuality();
@@ -31,12 +41,24 @@ export function QualityMenu({ held, onWish, onClose }: { held: HeldQuality; onWi
         onClose();
       }}
     >
-      <QualityForm value={value} maximum={held.maximum} onChange={(quality) => {
-        setWished(quality);
-        onWish(quality);
-        keeping.mutate(quality);
-      }} />
-      <p className="quality-now" role="status" data-testid="quality-now">{qualityLine(held)}{nextSize !== undefined && <><br />{nextSize}</>}</p>
+      <QualityForm
+        value={value}
+        maximum={held.maximum}
+        onChange={(quality) => {
+          setWished(quality);
+          onWish(quality);
+          keeping.mutate(quality);
+        }}
+      />
+      <p className="quality-now" role="status" data-testid="quality-now">
+        {qualityLine(held)}
+        {nextSize !== undefined && (
+          <>
+            <br />
+            {nextSize}
+          </>
+        )}
+      </p>
       {keeping.isError && <p role="alert">This could not be kept for your next game.</p>}
     </div>
   );

@@ -11,7 +11,12 @@ import { endMessageOf } from "./endMessage.ts";
 import { ExitLinks } from "./PlayFrame.tsx";
 
 /** Says why the session ended and what it used, and links to what the player may do next. */
-export function SessionEnded({ session, statistics, gameSlug, choice }: {
+export function SessionEnded({
+  session,
+  statistics,
+  gameSlug,
+  choice,
+}: {
   session: GameSessionStatusResponse;
   statistics: StopResponse | undefined;
   gameSlug: string | undefined;
@@ -27,11 +32,20 @@ export function SessionEnded({ session, statistics, gameSlug, choice }: {
   return (
     <section className="play-message" aria-labelledby="ended-title">
       <p className="eyebrow">{session.gameTitle}</p>
-      <h1 ref={heading} id="ended-title" tabIndex={-1}>{title}</h1>
-      <p className="lead" role={session.status === "error" ? "alert" : "status"}>{text}</p>
+      <h1 ref={heading} id="ended-title" tabIndex={-1}>
+        {title}
+      </h1>
+      <p className="lead" role={session.status === "error" ? "alert" : "status"}>
+        {text}
+      </p>
       {statistics !== undefined && statistics.duration > 0 && <Statistics statistics={statistics} />}
       <div className="actions">
-        {gameSlug !== undefined && <PlayAgain request={{ gameSlug, ...choice }} label={session.status === "error" ? "Try again" : "Play again"} />}
+        {gameSlug !== undefined && (
+          <PlayAgain
+            request={{ gameSlug, ...choice }}
+            label={session.status === "error" ? "Try again" : "Play again"}
+          />
+        )}
         <ExitLinks gameSlug={gameSlug} />
       </div>
     </section>
@@ -46,7 +60,12 @@ function Statistics({ statistics: { duration, cpuSeconds, peakMemoryMb } }: { st
   ] as const;
   return (
     <dl className="figures" data-testid="stop-statistics">
-      {figures.map(([name, value, key]) => <div key={key}><dt>{name}</dt><dd data-testid={`stop-${key}`}>{value}</dd></div>)}
+      {figures.map(([name, value, key]) => (
+        <div key={key}>
+          <dt>{name}</dt>
+          <dd data-testid={`stop-${key}`}>{value}</dd>
+        </div>
+      ))}
     </dl>
   );
 }
@@ -56,9 +75,18 @@ function PlayAgain({ request, label }: { request: LaunchRequest; label: string }
   const launch = useLaunch();
   return (
     <>
-      {launch.error !== null && <p className="message message-problem" role="alert">{sentenceFor(launch.error)}</p>}
-      <ActionButton className="button button-primary" isBusy={launch.isLaunching} onClick={() => launch.start(request)}>
-        <Icon name="play" />{launch.isLaunching ? "Launching…" : label}
+      {launch.error !== null && (
+        <p className="message message-problem" role="alert">
+          {sentenceFor(launch.error)}
+        </p>
+      )}
+      <ActionButton
+        className="button button-primary"
+        isBusy={launch.isLaunching}
+        onClick={() => launch.start(request)}
+      >
+        <Icon name="play" />
+        {launch.isLaunching ? "Launching…" : label}
       </ActionButton>
       <LaunchConflict launch={launch} />
     </>

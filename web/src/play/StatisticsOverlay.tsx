@@ -5,7 +5,11 @@ import type { HeldQuality, StreamHello } from "./useGameStream.ts";
 import { useStreamStatistics } from "./useStreamStatistics.ts";
 
 /** Figures of the connection, renewed once a second. */
-export function StatisticsOverlay({ stream, hello, quality }: {
+export function StatisticsOverlay({
+  stream,
+  hello,
+  quality,
+}: {
   stream: GameStream | undefined;
   hello: StreamHello | undefined;
   quality: HeldQuality | undefined;
@@ -27,7 +31,12 @@ export function StatisticsOverlay({ stream, hello, quality }: {
   return (
     <aside className="statistics" aria-label="Stream statistics" data-testid="stream-statistics">
       <dl>
-        {rows.map(([name, value, key]) => <div key={key}><dt>{name}</dt><dd data-testid={`stream-${key}`}>{value}</dd></div>)}
+        {rows.map(([name, value, key]) => (
+          <div key={key}>
+            <dt>{name}</dt>
+            <dd data-testid={`stream-${key}`}>{value}</dd>
+          </div>
+        ))}
       </dl>
     </aside>
   );

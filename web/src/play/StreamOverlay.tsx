@@ -11,16 +11,35 @@ interface StreamOverlayProps {
   gameSlug: string | undefined;
 }
 
-/** Covers the picture while it cannot be played: connecting, playing in another tab, ended. Shows nothing while the game is played. */
+/**
+ * Covers the picture while it cannot be played: connecting, playing in another tab, ended. Shows nothing
+ * while the game is played.
+ */
 export function StreamOverlay({ state, hasPicture, stream, gameSlug }: StreamOverlayProps) {
   switch (state.phase) {
     case "connected":
-      return hasPicture ? null : <Overlay><Spinner label="Waiting for the first picture…" /></Overlay>;
+      return hasPicture ? null : (
+        <Overlay>
+          <Spinner label="Waiting for the first picture…" />
+        </Overlay>
+      );
     case "idle":
     case "connecting":
-      return <Overlay isTranslucent={hasPicture}><Spinner label={state.phase === "connecting" && state.isReconnect ? "Reconnecting…" : "Connecting…"} /></Overlay>;
+      return (
+        <Overlay isTranslucent={hasPicture}>
+          <Spinner
+            label={state.phase === "connecting" && state.isReconnect ? "Reconnecting…" : "Connecting…"}
+          />
+        </Overlay>
+      );
     case "waiting":
-      return <Overlay isTranslucent={hasPicture}><Spinner label={state.isReconnect ? "Connection lost. Reconnecting…" : "Not connected yet. Trying again…"} /></Overlay>;
+      return (
+        <Overlay isTranslucent={hasPicture}>
+          <Spinner
+            label={state.isReconnect ? "Connection lost. Reconnecting…" : "Not connected yet. Trying again…"}
+          />
+        </Overlay>
+      );
     case "occupied":
       return (
         <TakeOverPrompt title="Playing in another tab" stream={stream} action="Play here" gameSlug={gameSlug}>
@@ -29,19 +48,36 @@ export function StreamOverlay({ state, hasPicture, stream, gameSlug }: StreamOve
       );
     case "takenOver":
       return (
-        <TakeOverPrompt title="You moved to another tab" stream={stream} action="Take it back" gameSlug={gameSlug}>
+        <TakeOverPrompt
+          title="You moved to another tab"
+          stream={stream}
+          action="Take it back"
+          gameSlug={gameSlug}
+        >
           The game goes on in the other tab or browser.
         </TakeOverPrompt>
       );
     case "ended":
-      return <Overlay><Spinner label={state.notice.by === "game" ? "The game has ended. Saving your progress…" : "The session is ending. Saving your progress…"} /></Overlay>;
+      return (
+        <Overlay>
+          <Spinner
+            label={
+              state.notice.by === "game"
+                ? "The game has ended. Saving your progress…"
+                : "The session is ending. Saving your progress…"
+            }
+          />
+        </Overlay>
+      );
     case "failed":
       return (
         <Overlay>
           <h2>The stream is not available</h2>
           <p role="alert">{state.message}</p>
           <div className="actions">
-            <button type="button" className="button button-primary" onClick={() => stream?.retry()}>Try again</button>
+            <button type="button" className="button button-primary" onClick={() => stream?.retry()}>
+              Try again
+            </button>
             <ExitLinks gameSlug={gameSlug} />
           </div>
         </Overlay>
@@ -49,7 +85,13 @@ export function StreamOverlay({ state, hasPicture, stream, gameSlug }: StreamOve
   }
 }
 
-function TakeOverPrompt({ title, children, stream, action, gameSlug }: {
+function TakeOverPrompt({
+  title,
+  children,
+  stream,
+  action,
+  gameSlug,
+}: {
   title: string;
   children: ReactNode;
   stream: GameStream | undefined;
@@ -61,7 +103,9 @@ function TakeOverPrompt({ title, children, stream, action, gameSlug }: {
       <h2>{title}</h2>
       <p role="status">{children}</p>
       <div className="actions">
-        <button type="button" className="button button-primary" autoFocus onClick={() => stream?.takeOver()}>{action}</button>
+        <button type="button" className="button button-primary" autoFocus onClick={() => stream?.takeOver()}>
+          {action}
+        </button>
         <ExitLinks gameSlug={gameSlug} />
       </div>
     </Overlay>
@@ -70,5 +114,9 @@ function TakeOverPrompt({ title, children, stream, action, gameSlug }: {
 
 /** Covers the picture; `isTranslucent` leaves the last one visible. */
 function Overlay({ children, isTranslucent = false }: { children: ReactNode; isTranslucent?: boolean }) {
-  return <div className={isTranslucent ? "overlay overlay-translucent" : "overlay"}><div className="play-message">{children}</div></div>;
+  return (
+    <div className={isTranslucent ? "overlay overlay-translucent" : "overlay"}>
+      <div className="play-message">{children}</div>
+    </div>
+  );
 }

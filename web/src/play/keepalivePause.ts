@@ -7,8 +7,8 @@ const minPauseMs = 5_000;
 export const failedKeepalivePauseMs = minPauseMs;
 
 /**
- * Returns the pause before the next keepalive: a third of the time that is left, so that two keepalives in a row may be lost.
- * A platform may have a shorter idle timeout than usual.
+ * Returns the pause before the next keepalive: a third of the time that is left, so that two keepalives in a
+ * row may be lost. A platform may have a shorter idle timeout than usual.
  */
 export function keepalivePauseMs(leftMs: number): number {
   return Math.min(maxPauseMs, Math.max(minPauseMs, leftMs / 3));

@@ -7,7 +7,10 @@ const startingPauseMs = limits.gameSession.pollIntervalSeconds * 1_000;
 const runningPauseMs = 10_000;
 /** Events tell everything while they come; polling is there in case one is lost. */
 const subscribedPauseMs = 60_000;
-/** The same while a player waits for the session: a connection that is only half open says nothing, not even that it is. */
+/**
+ * The same while a player waits for the session: a connection that is only half open says nothing, not even
+ * that it is.
+ */
 const awaitedPauseMs = 10_000;
 
 interface PollState {
@@ -18,11 +21,20 @@ interface PollState {
   isSubscribed: boolean;
 }
 
-/** Returns the pause before the session's status is read again, not shorter than a Retry-After; false when no request could tell more. */
+/**
+ * Returns the pause before the session's status is read again, not shorter than a Retry-After; false when no
+ * request could tell more.
+ */
 export function pollPauseMs({ session, error, isSubscribed }: PollState): number | false {
   if (isFinal(session, error)) return false;
   const isRunning = session?.status === "running";
-  const pauseMs = isSubscribed ? (isRunning ? subscribedPauseMs : awaitedPauseMs) : isRunning ? runningPauseMs : startingPauseMs;
+  const pauseMs = isSubscribed
+    ? isRunning
+      ? subscribedPauseMs
+      : awaitedPauseMs
+    : isRunning
+      ? runningPauseMs
+      : startingPauseMs;
   const retryAfterMs = isApiError(error) ? (error.retryAfterSeconds ?? 0) * 1_000 : 0;
   // A mistaken header must not stop the polling for good.
   return Math.max(pauseMs, Math.min(retryAfterMs, subscribedPauseMs));
@@ -30,5 +42,9 @@ export function pollPauseMs({ session, error, isSubscribed }: PollState): number
 
 /** Returns whether nothing new can be learned about the session: it has ended, or it cannot be read. */
 export function isFinal(session: PollState["session"], error: Error | null): boolean {
-  return session?.status === "stopped" || session?.status === "error" || isApiError(error, "not_found", "unauthorized");
+  return (
+    session?.status === "stopped" ||
+    session?.status === "error" ||
+    isApiError(error, "not_found", "unauthorized")
+  );
 }

@@ -1,6 +1,9 @@
 import type { SavesResponse } from "#contracts/http/saves.ts";
 
-/** What came of a wish to save: the version is there, it will show in the slot's history later, or the session's own notice says why there is none. */
+/**
+ * What came of a wish to save: the version is there, it will show in the slot's history later, or the
+ * session's own notice says why there is none.
+ */
 export type SaveOutcome = "saved" | "later" | "notKept";
 
 const pauseMs = 1_500;
@@ -17,10 +20,16 @@ export interface RequestedSaveDeps {
 }
 
 /**
- * Asks for a save and waits until a version of that kind is there that was not before, or the session says that there will be none. Throws what asking
- * throws; a failed look only means to look again.
+ * Asks for a save and waits until a version of that kind is there that was not before, or the session says
+ * that there will be none. Throws what asking throws; a failed look only means to look again.
  */
-export async function saveAndWait({ readSaves, requestSave, saveNotice, pause, now }: RequestedSaveDeps): Promise<SaveOutcome> {
+export async function saveAndWait({
+  readSaves,
+  requestSave,
+  saveNotice,
+  pause,
+  now,
+}: RequestedSaveDeps): Promise<SaveOutcome> {
   const known = await requestedIds(readSaves);
   const deadline = now() + waitMs;
   let earlier = saveNotice();
@@ -39,7 +48,9 @@ export async function saveAndWait({ readSaves, requestSave, saveNotice, pause, n
 async function requestedIds(readSaves: RequestedSaveDeps["readSaves"]): Promise<string[] | undefined> {
   try {
     const { slots } = await readSaves();
-    return slots.flatMap(({ versions }) => versions.filter(({ kind }) => kind === "requested").map(({ id }) => id));
+    return slots.flatMap(({ versions }) =>
+      versions.filter(({ kind }) => kind === "requested").map(({ id }) => id),
+    );
   } catch {
     return undefined; // The save itself may get through all the same.
   }

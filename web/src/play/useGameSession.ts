@@ -29,7 +29,10 @@ export interface GameSessionView {
   expiresAt: string | undefined;
 }
 
-/** Observes one game session until its end: by server-sent events, and by polling where they do not get through. */
+/**
+ * Observes one game session until its end: by server-sent events, and by polling where they do not get
+ * through.
+ */
 export function useGameSession(sessionId: string): GameSessionView {
   const client = useQueryClient();
   const [isSubscribed, setIsSubscribed] = useState(false);
@@ -43,7 +46,10 @@ export function useGameSession(sessionId: string): GameSessionView {
   const error = useLastError(data, queryError);
   const session = ownSession(data, error);
   useGameSessionEvents(sessionId, !isFinal(session, error), setIsSubscribed);
-  const refresh = useCallback(() => void client.invalidateQueries({ queryKey: gameSessionQuery(sessionId).queryKey }), [client, sessionId]);
+  const refresh = useCallback(
+    () => void client.invalidateQueries({ queryKey: gameSessionQuery(sessionId).queryKey }),
+    [client, sessionId],
+  );
   const expiresAt = useKeepalive(sessionId, session, refresh);
   const ended = useQuery({
     queryKey: ["endedGameSession", sessionId],
@@ -56,7 +62,16 @@ export function useGameSession(sessionId: string): GameSessionView {
   const stop = useCallback(() => void requestEnd().then(refresh), [requestEnd, refresh]);
   // The answer that it has ended comes before the status that says so, which may have to be read first.
   const isStopping = ended.isFetching || (ended.data !== undefined && !isFinal(session, error));
-  return { session, error, stopError: useRecent(ended.error, stopErrorMs), isStopping, statistics: ended.data, refresh, stop, expiresAt };
+  return {
+    session,
+    error,
+    stopError: useRecent(ended.error, stopErrorMs),
+    isStopping,
+    statistics: ended.data,
+    refresh,
+    stop,
+    expiresAt,
+  };
 }
 
 /** Returns the error for as long as it is worth saying. */
@@ -70,7 +85,10 @@ function useRecent(error: Error | null, ms: number): Error | null {
   return error === passed ? null : error;
 }
 
-/** Returns the query's error. Without data a query forgets it with each new attempt; then it is the last one, until an attempt succeeds. */
+/**
+ * Returns the query's error. Without data a query forgets it with each new attempt; then it is the last one,
+ * until an attempt succeeds.
+ */
 function useLastError(data: unknown, error: Error | null): Error | null {
   const [last, setLast] = useState(error);
   const current = error ?? (data === undefined ? last : null);

@@ -20,10 +20,13 @@ export interface GameStreamView {
 }
 
 /**
- * Returns a session's stream. It is prepared while its address is not known, connected as soon as that is, and closed when the
- * address or the component goes away. `onChange` is called for every change of state.
+ * Returns a session's stream. It is prepared while its address is not known, connected as soon as that is,
+ * and closed when the address or the component goes away. `onChange` is called for every change of state.
  */
-export function useGameStream(streamUrl: string | undefined, onChange: (state: StreamState) => void): GameStreamView {
+export function useGameStream(
+  streamUrl: string | undefined,
+  onChange: (state: StreamState) => void,
+): GameStreamView {
   const [stream, setStream] = useState<GameStream>();
   const [state, setState] = useState<StreamState>({ phase: "idle" });
   const [media, setMedia] = useState<MediaStream>();

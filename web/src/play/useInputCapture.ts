@@ -12,10 +12,13 @@ interface InputCaptureParts {
 }
 
 /**
- * Takes the player's input while the game is in play, also between two connections: the stream drops it then, but no key acts on the page, and what is held
- * is known to the next connection.
+ * Takes the player's input while the game is in play, also between two connections: the stream drops it then,
+ * but no key acts on the page, and what is held is known to the next connection.
  */
-export function useInputCapture(isInPlay: boolean, { surface, video, stream, display, onMenu }: InputCaptureParts): void {
+export function useInputCapture(
+  isInPlay: boolean,
+  { surface, video, stream, display, onMenu }: InputCaptureParts,
+): void {
   useEffect(() => {
     if (!isInPlay || stream === undefined || surface.current === null || video.current === null) return;
     const input = captureInput({
@@ -26,7 +29,8 @@ export function useInputCapture(isInPlay: boolean, { surface, video, stream, dis
       onMenu,
     });
     const stopListening = stream.on("notice", ({ t }) => {
-      // The streamer has released everything: over a silence, or with the connection before the one that says hello.
+      // The streamer has released everything: over a silence, or with the connection before the one that says
+      // hello.
       if (t === "released" || t === "hello") input.pressAgain();
     });
     return () => {

@@ -8,7 +8,11 @@ import { saveAndWait, type SaveOutcome } from "./requestedSave.ts";
 /** For how long the outcome stays on the page. */
 const outcomeMs = 5_000;
 /** What is not kept the session's own notice tells. */
-const outcomeTexts: Record<SaveOutcome, string | undefined> = { saved: "Saved", later: "It will appear in the slot's history.", notKept: undefined };
+const outcomeTexts: Record<SaveOutcome, string | undefined> = {
+  saved: "Saved",
+  later: "It will appear in the slot's history.",
+  notKept: undefined,
+};
 
 /** The wish to save while playing, and what has come of it. */
 export interface SaveNow {
@@ -18,8 +22,14 @@ export interface SaveNow {
   notice: { text: string; isProblem: boolean } | undefined;
 }
 
-/** Saves what is played when the player asks for it. Without the game's slug nobody can see when the save is stored. */
-export function useSaveNow({ sessionId, saveNotice }: Pick<GameSessionStatusResponse, "sessionId" | "saveNotice">, slug: string | undefined): SaveNow {
+/**
+ * Saves what is played when the player asks for it. Without the game's slug nobody can see when the save is
+ * stored.
+ */
+export function useSaveNow(
+  { sessionId, saveNotice }: Pick<GameSessionStatusResponse, "sessionId" | "saveNotice">,
+  slug: string | undefined,
+): SaveNow {
   const presentNotice = useRef(saveNotice);
   useEffect(() => {
     presentNotice.current = saveNotice;
@@ -28,9 +38,12 @@ export function useSaveNow({ sessionId, saveNotice }: Pick<GameSessionStatusResp
   useEffect(() => () => controller.current?.abort(), []);
   const { mutate, reset, isPending, data, error } = useMutation({
     mutationFn: async () => {
-      const { signal } = controller.current = new AbortController();
+      const { signal } = (controller.current = new AbortController());
       return saveAndWait({
-        readSaves: () => (slug === undefined ? Promise.reject(new ApiError("not_found", "The game is not known.")) : listSaves(slug, signal)),
+        readSaves: () =>
+          slug === undefined
+            ? Promise.reject(new ApiError("not_found", "The game is not known."))
+            : listSaves(slug, signal),
         requestSave: () => requestSave(sessionId),
         saveNotice: () => presentNotice.current,
         pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
@@ -47,7 +60,11 @@ export function useSaveNow({ sessionId, saveNotice }: Pick<GameSessionStatusResp
   return { save: mutate, isSaving: isPending, notice: noticeOf(isPending, data, error) };
 }
 
-function noticeOf(isSaving: boolean, outcome: SaveOutcome | undefined, error: Error | null): SaveNow["notice"] {
+function noticeOf(
+  isSaving: boolean,
+  outcome: SaveOutcome | undefined,
+  error: Error | null,
+): SaveNow["notice"] {
   if (isSaving) return { text: "Saving…", isProblem: false };
   if (error !== null) return { text: sentenceFor(error), isProblem: true };
   const text = outcome === undefined ? undefined : outcomeTexts[outcome];

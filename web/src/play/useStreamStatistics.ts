@@ -1,11 +1,19 @@
 import { useEffect, useState } from "react";
 import type { GameStream } from "../stream/gameStream.ts";
-import { readCounters, statisticsBetween, type StreamCounters, type StreamStatistics } from "../stream/streamStatistics.ts";
+import {
+  readCounters,
+  statisticsBetween,
+  type StreamCounters,
+  type StreamStatistics,
+} from "../stream/streamStatistics.ts";
 
 const sampleMs = 1_000;
 
 /** Returns the connection's statistics, renewed once a second while `isWanted`. */
-export function useStreamStatistics(stream: GameStream | undefined, isWanted: boolean): StreamStatistics | undefined {
+export function useStreamStatistics(
+  stream: GameStream | undefined,
+  isWanted: boolean,
+): StreamStatistics | undefined {
   const [statistics, setStatistics] = useState<StreamStatistics>();
   useEffect(() => {
     if (stream === undefined || !isWanted) return;
@@ -20,7 +28,8 @@ export function useStreamStatistics(stream: GameStream | undefined, isWanted: bo
       setStatistics(statisticsBetween(before, now));
       before = now;
     };
-    // A connection that closes during the request has no statistics; the next sample is the next connection's.
+    // A connection that closes during the request has no statistics; the next sample is the next
+    // connection's.
     const timer = setInterval(() => void sample().catch(() => undefined), sampleMs);
     return () => {
       isOver = true;

@@ -7,13 +7,19 @@ export interface VideoPlayback {
   /** A decoded frame of the present connection is in the video element. */
   hasPicture: boolean;
   isMuted: boolean;
-  /** The browser allows sound only after the player did something on this page, or has just taken the sound away. */
+  /**
+   * The browser allows sound only after the player did something on this page, or has just taken the sound
+   * away.
+   */
   isSoundBlocked: boolean;
   toggleMuted: () => void;
 }
 
 /** Plays `media` in the video element, with sound as soon as the browser allows it. */
-export function useVideoPlayback(video: RefObject<HTMLVideoElement | null>, media: MediaStream | undefined): VideoPlayback {
+export function useVideoPlayback(
+  video: RefObject<HTMLVideoElement | null>,
+  media: MediaStream | undefined,
+): VideoPlayback {
   const [hasPicture, setHasPicture] = useState(false);
   const [isMuted, setIsMuted] = useState(false);
   const [isSoundBlocked, setIsSoundBlocked] = useState(false);
@@ -25,7 +31,8 @@ export function useVideoPlayback(video: RefObject<HTMLVideoElement | null>, medi
     setHasPicture(false);
     element.srcObject = media;
     const blockSound = (): void => setIsSoundBlocked(true);
-    startPlaying(element, blockSound).catch(() => undefined); // The picture of another connection took its place.
+    // The picture of another connection took its place.
+    startPlaying(element, blockSound).catch(() => undefined);
     const stopResuming = resumePaused(element, media, blockSound);
     whenFirstFrame(element, () => {
       if (!isOver) setHasPicture(true);
@@ -47,11 +54,14 @@ export function useVideoPlayback(video: RefObject<HTMLVideoElement | null>, medi
       // Escape, and a touch that has only begun, are no wish to browsers: sound would pause the picture.
       if ("userActivation" in navigator && !navigator.userActivation.hasBeenActive) return;
       element.muted = isMuted;
-      startPlaying(element, () => undefined).then((isSilent) => {
-        if (!isSilent && !stopped.signal.aborted) setIsSoundBlocked(false);
-      }).catch(() => undefined); // The next thing that the player does is another try.
+      startPlaying(element, () => undefined)
+        .then((isSilent) => {
+          if (!isSilent && !stopped.signal.aborted) setIsSoundBlocked(false);
+        })
+        .catch(() => undefined); // The next thing that the player does is another try.
     };
-    for (const event of ["pointerdown", "pointerup", "keydown"] as const) window.addEventListener(event, unblock, { signal: stopped.signal });
+    for (const event of ["pointerdown", "pointerup", "keydown"] as const)
+      window.addEventListener(event, unblock, { signal: stopped.signal });
     return () => stopped.abort();
   }, [video, isMuted, isSoundBlocked]);
 
@@ -59,8 +69,9 @@ export function useVideoPlayback(video: RefObject<HTMLVideoElement | null>, medi
 }
 
 /**
- * Plays with sound, or silently where the browser does not allow sound yet. `onSoundBlocked` is called before the silent attempt, because a video
- * that plays silently says nothing of sound. Only an act of the player ends the silence. Resolves with whether it plays silently.
+ * Plays with sound, or silently where the browser does not allow sound yet. `onSoundBlocked` is called before
+ * the silent attempt, because a video that plays silently says nothing of sound. Only an act of the player
+ * ends the silence. Resolves with whether it plays silently.
  */
 async function startPlaying(element: HTMLVideoElement, onSoundBlocked: () => void): Promise<boolean> {
   try {
@@ -76,8 +87,9 @@ async function startPlaying(element: HTMLVideoElement, onSoundBlocked: () => voi
 }
 
 /**
- * Plays on where the browser pauses by itself, as for a call, another program's sound, or headphones that are taken off: silently, so that the sound goes where the
- * browser wants it until the player does something here. Goes on until the returned function is called.
+ * Plays on where the browser pauses by itself, as for a call, another program's sound, or headphones that are
+ * taken off: silently, so that the sound goes where the browser wants it until the player does something
+ * here. Goes on until the returned function is called.
  */
 function resumePaused(element: HTMLVideoElement, media: MediaStream, onSoundBlocked: () => void): () => void {
   const stopped = new AbortController();
@@ -85,7 +97,8 @@ function resumePaused(element: HTMLVideoElement, media: MediaStream, onSoundBloc
   let next: ReturnType<typeof setTimeout> | undefined;
   const resume = (): void => {
     clearTimeout(next);
-    // Browsers also pause what has ended, and what is taken off the page. A page that is hidden waits until it is seen again.
+    // Browsers also pause what has ended, and what is taken off the page. A page that is hidden waits until
+    // it is seen again.
     if (!element.paused || !media.active || !element.isConnected || document.hidden) return;
     const waitMs = triedAt + resumeEveryMs - performance.now();
     if (waitMs > 0) {
@@ -95,7 +108,8 @@ function resumePaused(element: HTMLVideoElement, media: MediaStream, onSoundBloc
     triedAt = performance.now();
     if (!element.muted) onSoundBlocked();
     element.muted = true;
-    startPlaying(element, onSoundBlocked).catch(() => undefined); // It was paused again, or the player has to do something first.
+    // It was paused again, or the player has to do something first.
+    startPlaying(element, onSoundBlocked).catch(() => undefined);
   };
   element.addEventListener("pause", resume, { signal: stopped.signal });
   document.addEventListener("visibilitychange", resume, { signal: stopped.signal });

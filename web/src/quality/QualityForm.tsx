@@ -4,47 +4,87 @@ import type { QualityMaximum } from "#contracts/streamQuality.ts";
 import { offeredRates, offeredSizes, presetTexts } from "./qualityText.ts";
 
 /** Chooses a preset, and size and frame rate in place of the preset's own. Each choice is a change. */
-export function QualityForm({ value, maximum, isDisabled = false, onChange }: {
+export function QualityForm({
+  value,
+  maximum,
+  isDisabled = false,
+  onChange,
+}: {
   value: KeptQuality;
   maximum: QualityMaximum;
   isDisabled?: boolean;
   onChange: (quality: KeptQuality) => void;
 }) {
   const name = useId();
-  const size = value.width === undefined || value.height === undefined ? "" : `${value.width}x${value.height}`;
-  const sizes = offeredSizes(maximum).map(({ width, height }) => ({ value: `${width}x${height}`, text: `${width} × ${height}` }));
+  const size =
+    value.width === undefined || value.height === undefined ? "" : `${value.width}x${value.height}`;
+  const sizes = offeredSizes(maximum).map(({ width, height }) => ({
+    value: `${width}x${height}`,
+    text: `${width} × ${height}`,
+  }));
   const rates = offeredRates(maximum).map((rate) => ({ value: String(rate), text: `${rate} per second` }));
   return (
     <fieldset className="quality" disabled={isDisabled}>
       <legend className="visually-hidden">Quality of the picture</legend>
       {presetTexts(maximum).map(({ preset, name: title, about }) => (
         <label key={preset} className="quality-preset">
-          <input type="radio" name={name} value={preset} checked={(value.preset ?? "auto") === preset} onChange={() => onChange({ preset })} />
-          <span><strong>{title}</strong><span className="muted">{about}</span></span>
+          <input
+            type="radio"
+            name={name}
+            value={preset}
+            checked={(value.preset ?? "auto") === preset}
+            onChange={() => onChange({ preset })}
+          />
+          <span>
+            <strong>{title}</strong>
+            <span className="muted">{about}</span>
+          </span>
         </label>
       ))}
       <div className="quality-details">
-        <Choice label="Largest picture" value={size} options={sizes} onChange={(chosen) => onChange({ ...value, ...sizeOf(chosen) })} />
-        <Choice label="Frames" value={String(value.fps ?? "")} options={rates} onChange={(chosen) => onChange({ ...value, fps: chosen === "" ? undefined : Number(chosen) })} />
+        <Choice
+          label="Largest picture"
+          value={size}
+          options={sizes}
+          onChange={(chosen) => onChange({ ...value, ...sizeOf(chosen) })}
+        />
+        <Choice
+          label="Frames"
+          value={String(value.fps ?? "")}
+          options={rates}
+          onChange={(chosen) => onChange({ ...value, fps: chosen === "" ? undefined : Number(chosen) })}
+        />
       </div>
     </fieldset>
   );
 }
 
-function Choice({ label, value, options, onChange }: {
+function Choice({
+  label,
+  value,
+  options,
+  onChange,
+}: {
   label: ReactNode;
   value: string;
   options: { value: string; text: string }[];
   onChange: (value: string) => void;
 }) {
   // A choice that was made under another maximum stays visible.
-  const listed = value === "" || options.some((option) => option.value === value) ? options : [...options, { value, text: value.replace("x", " × ") }];
+  const listed =
+    value === "" || options.some((option) => option.value === value)
+      ? options
+      : [...options, { value, text: value.replace("x", " × ") }];
   return (
     <label className="field">
       {label}
       <select value={value} onChange={({ target }) => onChange(target.value)}>
         <option value="">As the preset has it</option>
-        {listed.map((option) => <option key={option.value} value={option.value}>{option.text}</option>)}
+        {listed.map((option) => (
+          <option key={option.value} value={option.value}>
+            {option.text}
+          </option>
+        ))}
       </select>
     </label>
   );

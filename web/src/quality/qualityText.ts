@@ -1,5 +1,14 @@
 import type { KeptQuality } from "#contracts/http/streamQuality.ts";
-import { megabytesPerHour, pictureRanges, qualityPresets, qualityWithin, sessionBounds, type QualityMaximum, type QualityPreset, type StreamQuality } from "#contracts/streamQuality.ts";
+import {
+  megabytesPerHour,
+  pictureRanges,
+  qualityPresets,
+  qualityWithin,
+  sessionBounds,
+  type QualityMaximum,
+  type QualityPreset,
+  type StreamQuality,
+} from "#contracts/streamQuality.ts";
 
 /** What players read of a preset. */
 export interface PresetText {
@@ -8,7 +17,12 @@ export interface PresetText {
   about: string;
 }
 
-const names: Record<QualityPreset, string> = { auto: "Auto", lowLatency: "Low latency", sharp: "Sharp", dataSaver: "Data saver" };
+const names: Record<QualityPreset, string> = {
+  auto: "Auto",
+  lowLatency: "Low latency",
+  sharp: "Sharp",
+  dataSaver: "Data saver",
+};
 
 /** Returns the presets as players read them, with what they come to within this maximum. */
 export function presetTexts(maximum: QualityMaximum): PresetText[] {
@@ -33,22 +47,41 @@ export function qualityWords({ preset, fps, maxKbps }: StreamQuality): string {
 }
 
 /**
- * Returns what a choice changes from the next game on only, when it asks for more than the display of this session has, and the site sends more; undefined
- * otherwise.
+ * Returns what a choice changes from the next game on only, when it asks for more than the display of this
+ * session has, and the site sends more; undefined otherwise.
  */
-export function nextSizeLine(choice: KeptQuality, session: QualityMaximum, site: QualityMaximum): string | undefined {
-  const next = sessionBounds(choice, { ...session, maxFps: session.fps, maxWidth: site.width, maxHeight: site.height });
+export function nextSizeLine(
+  choice: KeptQuality,
+  session: QualityMaximum,
+  site: QualityMaximum,
+): string | undefined {
+  const next = sessionBounds(choice, {
+    ...session,
+    maxFps: session.fps,
+    maxWidth: site.width,
+    maxHeight: site.height,
+  });
   return next.width > session.width || next.height > session.height
     ? `This game keeps the size that it was started with. Your next one starts with up to ${next.width} × ${next.height}.`
     : undefined;
 }
 
-const commonSizes = [[640, 360], [854, 480], [1280, 720], [1600, 900], [1920, 1080], [2560, 1440], [3840, 2160]] as const;
+const commonSizes = [
+  [640, 360],
+  [854, 480],
+  [1280, 720],
+  [1600, 900],
+  [1920, 1080],
+  [2560, 1440],
+  [3840, 2160],
+] as const;
 const commonRates = [30, 60, 90, 120];
 
 /** Returns the sizes that players may choose from, the maximum among them. */
 export function offeredSizes(maximum: QualityMaximum): { width: number; height: number }[] {
-  const smaller = commonSizes.map(([width, height]) => ({ width, height })).filter(({ width, height }) => width < maximum.width && height < maximum.height);
+  const smaller = commonSizes
+    .map(([width, height]) => ({ width, height }))
+    .filter(({ width, height }) => width < maximum.width && height < maximum.height);
   return [...smaller, { width: maximum.width, height: maximum.height }];
 }
 

@@ -1,4 +1,10 @@
-import { useMutation, useQuery, useQueryClient, type UseMutationResult, type UseQueryResult } from "@tanstack/react-query";
+import {
+  useMutation,
+  useQuery,
+  useQueryClient,
+  type UseMutationResult,
+  type UseQueryResult,
+} from "@tanstack/react-query";
 import type { KeptQuality, StreamQualityResponse } from "#contracts/http/streamQuality.ts";
 import { keepStreamQuality, readStreamQuality } from "../client/account.ts";
 import { useAuth } from "../signIn/useAuth.ts";
@@ -10,7 +16,10 @@ export function useQualityChoice(): UseQueryResult<StreamQualityResponse> {
   return useQuery({ queryKey, queryFn: ({ signal }) => readStreamQuality(signal) });
 }
 
-/** Returns a mutation that keeps a choice for the launches to come. It is on the page at once, and goes back when it could not be kept. */
+/**
+ * Returns a mutation that keeps a choice for the launches to come. It is on the page at once, and goes back
+ * when it could not be kept.
+ */
 export function useKeepQuality(): UseMutationResult<StreamQualityResponse, Error, KeptQuality> {
   const client = useQueryClient();
   const { auth } = useAuth();
@@ -18,12 +27,14 @@ export function useKeepQuality(): UseMutationResult<StreamQualityResponse, Error
     // One after another, so that the last choice is the one that is kept.
     scope: { id: "streamQuality" },
     mutationKey: queryKey,
-    mutationFn: (quality: KeptQuality) => keepStreamQuality(auth.state === "signedIn" ? auth.user.id : undefined, quality),
+    mutationFn: (quality: KeptQuality) =>
+      keepStreamQuality(auth.state === "signedIn" ? auth.user.id : undefined, quality),
     onMutate: async (quality) => {
       await client.cancelQueries({ queryKey });
       client.setQueryData<StreamQualityResponse>(queryKey, (shown) => shown && { ...shown, quality });
     },
     // A choice that waits for this one is on the page already, and stays there.
-    onError: () => client.isMutating({ mutationKey: queryKey }) === 1 ? client.invalidateQueries({ queryKey }) : undefined,
+    onError: () =>
+      client.isMutating({ mutationKey: queryKey }) === 1 ? client.invalidateQueries({ queryKey }) : undefined,
   });
 }

@@ -20,7 +20,12 @@ interface SlotVersionsProps {
 export function SlotVersions({ slug, slot, now, onRestore }: SlotVersionsProps) {
   const [showsAll, setShowsAll] = useState(false);
   const shown = slot.versions.filter(({ isCurrent }, place) => showsAll || isCurrent || place < shownAtFirst);
-  if (slot.versions.length === 0) return <p className="muted slot-none">Nothing is stored yet. The first save appears here when the game is stopped.</p>;
+  if (slot.versions.length === 0)
+    return (
+      <p className="muted slot-none">
+        Nothing is stored yet. The first save appears here when the game is stopped.
+      </p>
+    );
   return (
     <>
       <ol className="versions" aria-label={`Saves of slot ${slot.slotNumber}`}>
@@ -31,8 +36,12 @@ export function SlotVersions({ slug, slot, now, onRestore }: SlotVersionsProps) 
                 <time dateTime={version.savedAt}>{momentText(version.savedAt)}</time>
                 {version.isCurrent && <span className="version-current">Current</span>}
               </strong>
-              <span>{kindText(version.kind)} · {timeAgo(version.savedAt, now)} · {sizeText(version.bytes)}</span>
-              {!version.isReadable && <span className="version-problem">This save is missing or damaged.</span>}
+              <span>
+                {kindText(version.kind)} · {timeAgo(version.savedAt, now)} · {sizeText(version.bytes)}
+              </span>
+              {!version.isReadable && (
+                <span className="version-problem">This save is missing or damaged.</span>
+              )}
             </div>
             <VersionActions slug={slug} slot={slot} version={version} onRestore={onRestore} />
           </li>
@@ -48,20 +57,43 @@ export function SlotVersions({ slug, slot, now, onRestore }: SlotVersionsProps) 
 }
 
 /** Restores and downloads a version; of one that cannot be read, restores the one before it. */
-function VersionActions({ slug, slot, version, onRestore }: Omit<SlotVersionsProps, "now"> & { version: SaveVersion }) {
+function VersionActions({
+  slug,
+  slot,
+  version,
+  onRestore,
+}: Omit<SlotVersionsProps, "now"> & { version: SaveVersion }) {
   const restore = slot.state === "free" ? onRestore : undefined;
   if (!version.isReadable) {
     const before = readableBefore(slot.versions, version.id);
     if (before === undefined || restore === undefined) return null;
-    return <button type="button" className="text-button" onClick={() => restore(before)}>Restore the one before, of {momentText(before.savedAt)}</button>;
+    return (
+      <button type="button" className="text-button" onClick={() => restore(before)}>
+        Restore the one before, of {momentText(before.savedAt)}
+      </button>
+    );
   }
   const time = momentText(version.savedAt);
   return (
     <div className="version-actions">
       {!version.isCurrent && restore !== undefined && (
-        <button type="button" className="text-button" aria-label={`Restore the save of ${time}`} onClick={() => restore(version)}>Restore</button>
+        <button
+          type="button"
+          className="text-button"
+          aria-label={`Restore the save of ${time}`}
+          onClick={() => restore(version)}
+        >
+          Restore
+        </button>
       )}
-      <a className="text-button" href={saveArchivePath({ slug, slotId: slot.id }, version.id)} download aria-label={`Download the save of ${time}`}>Download</a>
+      <a
+        className="text-button"
+        href={saveArchivePath({ slug, slotId: slot.id }, version.id)}
+        download
+        aria-label={`Download the save of ${time}`}
+      >
+        Download
+      </a>
     </div>
   );
 }

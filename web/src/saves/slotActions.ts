@@ -3,7 +3,10 @@ import type { SlotChoice } from "../launch/playPath.ts";
 /** What the slots need of the page. */
 export interface SlotActions {
   slug: string;
-  /** Undefined for a game that is not offered any more: its saves can be downloaded, renamed and deleted, and nothing else. */
+  /**
+   * Undefined for a game that is not offered any more: its saves can be downloaded, renamed and deleted, and
+   * nothing else.
+   */
   launch: SlotLaunch | undefined;
 }
 

@@ -35,7 +35,10 @@ export function slotName({ slotNumber, label }: SaveSlotHistory): string {
 }
 
 /** Returns when a slot was last played, as a sentence without its full stop. */
-export function lastPlayedText({ id, lastPlayedAt }: Pick<SaveSlotHistory, "id" | "lastPlayedAt">, now: number): string {
+export function lastPlayedText(
+  { id, lastPlayedAt }: Pick<SaveSlotHistory, "id" | "lastPlayedAt">,
+  now: number,
+): string {
   if (id === null) return "Nothing saved yet";
   return lastPlayedAt === null ? "Not played yet" : `Last played ${timeAgo(lastPlayedAt, now)}`;
 }
@@ -45,7 +48,10 @@ export function currentVersion({ versions }: Pick<SaveSlotHistory, "versions">):
   return versions.find(({ isCurrent }) => isCurrent);
 }
 
-/** Returns the newest version before the one of that id that can be read and that the slot does not go on with already. */
+/**
+ * Returns the newest version before the one of that id that can be read and that the slot does not go on with
+ * already.
+ */
 export function readableBefore(versions: readonly SaveVersion[], versionId: string): SaveVersion | undefined {
   const place = versions.findIndex(({ id }) => id === versionId);
   if (place < 0) return undefined;
@@ -59,7 +65,10 @@ export function hasLateCopy({ versions }: Pick<SaveSlotHistory, "versions">): bo
   return versions.slice(0, current < 0 ? versions.length : current).some(({ kind }) => kind === "conflict");
 }
 
-/** Returns whether a file of this size can be a save's archive at all, where a save's files may take `saveBytesMax`. */
+/**
+ * Returns whether a file of this size can be a save's archive at all, where a save's files may take
+ * `saveBytesMax`.
+ */
 export function isTooLarge(fileBytes: number, saveBytesMax: number): boolean {
   return fileBytes > Math.min(limits.save.packedBytes, saveBytesMax + packingBytes);
 }
@@ -76,7 +85,9 @@ export function uploadProblem(error: unknown, saveBytesMax: number): string {
 
 /** Returns what is wrong with a slot's new name, if anything. */
 export function labelProblem(label: string): string | undefined {
-  return Array.from(asLine(label).normalize("NFC").trim()).length > limits.save.labelMaxLength ? `A name may have at most ${limits.save.labelMaxLength} characters.` : undefined;
+  return Array.from(asLine(label).normalize("NFC").trim()).length > limits.save.labelMaxLength
+    ? `A name may have at most ${limits.save.labelMaxLength} characters.`
+    : undefined;
 }
 
 /** Returns how many saves a slot has, such as `its 3 saves`. */

@@ -6,7 +6,10 @@ import { refreshSlots } from "../launch/refreshSlots.ts";
 import { isTooLarge, tooLargeText, uploadProblem } from "./slotText.ts";
 import { useSavesChange } from "./useSaves.ts";
 
-/** How long after an upload was cancelled the saves are read once more: it may have become the slot's save in the same moment. */
+/**
+ * How long after an upload was cancelled the saves are read once more: it may have become the slot's save in
+ * the same moment.
+ */
 const rereadMs = 3_000;
 
 /** An upload of a save: what the page shows of it, and what the player can do. */
@@ -19,8 +22,16 @@ export interface SaveUpload {
   cancel: () => void;
 }
 
-/** Uploads archives into a slot; without an id each one into the empty slot that is the first when it has come. */
-export function useSaveUpload({ slug, slotId, saveBytesMax, announce }: {
+/**
+ * Uploads archives into a slot; without an id each one into the empty slot that is the first when it has
+ * come.
+ */
+export function useSaveUpload({
+  slug,
+  slotId,
+  saveBytesMax,
+  announce,
+}: {
   slug: string;
   slotId: string | undefined;
   saveBytesMax: number;
@@ -39,19 +50,27 @@ export function useSaveUpload({ slug, slotId, saveBytesMax, announce }: {
       setProblem(tooLargeText(saveBytesMax));
       return;
     }
-    const { signal } = controller.current = new AbortController();
+    const { signal } = (controller.current = new AbortController());
     setProblem(undefined);
     setPercent(0);
     const onProgress = (share: number): void => setPercent(Math.floor(share * 100));
-    mutate({
-      work: () => uploadSave({ slug, slotId }, file, { onProgress, signal }),
-      done: ({ slotNumber }) => `The upload is now the save of slot ${slotNumber}.`,
-    }, {
-      onError: (error) => {
-        if (signal.aborted) setTimeout(() => void refreshSlots(client, slug), rereadMs);
-        else setProblem(uploadProblem(error, saveBytesMax));
+    mutate(
+      {
+        work: () => uploadSave({ slug, slotId }, file, { onProgress, signal }),
+        done: ({ slotNumber }) => `The upload is now the save of slot ${slotNumber}.`,
       },
-    });
+      {
+        onError: (error) => {
+          if (signal.aborted) setTimeout(() => void refreshSlots(client, slug), rereadMs);
+          else setProblem(uploadProblem(error, saveBytesMax));
+        },
+      },
+    );
   };
-  return { percent: isPending ? percent : undefined, problem, begin, cancel: () => controller.current?.abort() };
+  return {
+    percent: isPending ? percent : undefined,
+    problem,
+    begin,
+    cancel: () => controller.current?.abort(),
+  };
 }

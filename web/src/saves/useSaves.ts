@@ -18,17 +18,28 @@ export function useSaves(slug: string): UseQueryResult<SavesResponse> {
 
 /** Returns in how many milliseconds the saves are to be read again; false for not by themselves. */
 export function savesPauseMs(saves: SavesResponse | undefined): number | false {
-  return saves?.slots.some(({ state }) => state === "playing" || state === "storing") === true ? pollMs : false;
+  return saves?.slots.some(({ state }) => state === "playing" || state === "storing") === true
+    ? pollMs
+    : false;
 }
 
-/** A change of the player's saves, and the sentence that tells of its success: of what it came to, where only the response says that. */
+/**
+ * A change of the player's saves, and the sentence that tells of its success: of what it came to, where only
+ * the response says that.
+ */
 export interface SavesChange<Result> {
   work: () => Promise<Result>;
   done: string | ((result: Result) => string);
 }
 
-/** Returns a mutation that changes the saves of a game. It ends when the changed ones are on the page, which `announce` then tells. */
-export function useSavesChange<Result = unknown>(slug: string, announce: (text: string) => void): UseMutationResult<Result, Error, SavesChange<Result>> {
+/**
+ * Returns a mutation that changes the saves of a game. It ends when the changed ones are on the page, which
+ * `announce` then tells.
+ */
+export function useSavesChange<Result = unknown>(
+  slug: string,
+  announce: (text: string) => void,
+): UseMutationResult<Result, Error, SavesChange<Result>> {
   return useMutation({
     mutationFn: ({ work }: SavesChange<Result>) => {
       announce(""); // What was told of the change before is not beside this one's failure, and is told anew when it is the same.

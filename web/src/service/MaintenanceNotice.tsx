@@ -1,7 +1,10 @@
 import { Icon } from "../components/Icon.tsx";
 import { useMaintenance } from "./useServiceStatus.ts";
 
-/** Says that no game can be started because an admin works on the service, in their own words; shows nothing at any other time. */
+/**
+ * Says that no game can be started because an admin works on the service, in their own words; shows nothing
+ * at any other time.
+ */
 export function MaintenanceNotice() {
   const maintenance = useMaintenance();
   return (
@@ -10,7 +13,10 @@ export function MaintenanceNotice() {
       {maintenance !== undefined && (
         <div className="maintenance">
           <Icon name="warning" />
-          <p><strong>Joypod is being worked on.</strong> {maintenance.message ?? "Games cannot be started just now. One that you are playing goes on."}</p>
+          <p>
+            <strong>Joypod is being worked on.</strong>{" "}
+            {maintenance.message ?? "Games cannot be started just now. One that you are playing goes on."}
+          </p>
         </div>
       )}
     </div>

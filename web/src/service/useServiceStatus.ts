@@ -9,12 +9,17 @@ const serviceStatusQuery = queryOptions({
   refetchOnWindowFocus: true,
 });
 
-/** Returns the maintenance that is going on, if any. It is read now and then and on return to the tab; after a failure the last word stays. */
+/**
+ * Returns the maintenance that is going on, if any. It is read now and then and on return to the tab; after a
+ * failure the last word stays.
+ */
 export function useMaintenance(): NonNullable<ServiceStatusResponse["maintenance"]> | undefined {
   return useQuery(serviceStatusQuery).data?.maintenance ?? undefined;
 }
 
-/** Reads the status again for all components that show it, as after a launch that was refused for maintenance. */
+/**
+ * Reads the status again for all components that show it, as after a launch that was refused for maintenance.
+ */
 export function refreshServiceStatus(client: QueryClient): void {
   void client.invalidateQueries({ queryKey: serviceStatusQuery.queryKey });
 }

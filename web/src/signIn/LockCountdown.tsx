@@ -3,7 +3,15 @@ import { countdownText } from "../components/timeText.ts";
 import { useNow } from "../components/useNow.ts";
 
 /** Shows how long to wait before the next sign-in; calls `onEnd` when the wait is over. */
-export function LockCountdown({ seconds, isLocked, onEnd }: { seconds: number; isLocked: boolean; onEnd: () => void }) {
+export function LockCountdown({
+  seconds,
+  isLocked,
+  onEnd,
+}: {
+  seconds: number;
+  isLocked: boolean;
+  onEnd: () => void;
+}) {
   const [endsAt] = useState(() => Date.now() + seconds * 1_000);
   const left = endsAt - useNow(1_000);
   const isOver = left <= 0;
@@ -12,9 +20,13 @@ export function LockCountdown({ seconds, isLocked, onEnd }: { seconds: number; i
   }, [isOver, onEnd]);
   return (
     <p className="message message-problem" role="alert">
-      {isLocked ? "Too many failed sign-ins: this account is locked for your safety. " : "Too many attempts from here. "}
+      {isLocked
+        ? "Too many failed sign-ins: this account is locked for your safety. "
+        : "Too many attempts from here. "}
       {/* Screen readers are not to read it out every second. */}
-      <span aria-live="off">Try again in <strong>{countdownText(left)}</strong>.</span>
+      <span aria-live="off">
+        Try again in <strong>{countdownText(left)}</strong>.
+      </span>
     </p>
   );
 }

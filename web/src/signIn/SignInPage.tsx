@@ -24,7 +24,8 @@ export function SignInPage() {
   const [hasSignedIn, setHasSignedIn] = useState(false);
   const { redirectingTo, redirect, cancel } = useProviderRedirect(setProblem);
   const destination = localPath(query.get("callbackUrl"), location.origin);
-  if (auth.state === "signedIn") return <Navigate to={hasSignedIn ? destination : redirectTarget(query, destination)} replace />;
+  if (auth.state === "signedIn")
+    return <Navigate to={hasSignedIn ? destination : redirectTarget(query, destination)} replace />;
 
   const submit = async (event: SyntheticEvent<HTMLFormElement>): Promise<void> => {
     event.preventDefault();
@@ -48,19 +49,36 @@ export function SignInPage() {
       <MaintenanceNotice />
       <main className="sign-in" id="main">
         <form className="panel" onSubmit={(event) => void submit(event)} aria-busy={isBusy}>
-          <div className="sign-in-brand"><Logo /></div>
+          <div className="sign-in-brand">
+            <Logo />
+          </div>
           <h1>Welcome to Joypod</h1>
           <p className="muted">Sign in and play, right in your browser.</p>
           <SignInMessage problem={problem} query={query} onUnlocked={() => setProblem(undefined)} />
           <label className="field">
             <span>E-mail</span>
-            <input name="email" type="email" autoComplete="username" required maxLength={limits.auth.emailMaxLength} autoFocus />
+            <input
+              name="email"
+              type="email"
+              autoComplete="username"
+              required
+              maxLength={limits.auth.emailMaxLength}
+              autoFocus
+            />
           </label>
           <label className="field">
             <span>Password</span>
-            <input name="password" type="password" autoComplete="current-password" required maxLength={limits.auth.passwordMaxLength} />
+            <input
+              name="password"
+              type="password"
+              autoComplete="current-password"
+              required
+              maxLength={limits.auth.passwordMaxLength}
+            />
           </label>
-          <ActionButton className="button button-primary button-wide" type="submit" isBusy={isBusy}>{isBusy ? "Signing in…" : "Sign in"}</ActionButton>
+          <ActionButton className="button button-primary button-wide" type="submit" isBusy={isBusy}>
+            {isBusy ? "Signing in…" : "Sign in"}
+          </ActionButton>
           <ProviderButtons destination={destination} redirectingTo={redirectingTo} redirect={redirect} />
         </form>
       </main>
@@ -68,20 +86,49 @@ export function SignInPage() {
   );
 }
 
-/** Returns where a player who is signed in already goes: with an error in the address they wanted to link a provider. */
+/**
+ * Returns where a player who is signed in already goes: with an error in the address they wanted to link a
+ * provider.
+ */
 function redirectTarget(query: URLSearchParams, destination: string): string {
   const error = query.get("error");
-  return error === null || query.has("callbackUrl") ? destination : `/account?${new URLSearchParams({ error })}`;
+  return error === null || query.has("callbackUrl")
+    ? destination
+    : `/account?${new URLSearchParams({ error })}`;
 }
 
 /** Says what went wrong here or, by the `error` of the address, why the player was sent here. */
-function SignInMessage({ problem, query, onUnlocked }: { problem: unknown; query: URLSearchParams; onUnlocked: () => void }) {
+function SignInMessage({
+  problem,
+  query,
+  onUnlocked,
+}: {
+  problem: unknown;
+  query: URLSearchParams;
+  onUnlocked: () => void;
+}) {
   if (isApiError(problem, "locked", "rate_limited") && problem.retryAfterSeconds !== undefined) {
-    return <LockCountdown key={problem.retryAfterSeconds} seconds={problem.retryAfterSeconds} isLocked={problem.code === "locked"} onEnd={onUnlocked} />;
+    return (
+      <LockCountdown
+        key={problem.retryAfterSeconds}
+        seconds={problem.retryAfterSeconds}
+        isLocked={problem.code === "locked"}
+        onEnd={onUnlocked}
+      />
+    );
   }
-  if (problem !== undefined) return <p className="message message-problem" role="alert">{sentenceFor(problem)}</p>;
+  if (problem !== undefined)
+    return (
+      <p className="message message-problem" role="alert">
+        {sentenceFor(problem)}
+      </p>
+    );
   const error = query.get("error");
-  return error === null ? null : <p className="message" role="status">{sentenceForSignIn(error, query.get("code"))}</p>;
+  return error === null ? null : (
+    <p className="message" role="status">
+      {sentenceForSignIn(error, query.get("code"))}
+    </p>
+  );
 }
 
 function textOf(form: FormData, name: string): string {

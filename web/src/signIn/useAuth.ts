@@ -10,7 +10,10 @@ export type AuthState =
   | { state: "signedOut"; isExpired: boolean }
   | { state: "failed"; error: Error };
 
-/** What gives the browser another sign-in ends the former one first, and is answered when a request of that one may be refused already. */
+/**
+ * What gives the browser another sign-in ends the former one first, and is answered when a request of that
+ * one may be refused already.
+ */
 const confirmingPause = { minMs: 500, maxMs: 1_000 };
 
 interface AuthSession {
@@ -28,13 +31,17 @@ const authSessionQuery = queryOptions({
     if (former && former.id !== user?.id) forgetPlayer(client);
     return { user, isExpired: false };
   },
-  // Only signing in and out change it, and both say so, but in another tab or window: who comes back to this one may be somebody else.
+  // Only signing in and out change it, and both say so, but in another tab or window: who comes back to this
+  // one may be somebody else.
   staleTime: Infinity,
   refetchOnWindowFocus: "always",
   gcTime: Infinity,
 });
 
-/** Returns who is signed in, and a function that asks the API again: it throws when that does not say, and leaves what was known. */
+/**
+ * Returns who is signed in, and a function that asks the API again: it throws when that does not say, and
+ * leaves what was known.
+ */
 export function useAuth(): { auth: AuthState; refresh: () => Promise<void> } {
   const { data, error, refetch } = useQuery(authSessionQuery);
   const refresh = useCallback(async () => {
@@ -43,19 +50,25 @@ export function useAuth(): { auth: AuthState; refresh: () => Promise<void> } {
   return { auth: authStateOf(data, error), refresh };
 }
 
-/** Ends the signed-in state of the page: after signing out, or (`isExpired`) because the API no longer accepts the sign-in. */
+/**
+ * Ends the signed-in state of the page: after signing out, or (`isExpired`) because the API no longer accepts
+ * the sign-in.
+ */
 export function endAuthSession(client: QueryClient, { isExpired }: { isExpired: boolean }): void {
-  // A read that the API answered before the sign-out must not sign the page in again. After a 401 one under way may tell who has signed in instead.
+  // A read that the API answered before the sign-out must not sign the page in again. After a 401 one under
+  // way may tell who has signed in instead.
   if (!isExpired) void client.cancelQueries({ queryKey: authSessionQuery.queryKey });
   client.setQueryData(authSessionQuery.queryKey, { user: null, isExpired });
 }
 
 /**
- * Returns whether the player whom the page shows is signed in although the API has refused a request; ends the signed-in state of the page if not. The
- * request may have had the cookie of a sign-in in whose place this browser has another by now, as after a new password.
+ * Returns whether the player whom the page shows is signed in although the API has refused a request; ends
+ * the signed-in state of the page if not. The request may have had the cookie of a sign-in in whose place
+ * this browser has another by now, as after a new password.
  */
 export async function confirmAuthSession(client: QueryClient): Promise<boolean> {
-  const shownId = (): string | undefined => client.getQueryData<AuthSession>(authSessionQuery.queryKey)?.user?.id;
+  const shownId = (): string | undefined =>
+    client.getQueryData<AuthSession>(authSessionQuery.queryKey)?.user?.id;
   const refusedId = shownId();
   if (refusedId === undefined) return false;
   const { minMs, maxMs } = confirmingPause;
@@ -73,5 +86,7 @@ function forgetPlayer(client: QueryClient): void {
 
 function authStateOf(data: AuthSession | undefined, error: Error | null): AuthState {
   if (data === undefined) return error === null ? { state: "loading" } : { state: "failed", error };
-  return data.user === null ? { state: "signedOut", isExpired: data.isExpired } : { state: "signedIn", user: data.user };
+  return data.user === null
+    ? { state: "signedOut", isExpired: data.isExpired }
+    : { state: "signedIn", user: data.user };
 }

@@ -14,7 +14,10 @@ const withoutPassword: Attempt = async (change) => {
 
 /** For whom the way to a provider is. */
 export interface ProviderRedirectOptions {
-  /** Id of the signed-in player who wants to link a provider, or to show that they are here; without one it is to sign in whoever comes back. */
+  /**
+   * Id of the signed-in player who wants to link a provider, or to show that they are here; without one it is
+   * to sign in whoever comes back.
+   */
   player?: string;
   attempt?: Attempt;
 }
@@ -30,7 +33,10 @@ export interface ProviderRedirect {
 }
 
 /** Sends the player to an external provider, unless they leave the page before its address has come. */
-export function useProviderRedirect(onProblem: (problem: unknown) => void, { player, attempt = withoutPassword }: ProviderRedirectOptions = {}): ProviderRedirect {
+export function useProviderRedirect(
+  onProblem: (problem: unknown) => void,
+  { player, attempt = withoutPassword }: ProviderRedirectOptions = {},
+): ProviderRedirect {
   const client = useQueryClient();
   const [redirectingTo, setRedirectingTo] = useState<string>();
   const controller = useRef<AbortController>(null);
@@ -44,27 +50,33 @@ export function useProviderRedirect(onProblem: (problem: unknown) => void, { pla
     return () => window.removeEventListener("pageshow", reset);
   }, []);
 
-  const begin = useCallback(async (id: string, destination: string): Promise<void> => {
-    const { signal } = controller.current = new AbortController();
-    setRedirectingTo(id);
-    onProblem(undefined);
-    try {
-      const callbackUrl = new URL(destination, location.origin).href;
-      const isLeaving = await attempt(async (currentPassword) => {
-        const address = await beginProviderSignIn(id, callbackUrl, { currentPassword, player, signal });
-        signal.throwIfAborted();
-        location.assign(address);
-      });
-      if (!isLeaving) setRedirectingTo(undefined);
-    } catch (error) {
-      if (signal.aborted) return;
-      if (isApiError(error, "unauthorized")) endAuthSession(client, { isExpired: true });
-      onProblem(error);
-      setRedirectingTo(undefined);
-    }
-  }, [client, onProblem, player, attempt]);
+  const begin = useCallback(
+    async (id: string, destination: string): Promise<void> => {
+      const { signal } = (controller.current = new AbortController());
+      setRedirectingTo(id);
+      onProblem(undefined);
+      try {
+        const callbackUrl = new URL(destination, location.origin).href;
+        const isLeaving = await attempt(async (currentPassword) => {
+          const address = await beginProviderSignIn(id, callbackUrl, { currentPassword, player, signal });
+          signal.throwIfAborted();
+          location.assign(address);
+        });
+        if (!isLeaving) setRedirectingTo(undefined);
+      } catch (error) {
+        if (signal.aborted) return;
+        if (isApiError(error, "unauthorized")) endAuthSession(client, { isExpired: true });
+        onProblem(error);
+        setRedirectingTo(undefined);
+      }
+    },
+    [client, onProblem, player, attempt],
+  );
 
-  const redirect = useCallback(({ id }: Pick<SignInProvider, "id">, destination: string) => void begin(id, destination), [begin]);
+  const redirect = useCallback(
+    ({ id }: Pick<SignInProvider, "id">, destination: string) => void begin(id, destination),
+    [begin],
+  );
   const cancel = useCallback(() => {
     controller.current?.abort();
     setRedirectingTo(undefined);

@@ -14,8 +14,9 @@ export interface TabStore {
 }
 
 /**
- * Returns the id by which a streamer recognizes this tab after a reload. The id is in the tab's storage only between two pages:
- * a duplicated tab copies that storage, and would otherwise take the stream from the original without asking. Without storage it is another id after a reload, and the player is asked.
+ * Returns the id by which a streamer recognizes this tab after a reload. The id is in the tab's storage only
+ * between two pages: a duplicated tab copies that storage, and would otherwise take the stream from the
+ * original without asking. Without storage it is another id after a reload, and the player is asked.
  */
 export function takeClientId({ storage, page, randomId }: TabStore): string {
   const forget = (): void => usingStorage(storage, (items) => items.removeItem(storageKey));

@@ -10,8 +10,9 @@ export interface CodecChoice {
 const repairFormat = /^video\/(rtx|red|ulpfec|flexfec-03)$/i;
 
 /**
- * Returns the video codecs to offer: those that streamers send, in the order of VideoCodec, each first in the format that they send. Other codecs are omitted; the
- * list is empty when the browser has none of these, and then nothing should be set.
+ * Returns the video codecs to offer: those that streamers send, in the order of VideoCodec, each first in the
+ * format that they send. Other codecs are omitted; the list is empty when the browser has none of these, and
+ * then nothing should be set.
  */
 export function preferredCodecs<Codec extends CodecChoice>(available: readonly Codec[]): Codec[] {
   const ranked = available
@@ -19,13 +20,18 @@ export function preferredCodecs<Codec extends CodecChoice>(available: readonly C
     .filter(({ rank }) => rank < unwanted)
     .sort((first, second) => first.rank - second.rank);
   if (ranked.length === 0) return [];
-  return [...ranked.map(({ codec }) => codec), ...available.filter(({ mimeType }) => repairFormat.test(mimeType))];
+  return [
+    ...ranked.map(({ codec }) => codec),
+    ...available.filter(({ mimeType }) => repairFormat.test(mimeType)),
+  ];
 }
 
 const unwanted = 2 * VideoCodec.options.length;
 
 function rankOf({ mimeType, sdpFmtpLine = "" }: CodecChoice): number {
-  const codec = VideoCodec.options.find((name) => mimeType.toLowerCase() === `video/${codecEncodingNames[name].toLowerCase()}`);
+  const codec = VideoCodec.options.find(
+    (name) => mimeType.toLowerCase() === `video/${codecEncodingNames[name].toLowerCase()}`,
+  );
   if (codec === undefined) return unwanted;
   return 2 * VideoCodec.options.indexOf(codec) + (isSentFormat(codec, sdpFmtpLine) ? 0 : 1);
 }

@@ -1,7 +1,13 @@
-/** No try, with the pause before it, takes longer: 3 s for the relays, 35 s for the response, 15 s for the connection, 8 s of pause, and some for timers of hidden pages. */
+/**
+ * No try, with the pause before it, takes longer: 3 s for the relays, 35 s for the response, 15 s for the
+ * connection, 8 s of pause, and some for timers of hidden pages.
+ */
 const longestTryMs = 75_000;
 
-/** For how long a stream could not be reached although it was tried: time in which the page stood still, frozen or in a laptop that slept, does not count. */
+/**
+ * For how long a stream could not be reached although it was tried: time in which the page stood still,
+ * frozen or in a laptop that slept, does not count.
+ */
 export class Downtime {
   readonly #now: () => number;
   #sinceMs: number;

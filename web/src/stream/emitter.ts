@@ -10,6 +10,7 @@ export class Emitter<Events extends object> {
 
   protected emit<Name extends keyof Events>(name: Name, payload: Events[Name]): void {
     // A copy: a listener may stop listening while it is called.
-    for (const listener of [...this.#listeners.get(name) ?? []]) (listener as (payload: Events[Name]) => void)(payload);
+    for (const listener of [...(this.#listeners.get(name) ?? [])])
+      (listener as (payload: Events[Name]) => void)(payload);
   }
 }

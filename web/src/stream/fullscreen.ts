@@ -1,10 +1,16 @@
-/** Chromium's keyboard lock: in full screen, Escape and the browser's own keys reach the game; holding Escape leaves full screen. */
+/**
+ * Chromium's keyboard lock: in full screen, Escape and the browser's own keys reach the game; holding Escape
+ * leaves full screen.
+ */
 interface KeyboardLock {
   lock: (codes?: string[]) => Promise<void>;
   unlock: () => void;
 }
 
-/** Returns whether this browser shows elements full screen at all: those of phones may show nothing but videos so. */
+/**
+ * Returns whether this browser shows elements full screen at all: those of phones may show nothing but videos
+ * so.
+ */
 export function canEnterFullscreen(): boolean {
   return "requestFullscreen" in Element.prototype;
 }
@@ -19,7 +25,9 @@ export async function enterFullscreen(element: HTMLElement | null): Promise<void
   if (element === null) return;
   await element.requestFullscreen({ navigationUI: "hide" });
   // Games use Escape. Without the lock, Escape leaves full screen.
-  await keyboardLock()?.lock().catch(() => undefined);
+  await keyboardLock()
+    ?.lock()
+    .catch(() => undefined);
 }
 
 /** Leaves full screen and gives the keyboard back to the browser. */

@@ -5,7 +5,13 @@ import { Downtime } from "./downtime.ts";
 import { Emitter } from "./emitter.ts";
 import { IceServers } from "./iceServers.ts";
 import { NoPath, StreamConnection, type StreamConnectionOptions } from "./streamConnection.ts";
-import { isStillStarting, outcomeOf, stateAfter, type ConnectionOutcome, type StreamState } from "./streamState.ts";
+import {
+  isStillStarting,
+  outcomeOf,
+  stateAfter,
+  type ConnectionOutcome,
+  type StreamState,
+} from "./streamState.ts";
 import { WhepError } from "./whep.ts";
 
 type QualityMessage = Extract<StreamInput, { t: "quality" }>;
@@ -17,7 +23,10 @@ export interface GameStreamEvents {
   notice: StreamNotice;
 }
 
-/** The stream of one session: it connects, reconnects with back-off, and reports its state. It does not depend on the page. */
+/**
+ * The stream of one session: it connects, reconnects with back-off, and reports its state. It does not depend
+ * on the page.
+ */
 export class GameStream extends Emitter<GameStreamEvents> {
   readonly #clientId: string;
   readonly #iceServers = new IceServers();
@@ -49,8 +58,8 @@ export class GameStream extends Emitter<GameStreamEvents> {
   }
 
   /**
-   * Connects to the session's stream, at the address in its status, unless another tab or browser plays already. The session may
-   * still be starting: the offer is answered as soon as it runs.
+   * Connects to the session's stream, at the address in its status, unless another tab or browser plays
+   * already. The session may still be starting: the offer is answered as soon as it runs.
    */
   connect(containerUrl: string): void {
     this.#containerUrl = containerUrl;
@@ -110,19 +119,24 @@ export class GameStream extends Emitter<GameStreamEvents> {
     let wasUp = false;
     for (let attempt = 0; ; attempt += 1) {
       this.#setState({ phase: "connecting", isReconnect: wasUp });
-      const outcome = await this.#connectOnce({ containerUrl, clientId: this.#clientId, takeover, signal }, {
-        // A stream is taken over once, whether or not anything comes of it then: two tabs must not take it from each other in turns.
-        onAnswered: () => {
-          takeover = false;
+      const outcome = await this.#connectOnce(
+        { containerUrl, clientId: this.#clientId, takeover, signal },
+        {
+          // A stream is taken over once, whether or not anything comes of it then: two tabs must not take it
+          // from each other in turns.
+          onAnswered: () => {
+            takeover = false;
+          },
+          onUp: () => {
+            attempt = 0;
+            wasUp = true;
+          },
         },
-        onUp: () => {
-          attempt = 0;
-          wasUp = true;
-        },
-      });
+      );
       if (signal.aborted) return;
       if (outcome.kind === "lost") downtime.restart();
-      if (isStillStarting(outcome)) { // The start has deadlines of its own.
+      if (isStillStarting(outcome)) {
+        // The start has deadlines of its own.
         downtime.restart();
         attempt = 0;
       }
@@ -132,18 +146,23 @@ export class GameStream extends Emitter<GameStreamEvents> {
         this.#setState(next);
         return;
       }
-      if (!(outcome.kind === "lost" && outcome.isReachable)) await this.#pause(backOffMs(attempt), wasUp, signal);
+      if (!(outcome.kind === "lost" && outcome.isReachable))
+        await this.#pause(backOffMs(attempt), wasUp, signal);
     }
   }
 
   /** Connects once; resolves when the connection has ended. */
-  async #connectOnce(options: StreamConnectionOptions, { onAnswered, onUp }: { onAnswered: () => void; onUp: () => void }): Promise<ConnectionOutcome> {
+  async #connectOnce(
+    options: StreamConnectionOptions,
+    { onAnswered, onUp }: { onAnswered: () => void; onUp: () => void },
+  ): Promise<ConnectionOutcome> {
     const connection = this.#prepared ?? new StreamConnection(this.#iceServers);
     this.#prepared = undefined;
     this.#connection = connection;
     const ended = this.#endOf(connection);
     connection.on("answered", onAnswered);
-    // The first media is emitted early, so that the browser prepares its decoders; later ones when pictures may come, so that the last picture stays until then.
+    // The first media is emitted early, so that the browser prepares its decoders; later ones when pictures
+    // may come, so that the last picture stays until then.
     if (!this.#hasMedia) this.emit("media", connection.media);
     else connection.on("answered", () => this.emit("media", connection.media));
     this.#hasMedia = true;
@@ -151,7 +170,11 @@ export class GameStream extends Emitter<GameStreamEvents> {
       await connection.open(options);
     } catch (error) {
       if (error instanceof NoPath) return { kind: "noPath" };
-      return { kind: "connectFailed", code: error instanceof WhepError ? error.code : "unreachable", message: messageOf(error) };
+      return {
+        kind: "connectFailed",
+        code: error instanceof WhepError ? error.code : "unreachable",
+        message: messageOf(error),
+      };
     }
     onUp();
     this.#setState({ phase: "connected" });

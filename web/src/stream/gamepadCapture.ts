@@ -12,15 +12,19 @@ const noise = 0.02;
 /** The fields of Gamepad that are read. */
 export interface PadSample {
   readonly index: number;
-  /** What is not "standard" has its sticks and buttons in an order of its own: wheels, pedals, and pads that the browser does not know. */
+  /**
+   * What is not "standard" has its sticks and buttons in an order of its own: wheels, pedals, and pads that
+   * the browser does not know.
+   */
   readonly mapping: string;
   readonly axes: readonly number[];
   readonly buttons: readonly { readonly pressed: boolean; readonly value: number }[];
 }
 
 /**
- * Sends the changes of the one gamepad that the player uses: the first that moved, until it is unplugged. A button that is pressed from the beginning counts,
- * because browsers show no gamepad before its first press; a stick does not, because worn ones are never at rest.
+ * Sends the changes of the one gamepad that the player uses: the first that moved, until it is unplugged. A
+ * button that is pressed from the beginning counts, because browsers show no gamepad before its first press;
+ * a stick does not, because worn ones are never at rest.
  */
 export class GamepadCapture {
   readonly #send: (message: StreamInput) => void;
@@ -76,7 +80,8 @@ const atRest = padMessage({ axes: [], buttons: [] });
 /** Returns the whole state of a gamepad as one message. */
 export function padMessage({ axes, buttons }: Pick<PadSample, "axes" | "buttons">): PadMessage {
   const stick = (axis: number): number => scaled(axes[axis] ?? 0);
-  const trigger = (button: number): number => Math.round(Math.min(1, Math.max(0, buttons[button]?.value ?? 0)) * triggerScale);
+  const trigger = (button: number): number =>
+    Math.round(Math.min(1, Math.max(0, buttons[button]?.value ?? 0)) * triggerScale);
   return {
     t: "pad",
     s: [stick(0), stick(1), stick(2), stick(3)],
@@ -87,7 +92,9 @@ export function padMessage({ axes, buttons }: Pick<PadSample, "axes" | "buttons"
 }
 
 function buttonBits(buttons: PadSample["buttons"]): number {
-  const withoutTriggers = buttons.filter((_button, place) => place !== leftTrigger && place !== rightTrigger).slice(0, 15);
+  const withoutTriggers = buttons
+    .filter((_button, place) => place !== leftTrigger && place !== rightTrigger)
+    .slice(0, 15);
   return withoutTriggers.reduce((bits, { pressed }, place) => (pressed ? bits | (1 << place) : bits), 0);
 }
 

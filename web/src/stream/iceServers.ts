@@ -9,7 +9,10 @@ const renewedAtShare = 0.25;
 /** Where relays and their credentials come from. */
 export interface IceServersOptions {
   fetch: (url: string, request: RequestInit) => Promise<Response>;
-  /** Milliseconds of the epoch: a monotonic clock stands still while most systems sleep, and the relay's goes on. */
+  /**
+   * Milliseconds of the epoch: a monotonic clock stands still while most systems sleep, and the relay's goes
+   * on.
+   */
   now: () => number;
 }
 
@@ -19,22 +22,29 @@ export class IceServers {
   #known: { servers: RTCIceServer[]; sinceMs: number; lifetimeMs: number } | undefined;
   #asking: Promise<void> | undefined;
 
-  constructor(options: IceServersOptions = { fetch: (url, request) => fetch(url, request), now: () => Date.now() }) {
+  constructor(
+    options: IceServersOptions = { fetch: (url, request) => fetch(url, request), now: () => Date.now() },
+  ) {
     this.#options = options;
   }
 
   /** Returns the relays; none where there are none, or where they cannot be had in time. Never throws. */
   async current(): Promise<RTCIceServer[]> {
     if (this.#spentShare() >= 1 - renewedAtShare) {
-      this.#asking ??= this.#ask().catch(() => undefined).finally(() => {
-        this.#asking = undefined;
-      });
+      this.#asking ??= this.#ask()
+        .catch(() => undefined)
+        .finally(() => {
+          this.#asking = undefined;
+        });
       await this.#asking;
     }
     return this.#known !== undefined && this.#spentShare() < 1 ? this.#known.servers : [];
   }
 
-  /** Returns the share of the credentials' time that is over; all of it where the clock was put back, after which nobody knows. */
+  /**
+   * Returns the share of the credentials' time that is over; all of it where the clock was put back, after
+   * which nobody knows.
+   */
   #spentShare(): number {
     if (this.#known === undefined) return 1;
     const ageMs = this.#options.now() - this.#known.sinceMs;
@@ -46,6 +56,10 @@ export class IceServers {
     const response = await send(iceServersAddress, { signal: AbortSignal.timeout(requestTimeoutMs) });
     if (!response.ok) return;
     const known = IceServersResponse.parse(await response.json());
-    this.#known = { servers: rtcIceServersOf(known), sinceMs: now(), lifetimeMs: known.expiresInSeconds * 1_000 };
+    this.#known = {
+      servers: rtcIceServersOf(known),
+      sinceMs: now(),
+      lifetimeMs: known.expiresInSeconds * 1_000,
+    };
   }
 }

@@ -24,7 +24,10 @@ export interface InputCapture {
   stop(): void;
 }
 
-/** Sends all input on `surface` until it is stopped. Whenever the surface loses the focus, or its page is hidden, everything held is released. */
+/**
+ * Sends all input on `surface` until it is stopped. Whenever the surface loses the focus, or its page is
+ * hidden, everything held is released.
+ */
 export function captureInput({ surface, video, send, display, onMenu }: InputCaptureOptions): InputCapture {
   const stopped = new AbortController();
   const keyboard = new KeyboardCapture(send, navigator.userAgent);
@@ -57,44 +60,75 @@ function geometryOf(video: HTMLVideoElement, display: Size | undefined): Picture
   return { display: display ?? picture, area: pictureArea(video.getBoundingClientRect(), picture) };
 }
 
-function listenToKeyboard(surface: HTMLElement, keyboard: KeyboardCapture, onMenu: () => void, signal: AbortSignal): void {
-  surface.addEventListener("keydown", (event) => {
-    event.preventDefault();
-    if (isMenuChord(event)) onMenu();
-    else keyboard.down(event);
-  }, { signal });
-  surface.addEventListener("keyup", (event) => {
-    event.preventDefault();
-    keyboard.up(event);
-  }, { signal });
+function listenToKeyboard(
+  surface: HTMLElement,
+  keyboard: KeyboardCapture,
+  onMenu: () => void,
+  signal: AbortSignal,
+): void {
+  surface.addEventListener(
+    "keydown",
+    (event) => {
+      event.preventDefault();
+      if (isMenuChord(event)) onMenu();
+      else keyboard.down(event);
+    },
+    { signal },
+  );
+  surface.addEventListener(
+    "keyup",
+    (event) => {
+      event.preventDefault();
+      keyboard.up(event);
+    },
+    { signal },
+  );
 }
 
 function listenToPointer(surface: HTMLElement, pointer: PointerCapture, signal: AbortSignal): void {
   const sample = (event: PointerEvent): void => {
     if (event.isPrimary) pointer.sample(event, document.pointerLockElement === surface);
   };
-  surface.addEventListener("pointerdown", (event) => {
-    // A drag continues outside of the surface.
-    if (document.pointerLockElement !== surface) surface.setPointerCapture(event.pointerId);
-    sample(event);
-  }, { signal });
-  for (const name of ["pointermove", "pointerup"] as const) surface.addEventListener(name, sample, { signal });
-  surface.addEventListener("pointercancel", ({ isPrimary }) => {
-    if (isPrimary) pointer.cancel();
-  }, { signal });
-  surface.addEventListener("mousedown", (event) => {
-    event.preventDefault(); // Prevents text selection and scrolling by the middle button, but also the focus, which is set here.
-    surface.focus({ preventScroll: true });
-  }, { signal });
+  surface.addEventListener(
+    "pointerdown",
+    (event) => {
+      // A drag continues outside of the surface.
+      if (document.pointerLockElement !== surface) surface.setPointerCapture(event.pointerId);
+      sample(event);
+    },
+    { signal },
+  );
+  for (const name of ["pointermove", "pointerup"] as const)
+    surface.addEventListener(name, sample, { signal });
+  surface.addEventListener(
+    "pointercancel",
+    ({ isPrimary }) => {
+      if (isPrimary) pointer.cancel();
+    },
+    { signal },
+  );
+  surface.addEventListener(
+    "mousedown",
+    (event) => {
+      // Prevents text selection and scrolling by the middle button, but also the focus, which is set here.
+      event.preventDefault();
+      surface.focus({ preventScroll: true });
+    },
+    { signal },
+  );
   surface.addEventListener("mouseup", (event) => event.preventDefault(), { signal }); // The button that leads back is the game's.
   surface.addEventListener("contextmenu", (event) => event.preventDefault(), { signal });
 }
 
 function listenToWheel(surface: HTMLElement, wheel: WheelCapture, signal: AbortSignal): void {
-  surface.addEventListener("wheel", (event) => {
-    event.preventDefault();
-    wheel.sample(event);
-  }, { signal, passive: false });
+  surface.addEventListener(
+    "wheel",
+    (event) => {
+      event.preventDefault();
+      wheel.sample(event);
+    },
+    { signal, passive: false },
+  );
 }
 
 function pollGamepads(gamepad: GamepadCapture, signal: AbortSignal): void {
@@ -109,10 +143,18 @@ function pollGamepads(gamepad: GamepadCapture, signal: AbortSignal): void {
 function listenToFocusLoss(surface: HTMLElement, releaseAll: () => void, signal: AbortSignal): void {
   surface.addEventListener("blur", releaseAll, { signal });
   window.addEventListener("blur", releaseAll, { signal });
-  document.addEventListener("visibilitychange", () => {
-    if (document.hidden) releaseAll();
-  }, { signal });
-  document.addEventListener("pointerlockchange", () => {
-    if (document.pointerLockElement === null) releaseAll();
-  }, { signal });
+  document.addEventListener(
+    "visibilitychange",
+    () => {
+      if (document.hidden) releaseAll();
+    },
+    { signal },
+  );
+  document.addEventListener(
+    "pointerlockchange",
+    () => {
+      if (document.pointerLockElement === null) releaseAll();
+    },
+    { signal },
+  );
 }

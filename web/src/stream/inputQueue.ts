@@ -4,9 +4,9 @@ const maxDistance = 4_096;
 const maxNotches = 16;
 
 /**
- * Queues input for a congested data channel. Motion is merged into the message before it if that loses nothing. The length is
- * bounded: motion is dropped first, and when only keys and buttons are left one release of everything replaces them, because
- * late presses are worse than none.
+ * Queues input for a congested data channel. Motion is merged into the message before it if that loses
+ * nothing. The length is bounded: motion is dropped first, and when only keys and buttons are left one
+ * release of everything replaces them, because late presses are worse than none.
  */
 export class InputQueue {
   readonly #capacity: number;
@@ -61,7 +61,11 @@ function merge(first: StreamInput, second: StreamInput): StreamInput | undefined
   return undefined;
 }
 
-function sum(first: { x: number; y: number }, second: { x: number; y: number }, limit: number): { x: number; y: number } {
+function sum(
+  first: { x: number; y: number },
+  second: { x: number; y: number },
+  limit: number,
+): { x: number; y: number } {
   return { x: clamp(first.x + second.x, limit), y: clamp(first.y + second.y, limit) };
 }
 

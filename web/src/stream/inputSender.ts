@@ -24,7 +24,10 @@ export class InputSender {
     channel.addEventListener("bufferedamountlow", () => this.#flush());
   }
 
-  /** Sends a message. While the channel is not open messages are dropped, so that no key takes effect that was pressed before the picture showed. */
+  /**
+   * Sends a message. While the channel is not open messages are dropped, so that no key takes effect that was
+   * pressed before the picture showed.
+   */
   send(message: StreamInput): void {
     if (this.#channel.readyState === "open") this.#queue.push(message);
     else this.#queue.clear();

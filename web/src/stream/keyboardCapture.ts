@@ -10,12 +10,32 @@ const maxCodeLength = 24;
 
 type ModifierFlag = "ctrlKey" | "altKey" | "shiftKey" | "metaKey";
 
-/** The flag of each modifier, by what its key says: AltRight can be AltGraph, and players give keys another sense. */
-const modifierFlags: ReadonlyMap<string, ModifierFlag> = new Map([["Control", "ctrlKey"], ["Alt", "altKey"], ["Shift", "shiftKey"], ["Meta", "metaKey"]]);
+/**
+ * The flag of each modifier, by what its key says: AltRight can be AltGraph, and players give keys another
+ * sense.
+ */
+const modifierFlags: ReadonlyMap<string, ModifierFlag> = new Map([
+  ["Control", "ctrlKey"],
+  ["Alt", "altKey"],
+  ["Shift", "shiftKey"],
+  ["Meta", "metaKey"],
+]);
 
-/** What the keys of Japanese keyboards say that choose a script. Windows reports that they go down, and no release but that of the script before. */
+/**
+ * What the keys of Japanese keyboards say that choose a script. Windows reports that they go down, and no
+ * release but that of the script before.
+ */
 const scriptKeys: ReadonlySet<string> = new Set([
-  "Alphanumeric", "Eisu", "Hankaku", "Hiragana", "HiraganaKatakana", "KanaMode", "Katakana", "Romaji", "Zenkaku", "ZenkakuHankaku",
+  "Alphanumeric",
+  "Eisu",
+  "Hankaku",
+  "Hiragana",
+  "HiraganaKatakana",
+  "KanaMode",
+  "Katakana",
+  "Romaji",
+  "Zenkaku",
+  "ZenkakuHankaku",
 ]);
 
 /** Turns key events into messages by physical key, independent of the player's keyboard layout. */
@@ -72,12 +92,17 @@ export class KeyboardCapture {
     this.#held.clear();
   }
 
-  /** Returns whether Windows keeps its release to itself: by what the key says, as it is an ordinary one on other keyboards. */
+  /**
+   * Returns whether Windows keeps its release to itself: by what the key says, as it is an ordinary one on
+   * other keyboards.
+   */
   #isScriptKey(key: string): boolean {
     return this.#isWindows && scriptKeys.has(key);
   }
 
-  /** macOS reports Caps Lock as going down when it is switched on, and as going up when it is switched off. */
+  /**
+   * macOS reports Caps Lock as going down when it is switched on, and as going up when it is switched off.
+   */
   #isLock(code: string): boolean {
     return this.#isMac && code === "CapsLock";
   }
@@ -93,28 +118,44 @@ export class KeyboardCapture {
     if (code.startsWith("Meta")) for (const held of this.#held.keys()) this.#release(held);
   }
 
-  /** Releases the modifiers that are up by what the event says: a system keeps their releases to itself in shortcuts of its own, as macOS in those for screenshots. */
+  /**
+   * Releases the modifiers that are up by what the event says: a system keeps their releases to itself in
+   * shortcuts of its own, as macOS in those for screenshots.
+   */
   #releaseLost(press: KeyPress): void {
-    for (const [code, flag] of this.#held) if (flag !== undefined && code !== press.code && this.#isLost(flag, press)) this.#release(code);
+    for (const [code, flag] of this.#held)
+      if (flag !== undefined && code !== press.code && this.#isLost(flag, press)) this.#release(code);
   }
 
   #isLost(flag: ModifierFlag, press: KeyPress): boolean {
     if (press[flag]) return false;
-    // While both Shift keys are down, Windows does not report the first of them going up. Chromium on Linux does, of any two, but clears the flag as for the last.
+    // While both Shift keys are down, Windows does not report the first of them going up. Chromium on Linux
+    // does, of any two, but clears the flag as for the last.
     if (modifierFlags.get(press.key) === flag) return this.#isWindows && flag === "shiftKey";
     // Windows makes AltGraph of Control and Alt, and neither flag is set then.
     return flag === "shiftKey" || flag === "metaKey" || !press.getModifierState("AltGraph");
   }
 }
 
-/** Returns the flag that events have while this key is down; undefined where its own press lacks it, as that of an AltRight does that is AltGraph. */
+/**
+ * Returns the flag that events have while this key is down; undefined where its own press lacks it, as that
+ * of an AltRight does that is AltGraph.
+ */
 function reportedFlag(press: KeyPress): ModifierFlag | undefined {
   const flag = modifierFlags.get(press.key);
   return flag !== undefined && press[flag] ? flag : undefined;
 }
 
-/** Returns whether the press is the menu chord: by the key where M is in most layouts, and by the one that says M in those where it is elsewhere. */
-export function isMenuChord({ code, key, ctrlKey, altKey }: Pick<KeyboardEvent, "code" | "key" | "ctrlKey" | "altKey">): boolean {
+/**
+ * Returns whether the press is the menu chord: by the key where M is in most layouts, and by the one that
+ * says M in those where it is elsewhere.
+ */
+export function isMenuChord({
+  code,
+  key,
+  ctrlKey,
+  altKey,
+}: Pick<KeyboardEvent, "code" | "key" | "ctrlKey" | "altKey">): boolean {
   return ctrlKey && altKey && (code === "KeyM" || key.toLowerCase() === "m");
 }
 

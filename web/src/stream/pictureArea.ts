@@ -10,16 +10,27 @@ export interface Area extends Size {
   top: number;
 }
 
-/** Returns where `object-fit: contain` puts a picture inside a box: centred, as large as fits, with bars on two sides. */
+/**
+ * Returns where `object-fit: contain` puts a picture inside a box: centred, as large as fits, with bars on
+ * two sides.
+ */
 export function pictureArea(box: Area, picture: Size): Area {
   if (picture.width <= 0 || picture.height <= 0) return box;
   const scale = Math.min(box.width / picture.width, box.height / picture.height);
   const width = picture.width * scale;
   const height = picture.height * scale;
-  return { width, height, left: box.left + (box.width - width) / 2, top: box.top + (box.height - height) / 2 };
+  return {
+    width,
+    height,
+    left: box.left + (box.width - width) / 2,
+    top: box.top + (box.height - height) / 2,
+  };
 }
 
-/** Returns a point of the page in pointer coordinates of the picture; a point on the bars becomes the nearest edge. */
+/**
+ * Returns a point of the page in pointer coordinates of the picture; a point on the bars becomes the nearest
+ * edge.
+ */
 export function toPointerCoordinates(point: { x: number; y: number }, area: Area): { x: number; y: number } {
   return { x: share(point.x - area.left, area.width), y: share(point.y - area.top, area.height) };
 }

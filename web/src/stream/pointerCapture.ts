@@ -1,7 +1,9 @@
 import type { StreamInput } from "#contracts/stream.ts";
 import { toPointerCoordinates, type Area, type Size } from "./pictureArea.ts";
 
-/** Bits of `PointerEvent.buttons`, in the order of `MouseEvent.button`: left, middle, right, back, forward. */
+/**
+ * Bits of `PointerEvent.buttons`, in the order of `MouseEvent.button`: left, middle, right, back, forward.
+ */
 const buttonBits = [1, 4, 2, 8, 16] as const;
 const maxDistance = 4_096;
 
@@ -19,15 +21,17 @@ interface Position {
   y: number;
 }
 
-/** The picture's present area on the page, and the size of the display that it shows, in pixels of the game. */
+/**
+ * The picture's present area on the page, and the size of the display that it shows, in pixels of the game.
+ */
 export interface PictureGeometry {
   area: Area;
   display: Size;
 }
 
 /**
- * Turns pointer events into messages. Presses are found in the change of the `buttons` bits, because browsers report a second
- * button, pressed while one is held, as a movement.
+ * Turns pointer events into messages. Presses are found in the change of the `buttons` bits, because browsers
+ * report a second button, pressed while one is held, as a movement.
  */
 export class PointerCapture {
   readonly #send: (message: StreamInput) => void;
@@ -43,19 +47,28 @@ export class PointerCapture {
     this.#geometry = geometry;
   }
 
-  /** Sends an event's position, or its movement while the pointer is locked to the picture, and then its buttons. */
+  /**
+   * Sends an event's position, or its movement while the pointer is locked to the picture, and then its
+   * buttons.
+   */
   sample(sample: PointerSample, isLocked: boolean): void {
     if (isLocked) this.#moveBy(sample);
     else this.#moveTo(sample);
     this.#press(sample.buttons);
   }
 
-  /** Releases the buttons when the browser takes the pointer for itself. It tells no place then: Chromium's events of it have zeros. */
+  /**
+   * Releases the buttons when the browser takes the pointer for itself. It tells no place then: Chromium's
+   * events of it have zeros.
+   */
   cancel(): void {
     this.#press(0);
   }
 
-  /** Presses again what is held, where the pointer is, after the streamer has released it. It may not have heard of the last movements, either. */
+  /**
+   * Presses again what is held, where the pointer is, after the streamer has released it. It may not have
+   * heard of the last movements, either.
+   */
   pressAgain(): void {
     const [held, position] = [this.#buttons, this.#position];
     this.#buttons = 0;

@@ -20,8 +20,9 @@ export function unlockPointer(page: LockDocument = document): void {
 }
 
 /**
- * Requests the pointer lock for the element, with unaccelerated movement where the browser supports that; `pointerlockchange`
- * fires when it is granted. Rejects when the browser refuses, such as right after the player left the lock.
+ * Requests the pointer lock for the element, with unaccelerated movement where the browser supports that;
+ * `pointerlockchange` fires when it is granted. Rejects when the browser refuses, such as right after the
+ * player left the lock.
  */
 export async function lockPointer(element: HTMLElement): Promise<void> {
   try {

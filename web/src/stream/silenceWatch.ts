@@ -4,7 +4,10 @@ const silentMs = 1_750;
 
 /** What a watch looks at. */
 export interface SilenceWatchOptions {
-  /** Returns what has come of sound, pictures and reports on them, as a number that grows with each packet, from 0. */
+  /**
+   * Returns what has come of sound, pictures and reports on them, as a number that grows with each packet,
+   * from 0.
+   */
   received: () => Promise<number>;
   /** Returns whether the network lets anything through at all. */
   isReachable: () => Promise<boolean>;
@@ -17,11 +20,18 @@ export interface SilenceWatchOptions {
 }
 
 /**
- * Notices that nothing comes any more over a network that works: the streamer sends elsewhere, as where the player's address has changed and both ends
- * still take the old path for a good one. The transport itself finds that out after half a minute. A network that lets nothing through is waited for: the
- * connection may go on when it is back. Begins with the first packet; returns how to end it.
+ * Notices that nothing comes any more over a network that works: the streamer sends elsewhere, as where the
+ * player's address has changed and both ends still take the old path for a good one. The transport itself
+ * finds that out after half a minute. A network that lets nothing through is waited for: the connection may
+ * go on when it is back. Begins with the first packet; returns how to end it.
  */
-export function watchSilence({ received, isReachable, onOneWay, now = () => performance.now(), schedule = onTimer }: SilenceWatchOptions): () => void {
+export function watchSilence({
+  received,
+  isReachable,
+  onOneWay,
+  now = () => performance.now(),
+  schedule = onTimer,
+}: SilenceWatchOptions): () => void {
   let isOver = false;
   let cancel: (() => void) | undefined;
   let heard = 0;
@@ -37,15 +47,22 @@ export function watchSilence({ received, isReachable, onOneWay, now = () => perf
   }
 
   async function look(): Promise<void> {
-    const isSilent = !await hasHeard() && heardAt !== undefined && now() - heardAt >= silentMs;
-    if (isSilent && await isReachable() && !await hasHeard() && !isOver) {
+    const isSilent = !(await hasHeard()) && heardAt !== undefined && now() - heardAt >= silentMs;
+    if (isSilent && (await isReachable()) && !(await hasHeard()) && !isOver) {
       isOver = true;
       onOneWay();
     }
   }
 
   const plan = (): void => {
-    if (!isOver) cancel = schedule(lookMs, () => void look().catch(() => undefined).then(plan)); // A connection that closes during a look has no figures.
+    if (!isOver)
+      cancel = schedule(
+        lookMs,
+        () =>
+          void look()
+            .catch(() => undefined)
+            .then(plan),
+      ); // A connection that closes during a look has no figures.
   };
   plan();
   return () => {
@@ -54,11 +71,19 @@ export function watchSilence({ received, isReachable, onOneWay, now = () => perf
   };
 }
 
-/** Returns how many packets of sound and pictures have come, and adds when the last report on each was made: a number that grows with both. */
+/**
+ * Returns how many packets of sound and pictures have come, and adds when the last report on each was made: a
+ * number that grows with both.
+ */
 export function receivedOf(report: RTCStatsReport): number {
   let count = 0;
   report.forEach((entry: Record<string, unknown>) => {
-    const packets = entry["type"] === "inbound-rtp" ? entry["packetsReceived"] : entry["type"] === "remote-outbound-rtp" ? entry["remoteTimestamp"] : undefined;
+    const packets =
+      entry["type"] === "inbound-rtp"
+        ? entry["packetsReceived"]
+        : entry["type"] === "remote-outbound-rtp"
+          ? entry["remoteTimestamp"]
+          : undefined;
     if (typeof packets === "number") count += packets;
   });
   return count;

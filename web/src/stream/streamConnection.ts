@@ -19,7 +19,10 @@ export interface StreamConnectionEvents {
   /** The streamer has answered: pictures may come from now on. */
   answered: undefined;
   notice: StreamNotice;
-  /** The connection has ended; no other event follows. With `isReachable` the network is there, and another one can be made at once. */
+  /**
+   * The connection has ended; no other event follows. With `isReachable` the network is there, and another
+   * one can be made at once.
+   */
   lost: { isReachable: boolean };
 }
 
@@ -30,7 +33,10 @@ export interface StreamConnectionOptions {
   signal: AbortSignal;
 }
 
-/** The streamer answered, and no packet of it came. It has no words of its own: what the player is told of it stands in streamState.ts. */
+/**
+ * The streamer answered, and no packet of it came. It has no words of its own: what the player is told of it
+ * stands in streamState.ts.
+ */
 export class NoPath extends Error {
   override readonly name = "NoPath";
 }
@@ -58,7 +64,9 @@ export class StreamConnection extends Emitter<StreamConnectionEvents> {
     await (this.#offer ??= this.#makeOffer());
   }
 
-  /** Resolves once media and input flow. Throws WhepError, NoPath, or an Error when the browser cannot do it. */
+  /**
+   * Resolves once media and input flow. Throws WhepError, NoPath, or an Error when the browser cannot do it.
+   */
   async open({ signal, ...options }: StreamConnectionOptions): Promise<void> {
     try {
       const sdp = await (this.#offer ??= this.#makeOffer());
@@ -70,7 +78,11 @@ export class StreamConnection extends Emitter<StreamConnectionEvents> {
       await this.#opened(signal);
       this.#stopWatching = watchSilence({
         received: async () => receivedOf(await this.#peer.getStats()),
-        isReachable: () => readServiceStatus(AbortSignal.timeout(reachableTimeoutMs)).then(() => true, () => false),
+        isReachable: () =>
+          readServiceStatus(AbortSignal.timeout(reachableTimeoutMs)).then(
+            () => true,
+            () => false,
+          ),
         onOneWay: () => this.#lose({ isReachable: true }),
       });
     } catch (error) {
@@ -103,8 +115,10 @@ export class StreamConnection extends Emitter<StreamConnectionEvents> {
     // Frames are to be shown without delay; browsers without these properties ignore them.
     Object.assign(receiver, { jitterBufferTarget: 0, playoutDelayHint: 0 });
     this.media.addTrack(receiver.track);
-    // Without these, as in Firefox before 128, the browser offers all it has, of which the streamer takes the best by its own order.
-    if (kind !== "video" || !("getCapabilities" in RTCRtpReceiver) || !("setCodecPreferences" in transceiver)) return;
+    // Without these, as in Firefox before 128, the browser offers all it has, of which the streamer takes the
+    // best by its own order.
+    if (kind !== "video" || !("getCapabilities" in RTCRtpReceiver) || !("setCodecPreferences" in transceiver))
+      return;
     const codecs = preferredCodecs(RTCRtpReceiver.getCapabilities("video")?.codecs ?? []);
     if (codecs.length > 0) transceiver.setCodecPreferences(codecs);
   }
@@ -122,7 +136,8 @@ export class StreamConnection extends Emitter<StreamConnectionEvents> {
     clearTimeout(this.#graceTimer);
     const { connectionState } = this.#peer;
     if (connectionState === "failed") this.#lose();
-    if (connectionState === "disconnected") this.#graceTimer = setTimeout(() => this.#lose(), disconnectGraceMs);
+    if (connectionState === "disconnected")
+      this.#graceTimer = setTimeout(() => this.#lose(), disconnectGraceMs);
   }
 
   #lose({ isReachable } = { isReachable: false }): void {
@@ -132,8 +147,8 @@ export class StreamConnection extends Emitter<StreamConnectionEvents> {
   }
 
   /**
-   * Makes the offer without waiting for the browser's own candidates: the streamer names the addresses it listens on, and learns
-   * the browser's, or its relay's, from its first connectivity check.
+   * Makes the offer without waiting for the browser's own candidates: the streamer names the addresses it
+   * listens on, and learns the browser's, or its relay's, from its first connectivity check.
    */
   async #makeOffer(): Promise<string> {
     this.#receive("video");

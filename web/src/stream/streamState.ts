@@ -10,14 +10,20 @@ export type StreamState =
   | { phase: "idle" }
   | { phase: "connecting"; isReconnect: boolean }
   | { phase: "connected" }
-  /** The connection was lost, or could not be made before there was any (`isReconnect` false); another try follows after `retryInMs`. */
+  /**
+   * The connection was lost, or could not be made before there was any (`isReconnect` false); another try
+   * follows after `retryInMs`.
+   */
   | { phase: "waiting"; retryInMs: number; isReconnect: boolean }
   /** Another tab or browser of the player has the stream; `takeOver` takes it. */
   | { phase: "occupied" }
   /** Another tab or browser took the stream; `takeOver` takes it back. */
   | { phase: "takenOver" }
   | { phase: "ended"; notice: EndedNotice }
-  /** No more tries follow: the session or the sign-in has ended (`code`), or the tries took too long (`gave_up`, `no_path`). */
+  /**
+   * No more tries follow: the session or the sign-in has ended (`code`), or the tries took too long
+   * (`gave_up`, `no_path`).
+   */
   | { phase: "failed"; code: string; message: string };
 
 /** How one connection, or the attempt at one, ended. */
@@ -31,7 +37,13 @@ export type ConnectionOutcome =
   | { kind: "ended"; notice: EndedNotice };
 
 /** Error codes that another try would return again. */
-const finalErrorCodes: ReadonlySet<OfferErrorCode> = new Set<OfferErrorCode>(["unauthorized", "not_found", "not_running", "invalid_offer", "unsupported_media_type"]);
+const finalErrorCodes: ReadonlySet<OfferErrorCode> = new Set<OfferErrorCode>([
+  "unauthorized",
+  "not_found",
+  "not_running",
+  "invalid_offer",
+  "unsupported_media_type",
+]);
 /** Tries go on for this long after the connection was last up. */
 const giveUpAfterMs = 120_000;
 
@@ -41,19 +53,27 @@ export function stateAfter(outcome: ConnectionOutcome, downForMs: number): Strea
   if (outcome.kind === "ended") return { phase: "ended", notice: outcome.notice };
   if (outcome.kind === "connectFailed") {
     if (outcome.code === "viewer_active") return { phase: "occupied" };
-    if (finalErrorCodes.has(outcome.code)) return { phase: "failed", code: outcome.code, message: outcome.message };
+    if (finalErrorCodes.has(outcome.code))
+      return { phase: "failed", code: outcome.code, message: outcome.message };
   }
   if (downForMs < giveUpAfterMs) return undefined;
   if (outcome.kind === "noPath") {
-    const message = "No connection to the game's server could be made: the network that you are in may not let it through. “Test my connection”, on the game's page, says what would work.";
+    const message =
+      "No connection to the game's server could be made: the network that you are in may not let it through. “Test my connection”, on the game's page, says what would work.";
     return { phase: "failed", code: "no_path", message };
   }
   return { phase: "failed", code: "gave_up", message: "The stream could not be reached for two minutes." };
 }
 
-/** Returns whether the game is in play: over a connection, or between one that was lost and the next, which follows by itself. */
+/**
+ * Returns whether the game is in play: over a connection, or between one that was lost and the next, which
+ * follows by itself.
+ */
 export function isInPlay(state: StreamState): boolean {
-  return state.phase === "connected" || ((state.phase === "connecting" || state.phase === "waiting") && state.isReconnect);
+  return (
+    state.phase === "connected" ||
+    ((state.phase === "connecting" || state.phase === "waiting") && state.isReconnect)
+  );
 }
 
 /** Returns whether the session has no stream yet because it is still starting. */

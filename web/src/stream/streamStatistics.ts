@@ -1,4 +1,7 @@
-/** The figures that the player sees of the connection; null if the browser does not report one. Rates are over the last interval. */
+/**
+ * The figures that the player sees of the connection; null if the browser does not report one. Rates are over
+ * the last interval.
+ */
 export interface StreamStatistics {
   width: number | null;
   height: number | null;
@@ -35,9 +38,14 @@ type Entry = Record<string, unknown>;
 export function readCounters(entries: Iterable<Entry>): StreamCounters {
   const all = [...entries];
   const video = all.find(({ type, kind }) => type === "inbound-rtp" && kind === "video") ?? {};
-  const pair = all.find(({ type, nominated, state }) => type === "candidate-pair" && nominated === true && state === "succeeded") ?? {};
+  const pair =
+    all.find(
+      ({ type, nominated, state }) =>
+        type === "candidate-pair" && nominated === true && state === "succeeded",
+    ) ?? {};
   const codec = all.find(({ id }) => id !== undefined && id === video["codecId"]) ?? {};
-  const of = (entry: Entry, name: string): number | null => (typeof entry[name] === "number" ? entry[name] : null);
+  const of = (entry: Entry, name: string): number | null =>
+    typeof entry[name] === "number" ? entry[name] : null;
   return {
     atMs: of(video, "timestamp") ?? 0,
     width: of(video, "frameWidth"),

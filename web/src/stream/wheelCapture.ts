@@ -2,12 +2,21 @@ import type { StreamInput } from "#contracts/stream.ts";
 
 /** The distance that browsers report for one notch, by `WheelEvent.deltaMode`: pixels, lines, pages. */
 const perNotch = [100, 3, 1] as const;
-/** The distance of one notch in the fields that came before the standard, whatever the zoom and the system's lines for a notch. */
+/**
+ * The distance of one notch in the fields that came before the standard, whatever the zoom and the system's
+ * lines for a notch.
+ */
 const legacyPerNotch = 120;
 const maxNotches = 16;
 
-/** The fields of a wheel event that are read. Not every browser has the last two, in which up and left are positive. */
-export type WheelSample = Pick<WheelEvent, "deltaX" | "deltaY" | "deltaMode" | "ctrlKey"> & { readonly wheelDeltaX?: number; readonly wheelDeltaY?: number };
+/**
+ * The fields of a wheel event that are read. Not every browser has the last two, in which up and left are
+ * positive.
+ */
+export type WheelSample = Pick<WheelEvent, "deltaX" | "deltaY" | "deltaMode" | "ctrlKey"> & {
+  readonly wheelDeltaX?: number;
+  readonly wheelDeltaY?: number;
+};
 
 /** Adds up wheel distances, which touch pads report in small parts, and sends whole notches. */
 export class WheelCapture {
@@ -22,13 +31,23 @@ export class WheelCapture {
     this.#isMac = userAgent.includes("Macintosh");
   }
 
-  /** Reads the mode first: Firefox takes whoever reads a distance first for a page that knows pixels alone, and then tells lines as pixels. */
+  /**
+   * Reads the mode first: Firefox takes whoever reads a distance first for a page that knows pixels alone,
+   * and then tells lines as pixels.
+   */
   sample({ deltaMode, deltaX, deltaY, ctrlKey, wheelDeltaX, wheelDeltaY }: WheelSample): void {
     const distance = perNotch[deltaMode] ?? perNotch[0];
-    // With Control, pressed or not, browsers report a pinch, and in Chromium each small part of one as a whole notch.
+    // With Control, pressed or not, browsers report a pinch, and in Chromium each small part of one as a
+    // whole notch.
     const tellsNotches = !ctrlKey && !this.#isMac;
-    this.#restX = withSameDirection(this.#restX, (tellsNotches ? wholeNotches(wheelDeltaX) : undefined) ?? deltaX / distance);
-    this.#restY = withSameDirection(this.#restY, (tellsNotches ? wholeNotches(wheelDeltaY) : undefined) ?? deltaY / distance);
+    this.#restX = withSameDirection(
+      this.#restX,
+      (tellsNotches ? wholeNotches(wheelDeltaX) : undefined) ?? deltaX / distance,
+    );
+    this.#restY = withSameDirection(
+      this.#restY,
+      (tellsNotches ? wholeNotches(wheelDeltaY) : undefined) ?? deltaY / distance,
+    );
     const x = Math.trunc(this.#restX);
     const y = Math.trunc(this.#restY);
     this.#restX -= x;
@@ -42,7 +61,10 @@ export class WheelCapture {
   }
 }
 
-/** Returns the notches that a wheel was turned by; undefined for a touch pad's parts of one, and where a browser does not tell. */
+/**
+ * Returns the notches that a wheel was turned by; undefined for a touch pad's parts of one, and where a
+ * browser does not tell.
+ */
 function wholeNotches(legacyDelta: number | undefined): number | undefined {
   if (legacyDelta === undefined || legacyDelta === 0) return undefined;
   const notches = -legacyDelta / legacyPerNotch;

@@ -5,7 +5,10 @@ import { anySignal } from "../client/anySignal.ts";
 /** Longer than offers stay pending while a session starts. */
 const requestTimeoutMs = (whep.pendingOfferSeconds + 15) * 1_000;
 
-/** Why an offer failed: the `error` of the response, or its status where the body has none that is known, or no response at all. */
+/**
+ * Why an offer failed: the `error` of the response, or its status where the body has none that is known, or
+ * no response at all.
+ */
 export type OfferErrorCode = ErrorCode | `status_${number}` | "unreachable";
 
 /** An offer that got an error response or none. */
@@ -34,7 +37,13 @@ export interface WhepAnswer {
 }
 
 /** Posts an offer to the session's stream; returns its answer. Throws WhepError. */
-export async function postOffer({ containerUrl, clientId, takeover, sdp, signal }: WhepOffer): Promise<WhepAnswer> {
+export async function postOffer({
+  containerUrl,
+  clientId,
+  takeover,
+  sdp,
+  signal,
+}: WhepOffer): Promise<WhepAnswer> {
   const url = new URL(containerUrl, location.href);
   url.searchParams.set(whep.clientParameter, clientId);
   if (takeover) url.searchParams.set(whep.takeoverParameter, "true");
@@ -46,10 +55,16 @@ export async function postOffer({ containerUrl, clientId, takeover, sdp, signal 
   });
   if (!response.ok) throw await responseError(response);
   const resource = response.headers.get("location");
-  return { sdp: await response.text(), resourceUrl: resource === null ? null : new URL(resource, response.url || url).href };
+  return {
+    sdp: await response.text(),
+    resourceUrl: resource === null ? null : new URL(resource, response.url || url).href,
+  };
 }
 
-/** Ends a connection at the streamer, also while the page is being left. Failures are ignored: the streamer notices that the browser is silent. */
+/**
+ * Ends a connection at the streamer, also while the page is being left. Failures are ignored: the streamer
+ * notices that the browser is silent.
+ */
 export function deleteResource(resourceUrl: string): void {
   fetch(resourceUrl, { method: "DELETE", keepalive: true }).catch(() => undefined);
 }
@@ -65,7 +80,10 @@ async function send(url: URL, request: RequestInit): Promise<Response> {
 async function responseError(response: Response): Promise<WhepError> {
   const text = await response.text().catch(() => "");
   const body = ErrorBody.safeParse(parseJson(text)).data;
-  return new WhepError(body?.error ?? `status_${response.status}`, body?.message ?? `The stream answered with status ${response.status}.`);
+  return new WhepError(
+    body?.error ?? `status_${response.status}`,
+    body?.message ?? `The stream answered with status ${response.status}.`,
+  );
 }
 
 function parseJson(text: string): unknown {

@@ -5,8 +5,9 @@ import { requireProviderAddress } from "./providerAddress.ts";
 const bytesMax = 256 * 1024;
 
 /**
- * Returns a `fetch` for providers, whose responses are trusted no more than any other input: it follows no redirects, bounds the body, and
- * speaks only https, except to providers on the loopback that are allowed plain http.
+ * Returns a `fetch` for providers, whose responses are trusted no more than any other input: it follows no
+ * redirects, bounds the body, and speaks only https, except to providers on the loopback that are allowed
+ * plain http.
  */
 export function createBoundedFetch({ allowInsecure }: { allowInsecure: boolean }): CustomFetch {
   return async (address, options) => {

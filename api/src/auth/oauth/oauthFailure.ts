@@ -19,15 +19,21 @@ const lengthMax = 400;
 const wordPattern = /^[a-z_]{1,40}$/;
 
 /**
- * Returns what happened, for the log. The libraries' errors carry responses and addresses with secrets in them, so only their messages are
- * taken.
+ * Returns what happened, for the log. The libraries' errors carry responses and addresses with secrets in
+ * them, so only their messages are taken.
  */
 export function sentenceOf(error: unknown): string {
   const sentences: string[] = [];
   for (let cause = error; cause instanceof Error && sentences.length < 5; cause = cause.cause) {
-    const word = "error" in cause && typeof cause.error === "string" && wordPattern.test(cause.error) ? ` (${cause.error})` : "";
+    const word =
+      "error" in cause && typeof cause.error === "string" && wordPattern.test(cause.error)
+        ? ` (${cause.error})`
+        : "";
     // Its message quotes what could not be parsed, and that may be a token.
     sentences.push(cause instanceof SyntaxError ? "it is no JSON" : `${cause.message}${word}`);
   }
-  return sentences.join(": ").replaceAll(/[^\x20-\x7e]+/g, " ").slice(0, lengthMax);
+  return sentences
+    .join(": ")
+    .replaceAll(/[^\x20-\x7e]+/g, " ")
+    .slice(0, lengthMax);
 }

@@ -8,7 +8,9 @@ import type { ProviderConfig } from "./providerConfig.ts";
 
 /** The timeout of each request to a provider. */
 const requestSeconds = 5;
-/** How long a provider's metadata is used before it is read again; a failed read is repeated after a minute. */
+/**
+ * How long a provider's metadata is used before it is read again; a failed read is repeated after a minute.
+ */
 const metadataMs = { used: 3600_000, retried: 60_000 };
 
 /** The secrets that tie the provider's response to the request. */
@@ -23,8 +25,8 @@ export interface Proof {
 const extraParameters = ["prompt", "login_hint", "ui_locales", "display"] as const;
 
 /**
- * One external provider. Its metadata is read when it is first needed, so that the API starts while a provider is unavailable, and each
- * further sign-in is a retry.
+ * One external provider. Its metadata is read when it is first needed, so that the API starts while a
+ * provider is unavailable, and each further sign-in is a retry.
  */
 export class OAuthProvider {
   readonly #config: ProviderConfig;
@@ -62,8 +64,9 @@ export class OAuthProvider {
   }
 
   /**
-   * Returns the issuer of its identities, as `isIssuer` compares it. Where that is not the address that it is configured by, its metadata tell:
-   * undefined when these were never read and cannot be read now. Why so, a sign-in says.
+   * Returns the issuer of its identities, as `isIssuer` compares it. Where that is not the address that it is
+   * configured by, its metadata tell: undefined when these were never read and cannot be read now. Why so, a
+   * sign-in says.
    */
   async issuer(): Promise<string | undefined> {
     if (!mayCallItselfOtherwise(this.#config)) return this.#config.issuer;
@@ -79,7 +82,9 @@ export class OAuthProvider {
     };
   }
 
-  /** Returns the address at which the browser signs in. Throws OAuthSignin when the provider is unavailable. */
+  /**
+   * Returns the address at which the browser signs in. Throws OAuthSignin when the provider is unavailable.
+   */
   async authorizationUrl({ state, nonce, verifier }: Proof, wished: URLSearchParams): Promise<string> {
     try {
       const parameters = new URLSearchParams();
@@ -101,7 +106,10 @@ export class OAuthProvider {
     }
   }
 
-  /** Returns the profile of the user who came back with this query. Throws AccessDenied when they declined, OAuthCallback for any invalid response. */
+  /**
+   * Returns the profile of the user who came back with this query. Throws AccessDenied when they declined,
+   * OAuthCallback for any invalid response.
+   */
   async profileOf(querystring: string, proof: Proof): Promise<Profile> {
     try {
       const url = new URL(this.#redirectUri);
@@ -109,30 +117,47 @@ export class OAuthProvider {
       return await this.#redeem(await this.#client(), url, proof);
     } catch (cause) {
       const isDenied = cause instanceof client.AuthorizationResponseError && cause.error === "access_denied";
-      throw new OAuthFailure(isDenied ? "AccessDenied" : "OAuthCallback", isDenied ? "The sign-in was declined." : "The provider's response was refused.", cause);
+      throw new OAuthFailure(
+        isDenied ? "AccessDenied" : "OAuthCallback",
+        isDenied ? "The sign-in was declined." : "The provider's response was refused.",
+        cause,
+      );
     }
   }
 
-  async #redeem(configuration: client.Configuration, url: URL, { state, nonce, verifier }: Proof): Promise<Profile> {
+  async #redeem(
+    configuration: client.Configuration,
+    url: URL,
+    { state, nonce, verifier }: Proof,
+  ): Promise<Profile> {
     const checks = { expectedState: state, pkceCodeVerifier: verifier };
     if (this.#config.type === "oauth") {
       const { userinfoEndpoint, emails } = this.#config;
       const { access_token: token } = await client.authorizationCodeGrant(configuration, url, checks);
       const userinfo = await readResource(configuration, token, userinfoEndpoint, "profile");
-      const addresses = emails === undefined ? undefined : await readResource(configuration, token, emails.endpoint, "addresses");
+      const addresses =
+        emails === undefined
+          ? undefined
+          : await readResource(configuration, token, emails.endpoint, "addresses");
       return profileOfUserinfo(this.#config, userinfo, addresses);
     }
     if (nonce === undefined) throw new TypeError("There is no nonce for this provider.");
-    const tokens = await client.authorizationCodeGrant(configuration, url, { ...checks, expectedNonce: nonce, idTokenExpected: true });
+    const tokens = await client.authorizationCodeGrant(configuration, url, {
+      ...checks,
+      expectedNonce: nonce,
+      idTokenExpected: true,
+    });
     const claims = tokens.claims();
     if (claims === undefined) throw new TypeError("There is no ID token.");
-    const hasMore = claims["email"] === undefined && configuration.serverMetadata().userinfo_endpoint !== undefined;
+    const hasMore =
+      claims["email"] === undefined && configuration.serverMetadata().userinfo_endpoint !== undefined;
     const more = hasMore ? await client.fetchUserInfo(configuration, tokens.access_token, claims.sub) : {};
     return profileOfClaims(claims.iss, { ...more, ...claims });
   }
 
   #client(): Promise<client.Configuration> {
-    if (this.#known !== undefined && this.#clock.monotonicMs() < this.#freshUntilMs) return Promise.resolve(this.#known);
+    if (this.#known !== undefined && this.#clock.monotonicMs() < this.#freshUntilMs)
+      return Promise.resolve(this.#known);
     this.#pending ??= this.#renew().finally(() => {
       this.#pending = undefined;
     });
@@ -155,16 +180,30 @@ export class OAuthProvider {
     const { clientId, allowInsecure } = config;
     const authentication = authenticationOf(config);
     const customFetch = createBoundedFetch({ allowInsecure });
-    // The ID token's signature is checked although it comes straight from the provider: a proxy in between may not be trusted.
+    // The ID token's signature is checked although it comes straight from the provider: a proxy in between
+    // may not be trusted.
     const execute: ((configuration: client.Configuration) => void)[] = [];
     if (config.type === "oidc") execute.push(client.enableNonRepudiationChecks);
     // oxlint-disable-next-line typescript/no-deprecated -- marked so that it is not used by accident; ours is for the loopback
     if (allowInsecure) execute.push(client.allowInsecureRequests);
     if (config.type === "oidc") {
-      return client.discovery(new URL(config.issuer), clientId, undefined, authentication, { timeout: requestSeconds, execute, [client.customFetch]: customFetch });
+      return client.discovery(new URL(config.issuer), clientId, undefined, authentication, {
+        timeout: requestSeconds,
+        execute,
+        [client.customFetch]: customFetch,
+      });
     }
-    const { responseIssuer = config.issuer, authorizationEndpoint: authorization_endpoint, tokenEndpoint: token_endpoint } = config;
-    const configuration = new client.Configuration({ issuer: responseIssuer, authorization_endpoint, token_endpoint }, clientId, undefined, authentication);
+    const {
+      responseIssuer = config.issuer,
+      authorizationEndpoint: authorization_endpoint,
+      tokenEndpoint: token_endpoint,
+    } = config;
+    const configuration = new client.Configuration(
+      { issuer: responseIssuer, authorization_endpoint, token_endpoint },
+      clientId,
+      undefined,
+      authentication,
+    );
     configuration.timeout = requestSeconds;
     configuration[client.customFetch] = customFetch;
     for (const extension of execute) extension(configuration);
@@ -173,23 +212,43 @@ export class OAuthProvider {
 }
 
 /**
- * Whether openid-client takes tokens of another issuer than the configured address: it compares neither for the address of the metadata
- * themselves, nor for Microsoft's two services, which put a tenant's id in the place of its name.
+ * Whether openid-client takes tokens of another issuer than the configured address: it compares neither for
+ * the address of the metadata themselves, nor for Microsoft's two services, which put a tenant's id in the
+ * place of its name.
  */
 function mayCallItselfOtherwise({ type, issuer }: ProviderConfig): boolean {
   if (type !== "oidc") return false;
   const { href, origin, hostname } = new URL(issuer);
-  return href.includes("/.well-known/") || origin === "https://login.microsoftonline.com" || hostname.endsWith(".b2clogin.com");
+  return (
+    href.includes("/.well-known/") ||
+    origin === "https://login.microsoftonline.com" ||
+    hostname.endsWith(".b2clogin.com")
+  );
 }
 
-async function readResource(configuration: client.Configuration, token: string, address: string, what: string): Promise<unknown> {
+async function readResource(
+  configuration: client.Configuration,
+  token: string,
+  address: string,
+  what: string,
+): Promise<unknown> {
   const headers = new Headers({ accept: "application/json" });
-  const response = await client.fetchProtectedResource(configuration, token, new URL(address), "GET", null, headers);
-  if (response.status !== 200) throw new TypeError(`The provider responded to the request for the ${what} with ${response.status}.`);
+  const response = await client.fetchProtectedResource(
+    configuration,
+    token,
+    new URL(address),
+    "GET",
+    null,
+    headers,
+  );
+  if (response.status !== 200)
+    throw new TypeError(`The provider responded to the request for the ${what} with ${response.status}.`);
   return response.json();
 }
 
 function authenticationOf({ clientSecret, clientAuthentication }: ProviderConfig): client.ClientAuth {
   if (clientSecret === undefined) return client.None();
-  return clientAuthentication === "basic" ? client.ClientSecretBasic(clientSecret) : client.ClientSecretPost(clientSecret);
+  return clientAuthentication === "basic"
+    ? client.ClientSecretBasic(clientSecret)
+    : client.ClientSecretPost(clientSecret);
 }

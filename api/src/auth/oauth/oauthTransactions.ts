@@ -17,13 +17,19 @@ const Transaction = z.object({
   callbackUrl: z.string(),
   /** The sign-in whose user wants the identity linked, by the id of its row. */
   linkTo: z.string().optional(),
-  /** Whether that user has shown who they are: if not, only an identity that is theirs already signs them in anew. */
+  /**
+   * Whether that user has shown who they are: if not, only an identity that is theirs already signs them in
+   * anew.
+   */
   mayLink: z.boolean().optional(),
   /** Milliseconds of the epoch: several can begin in one second. */
   startedAt: z.int(),
 });
 
-/** A sign-in at a provider, from leaving to coming back, as the browser keeps it: sealed, so that it can neither be read nor forged. */
+/**
+ * A sign-in at a provider, from leaving to coming back, as the browser keeps it: sealed, so that it can
+ * neither be read nor forged.
+ */
 export type OAuthTransaction = z.infer<typeof Transaction>;
 
 /** Seals and opens transactions, under a key for this purpose alone. */
@@ -37,14 +43,20 @@ export class OAuthTransactions {
     this.#clock = clock;
   }
 
-  /** Returns the cookie's value, and when it expires. The cookie's name is sealed with it, so that no cookie can be used as another. */
+  /**
+   * Returns the cookie's value, and when it expires. The cookie's name is sealed with it, so that no cookie
+   * can be used as another.
+   */
   seal(name: string, transaction: Omit<OAuthTransaction, "startedAt">): { value: string; expiresAt: Date } {
     const [newest] = this.#keys;
     if (newest === undefined) throw new Error("There is no signing key.");
     const startedAt = this.#clock.now().getTime();
     const iv = randomBytes(ivBytes);
     const cipher = createCipheriv("aes-256-gcm", newest, iv).setAAD(Buffer.from(name));
-    const text = Buffer.concat([cipher.update(JSON.stringify({ ...transaction, startedAt }), "utf8"), cipher.final()]);
+    const text = Buffer.concat([
+      cipher.update(JSON.stringify({ ...transaction, startedAt }), "utf8"),
+      cipher.final(),
+    ]);
     const value = Buffer.concat([iv, cipher.getAuthTag(), text]).toString("base64url");
     return { value, expiresAt: new Date(startedAt + lifetimeMs) };
   }
@@ -62,15 +74,25 @@ export class OAuthTransactions {
     return undefined;
   }
 
-  /** Returns the names of the transaction cookies that make room for another one of `bytes`: the oldest ones, and invalid ones. */
+  /**
+   * Returns the names of the transaction cookies that make room for another one of `bytes`: the oldest ones,
+   * and invalid ones.
+   */
   cookiesToEvict(cookies: ReadonlyMap<string, string>, bytes: number): string[] {
-    const byAge = [...cookies].map(([name, value]) => ({ name, size: name.length + value.length, startedAt: this.open(name, value)?.startedAt ?? -1 }))
+    const byAge = [...cookies]
+      .map(([name, value]) => ({
+        name,
+        size: name.length + value.length,
+        startedAt: this.open(name, value)?.startedAt ?? -1,
+      }))
       .sort((a, b) => b.startedAt - a.startedAt);
     let total = bytes;
-    return byAge.filter(({ size, startedAt }, index) => {
-      total += size;
-      return startedAt < 0 || index + 1 >= kept.transactions || total > kept.bytes;
-    }).map(({ name }) => name);
+    return byAge
+      .filter(({ size, startedAt }, index) => {
+        total += size;
+        return startedAt < 0 || index + 1 >= kept.transactions || total > kept.bytes;
+      })
+      .map(({ name }) => name);
   }
 }
 
@@ -81,9 +103,13 @@ export function transactionIdOf(state: string): string {
 
 function decrypt(key: Buffer, name: string, bytes: Buffer): unknown {
   try {
-    const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, ivBytes)).setAAD(Buffer.from(name))
+    const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, ivBytes))
+      .setAAD(Buffer.from(name))
       .setAuthTag(bytes.subarray(ivBytes, ivBytes + tagBytes));
-    const text = Buffer.concat([decipher.update(bytes.subarray(ivBytes + tagBytes)), decipher.final()]).toString("utf8");
+    const text = Buffer.concat([
+      decipher.update(bytes.subarray(ivBytes + tagBytes)),
+      decipher.final(),
+    ]).toString("utf8");
     return JSON.parse(text);
   } catch {
     return undefined; // Sealed by another key, or not by us: the next key may fit.

@@ -5,7 +5,10 @@ import type { OAuthProviderConfig } from "./providerConfig.ts";
 
 type EmailsConfig = NonNullable<OAuthProviderConfig["emails"]>;
 
-/** The user who signed in at a provider, with what of it can be trusted. `issuer` and `subject` together name the account there. */
+/**
+ * The user who signed in at a provider, with what of it can be trusted. `issuer` and `subject` together name
+ * the account there.
+ */
 export interface Profile {
   issuer: string;
   subject: string;
@@ -16,10 +19,17 @@ export interface Profile {
   image: string | undefined;
 }
 
-const subject = z.string().min(1).max(255).regex(/^[^\p{Cc}]+$/u);
+const subject = z
+  .string()
+  .min(1)
+  .max(255)
+  .regex(/^[^\p{Cc}]+$/u);
 const imageLengthMax = 2048;
 
-/** Returns the profile in the claims of an ID token, or of the userinfo response. Throws without a usable subject. */
+/**
+ * Returns the profile in the claims of an ID token, or of the userinfo response. Throws without a usable
+ * subject.
+ */
 export function profileOfClaims(issuer: string, claims: Readonly<Record<string, unknown>>): Profile {
   return {
     issuer,
@@ -31,23 +41,35 @@ export function profileOfClaims(issuer: string, claims: Readonly<Record<string, 
 }
 
 /**
- * Returns the profile in the userinfo response of a plain OAuth provider, by the configured names of its fields; `addresses` is the list of
- * addresses, of a provider that has one. Throws without a usable subject.
+ * Returns the profile in the userinfo response of a plain OAuth provider, by the configured names of its
+ * fields; `addresses` is the list of addresses, of a provider that has one. Throws without a usable subject.
  */
-export function profileOfUserinfo({ issuer, userinfo, emails }: OAuthProviderConfig, response: unknown, addresses?: unknown): Profile {
+export function profileOfUserinfo(
+  { issuer, userinfo, emails }: OAuthProviderConfig,
+  response: unknown,
+  addresses?: unknown,
+): Profile {
   const at = (path: string | undefined): unknown => fieldAt(response, path);
   const id = at(userinfo.subject);
   return {
     issuer,
     subject: subject.parse(Number.isSafeInteger(id) ? String(id) : id),
-    ...emails === undefined ? emailOf(at(userinfo.email), at(userinfo.emailVerified)) : primaryEmailOf(emails, addresses),
+    ...(emails === undefined
+      ? emailOf(at(userinfo.email), at(userinfo.emailVerified))
+      : primaryEmailOf(emails, addresses)),
     name: nameOf(at(userinfo.name)),
     image: imageOf(at(userinfo.image)),
   };
 }
 
-/** Returns the account's primary address. A further address may still be listed though it has become somebody else's. */
-function primaryEmailOf({ list, email, verified, primary }: EmailsConfig, response: unknown): Pick<Profile, "email" | "isEmailVerified"> {
+/**
+ * Returns the account's primary address. A further address may still be listed though it has become somebody
+ * else's.
+ */
+function primaryEmailOf(
+  { list, email, verified, primary }: EmailsConfig,
+  response: unknown,
+): Pick<Profile, "email" | "isEmailVerified"> {
   const addresses: unknown = list === undefined ? response : fieldAt(response, list);
   if (!Array.isArray(addresses)) throw new TypeError("The provider's list of addresses is none.");
   const entry: unknown = addresses.find((address: unknown) => fieldAt(address, primary) === true);
@@ -56,13 +78,21 @@ function primaryEmailOf({ list, email, verified, primary }: EmailsConfig, respon
 
 /** Only the boolean counts: the string `"false"` is truthy. */
 function emailOf(email: unknown, verified: unknown): Pick<Profile, "email" | "isEmailVerified"> {
-  const normalized = typeof email === "string" ? normalizeEmail(email.slice(0, limits.auth.emailMaxLength + 1)) : "";
-  return isEmail(normalized) ? { email: normalized, isEmailVerified: verified === true } : { email: undefined, isEmailVerified: false };
+  const normalized =
+    typeof email === "string" ? normalizeEmail(email.slice(0, limits.auth.emailMaxLength + 1)) : "";
+  return isEmail(normalized)
+    ? { email: normalized, isEmailVerified: verified === true }
+    : { email: undefined, isEmailVerified: false };
 }
 
 function nameOf(value: unknown): string | undefined {
   if (typeof value !== "string") return undefined;
-  const name = value.toWellFormed().replaceAll(/\p{Cc}+/gu, " ").trim().slice(0, limits.auth.nameMaxLength).toWellFormed();
+  const name = value
+    .toWellFormed()
+    .replaceAll(/\p{Cc}+/gu, " ")
+    .trim()
+    .slice(0, limits.auth.nameMaxLength)
+    .toWellFormed();
   return name === "" ? undefined : name;
 }
 

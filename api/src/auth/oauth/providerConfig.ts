@@ -7,11 +7,15 @@ import { messageOf } from "#runtime/toError.ts";
 const address = z.url({ protocol: /^https?$/, error: "must be an https address" }).max(2048);
 const scope = z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,128}$/, "must be one scope without spaces");
 /** The path of a field in the profile, such as `account.id`. */
-const fieldPath = z.string().regex(/^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+){0,4}$/, "must be a field's name, or names joined by dots");
+const fieldPath = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+){0,4}$/, "must be a field's name, or names joined by dots");
 
 const common = {
   /** Part of addresses: `/api/auth/callback/<id>`. */
-  id: z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, "must be lower-case letters, digits and '-', at most 32")
+  id: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9-]{0,31}$/, "must be lower-case letters, digits and '-', at most 32")
     .refine((id) => id !== "credentials", "is the name of the sign-in by password"),
   /** Shown on the button. */
   name: z.string().trim().min(1).max(64),
@@ -21,7 +25,9 @@ const common = {
   clientSecretFile: z.string().min(1).optional(),
   /** How the secret is sent to the token endpoint. */
   clientAuthentication: z.enum(["basic", "post"]).default("basic"),
-  /** Whether an address that this provider calls verified may be joined with an account that has it already. */
+  /**
+   * Whether an address that this provider calls verified may be joined with an account that has it already.
+   */
   trustsEmail: z.boolean().default(false),
   /** Plain http, to a provider on this machine's loopback only. */
   allowInsecure: z.boolean().default(false),
@@ -31,11 +37,17 @@ const OidcProvider = z.strictObject({
   ...common,
   type: z.literal("oidc"),
   issuer: address,
-  scopes: z.array(scope).max(32).default(["openid", "email", "profile"])
+  scopes: z
+    .array(scope)
+    .max(32)
+    .default(["openid", "email", "profile"])
     .refine((scopes) => scopes.includes("openid"), "must include openid"),
 });
 
-/** The addresses of an account, where the profile does not say which is verified; the names are GitHub's unless given. */
+/**
+ * The addresses of an account, where the profile does not say which is verified; the names are GitHub's
+ * unless given.
+ */
 const Emails = z.strictObject({
   endpoint: address,
   /** Where the list is in the response; undefined when the response is the list. */
@@ -60,7 +72,11 @@ const OAuthProvider = z.strictObject({
   emails: Emails.optional(),
   /** The fields of the profile; without `emailVerified` its address does not count as verified. */
   userinfo: z.strictObject({
-    subject: fieldPath, email: fieldPath.optional(), emailVerified: fieldPath.optional(), name: fieldPath.optional(), image: fieldPath.optional(),
+    subject: fieldPath,
+    email: fieldPath.optional(),
+    emailVerified: fieldPath.optional(),
+    name: fieldPath.optional(),
+    image: fieldPath.optional(),
   }),
 });
 
@@ -85,36 +101,54 @@ export function readProviders(file: string): ProviderConfig[] {
 }
 
 /** The providers, in the place of the file's name that a variable has. */
-export const providersFile = z.string().trim().default("").transform((file, context): ProviderConfig[] => {
-  if (file === "") return [];
-  try {
-    return readProviders(file);
-  } catch (error) {
-    context.addIssue(messageOf(error));
-    return z.NEVER;
-  }
-});
+export const providersFile = z
+  .string()
+  .trim()
+  .default("")
+  .transform((file, context): ProviderConfig[] => {
+    if (file === "") return [];
+    try {
+      return readProviders(file);
+    } catch (error) {
+      context.addIssue(messageOf(error));
+      return z.NEVER;
+    }
+  });
 
 function checkedAddresses(provider: ProviderConfig): ProviderConfig {
   const called = provider.type === "oidc" ? [provider.issuer] : endpointsOf(provider);
   for (const text of called) {
     const url = new URL(text);
-    if (url.username !== "" || url.hash !== "") throw new Error(`has an address with more than it should have, for ${provider.id}: ${url.origin}`);
+    if (url.username !== "" || url.hash !== "")
+      throw new Error(`has an address with more than it should have, for ${provider.id}: ${url.origin}`);
     if (isProviderAddress(url, provider)) continue;
-    throw new Error(`has a plain http address for ${provider.id}: ${url.origin} must be https (allowInsecure is for 127.0.0.1 and localhost only)`);
+    throw new Error(
+      `has a plain http address for ${provider.id}: ${url.origin} must be https (allowInsecure is for 127.0.0.1 and localhost only)`,
+    );
   }
   return provider;
 }
 
-function endpointsOf({ authorizationEndpoint, tokenEndpoint, userinfoEndpoint, emails }: OAuthProviderConfig): string[] {
-  return [authorizationEndpoint, tokenEndpoint, userinfoEndpoint, ...emails === undefined ? [] : [emails.endpoint]];
+function endpointsOf({
+  authorizationEndpoint,
+  tokenEndpoint,
+  userinfoEndpoint,
+  emails,
+}: OAuthProviderConfig): string[] {
+  return [
+    authorizationEndpoint,
+    tokenEndpoint,
+    userinfoEndpoint,
+    ...(emails === undefined ? [] : [emails.endpoint]),
+  ];
 }
 
 /** Without any secret the client is a public one, known by its redirect address and PKCE alone. */
 function withSecret(provider: ProviderConfig, folder: string): ProviderConfig {
   const { clientSecretFile, clientSecret } = provider;
   if (clientSecretFile === undefined) return provider;
-  if (clientSecret !== undefined) throw new Error(`has both clientSecret and clientSecretFile for ${provider.id}: keep one`);
+  if (clientSecret !== undefined)
+    throw new Error(`has both clientSecret and clientSecretFile for ${provider.id}: keep one`);
   const secret = readText(resolve(folder, clientSecretFile)).trim();
   if (secret === "") throw new Error(`names an empty clientSecretFile for ${provider.id}`);
   return { ...provider, clientSecret: secret };
@@ -138,5 +172,8 @@ function parseJson(text: string): unknown {
 }
 
 function sentencesOf({ issues }: z.ZodError): string {
-  return issues.slice(0, 20).map(({ path, message }) => `${path.join(".")}: ${message}`).join("; ");
+  return issues
+    .slice(0, 20)
+    .map(({ path, message }) => `${path.join(".")}: ${message}`)
+    .join("; ");
 }

@@ -23,20 +23,30 @@ export type IdentityDecision =
   | { kind: "refuse"; reason: SignInError };
 
 /**
- * Decides who an identity signs in as. An account is linked by its address only when all three vouch for it: the provider says it is
- * verified, we trust the provider in that, and the account's own address is verified, or whoever registered it first would own both.
+ * Decides who an identity signs in as. An account is linked by its address only when all three vouch for it:
+ * the provider says it is verified, we trust the provider in that, and the account's own address is verified,
+ * or whoever registered it first would own both.
  */
-export function resolveIdentity(
-  { profile: { email, isEmailVerified }, trustsEmail, owner, userWithSameEmail, linkTo, mayLink }: IdentityContext,
-): IdentityDecision {
+export function resolveIdentity({
+  profile: { email, isEmailVerified },
+  trustsEmail,
+  owner,
+  userWithSameEmail,
+  linkTo,
+  mayLink,
+}: IdentityContext): IdentityDecision {
   if (owner !== undefined) {
     if (linkTo !== undefined && linkTo !== owner.id) return refuse("OAuthAccountNotLinked");
     return owner.isDisabled ? refuse("AccessDenied") : { kind: "signIn", userId: owner.id };
   }
-  if (linkTo !== undefined) return mayLink ? { kind: "link", userId: linkTo } : refuse("ReauthenticationRequired");
+  if (linkTo !== undefined)
+    return mayLink ? { kind: "link", userId: linkTo } : refuse("ReauthenticationRequired");
   if (userWithSameEmail !== undefined) {
-    if (!isEmailVerified || !trustsEmail || !userWithSameEmail.isEmailVerified) return refuse("OAuthAccountNotLinked");
-    return userWithSameEmail.isDisabled ? refuse("AccessDenied") : { kind: "link", userId: userWithSameEmail.id };
+    if (!isEmailVerified || !trustsEmail || !userWithSameEmail.isEmailVerified)
+      return refuse("OAuthAccountNotLinked");
+    return userWithSameEmail.isDisabled
+      ? refuse("AccessDenied")
+      : { kind: "link", userId: userWithSameEmail.id };
   }
   return email !== undefined && isEmailVerified ? { kind: "create", email } : refuse("OAuthCreateAccount");
 }

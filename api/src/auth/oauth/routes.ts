@@ -27,10 +27,11 @@ const startSignIn = route({
   path: "/api/auth/signin/:provider",
   name: "startProviderSignIn",
   summary: "Begin to sign in at an external provider",
-  description: "Gives the provider's address to go to, and a cookie that the way back needs. Somebody who is signed in already links "
-    + "the provider's account to theirs, for which they need their password, or a sign-in younger than 5 minutes; a page that links sends "
-    + "`Joypod-Player`, so that nobody else is signed in or linked. `prompt`, `login_hint`, `ui_locales` and `display` of the query are passed on. "
-    + jsonInstead,
+  description:
+    "Gives the provider's address to go to, and a cookie that the way back needs. Somebody who is signed in already links " +
+    "the provider's account to theirs, for which they need their password, or a sign-in younger than 5 minutes; a page that links sends " +
+    "`Joypod-Player`, so that nobody else is signed in or linked. `prompt`, `login_hint`, `ui_locales` and `display` of the query are passed on. " +
+    jsonInstead,
   ...formRoute,
   headers: [...formRoute.headers, playerHeader],
   innerLimits: ["authPosts", "signInFailures"],
@@ -38,17 +39,34 @@ const startSignIn = route({
   body: ProviderForm,
   responses: {
     200: json(RedirectResponse, undefined, { optionalHeaders: ["Set-Cookie"] }),
-    302: redirect("To the provider; when refused, to the sign-in page with the reason in `error`.", { optionalHeaders: ["Set-Cookie"] }),
+    302: redirect("To the provider; when refused, to the sign-in page with the reason in `error`.", {
+      optionalHeaders: ["Set-Cookie"],
+    }),
   },
   errors: ["unauthorized", "csrf", "not_found", "reauthentication_required", "locked", "unavailable"],
   handle: async ({ ctx, deps, params, body: form }) => {
     // A provider may take seconds to tell its addresses.
-    await renewingWhileValid(ctx, () => respondToForm(ctx, form, async (isJson) => {
-      const query = new URLSearchParams(ctx.querystring);
-      const callbackUrl = callbackUrlOf(form.callbackUrl ?? query.get("callbackUrl") ?? undefined, deps.config);
-      if (params.provider === credentials) respondWithUrl(ctx, isJson, signInPageUrl(deps.config, { callbackUrl }));
-      else respondWithUrl(ctx, isJson, await begin(ctx, providerOf(ctx, params.provider), { callbackUrl, query, currentPassword: form.currentPassword }));
-    }));
+    await renewingWhileValid(ctx, () =>
+      respondToForm(ctx, form, async (isJson) => {
+        const query = new URLSearchParams(ctx.querystring);
+        const callbackUrl = callbackUrlOf(
+          form.callbackUrl ?? query.get("callbackUrl") ?? undefined,
+          deps.config,
+        );
+        if (params.provider === credentials)
+          respondWithUrl(ctx, isJson, signInPageUrl(deps.config, { callbackUrl }));
+        else
+          respondWithUrl(
+            ctx,
+            isJson,
+            await begin(ctx, providerOf(ctx, params.provider), {
+              callbackUrl,
+              query,
+              currentPassword: form.currentPassword,
+            }),
+          );
+      }),
+    );
   },
 });
 
@@ -57,15 +75,23 @@ const finishSignIn = route({
   path: "/api/auth/callback/:provider",
   name: "finishProviderSignIn",
   summary: "Come back from an external provider",
-  description: "The provider sends the browser here, with its response in the query. Only the browser that began the sign-in can end it.",
+  description:
+    "The provider sends the browser here, with its response in the query. Only the browser that began the sign-in can end it.",
   limits: ["authPosts"],
   params: ProviderParams,
-  responses: { 302: redirect("To the wished page; when refused, to the sign-in page with the reason in `error`.", { optionalHeaders: ["Set-Cookie"] }) },
+  responses: {
+    302: redirect("To the wished page; when refused, to the sign-in page with the reason in `error`.", {
+      optionalHeaders: ["Set-Cookie"],
+    }),
+  },
   errors: ["method_not_allowed", "unavailable"],
   handle: async ({ ctx, deps, params }) => {
     // The address of the password form's posts, which the router cannot tell from a provider's.
     if (params.provider === credentials) {
-      throw new HttpError("method_not_allowed", { message: "Use one of POST, OPTIONS here.", headers: { Allow: "POST, OPTIONS" } });
+      throw new HttpError("method_not_allowed", {
+        message: "Use one of POST, OPTIONS here.",
+        headers: { Allow: "POST, OPTIONS" },
+      });
     }
     try {
       respondWithUrl(ctx, false, await finish(ctx, params.provider));
@@ -83,17 +109,28 @@ function providerOf(ctx: AuthContext, id: string): OAuthProvider {
   return provider;
 }
 
-/** Returns the provider's address, and leaves the transaction in a cookie. Throws unauthorized when the player whom it is for is signed in no more. */
+/**
+ * Returns the provider's address, and leaves the transaction in a cookie. Throws unauthorized when the player
+ * whom it is for is signed in no more.
+ */
 async function begin(
-  ctx: AuthContext, provider: OAuthProvider,
-  { callbackUrl, query, currentPassword }: { callbackUrl: string; query: URLSearchParams; currentPassword: string | undefined },
+  ctx: AuthContext,
+  provider: OAuthProvider,
+  {
+    callbackUrl,
+    query,
+    currentPassword,
+  }: { callbackUrl: string; query: URLSearchParams; currentPassword: string | undefined },
 ): Promise<string> {
   const { config, oauthTransactions } = ctx.deps;
   const signedIn = await findUser(ctx);
   if (!isForPlayer(ctx, signedIn?.user)) {
-    throw unauthorized({ cause: new OAuthFailure("SessionRequired", "Who wanted to go to the provider is signed in no more.") });
+    throw unauthorized({
+      cause: new OAuthFailure("SessionRequired", "Who wanted to go to the provider is signed in no more."),
+    });
   }
-  const mayLink = signedIn !== undefined && await isLinkAllowed(ctx, signedIn.user, provider, currentPassword);
+  const mayLink =
+    signedIn !== undefined && (await isLinkAllowed(ctx, signedIn.user, provider, currentPassword));
   const proof = provider.createProof();
   const url = await provider.authorizationUrl(proof, query).catch(async (error: unknown) => {
     if (!(error instanceof OAuthFailure)) throw error;
@@ -102,19 +139,38 @@ async function begin(
   });
   const prefix = transactionCookiePrefix(config);
   const name = prefix + transactionIdOf(proof.state);
-  const { value, expiresAt } = oauthTransactions.seal(name, { provider: provider.id, ...proof, callbackUrl, linkTo: signedIn?.user.authSessionId, mayLink });
-  for (const old of oauthTransactions.cookiesToEvict(cookiesWithPrefix(ctx, prefix), name.length + value.length)) clearCookie(ctx, old);
+  const { value, expiresAt } = oauthTransactions.seal(name, {
+    provider: provider.id,
+    ...proof,
+    callbackUrl,
+    linkTo: signedIn?.user.authSessionId,
+    mayLink,
+  });
+  for (const old of oauthTransactions.cookiesToEvict(
+    cookiesWithPrefix(ctx, prefix),
+    name.length + value.length,
+  ))
+    clearCookie(ctx, old);
   setCookie(ctx, name, value, expiresAt);
   return url;
 }
 
-/** Whether a signed-in player may link an account of the provider. Throws reauthentication_required where nothing else can be meant. */
-async function isLinkAllowed(ctx: AuthContext, user: UserPrincipal, provider: OAuthProvider, currentPassword: string | undefined): Promise<boolean> {
+/**
+ * Whether a signed-in player may link an account of the provider. Throws reauthentication_required where
+ * nothing else can be meant.
+ */
+async function isLinkAllowed(
+  ctx: AuthContext,
+  user: UserPrincipal,
+  provider: OAuthProvider,
+  currentPassword: string | undefined,
+): Promise<boolean> {
   const { clock, postgres } = ctx.deps;
   if (currentPassword === undefined && !isRecentSignIn(clock, user)) {
     const { issuers } = await findSignInMethods(postgres.pool, user.id);
     const issuer = await provider.issuer();
-    // Signing in anew at a provider that is linked is how players without a password show who they are. One that cannot be asked who it is can sign nobody in.
+    // Signing in anew at a provider that is linked is how players without a password show who they are. One
+    // that cannot be asked who it is can sign nobody in.
     if (issuer === undefined || issuers.some((linked) => isIssuer(issuer, linked))) return false;
   }
   await requireReauthentication(ctx, user, currentPassword);
@@ -133,13 +189,23 @@ async function finish(ctx: AuthContext, providerId: string): Promise<string> {
   const profile = await provider.profileOf(ctx.querystring, { state, nonce, verifier });
   const linkTo = await linkTargetOf(ctx, transaction);
   const { mayLink = false } = transaction;
-  const user = await signInWithIdentity(ctx.deps, { provider, profile, linkTo, mayLink, address: ctx.ip, requestId: ctx.state.requestId });
+  const user = await signInWithIdentity(ctx.deps, {
+    provider,
+    profile,
+    linkTo,
+    mayLink,
+    address: ctx.ip,
+    requestId: ctx.state.requestId,
+  });
   await signInByProvider(ctx, user, provider.id);
   metrics.signInDone("succeeded");
   return callbackUrl;
 }
 
-/** Returns the transaction that the response's state belongs to; its cookie can be used once, whatever the result. */
+/**
+ * Returns the transaction that the response's state belongs to; its cookie can be used once, whatever the
+ * result.
+ */
 function takeTransaction(ctx: AuthContext): OAuthTransaction | undefined {
   const { config, oauthTransactions } = ctx.deps;
   const state = new URLSearchParams(ctx.querystring).get("state");
@@ -156,7 +222,8 @@ function takeTransaction(ctx: AuthContext): OAuthTransaction | undefined {
 async function linkTargetOf(ctx: AuthContext, { linkTo }: OAuthTransaction): Promise<string | undefined> {
   if (linkTo === undefined) return undefined;
   const signedIn = await findUser(ctx);
-  if (signedIn?.user.authSessionId !== linkTo) throw new OAuthFailure("SessionRequired", "Who wanted the identity linked is signed in no more.");
+  if (signedIn?.user.authSessionId !== linkTo)
+    throw new OAuthFailure("SessionRequired", "Who wanted the identity linked is signed in no more.");
   return signedIn.user.id;
 }
 
@@ -164,11 +231,21 @@ async function linkTargetOf(ctx: AuthContext, { linkTo }: OAuthTransaction): Pro
 async function reportFailure(ctx: AuthContext, provider: string, failure: OAuthFailure): Promise<void> {
   const { config, logger, audit, metrics } = ctx.deps;
   const { requestId } = ctx.state;
-  logger.warn({ provider, reason: failure.reason, why: sentenceOf(failure), requestId }, "The API refused a sign-in through a provider.");
+  logger.warn(
+    { provider, reason: failure.reason, why: sentenceOf(failure), requestId },
+    "The API refused a sign-in through a provider.",
+  );
   metrics.signInDone("failed");
-  const subject = failure.email === undefined ? undefined : { kind: "account", id: accountHashOf(config.auth.pepper, failure.email) };
+  const subject =
+    failure.email === undefined
+      ? undefined
+      : { kind: "account", id: accountHashOf(config.auth.pepper, failure.email) };
   await audit.record({
-    action: "signIn.refused", actor: { kind: "anonymous" }, ...(subject !== undefined && { subject }), address: ctx.ip, requestId,
+    action: "signIn.refused",
+    actor: { kind: "anonymous" },
+    ...(subject !== undefined && { subject }),
+    address: ctx.ip,
+    requestId,
     details: { provider, reason: failure.reason },
   });
 }

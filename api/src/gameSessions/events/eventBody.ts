@@ -3,7 +3,10 @@ import { Readable } from "node:stream";
 /** How much may wait for a slow reader, besides what the connection itself buffers. */
 const bufferBytes = 16 * 1024;
 
-/** A response that is written event by event. A reader who does not keep up is disconnected, and gets the current state when it reconnects. */
+/**
+ * A response that is written event by event. A reader who does not keep up is disconnected, and gets the
+ * current state when it reconnects.
+ */
 export class EventBody extends Readable {
   readonly #disconnect: () => void;
 

@@ -1,11 +1,15 @@
 import { createHash } from "node:crypto";
 import { hasEnded } from "#contracts/crd/publicStatus.ts";
-import { gameSessionEvents, type GameSessionEventName, type GameSessionExpiring } from "#contracts/http/gameSessionEvents.ts";
+import {
+  gameSessionEvents,
+  type GameSessionEventName,
+  type GameSessionExpiring,
+} from "#contracts/http/gameSessionEvents.ts";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
 
 /**
- * One event about a session. Its id holds what its reader knows after it, so that any replica can continue: a digest of the session's
- * state, and the idle expiry of which was warned.
+ * One event about a session. Its id holds what its reader knows after it, so that any replica can continue: a
+ * digest of the session's state, and the idle expiry of which was warned.
  */
 export interface GameSessionEvent {
   id: string;
@@ -26,9 +30,17 @@ export function stateEvent(data: GameSessionStatusResponse, warning: string): Ga
 }
 
 /** Returns a warning of the idle expiry as an event. */
-export function expiringEvent(session: GameSessionStatusResponse, expiresAt: Date, secondsLeft: number): GameSessionEvent {
+export function expiringEvent(
+  session: GameSessionStatusResponse,
+  expiresAt: Date,
+  secondsLeft: number,
+): GameSessionEvent {
   const position = { state: stateOf(session), warning: warningOf(expiresAt, secondsLeft) };
-  return { id: idOf(position), name: gameSessionEvents.expiring, data: { sessionId: session.sessionId, expiresAt: expiresAt.toISOString(), secondsLeft } };
+  return {
+    id: idOf(position),
+    name: gameSessionEvents.expiring,
+    data: { sessionId: session.sessionId, expiresAt: expiresAt.toISOString(), secondsLeft },
+  };
 }
 
 /** Returns the name of a warning; another one is due when the idle expiry moves or comes nearer. */
@@ -44,7 +56,10 @@ export function isPutOff({ warning }: EventPosition, expiresAt: Date | null): bo
 
 /** Returns a digest of the state without the idle expiry, which every keepalive moves. */
 export function stateOf(session: GameSessionStatusResponse): string {
-  return createHash("sha256").update(JSON.stringify({ ...session, expiresAt: undefined })).digest("base64url").slice(0, 12);
+  return createHash("sha256")
+    .update(JSON.stringify({ ...session, expiresAt: undefined }))
+    .digest("base64url")
+    .slice(0, 12);
 }
 
 /** Parses a `Last-Event-ID`; undefined when it is none of ours. */

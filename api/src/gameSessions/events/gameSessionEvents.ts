@@ -28,13 +28,17 @@ interface GameSessionEventsOptions {
   config: { baseUrl: string; gameSession: WarningConfig };
 }
 
-/** How often all followed rows are read together, for what the cluster does not show: keepalives, and sessions it never had. */
+/**
+ * How often all followed rows are read together, for what the cluster does not show: keepalives, and sessions
+ * it never had.
+ */
 const rereadMs = 10_000;
 const refusedRetrySeconds = 10;
 
 /**
- * Sends the events of sessions to their followers. Every replica's own copy of the cluster shows when a row must be read. Besides, one statement
- * every ten seconds reads all followed rows, however many followers there are.
+ * Sends the events of sessions to their followers. Every replica's own copy of the cluster shows when a row
+ * must be read. Besides, one statement every ten seconds reads all followed rows, however many followers
+ * there are.
  */
 export class GameSessionEvents {
   readonly #options: GameSessionEventsOptions;
@@ -56,11 +60,18 @@ export class GameSessionEvents {
     return this.#followers;
   }
 
-  /** Follows the session until its end or until the returned function is called. Throws rate_limited and unavailable at the limits. */
-  follow({ row, userId, lastEventId }: { row: GameSessionRow; userId: string; lastEventId: string }, follower: Follower): () => void {
+  /**
+   * Follows the session until its end or until the returned function is called. Throws rate_limited and
+   * unavailable at the limits.
+   */
+  follow(
+    { row, userId, lastEventId }: { row: GameSessionRow; userId: string; lastEventId: string },
+    follower: Follower,
+  ): () => void {
     const ofUser = this.#followersOfUser.get(userId) ?? 0;
     if (ofUser >= limits.gameSession.eventStreamsPerUser) throw rateLimited(refusedRetrySeconds);
-    if (this.#isClosed || this.#followers >= limits.gameSession.eventStreamsPerProcess) throw unavailable("No more event streams can be opened just now: poll the status instead.");
+    if (this.#isClosed || this.#followers >= limits.gameSession.eventStreamsPerProcess)
+      throw unavailable("No more event streams can be opened just now: poll the status instead.");
     const feed = this.#feeds.get(row.id) ?? this.#open(row);
     this.#count(userId, 1);
     feed.follow(follower, lastEventId);
@@ -85,7 +96,8 @@ export class GameSessionEvents {
   #open(row: GameSessionRow): GameSessionFeed {
     const { clock, cluster, config } = this.#options;
     const feed = new GameSessionFeed({
-      row, clock,
+      row,
+      clock,
       warningSeconds: warningsWithin(config.gameSession),
       present: (current) => presentGameSession(current, cluster, config.baseUrl),
       nowMs: () => clock.now().getTime() + this.#skewMs,
@@ -121,9 +133,12 @@ export class GameSessionEvents {
       cluster.gameSessions.cache.subscribe((change) => this.#sessionChanged(change)),
       cluster.gameNodes.cache.subscribe(() => this.#nodeChanged()),
     ];
-    controller.signal.addEventListener("abort", () => unsubscribes.forEach((unsubscribe) => unsubscribe()), { once: true });
+    controller.signal.addEventListener("abort", () => unsubscribes.forEach((unsubscribe) => unsubscribe()), {
+      once: true,
+    });
     const reread = async (): Promise<void> => {
-      while (await slept(clock, jittered(rereadMs, Math.random), controller.signal)) this.#read(this.#feeds.keys());
+      while (await slept(clock, jittered(rereadMs, Math.random), controller.signal))
+        this.#read(this.#feeds.keys());
     };
     void reread();
   }
@@ -134,7 +149,8 @@ export class GameSessionEvents {
     if (feed === undefined) return;
     // Without its object a session's state is its row's, which has to be read first.
     if (change.type !== "deleted") feed.update();
-    if (change.type !== "updated" || rowStateOf(change.object) !== rowStateOf(change.previous)) this.#read([id]);
+    if (change.type !== "updated" || rowStateOf(change.object) !== rowStateOf(change.previous))
+      this.#read([id]);
   }
 
   /** A node's status shows how far its downloads are. */
@@ -177,12 +193,17 @@ export class GameSessionEvents {
   }
 }
 
-/** Returns the part of an object whose change means that its row has changed or is about to: phase, requested stop, and stored result. */
+/**
+ * Returns the part of an object whose change means that its row has changed or is about to: phase, requested
+ * stop, and stored result.
+ */
 function rowStateOf(gameSession: GameSession): string {
   return `${publicStatusOf(gameSession)} ${gameSession.spec.desiredState} ${hasFinalizer(gameSession, finalizers.recorder)}`;
 }
 
 /** Returns the warnings that leave keepalives the time to come, the longest first. */
 function warningsWithin({ expiryWarningSeconds, idleTimeoutSeconds }: WarningConfig): number[] {
-  return expiryWarningSeconds.filter((seconds) => seconds <= idleTimeoutSeconds / 2).toSorted((a, b) => b - a);
+  return expiryWarningSeconds
+    .filter((seconds) => seconds <= idleTimeoutSeconds / 2)
+    .toSorted((a, b) => b - a);
 }

@@ -2,7 +2,15 @@ import { hasEnded } from "#contracts/crd/publicStatus.ts";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
 import type { Clock, Timer } from "#runtime/clock.ts";
 import type { GameSessionRow } from "../gameSessionQueries.ts";
-import { expiringEvent, isPutOff, parsePosition, stateEvent, stateOf, warningOf, type GameSessionEvent } from "./gameSessionEvent.ts";
+import {
+  expiringEvent,
+  isPutOff,
+  parsePosition,
+  stateEvent,
+  stateOf,
+  warningOf,
+  type GameSessionEvent,
+} from "./gameSessionEvent.ts";
 
 /** One reader of a session's events. */
 export interface Follower {
@@ -55,18 +63,23 @@ export class GameSessionFeed {
     return hasEnded(this.#sent.status);
   }
 
-  /** Adds a follower and sends the current state, unless the follower's last event had it, and the idle end that it was warned of was not put off since. */
+  /**
+   * Adds a follower and sends the current state, unless the follower's last event had it, and the idle end
+   * that it was warned of was not put off since.
+   */
   follow(follower: Follower, lastEventId: string): void {
     const known = parsePosition(lastEventId);
     const due = this.#dueWarning();
     // Another process sent that warning before this follower reconnected to this one.
     if (due !== undefined && known?.warning === due.name) this.#warning = due.name;
-    if (known?.state !== stateOf(this.#sent) || isPutOff(known, this.#row.expiresAt)) follower.send(stateEvent(this.#sent, this.#warning));
+    if (known?.state !== stateOf(this.#sent) || isPutOff(known, this.#row.expiresAt))
+      follower.send(stateEvent(this.#sent, this.#warning));
     if (this.hasEnded) {
       follower.end();
       return;
     }
-    if (due !== undefined && due.name === this.#warning && due.name !== known?.warning) follower.send(due.event);
+    if (due !== undefined && due.name === this.#warning && due.name !== known?.warning)
+      follower.send(due.event);
     this.#followers.add(follower);
     this.#scheduleWarning(false);
   }
@@ -105,7 +118,10 @@ export class GameSessionFeed {
     if (this.hasEnded) this.end();
   }
 
-  /** Sends a warning that is due, when the row is fresh; otherwise asks for the row, or sets a timer for the next warning. */
+  /**
+   * Sends a warning that is due, when the row is fresh; otherwise asks for the row, or sets a timer for the
+   * next warning.
+   */
   #scheduleWarning(isFresh: boolean): void {
     this.#timer?.cancel();
     const leftMs = this.#leftMs();
@@ -124,7 +140,10 @@ export class GameSessionFeed {
     this.#timer = this.#options.clock.setTimer(leftMs - nextSeconds * 1000, () => this.#options.read());
   }
 
-  /** Returns the warning that is due now: the one of the shortest time before the expiry that has been reached. */
+  /**
+   * Returns the warning that is due now: the one of the shortest time before the expiry that has been
+   * reached.
+   */
   #dueWarning(): { name: string; event: GameSessionEvent } | undefined {
     const leftMs = this.#leftMs();
     const { expiresAt } = this.#row;
@@ -136,7 +155,9 @@ export class GameSessionFeed {
 
   #leftMs(): number | undefined {
     const { expiresAt } = this.#row;
-    return this.#sent.status === "running" && expiresAt !== null ? expiresAt.getTime() - this.#options.nowMs() : undefined;
+    return this.#sent.status === "running" && expiresAt !== null
+      ? expiresAt.getTime() - this.#options.nowMs()
+      : undefined;
   }
 
   #sendAll(event: GameSessionEvent): void {

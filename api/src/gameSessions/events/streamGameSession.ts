@@ -21,10 +21,14 @@ export type GameSessionStreamDeps = UserDeps & {
 const retryMs = 2_000;
 
 /**
- * Responds with the session's events until its end, the end of the sign-in, or an hour. A client that knows the end already gets 204,
- * which tells browsers not to reconnect.
+ * Responds with the session's events until its end, the end of the sign-in, or an hour. A client that knows
+ * the end already gets 204, which tells browsers not to reconnect.
  */
-export function streamGameSession(ctx: AppContext<GameSessionStreamDeps>, user: UserPrincipal, row: GameSessionRow): void {
+export function streamGameSession(
+  ctx: AppContext<GameSessionStreamDeps>,
+  user: UserPrincipal,
+  row: GameSessionRow,
+): void {
   const { gameSessionEvents, cluster, config } = ctx.deps;
   const lastEventId = ctx.get("last-event-id");
   const now = presentGameSession(row, cluster, config.baseUrl);
@@ -36,10 +40,13 @@ export function streamGameSession(ctx: AppContext<GameSessionStreamDeps>, user: 
   // A plain end would leave the kernel holding what it has buffered for the reader.
   const body = new EventBody(() => ctx.req.socket.resetAndDestroy());
   body.send(`retry: ${retryMs}\n\n`);
-  const unfollow = gameSessionEvents.follow({ row, userId: user.id, lastEventId }, {
-    send: (event) => body.send(encodeEvent(event)),
-    end: () => body.end(),
-  });
+  const unfollow = gameSessionEvents.follow(
+    { row, userId: user.id, lastEventId },
+    {
+      send: (event) => body.send(encodeEvent(event)),
+      end: () => body.end(),
+    },
+  );
   const closed = new AbortController();
   body.once("close", () => {
     unfollow();
@@ -51,13 +58,25 @@ export function streamGameSession(ctx: AppContext<GameSessionStreamDeps>, user: 
   ctx.body = body;
 }
 
-/** Sends heartbeats, which keep proxies and browsers from closing the connection, as long as the sign-in is valid. */
-async function keepOpen({ deps }: AppContext<GameSessionStreamDeps>, user: UserPrincipal, body: EventBody, signal: AbortSignal): Promise<void> {
+/**
+ * Sends heartbeats, which keep proxies and browsers from closing the connection, as long as the sign-in is
+ * valid.
+ */
+async function keepOpen(
+  { deps }: AppContext<GameSessionStreamDeps>,
+  user: UserPrincipal,
+  body: EventBody,
+  signal: AbortSignal,
+): Promise<void> {
   const { authSessions, clock, config } = deps;
   const endMs = clock.monotonicMs() + limits.gameSession.eventStreamSeconds * 1000;
   while (await slept(clock, config.gameSession.eventHeartbeatSeconds * 1000, signal)) {
-    // When the check fails, the stream stays: the sign-in was valid a moment ago, and the stream shows nothing but this session.
-    const isSignedIn = await authSessions.admit(user.authSessionId, user.id, []).then((admission) => admission !== undefined, () => true);
+    // When the check fails, the stream stays: the sign-in was valid a moment ago, and the stream shows
+    // nothing but this session.
+    const isSignedIn = await authSessions.admit(user.authSessionId, user.id, []).then(
+      (admission) => admission !== undefined,
+      () => true,
+    );
     if (isSignedIn && clock.monotonicMs() < endMs) body.send(":\n\n");
     else body.end();
   }

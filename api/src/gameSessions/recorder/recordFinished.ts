@@ -4,30 +4,48 @@ import { failureReasons, stopReasons } from "#contracts/crd/reasons.ts";
 import { limits, mebibyte } from "#contracts/limits.ts";
 import { raiseGameMemory, updateResourceProfile, type ResourceUse } from "../resourceProfileQueries.ts";
 import { deleteUnusedSlot, updateSlotPlayed } from "../saveSlotQueries.ts";
-import { updateGameSessionEnded, type GameSessionEnd, type RecordedGameSession } from "../gameSessionLifecycleQueries.ts";
+import {
+  updateGameSessionEnded,
+  type GameSessionEnd,
+  type RecordedGameSession,
+} from "../gameSessionLifecycleQueries.ts";
 import { stopReasonOf } from "./stopReason.ts";
 import { isSaveUnreported } from "./unreportedSave.ts";
 import type { RecorderDeps } from "./recorderDeps.ts";
 
-/** Stores a finished session's result, its slot's state and its share of the game's profile, in one transaction and once only. */
+/**
+ * Stores a finished session's result, its slot's state and its share of the game's profile, in one
+ * transaction and once only.
+ */
 export async function recordFinished(
-  { postgres, logger }: RecorderDeps, { id, slotId, gameId, stopReason }: RecordedGameSession, gameSession: GameSession,
+  { postgres, logger }: RecorderDeps,
+  { id, slotId, gameId, stopReason }: RecordedGameSession,
+  gameSession: GameSession,
 ): Promise<void> {
   const { status } = gameSession;
   const isReleased = !isSaveUnreported(gameSession);
   const end = { ...endOf(gameSession, stopReason === stopReasons.userRequested), isSlotReleased: isReleased };
   const isRecorded = await postgres.transaction(async (transaction) => {
     const times = { readyAt: status?.readyAt, endedAt: status?.finishedAt };
-    if (!await updateGameSessionEnded(transaction, id, end, times, status?.nodeName)) return false;
+    if (!(await updateGameSessionEnded(transaction, id, end, times, status?.nodeName))) return false;
     if (isReleased && status?.readyAt === undefined) await deleteUnusedSlot(transaction, id);
     else if (slotId !== null) await updateSlotPlayed(transaction, slotId, id, !isReleased);
     const usage = averageUse(status?.usage);
-    if (usage !== undefined) await updateResourceProfile(transaction, gameId, usage, limits.resources.newestWeight);
+    if (usage !== undefined)
+      await updateResourceProfile(transaction, gameId, usage, limits.resources.newestWeight);
     await raiseGameMemory(transaction, gameId, memoryNeedOf(gameSession));
     return true;
   });
   if (isRecorded) {
-    logger.info({ gameSession: id, status: end.status, stopReason: stopReason ?? end.stopReason, failure: end.failure?.reason }, "A game session has ended.");
+    logger.info(
+      {
+        gameSession: id,
+        status: end.status,
+        stopReason: stopReason ?? end.stopReason,
+        failure: end.failure?.reason,
+      },
+      "A game session has ended.",
+    );
   }
 }
 
@@ -46,11 +64,17 @@ function endOf(gameSession: GameSession, isUserRequested: boolean): Omit<GameSes
 }
 
 /**
- * Returns what the game used on average; undefined when it did not run long enough to tell. Its processor time includes some before it was ready and some of
- * its end, and the kubelet cuts the end of its play to a whole second: divided by a moment of play, that would be more processors than a node has.
+ * Returns what the game used on average; undefined when it did not run long enough to tell. Its processor
+ * time includes some before it was ready and some of its end, and the kubelet cuts the end of its play to a
+ * whole second: divided by a moment of play, that would be more processors than a node has.
  */
 function averageUse(usage: SessionUsage | undefined): ResourceUse | undefined {
-  if (usage === undefined || usage.durationSeconds < limits.resources.leastPlayedSeconds || usage.peakMemoryBytes === 0) return undefined;
+  if (
+    usage === undefined ||
+    usage.durationSeconds < limits.resources.leastPlayedSeconds ||
+    usage.peakMemoryBytes === 0
+  )
+    return undefined;
   return {
     cpuMillicores: (usage.cpuSeconds / usage.durationSeconds) * 1000,
     peakMemoryMb: usage.peakMemoryBytes / mebibyte,
@@ -58,12 +82,20 @@ function averageUse(usage: SessionUsage | undefined): ResourceUse | undefined {
   };
 }
 
-/** Returns what the session says of the memory that the game needs, however short it was. A game that was killed at its limit needs more than that. */
-function memoryNeedOf({ spec, status }: GameSession): { highestMb: number | undefined; floorMb: number | undefined } {
+/**
+ * Returns what the session says of the memory that the game needs, however short it was. A game that was
+ * killed at its limit needs more than that.
+ */
+function memoryNeedOf({ spec, status }: GameSession): {
+  highestMb: number | undefined;
+  floorMb: number | undefined;
+} {
   const peakBytes = status?.usage?.peakMemoryBytes ?? 0;
   const wasOutOfMemory = status?.failure?.reason === failureReasons.outOfMemory;
   return {
     highestMb: peakBytes === 0 ? undefined : peakBytes / mebibyte,
-    floorMb: wasOutOfMemory ? Math.ceil(memoryLimitOf(spec.resources) / mebibyte * limits.resources.outOfMemoryFactor) : undefined,
+    floorMb: wasOutOfMemory
+      ? Math.ceil((memoryLimitOf(spec.resources) / mebibyte) * limits.resources.outOfMemoryFactor)
+      : undefined,
   };
 }

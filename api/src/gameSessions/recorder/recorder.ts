@@ -38,13 +38,24 @@ export class Recorder {
     for (const id of ids) this.#controller.enqueue(`${this.#namespace}/${id}`);
   }
 
-  /** Queues those of the sessions that differ from their objects, or whose objects have changed since they were recorded: the others cost nothing. */
+  /**
+   * Queues those of the sessions that differ from their objects, or whose objects have changed since they
+   * were recorded: the others cost nothing.
+   */
   enqueueUnsettled(rows: readonly UnrecordedGameSession[]): void {
     const { cluster } = this.#deps;
-    this.enqueue(rows.filter((row) => {
-      const gameSession = cluster.gameSession(row.id);
-      return gameSession === undefined || gameSession.metadata.resourceVersion !== this.#recorded.get(row.id) || !isSettled(row, gameSession);
-    }).map(({ id }) => id));
+    this.enqueue(
+      rows
+        .filter((row) => {
+          const gameSession = cluster.gameSession(row.id);
+          return (
+            gameSession === undefined ||
+            gameSession.metadata.resourceVersion !== this.#recorded.get(row.id) ||
+            !isSettled(row, gameSession)
+          );
+        })
+        .map(({ id }) => id),
+    );
   }
 
   async stop(): Promise<void> {

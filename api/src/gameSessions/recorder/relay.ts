@@ -5,7 +5,11 @@ import type { GameSessionWriter } from "../../cluster/gameSessionWriter.ts";
 import type { Postgres } from "../../stores/postgres.ts";
 import type { Queryable } from "../../stores/queryable.ts";
 import { recordLaunchFailure } from "../recordLaunchFailure.ts";
-import { lockUncreatedGameSession, updateGameSessionCreated, type UncreatedGameSession } from "../gameSessionLifecycleQueries.ts";
+import {
+  lockUncreatedGameSession,
+  updateGameSessionCreated,
+  type UncreatedGameSession,
+} from "../gameSessionLifecycleQueries.ts";
 
 /** What creating missing objects needs. */
 export interface RelayDeps {
@@ -20,8 +24,9 @@ const graceSeconds = 3;
 const sessionsPerPassMax = 50;
 
 /**
- * Creates the objects of launches that died before creating them, one row at a time under its lock; rows that another relay has locked
- * are skipped. A launch whose deadline has passed, or whose object the cluster refuses, fails instead, so that its player can launch again.
+ * Creates the objects of launches that died before creating them, one row at a time under its lock; rows that
+ * another relay has locked are skipped. A launch whose deadline has passed, or whose object the cluster
+ * refuses, fails instead, so that its player can launch again.
  */
 export async function relayGameSessions(deps: RelayDeps): Promise<void> {
   for (let count = 0; count < sessionsPerPassMax; count++) {
@@ -33,12 +38,16 @@ export async function relayGameSessions(deps: RelayDeps): Promise<void> {
 
 type Outcome = "none" | "created" | { failedId: string; message: string };
 
-async function relayOldest({ cluster, gameSessionWriter, logger }: RelayDeps, transaction: Queryable): Promise<Outcome> {
+async function relayOldest(
+  { cluster, gameSessionWriter, logger }: RelayDeps,
+  transaction: Queryable,
+): Promise<Outcome> {
   const session = await lockUncreatedGameSession(transaction, graceSeconds);
   if (session === undefined) return "none";
   const { id, spec } = session;
   if (cluster.gameSession(id) !== undefined) {
-    // Its launch created it, and an outage kept the recorder from noting that: the game may have been played since.
+    // Its launch created it, and an outage kept the recorder from noting that: the game may have been played
+    // since.
     await updateGameSessionCreated(transaction, id);
     return "created";
   }
@@ -48,7 +57,10 @@ async function relayOldest({ cluster, gameSessionWriter, logger }: RelayDeps, tr
   } catch (error) {
     if (!isRefused(error)) throw error;
     // Tried again it would be refused again, and keep the launches after it waiting.
-    logger.error({ err: error, gameSession: id }, "The Kubernetes API refused a game session that its launch had not created.");
+    logger.error(
+      { err: error, gameSession: id },
+      "The Kubernetes API refused a game session that its launch had not created.",
+    );
     return { failedId: id, message: "The cluster could not take the session." };
   }
   await updateGameSessionCreated(transaction, id);

@@ -12,9 +12,15 @@ export interface PictureFormat extends PictureSize {
   type: PictureType;
 }
 
-/** Returns type and size of a picture by its bytes; undefined for anything that is no whole PNG, JPEG, WebP or AVIF. */
+/**
+ * Returns type and size of a picture by its bytes; undefined for anything that is no whole PNG, JPEG, WebP or
+ * AVIF.
+ */
 export function readPictureFormat(bytes: Buffer): PictureFormat | undefined {
-  for (const [type, read] of Object.entries(readers) as [PictureType, (bytes: Buffer) => PictureSize | undefined][]) {
+  for (const [type, read] of Object.entries(readers) as [
+    PictureType,
+    (bytes: Buffer) => PictureSize | undefined,
+  ][]) {
     const size = read(bytes);
     if (size !== undefined && size.width > 0 && size.height > 0) return { type, ...size };
   }
@@ -22,7 +28,10 @@ export function readPictureFormat(bytes: Buffer): PictureFormat | undefined {
 }
 
 const readers: Record<PictureType, (bytes: Buffer) => PictureSize | undefined> = {
-  "image/png": readPngSize, "image/jpeg": readJpegSize, "image/webp": readWebpSize, "image/avif": readAvifSize,
+  "image/png": readPngSize,
+  "image/jpeg": readJpegSize,
+  "image/webp": readWebpSize,
+  "image/avif": readAvifSize,
 };
 
 const pngSignature = Buffer.from("89504e470d0a1a0a", "hex");
@@ -31,9 +40,20 @@ const pngChunkFrame = 12;
 
 /** The header comes first, and the chunks have to lead to the end mark: a download that was cut does not. */
 function readPngSize(bytes: Buffer): PictureSize | undefined {
-  if (!bytes.subarray(0, 8).equals(pngSignature) || bytes.length < 45 || textAt(bytes, 12) !== "IHDR" || bytes.readUInt32BE(8) !== 13) return undefined;
-  for (let offset = 8; offset + pngChunkFrame <= bytes.length; offset += pngChunkFrame + bytes.readUInt32BE(offset)) {
-    if (textAt(bytes, offset + 4) === "IEND") return { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) };
+  if (
+    !bytes.subarray(0, 8).equals(pngSignature) ||
+    bytes.length < 45 ||
+    textAt(bytes, 12) !== "IHDR" ||
+    bytes.readUInt32BE(8) !== 13
+  )
+    return undefined;
+  for (
+    let offset = 8;
+    offset + pngChunkFrame <= bytes.length;
+    offset += pngChunkFrame + bytes.readUInt32BE(offset)
+  ) {
+    if (textAt(bytes, offset + 4) === "IEND")
+      return { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) };
   }
   return undefined;
 }
@@ -48,16 +68,25 @@ function readJpegSize(bytes: Buffer): PictureSize | undefined {
     if (bytes.readUInt8(offset) !== 0xff || marker < 0xc0) return undefined;
     if (marker > 0xcf || notFrames.has(marker)) continue;
     // What a camera appends comes behind the end mark.
-    return bytes.lastIndexOf(Buffer.from([0xff, 0xd9])) > offset ? { width: bytes.readUInt16BE(offset + 7), height: bytes.readUInt16BE(offset + 5) } : undefined;
+    return bytes.lastIndexOf(Buffer.from([0xff, 0xd9])) > offset
+      ? { width: bytes.readUInt16BE(offset + 7), height: bytes.readUInt16BE(offset + 5) }
+      : undefined;
   }
   return undefined;
 }
 
 /** Lossy, lossless and extended WebP each hold the size elsewhere. */
 function readWebpSize(bytes: Buffer): PictureSize | undefined {
-  if (bytes.length < 30 || textAt(bytes, 0) !== "RIFF" || textAt(bytes, 8) !== "WEBP" || bytes.readUInt32LE(4) + 8 > bytes.length) return undefined;
+  if (
+    bytes.length < 30 ||
+    textAt(bytes, 0) !== "RIFF" ||
+    textAt(bytes, 8) !== "WEBP" ||
+    bytes.readUInt32LE(4) + 8 > bytes.length
+  )
+    return undefined;
   const kind = textAt(bytes, 12);
-  if (kind === "VP8 ") return { width: bytes.readUInt16LE(26) & 0x3fff, height: bytes.readUInt16LE(28) & 0x3fff };
+  if (kind === "VP8 ")
+    return { width: bytes.readUInt16LE(26) & 0x3fff, height: bytes.readUInt16LE(28) & 0x3fff };
   if (kind === "VP8X") return { width: bytes.readUIntLE(24, 3) + 1, height: bytes.readUIntLE(27, 3) + 1 };
   if (kind !== "VP8L" || bytes.readUInt8(20) !== 0x2f) return undefined;
   const packed = bytes.readUInt32LE(21);

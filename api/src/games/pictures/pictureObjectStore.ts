@@ -15,7 +15,11 @@ export class PictureObjectStore {
   /** Stores a picture. */
   async store(key: string, bytes: Buffer, type: string): Promise<void> {
     const { client, bucket, timeoutMs } = this.#objectStore;
-    await callObjectStore(client.putObject(bucket, key, bytes, bytes.length, { "Content-Type": type }), transferTimeouts * timeoutMs, "Storing a picture");
+    await callObjectStore(
+      client.putObject(bucket, key, bytes, bytes.length, { "Content-Type": type }),
+      transferTimeouts * timeoutMs,
+      "Storing a picture",
+    );
   }
 
   /** Returns a picture of that many bytes. */
@@ -40,7 +44,8 @@ export class PictureObjectStore {
       if (length > sizeBytes) break;
       chunks.push(chunk);
     }
-    if (length !== sizeBytes) throw new Error(`The picture ${key} is not the ${sizeBytes} bytes that were stored.`);
+    if (length !== sizeBytes)
+      throw new Error(`The picture ${key} is not the ${sizeBytes} bytes that were stored.`);
     return Buffer.concat(chunks);
   }
 }

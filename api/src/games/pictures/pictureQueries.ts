@@ -1,9 +1,15 @@
 import type { PictureType } from "#contracts/http/partners.ts";
 import type { Queryable } from "../../stores/queryable.ts";
 
-/** A picture that is no game's stays so long: longer than it takes to store one, and than a page that shows the former picture goes on loading. */
+/**
+ * A picture that is no game's stays so long: longer than it takes to store one, and than a page that shows
+ * the former picture goes on loading.
+ */
 export const pictureGraceSeconds = 600;
-/** The sweeper may remove it after that, so that none becomes current which is nearly as old: for a transaction the time is that of its beginning. */
+/**
+ * The sweeper may remove it after that, so that none becomes current which is nearly as old: for a
+ * transaction the time is that of its beginning.
+ */
 const storingSecondsMax = pictureGraceSeconds - 60;
 
 /** A picture as it is stored. */
@@ -29,7 +35,10 @@ export async function findCurrentPicture(db: Queryable, gameId: string): Promise
   return rows[0];
 }
 
-/** Returns a picture for whoever has its id, also for a while after another took its place; undefined for an unknown one and for a deleted game's. */
+/**
+ * Returns a picture for whoever has its id, also for a while after another took its place; undefined for an
+ * unknown one and for a deleted game's.
+ */
 export async function findPicture(db: Queryable, id: string): Promise<StoredPicture | undefined> {
   const { rows } = await db.query<StoredPicture>({
     name: "find-picture",
@@ -39,8 +48,14 @@ export async function findPicture(db: Queryable, id: string): Promise<StoredPict
   return rows[0];
 }
 
-/** Notes a picture that is about to be stored, so that the sweeper finds what a process leaves that dies meanwhile. */
-export async function insertPicture(db: Queryable, { id, gameId, sha256, type, sizeBytes, width, height }: StoredPicture): Promise<void> {
+/**
+ * Notes a picture that is about to be stored, so that the sweeper finds what a process leaves that dies
+ * meanwhile.
+ */
+export async function insertPicture(
+  db: Queryable,
+  { id, gameId, sha256, type, sizeBytes, width, height }: StoredPicture,
+): Promise<void> {
   await db.query({
     name: "insert-picture",
     text: "INSERT INTO game_pictures (id, game_id, sha256, type, size_bytes, width, height) VALUES ($1, $2, $3, $4, $5, $6, $7)",
@@ -58,8 +73,15 @@ export async function lockPicturedGame(transaction: Queryable, gameId: string): 
   return rows[0]?.revision;
 }
 
-/** Makes a picture the current one of its (locked) game, or none; false when that picture is so old that the sweeper removes it. */
-export async function updateCurrentPicture(transaction: Queryable, gameId: string, pictureId: string | null): Promise<boolean> {
+/**
+ * Makes a picture the current one of its (locked) game, or none; false when that picture is so old that the
+ * sweeper removes it.
+ */
+export async function updateCurrentPicture(
+  transaction: Queryable,
+  gameId: string,
+  pictureId: string | null,
+): Promise<boolean> {
   const { rowCount } = await transaction.query({
     name: "keep-picture",
     text: `UPDATE game_pictures SET superseded_at = NULL
@@ -87,10 +109,13 @@ export interface PictureReprieve {
 }
 
 /**
- * Returns a picture that has been no game's for `graceSeconds`, or whose game was deleted more than `deletedDays` ago, and none of these; undefined
- * when there is none.
+ * Returns a picture that has been no game's for `graceSeconds`, or whose game was deleted more than
+ * `deletedDays` ago, and none of these; undefined when there is none.
  */
-export async function findUnusedPicture(db: Queryable, { graceSeconds, deletedDays, except }: PictureReprieve): Promise<StoredPicture | undefined> {
+export async function findUnusedPicture(
+  db: Queryable,
+  { graceSeconds, deletedDays, except }: PictureReprieve,
+): Promise<StoredPicture | undefined> {
   const { rows } = await db.query<StoredPicture>({
     name: "find-unused-picture",
     text: `SELECT ${columns} FROM game_pictures p

@@ -1,4 +1,10 @@
-import { PartnerGameParams, PictureParams, PictureResponse, pictureTypes, type PictureType } from "#contracts/http/partners.ts";
+import {
+  PartnerGameParams,
+  PictureParams,
+  PictureResponse,
+  pictureTypes,
+  type PictureType,
+} from "#contracts/http/partners.ts";
 import { limits as allLimits } from "#contracts/limits.ts";
 import { pictureKey } from "#contracts/objectKeys.ts";
 import { notFound } from "../../errors.ts";
@@ -29,24 +35,58 @@ const params = PartnerGameParams;
 const { bytes: maxBytes, sideMin, sideMax } = allLimits.picture;
 
 const upload = partnerRoute({
-  method: "PUT", path, name: "uploadPicture", summary: "Upload a game's picture", limits: ["partner"], innerLimits: ["pictureUpload"], params,
+  method: "PUT",
+  path,
+  name: "uploadPicture",
+  summary: "Upload a game's picture",
+  limits: ["partner"],
+  innerLimits: ["pictureUpload"],
+  params,
   description: `Players see it in the catalogue, in place of the address in \`thumbnail\`. 16:9 fits best; each side has ${sideMin} to ${sideMax} pixels. A refused picture changes nothing.`,
-  headers: ["If-Match"], rawBody: { types: pictureTypes, description: "The picture.", maxBytes },
+  headers: ["If-Match"],
+  rawBody: { types: pictureTypes, description: "The picture.", maxBytes },
   responses: { 200: json(PictureResponse) },
-  errors: ["invalid_request", "request_timeout", "precondition_failed", "payload_too_large", "unsupported_media_type", "invalid_picture"],
+  errors: [
+    "invalid_request",
+    "request_timeout",
+    "precondition_failed",
+    "payload_too_large",
+    "unsupported_media_type",
+    "invalid_picture",
+  ],
   handle: async ({ ctx, deps, partner, params: { slug } }) => {
     const game = await findGame(deps, partner, slug);
     await applyRateLimits(ctx, ["pictureUpload"], partner.id);
     const sent = await readBinary<PictureType>(ctx, pictureTypes, maxBytes);
-    const { id, type, width, height, sizeBytes } = await storePicture(deps, partner, game, sent, gamePreconditionOf(ctx));
-    ctx.body = { slug, picture: pictureAddress(deps.config, id), type, width, height, size: sizeBytes } satisfies PictureResponse;
+    const { id, type, width, height, sizeBytes } = await storePicture(
+      deps,
+      partner,
+      game,
+      sent,
+      gamePreconditionOf(ctx),
+    );
+    ctx.body = {
+      slug,
+      picture: pictureAddress(deps.config, id),
+      type,
+      width,
+      height,
+      size: sizeBytes,
+    } satisfies PictureResponse;
   },
 });
 
 const remove = partnerRoute({
-  method: "DELETE", path, name: "deletePicture", summary: "Take a game's picture away", limits: ["partner"], params,
+  method: "DELETE",
+  path,
+  name: "deletePicture",
+  summary: "Take a game's picture away",
+  limits: ["partner"],
+  params,
   description: "Players then see the picture that `thumbnail` names, if it names one.",
-  headers: ["If-Match"], responses: { 204: empty("The game has no uploaded picture.") }, errors: ["precondition_failed"],
+  headers: ["If-Match"],
+  responses: { 204: empty("The game has no uploaded picture.") },
+  errors: ["precondition_failed"],
   handle: async ({ ctx, deps, partner, params: { slug } }) => {
     await removePicture(deps, partner, await findGame(deps, partner, slug), gamePreconditionOf(ctx));
     ctx.status = 204;
@@ -54,8 +94,14 @@ const remove = partnerRoute({
 });
 
 const show = publicRoute({
-  method: "GET", path: "/api/pictures/:pictureId", name: "getPicture", summary: "Show a game's picture", limits: ["picture"], params: PictureParams,
-  description: "An address holds one picture for ever, so whoever has it need not ask again. Nobody can guess one.",
+  method: "GET",
+  path: "/api/pictures/:pictureId",
+  name: "getPicture",
+  summary: "Show a game's picture",
+  limits: ["picture"],
+  params: PictureParams,
+  description:
+    "An address holds one picture for ever, so whoever has it need not ask again. Nobody can guess one.",
   headers: ["If-None-Match"],
   responses: {
     200: media(pictureTypes, "The picture, as it was uploaded.", { headers: ["ETag"] }),
@@ -67,11 +113,18 @@ const show = publicRoute({
     if (picture === undefined) throw notFound("There is no such picture.");
     const { gameId, id, type, sizeBytes, sha256 } = picture;
     const isKnown = respondUnchanged(ctx, `W/"${sha256.slice(0, 32)}"`);
-    const bytes = isKnown ? undefined : await new PictureObjectStore(deps.objectStore).read(pictureKey(gameId, id), sizeBytes).catch((error: unknown) => {
-      ctx.remove("ETag");
-      throw error;
+    const bytes = isKnown
+      ? undefined
+      : await new PictureObjectStore(deps.objectStore)
+          .read(pictureKey(gameId, id), sizeBytes)
+          .catch((error: unknown) => {
+            ctx.remove("ETag");
+            throw error;
+          });
+    ctx.set({
+      "Cache-Control": "public, max-age=31536000, immutable",
+      "Cross-Origin-Resource-Policy": "cross-origin",
     });
-    ctx.set({ "Cache-Control": "public, max-age=31536000, immutable", "Cross-Origin-Resource-Policy": "cross-origin" });
     if (bytes === undefined) return;
     ctx.status = 200;
     ctx.type = type;
@@ -82,7 +135,11 @@ const show = publicRoute({
 /** The pictures of games: partners upload them, anybody who knows the address may look at one. */
 export const pictureRoutes: readonly Route<PictureDeps>[] = [upload, remove, show];
 
-async function findGame({ postgres }: { postgres: Postgres }, partner: PartnerPrincipal, slug: string): Promise<PartnerGame> {
+async function findGame(
+  { postgres }: { postgres: Postgres },
+  partner: PartnerPrincipal,
+  slug: string,
+): Promise<PartnerGame> {
   const game = await findPartnerGame(postgres.prisma, partner.id, slug);
   if (game === null) throw noSuchGame(slug);
   return game;

@@ -25,7 +25,10 @@ export class ArchiveObjectStore {
     return ArchiveUpload.open(this.#objectStore, key);
   }
 
-  /** Returns whether the object of a version is the one that was stored with it, as far as that shows without reading it: it may have been lost, or written over. */
+  /**
+   * Returns whether the object of a version is the one that was stored with it, as far as that shows without
+   * reading it: it may have been lost, or written over.
+   */
   async isAsStored({ objectKey, sizeBytes, createdAt }: StoredArchive): Promise<boolean> {
     const { client, bucket, timeoutMs } = this.#objectStore;
     const looking = client.statObject(bucket, objectKey).catch((error: unknown) => {
@@ -33,15 +36,20 @@ export class ArchiveObjectStore {
       throw error;
     });
     const found = await callObjectStore(looking, timeoutMs, "Looking for an archive");
-    return found?.size === sizeBytes && found.lastModified.getTime() <= createdAt.getTime() + clockToleranceMs;
+    return (
+      found?.size === sizeBytes && found.lastModified.getTime() <= createdAt.getTime() + clockToleranceMs
+    );
   }
 
   /** Removes everything under the key: an object, and the parts of uploads that never ended. */
   async remove(key: string): Promise<void> {
     const { client, bucket, timeoutMs } = this.#objectStore;
-    const call = <T>(request: Promise<T>): Promise<T> => callObjectStore(request, timeoutMs, "Removing an archive");
-    // Finds one unfinished upload at a time; a key has at most one, unless opening it was repeated after a lost response.
-    while (await call(client.findUploadId(bucket, key)) !== undefined) await call(client.removeIncompleteUpload(bucket, key));
+    const call = <T>(request: Promise<T>): Promise<T> =>
+      callObjectStore(request, timeoutMs, "Removing an archive");
+    // Finds one unfinished upload at a time; a key has at most one, unless opening it was repeated after a
+    // lost response.
+    while ((await call(client.findUploadId(bucket, key))) !== undefined)
+      await call(client.removeIncompleteUpload(bucket, key));
     await call(client.removeObject(bucket, key));
   }
 }

@@ -16,13 +16,24 @@ export interface SweepUploadsDeps {
 }
 
 /** Removes what uploads left in the object store whose process died. */
-export async function sweepUploads({ postgres, objectStore, logger, clock }: SweepUploadsDeps, refused = new RefusedRows(clock)): Promise<void> {
+export async function sweepUploads(
+  { postgres, objectStore, logger, clock }: SweepUploadsDeps,
+  refused = new RefusedRows(clock),
+): Promise<void> {
   const archives = new ArchiveObjectStore(objectStore);
-  await sweepRows({ postgres, refused }, {
-    claim: claimDeadUpload,
-    remove: ({ objectKey }) => archives.remove(objectKey),
-    note: deleteUpload,
-    logRemoved: ({ id }) => logger.info({ upload: id }, "The sweeper removed the remains of an interrupted upload."),
-    logRefused: ({ id }, error) => logger.error({ err: error, upload: id }, "The sweeper could not remove the remains of an upload; it tries again."),
-  });
+  await sweepRows(
+    { postgres, refused },
+    {
+      claim: claimDeadUpload,
+      remove: ({ objectKey }) => archives.remove(objectKey),
+      note: deleteUpload,
+      logRemoved: ({ id }) =>
+        logger.info({ upload: id }, "The sweeper removed the remains of an interrupted upload."),
+      logRefused: ({ id }, error) =>
+        logger.error(
+          { err: error, upload: id },
+          "The sweeper could not remove the remains of an upload; it tries again.",
+        ),
+    },
+  );
 }

@@ -1,6 +1,12 @@
 import type { Logger } from "#runtime/logger.ts";
 import { DomainError } from "../../errors.ts";
-import { insertUploadLease, renewIntervalMaxMs, updateUploadAbandoned, updateUploadLease, type UploadLease } from "./uploadQueries.ts";
+import {
+  insertUploadLease,
+  renewIntervalMaxMs,
+  updateUploadAbandoned,
+  updateUploadLease,
+  type UploadLease,
+} from "./uploadQueries.ts";
 import type { Postgres } from "../../stores/postgres.ts";
 import type { Pace } from "../../archives/bodyReader.ts";
 
@@ -15,19 +21,25 @@ export interface LeasedUpload<T> {
   lease: UploadLease;
   /** Throws a DomainError when the upload may not go on; asked with each renewal. */
   recheck: () => Promise<void>;
-  /** Releases the lease when it succeeds. Its signal is aborted when the lease is lost, or the upload may not go on. */
+  /**
+   * Releases the lease when it succeeds. Its signal is aborted when the lease is lost, or the upload may not
+   * go on.
+   */
   work: (signal: AbortSignal) => Promise<T>;
 }
 
 /**
- * Runs the work as the game's only upload and returns its result. When it fails, the sweeper removes what it left in the object store.
- * Throws upload_in_progress when there is another upload.
+ * Runs the work as the game's only upload and returns its result. When it fails, the sweeper removes what it
+ * left in the object store. Throws upload_in_progress when there is another upload.
  */
 export async function holdUploadLease<T>(deps: LeaseDeps, upload: LeasedUpload<T>): Promise<T> {
   const { lease, work } = upload;
   const { pool } = deps.postgres;
-  if (!await insertUploadLease(pool, lease)) {
-    throw new DomainError("upload_in_progress", { message: "Another upload of this game is going on: wait for its end.", retryAfterSeconds: 10 });
+  if (!(await insertUploadLease(pool, lease))) {
+    throw new DomainError("upload_in_progress", {
+      message: "Another upload of this game is going on: wait for its end.",
+      retryAfterSeconds: 10,
+    });
   }
   const controller = new AbortController();
   // At least twice in the time that a client may be silent for.
@@ -37,7 +49,10 @@ export async function holdUploadLease<T>(deps: LeaseDeps, upload: LeasedUpload<T
     return await work(controller.signal);
   } catch (error) {
     await updateUploadAbandoned(pool, lease).catch((cause: unknown) => {
-      deps.logger.warn({ err: cause, upload: lease.id }, "The API could not abandon a failed upload; its lease expires by itself.");
+      deps.logger.warn(
+        { err: cause, upload: lease.id },
+        "The API could not abandon a failed upload; its lease expires by itself.",
+      );
     });
     throw error;
   } finally {
@@ -50,13 +65,21 @@ export function lostUploadLease(): DomainError {
   return new DomainError("conflict", { message: "The game was deleted or uploaded again meanwhile." });
 }
 
-async function renew({ postgres, logger }: LeaseDeps, { lease, recheck }: LeasedUpload<unknown>, controller: AbortController): Promise<void> {
+async function renew(
+  { postgres, logger }: LeaseDeps,
+  { lease, recheck }: LeasedUpload<unknown>,
+  controller: AbortController,
+): Promise<void> {
   try {
     await recheck();
     if (await updateUploadLease(postgres.pool, lease)) return;
     controller.abort(lostUploadLease());
   } catch (error) {
     if (error instanceof DomainError) controller.abort(error);
-    else logger.warn({ err: error, upload: lease.id }, "The API could not renew an upload's lease; it tries again.");
+    else
+      logger.warn(
+        { err: error, upload: lease.id },
+        "The API could not renew an upload's lease; it tries again.",
+      );
   }
 }

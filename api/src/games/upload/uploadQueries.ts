@@ -13,7 +13,10 @@ export interface UploadLease {
 }
 
 /** Takes the game's only upload lease, also from an upload that died; false when another upload has it. */
-export async function insertUploadLease(db: Queryable, { id, gameId, objectKey }: UploadLease): Promise<boolean> {
+export async function insertUploadLease(
+  db: Queryable,
+  { id, gameId, objectKey }: UploadLease,
+): Promise<boolean> {
   await db.query({
     name: "abandon-dead-upload",
     text: `UPDATE game_uploads SET abandoned_at = now()
@@ -29,7 +32,9 @@ export async function insertUploadLease(db: Queryable, { id, gameId, objectKey }
   return rowCount === 1;
 }
 
-/** Renews the lease; false when it was lost to a deletion of the game, or to another upload after it expired. */
+/**
+ * Renews the lease; false when it was lost to a deletion of the game, or to another upload after it expired.
+ */
 export async function updateUploadLease(db: Queryable, { id }: UploadLease): Promise<boolean> {
   const { rowCount } = await db.query({
     name: "renew-upload-lease",
@@ -59,10 +64,14 @@ export async function updateUploadAbandoned(db: Queryable, { id }: UploadLease):
 }
 
 /**
- * Abandons an upload whose lease has expired, and none of these, and returns it; undefined when there is none. It can neither renew its lease nor
- * become current from then on, so that the caller may remove what it stored, and then its row.
+ * Abandons an upload whose lease has expired, and none of these, and returns it; undefined when there is
+ * none. It can neither renew its lease nor become current from then on, so that the caller may remove what it
+ * stored, and then its row.
  */
-export async function claimDeadUpload(db: Queryable, except: readonly string[]): Promise<UploadLease | undefined> {
+export async function claimDeadUpload(
+  db: Queryable,
+  except: readonly string[],
+): Promise<UploadLease | undefined> {
   const { rows } = await db.query<UploadLease>({
     name: "claim-dead-upload",
     text: `UPDATE game_uploads SET abandoned_at = COALESCE(abandoned_at, now())

@@ -12,7 +12,10 @@ import { tags, tagOf } from "./tags.ts";
 export interface DocumentConfig extends RateLimitConfig {
   baseUrl: string;
   partner: RateLimitConfig["partner"] & BodySizeConfig["partner"];
-  auth: RateLimitConfig["auth"] & { tokenLifetimeSeconds: number; absoluteLifetimeSeconds: number | undefined };
+  auth: RateLimitConfig["auth"] & {
+    tokenLifetimeSeconds: number;
+    absoluteLifetimeSeconds: number | undefined;
+  };
   /** Name of the cookie that signed-in players send. */
   sessionCookie: string;
 }
@@ -21,33 +24,56 @@ export type OpenApiDocument = ReturnType<typeof createDocument>;
 
 /** The OpenAPI document of the routes as this configuration serves them. */
 export function buildDocument(routes: readonly Route[], config: DocumentConfig): OpenApiDocument {
-  const shared: Shared = { headers: [], errorResponses: new Map(), bodies: new Map(), describeLimits: limitsDescriber(config), sizes: config };
+  const shared: Shared = {
+    headers: [],
+    errorResponses: new Map(),
+    bodies: new Map(),
+    describeLimits: limitsDescriber(config),
+    sizes: config,
+  };
   const paths: Record<string, Partial<Record<Lowercase<Method>, ReturnType<typeof describeOperation>>>> = {};
   for (const route of routes) {
     const path = documentPath(route.path);
     paths[path] = { ...paths[path], [lowerCase(route.method)]: describeOperation(route, shared) };
   }
   const used = new Set(routes.map(({ path }) => tagOf(path)));
-  return createDocument({
-    openapi: "3.1.1",
-    info: {
-      title: "Joypod",
-      version: apiVersion,
-      description: introduction,
-      license: { name: "Apache 2.0", identifier: "Apache-2.0" },
-    },
-    servers: [{ url: config.baseUrl }],
-    tags: tags.filter(({ name }) => used.has(name)).map(({ name, description }) => ({ name, description })),
-    paths,
-    components: {
-      headers: headerComponents(shared.headers),
-      securitySchemes: {
-        session: { type: "apiKey", in: "cookie", name: config.sessionCookie, description: `Set by signing in, renewed by every response, valid for ${lifetimeOf(config)}. HTTP-only: scripts never see it.` },
-        streamTicket: { type: "http", scheme: "bearer", description: "A ticket to one session's stream, from `POST /api/game/stream-ticket`: `Authorization: Bearer <ticket>`. Where there is one, no cookie counts." },
-        partnerKey: { type: "http", scheme: "bearer", description: "A partner's API key: `Authorization: Bearer <key>`." },
+  return createDocument(
+    {
+      openapi: "3.1.1",
+      info: {
+        title: "Joypod",
+        version: apiVersion,
+        description: introduction,
+        license: { name: "Apache 2.0", identifier: "Apache-2.0" },
+      },
+      servers: [{ url: config.baseUrl }],
+      tags: tags.filter(({ name }) => used.has(name)).map(({ name, description }) => ({ name, description })),
+      paths,
+      components: {
+        headers: headerComponents(shared.headers),
+        securitySchemes: {
+          session: {
+            type: "apiKey",
+            in: "cookie",
+            name: config.sessionCookie,
+            description: `Set by signing in, renewed by every response, valid for ${lifetimeOf(config)}. HTTP-only: scripts never see it.`,
+          },
+          streamTicket: {
+            type: "http",
+            scheme: "bearer",
+            description:
+              "A ticket to one session's stream, from `POST /api/game/stream-ticket`: `Authorization: Bearer <ticket>`. Where there is one, no cookie counts.",
+          },
+          partnerKey: {
+            type: "http",
+            scheme: "bearer",
+            description: "A partner's API key: `Authorization: Bearer <key>`.",
+          },
+        },
       },
     },
-  }, options);
+    options,
+  );
 }
 
 /** The path as OpenAPI writes it: `/api/games/{slug}`. */
@@ -58,23 +84,43 @@ export function documentPath(path: string): string {
 /** How long a sign-in lasts that is not used, and the end of one that is, if there is one. */
 function lifetimeOf({ auth: { tokenLifetimeSeconds, absoluteLifetimeSeconds } }: DocumentConfig): string {
   const lifetime = durationOf(tokenLifetimeSeconds);
-  return absoluteLifetimeSeconds === undefined ? lifetime : `${lifetime}, but no longer than ${durationOf(absoluteLifetimeSeconds)} after signing in`;
+  return absoluteLifetimeSeconds === undefined
+    ? lifetime
+    : `${lifetime}, but no longer than ${durationOf(absoluteLifetimeSeconds)} after signing in`;
 }
 
-const units = [["day", 86_400], ["hour", 3600], ["minute", 60], ["second", 1]] as const;
+const units = [
+  ["day", 86_400],
+  ["hour", 3600],
+  ["minute", 60],
+  ["second", 1],
+] as const;
 
-/** Returns a time in the largest unit that it is a whole number of, such as "30 days". By hand: `Intl` would keep 8 MB of a process for it. */
+/**
+ * Returns a time in the largest unit that it is a whole number of, such as "30 days". By hand: `Intl` would
+ * keep 8 MB of a process for it.
+ */
 function durationOf(seconds: number): string {
   const [unit, size] = units.find(([, inSeconds]) => seconds % inSeconds === 0) ?? ["second", 1];
   const count = seconds / size;
   return `${count} ${unit}${count === 1 ? "" : "s"}`;
 }
 
-/** Responses may grow: a client that refused fields it does not know would break, so the document does not tell it to. */
+/**
+ * Responses may grow: a client that refused fields it does not know would break, so the document does not
+ * tell it to.
+ */
 const options: CreateDocumentOptions = {
-  override: ({ zodSchema: { _zod: { def } }, jsonSchema, io }) => {
+  override: ({
+    zodSchema: {
+      _zod: { def },
+    },
+    jsonSchema,
+    io,
+  }) => {
     makePatternsPortable(jsonSchema);
-    if (io === "output" && def.type === "object" && def.catchall === undefined) delete jsonSchema.additionalProperties;
+    if (io === "output" && def.type === "object" && def.catchall === undefined)
+      delete jsonSchema.additionalProperties;
   },
 };
 

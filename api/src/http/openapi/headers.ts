@@ -22,16 +22,28 @@ export function successHeaders(route: Route, { headers, optionalHeaders }: Route
   return headerSet([...everywhere, ...headers, ...limitsOf(route)], [...optionalHeaders, ...cookie]);
 }
 
-/** Returns the headers of an error response: what is decided before the caller is known, or before requests are counted, carries less. */
+/**
+ * Returns the headers of an error response: what is decided before the caller is known, or before requests
+ * are counted, carries less.
+ */
 export function errorHeaders(route: Route, status: number): HeaderSet {
   const isBeforeCounting = route.access !== "public" && (status === 401 || status === 403);
   // The router knows of methods before any route counts.
   const isPerhapsCounted = status >= 500 || status === 405;
   const counted = limitsOf(route);
-  const required = [...everywhere, ...statusHeaders(route, status), ...isBeforeCounting || isPerhapsCounted ? [] : counted];
+  const required = [
+    ...everywhere,
+    ...statusHeaders(route, status),
+    ...(isBeforeCounting || isPerhapsCounted ? [] : counted),
+  ];
   const cookie: HeaderName[] = route.access === "partner" ? [] : ["Set-Cookie"];
   const challenge: HeaderName[] = route.access === "viewer" && status === 401 ? ["WWW-Authenticate"] : [];
-  return headerSet(required, [...isPerhapsCounted ? counted : [], ...cookie, ...challenge, ...optionalStatusHeaders[status] ?? []]);
+  return headerSet(required, [
+    ...(isPerhapsCounted ? counted : []),
+    ...cookie,
+    ...challenge,
+    ...(optionalStatusHeaders[status] ?? []),
+  ]);
 }
 
 function limitsOf({ limits }: Route): readonly HeaderName[] {
@@ -43,11 +55,23 @@ function statusHeaders({ access }: Route, status: number): readonly HeaderName[]
   return requiredStatusHeaders[status] ?? [];
 }
 
-const requiredStatusHeaders: Readonly<Record<number, readonly HeaderName[]>> = { 405: ["Allow"], 415: ["Accept"], 429: ["Retry-After"], 503: ["Retry-After"] };
-const optionalStatusHeaders: Readonly<Record<number, readonly HeaderName[]>> = { 409: ["Retry-After"], 413: ["Upload-Limit"], 415: ["Accept-Encoding"] };
+const requiredStatusHeaders: Readonly<Record<number, readonly HeaderName[]>> = {
+  405: ["Allow"],
+  415: ["Accept"],
+  429: ["Retry-After"],
+  503: ["Retry-After"],
+};
+const optionalStatusHeaders: Readonly<Record<number, readonly HeaderName[]>> = {
+  409: ["Retry-After"],
+  413: ["Upload-Limit"],
+  415: ["Accept-Encoding"],
+};
 
 function headerSet(required: readonly HeaderName[], optional: readonly HeaderName[]): HeaderSet {
-  return { required: new Set(required), optional: new Set(optional.filter((name) => !required.includes(name))) };
+  return {
+    required: new Set(required),
+    optional: new Set(optional.filter((name) => !required.includes(name))),
+  };
 }
 
 /** The headers as a response names them. */
@@ -61,14 +85,24 @@ export function headerReferences({ required, optional }: HeaderSet): Record<stri
 /** The headers that the document's responses refer to. */
 export function headerComponents(used: readonly HeaderSet[]): HeaderComponents {
   const components: [string, HeaderComponents[string]][] = [];
-  for (const name of new Set(used.flatMap(({ required }) => [...required]))) components.push([name, headerComponent(name, true)]);
-  for (const name of new Set(used.flatMap(({ optional }) => [...optional]))) components.push([`${name}-Optional`, headerComponent(name, false)]);
+  for (const name of new Set(used.flatMap(({ required }) => [...required])))
+    components.push([name, headerComponent(name, true)]);
+  for (const name of new Set(used.flatMap(({ optional }) => [...optional])))
+    components.push([`${name}-Optional`, headerComponent(name, false)]);
   return Object.fromEntries(components.toSorted(([left], [right]) => (left < right ? -1 : 1)));
 }
 
 function headerComponent(name: HeaderName, isRequired: boolean): HeaderComponents[string] {
   const { description = "", examples = [] } = responseHeaders[name].meta() ?? {};
   const { format, pattern, const: value } = z.toJSONSchema(responseHeaders[name]);
-  const facets = { ...(format !== undefined && { format }), ...(pattern !== undefined && { pattern }), ...(value !== undefined && { enum: [value] }) };
-  return { description, ...(isRequired && { required: true }), schema: { type: "string", ...facets, examples } };
+  const facets = {
+    ...(format !== undefined && { format }),
+    ...(pattern !== undefined && { pattern }),
+    ...(value !== undefined && { enum: [value] }),
+  };
+  return {
+    description,
+    ...(isRequired && { required: true }),
+    schema: { type: "string", ...facets, examples },
+  };
 }

@@ -23,12 +23,17 @@ export interface Shared {
 }
 
 const securityOf: Record<AccessName, Record<string, string[]>[]> = {
-  public: [], user: [{ session: [] }], viewer: [{ session: [] }, { streamTicket: [] }], partner: [{ partnerKey: [] }],
+  public: [],
+  user: [{ session: [] }],
+  viewer: [{ session: [] }, { streamTicket: [] }],
+  partner: [{ partnerKey: [] }],
 };
 
 /** The document's part for one route. */
 export function describeOperation(route: Route, shared: Shared): ZodOpenApiOperationObject {
-  const description = [route.description, shared.describeLimits(route)].filter((part) => part !== undefined).join("\n\n");
+  const description = [route.description, shared.describeLimits(route)]
+    .filter((part) => part !== undefined)
+    .join("\n\n");
   const body = requestBody(route, shared.sizes);
   return {
     operationId: route.name,
@@ -42,8 +47,14 @@ export function describeOperation(route: Route, shared: Shared): ZodOpenApiOpera
   };
 }
 
-function requestParams({ schemas: { params, query }, headers: ownHeaders = [], responses }: Route): NonNullable<ZodOpenApiOperationObject["requestParams"]> {
-  const headers = [...new Set<RequestHeaderName>([...304 in responses ? ["If-None-Match" as const] : [], ...ownHeaders])];
+function requestParams({
+  schemas: { params, query },
+  headers: ownHeaders = [],
+  responses,
+}: Route): NonNullable<ZodOpenApiOperationObject["requestParams"]> {
+  const headers = [
+    ...new Set<RequestHeaderName>([...(304 in responses ? ["If-None-Match" as const] : []), ...ownHeaders]),
+  ];
   const header = z.object(Object.fromEntries(headers.map((name) => [name, requestHeaders[name].optional()])));
   return {
     ...(params !== undefined && { path: objectOf(params) }),
@@ -57,11 +68,18 @@ function objectOf(schema: z.ZodType): z.ZodObject {
   throw new Error("The schema of path or query parameters must be an object.");
 }
 
-function requestBody({ schemas: { body, isForm }, rawBody }: Route, sizes: BodySizeConfig): ZodOpenApiOperationObject["requestBody"] {
+function requestBody(
+  { schemas: { body, isForm }, rawBody }: Route,
+  sizes: BodySizeConfig,
+): ZodOpenApiOperationObject["requestBody"] {
   if (rawBody !== undefined) {
     const content = Object.fromEntries(rawBody.types.map((type) => [type, { schema: plainSchema(type) }]));
     const maxBytes = typeof rawBody.maxBytes === "number" ? rawBody.maxBytes : rawBody.maxBytes(sizes);
-    return { description: `${rawBody.description} At most ${maxBytes} bytes.`, content, required: rawBody.isOptional !== true };
+    return {
+      description: `${rawBody.description} At most ${maxBytes} bytes.`,
+      content,
+      required: rawBody.isOptional !== true,
+    };
   }
   if (body === undefined) return undefined;
   const types = isForm === true ? [formType, jsonType] : [jsonType];
@@ -70,27 +88,44 @@ function requestBody({ schemas: { body, isForm }, rawBody }: Route, sizes: BodyS
 
 /** Of a body that is not JSON: text, or bytes in the form that generators of clients know for them. */
 function plainSchema(type: string): { type: "string"; format?: "binary" } {
-  return type.startsWith("text/") || type === "application/sdp" ? { type: "string" } : { type: "string", format: "binary" };
+  return type.startsWith("text/") || type === "application/sdp"
+    ? { type: "string" }
+    : { type: "string", format: "binary" };
 }
 
 function successesOf(route: Route, shared: Shared): Record<`2${string}`, ZodOpenApiResponseObject> {
-  return Object.fromEntries(Object.entries(route.responses).map(([status, short]) => {
-    const response = toResponse(short);
-    const headers = successHeaders(route, response);
-    shared.headers.push(headers);
-    return [status, { description: response.description, headers: headerReferences(headers), ...contentOf(response) }];
-  }));
+  return Object.fromEntries(
+    Object.entries(route.responses).map(([status, short]) => {
+      const response = toResponse(short);
+      const headers = successHeaders(route, response);
+      shared.headers.push(headers);
+      return [
+        status,
+        { description: response.description, headers: headerReferences(headers), ...contentOf(response) },
+      ];
+    }),
+  );
 }
 
 function contentOf({ content }: RouteResponse): Pick<ZodOpenApiResponseObject, "content"> {
   // Of events a schema would be each one's own, which this version of OpenAPI cannot say.
-  const schemaOf = (type: string, shape: z.ZodType | string) => typeof shape !== "string" ? { schema: shape } : type === "text/event-stream" ? {} : { schema: plainSchema(type) };
+  const schemaOf = (type: string, shape: z.ZodType | string) =>
+    typeof shape !== "string"
+      ? { schema: shape }
+      : type === "text/event-stream"
+        ? {}
+        : { schema: plainSchema(type) };
   const types = Object.entries(content).map(([type, shape]) => [type, schemaOf(type, shape)] as const);
   return types.length === 0 ? {} : { content: Object.fromEntries(types) };
 }
 
 function errorsOf(route: Route, shared: Shared): Record<`4${string}`, ZodOpenApiResponseObject> {
-  return Object.fromEntries([...errorCodesByStatus(route)].map(([status, codes]) => [String(status), errorResponse(route, status, codes, shared)]));
+  return Object.fromEntries(
+    [...errorCodesByStatus(route)].map(([status, codes]) => [
+      String(status),
+      errorResponse(route, status, codes, shared),
+    ]),
+  );
 }
 
 /** Returns the name of a response that routes share: those with other headers have another one. */
@@ -99,7 +134,12 @@ function responseId({ access, limits }: Route, status: number, name: string): st
   return access === "viewer" && status === 401 ? `Viewer${name}` : name;
 }
 
-function errorResponse(route: Route, status: number, codes: readonly ErrorCode[], shared: Shared): ZodOpenApiResponseObject {
+function errorResponse(
+  route: Route,
+  status: number,
+  codes: readonly ErrorCode[],
+  shared: Shared,
+): ZodOpenApiResponseObject {
   const kind = errorKindOf(route);
   const name = errorName(kind, codes);
   const id = responseId(route, status, name);

@@ -8,16 +8,20 @@ interface Patterned {
 const controls = "\\x00-\\x1f\\x7f-\\x9f";
 
 /**
- * Rewrites a schema's patterns so that any program's regular expressions read them: Unicode's categories are written out. That a text is
- * well-formed is left out, for hardly any client could send another.
+ * Rewrites a schema's patterns so that any program's regular expressions read them: Unicode's categories are
+ * written out. That a text is well-formed is left out, for hardly any client could send another.
  */
 export function makePatternsPortable(schema: Patterned): void {
   if (Array.isArray(schema.allOf)) {
     const parts: unknown[] = schema.allOf;
-    const patterns = parts.map((part) => typeof part === "object" && part !== null && "pattern" in part && typeof part.pattern === "string" ? part.pattern : undefined);
+    const patterns = parts.map((part) =>
+      typeof part === "object" && part !== null && "pattern" in part && typeof part.pattern === "string"
+        ? part.pattern
+        : undefined,
+    );
     if (patterns.some((pattern) => pattern?.includes("\\p{") === true)) {
       delete schema.allOf;
-      const kept = patterns.flatMap((pattern) => pattern === undefined ? [] : portable(pattern) ?? []);
+      const kept = patterns.flatMap((pattern) => (pattern === undefined ? [] : (portable(pattern) ?? [])));
       if (kept.length === 1 && kept[0] !== undefined) schema.pattern = kept[0];
       else if (kept.length > 1) schema.allOf = kept.map((pattern) => ({ pattern }));
     }

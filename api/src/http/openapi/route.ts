@@ -6,24 +6,37 @@ import { cacheable } from "../responses.ts";
 import { NoQuery } from "../input.ts";
 import { publicRouteFor, type Route } from "../route.ts";
 
-const OpenApiResponse = z.looseObject({ openapi: z.string().meta({ examples: ["3.1.1"] }) })
+const OpenApiResponse = z
+  .looseObject({ openapi: z.string().meta({ examples: ["3.1.1"] }) })
   .meta({ id: "OpenApi", description: "The OpenAPI document of everything that this service answers." });
 
-/** Adds the route of the document of all routes, itself included; made once, for the table does not change. */
-export function withDocument<D extends HttpDeps>(routes: readonly Route<D>[], config: DocumentConfig): readonly Route<D>[] {
-  const all: readonly Route<D>[] = [...routes, publicRouteFor()({
-    method: "GET", path: "/openapi.json", name: "getOpenApi", summary: "Describe the interface", limits: [],
-    query: NoQuery,
-    headers: ["If-None-Match"],
-    responses: cacheable(OpenApiResponse),
-    errors: [],
-    handle: ({ ctx }) => {
-      ctx.set("Cache-Control", "no-cache");
-      if (respondUnchanged(ctx, etag)) return;
-      ctx.type = "json";
-      ctx.body = text;
-    },
-  })];
+/**
+ * Adds the route of the document of all routes, itself included; made once, for the table does not change.
+ */
+export function withDocument<D extends HttpDeps>(
+  routes: readonly Route<D>[],
+  config: DocumentConfig,
+): readonly Route<D>[] {
+  const all: readonly Route<D>[] = [
+    ...routes,
+    publicRouteFor()({
+      method: "GET",
+      path: "/openapi.json",
+      name: "getOpenApi",
+      summary: "Describe the interface",
+      limits: [],
+      query: NoQuery,
+      headers: ["If-None-Match"],
+      responses: cacheable(OpenApiResponse),
+      errors: [],
+      handle: ({ ctx }) => {
+        ctx.set("Cache-Control", "no-cache");
+        if (respondUnchanged(ctx, etag)) return;
+        ctx.type = "json";
+        ctx.body = text;
+      },
+    }),
+  ];
   const text = JSON.stringify(buildDocument(all, config));
   const etag = etagOf(text);
   return all;

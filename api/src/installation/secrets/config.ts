@@ -20,7 +20,9 @@ export interface Config {
   apiSecret: string | undefined;
   /** Of the operator's tickets to streamers; undefined where an admin gives it. */
   operatorSecret: string | undefined;
-  /** Of the API's tickets to connection tests; undefined where an admin gives it, or there is no such test. */
+  /**
+   * Of the API's tickets to connection tests; undefined where an admin gives it, or there is no such test.
+   */
   connectionTestSecret: string | undefined;
   /** Of the administrator of the bundled MinIO; undefined where no stores are bundled. */
   minioSecret: string | undefined;
@@ -28,13 +30,20 @@ export interface Config {
   turnSecret: string | undefined;
 }
 
-/** Returns the configuration; throws one error that names every wrong variable. An empty one counts as not set. */
+/**
+ * Returns the configuration; throws one error that names every wrong variable. An empty one counts as not
+ * set.
+ */
 export function readConfig(environment: Environment): Config {
   const set = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ""));
   const env = readEnvironment(Variables, set, "making of secrets");
   return {
-    release: env.RELEASE_NAME, namespace: env.RELEASE_NAMESPACE,
-    apiSecret: env.API_SECRET, operatorSecret: env.OPERATOR_SECRET, connectionTestSecret: env.CONNECTION_TEST_SECRET, minioSecret: env.MINIO_SECRET,
+    release: env.RELEASE_NAME,
+    namespace: env.RELEASE_NAMESPACE,
+    apiSecret: env.API_SECRET,
+    operatorSecret: env.OPERATOR_SECRET,
+    connectionTestSecret: env.CONNECTION_TEST_SECRET,
+    minioSecret: env.MINIO_SECRET,
     turnSecret: env.TURN_SECRET_NAME,
   };
 }

@@ -1,4 +1,5 @@
-// What the chart runs before each installation and upgrade: makes the secrets that are missing and keeps those that are there.
+// What the chart runs before each installation and upgrade: makes the secrets that are missing and keeps
+// those that are there.
 import { createLogger } from "#runtime/createLogger.ts";
 import { orExit } from "#runtime/program.ts";
 import { secrets } from "#kube/builtin.ts";
@@ -18,7 +19,10 @@ try {
     logger.info({ name: plan.name, outcome }, "A secret of the release is there.");
   }
 } catch (error) {
-  logger.error({ err: error }, "The release's secrets could not be made: nothing was installed or changed beside those named before.");
+  logger.error(
+    { err: error },
+    "The release's secrets could not be made: nothing was installed or changed beside those named before.",
+  );
   process.exitCode = 1;
 } finally {
   await transport.close();

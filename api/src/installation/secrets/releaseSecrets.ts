@@ -7,40 +7,68 @@ import type { SecretPlan, SecretValues } from "./secretPlans.ts";
 export type SecretOutcome = "created" | "completed" | "kept";
 
 /**
- * Makes the secret where it is missing, and adds the keys that an existing one lacks. A value that exists is never changed: what players'
- * passwords were hashed with, and what stores were made with, could not be had back. Throws KubeError, a Conflict when somebody else wrote meanwhile.
+ * Makes the secret where it is missing, and adds the keys that an existing one lacks. A value that exists is
+ * never changed: what players' passwords were hashed with, and what stores were made with, could not be had
+ * back. Throws KubeError, a Conflict when somebody else wrote meanwhile.
  */
 export async function ensureSecret(
-  secrets: ResourceClient<Secret>, { namespace, release }: { namespace: string; release: string }, { name, component, complete }: SecretPlan,
+  secrets: ResourceClient<Secret>,
+  { namespace, release }: { namespace: string; release: string },
+  { name, component, complete }: SecretPlan,
 ): Promise<SecretOutcome> {
   const found = await secrets.find({ name, namespace });
   if (found === undefined) {
-    await secrets.create({ metadata: { name, namespace, labels: labelsOf(release, component) }, type: "Opaque", stringData: { ...complete({}) } });
+    await secrets.create({
+      metadata: { name, namespace, labels: labelsOf(release, component) },
+      type: "Opaque",
+      stringData: { ...complete({}) },
+    });
     return "created";
   }
   const kept = valuesOf(found);
   const missing = Object.fromEntries(Object.entries(complete(kept)).filter(([key]) => !(key in kept)));
   if (Object.keys(missing).length === 0) return "kept";
   // The version makes a write in between a conflict instead of a loss.
-  await secrets.mergePatch({ name, namespace }, { metadata: { resourceVersion: found.metadata.resourceVersion }, stringData: missing });
+  await secrets.mergePatch(
+    { name, namespace },
+    { metadata: { resourceVersion: found.metadata.resourceVersion }, stringData: missing },
+  );
   return "completed";
 }
 
-/** Writes these values into the secret, which is made where it is missing; what is undefined is taken out. Throws KubeError. */
+/**
+ * Writes these values into the secret, which is made where it is missing; what is undefined is taken out.
+ * Throws KubeError.
+ */
 export async function writeSecret(
-  secrets: ResourceClient<Secret>, ref: Required<ObjectRef>, labels: Record<string, string>, values: Readonly<Record<string, string | undefined>>,
+  secrets: ResourceClient<Secret>,
+  ref: Required<ObjectRef>,
+  labels: Record<string, string>,
+  values: Readonly<Record<string, string | undefined>>,
 ): Promise<void> {
-  const stringData = Object.fromEntries(Object.entries(values).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])));
-  const removed = Object.fromEntries(Object.entries(values).flatMap(([key, value]) => (value === undefined ? [[key, null]] : [])));
-  if (await secrets.find(ref) === undefined) await secrets.create({ metadata: { ...ref, labels }, type: "Opaque", stringData });
+  const stringData = Object.fromEntries(
+    Object.entries(values).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
+  );
+  const removed = Object.fromEntries(
+    Object.entries(values).flatMap(([key, value]) => (value === undefined ? [[key, null]] : [])),
+  );
+  if ((await secrets.find(ref)) === undefined)
+    await secrets.create({ metadata: { ...ref, labels }, type: "Opaque", stringData });
   else await secrets.mergePatch(ref, { stringData, data: removed });
 }
 
 /** Labels of an object of the release that the release does not manage. */
 export function labelsOf(release: string, component: string): Record<string, string> {
-  return { "app.kubernetes.io/name": "joypod", "app.kubernetes.io/instance": release, "app.kubernetes.io/component": component, "app.kubernetes.io/part-of": "joypod" };
+  return {
+    "app.kubernetes.io/name": "joypod",
+    "app.kubernetes.io/instance": release,
+    "app.kubernetes.io/component": component,
+    "app.kubernetes.io/part-of": "joypod",
+  };
 }
 
 function valuesOf({ data = {} }: Secret): SecretValues {
-  return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, "base64").toString()]));
+  return Object.fromEntries(
+    Object.entries(data).map(([key, value]) => [key, Buffer.from(value, "base64").toString()]),
+  );
 }

@@ -10,15 +10,29 @@ export interface SecretPlan {
   name: string;
   /** The part of the release whose label it bears. */
   component: string;
-  /** Returns what every key holds: what is kept, and fresh values, or what follows from kept ones, for the others. */
+  /**
+   * Returns what every key holds: what is kept, and fresh values, or what follows from kept ones, for the
+   * others.
+   */
   complete: (kept: SecretValues) => SecretValues;
 }
 
 const bucket = "joypod";
 const region = "us-east-1";
 
-/** Returns the secrets that the release makes itself; their formats are those of earlier versions of the chart. */
-export function secretPlans({ release, namespace, apiSecret, operatorSecret, connectionTestSecret, minioSecret, turnSecret }: Config): SecretPlan[] {
+/**
+ * Returns the secrets that the release makes itself; their formats are those of earlier versions of the
+ * chart.
+ */
+export function secretPlans({
+  release,
+  namespace,
+  apiSecret,
+  operatorSecret,
+  connectionTestSecret,
+  minioSecret,
+  turnSecret,
+}: Config): SecretPlan[] {
   const host = (store: string): string => `${release}-${store}.${namespace}.svc`;
   const plans: SecretPlan[] = [];
   if (apiSecret !== undefined) plans.push(apiPlan(apiSecret));
@@ -28,7 +42,11 @@ export function secretPlans({ release, namespace, apiSecret, operatorSecret, con
   if (minioSecret !== undefined) {
     const endpoint = `http://${host("minio")}:9000`;
     plans.push(
-      databasePlan(`${release}-postgres`, "postgres", (password) => `postgresql://joypod:${password}@${host("postgres")}:5432/joypod`),
+      databasePlan(
+        `${release}-postgres`,
+        "postgres",
+        (password) => `postgresql://joypod:${password}@${host("postgres")}:5432/joypod`,
+      ),
       databasePlan(`${release}-redis`, "redis", (password) => `redis://:${password}@${host("redis")}:6379/0`),
       storeKeyPlan(minioSecret, "minio", endpoint, "joypod"),
       storeKeyPlan(`${release}-api-store`, "api", endpoint, "joypod-api"),
@@ -40,33 +58,52 @@ export function secretPlans({ release, namespace, apiSecret, operatorSecret, con
 
 function apiPlan(name: string): SecretPlan {
   return {
-    name, component: "api",
-    complete: (kept) => ({ signingKeys: `first:${randomBytes(48).toString("base64")}`, passwordPepper: randomBytes(48).toString("base64"), ...kept }),
+    name,
+    component: "api",
+    complete: (kept) => ({
+      signingKeys: `first:${randomBytes(48).toString("base64")}`,
+      passwordPepper: randomBytes(48).toString("base64"),
+      ...kept,
+    }),
   };
 }
 
 function operatorPlan(name: string): SecretPlan {
-  return { name, component: "operator", complete: (kept) => ({ ticketSecret: randomBytes(48).toString("base64"), ...kept }) };
+  return {
+    name,
+    component: "operator",
+    complete: (kept) => ({ ticketSecret: randomBytes(48).toString("base64"), ...kept }),
+  };
 }
 
 /** A key pair: the API signs, and the game nodes hold the public half. */
 function connectionTestPlan(name: string): SecretPlan {
   return {
-    name, component: "connection-test",
+    name,
+    component: "connection-test",
     complete: (kept) => {
       const { signingKey = randomBytes(32).toString("base64") } = kept;
-      return { signingKey, publicKey: ticketPublicKeyOf(ticketSigningKey(Buffer.from(signingKey, "base64"))), ...kept };
+      return {
+        signingKey,
+        publicKey: ticketPublicKeyOf(ticketSigningKey(Buffer.from(signingKey, "base64"))),
+        ...kept,
+      };
     },
   };
 }
 
 function turnPlan(name: string): SecretPlan {
-  return { name, component: "turn", complete: (kept) => ({ secret: randomBytes(48).toString("base64"), ...kept }) };
+  return {
+    name,
+    component: "turn",
+    complete: (kept) => ({ secret: randomBytes(48).toString("base64"), ...kept }),
+  };
 }
 
 function databasePlan(name: string, component: string, urlOf: (password: string) => string): SecretPlan {
   return {
-    name, component,
+    name,
+    component,
     complete: (kept) => {
       const { password = randomPassword(24) } = kept;
       return { password, url: urlOf(password), ...kept };
@@ -75,7 +112,11 @@ function databasePlan(name: string, component: string, urlOf: (password: string)
 }
 
 function storeKeyPlan(name: string, component: string, endpoint: string, accessKey: string): SecretPlan {
-  return { name, component, complete: (kept) => ({ endpoint, region, bucket, accessKey, secretKey: randomPassword(30), ...kept }) };
+  return {
+    name,
+    component,
+    complete: (kept) => ({ endpoint, region, bucket, accessKey, secretKey: randomPassword(30), ...kept }),
+  };
 }
 
 /** Of characters that stand in an address as they are. */

@@ -6,12 +6,18 @@ import { readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
 import type { StoreUser } from "./createStoreUsers.ts";
 import type { MinioAdminOptions } from "./minioAdmin.ts";
 
-/** Without the line end after it in a secret that was made of files: the programs read their keys without it, too. */
+/**
+ * Without the line end after it in a secret that was made of files: the programs read their keys without it,
+ * too.
+ */
 const some = z.string().trim().min(1);
 /** As MinIO reads it. */
 const verbatim = z.string().min(1);
 /** Names separated by commas. */
-const nameList = z.string().default("").transform((text) => text.split(",").filter((name) => name !== ""));
+const nameList = z
+  .string()
+  .default("")
+  .transform((text) => text.split(",").filter((name) => name !== ""));
 const endpoint = z.url({ protocol: /^https?$/ });
 
 const Variables = z.object({
@@ -61,13 +67,25 @@ export interface Config {
   release: string;
   /** Where the node agents read their key. */
   nodeAgentSecret: { name: string; namespace: string };
-  /** What stands in there. Without an access key they have a web identity, and without an authority they trust the public ones. */
+  /**
+   * What stands in there. Without an access key they have a web identity, and without an authority they trust
+   * the public ones.
+   */
   nodeAgentStore: NodeAgentStore;
-  /** Where the responders of connection tests read the public key of the API's tickets, and that key; undefined where there are none. */
+  /**
+   * Where the responders of connection tests read the public key of the API's tickets, and that key;
+   * undefined where there are none.
+   */
   connectionTest: { secret: { name: string; namespace: string }; publicKey: string } | undefined;
-  /** Where the relay reads the secret of its credentials, and the secret; undefined where the chart runs no relay. */
+  /**
+   * Where the relay reads the secret of its credentials, and the secret; undefined where the chart runs no
+   * relay.
+   */
   relay: { ref: { name: string; namespace: string }; secret: string } | undefined;
-  /** Secrets by which pods of other namespaces pull their images, where they are, and where they are to be; no names where images need none. */
+  /**
+   * Secrets by which pods of other namespaces pull their images, where they are, and where they are to be; no
+   * names where images need none.
+   */
   pullSecrets: { names: string[]; from: string; to: string[] };
   /** Undefined where the object store is not the bundled one. */
   minio: { admin: MinioAdminOptions; users: StoreUser[] } | undefined;
@@ -77,29 +95,53 @@ export interface Config {
 export function readConfig(environment: Environment): Config {
   const env = readEnvironment(Variables, environment, "handing out of store keys");
   const nodeAgentStore = {
-    endpoint: env.NODE_AGENT_S3_ENDPOINT, region: env.NODE_AGENT_S3_REGION, bucket: env.NODE_AGENT_S3_BUCKET,
-    accessKey: env.NODE_AGENT_S3_ACCESS_KEY, secretKey: env.NODE_AGENT_S3_SECRET_KEY, "ca.crt": env.NODE_AGENT_S3_CA_FILE?.certificates.join("\n"),
+    endpoint: env.NODE_AGENT_S3_ENDPOINT,
+    region: env.NODE_AGENT_S3_REGION,
+    bucket: env.NODE_AGENT_S3_BUCKET,
+    accessKey: env.NODE_AGENT_S3_ACCESS_KEY,
+    secretKey: env.NODE_AGENT_S3_SECRET_KEY,
+    "ca.crt": env.NODE_AGENT_S3_CA_FILE?.certificates.join("\n"),
   };
   return {
     release: env.RELEASE_NAME,
     nodeAgentSecret: { name: env.NODE_AGENT_SECRET, namespace: env.NODE_AGENT_NAMESPACE },
     nodeAgentStore,
-    connectionTest: env.CONNECTION_TEST_SECRET === undefined || env.CONNECTION_TEST_PUBLIC_KEY === undefined
-      ? undefined : { secret: { name: env.CONNECTION_TEST_SECRET, namespace: env.NODE_AGENT_NAMESPACE }, publicKey: env.CONNECTION_TEST_PUBLIC_KEY },
-    relay: env.RELAY_SECRET === undefined || env.RELAY_NAMESPACE === undefined || env.TURN_SECRET === undefined ? undefined
-      : { ref: { name: env.RELAY_SECRET, namespace: env.RELAY_NAMESPACE }, secret: env.TURN_SECRET },
+    connectionTest:
+      env.CONNECTION_TEST_SECRET === undefined || env.CONNECTION_TEST_PUBLIC_KEY === undefined
+        ? undefined
+        : {
+            secret: { name: env.CONNECTION_TEST_SECRET, namespace: env.NODE_AGENT_NAMESPACE },
+            publicKey: env.CONNECTION_TEST_PUBLIC_KEY,
+          },
+    relay:
+      env.RELAY_SECRET === undefined || env.RELAY_NAMESPACE === undefined || env.TURN_SECRET === undefined
+        ? undefined
+        : { ref: { name: env.RELAY_SECRET, namespace: env.RELAY_NAMESPACE }, secret: env.TURN_SECRET },
     pullSecrets: { names: env.PULL_SECRETS, from: env.RELEASE_NAMESPACE, to: env.PULL_SECRET_NAMESPACES },
     minio: env.BUNDLED_STORES ? readMinio(environment, nodeAgentStore) : undefined,
   };
 }
 
-function readMinio(environment: Environment, { endpoint: address, region }: NodeAgentStore): NonNullable<Config["minio"]> {
+function readMinio(
+  environment: Environment,
+  { endpoint: address, region }: NodeAgentStore,
+): NonNullable<Config["minio"]> {
   const env = readEnvironment(BundledVariables, environment, "handing out of store keys");
   return {
     admin: { endpoint: address, region, accessKey: env.MINIO_ROOT_USER, secretKey: env.MINIO_ROOT_PASSWORD },
     users: [
-      { program: "joypod-api", policy: env.API_POLICY, accessKey: env.API_S3_ACCESS_KEY, secretKey: env.API_S3_SECRET_KEY },
-      { program: "joypod-node-agent", policy: env.NODE_AGENT_POLICY, accessKey: env.NODE_AGENT_S3_ACCESS_KEY, secretKey: env.NODE_AGENT_S3_SECRET_KEY },
+      {
+        program: "joypod-api",
+        policy: env.API_POLICY,
+        accessKey: env.API_S3_ACCESS_KEY,
+        secretKey: env.API_S3_SECRET_KEY,
+      },
+      {
+        program: "joypod-node-agent",
+        policy: env.NODE_AGENT_POLICY,
+        accessKey: env.NODE_AGENT_S3_ACCESS_KEY,
+        secretKey: env.NODE_AGENT_S3_SECRET_KEY,
+      },
     ],
   };
 }

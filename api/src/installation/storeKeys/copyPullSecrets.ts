@@ -6,21 +6,37 @@ import type { Config } from "./config.ts";
 const component = "image-pull";
 
 /**
- * Copies the pull secrets to where they are to be, and brings earlier copies up to date; one that somebody else made there stays as it is.
- * Returns the names that the release's namespace does not have. Throws KubeError.
+ * Copies the pull secrets to where they are to be, and brings earlier copies up to date; one that somebody
+ * else made there stays as it is. Returns the names that the release's namespace does not have. Throws
+ * KubeError.
  */
-export async function copyPullSecrets(secrets: ResourceClient<Secret>, { names, from, to }: Config["pullSecrets"], release: string): Promise<string[]> {
+export async function copyPullSecrets(
+  secrets: ResourceClient<Secret>,
+  { names, from, to }: Config["pullSecrets"],
+  release: string,
+): Promise<string[]> {
   const missing: string[] = [];
   for (const name of names) {
     const original = await secrets.find({ name, namespace: from });
     if (original === undefined) missing.push(name);
-    else for (const namespace of to) await copySecret(secrets, original, namespace, labelsOf(release, component));
+    else
+      for (const namespace of to)
+        await copySecret(secrets, original, namespace, labelsOf(release, component));
   }
   return missing;
 }
 
-async function copySecret(secrets: ResourceClient<Secret>, { metadata: { name }, type, data }: Secret, namespace: string, labels: Record<string, string>): Promise<void> {
-  const copy = { metadata: { name, namespace, labels }, ...(type === undefined ? {} : { type }), ...(data === undefined ? {} : { data }) };
+async function copySecret(
+  secrets: ResourceClient<Secret>,
+  { metadata: { name }, type, data }: Secret,
+  namespace: string,
+  labels: Record<string, string>,
+): Promise<void> {
+  const copy = {
+    metadata: { name, namespace, labels },
+    ...(type === undefined ? {} : { type }),
+    ...(data === undefined ? {} : { data }),
+  };
   const there = await secrets.find({ name, namespace });
   if (there === undefined) {
     await secrets.create(copy);

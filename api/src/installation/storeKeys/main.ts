@@ -1,6 +1,7 @@
-// What the chart runs beside each installed or upgraded release: gives the programs their own keys of the object store. The bundled MinIO
-// gets a user for each, and the node agents' key goes to their namespace, as does what the responders beside them check the API's tickets with.
-// The relay's secret goes to its own, where there is a relay. Pull secrets go to all namespaces with pods of ours.
+// What the chart runs beside each installed or upgraded release: gives the programs their own keys of the
+// object store. The bundled MinIO gets a user for each, and the node agents' key goes to their namespace, as
+// does what the responders beside them check the API's tickets with. The relay's secret goes to its own,
+// where there is a relay. Pull secrets go to all namespaces with pods of ours.
 import { createLogger } from "#runtime/createLogger.ts";
 import { orExit } from "#runtime/program.ts";
 import { secrets } from "#kube/builtin.ts";
@@ -23,17 +24,34 @@ try {
   const client = new ResourceClient(transport, secrets);
   // First, because the pods there wait for them before all else.
   const missing = await copyPullSecrets(client, config.pullSecrets, config.release);
-  if (missing.length > 0) logger.warn({ missing, namespace: config.pullSecrets.from }, "Pull secrets that imagePullSecrets names are missing; make them, and upgrade the release.");
-  await writeSecret(client, config.nodeAgentSecret, labelsOf(config.release, "node-agent"), { ...config.nodeAgentStore });
-  logger.info({ name: config.nodeAgentSecret.name, namespace: config.nodeAgentSecret.namespace }, "The node agents have their key.");
+  if (missing.length > 0)
+    logger.warn(
+      { missing, namespace: config.pullSecrets.from },
+      "Pull secrets that imagePullSecrets names are missing; make them, and upgrade the release.",
+    );
+  await writeSecret(client, config.nodeAgentSecret, labelsOf(config.release, "node-agent"), {
+    ...config.nodeAgentStore,
+  });
+  logger.info(
+    { name: config.nodeAgentSecret.name, namespace: config.nodeAgentSecret.namespace },
+    "The node agents have their key.",
+  );
   if (config.connectionTest !== undefined) {
     const { secret, publicKey } = config.connectionTest;
     await writeSecret(client, secret, labelsOf(config.release, "connection-test"), { publicKey });
-    logger.info({ name: secret.name, namespace: secret.namespace }, "The responders of connection tests have the public key.");
+    logger.info(
+      { name: secret.name, namespace: secret.namespace },
+      "The responders of connection tests have the public key.",
+    );
   }
   if (config.relay !== undefined) {
-    await writeSecret(client, config.relay.ref, labelsOf(config.release, "turn"), { secret: config.relay.secret });
-    logger.info({ name: config.relay.ref.name, namespace: config.relay.ref.namespace }, "The relay has its secret.");
+    await writeSecret(client, config.relay.ref, labelsOf(config.release, "turn"), {
+      secret: config.relay.secret,
+    });
+    logger.info(
+      { name: config.relay.ref.name, namespace: config.relay.ref.namespace },
+      "The relay has its secret.",
+    );
   }
   if (config.minio !== undefined) {
     const { admin, users } = config.minio;

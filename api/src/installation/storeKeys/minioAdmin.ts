@@ -27,7 +27,10 @@ export class MinioRefused extends Error {
 
 const timeoutMs = 10_000;
 
-/** What a MinIO server lets its administrator do with users and policies. Each call may be repeated; errors are MinioRefused, or those of `fetch`. */
+/**
+ * What a MinIO server lets its administrator do with users and policies. Each call may be repeated; errors
+ * are MinioRefused, or those of `fetch`.
+ */
 export class MinioAdmin {
   readonly #options: MinioAdminOptions;
 
@@ -48,7 +51,12 @@ export class MinioAdmin {
 
   /** Lets the user do what the policy says and nothing else. */
   async setPolicy(user: string, policyName: string): Promise<void> {
-    await this.#put("give a user a policy", "set-user-or-group-policy", { policyName, userOrGroup: user, isGroup: "false" }, Buffer.alloc(0));
+    await this.#put(
+      "give a user a policy",
+      "set-user-or-group-policy",
+      { policyName, userOrGroup: user, isGroup: "false" },
+      Buffer.alloc(0),
+    );
   }
 
   async #put(what: string, operation: string, query: Record<string, string>, body: Buffer): Promise<void> {
@@ -57,11 +65,25 @@ export class MinioAdmin {
     const at = new Date();
     const sha256 = createHash("sha256").update(body).digest("hex");
     const headers: Record<string, string> = {
-      host: url.host, "x-amz-date": at.toISOString().replace(/[-:]|\.\d{3}/g, ""), "x-amz-content-sha256": sha256,
+      host: url.host,
+      "x-amz-date": at.toISOString().replace(/[-:]|\.\d{3}/g, ""),
+      "x-amz-content-sha256": sha256,
     };
     const path = `${url.pathname}${url.search}`;
-    headers["authorization"] = signV4({ method: "PUT", path, protocol: url.protocol, headers }, accessKey, secretKey, region, at, sha256);
-    const response = await fetch(url, { method: "PUT", headers, body, signal: AbortSignal.timeout(timeoutMs) });
+    headers["authorization"] = signV4(
+      { method: "PUT", path, protocol: url.protocol, headers },
+      accessKey,
+      secretKey,
+      region,
+      at,
+      sha256,
+    );
+    const response = await fetch(url, {
+      method: "PUT",
+      headers,
+      body,
+      signal: AbortSignal.timeout(timeoutMs),
+    });
     const text = await response.text();
     if (!response.ok) throw new MinioRefused(what, response.status, text);
   }

@@ -3,7 +3,10 @@ import type { SessionRecord } from "../record.ts";
 import type { RecordContext, SessionDeps } from "./step.ts";
 
 /** Returns what the packer has said of the session. Throws SpoolUnreadable, and what may pass as it is. */
-export function readSpoolOf({ files, readFailures }: SessionDeps, { gameSession, uid }: SessionRecord): Promise<Spool> {
+export function readSpoolOf(
+  { files, readFailures }: SessionDeps,
+  { gameSession, uid }: SessionRecord,
+): Promise<Spool> {
   return readFailures.during(gameSession, "words", () => readSpool(files.folder(gameSession), uid));
 }
 

@@ -3,7 +3,12 @@ import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import {
-  contentReasons, gameSessionEventReasons, packerRestoreReasons, restoreReasons, type ContentReason, type RestoreReason,
+  contentReasons,
+  gameSessionEventReasons,
+  packerRestoreReasons,
+  restoreReasons,
+  type ContentReason,
+  type RestoreReason,
 } from "#contracts/crd/reasons.ts";
 import { contentDirectory } from "#contracts/nodeLayout.ts";
 import type { EventNote } from "#kube/eventRecorder.ts";
@@ -20,10 +25,16 @@ import { retryMs, type SessionDeps, type Step, type StepContext } from "./step.t
 
 /** No launch waits for a save for so long. */
 const restoreDeadlineMs = 10 * 60_000;
-/** More packs than a session makes on one node; after all nodes that a status can name, the count still fits into the key of a save. */
+/**
+ * More packs than a session makes on one node; after all nodes that a status can name, the count still fits
+ * into the key of a save.
+ */
 const packsPerNode = 10_000_000;
 
-/** Makes the game's files ready and orders the restore of the save; says so when the disk has no room for that, once games that nobody plays have made some. */
+/**
+ * Makes the game's files ready and orders the restore of the save; says so when the disk has no room for
+ * that, once games that nobody plays have made some.
+ */
 export const prepare: Step = async (context) => {
   try {
     return await prepareFiles(context);
@@ -35,9 +46,19 @@ export const prepare: Step = async (context) => {
     return await prepareFiles(context);
   } catch (error) {
     if (!isDiskFull(error)) throw error;
-    const { deps: { reporter, events, node }, session, signal } = context;
-    const full: Finding = { type: "ContentReady", status: "False", reason: contentReasons.insufficientSpace, message: "The node's disk is full: there is no room for the session's own files." };
-    if (await reporter.report(session, [full], undefined, signal)) events.record(session, eventOf([full], node));
+    const {
+      deps: { reporter, events, node },
+      session,
+      signal,
+    } = context;
+    const full: Finding = {
+      type: "ContentReady",
+      status: "False",
+      reason: contentReasons.insufficientSpace,
+      message: "The node's disk is full: there is no room for the session's own files.",
+    };
+    if (await reporter.report(session, [full], undefined, signal))
+      events.record(session, eventOf([full], node));
     return { requeueAfterMs: retryMs };
   }
 };
@@ -46,7 +67,8 @@ export const prepare: Step = async (context) => {
 const prepareFiles: Step = async (context) => {
   const { deps, session, record, world, signal } = context;
   if (world.record !== record) await deps.files.write(record);
-  // In a folder that was there already, an agent that died, or had no room left, right after it had written the record has not made it.
+  // In a folder that was there already, an agent that died, or had no room left, right after it had written
+  // the record has not made it.
   else if (!world.isOrdered) await makePackedFolder(deps.files.folder(record.gameSession));
   // Before the order, so that no report of the packer is missed.
   deps.watcher.follow(keyOf(session), deps.files.packedFolder(record.gameSession));
@@ -55,9 +77,10 @@ const prepareFiles: Step = async (context) => {
   const save = content.status === "True" ? await findSave(context) : undefined;
   const findings = save === undefined ? [content] : [content, save];
   const isUnderWay = save?.status === "Unknown";
-  // The operator learns from the GameNode that a cached game is there. A session is told of the end of a download that it had to wait for, and of a game that the GameNode
-  // does not list.
-  if (isUnderWay && !hasAwaitedContent(session) && isListed(deps.gameNode(), record.contentDigest)) return { requeueAfterMs: retryMs };
+  // The operator learns from the GameNode that a cached game is there. A session is told of the end of a
+  // download that it had to wait for, and of a game that the GameNode does not list.
+  if (isUnderWay && !hasAwaitedContent(session) && isListed(deps.gameNode(), record.contentDigest))
+    return { requeueAfterMs: retryMs };
   const isNews = await deps.reporter.report(session, findings, undefined, signal);
   if (isNews) deps.events.record(session, eventOf(findings, deps.node));
   if (save?.status !== "True") return { requeueAfterMs: retryMs };
@@ -76,14 +99,15 @@ export function recordOf({ metadata, spec, status }: Stored<GameSession>, node: 
     contentDigest: spec.contentDigest,
     slotId,
     baseGeneration: generation,
-    ...objectKey === undefined || sha256 === undefined ? {} : { baseSave: { objectKey, sha256 } },
+    ...(objectKey === undefined || sha256 === undefined ? {} : { baseSave: { objectKey, sha256 } }),
     sequence: nodesBefore(status?.placement?.triedNodes ?? [], node) * packsPerNode,
   };
 }
 
 /**
- * Returns how many nodes were given up before the session came to this one. Each packer counts from 1, so that the saves of two nodes are told apart by this
- * alone: a node that is given up while its agent is silent may have packed, and stores that when the agent returns.
+ * Returns how many nodes were given up before the session came to this one. Each packer counts from 1, so
+ * that the saves of two nodes are told apart by this alone: a node that is given up while its agent is silent
+ * may have packed, and stores that when the agent returns.
  */
 function nodesBefore(triedNodes: readonly string[], node: string): number {
   const place = triedNodes.indexOf(node);
@@ -91,28 +115,53 @@ function nodesBefore(triedNodes: readonly string[], node: string): number {
 }
 
 function hasAwaitedContent({ status }: GameSession): boolean {
-  return status?.conditions?.some(({ type, status: said }) => type === "ContentReady" && said === "False") ?? false;
+  return (
+    status?.conditions?.some(({ type, status: said }) => type === "ContentReady" && said === "False") ?? false
+  );
 }
 
 /** Returns whether the GameNode says that the version is there. */
 function isListed(gameNode: GameNode | undefined, contentDigest: string): boolean {
-  return gameNode?.status?.cache?.entries.some(({ digest, state }) => digest === contentDigest && state === "Ready") ?? false;
+  return (
+    gameNode?.status?.cache?.entries.some(
+      ({ digest, state }) => digest === contentDigest && state === "Ready",
+    ) ?? false
+  );
 }
 
 /** Returns whether the game's files are here; what is missing is on its way when this resolves. */
-async function findContent(deps: SessionDeps, { metadata, spec }: Stored<GameSession>, signal: AbortSignal): Promise<Finding<"ContentReady">> {
+async function findContent(
+  deps: SessionDeps,
+  { metadata, spec }: Stored<GameSession>,
+  signal: AbortSignal,
+): Promise<Finding<"ContentReady">> {
   const { cache } = deps;
   const { contentDigest } = spec;
-  const finding = (status: Finding["status"], reason: ContentReason, message: string): Finding<"ContentReady"> => ({ type: "ContentReady", status, reason, message });
-  const isHere = cache.stateOf(contentDigest)?.state === "Ready" && await cache.markUsed(contentDigest);
+  const finding = (
+    status: Finding["status"],
+    reason: ContentReason,
+    message: string,
+  ): Finding<"ContentReady"> => ({ type: "ContentReady", status, reason, message });
+  const isHere = cache.stateOf(contentDigest)?.state === "Ready" && (await cache.markUsed(contentDigest));
   if (!isHere) {
-    const source = await findSource(deps, { name: spec.gameCacheRef.name, namespace: metadata.namespace }, contentDigest, signal);
-    if (source === undefined) return finding("False", contentReasons.sourceUnknown, `The GameCache ${spec.gameCacheRef.name} names no archive with this digest.`);
+    const source = await findSource(
+      deps,
+      { name: spec.gameCacheRef.name, namespace: metadata.namespace },
+      contentDigest,
+      signal,
+    );
+    if (source === undefined)
+      return finding(
+        "False",
+        contentReasons.sourceUnknown,
+        `The GameCache ${spec.gameCacheRef.name} names no archive with this digest.`,
+      );
     cache.demand(metadata.name, source);
   }
   const content = cache.stateOf(contentDigest);
   if (content?.state === "Failed") return finding("False", content.failure.reason, content.failure.message);
-  if (content?.state !== "Ready") return finding("False", contentReasons.downloading, "The game is being fetched from the object store.");
+  if (content?.state !== "Ready")
+    return finding("False", contentReasons.downloading, "The game is being fetched from the object store.");
   const missing = await missingPart(contentDirectory(deps.root, contentDigest), spec);
   return missing === undefined
     ? finding("True", contentReasons.unpacked, "The game's files are on the node.")
@@ -121,10 +170,18 @@ async function findContent(deps: SessionDeps, { metadata, spec }: Stored<GameSes
 
 /** Orders the restore once; returns what the packer has reported of it. */
 async function findSave(context: StepContext): Promise<Finding<"SaveRestored">> {
-  const { record: { baseSave }, world } = context;
-  const finding = (status: Finding["status"], reason: RestoreReason, message: string): Finding<"SaveRestored"> => ({ type: "SaveRestored", status, reason, message });
+  const {
+    record: { baseSave },
+    world,
+  } = context;
+  const finding = (
+    status: Finding["status"],
+    reason: RestoreReason,
+    message: string,
+  ): Finding<"SaveRestored"> => ({ type: "SaveRestored", status, reason, message });
   const { report } = world.spool;
-  if (report?.refused !== undefined) return finding("False", terminalReasonOf(report.refused.reason), report.refused.message);
+  if (report?.refused !== undefined)
+    return finding("False", terminalReasonOf(report.refused.reason), report.refused.message);
   if (!world.isOrdered) {
     try {
       await orderSave(context);
@@ -134,15 +191,21 @@ async function findSave(context: StepContext): Promise<Finding<"SaveRestored">> 
       return finding("False", reason, error.message);
     }
   }
-  if (baseSave === undefined) return finding("True", restoreReasons.newPlaythrough, "The slot has no save yet: the game starts anew.");
+  if (baseSave === undefined)
+    return finding("True", restoreReasons.newPlaythrough, "The slot has no save yet: the game starts anew.");
   return report === undefined
-    ? finding("Unknown", restoreReasons.restoring, "The slot's save is on the node, and is restored when the pod runs.")
+    ? finding(
+        "Unknown",
+        restoreReasons.restoring,
+        "The slot's save is on the node, and is restored when the pod runs.",
+      )
     : finding("True", restoreReasons.restored, "The slot's save is in place.");
 }
 
 /**
- * Fetches the slot's save in its turn, and orders its restore; of a new playthrough there is nothing to wait for. A launch that is cancelled meanwhile
- * gives up its place on the line to the object store at once: throws LaunchCancelled.
+ * Fetches the slot's save in its turn, and orders its restore; of a new playthrough there is nothing to wait
+ * for. A launch that is cancelled meanwhile gives up its place on the line to the object store at once:
+ * throws LaunchCancelled.
  */
 async function orderSave({ deps, session, record, signal }: StepContext): Promise<void> {
   const { files, objectStore, bucket, clock, random, turns } = deps;
@@ -152,41 +215,70 @@ async function orderSave({ deps, session, record, signal }: StepContext): Promis
   const save = { location: { bucket, key: baseSave.objectKey }, sha256: baseSave.sha256 };
   const deadline = { clock, ms: restoreDeadlineMs, what: `Fetching ${baseSave.objectKey}` };
   const launch = { cache: deps.gameSessions.cache, session, signal };
-  return turns.restore(Date.parse(session.metadata.creationTimestamp), () => whileLaunching(launch, (launching) =>
-    withDeadline({ ...deadline, signal: launching }, (fetching) => orderRestore({ ...order, save, signal: fetching }))));
+  return turns.restore(Date.parse(session.metadata.creationTimestamp), () =>
+    whileLaunching(launch, (launching) =>
+      withDeadline({ ...deadline, signal: launching }, (fetching) =>
+        orderRestore({ ...order, save, signal: fetching }),
+      ),
+    ),
+  );
 }
 
-async function findSource(deps: SessionDeps, ref: { name: string; namespace: string | undefined }, digest: string, signal: AbortSignal): Promise<ArchiveSource | undefined> {
+async function findSource(
+  deps: SessionDeps,
+  ref: { name: string; namespace: string | undefined },
+  digest: string,
+  signal: AbortSignal,
+): Promise<ArchiveSource | undefined> {
   const desired = deps.gameNode()?.spec.desired.find((content) => content.digest === digest);
   if (desired !== undefined) return desired.source;
   const gameCache = await deps.gameCaches.find(ref, { signal });
   if (gameCache === undefined) return undefined;
-  return [gameCache.spec.source, ...gameCache.spec.previousSources ?? []].find(({ sha256 }) => sha256 === digest);
+  return [gameCache.spec.source, ...(gameCache.spec.previousSources ?? [])].find(
+    ({ sha256 }) => sha256 === digest,
+  );
 }
 
-async function missingPart(content: string, { launcher, engineDir }: GameSession["spec"]): Promise<string | undefined> {
-  const [script, engine] = await Promise.all([launcher, engineDir].map((name) => lstat(`${content}/${name}`).catch(() => undefined)));
+async function missingPart(
+  content: string,
+  { launcher, engineDir }: GameSession["spec"],
+): Promise<string | undefined> {
+  const [script, engine] = await Promise.all(
+    [launcher, engineDir].map((name) => lstat(`${content}/${name}`).catch(() => undefined)),
+  );
   if (script?.isFile() !== true) return `file ${launcher}`;
   return engine?.isDirectory() === true ? undefined : `directory ${engineDir}`;
 }
 
 /** Returns a terminal reason, whatever the packer's is: it does not try again. */
 function terminalReasonOf(reason: string): RestoreReason {
-  return reason === packerRestoreReasons.saveVolumeFull ? restoreReasons.saveVolumeFull : restoreReasons.saveRefused;
+  return reason === packerRestoreReasons.saveVolumeFull
+    ? restoreReasons.saveVolumeFull
+    : restoreReasons.saveRefused;
 }
 
 function failureReason(error: unknown): RestoreReason | undefined {
   if (error instanceof ChecksumMismatch) return restoreReasons.checksumMismatch;
   if (isObjectStoreUnreachable(error)) return restoreReasons.storeUnreachable;
-  if (error instanceof ObjectStoreError) return error.failure === "NotFound" ? restoreReasons.saveMissing : restoreReasons.storeRefused;
+  if (error instanceof ObjectStoreError)
+    return error.failure === "NotFound" ? restoreReasons.saveMissing : restoreReasons.storeRefused;
   return undefined;
 }
 
 /** Returns one event for the whole preparation: done, under way, or what stands in its way. */
 function eventOf(findings: readonly Finding[], node: string): EventNote {
-  const obstacle = findings.find(({ status, reason }) => status === "False" && reason !== contentReasons.downloading);
-  if (obstacle !== undefined) return { type: "Warning", reason: obstacle.reason, action: "Prepare", note: obstacle.message };
+  const obstacle = findings.find(
+    ({ status, reason }) => status === "False" && reason !== contentReasons.downloading,
+  );
+  if (obstacle !== undefined)
+    return { type: "Warning", reason: obstacle.reason, action: "Prepare", note: obstacle.message };
   const underWay = findings.find(({ status }) => status !== "True");
-  if (underWay !== undefined) return { type: "Normal", reason: underWay.reason, action: "Prepare", note: underWay.message };
-  return { type: "Normal", reason: gameSessionEventReasons.prepared, action: "Prepare", note: `The game's files and the save are ready on node ${node}.` };
+  if (underWay !== undefined)
+    return { type: "Normal", reason: underWay.reason, action: "Prepare", note: underWay.message };
+  return {
+    type: "Normal",
+    reason: gameSessionEventReasons.prepared,
+    action: "Prepare",
+    note: `The game's files and the save are ready on node ${node}.`,
+  };
 }

@@ -8,9 +8,14 @@ import { retryMs, type RecordContext, type SessionDeps } from "./step.ts";
 import { lookAgain } from "./lookAgain.ts";
 import { hasLivePod, storeNewest } from "./storeLast.ts";
 
-/** Stores what a session has left here after it was removed from the cluster or went on elsewhere, and then forgets the session. */
+/**
+ * Stores what a session has left here after it was removed from the cluster or went on elsewhere, and then
+ * forgets the session.
+ */
 export async function resolveAbsence(context: RecordContext): Promise<ReconcileResult | undefined> {
-  const { world: { pod, spool } } = context;
+  const {
+    world: { pod, spool },
+  } = context;
   const again = { requeueAfterMs: retryMs };
   const claim = await claimOf(context);
   if (claim === "own") return again;
@@ -19,11 +24,17 @@ export async function resolveAbsence(context: RecordContext): Promise<ReconcileR
   return resolveLeft(isDone || pod !== undefined ? context : await lookAgain(context), claim);
 }
 
-/** Whose the session's folder is: the session's own once more, nobody's, or perhaps that of a new session of the name, whose pod may have it mounted already. */
+/**
+ * Whose the session's folder is: the session's own once more, nobody's, or perhaps that of a new session of
+ * the name, whose pod may have it mounted already.
+ */
 type Claim = "own" | "another's" | "nobody's";
 
 async function claimOf({ deps, record, signal }: RecordContext): Promise<Claim> {
-  const session = await deps.gameSessions.client.find({ name: record.gameSession, namespace: record.namespace }, { signal });
+  const session = await deps.gameSessions.client.find(
+    { name: record.gameSession, namespace: record.namespace },
+    { signal },
+  );
   const nodeName = session?.status?.nodeName;
   if (session?.metadata.uid === record.uid) return nodeName === deps.node ? "own" : "nobody's";
   return session !== undefined && [undefined, deps.node].includes(nodeName) ? "another's" : "nobody's";
@@ -33,7 +44,12 @@ async function resolveLeft(context: RecordContext, claim: Claim): Promise<Reconc
   const { deps, record, world, signal } = context;
   if (record.outcome !== undefined || hasNothing(world)) return giveUpTo(claim, deps, record);
   if (world.spool.manifest === undefined && world.formerSaves !== undefined) {
-    await deps.packFormerSaves({ saves: world.formerSaves, sessionFolder: deps.files.folder(record.gameSession), uid: record.uid, signal });
+    await deps.packFormerSaves({
+      saves: world.formerSaves,
+      sessionFolder: deps.files.folder(record.gameSession),
+      uid: record.uid,
+      signal,
+    });
     return { requeueAfterMs: 0 };
   }
   const next = await storeOrRefuse(context);
@@ -50,11 +66,19 @@ async function giveUpTo(claim: Claim, deps: SessionDeps, record: SessionRecord):
 }
 
 function hasNothing({ spool, unreadable, formerSaves, record }: SessionWorld): boolean {
-  return spool.manifest === undefined && unreadable === undefined && !(record?.version === 1 && formerSaves !== undefined);
+  return (
+    spool.manifest === undefined &&
+    unreadable === undefined &&
+    !(record?.version === 1 && formerSaves !== undefined)
+  );
 }
 
 async function storeOrRefuse(context: RecordContext): Promise<SessionRecord | undefined> {
-  const { deps, record, world: { unreadable } } = context;
+  const {
+    deps,
+    record,
+    world: { unreadable },
+  } = context;
   try {
     if (unreadable !== undefined) throw unreadable;
     return await storeNewest(context);
@@ -71,5 +95,10 @@ function tellAdmin(deps: SessionDeps, { gameSession, stored }: SessionRecord): v
   const gameNode = deps.gameNode();
   if (stored === undefined || gameNode === undefined) return;
   const note = `The save of the former session ${gameSession} is stored as ${stored.objectKey}; no slot may point to it.`;
-  deps.events.record(gameNode, { type: "Warning", reason: gameNodeEventReasons.orphanedSave, action: "Store", note });
+  deps.events.record(gameNode, {
+    type: "Warning",
+    reason: gameNodeEventReasons.orphanedSave,
+    action: "Store",
+    note,
+  });
 }

@@ -13,7 +13,7 @@ import type { RecordContext, Step, StepContext } from "./step.ts";
 
 /** Stores the last pack, and settles the session with what became of its save. */
 export const storeLast: Step = async (context) => {
-  if (context.world.pod === undefined && await hasLivePod(context)) return { requeueAfterMs: 1_000 };
+  if (context.world.pod === undefined && (await hasLivePod(context))) return { requeueAfterMs: 1_000 };
   try {
     const next = await storeNewest(context.world.pod === undefined ? await lookAgain(context) : context);
     return next === undefined ? { requeueAfterMs: 100 } : await settle({ ...context, record: next });
@@ -24,39 +24,86 @@ export const storeLast: Step = async (context) => {
   }
 };
 
-/** Reports that what the packer's folder holds cannot be read; when the pod has ended, settles the session without it. */
+/**
+ * Reports that what the packer's folder holds cannot be read; when the pod has ended, settles the session
+ * without it.
+ */
 export const refuseSpool: Step = async (context) => {
-  const { deps, session, world: { pod, unreadable }, signal } = context;
+  const {
+    deps,
+    session,
+    world: { pod, unreadable },
+    signal,
+  } = context;
   if (unreadable === undefined) return undefined;
-  if (pod === undefined ? !await hasLivePod(context) : !mayStillPack(pod)) return refuse(context, unreadable);
-  await deps.reporter.report(session, [notFinal(saveReasons.spoolUnreadable, unreadable.message)], undefined, signal);
+  if (pod === undefined ? !(await hasLivePod(context)) : !mayStillPack(pod))
+    return refuse(context, unreadable);
+  await deps.reporter.report(
+    session,
+    [notFinal(saveReasons.spoolUnreadable, unreadable.message)],
+    undefined,
+    signal,
+  );
   return { requeueAfterMs: deps.saveIntervalMs };
 };
 
 /** Packs what a pod of the previous release left on the node; the pass after this one stores it. */
 export const packFormerSaves: Step = async (context) => {
-  const { deps, record: { gameSession, uid }, world: { formerSaves, pod }, signal, logger } = context;
-  if (formerSaves === undefined || (pod === undefined && await hasLivePod(context))) return { requeueAfterMs: 1_000 };
-  await deps.packFormerSaves({ saves: formerSaves, sessionFolder: deps.files.folder(gameSession), uid, signal });
+  const {
+    deps,
+    record: { gameSession, uid },
+    world: { formerSaves, pod },
+    signal,
+    logger,
+  } = context;
+  if (formerSaves === undefined || (pod === undefined && (await hasLivePod(context))))
+    return { requeueAfterMs: 1_000 };
+  await deps.packFormerSaves({
+    saves: formerSaves,
+    sessionFolder: deps.files.folder(gameSession),
+    uid,
+    signal,
+  });
   logger.info({ gameSession }, "The saves that a pod of the previous release left are packed.");
   return { requeueAfterMs: 0 };
 };
 
-/** Stores the newest pack unless the object store has it; returns the record with its outcome, or undefined when a newer pack came meanwhile. */
+/**
+ * Stores the newest pack unless the object store has it; returns the record with its outcome, or undefined
+ * when a newer pack came meanwhile.
+ */
 export async function storeNewest(context: RecordContext): Promise<SessionRecord | undefined> {
-  const { deps, record, world: { spool: { manifest } } } = context;
+  const {
+    deps,
+    record,
+    world: {
+      spool: { manifest },
+    },
+  } = context;
   const newest = manifest?.save !== undefined && !isStored(record, manifest.save) ? manifest.save : undefined;
-  const stored = newest === undefined ? record : await deps.turns.upload(uploadOf(context, true), () => storePack(context, newest, true));
+  const stored =
+    newest === undefined
+      ? record
+      : await deps.turns.upload(uploadOf(context, true), () => storePack(context, newest, true));
   if (stored === undefined) return undefined;
-  const next = { ...stored, ...stored.stored && { stored: { ...stored.stored, final: true } }, outcome: outcomeOf(stored, manifest, deps.clock.now()) };
+  const next = {
+    ...stored,
+    ...(stored.stored && { stored: { ...stored.stored, final: true } }),
+    outcome: outcomeOf(stored, manifest, deps.clock.now()),
+  };
   await deps.files.writeStored(next);
-  deps.onSaveStored(newest !== undefined ? "stored" : manifest?.refused === undefined ? "unchanged" : "failed");
+  deps.onSaveStored(
+    newest !== undefined ? "stored" : manifest?.refused === undefined ? "unchanged" : "failed",
+  );
   return next;
 }
 
 async function refuse(context: StepContext, error: Error) {
   const { deps, record } = context;
-  const next = { ...record, outcome: { reason: saveReasons.spoolUnreadable, message: `${error.message} ${keptBy(record)}` } };
+  const next = {
+    ...record,
+    outcome: { reason: saveReasons.spoolUnreadable, message: `${error.message} ${keptBy(record)}` },
+  };
   await deps.files.writeStored(next);
   deps.onSaveStored("failed");
   return settle({ ...context, record: next });
@@ -65,22 +112,34 @@ async function refuse(context: StepContext, error: Error) {
 /** Returns how the storing of a session's last save ended, in the order of how much is lost. */
 function outcomeOf(record: SessionRecord, manifest: SpoolManifest | undefined, now: Date): SaveOutcome {
   const { save, refused, final } = manifest ?? {};
-  if (refused !== undefined) return { reason: refused.reason, message: `${refused.message} ${keptBy(record)}`.slice(0, 1024) };
+  if (refused !== undefined)
+    return { reason: refused.reason, message: `${refused.message} ${keptBy(record)}`.slice(0, 1024) };
   if (final !== true) return lastAutosave(record, save?.packedAt, now);
-  if (record.stored !== undefined) return { reason: saveReasons.stored, message: `The last save is stored.${leftOutOf(save)}` };
-  if (record.baseSave !== undefined) return { reason: saveReasons.unchanged, message: "The game left the restored save as it was." };
+  if (record.stored !== undefined)
+    return { reason: saveReasons.stored, message: `The last save is stored.${leftOutOf(save)}` };
+  if (record.baseSave !== undefined)
+    return { reason: saveReasons.unchanged, message: "The game left the restored save as it was." };
   return { reason: saveReasons.nothingToSave, message: "The game wrote no save." };
 }
 
 function lastAutosave(record: SessionRecord, packedAt: string | undefined, now: Date): SaveOutcome {
   const before = "The pod ended without packing its last save.";
-  if (packedAt === undefined) return { reason: saveReasons.lastAutosave, message: `${before} It had packed none before. ${keptBy(record)}` };
+  if (packedAt === undefined)
+    return {
+      reason: saveReasons.lastAutosave,
+      message: `${before} It had packed none before. ${keptBy(record)}`,
+    };
   const ageSeconds = Math.max(0, Math.round((now.getTime() - Date.parse(packedAt)) / 1000));
-  return { reason: saveReasons.lastAutosave, message: `${before} The slot has what was packed at ${packedAt}, ${ageSeconds} s ago.` };
+  return {
+    reason: saveReasons.lastAutosave,
+    message: `${before} The slot has what was packed at ${packedAt}, ${ageSeconds} s ago.`,
+  };
 }
 
 function keptBy({ stored }: SessionRecord): string {
-  return stored === undefined ? "The slot keeps what the session started from." : `The slot has save ${stored.sequence} of this session.`;
+  return stored === undefined
+    ? "The slot keeps what the session started from."
+    : `The slot has save ${stored.sequence} of this session.`;
 }
 
 function leftOutOf(save: SpoolManifest["save"]): string {
@@ -89,8 +148,15 @@ function leftOutOf(save: SpoolManifest["save"]): string {
   return ` ${count} of its entries cannot be kept, such as: ${example}.`.slice(0, 900);
 }
 
-/** Returns whether the cluster has the session's pod on this node: a fresh look, as the watch of pods may lag behind that of sessions. */
-export async function hasLivePod({ deps: { pods, node }, record: { gameSession, namespace, uid }, signal }: RecordContext): Promise<boolean> {
+/**
+ * Returns whether the cluster has the session's pod on this node: a fresh look, as the watch of pods may lag
+ * behind that of sessions.
+ */
+export async function hasLivePod({
+  deps: { pods, node },
+  record: { gameSession, namespace, uid },
+  signal,
+}: RecordContext): Promise<boolean> {
   const pod = await pods.client.find({ name: gameSession, namespace }, { signal });
   return pod !== undefined && isOwnedBy(pod, uid) && pod.spec?.nodeName === node && mayStillPack(pod);
 }

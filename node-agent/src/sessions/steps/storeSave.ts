@@ -21,47 +21,83 @@ export function isStored({ stored, baseSave }: SessionRecord, { sha256, files }:
 }
 
 /**
- * Stores a pack; returns the record with it, or undefined when a newer pack has taken its place. The key names the pack,
- * so that storing it twice, or by two agents, is one and the same. `answered` is the player's request that it answers. Throws SpoolUnreadable, ObjectStoreError or DeadlineExceeded, with everything as it was.
+ * Stores a pack; returns the record with it, or undefined when a newer pack has taken its place. The key
+ * names the pack, so that storing it twice, or by two agents, is one and the same. `answered` is the player's
+ * request that it answers. Throws SpoolUnreadable, ObjectStoreError or DeadlineExceeded, with everything as
+ * it was.
  */
-export async function storePack(context: RecordContext, save: PackedSave, isFinal: boolean, answered?: string): Promise<SessionRecord | undefined> {
+export async function storePack(
+  context: RecordContext,
+  save: PackedSave,
+  isFinal: boolean,
+  answered?: string,
+): Promise<SessionRecord | undefined> {
   const { deps, record, signal } = context;
   const { files, readFailures, objectStore, bucket, clock } = deps;
   const path = `${files.packedFolder(record.gameSession)}/${packedArchiveName(save)}`;
   const pack = await readFailures.during(record.gameSession, "pack", () => verifyPacked(path, save, signal));
   if (pack === undefined) {
-    if (await isStillNamed(context, save)) throw new SpoolUnreadable(`${path} is gone`, undefined, "The packer's folder lacks what its manifest names");
+    if (await isStillNamed(context, save))
+      throw new SpoolUnreadable(
+        `${path} is gone`,
+        undefined,
+        "The packer's folder lacks what its manifest names",
+      );
     return undefined;
   }
   const generation = record.baseGeneration + 1;
   const sequence = record.sequence + save.sequence;
-  const objectKey = saveKey(record.slotId, { generation, gameSession: record.gameSession, sequence, attempt: save.attempt });
+  const objectKey = saveKey(record.slotId, {
+    generation,
+    gameSession: record.gameSession,
+    sequence,
+    attempt: save.attempt,
+  });
   try {
-    await withDeadline({ clock, ms: uploadDeadlineMs(save.bytes), what: `Storing ${objectKey}`, signal }, (uploading) => objectStore.put({ bucket, key: objectKey }, pack, uploading));
+    await withDeadline(
+      { clock, ms: uploadDeadlineMs(save.bytes), what: `Storing ${objectKey}`, signal },
+      (uploading) => objectStore.put({ bucket, key: objectKey }, pack, uploading),
+    );
   } finally {
     await pack.close();
   }
   const stored: StoredSave = {
-    objectKey, sha256: save.sha256, bytes: save.bytes, unpackedBytes: save.unpackedBytes, generation, sequence,
-    persistedAt: toApiTime(clock.now()), final: isFinal, ...requestOf(record, answered),
+    objectKey,
+    sha256: save.sha256,
+    bytes: save.bytes,
+    unpackedBytes: save.unpackedBytes,
+    generation,
+    sequence,
+    persistedAt: toApiTime(clock.now()),
+    final: isFinal,
+    ...requestOf(record, answered),
   };
   const next = { ...record, stored };
   await files.writeStored(next);
   return next;
 }
 
-/** Returns whether the manifest goes on naming a pack. The packer names a newer one before it removes a pack: one that is gone and still named is lost. */
-async function isStillNamed({ deps, record }: RecordContext, { sequence, attempt }: PackedSave): Promise<boolean> {
+/**
+ * Returns whether the manifest goes on naming a pack. The packer names a newer one before it removes a pack:
+ * one that is gone and still named is lost.
+ */
+async function isStillNamed(
+  { deps, record }: RecordContext,
+  { sequence, attempt }: PackedSave,
+): Promise<boolean> {
   const { manifest } = await readSpoolOf(deps, record);
   return manifest?.save?.sequence === sequence && manifest.save.attempt === attempt;
 }
 
 /** Returns how long the upload may take: an object store that goes silent is given up long before. */
 function uploadDeadlineMs(bytes: number): number {
-  return startOfUploadMs + bytes / slowestUpload * 1000;
+  return startOfUploadMs + (bytes / slowestUpload) * 1000;
 }
 
-/** Returns the request that this save answers, or else the last one that an earlier save answered: later saves repeat it. */
+/**
+ * Returns the request that this save answers, or else the last one that an earlier save answered: later saves
+ * repeat it.
+ */
 function requestOf({ stored }: SessionRecord, answered: string | undefined): Pick<StoredSave, "requestedAt"> {
   const requestedAt = answered ?? stored?.requestedAt;
   return requestedAt === undefined ? {} : { requestedAt };

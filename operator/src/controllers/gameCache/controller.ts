@@ -6,9 +6,13 @@ import { fromCache, fromWideChanges, type WatchedCache } from "#kube/source.ts";
 import { changesContent } from "../../content/changesContent.ts";
 import { createCacheReconciler, type CacheDeps } from "./reconciler.ts";
 
-/** Creates the controller that runs one reconcile per changed cache, and for all caches when a node's content changes. */
+/**
+ * Creates the controller that runs one reconcile per changed cache, and for all caches when a node's content
+ * changes.
+ */
 export function createCacheController(
-  deps: CacheDeps, caches: { gameCaches: WatchedCache<GameCache>; gameNodes: WatchedCache<GameNode> },
+  deps: CacheDeps,
+  caches: { gameCaches: WatchedCache<GameCache>; gameNodes: WatchedCache<GameNode> },
   options: Pick<ControllerOptions, "logger" | "workers" | "metrics" | "clock" | "backOff">,
 ): Controller {
   const allKeys = (): string[] => deps.cluster.gameCaches.list().map(keyOf);
@@ -22,4 +26,3 @@ export function createCacheController(
     reconcile: createCacheReconciler(deps),
   });
 }
-

@@ -30,7 +30,10 @@ export interface CacheDeps {
 /** How far apart writes are that only say how far downloads are. */
 const progressWriteMs = 2_000;
 
-/** Returns a reconcile that keeps a cache's status like its nodes' reports. What nodes shall hold is written by the GameNode controller: one writer per node. */
+/**
+ * Returns a reconcile that keeps a cache's status like its nodes' reports. What nodes shall hold is written
+ * by the GameNode controller: one writer per node.
+ */
 export function createCacheReconciler(deps: CacheDeps) {
   return async (key: string, { signal }: ReconcileContext): Promise<ReconcileResult | undefined> => {
     const cache = deps.cluster.gameCaches.get(key);
@@ -44,7 +47,11 @@ export function createCacheReconciler(deps: CacheDeps) {
   };
 }
 
-async function holdCache(cache: Stored<GameCache>, { caches, cluster }: CacheDeps, signal: AbortSignal): Promise<Stored<GameCache> | undefined> {
+async function holdCache(
+  cache: Stored<GameCache>,
+  { caches, cluster }: CacheDeps,
+  signal: AbortSignal,
+): Promise<Stored<GameCache> | undefined> {
   if (hasFinalizer(cache, finalizers.cache)) return cache;
   try {
     const held = await addFinalizer(caches, cache, finalizers.cache, { signal });
@@ -56,15 +63,31 @@ async function holdCache(cache: Stored<GameCache>, { caches, cluster }: CacheDep
   }
 }
 
-/** Removes the finalizer once no node is asked for the cache's versions any more; sessions that play keep their copy on the node. */
-async function releaseCache(cache: Stored<GameCache>, { caches, cluster }: CacheDeps, signal: AbortSignal): Promise<undefined> {
-  const isAskedFor = cluster.gameNodes.list().some(({ spec }) =>
-    spec.desired.some(({ digest, source }) => sourceOf(cache, digest)?.key === source.key));
-  if (!isAskedFor && hasFinalizer(cache, finalizers.cache)) await removeFinalizer(caches, cache, finalizers.cache, { signal });
+/**
+ * Removes the finalizer once no node is asked for the cache's versions any more; sessions that play keep
+ * their copy on the node.
+ */
+async function releaseCache(
+  cache: Stored<GameCache>,
+  { caches, cluster }: CacheDeps,
+  signal: AbortSignal,
+): Promise<undefined> {
+  const isAskedFor = cluster.gameNodes
+    .list()
+    .some(({ spec }) =>
+      spec.desired.some(({ digest, source }) => sourceOf(cache, digest)?.key === source.key),
+    );
+  if (!isAskedFor && hasFinalizer(cache, finalizers.cache))
+    await removeFinalizer(caches, cache, finalizers.cache, { signal });
   return undefined;
 }
 
-async function reportStatus(key: string, cache: Stored<GameCache>, deps: CacheDeps, signal: AbortSignal): Promise<ReconcileResult | undefined> {
+async function reportStatus(
+  key: string,
+  cache: Stored<GameCache>,
+  deps: CacheDeps,
+  signal: AbortSignal,
+): Promise<ReconcileResult | undefined> {
   const { cluster, caches, events, clock, heartbeats, progressThrottle } = deps;
   const status = statusOf(cache, fillNodesOf(cluster, heartbeats), clock.now());
   const difference = differenceOf(cache.status, status);
@@ -73,7 +96,12 @@ async function reportStatus(key: string, cache: Stored<GameCache>, deps: CacheDe
   if (waitMs > 0) return { requeueAfterMs: waitMs };
   const { name, namespace } = cache.metadata;
   try {
-    cluster.gameCaches.upsert(await caches.applyStatus({ metadata: { name, namespace }, status }, { fieldManager: fieldManagers.operator, signal }));
+    cluster.gameCaches.upsert(
+      await caches.applyStatus(
+        { metadata: { name, namespace }, status },
+        { fieldManager: fieldManagers.operator, signal },
+      ),
+    );
   } catch (error) {
     if (!isNotFound(error)) throw error;
     return undefined;
@@ -83,10 +111,19 @@ async function reportStatus(key: string, cache: Stored<GameCache>, deps: CacheDe
   return undefined;
 }
 
-function announce(cache: Stored<GameCache>, { conditions, currentDigest = "" }: NonNullable<GameCache["status"]>, events: EventSink): void {
+function announce(
+  cache: Stored<GameCache>,
+  { conditions, currentDigest = "" }: NonNullable<GameCache["status"]>,
+  events: EventSink,
+): void {
   const wasReady = isConditionTrue(cache.status?.conditions, "Ready");
   const ready = conditions?.find(({ type }) => type === "Ready");
   if (ready === undefined || (ready.status === "True") === wasReady) return;
   const note = `${ready.message} Version ${currentDigest.slice(0, 12)}.`;
-  events.record(cache, { type: ready.reason === cacheReadyReasons.nodesFailed ? "Warning" : "Normal", reason: ready.reason, action: "Fill", note });
+  events.record(cache, {
+    type: ready.reason === cacheReadyReasons.nodesFailed ? "Warning" : "Normal",
+    reason: ready.reason,
+    action: "Fill",
+    note,
+  });
 }

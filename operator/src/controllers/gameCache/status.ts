@@ -1,9 +1,19 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Condition } from "#contracts/crd/condition.ts";
-import type { GameCache, GameCacheConditionType, GameCacheNodeState, GameCacheStatus } from "#contracts/crd/gameCache.ts";
+import type {
+  GameCache,
+  GameCacheConditionType,
+  GameCacheNodeState,
+  GameCacheStatus,
+} from "#contracts/crd/gameCache.ts";
 import type { CacheEntry } from "#contracts/crd/gameNode.ts";
 import {
-  cacheProgressReasons, cacheReadyReasons, cacheStalledReasons, type CacheProgressReason, type CacheReadyReason, type CacheStalledReason,
+  cacheProgressReasons,
+  cacheReadyReasons,
+  cacheStalledReasons,
+  type CacheProgressReason,
+  type CacheReadyReason,
+  type CacheStalledReason,
 } from "#contracts/crd/reasons.ts";
 import { setCondition } from "#kube/conditions.ts";
 import { fillOf, type FillNode } from "../../content/fill.ts";
@@ -11,20 +21,32 @@ import { fillOf, type FillNode } from "../../content/fill.ts";
 type NodeStatus = NonNullable<GameCacheStatus["nodes"]>[number];
 
 const states: Record<CacheEntry["state"], GameCacheNodeState> = {
-  Queued: "Pending", Downloading: "Downloading", Ready: "Cached", Failed: "Failed",
+  Queued: "Pending",
+  Downloading: "Downloading",
+  Ready: "Cached",
+  Failed: "Failed",
 };
 
-/** Letters of a node's reason that are shown. The GameNode has all of it, which of a thousand nodes would be more than etcd takes in one object. */
+/**
+ * Letters of a node's reason that are shown. The GameNode has all of it, which of a thousand nodes would be
+ * more than etcd takes in one object.
+ */
 const reasonMaxLength = 256;
 
-/** Returns the cache's status, put together from what its nodes report. Nodes that hold it without being asked by policy count too. */
+/**
+ * Returns the cache's status, put together from what its nodes report. Nodes that hold it without being asked
+ * by policy count too.
+ */
 export function statusOf(cache: GameCache, gameNodes: readonly FillNode[], now: Date): GameCacheStatus {
   const digest = cache.spec.source.sha256;
   const targets = fillOf(cache, gameNodes);
-  const nodes = gameNodes.flatMap((node) => {
-    const entry = node.entries.find((known) => known.digest === digest);
-    return entry || targets.has(node.nodeName) ? [nodeStatus(node.nodeName, digest, entry)] : [];
-  }).sort((a, b) => (a.nodeName < b.nodeName ? -1 : 1)).slice(0, 1000);
+  const nodes = gameNodes
+    .flatMap((node) => {
+      const entry = node.entries.find((known) => known.digest === digest);
+      return entry || targets.has(node.nodeName) ? [nodeStatus(node.nodeName, digest, entry)] : [];
+    })
+    .sort((a, b) => (a.nodeName < b.nodeName ? -1 : 1))
+    .slice(0, 1000);
   const count = (state: GameCacheNodeState): number => nodes.filter((node) => node.state === state).length;
   const counts = {
     totalNodes: nodes.length,
@@ -34,15 +56,28 @@ export function statusOf(cache: GameCache, gameNodes: readonly FillNode[], now: 
   };
   const observedGeneration = cache.metadata.generation ?? 0;
   const conditions = findingsOf(cache, counts).reduce<Condition[]>(
-    (known, update) => setCondition<Condition>(known, { ...update, observedGeneration }, now), [...cache.status?.conditions ?? []]);
+    (known, update) => setCondition<Condition>(known, { ...update, observedGeneration }, now),
+    [...(cache.status?.conditions ?? [])],
+  );
   // An empty list is left out, as the API server would drop it on the next change.
-  return { observedGeneration, currentDigest: digest, ...counts, ...(nodes.length === 0 ? {} : { nodes }), conditions };
+  return {
+    observedGeneration,
+    currentDigest: digest,
+    ...counts,
+    ...(nodes.length === 0 ? {} : { nodes }),
+    conditions,
+  };
 }
 
 /** Returns whether the status differs from before; `progress`: only in how far downloads are. */
-export function differenceOf(before: GameCacheStatus | undefined, after: GameCacheStatus): "none" | "progress" | "major" {
+export function differenceOf(
+  before: GameCacheStatus | undefined,
+  after: GameCacheStatus,
+): "none" | "progress" | "major" {
   if (before !== undefined && isDeepStrictEqual(before, after)) return "none";
-  return before !== undefined && isDeepStrictEqual(withoutProgress(before), withoutProgress(after)) ? "progress" : "major";
+  return before !== undefined && isDeepStrictEqual(withoutProgress(before), withoutProgress(after))
+    ? "progress"
+    : "major";
 }
 
 function withoutProgress(status: GameCacheStatus): GameCacheStatus {
@@ -72,7 +107,10 @@ interface Counts {
 }
 
 /** A condition without its time. */
-type Finding<T extends GameCacheConditionType, R> = Pick<Condition, "status" | "message"> & { type: T; reason: R };
+type Finding<T extends GameCacheConditionType, R> = Pick<Condition, "status" | "message"> & {
+  type: T;
+  reason: R;
+};
 type Readiness = Finding<"Ready", CacheReadyReason>;
 type Progress = Finding<"Progressing", CacheProgressReason>;
 type Stall = Finding<"Stalled", CacheStalledReason>;
@@ -90,20 +128,39 @@ function findingsOf({ spec }: GameCache, counts: Counts): (Readiness | Progress 
       message: summary,
     },
     failedNodes > 0 && !isProgressing && !spec.suspend
-      ? { type: "Stalled", status: "True", reason: cacheStalledReasons.nodesFailed, message: `${summary} ${failedNodes} could not get it.` }
+      ? {
+          type: "Stalled",
+          status: "True",
+          reason: cacheStalledReasons.nodesFailed,
+          message: `${summary} ${failedNodes} could not get it.`,
+        }
       : { type: "Stalled", status: "False", reason: cacheStalledReasons.noFailure, message: summary },
   ];
 }
 
-function progressReason({ suspend }: GameCache["spec"], isProgressing: boolean, failedNodes: number): CacheProgressReason {
+function progressReason(
+  { suspend }: GameCache["spec"],
+  isProgressing: boolean,
+  failedNodes: number,
+): CacheProgressReason {
   if (isProgressing) return cacheProgressReasons.filling;
   if (suspend) return cacheProgressReasons.suspended;
   return failedNodes > 0 ? cacheProgressReasons.nodesFailed : cacheProgressReasons.settled;
 }
 
-function readiness({ placement }: GameCache["spec"], { totalNodes, pendingNodes, failedNodes }: Counts, summary: string): Readiness {
-  const ready = (status: Condition["status"], reason: CacheReadyReason, message: string): Readiness => ({ type: "Ready", status, reason, message });
-  if (failedNodes > 0) return ready("False", cacheReadyReasons.nodesFailed, `${summary} ${failedNodes} could not get it.`);
+function readiness(
+  { placement }: GameCache["spec"],
+  { totalNodes, pendingNodes, failedNodes }: Counts,
+  summary: string,
+): Readiness {
+  const ready = (status: Condition["status"], reason: CacheReadyReason, message: string): Readiness => ({
+    type: "Ready",
+    status,
+    reason,
+    message,
+  });
+  if (failedNodes > 0)
+    return ready("False", cacheReadyReasons.nodesFailed, `${summary} ${failedNodes} could not get it.`);
   if (pendingNodes > 0) return ready("False", cacheReadyReasons.filling, summary);
   if (totalNodes > 0) return ready("True", cacheReadyReasons.allNodesCached, summary);
   return placement.policy === "OnDemand"

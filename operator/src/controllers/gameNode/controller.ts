@@ -27,9 +27,14 @@ export interface NodeCaches {
   otherPods?: WatchedCache<OtherPod>;
 }
 
-/** Creates the controller that runs one reconcile per changed node; a cache, or one node's content, readiness or labels, can change what all nodes shall hold. */
+/**
+ * Creates the controller that runs one reconcile per changed node; a cache, or one node's content, readiness
+ * or labels, can change what all nodes shall hold.
+ */
 export function createNodeController(
-  deps: NodeDeps, caches: NodeCaches, options: Pick<ControllerOptions, "logger" | "workers" | "metrics" | "clock" | "backOff">,
+  deps: NodeDeps,
+  caches: NodeCaches,
+  options: Pick<ControllerOptions, "logger" | "workers" | "metrics" | "clock" | "backOff">,
 ): Controller {
   const { cluster, clock } = deps;
   const allKeys = (): string[] => cluster.gameNodes.list().map(keyOf);
@@ -42,10 +47,20 @@ export function createNodeController(
       fromCache(caches.gameNodes),
       fromWideChanges(caches.gameNodes, { when: changesFill, keys: allKeys, clock }),
       fromWideChanges(caches.gameCaches, { when: changesPolicy, keys: allKeys, clock }),
-      fromCache(caches.leases, { when: (change) => change.type !== "updated" || !isReady(cluster, change.object.metadata.name), keys: ({ metadata: { name } }) => [name] }),
+      fromCache(caches.leases, {
+        when: (change) => change.type !== "updated" || !isReady(cluster, change.object.metadata.name),
+        keys: ({ metadata: { name } }) => [name],
+      }),
       fromCache(caches.gameSessions, { keys: ({ status }) => toKeys(status?.nodeName) }),
       fromCache(caches.pods, { keys: (pod) => toKeys(nodeOfPod(pod)) }),
-      ...(caches.otherPods ? [fromCache(caches.otherPods, { when: changesRequests, keys: ({ nodeName }) => gameNodeKeys(deps.cluster, nodeName) })] : []),
+      ...(caches.otherPods
+        ? [
+            fromCache(caches.otherPods, {
+              when: changesRequests,
+              keys: ({ nodeName }) => gameNodeKeys(deps.cluster, nodeName),
+            }),
+          ]
+        : []),
     ],
     reconcile: createNodeReconciler(deps),
   });
@@ -67,6 +82,10 @@ function gameNodeKeys({ gameNodes }: Pick<Cluster, "gameNodes">, nodeName: strin
 
 /** Ignores what pods report of themselves all the time. */
 function changesRequests(change: Change<OtherPod>): boolean {
-  return change.type !== "updated" || change.object.nodeName !== change.previous.nodeName || !isDeepStrictEqual(change.object.requests, change.previous.requests)
-    || !isDeepStrictEqual(change.object.udpPorts, change.previous.udpPorts);
+  return (
+    change.type !== "updated" ||
+    change.object.nodeName !== change.previous.nodeName ||
+    !isDeepStrictEqual(change.object.requests, change.previous.requests) ||
+    !isDeepStrictEqual(change.object.udpPorts, change.previous.udpPorts)
+  );
 }

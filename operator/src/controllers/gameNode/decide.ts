@@ -1,6 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Condition } from "#contracts/crd/condition.ts";
-import { gameNodeConditions, type DesiredContent, type GameNode, type GameNodeStatus } from "#contracts/crd/gameNode.ts";
+import {
+  gameNodeConditions,
+  type DesiredContent,
+  type GameNode,
+  type GameNodeStatus,
+} from "#contracts/crd/gameNode.ts";
 import type { PodResources } from "#contracts/crd/nodeShare.ts";
 import { drainingReasons, lostReasons, nodeReadyReasons } from "#contracts/crd/reasons.ts";
 import type { Node } from "#kube/builtin.ts";
@@ -21,7 +26,10 @@ export interface NodeWorld {
   pinned: readonly DesiredContent[];
   fillDeadlineMs: number;
   hasHeartbeat: boolean;
-  /** The health by which the node's sessions are decided about: Unknown instead of Lost while too many nodes are silent. */
+  /**
+   * The health by which the node's sessions are decided about: Unknown instead of Lost while too many nodes
+   * are silent.
+   */
   health: NodeHealth;
   /** Slots that sessions take. */
   used: number;
@@ -38,9 +46,15 @@ export interface NodeWorld {
 }
 
 /** The part of a GameNode's status that the operator writes. */
-export type OperatorNodeStatus = Pick<GameNodeStatus, "observedGeneration" | "conditions" | "capacity" | "addresses">;
+export type OperatorNodeStatus = Pick<
+  GameNodeStatus,
+  "observedGeneration" | "conditions" | "capacity" | "addresses"
+>;
 
-/** What becomes of a GameNode. `keep`: its node is a game node. `drain`: its node is no game node any more, but sessions or saves are left there. `remove`: nothing is left there either. */
+/**
+ * What becomes of a GameNode. `keep`: its node is a game node. `drain`: its node is no game node any more,
+ * but sessions or saves are left there. `remove`: nothing is left there either.
+ */
 export type NodeAction = "keep" | "drain" | "remove";
 
 /** Returns what is to be done about the node. */
@@ -56,12 +70,23 @@ export function statusOf(world: NodeWorld, action: Exclude<NodeAction, "remove">
   const checks = node ? checksOf(node, takenPorts, rules) : [];
   const unschedulable = unschedulableOf(world, action, checks);
   const observedGeneration = gameNode?.metadata.generation ?? 0;
-  const own = (gameNode?.status?.conditions ?? []).filter(({ type }) => gameNodeConditions.operator.some((own) => own === type));
+  const own = (gameNode?.status?.conditions ?? []).filter(({ type }) =>
+    gameNodeConditions.operator.some((own) => own === type),
+  );
   const addresses = node ? addressesToReport(node, rules) : {};
   return {
     observedGeneration,
-    conditions: [readyOf(world), drainingOf(action), lostOf(world), filledOf(world), ...node ? [gpuNotSharedOf(node, rules)] : [], ...checks].reduce<Condition[]>(
-      (known, finding) => setCondition<Condition>(known, { ...finding, observedGeneration }, now), own),
+    conditions: [
+      readyOf(world),
+      drainingOf(action),
+      lostOf(world),
+      filledOf(world),
+      ...(node ? [gpuNotSharedOf(node, rules)] : []),
+      ...checks,
+    ].reduce<Condition[]>(
+      (known, finding) => setCondition<Condition>(known, { ...finding, observedGeneration }, now),
+      own,
+    ),
     capacity: {
       slots: node ? slotsOf(node, rules) : 0,
       used,
@@ -77,38 +102,88 @@ export function statusOf(world: NodeWorld, action: Exclude<NodeAction, "remove">
 
 type Finding = Omit<Condition, "lastTransitionTime" | "observedGeneration">;
 
-function addressesToReport(node: Node, { announceAddresses }: CheckRules): NonNullable<OperatorNodeStatus["addresses"]> {
+function addressesToReport(
+  node: Node,
+  { announceAddresses }: CheckRules,
+): NonNullable<OperatorNodeStatus["addresses"]> {
   const known = addressesOf(node);
-  const [[external], [internal], announced] = [known.external, known.internal, announcedAddresses(announceAddresses, known)];
-  return { ...(internal === undefined ? {} : { internal }), ...(external === undefined ? {} : { external }), ...(announced.length === 0 ? {} : { announced }) };
+  const [[external], [internal], announced] = [
+    known.external,
+    known.internal,
+    announcedAddresses(announceAddresses, known),
+  ];
+  return {
+    ...(internal === undefined ? {} : { internal }),
+    ...(external === undefined ? {} : { external }),
+    ...(announced.length === 0 ? {} : { announced }),
+  };
 }
 
-/** Returns why the node takes no new session; undefined when it does. The agent's findings count as last reported, and an agent that falls silent is a reason of its own, which comes before them. */
-function unschedulableOf({ node, gameNode, hasHeartbeat, rules }: NodeWorld, action: Exclude<NodeAction, "remove">, checks: readonly ConditionUpdate[]): { reason: string; message: string } | undefined {
+/**
+ * Returns why the node takes no new session; undefined when it does. The agent's findings count as last
+ * reported, and an agent that falls silent is a reason of its own, which comes before them.
+ */
+function unschedulableOf(
+  { node, gameNode, hasHeartbeat, rules }: NodeWorld,
+  action: Exclude<NodeAction, "remove">,
+  checks: readonly ConditionUpdate[],
+): { reason: string; message: string } | undefined {
   const draining = drainingOf(action);
   if (draining.status === "True" || !node) return { reason: draining.reason, message: draining.message };
-  const agents = (gameNode?.status?.conditions ?? []).filter(({ type }) => gameNodeConditions.nodeAgent.some((own) => own === type));
+  const agents = (gameNode?.status?.conditions ?? []).filter(({ type }) =>
+    gameNodeConditions.nodeAgent.some((own) => own === type),
+  );
   return unschedulableBecause(node, hasHeartbeat, rules) ?? failedCheck([...checks, ...agents]);
 }
 
 function readyOf({ node, hasHeartbeat, rules }: NodeWorld): Finding {
   if (healthOf(node, hasHeartbeat) === "Healthy") {
-    return { type: "Ready", status: "True", reason: nodeReadyReasons.nodeAndAgentWell, message: "Kubelet and node agent report in time." };
+    return {
+      type: "Ready",
+      status: "True",
+      reason: nodeReadyReasons.nodeAndAgentWell,
+      message: "Kubelet and node agent report in time.",
+    };
   }
   const because = node && unschedulableBecause(node, hasHeartbeat, rules);
-  return { type: "Ready", status: "False", reason: because?.reason ?? nodeReadyReasons.unknown, message: because?.message ?? "" };
+  return {
+    type: "Ready",
+    status: "False",
+    reason: because?.reason ?? nodeReadyReasons.unknown,
+    message: because?.message ?? "",
+  };
 }
 
 function drainingOf(action: Exclude<NodeAction, "remove">): Finding {
-  if (action === "keep") return { type: "Draining", status: "False", reason: drainingReasons.gameNode, message: "The node is a game node." };
-  const message = "The node has lost the label of game nodes. It takes no new sessions, and its agent stays until the last session and its save are gone.";
+  if (action === "keep")
+    return {
+      type: "Draining",
+      status: "False",
+      reason: drainingReasons.gameNode,
+      message: "The node is a game node.",
+    };
+  const message =
+    "The node has lost the label of game nodes. It takes no new sessions, and its agent stays until the last session and its save are gone.";
   return { type: "Draining", status: "True", reason: drainingReasons.labelRemoved, message };
 }
 
 function lostOf({ node, hasHeartbeat, health }: NodeWorld): Finding {
-  if (health === "Lost") return { type: "Lost", status: "True", reason: lostReasons.silent, message: "Neither kubelet nor node agent has been heard: the node's sessions were ended." };
-  if (healthOf(node, hasHeartbeat) !== "Lost") return { type: "Lost", status: "False", reason: lostReasons.heard, message: "Kubelet or node agent is heard." };
-  const message = "Neither kubelet nor node agent has been heard, but many game nodes have fallen silent together: the node's sessions go on until most are heard again.";
+  if (health === "Lost")
+    return {
+      type: "Lost",
+      status: "True",
+      reason: lostReasons.silent,
+      message: "Neither kubelet nor node agent has been heard: the node's sessions were ended.",
+    };
+  if (healthOf(node, hasHeartbeat) !== "Lost")
+    return {
+      type: "Lost",
+      status: "False",
+      reason: lostReasons.heard,
+      message: "Kubelet or node agent is heard.",
+    };
+  const message =
+    "Neither kubelet nor node agent has been heard, but many game nodes have fallen silent together: the node's sessions go on until most are heard again.";
   return { type: "Lost", status: "Unknown", reason: lostReasons.brakeHolds, message };
 }
 
@@ -117,25 +192,38 @@ function gpuNotSharedOf(node: Node, { gpu }: SlotRules): Finding {
 }
 
 /**
- * Returns how the status differs from the GameNode's. `used`: only the number of sessions differs. `minor`: what other pods leave to sessions, the words of
- * a condition or the observed generation may differ, too.
+ * Returns how the status differs from the GameNode's. `used`: only the number of sessions differs. `minor`:
+ * what other pods leave to sessions, the words of a condition or the observed generation may differ, too.
  */
-export function differenceOf(gameNode: GameNode | undefined, after: OperatorNodeStatus): "none" | "used" | "minor" | "major" {
+export function differenceOf(
+  gameNode: GameNode | undefined,
+  after: OperatorNodeStatus,
+): "none" | "used" | "minor" | "major" {
   const before = gameNode?.status;
   const essence = (status: GameNodeStatus | undefined) => {
     const conditions = gameNodeConditions.operator.map((type) => findCondition(status?.conditions, type));
-    return { conditions: conditions.map((condition) => [condition?.status, condition?.reason]), capacity: { ...status?.capacity, used: 0, offered: undefined }, addresses: status?.addresses };
+    return {
+      conditions: conditions.map((condition) => [condition?.status, condition?.reason]),
+      capacity: { ...status?.capacity, used: 0, offered: undefined },
+      addresses: status?.addresses,
+    };
   };
   if (!isDeepStrictEqual(essence(before), essence(after))) return "major";
-  const messagesOf = (status: GameNodeStatus | undefined) => gameNodeConditions.operator.map((type) => findCondition(status?.conditions, type)?.message);
-  const isSame = isDeepStrictEqual(before?.capacity?.offered, after.capacity?.offered)
-    && isDeepStrictEqual(messagesOf(before), messagesOf(after)) && before?.observedGeneration === after.observedGeneration;
+  const messagesOf = (status: GameNodeStatus | undefined) =>
+    gameNodeConditions.operator.map((type) => findCondition(status?.conditions, type)?.message);
+  const isSame =
+    isDeepStrictEqual(before?.capacity?.offered, after.capacity?.offered) &&
+    isDeepStrictEqual(messagesOf(before), messagesOf(after)) &&
+    before?.observedGeneration === after.observedGeneration;
   if (!isSame) return "minor";
   return before?.capacity?.used === after.capacity?.used ? "none" : "used";
 }
 
 /** Returns whether the node is asked to hold the same as before, in whatever order. */
-export function isSameDesired(before: readonly DesiredContent[] | undefined, after: readonly DesiredContent[]): boolean {
+export function isSameDesired(
+  before: readonly DesiredContent[] | undefined,
+  after: readonly DesiredContent[],
+): boolean {
   const sorted = (list: readonly DesiredContent[]) => list.toSorted((a, b) => (a.digest < b.digest ? -1 : 1));
   return before !== undefined && isDeepStrictEqual(sorted(before), sorted(after));
 }

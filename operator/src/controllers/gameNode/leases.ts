@@ -17,22 +17,41 @@ export interface LeaseDeps {
 }
 
 /**
- * Makes the Lease that the node's agent renews; the cluster deletes it with its GameNode. Where there is no Lease, because the operator is of an
- * earlier release, the agent reports in the GameNode's status that it lives.
+ * Makes the Lease that the node's agent renews; the cluster deletes it with its GameNode. Where there is no
+ * Lease, because the operator is of an earlier release, the agent reports in the GameNode's status that it
+ * lives.
  */
-export async function ensureLease(gameNode: Stored<GameNode>, deps: LeaseDeps, signal: AbortSignal): Promise<void> {
+export async function ensureLease(
+  gameNode: Stored<GameNode>,
+  deps: LeaseDeps,
+  signal: AbortSignal,
+): Promise<void> {
   const { cluster, leases, nodeAgentNamespace, installation } = deps;
   const { name } = gameNode.metadata;
   const known = leaseOf(name, deps);
   if (known && isOwnedBy(known, gameNode.metadata.uid)) return;
-  // The Lease belongs to a former GameNode of this name. Its deletion brings the next pass, which makes a new one.
+  // The Lease belongs to a former GameNode of this name. Its deletion brings the next pass, which makes a new
+  // one.
   if (known) return deleteLease(known, deps, signal);
   const ownerReferences = [{ ...ownedBy(gameNode), blockOwnerDeletion: false }];
   try {
-    cluster.leases.upsert(await leases.create(
-      { metadata: { name, namespace: nodeAgentNamespace, labels: heartbeatLabelsOf(installation), ownerReferences }, spec: {} }, { fieldManager: fieldManagers.operator, signal }));
+    cluster.leases.upsert(
+      await leases.create(
+        {
+          metadata: {
+            name,
+            namespace: nodeAgentNamespace,
+            labels: heartbeatLabelsOf(installation),
+            ownerReferences,
+          },
+          spec: {},
+        },
+        { fieldManager: fieldManagers.operator, signal },
+      ),
+    );
   } catch (error) {
-    // Either the watch has not shown this Lease yet, or it belongs to another program: then the agent reports in the GameNode's status instead.
+    // Either the watch has not shown this Lease yet, or it belongs to another program: then the agent reports
+    // in the GameNode's status instead.
     if (!isAlreadyExists(error)) throw error;
   }
 }

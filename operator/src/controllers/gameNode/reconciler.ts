@@ -2,7 +2,13 @@ import type { GameNode } from "#contracts/crd/gameNode.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { isFinished, isSavePending } from "#contracts/crd/sessionConditions.ts";
 import type { PodResources } from "#contracts/crd/nodeShare.ts";
-import { agentLabelValueOf, foreignBecause, marksOf, sessionsNamespaceAnnotation, type Installation } from "#contracts/crd/installation.ts";
+import {
+  agentLabelValueOf,
+  foreignBecause,
+  marksOf,
+  sessionsNamespaceAnnotation,
+  type Installation,
+} from "#contracts/crd/installation.ts";
 import { fieldManagers, nodeAgentLabel } from "#contracts/crd/names.ts";
 import { gameNodeEventReasons } from "#contracts/crd/reasons.ts";
 import type { Node } from "#kube/builtin.ts";
@@ -22,7 +28,14 @@ import type { NodeLosses } from "../../nodes/nodeLosses.ts";
 import type { NodeLoads } from "../../nodes/nodeLoads.ts";
 import { offeredBy, type OtherRequests } from "../../nodes/nodeRoom.ts";
 import { hasPendingSave } from "../../nodes/occupancy.ts";
-import { differenceOf, isSameDesired, nodeActionFor, statusOf, type NodeAction, type NodeWorld } from "./decide.ts";
+import {
+  differenceOf,
+  isSameDesired,
+  nodeActionFor,
+  statusOf,
+  type NodeAction,
+  type NodeWorld,
+} from "./decide.ts";
 import { fillEndsInMs } from "../../nodes/nodeFill.ts";
 import type { CheckRules } from "../../nodes/nodeChecks.ts";
 import type { SlotRules } from "../../nodes/slots.ts";
@@ -50,25 +63,40 @@ export interface NodeDeps extends LeaseDeps {
   throttle: Throttle;
 }
 
-/** A node that is silent is looked at again at least this often: whether it counts as lost depends on the others. */
+/**
+ * A node that is silent is looked at again at least this often: whether it counts as lost depends on the
+ * others.
+ */
 const silentRetryMs = 5_000;
-/** The least milliseconds between two writes of a node's status, by what has changed. Most changes are sessions that come and go: only people read that count, since placement has its own. */
+/**
+ * The least milliseconds between two writes of a node's status, by what has changed. Most changes are
+ * sessions that come and go: only people read that count, since placement has its own.
+ */
 const apartMs = { used: 10_000, minor: 2_000, major: 0 } as const;
 /** A node that another installation has is looked at again at least this often. */
 const takenRetryMs = 60_000;
 
-/** Returns a reconcile that keeps one GameNode per game node: what it shall hold, its slots, whether it takes sessions, and whether it has an agent. */
+/**
+ * Returns a reconcile that keeps one GameNode per game node: what it shall hold, its slots, whether it takes
+ * sessions, and whether it has an agent.
+ */
 export function createNodeReconciler(deps: NodeDeps) {
   return async (name: string, { signal, logger }: ReconcileContext): Promise<ReconcileResult | undefined> => {
     const node = deps.cluster.nodes.get(name);
     const known = deps.cluster.gameNodes.get(name);
     if (known && foreignBecause(known, deps.installation) !== undefined) return leaveAlone(node, known, deps);
-    // Read before anything is observed: a heartbeat that runs out during this pass was observed as fresh, and needs another pass.
+    // Read before anything is observed: a heartbeat that runs out during this pass was observed as fresh, and
+    // needs another pass.
     const staleInMs = deps.heartbeats.staleInMs(name);
     const world = observe(name, node, deps);
     const action = nodeActionFor(world);
     if (action === "remove" || !node) {
-      if (node ? await isStillNeeded(node, deps, signal) : known !== undefined && await isStillThere(name, deps, signal)) return undefined;
+      if (
+        node
+          ? await isStillNeeded(node, deps, signal)
+          : known !== undefined && (await isStillThere(name, deps, signal))
+      )
+        return undefined;
       const gameNode = deps.cluster.gameNodes.get(name);
       if (gameNode && !isDeleting(gameNode)) {
         await removeGameNode(gameNode, deps, signal);
@@ -92,13 +120,32 @@ export function createNodeReconciler(deps: NodeDeps) {
 }
 
 /** Says on the Node that another installation has it. */
-function leaveAlone(node: Stored<Node> | undefined, gameNode: Stored<GameNode>, { events, installation }: NodeDeps): ReconcileResult {
+function leaveAlone(
+  node: Stored<Node> | undefined,
+  gameNode: Stored<GameNode>,
+  { events, installation }: NodeDeps,
+): ReconcileResult {
   const note = foreignBecause(gameNode, installation);
-  if (node && note !== undefined) events.record(node, { type: "Warning", reason: gameNodeEventReasons.nodeTaken, action: "Take", note });
+  if (node && note !== undefined)
+    events.record(node, { type: "Warning", reason: gameNodeEventReasons.nodeTaken, action: "Take", note });
   return { requeueAfterMs: takenRetryMs };
 }
 
-function observe(name: string, node: Node | undefined, { cluster, heartbeats, nodeLosses, loads, otherRequests, podOverhead, rules, fillDeadlineMs, clock }: NodeDeps): NodeWorld {
+function observe(
+  name: string,
+  node: Node | undefined,
+  {
+    cluster,
+    heartbeats,
+    nodeLosses,
+    loads,
+    otherRequests,
+    podOverhead,
+    rules,
+    fillDeadlineMs,
+    clock,
+  }: NodeDeps,
+): NodeWorld {
   return {
     node,
     gameNode: cluster.gameNodes.get(name),
@@ -117,48 +164,86 @@ function observe(name: string, node: Node | undefined, { cluster, heartbeats, no
   };
 }
 
-async function removeGameNode(gameNode: Stored<GameNode>, { gameNodes, heartbeats, throttle }: NodeDeps, signal: AbortSignal): Promise<void> {
+async function removeGameNode(
+  gameNode: Stored<GameNode>,
+  { gameNodes, heartbeats, throttle }: NodeDeps,
+  signal: AbortSignal,
+): Promise<void> {
   heartbeats.forget(gameNode.metadata.name);
   throttle.forget(gameNode.metadata.name);
   await gameNodes.delete(gameNode.metadata, { uid: gameNode.metadata.uid, signal }).catch(ignoreDeleted);
 }
 
 /**
- * Asks the API server whether a node with an agent has sessions or saves that the cache does not show: without its agent they would be lost.
- * What is found goes into the cache, which brings the next pass.
+ * Asks the API server whether a node with an agent has sessions or saves that the cache does not show:
+ * without its agent they would be lost. What is found goes into the cache, which brings the next pass.
  */
-async function isStillNeeded({ metadata }: Stored<Node>, { cluster, gameSessions, installation: { sessionsNamespace, ...installation } }: NodeDeps, signal: AbortSignal): Promise<boolean> {
+async function isStillNeeded(
+  { metadata }: Stored<Node>,
+  { cluster, gameSessions, installation: { sessionsNamespace, ...installation } }: NodeDeps,
+  signal: AbortSignal,
+): Promise<boolean> {
   if (metadata.labels?.[nodeAgentLabel] !== agentLabelValueOf(installation)) return false;
-  const { items } = await gameSessions.listAll({ namespace: sessionsNamespace, fieldSelector: `status.nodeName=${metadata.name}`, signal });
+  const { items } = await gameSessions.listAll({
+    namespace: sessionsNamespace,
+    fieldSelector: `status.nodeName=${metadata.name}`,
+    signal,
+  });
   const needing = items.filter((session) => !isFinished(session) || isSavePending(session));
   for (const session of needing) cluster.gameSessions.upsert(session);
   return needing.length > 0;
 }
 
-/** Asks the API server for a node that has a GameNode and that the cache does not show: without its GameNode its sessions would end. It goes into the cache as well. */
-async function isStillThere(name: string, { cluster, nodes }: NodeDeps, signal: AbortSignal): Promise<boolean> {
+/**
+ * Asks the API server for a node that has a GameNode and that the cache does not show: without its GameNode
+ * its sessions would end. It goes into the cache as well.
+ */
+async function isStillThere(
+  name: string,
+  { cluster, nodes }: NodeDeps,
+  signal: AbortSignal,
+): Promise<boolean> {
   const live = await nodes.find({ name }, { signal });
   if (live) cluster.nodes.upsert(live);
   return live !== undefined;
 }
 
 /**
- * Sets the label that the node agents' DaemonSet selects by, or takes it off. A node that an admin makes no game node any more keeps it until its
- * last session and save are gone: by the admin's own label alone the agent would go first. Another installation's label is left alone.
+ * Sets the label that the node agents' DaemonSet selects by, or takes it off. A node that an admin makes no
+ * game node any more keeps it until its last session and save are gone: by the admin's own label alone the
+ * agent would go first. Another installation's label is left alone.
  */
-async function labelForAgent(node: Stored<Node>, value: string | undefined, { cluster, nodes, installation }: NodeDeps, signal: AbortSignal): Promise<void> {
+async function labelForAgent(
+  node: Stored<Node>,
+  value: string | undefined,
+  { cluster, nodes, installation }: NodeDeps,
+  signal: AbortSignal,
+): Promise<void> {
   const { name, labels } = node.metadata;
   const current = labels?.[nodeAgentLabel];
   if (current === value || (current !== undefined && current !== agentLabelValueOf(installation))) return;
   try {
-    cluster.nodes.upsert(await nodes.mergePatch({ name }, { metadata: { labels: { [nodeAgentLabel]: value ?? null } } }, { fieldManager: fieldManagers.operator, signal }));
+    cluster.nodes.upsert(
+      await nodes.mergePatch(
+        { name },
+        { metadata: { labels: { [nodeAgentLabel]: value ?? null } } },
+        { fieldManager: fieldManagers.operator, signal },
+      ),
+    );
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }
 }
 
-/** Creates the GameNode, or changes what it shall hold and says whose it is. Returns it as it is when another installation has made it. */
-async function applyDesired(node: Stored<Node>, deps: NodeDeps, signal: AbortSignal): Promise<Stored<GameNode>> {
+/**
+ * Creates the GameNode, or changes what it shall hold and says whose it is. Returns it as it is when another
+ * installation has made it.
+ */
+async function applyDesired(
+  node: Stored<Node>,
+  deps: NodeDeps,
+  signal: AbortSignal,
+): Promise<Stored<GameNode>> {
   const { cluster, gameNodes, fillPlan, installation } = deps;
   const { name } = node.metadata;
   const known = cluster.gameNodes.get(name);
@@ -167,15 +252,31 @@ async function applyDesired(node: Stored<Node>, deps: NodeDeps, signal: AbortSig
   if (known && isMarked && isSameDesired(known.spec.desired, desired)) return known;
   const marks = marksOf(installation);
   const written = known
-    // This is no apply: to apply an empty list in place of a full one makes the API server drop the whole spec.
-    ? await gameNodes.mergePatch({ name }, { ...(isMarked ? {} : { metadata: marks }), spec: { desired } }, { fieldManager: fieldManagers.operator, signal })
-    : await createOrFind(gameNodes, { metadata: { name, ...marks, ownerReferences: [{ ...ownedBy(node), blockOwnerDeletion: false }] }, spec: { desired } }, signal);
+    ? // This is no apply: to apply an empty list in place of a full one makes the API server drop the whole
+      // spec.
+      await gameNodes.mergePatch(
+        { name },
+        { ...(isMarked ? {} : { metadata: marks }), spec: { desired } },
+        { fieldManager: fieldManagers.operator, signal },
+      )
+    : await createOrFind(
+        gameNodes,
+        {
+          metadata: { name, ...marks, ownerReferences: [{ ...ownedBy(node), blockOwnerDeletion: false }] },
+          spec: { desired },
+        },
+        signal,
+      );
   if (foreignBecause(written, installation) === undefined) cluster.gameNodes.upsert(written);
   return written;
 }
 
 /** Another installation's GameNode of the name is not in the cache. */
-async function createOrFind(gameNodes: ResourceClient<GameNode>, draft: Draft<GameNode>, signal: AbortSignal): Promise<Stored<GameNode>> {
+async function createOrFind(
+  gameNodes: ResourceClient<GameNode>,
+  draft: Draft<GameNode>,
+  signal: AbortSignal,
+): Promise<Stored<GameNode>> {
   try {
     return await gameNodes.create(draft, { fieldManager: fieldManagers.operator, signal });
   } catch (error) {
@@ -184,8 +285,16 @@ async function createOrFind(gameNodes: ResourceClient<GameNode>, draft: Draft<Ga
   }
 }
 
-/** Writes what changed. Returns the milliseconds to wait when the change is not urgent and the status was written a moment ago; 0 otherwise. */
-async function reportStatus(world: NodeWorld & { gameNode: Stored<GameNode> }, action: Exclude<NodeAction, "remove">, deps: NodeDeps, signal: AbortSignal): Promise<number> {
+/**
+ * Writes what changed. Returns the milliseconds to wait when the change is not urgent and the status was
+ * written a moment ago; 0 otherwise.
+ */
+async function reportStatus(
+  world: NodeWorld & { gameNode: Stored<GameNode> },
+  action: Exclude<NodeAction, "remove">,
+  deps: NodeDeps,
+  signal: AbortSignal,
+): Promise<number> {
   const { name } = world.gameNode.metadata;
   const status = statusOf(world, action);
   const difference = differenceOf(world.gameNode, status);
@@ -193,7 +302,10 @@ async function reportStatus(world: NodeWorld & { gameNode: Stored<GameNode> }, a
   const waitMs = deps.throttle.waitMs(name, apartMs[difference]);
   if (waitMs > 0) return waitMs;
   try {
-    const written = await deps.gameNodes.applyStatus({ metadata: { name }, status }, { fieldManager: fieldManagers.operator, signal });
+    const written = await deps.gameNodes.applyStatus(
+      { metadata: { name }, status },
+      { fieldManager: fieldManagers.operator, signal },
+    );
     deps.cluster.gameNodes.upsert(written);
     deps.throttle.written(name);
   } catch (error) {

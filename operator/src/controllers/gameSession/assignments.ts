@@ -1,5 +1,11 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { addShares, noShare, sessionShare, subtractShares, type NodeShare } from "#contracts/crd/nodeShare.ts";
+import {
+  addShares,
+  noShare,
+  sessionShare,
+  subtractShares,
+  type NodeShare,
+} from "#contracts/crd/nodeShare.ts";
 import { scheduledReasons, type ScheduledReason } from "#contracts/crd/reasons.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import type { Clock } from "#runtime/clock.ts";
@@ -26,7 +32,9 @@ export interface Assignment {
   address: string | undefined;
 }
 
-/** The room of a node that does not say what it has: only the scheduler knows whether a session fits there. */
+/**
+ * The room of a node that does not say what it has: only the scheduler knows whether a session fits there.
+ */
 const unlimited = { cpuMillicores: Number.POSITIVE_INFINITY, memoryBytes: Number.POSITIVE_INFINITY };
 
 /** How long a port is not tried again that somebody else has on a node. */
@@ -40,7 +48,18 @@ export interface NoPlace {
 
 export interface AssignmentsDeps {
   cluster: Cluster;
-  config: Pick<Config, "gameNodeSelector" | "sessionNodeSelector" | "gpu" | "tolerations" | "softwareSlots" | "mediaPorts" | "announceAddresses" | "podOverhead" | "timing">;
+  config: Pick<
+    Config,
+    | "gameNodeSelector"
+    | "sessionNodeSelector"
+    | "gpu"
+    | "tolerations"
+    | "softwareSlots"
+    | "mediaPorts"
+    | "announceAddresses"
+    | "podOverhead"
+    | "timing"
+  >;
   loads: NodeLoads;
   otherRequests: OtherRequests;
   heartbeats: Heartbeats;
@@ -49,14 +68,18 @@ export interface AssignmentsDeps {
 }
 
 /**
- * Assigns slots and ports, one decision at a time. Each decision looks at the caches and at what was assigned lately but has not
- * come back by a watch, so that sessions placed at the same moment never share a slot or a port.
+ * Assigns slots and ports, one decision at a time. Each decision looks at the caches and at what was assigned
+ * lately but has not come back by a watch, so that sessions placed at the same moment never share a slot or a
+ * port.
  */
 export class Assignments {
   readonly #deps: AssignmentsDeps;
   /** By session key: what was assigned to which version of the session, and is not yet seen in its status. */
   readonly #recent = new Map<string, Assignment & { uid: string; version: string; share: NodeShare }>();
-  /** By node: ports whose pod is gone or was refused, and the monotonic time in milliseconds from which they may be assigned again. */
+  /**
+   * By node: ports whose pod is gone or was refused, and the monotonic time in milliseconds from which they
+   * may be assigned again.
+   */
   readonly #quarantine = new Map<string, Map<number, number>>();
 
   constructor(deps: AssignmentsDeps) {
@@ -66,12 +89,20 @@ export class Assignments {
     });
   }
 
-  /** Returns a slot and a port on the best node that is not excluded: the same ones until the session's status shows them, or has changed without them. */
+  /**
+   * Returns a slot and a port on the best node that is not excluded: the same ones until the session's status
+   * shows them, or has changed without them.
+   */
   assign(session: Stored<GameSession>, excluded: readonly string[] = []): Assignment | NoPlace {
     this.#settle();
     const key = keyOf(session);
     const assigned = this.#recent.get(key);
-    if (assigned?.uid === session.metadata.uid && !excluded.includes(assigned.nodeName) && this.#isSchedulable(assigned.nodeName)) return assigned;
+    if (
+      assigned?.uid === session.metadata.uid &&
+      !excluded.includes(assigned.nodeName) &&
+      this.#isSchedulable(assigned.nodeName)
+    )
+      return assigned;
     this.#recent.delete(key);
     return this.#assignOnBest(session, this.#candidates(session, excluded));
   }
@@ -80,7 +111,12 @@ export class Assignments {
   reassignPort(session: Stored<GameSession>, nodeName: string): Assignment | NoPlace {
     this.#settle();
     const assigned = this.#recent.get(keyOf(session));
-    if (assigned?.uid === session.metadata.uid && assigned.nodeName === nodeName && assigned.mediaPort !== session.status?.ports?.media) return assigned;
+    if (
+      assigned?.uid === session.metadata.uid &&
+      assigned.nodeName === nodeName &&
+      assigned.mediaPort !== session.status?.ports?.media
+    )
+      return assigned;
     return this.#assignOn(session, nodeName);
   }
 
@@ -89,7 +125,10 @@ export class Assignments {
     this.#keepOut(nodeName, ports, this.#deps.config.timing.portQuarantineMs);
   }
 
-  /** Keeps a port of a node from being assigned for an hour: a pod was refused because of it, so somebody has it whom the caches do not show. */
+  /**
+   * Keeps a port of a node from being assigned for an hour: a pod was refused because of it, so somebody has
+   * it whom the caches do not show.
+   */
   avoid(nodeName: string, port: number): void {
     this.#keepOut(nodeName, [port], refusedPortMs);
   }
@@ -103,13 +142,22 @@ export class Assignments {
     this.#quarantine.set(nodeName, onNode);
   }
 
-  /** Assigns a place on the best node that has room and a media port. Ports are counted one node after the other, as mostly the first one has some. */
+  /**
+   * Assigns a place on the best node that has room and a media port. Ports are counted one node after the
+   * other, as mostly the first one has some.
+   */
   #assignOnBest(session: Stored<GameSession>, candidates: readonly Candidate[]): Assignment | NoPlace {
     const needed = sessionShare(session.spec, this.#deps.config.podOverhead);
     const withoutPort = new Set<string>();
     for (;;) {
-      const chosen = chooseNode(candidates.filter(({ nodeName }) => !withoutPort.has(nodeName)), needed);
-      if (!chosen) return withoutPort.size > 0 ? noFreePortOn([...withoutPort]) : whyNoNode(candidates, needed, candidates.length === 0 ? this.#refusedNodes() : []);
+      const chosen = chooseNode(
+        candidates.filter(({ nodeName }) => !withoutPort.has(nodeName)),
+        needed,
+      );
+      if (!chosen)
+        return withoutPort.size > 0
+          ? noFreePortOn([...withoutPort])
+          : whyNoNode(candidates, needed, candidates.length === 0 ? this.#refusedNodes() : []);
       const place = this.#assignOn(session, chosen.nodeName);
       if ("nodeName" in place) return place;
       withoutPort.add(chosen.nodeName);
@@ -119,23 +167,39 @@ export class Assignments {
   #assignOn(session: Stored<GameSession>, nodeName: string): Assignment | NoPlace {
     const { config } = this.#deps;
     const mediaPort = choosePort(config.mediaPorts, this.#takenPorts(nodeName));
-    if (mediaPort === undefined) return { reason: scheduledReasons.noFreePort, message: `All media ports of node ${nodeName} are taken.` };
+    if (mediaPort === undefined)
+      return {
+        reason: scheduledReasons.noFreePort,
+        message: `All media ports of node ${nodeName} are taken.`,
+      };
     const [address] = addressesOn(nodeName, this.#deps);
     const assignment = { nodeName, mediaPort, address };
     const { uid, resourceVersion: version } = session.metadata;
-    this.#recent.set(keyOf(session), { ...assignment, uid, version, share: sessionShare(session.spec, config.podOverhead) });
+    this.#recent.set(keyOf(session), {
+      ...assignment,
+      uid,
+      version,
+      share: sessionShare(session.spec, config.podOverhead),
+    });
     return assignment;
   }
 
   /**
-   * Forgets what the caches show by now, what is over, and what cannot be written any more: a place is written on condition that the session is of the
-   * version that it was assigned to, so that a newer one either shows it or never will.
+   * Forgets what the caches show by now, what is over, and what cannot be written any more: a place is
+   * written on condition that the session is of the version that it was assigned to, so that a newer one
+   * either shows it or never will.
    */
   #settle(): void {
     for (const [key, { uid, version, nodeName, mediaPort }] of this.#recent) {
       const session = this.#deps.cluster.gameSessions.get(key);
       const isShown = session?.status?.nodeName === nodeName && session.status.ports?.media === mediaPort;
-      if (session?.metadata.uid !== uid || isShown || isFinished(session) || isOlderVersion(version, session.metadata.resourceVersion)) this.#recent.delete(key);
+      if (
+        session?.metadata.uid !== uid ||
+        isShown ||
+        isFinished(session) ||
+        isOlderVersion(version, session.metadata.resourceVersion)
+      )
+        this.#recent.delete(key);
     }
   }
 
@@ -150,7 +214,16 @@ export class Assignments {
       const slots = slotsOf(node, config);
       const load = addShares(loads.on(name, key), unseen.get(name) ?? noShare);
       const left = subtractShares({ slots, ...(offeredBy(node, otherRequests.on(name)) ?? unlimited) }, load);
-      return [{ nodeName: name, slots, used: load.slots, left, content: content === "Queued" ? "Downloading" : content, isFilling: isFilling(status?.conditions) }];
+      return [
+        {
+          nodeName: name,
+          slots,
+          used: load.slots,
+          left,
+          content: content === "Queued" ? "Downloading" : content,
+          isFilling: isFilling(status?.conditions),
+        },
+      ];
     });
   }
 
@@ -168,20 +241,29 @@ export class Assignments {
   #isSchedulable(nodeName: string): boolean {
     const { cluster, config, heartbeats } = this.#deps;
     const node = cluster.nodes.get(nodeName);
-    return node !== undefined && isGameNode(node, config)
-      && unschedulableBecause(node, heartbeats.isFresh(nodeName), config) === undefined
-      && failedCheck(cluster.gameNodes.get(nodeName)?.status?.conditions) === undefined;
+    return (
+      node !== undefined &&
+      isGameNode(node, config) &&
+      unschedulableBecause(node, heartbeats.isFresh(nodeName), config) === undefined &&
+      failedCheck(cluster.gameNodes.get(nodeName)?.status?.conditions) === undefined
+    );
   }
 
   /** Returns why nodes take no sessions, as their GameNodes say. */
   #refusedNodes(): string[] {
-    return this.#deps.cluster.gameNodes.list().flatMap(({ metadata: { name }, status }) => {
-      const because = status?.capacity?.unschedulable;
-      return because === undefined ? [] : [`${name}: ${because.reason}: ${because.message}`];
-    }).sort();
+    return this.#deps.cluster.gameNodes
+      .list()
+      .flatMap(({ metadata: { name }, status }) => {
+        const because = status?.capacity?.unschedulable;
+        return because === undefined ? [] : [`${name}: ${because.reason}: ${because.message}`];
+      })
+      .sort();
   }
 
-  /** Holds the port for a while after the end: stale connection tracking on the node could lead a new session's packets to the old pod. */
+  /**
+   * Holds the port for a while after the end: stale connection tracking on the node could lead a new
+   * session's packets to the old pod.
+   */
   #isInQuarantine(finished: Stored<GameSession>): boolean {
     const { moments, clock, config } = this.#deps;
     const seenAtMs = moments.seenAtMs(keyOf(finished), "finishedAt");
@@ -192,7 +274,8 @@ export class Assignments {
     const { cluster, clock, otherRequests } = this.#deps;
     const taken = portsOn(cluster, nodeName, (finished) => this.#isInQuarantine(finished));
     for (const port of otherRequests.udpPortsOn(nodeName)) taken.add(port);
-    for (const assigned of this.#recent.values()) if (assigned.nodeName === nodeName) taken.add(assigned.mediaPort);
+    for (const assigned of this.#recent.values())
+      if (assigned.nodeName === nodeName) taken.add(assigned.mediaPort);
     const onNode = this.#quarantine.get(nodeName) ?? new Map<number, number>();
     for (const [port, until] of onNode) {
       if (until <= clock.monotonicMs()) onNode.delete(port);

@@ -26,21 +26,40 @@ export interface SessionCaches {
 
 /** Creates the controller that runs one reconcile per changed session; several sessions at a time. */
 export function createSessionController(
-  deps: SessionDeps, caches: SessionCaches, options: Pick<ControllerOptions, "logger" | "workers" | "metrics" | "clock" | "backOff">,
+  deps: SessionDeps,
+  caches: SessionCaches,
+  options: Pick<ControllerOptions, "logger" | "workers" | "metrics" | "clock" | "backOff">,
 ): Controller {
-  return new Controller({ name: "gamesession", ...options, sources: [...sessionSources(deps.cluster, caches, deps.clock), deps.streams, deps.networkProbe], reconcile: createSessionReconciler(deps) });
+  return new Controller({
+    name: "gamesession",
+    ...options,
+    sources: [...sessionSources(deps.cluster, caches, deps.clock), deps.streams, deps.networkProbe],
+    reconcile: createSessionReconciler(deps),
+  });
 }
 
-/** Returns what tells of sessions that may need work, as far as the caches do. Sessions without a place concern every change that may give them one. */
+/**
+ * Returns what tells of sessions that may need work, as far as the caches do. Sessions without a place
+ * concern every change that may give them one.
+ */
 export function sessionSources(cluster: Cluster, caches: SessionCaches, clock: Clock): Source[] {
   const unplaced = { keys: () => unplacedKeys(cluster), clock };
   return [
     fromCache(caches.gameSessions),
     // A pod has its session's name and namespace, so its key is the session's.
     fromCache(caches.pods, { keys: (pod) => (isSessionPod(pod) ? [keyOf(pod)] : []) }),
-    fromCache(caches.nodes, { when: changesReadiness, keys: ({ metadata }) => keysOn(cluster, metadata.name) }),
-    fromCache(caches.gameNodes, { when: changesSchedulable, keys: ({ metadata }) => keysOn(cluster, metadata.name) }),
-    fromCache(caches.gameNodes, { when: changesFill, keys: ({ metadata }) => unpreparedKeysOn(cluster, metadata.name) }),
+    fromCache(caches.nodes, {
+      when: changesReadiness,
+      keys: ({ metadata }) => keysOn(cluster, metadata.name),
+    }),
+    fromCache(caches.gameNodes, {
+      when: changesSchedulable,
+      keys: ({ metadata }) => keysOn(cluster, metadata.name),
+    }),
+    fromCache(caches.gameNodes, {
+      when: changesFill,
+      keys: ({ metadata }) => unpreparedKeysOn(cluster, metadata.name),
+    }),
     fromWideChanges(caches.gameSessions, { when: freesSlot, ...unplaced }),
     fromWideChanges(caches.pods, { when: ({ type }) => type === "deleted", ...unplaced }),
     fromWideChanges(caches.nodes, { when: changesReadiness, ...unplaced }),
@@ -48,9 +67,15 @@ export function sessionSources(cluster: Cluster, caches: SessionCaches, clock: C
   ];
 }
 
-/** Returns the keys of the sessions that wait, or may have to wait, until it is known whether games get the internet. */
+/**
+ * Returns the keys of the sessions that wait, or may have to wait, until it is known whether games get the
+ * internet.
+ */
 export function keysThatNeedInternet({ gameSessions }: Cluster): string[] {
-  return gameSessions.list().filter((session) => session.spec.network === "Internet" && !isFinished(session)).map(keyOf);
+  return gameSessions
+    .list()
+    .filter((session) => session.spec.network === "Internet" && !isFinished(session))
+    .map(keyOf);
 }
 
 function unplacedKeys({ gameSessions }: Cluster): string[] {
@@ -61,9 +86,15 @@ function keysOn({ gameSessions }: Cluster, nodeName: string): string[] {
   return gameSessions.byIndex("node", nodeName).map(keyOf);
 }
 
-/** Who waits for files hears of the end of a fill by its GameNode: the agent, which found them there, may say nothing in the session. */
+/**
+ * Who waits for files hears of the end of a fill by its GameNode: the agent, which found them there, may say
+ * nothing in the session.
+ */
 function unpreparedKeysOn({ gameSessions }: Cluster, nodeName: string): string[] {
-  return gameSessions.byIndex("node", nodeName).filter((session) => !isPrepared(session) && !isFinished(session)).map(keyOf);
+  return gameSessions
+    .byIndex("node", nodeName)
+    .filter((session) => !isPrepared(session) && !isFinished(session))
+    .map(keyOf);
 }
 
 function freesSlot(change: Change<GameSession>): boolean {
@@ -72,17 +103,24 @@ function freesSlot(change: Change<GameSession>): boolean {
 }
 
 function changesReadiness(change: Change<Node>): boolean {
-  return change.type !== "updated"
-    || isNodeReady(change.object) !== isNodeReady(change.previous)
-    || change.object.spec?.unschedulable !== change.previous.spec?.unschedulable
-    || !isDeepStrictEqual(change.object.spec?.taints, change.previous.spec?.taints);
+  return (
+    change.type !== "updated" ||
+    isNodeReady(change.object) !== isNodeReady(change.previous) ||
+    change.object.spec?.unschedulable !== change.previous.spec?.unschedulable ||
+    !isDeepStrictEqual(change.object.spec?.taints, change.previous.spec?.taints)
+  );
 }
 
-/** Ignores heartbeats and what the node holds, which change a GameNode all the time and concern few sessions. */
+/**
+ * Ignores heartbeats and what the node holds, which change a GameNode all the time and concern few sessions.
+ */
 function changesSchedulable(change: Change<GameNode>): boolean {
   if (change.type !== "updated") return true;
   const { object, previous } = change;
-  return object.status?.capacity?.schedulable !== previous.status?.capacity?.schedulable
-    || object.status?.capacity?.slots !== previous.status?.capacity?.slots
-    || isConditionTrue(object.status?.conditions, "Ready") !== isConditionTrue(previous.status?.conditions, "Ready");
+  return (
+    object.status?.capacity?.schedulable !== previous.status?.capacity?.schedulable ||
+    object.status?.capacity?.slots !== previous.status?.capacity?.slots ||
+    isConditionTrue(object.status?.conditions, "Ready") !==
+      isConditionTrue(previous.status?.conditions, "Ready")
+  );
 }

@@ -5,7 +5,10 @@ import { unschedulable } from "../../sessionPods/podState.ts";
 import type { Moment } from "./moments.ts";
 import { currentPod, isNodeBehind, type SessionWorld } from "./world.ts";
 
-/** When time alone changes what has to be done, in milliseconds of this process's monotonic clock: each counts from when the operator saw its begin. */
+/**
+ * When time alone changes what has to be done, in milliseconds of this process's monotonic clock: each counts
+ * from when the operator saw its begin.
+ */
 export interface Deadlines {
   /** The session is not ready in time. */
   start?: number;
@@ -16,7 +19,10 @@ export interface Deadlines {
   /** The player has not been heard of; the API's database notices before. */
   idle?: number;
   maxDuration?: number;
-  /** The stop waits no longer for the game's end and the last save: the player shall not wait for a silent kubelet, agent or store. */
+  /**
+   * The stop waits no longer for the game's end and the last save: the player shall not wait for a silent
+   * kubelet, agent or store.
+   */
   saveGiveUp?: number;
   /** The status says that the session is being stopped, which until then its spec alone says. */
   stoppingNote?: number;
@@ -25,15 +31,20 @@ export interface Deadlines {
 }
 
 /**
- * A stop that the spec asks for is mostly over before this, and costs no write at its begin. One that waits for longer must not go on to look as if
- * the game were played: an admin who looks for what holds it up would not find it.
+ * A stop that the spec asks for is mostly over before this, and costs no write at its begin. One that waits
+ * for longer must not go on to look as if the game were played: an admin who looks for what holds it up would
+ * not find it.
  */
 const stoppingNoteSeconds = 5;
 
-/** Returns the deadlines that apply to the session as it is. Every state has one, except that a finished session waits for the API's recorder. */
+/**
+ * Returns the deadlines that apply to the session as it is. Every state has one, except that a finished
+ * session waits for the API's recorder.
+ */
 export function deadlinesOf(world: SessionWorld): Deadlines {
   const { session } = world;
-  if (isFinished(session)) return { expiry: after(world, "finishedAt", session.spec.ttlSecondsAfterFinished) };
+  if (isFinished(session))
+    return { expiry: after(world, "finishedAt", session.spec.ttlSecondsAfterFinished) };
   if (hasStopBegun(world)) return stopDeadlines(world);
   return session.status?.readyAt === undefined ? startDeadlines(world) : runDeadlines(world);
 }
@@ -41,7 +52,9 @@ export function deadlinesOf(world: SessionWorld): Deadlines {
 function stopDeadlines(world: SessionWorld): Deadlines {
   return {
     saveGiveUp: after(world, "stopping", world.timing.saveGiveUpMs / 1000),
-    ...(world.session.status?.stoppingAt === undefined ? { stoppingNote: after(world, "stopping", stoppingNoteSeconds) } : {}),
+    ...(world.session.status?.stoppingAt === undefined
+      ? { stoppingNote: after(world, "stopping", stoppingNoteSeconds) }
+      : {}),
   };
 }
 
@@ -53,30 +66,46 @@ function startDeadlines(world: SessionWorld): Deadlines {
     // The session is not to blame for the time in which no operator ran.
     start: after(world, "startedAt", spec.startDeadlineSeconds),
     ...(status?.placement && isNodeBehind(world)
-      ? { download: after(world, "assignedAt", spec.downloadDeadlineSeconds) } : {}),
-    ...(stuck ? { unschedulable: after(world, "unschedulableSince", world.timing.unschedulableMs / 1000) } : {}),
+      ? { download: after(world, "assignedAt", spec.downloadDeadlineSeconds) }
+      : {}),
+    ...(stuck
+      ? { unschedulable: after(world, "unschedulableSince", world.timing.unschedulableMs / 1000) }
+      : {}),
   };
 }
 
 /**
- * Returns the deadlines of a session that runs. The API moves `expiresAt` while keepalives come. Each move is a sign of life, counted from when
- * this process saw it: the time that `expiresAt` names is one of the database's clock.
+ * Returns the deadlines of a session that runs. The API moves `expiresAt` while keepalives come. Each move is
+ * a sign of life, counted from when this process saw it: the time that `expiresAt` names is one of the
+ * database's clock.
  */
 function runDeadlines(world: SessionWorld): Deadlines {
   const { spec } = world.session;
   const idleSinceReady = after(world, "readyAt", spec.idleTimeoutSeconds);
   return {
-    idle: spec.expiresAt === undefined ? idleSinceReady : Math.max(idleSinceReady, after(world, "expiresAt", spec.idleTimeoutSeconds * limits.gameSession.expiryMargin)),
+    idle:
+      spec.expiresAt === undefined
+        ? idleSinceReady
+        : Math.max(
+            idleSinceReady,
+            after(world, "expiresAt", spec.idleTimeoutSeconds * limits.gameSession.expiryMargin),
+          ),
     maxDuration: after(world, "readyAt", spec.maxDurationSeconds),
   };
 }
 
-/** Returns whether the session is being stopped. Where its spec asks for that, the pod's deletion may have been refused so far. */
+/**
+ * Returns whether the session is being stopped. Where its spec asks for that, the pod's deletion may have
+ * been refused so far.
+ */
 export function hasStopBegun(world: Pick<SessionWorld, "session" | "pod">): boolean {
   return world.session.spec.desiredState === "Stopped" || stoppingSinceOf(world) !== undefined;
 }
 
-/** Returns when the stop began, in milliseconds since 1970: by the status, else by the deletion of the pod or of the session; undefined before it, and where only the spec asks for it. */
+/**
+ * Returns when the stop began, in milliseconds since 1970: by the status, else by the deletion of the pod or
+ * of the session; undefined before it, and where only the spec asks for it.
+ */
 export function stoppingSinceOf(world: Pick<SessionWorld, "session" | "pod">): number | undefined {
   const { status, metadata } = world.session;
   if (status?.stoppingAt !== undefined) return Date.parse(status.stoppingAt);
@@ -98,8 +127,13 @@ export function isPast(deadline: number | undefined, { nowMs }: Pick<SessionWorl
 }
 
 /** Returns the milliseconds to the next deadline that is still to come, or undefined when none is. */
-export function nextDeadlineMs(deadlines: Deadlines, { nowMs }: Pick<SessionWorld, "nowMs">): number | undefined {
-  const upcoming = Object.values(deadlines).flatMap((deadline: number) => (deadline > nowMs ? [deadline - nowMs] : []));
+export function nextDeadlineMs(
+  deadlines: Deadlines,
+  { nowMs }: Pick<SessionWorld, "nowMs">,
+): number | undefined {
+  const upcoming = Object.values(deadlines).flatMap((deadline: number) =>
+    deadline > nowMs ? [deadline - nowMs] : [],
+  );
   return upcoming.length === 0 ? undefined : Math.min(...upcoming);
 }
 

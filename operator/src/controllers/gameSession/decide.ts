@@ -1,15 +1,50 @@
 import { isFinished, isPrepared } from "#contracts/crd/sessionConditions.ts";
-import { stopCauseOf, canHaveAnotherPod, hasAttemptLeft, hasContentFailed, nodeLost, podRejection, type StopCause } from "./stopCauses.ts";
+import {
+  stopCauseOf,
+  canHaveAnotherPod,
+  hasAttemptLeft,
+  hasContentFailed,
+  nodeLost,
+  podRejection,
+  type StopCause,
+} from "./stopCauses.ts";
 import { deadlinesOf, isPast } from "./deadlines.ts";
 import { missingImage } from "../../sessionPods/podState.ts";
-import { currentPod, internetObstacle, isContentUnpacked, isSavePersisted, mayHavePlayed, obsoletePod, strayPod, type SessionWorld } from "./world.ts";
+import {
+  currentPod,
+  internetObstacle,
+  isContentUnpacked,
+  isSavePersisted,
+  mayHavePlayed,
+  obsoletePod,
+  strayPod,
+  type SessionWorld,
+} from "./world.ts";
 
-/** The steps that bring a session nearer to what is wanted. Each may run twice, and each starts from what it observes. */
+/**
+ * The steps that bring a session nearer to what is wanted. Each may run twice, and each starts from what it
+ * observes.
+ */
 export type StepName =
-  | "holdSession" | "assignNode" | "awaitContent" | "awaitNetwork" | "createPod" | "reportReadiness"
-  | "adoptPod" | "moveToAnotherNode" | "leaveForImage" | "changePort" | "removeObsoletePod"
-  | "recordStopping" | "deletePod" | "awaitGameEnd" | "awaitSave" | "finish"
-  | "releasePod" | "releaseSession" | "deleteExpired";
+  | "holdSession"
+  | "assignNode"
+  | "awaitContent"
+  | "awaitNetwork"
+  | "createPod"
+  | "reportReadiness"
+  | "adoptPod"
+  | "moveToAnotherNode"
+  | "leaveForImage"
+  | "changePort"
+  | "removeObsoletePod"
+  | "recordStopping"
+  | "deletePod"
+  | "awaitGameEnd"
+  | "awaitSave"
+  | "finish"
+  | "releasePod"
+  | "releaseSession"
+  | "deleteExpired";
 
 /** The steps to take, in order; a step that has to wait ends the pass. */
 export interface Plan {
@@ -27,10 +62,21 @@ export function planFor(world: SessionWorld): Plan {
   return cause === undefined ? { steps: runningSteps(world) } : stopPlan(world, cause);
 }
 
-/** Steps that do no harm to a pod that the caches do not show, or that find it by themselves, as creating another pod does. */
-const carefulSteps: ReadonlySet<StepName> = new Set(["awaitContent", "awaitNetwork", "createPod", "reportReadiness"]);
+/**
+ * Steps that do no harm to a pod that the caches do not show, or that find it by themselves, as creating
+ * another pod does.
+ */
+const carefulSteps: ReadonlySet<StepName> = new Set([
+  "awaitContent",
+  "awaitNetwork",
+  "createPod",
+  "reportReadiness",
+]);
 
-/** Returns whether a plan that was made of a session without a pod could end a game, if there was a pod after all. */
+/**
+ * Returns whether a plan that was made of a session without a pod could end a game, if there was a pod after
+ * all.
+ */
 export function restsOnAbsentPod({ steps }: Plan): boolean {
   return !steps.every((step) => carefulSteps.has(step));
 }
@@ -39,7 +85,8 @@ function runningSteps(world: SessionWorld): StepName[] {
   if (world.session.status?.nodeName === undefined) return ["holdSession", "assignNode"];
   if (obsoletePod(world) !== undefined) return ["removeObsoletePod"];
   const rejected = podRejection(world);
-  if (rejected && canHaveAnotherPod(world, rejected)) return [rejected.isPortConflict ? "changePort" : "moveToAnotherNode"];
+  if (rejected && canHaveAnotherPod(world, rejected))
+    return [rejected.isPortConflict ? "changePort" : "moveToAnotherNode"];
   if (shouldMove(world)) return ["moveToAnotherNode"];
   if (isImageMissing(world) && hasAttemptLeft(world)) return ["leaveForImage", "reportReadiness"];
   // The save is restored by the pod itself, whose game waits for it.
@@ -50,7 +97,8 @@ function runningSteps(world: SessionWorld): StepName[] {
 
 function shouldMove(world: SessionWorld): boolean {
   if (!hasAttemptLeft(world)) return false;
-  // A pod that waits for its files has no game that could be lost; it is removed as the pod of a former place.
+  // A pod that waits for its files has no game that could be lost; it is removed as the pod of a former
+  // place.
   if (!isPrepared(world.session) && hasContentFailed(world)) return true;
   return world.nodeHealth === "Lost" && world.pod === undefined;
 }
@@ -69,19 +117,28 @@ function stopPlan(world: SessionWorld, cause: StopCause): Plan {
   if (isLost && mayHaveRun && !isSavePersisted(session)) {
     // Nobody is left to end the game or to store its save: to wait would only hide the loss.
     const { failure } = nodeLost(nodeName);
-    return { steps: ["finish"], cause: failure && cause.failure === undefined ? { ...cause, failure } : cause };
+    return {
+      steps: ["finish"],
+      cause: failure && cause.failure === undefined ? { ...cause, failure } : cause,
+    };
   }
-  if (isLost || (pod === undefined && session.status?.podRef === undefined)) return { steps: ["finish"], cause };
+  if (isLost || (pod === undefined && session.status?.podRef === undefined))
+    return { steps: ["finish"], cause };
   if (pod === undefined) return { steps: ["recordStopping", "awaitSave", "finish"], cause };
   return { steps: ["recordStopping", "deletePod", "awaitGameEnd", "awaitSave", "finish"], cause };
 }
 
 /**
- * Returns whether the status has to say that the session is being stopped. Where the spec does not ask for the stop, or no pod is left that
- * shows when it began, the status says it before anything is deleted. Otherwise it says it only when the stop takes long, which saves a write.
+ * Returns whether the status has to say that the session is being stopped. Where the spec does not ask for
+ * the stop, or no pod is left that shows when it began, the status says it before anything is deleted.
+ * Otherwise it says it only when the stop takes long, which saves a write.
  */
 export function needsStoppingNote(world: SessionWorld): boolean {
   const { session, pod } = world;
   if (session.status?.stoppingAt !== undefined) return false;
-  return session.spec.desiredState !== "Stopped" || pod === undefined || isPast(deadlinesOf(world).stoppingNote, world);
+  return (
+    session.spec.desiredState !== "Stopped" ||
+    pod === undefined ||
+    isPast(deadlinesOf(world).stoppingNote, world)
+  );
 }

@@ -1,5 +1,12 @@
 /** The begin of a wait: a time that some program has noted by its own clock, or a stop. */
-export type Moment = "startedAt" | "assignedAt" | "unschedulableSince" | "readyAt" | "expiresAt" | "stopping" | "finishedAt";
+export type Moment =
+  | "startedAt"
+  | "assignedAt"
+  | "unschedulableSince"
+  | "readyAt"
+  | "expiresAt"
+  | "stopping"
+  | "finishedAt";
 
 /** By moment, what tells it from an earlier one of its kind. */
 export type NotedMoments = Partial<Record<Moment, string>>;
@@ -8,15 +15,19 @@ export type NotedMoments = Partial<Record<Moment, string>>;
 export type SeenMoments = Partial<Record<Moment, number>>;
 
 /**
- * Remembers when this process first saw each moment of each session. Their times are by the clocks of a former leader, the scheduler, the API server
- * and the database, any of which may be minutes off, and this machine's own may be put right while it waits: so waits are counted by the
- * monotonic clock alone. An operator that takes a wait over from a former one waits anew.
+ * Remembers when this process first saw each moment of each session. Their times are by the clocks of a
+ * former leader, the scheduler, the API server and the database, any of which may be minutes off, and this
+ * machine's own may be put right while it waits: so waits are counted by the monotonic clock alone. An
+ * operator that takes a wait over from a former one waits anew.
  */
 export class Moments {
   /** By session key. */
   readonly #known = new Map<string, Partial<Record<Moment, { noted: string; atMs: number }>>>();
 
-  /** Returns when each of the moments was first seen: now for one that is new. Forgets those that are not given. */
+  /**
+   * Returns when each of the moments was first seen: now for one that is new. Forgets those that are not
+   * given.
+   */
   note(key: string, noted: NotedMoments, nowMs: number): SeenMoments {
     const before = this.#known.get(key);
     const entries = (Object.entries(noted) as [Moment, string][]).map(([moment, value]) => {

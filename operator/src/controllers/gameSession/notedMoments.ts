@@ -6,9 +6,16 @@ import { unschedulable } from "../../sessionPods/podState.ts";
 import { hasStopBegun } from "./deadlines.ts";
 import type { NotedMoments } from "./moments.ts";
 
-/** Returns the moments of a session that something waits from. Another session of its name, or another pod, may have the same times. */
+/**
+ * Returns the moments of a session that something waits from. Another session of its name, or another pod,
+ * may have the same times.
+ */
 export function notedMoments(session: Stored<GameSession>, pod: Stored<Pod> | undefined): NotedMoments {
-  const { metadata: { uid }, spec, status } = session;
+  const {
+    metadata: { uid },
+    spec,
+    status,
+  } = session;
   if (isFinished(session)) return { finishedAt: uid };
   const stuck = pod && unschedulable(pod);
   return {

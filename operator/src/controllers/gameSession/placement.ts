@@ -17,25 +17,45 @@ export interface Candidate {
 
 const contentOrder = { Ready: 0, Downloading: 1, Absent: 2, Failed: 3 } as const;
 
-/** Returns the best node that has room: a new one that is being filled last; one that holds the game first, then the least loaded, then by name; undefined when none has room. */
+/**
+ * Returns the best node that has room: a new one that is being filled last; one that holds the game first,
+ * then the least loaded, then by name; undefined when none has room.
+ */
 export function chooseNode<C extends Candidate>(candidates: readonly C[], needed: NodeShare): C | undefined {
   return candidates.filter((candidate) => lackOn(candidate, needed) === undefined).sort(byPreference)[0];
 }
 
-/** Returns why no node was chosen, for the session's Scheduled condition; `refused` says why nodes take no sessions. */
-export function whyNoNode(candidates: readonly Candidate[], needed: NodeShare, refused: readonly string[] = []): { reason: NoNodeReason; message: string } {
+/**
+ * Returns why no node was chosen, for the session's Scheduled condition; `refused` says why nodes take no
+ * sessions.
+ */
+export function whyNoNode(
+  candidates: readonly Candidate[],
+  needed: NodeShare,
+  refused: readonly string[] = [],
+): { reason: NoNodeReason; message: string } {
   const { length } = candidates;
   if (length === 0) {
     const others = refused.length > nodesTold ? ` And ${refused.length - nodesTold} more.` : "";
-    return { reason: scheduledReasons.noGameNodes, message: ["No game node is schedulable.", ...refused.slice(0, nodesTold)].join(" ").slice(0, 1000) + others };
+    return {
+      reason: scheduledReasons.noGameNodes,
+      message:
+        ["No game node is schedulable.", ...refused.slice(0, nodesTold)].join(" ").slice(0, 1000) + others,
+    };
   }
   const open = candidates.filter((candidate) => lackOn(candidate, needed) !== "slots");
   if (open.length === 0) {
-    const message = needed.slots === 1 ? `All slots of ${length} game nodes are taken.` : `None of ${length} game nodes has ${needed.slots} free slots.`;
+    const message =
+      needed.slots === 1
+        ? `All slots of ${length} game nodes are taken.`
+        : `None of ${length} game nodes has ${needed.slots} free slots.`;
     return { reason: scheduledReasons.noCapacity, message };
   }
   const request = `${mebibytesOf(needed)} of memory and ${needed.cpuMillicores}m processors`;
-  const nodes = open.sort(byRoom).slice(0, nodesTold).map(({ nodeName, left }) => `${nodeName} has ${mebibytesOf(left)} and ${left.cpuMillicores}m`);
+  const nodes = open
+    .sort(byRoom)
+    .slice(0, nodesTold)
+    .map(({ nodeName, left }) => `${nodeName} has ${mebibytesOf(left)} and ${left.cpuMillicores}m`);
   const others = open.length > nodesTold ? ", and others less" : "";
   return {
     reason: scheduledReasons.insufficientResources,
@@ -44,12 +64,21 @@ export function whyNoNode(candidates: readonly Candidate[], needed: NodeShare, r
 }
 
 /** Returns why no place was found where all media ports of the nodes with room are taken. */
-export function noFreePortOn(nodeNames: readonly string[]): { reason: typeof scheduledReasons.noFreePort; message: string } {
+export function noFreePortOn(nodeNames: readonly string[]): {
+  reason: typeof scheduledReasons.noFreePort;
+  message: string;
+} {
   const others = nodeNames.length > nodesTold ? ` and ${nodeNames.length - nodesTold} more` : "";
-  return { reason: scheduledReasons.noFreePort, message: `All media ports of the game nodes with room are taken: ${nodeNames.slice(0, nodesTold).join(", ")}${others}.` };
+  return {
+    reason: scheduledReasons.noFreePort,
+    message: `All media ports of the game nodes with room are taken: ${nodeNames.slice(0, nodesTold).join(", ")}${others}.`,
+  };
 }
 
-type NoNodeReason = typeof scheduledReasons.noGameNodes | typeof scheduledReasons.noCapacity | typeof scheduledReasons.insufficientResources;
+type NoNodeReason =
+  | typeof scheduledReasons.noGameNodes
+  | typeof scheduledReasons.noCapacity
+  | typeof scheduledReasons.insufficientResources;
 
 /** How many of the nodes without room a message names. */
 const nodesTold = 3;
@@ -67,15 +96,20 @@ function mebibytesOf({ memoryBytes }: PodResources): string {
 }
 
 function byPreference(a: Candidate, b: Candidate): number {
-  return Number(a.isFilling) - Number(b.isFilling)
-    || contentOrder[a.content] - contentOrder[b.content]
-    || a.used / a.slots - b.used / b.slots
-    || a.used - b.used
-    || (a.nodeName < b.nodeName ? -1 : 1);
+  return (
+    Number(a.isFilling) - Number(b.isFilling) ||
+    contentOrder[a.content] - contentOrder[b.content] ||
+    a.used / a.slots - b.used / b.slots ||
+    a.used - b.used ||
+    (a.nodeName < b.nodeName ? -1 : 1)
+  );
 }
 
 /** Returns the lowest free port of the range; undefined when all are taken. */
-export function choosePort({ first, last }: { first: number; last: number }, taken: ReadonlySet<number>): number | undefined {
+export function choosePort(
+  { first, last }: { first: number; last: number },
+  taken: ReadonlySet<number>,
+): number | undefined {
   for (let port = first; port <= last; port++) if (!taken.has(port)) return port;
   return undefined;
 }

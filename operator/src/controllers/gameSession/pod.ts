@@ -1,6 +1,13 @@
 import { memoryLimitOf, presetOfCluster, type GameSession } from "#contracts/crd/gameSession.ts";
 import { finalizers, labels } from "#contracts/crd/names.ts";
-import { containerNames, contentDirectory, podPaths, podVolumes, sessionDirectory, socketNames } from "#contracts/nodeLayout.ts";
+import {
+  containerNames,
+  contentDirectory,
+  podPaths,
+  podVolumes,
+  sessionDirectory,
+  socketNames,
+} from "#contracts/nodeLayout.ts";
 import { signalPort } from "#contracts/stream.ts";
 import type { Pod } from "#kube/builtin.ts";
 import { ownedBy, type Draft, type Stored } from "#kube/object.ts";
@@ -16,15 +23,32 @@ type Container = PodSpec["containers"][number];
 type EnvVar = NonNullable<Container["env"]>[number];
 
 /** Names of the pod's volumes: those that other programs know, and those that only its containers do. */
-const volumeNames = { ...podVolumes, display: "x11", run: "run", gameReport: "game-report", streamerTmp: "streamer-tmp", gameTmp: "game-tmp", game: "game" } as const;
+const volumeNames = {
+  ...podVolumes,
+  display: "x11",
+  run: "run",
+  gameReport: "game-report",
+  streamerTmp: "streamer-tmp",
+  gameTmp: "game-tmp",
+  game: "game",
+} as const;
 
 const display = ":99";
-/** The seconds of the pod's grace that are not for the last pack: they are for the game's own grace and the streamer's end. */
+/**
+ * The seconds of the pod's grace that are not for the last pack: they are for the game's own grace and the
+ * streamer's end.
+ */
 const endSeconds = 10;
 const gamepad = `${podPaths.run}/${socketNames.gamepad}`;
 
-/** Asks the autoscalers of nodes, the Cluster Autoscaler and Karpenter, to take no node away under a session. Each heeds its own annotation alone. */
-const leftAlone = { "cluster-autoscaler.kubernetes.io/safe-to-evict": "false", "karpenter.sh/do-not-disrupt": "true" } as const;
+/**
+ * Asks the autoscalers of nodes, the Cluster Autoscaler and Karpenter, to take no node away under a session.
+ * Each heeds its own annotation alone.
+ */
+const leftAlone = {
+  "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
+  "karpenter.sh/do-not-disrupt": "true",
+} as const;
 
 /** Where the session's pod goes. It is decided, and in the session's status, before the pod is created. */
 export interface PodPlace {
@@ -36,8 +60,15 @@ export interface PodPlace {
   operatorPublicKey: string;
 }
 
-/** Returns the pod of a session: the streamer as native sidecar, the game beside it, and neither holds a secret. */
-export function buildPod(session: Stored<GameSession>, place: PodPlace, config: SessionPodConfig): Draft<Pod> {
+/**
+ * Returns the pod of a session: the streamer as native sidecar, the game beside it, and neither holds a
+ * secret.
+ */
+export function buildPod(
+  session: Stored<GameSession>,
+  place: PodPlace,
+  config: SessionPodConfig,
+): Draft<Pod> {
   const { name, namespace } = session.metadata;
   return {
     metadata: {
@@ -70,7 +101,11 @@ export function buildPod(session: Stored<GameSession>, place: PodPlace, config: 
 }
 
 function podLabels({ metadata, spec }: GameSession): Record<string, string> {
-  return { ...sessionPodLabels(spec.network), [labels.gameSession]: metadata.name, [labels.game]: spec.gameCacheRef.name };
+  return {
+    ...sessionPodLabels(spec.network),
+    [labels.gameSession]: metadata.name,
+    [labels.game]: spec.gameCacheRef.name,
+  };
 }
 
 /** Uses the nameservers that the site names: the game must not reach the cluster's own. */
@@ -78,15 +113,27 @@ function nameResolution({ nameservers }: SessionPodConfig): Pick<PodSpec, "dnsPo
   return { dnsPolicy: "None", dnsConfig: { nameservers: [...nameservers] } };
 }
 
-/** The cluster's node controller looks at the kubelet alone: a pod whose kubelet is silent stays until the operator says that its node is lost. */
+/**
+ * The cluster's node controller looks at the kubelet alone: a pod whose kubelet is silent stays until the
+ * operator says that its node is lost.
+ */
 function tolerations(config: SessionPodConfig): NonNullable<PodSpec["tolerations"]> {
-  const unreachable = ["node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready"]
-    .map((key) => ({ key, operator: "Exists", effect: "NoExecute" }));
+  const unreachable = ["node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready"].map((key) => ({
+    key,
+    operator: "Exists",
+    effect: "NoExecute",
+  }));
   return [...config.tolerations, ...unreachable];
 }
 
-/** Everything that the game can write to lies in memory: the kernel limits its size, and no path of it reaches the node's disk. */
-function volumes({ metadata, spec }: GameSession, { nodeRoot }: SessionPodConfig): NonNullable<PodSpec["volumes"]> {
+/**
+ * Everything that the game can write to lies in memory: the kernel limits its size, and no path of it reaches
+ * the node's disk.
+ */
+function volumes(
+  { metadata, spec }: GameSession,
+  { nodeRoot }: SessionPodConfig,
+): NonNullable<PodSpec["volumes"]> {
   // Type Directory: a path that the node agent has not made ready fails the pod instead of being made up.
   const onNode = (name: string, path: string) => ({ name, hostPath: { path, type: "Directory" } });
   return [
@@ -101,7 +148,11 @@ function volumes({ metadata, spec }: GameSession, { nodeRoot }: SessionPodConfig
   ];
 }
 
-function streamerContainer({ metadata, spec }: Stored<GameSession>, place: PodPlace, config: SessionPodConfig): Container {
+function streamerContainer(
+  { metadata, spec }: Stored<GameSession>,
+  place: PodPlace,
+  config: SessionPodConfig,
+): Container {
   const { cpu, memory, memoryLimitBytes } = config.streamer;
   const gpu = devicesOf(containerNames.streamer, config.gpu, spec.resources.gpuShare);
   return {
@@ -136,10 +187,20 @@ function streamerContainer({ metadata, spec }: Stored<GameSession>, place: PodPl
     ],
     ports: [{ name: "signal", containerPort: signalPort, protocol: "TCP" }],
     // A probe that fails once on a busy node must not take the stream off the API.
-    readinessProbe: { httpGet: { path: "/readyz", port: "signal" }, periodSeconds: 1, timeoutSeconds: 2, failureThreshold: 5 },
+    readinessProbe: {
+      httpGet: { path: "/readyz", port: "signal" },
+      periodSeconds: 1,
+      timeoutSeconds: 2,
+      failureThreshold: 5,
+    },
     securityContext: containerSecurity,
-    // A volume in memory is charged to the container that wrote to it first, which may be either one for the saves.
-    resources: { requests: { cpu, memory }, limits: { memory: String(memoryLimitBytes + spec.saveVolumeBytes), ...gpu.limits }, ...gpu.claims },
+    // A volume in memory is charged to the container that wrote to it first, which may be either one for the
+    // saves.
+    resources: {
+      requests: { cpu, memory },
+      limits: { memory: String(memoryLimitBytes + spec.saveVolumeBytes), ...gpu.limits },
+      ...gpu.claims,
+    },
     volumeMounts: [
       { name: volumeNames.display, mountPath: "/tmp/.X11-unix" },
       { name: volumeNames.run, mountPath: podPaths.run },
@@ -152,7 +213,10 @@ function streamerContainer({ metadata, spec }: Stored<GameSession>, place: PodPl
 }
 
 /** The bounds of the stream, and the quality that it begins with. */
-function streamVariables({ quality, ...stream }: GameSession["spec"]["stream"], startKbps: number): Record<string, string | number> {
+function streamVariables(
+  { quality, ...stream }: GameSession["spec"]["stream"],
+  startKbps: number,
+): Record<string, string | number> {
   return {
     WIDTH: stream.width,
     HEIGHT: stream.height,
@@ -161,13 +225,15 @@ function streamVariables({ quality, ...stream }: GameSession["spec"]["stream"], 
     START_KBPS: Math.min(quality?.startBitrateKbps ?? startKbps, stream.maxBitrateKbps),
     MAX_KBPS: stream.maxBitrateKbps,
     CODECS: stream.codecs.join(",").toLowerCase(),
-    ...(quality === undefined ? {} : {
-      QUALITY_PRESET: presetOfCluster[quality.preset],
-      QUALITY_WIDTH: quality.width,
-      QUALITY_HEIGHT: quality.height,
-      QUALITY_FPS: quality.framesPerSecond,
-      QUALITY_MAX_KBPS: quality.maxBitrateKbps,
-    }),
+    ...(quality === undefined
+      ? {}
+      : {
+          QUALITY_PRESET: presetOfCluster[quality.preset],
+          QUALITY_WIDTH: quality.width,
+          QUALITY_HEIGHT: quality.height,
+          QUALITY_FPS: quality.framesPerSecond,
+          QUALITY_MAX_KBPS: quality.maxBitrateKbps,
+        }),
   };
 }
 
@@ -180,7 +246,8 @@ function gameContainer({ spec }: GameSession, { mediaPort }: PodPlace, config: S
     image: config.gameImage,
     imagePullPolicy: config.imagePullPolicy,
     args: [`${podPaths.game}/${spec.launcher}`],
-    // The kubelet's file lies on the node's disk, where nothing bounds it: in a folder of root's the game cannot reach it.
+    // The kubelet's file lies on the node's disk, where nothing bounds it: in a folder of root's the game
+    // cannot reach it.
     terminationMessagePath: "/root/termination-log",
     // The streamer binds the port, but the kubelet maps host ports of ordinary containers only.
     ports: [{ name: "media", containerPort: mediaPort, hostPort: mediaPort, protocol: "UDP" }],
@@ -193,7 +260,11 @@ function gameContainer({ spec }: GameSession, { mediaPort }: PodPlace, config: S
       ...gpu.env,
     }),
     securityContext: containerSecurity,
-    resources: { requests: { cpu: `${spec.resources.cpuMillicores}m`, memory }, limits: { memory: memoryLimit, ...gpu.limits }, ...gpu.claims },
+    resources: {
+      requests: { cpu: `${spec.resources.cpuMillicores}m`, memory },
+      limits: { memory: memoryLimit, ...gpu.limits },
+      ...gpu.claims,
+    },
     volumeMounts: [
       { name: volumeNames.display, mountPath: "/tmp/.X11-unix", readOnly: true },
       // To connect to a socket takes no right to write beside it.

@@ -24,12 +24,15 @@ export function createSessionReconciler(deps: SessionDeps) {
   return async (key: string, { signal, logger }: ReconcileContext): Promise<ReconcileResult | undefined> => {
     const seen = observe(key, deps);
     if (!seen) return removeOrphan(key, deps, signal);
-    const world = await findsMissedPod(seen, deps, signal) ? observe(key, deps) ?? seen : seen;
+    const world = (await findsMissedPod(seen, deps, signal)) ? (observe(key, deps) ?? seen) : seen;
     const plan = planFor(world);
     const draft = StatusDraft.from(world.session, world.now);
-    const sessionLogger = logger.child({ gameSession: world.session.metadata.name, user: world.session.spec.userId });
+    const sessionLogger = logger.child({
+      gameSession: world.session.metadata.name,
+      user: world.session.spec.userId,
+    });
     await runSteps(plan.steps, { world, draft, cause: plan.cause, deps, signal, logger: sessionLogger });
-    if (!await patchStatus(world, draft, deps, signal)) return { requeueAfterMs: 50 };
+    if (!(await patchStatus(world, draft, deps, signal))) return { requeueAfterMs: 50 };
     for (const event of draft.events) deps.events.record(world.session, event);
     for (const count of draft.counts) count(deps.metrics);
     if (draft.failure) throw draft.failure;
@@ -37,7 +40,10 @@ export function createSessionReconciler(deps: SessionDeps) {
   };
 }
 
-function observe(key: string, { cluster, heartbeats, nodeLosses, moments, streams, networkProbe, clock, config }: SessionDeps): SessionWorld | undefined {
+function observe(
+  key: string,
+  { cluster, heartbeats, nodeLosses, moments, streams, networkProbe, clock, config }: SessionDeps,
+): SessionWorld | undefined {
   const session = cluster.gameSessions.get(key);
   if (!session) {
     moments.forget(key);
@@ -62,29 +68,54 @@ function observe(key: string, { cluster, heartbeats, nodeLosses, moments, stream
 }
 
 /**
- * Asks the API server for a pod that an earlier pass may have created and the watch has not shown, where to miss it would stop or move a running
- * game; returns whether there is one.
+ * Asks the API server for a pod that an earlier pass may have created and the watch has not shown, where to
+ * miss it would stop or move a running game; returns whether there is one.
  */
-async function findsMissedPod(world: SessionWorld, { cluster, pods }: SessionDeps, signal: AbortSignal): Promise<boolean> {
+async function findsMissedPod(
+  world: SessionWorld,
+  { cluster, pods }: SessionDeps,
+  signal: AbortSignal,
+): Promise<boolean> {
   const { session, pod } = world;
-  if (pod || session.status?.nodeName === undefined || isFinished(session) || !restsOnAbsentPod(planFor(world))) return false;
+  if (
+    pod ||
+    session.status?.nodeName === undefined ||
+    isFinished(session) ||
+    !restsOnAbsentPod(planFor(world))
+  )
+    return false;
   const live = await pods.find(session.metadata, { signal });
   if (!live) return false;
   cluster.pods.upsert(live);
   return true;
 }
 
-/** Writes the status, on condition that the session is as observed; returns false when it is not, and the pass has to be repeated. */
-async function patchStatus({ session, pod, nowMs }: SessionWorld, draft: StatusDraft, deps: SessionDeps, signal: AbortSignal): Promise<boolean> {
+/**
+ * Writes the status, on condition that the session is as observed; returns false when it is not, and the pass
+ * has to be repeated.
+ */
+async function patchStatus(
+  { session, pod, nowMs }: SessionWorld,
+  draft: StatusDraft,
+  deps: SessionDeps,
+  signal: AbortSignal,
+): Promise<boolean> {
   const status = draft.close();
   if (!status) return true;
   const isWritten = await writeStatus(session, status, draft, deps, signal);
-  // What this pass notes began with it, and not with the next one. What it could not write has not begun, and what it would have ended goes on.
+  // What this pass notes began with it, and not with the next one. What it could not write has not begun, and
+  // what it would have ended goes on.
   if (isWritten) deps.moments.note(keyOf(session), notedMoments({ ...session, status }, pod), nowMs);
   return isWritten;
 }
 
-async function writeStatus({ metadata }: SessionWorld["session"], status: OperatorStatus, draft: StatusDraft, deps: SessionDeps, signal: AbortSignal): Promise<boolean> {
+async function writeStatus(
+  { metadata }: SessionWorld["session"],
+  status: OperatorStatus,
+  draft: StatusDraft,
+  deps: SessionDeps,
+  signal: AbortSignal,
+): Promise<boolean> {
   const { name, namespace, resourceVersion } = metadata;
   try {
     const intent = { metadata: { name, namespace, resourceVersion }, status };
@@ -109,7 +140,8 @@ async function removeOrphan(key: string, deps: SessionDeps, signal: AbortSignal)
     deps.cluster.gameSessions.upsert(live);
     return undefined;
   }
-  if (!isDeleting(pod)) await deps.pods.delete(pod.metadata, { uid: pod.metadata.uid, signal }).catch(ignoreDeleted);
+  if (!isDeleting(pod))
+    await deps.pods.delete(pod.metadata, { uid: pod.metadata.uid, signal }).catch(ignoreDeleted);
   await removeFinalizer(deps.pods, pod, finalizers.usage, { signal });
   return undefined;
 }
@@ -119,7 +151,8 @@ function requeueAfterMs(world: SessionWorld, { heartbeats }: SessionDeps): numbe
   if (isFinished(session)) return nextDeadlineMs(deadlinesOf(world), world);
   const waits = [nextDeadlineMs(deadlinesOf(world), world)];
   if (session.status?.nodeName === undefined) waits.push(unplacedRetryMs);
-  else if (nodeHealth === "Unknown") waits.push(heartbeats.staleInMs(session.status.nodeName) || unknownRetryMs);
+  else if (nodeHealth === "Unknown")
+    waits.push(heartbeats.staleInMs(session.status.nodeName) || unknownRetryMs);
   const due = waits.filter((wait) => wait !== undefined && Number.isFinite(wait));
   return due.length === 0 ? undefined : Math.min(...due.map(Number));
 }

@@ -2,7 +2,11 @@ import { isDeepStrictEqual } from "node:util";
 import type { Condition } from "#contracts/crd/condition.ts";
 import type { GameSessionEventReason, OperatorReasons } from "#contracts/crd/conditionReasons.ts";
 import {
-  gameSessionConditions, type GameSession, type GameSessionPhase, type GameSessionStatus, type NodeAgentConditionType,
+  gameSessionConditions,
+  type GameSession,
+  type GameSessionPhase,
+  type GameSessionStatus,
+  type NodeAgentConditionType,
   type OperatorConditionType,
 } from "#contracts/crd/gameSession.ts";
 import { unsetReasons } from "#contracts/crd/reasons.ts";
@@ -18,7 +22,10 @@ export type OperatorStatus = Omit<GameSessionStatus, "save">;
 /** Counts in the operator's metrics what a pass concluded. */
 export type Count = (metrics: OperatorMetrics) => void;
 
-/** Collects what a pass concludes about a session, to be written once, and the events and counts that go with it. */
+/**
+ * Collects what a pass concludes about a session, to be written once, and the events and counts that go with
+ * it.
+ */
 export class StatusDraft {
   /** To be changed by the steps. */
   readonly status: OperatorStatus;
@@ -42,24 +49,38 @@ export class StatusDraft {
     if (isFinished(session)) return draft;
     draft.status.startedAt ??= now.toISOString();
     for (const type of gameSessionConditions.operator) {
-      // Accelerated means nothing for a session without a GPU, so it is set by what the streamer reports alone.
-      if (type !== "Accelerated" && !findCondition(draft.status.conditions, type)) draft.#set({ type, status: "Unknown", reason: unsetReasons.pending, message: "The session has not come so far yet." });
+      // Accelerated means nothing for a session without a GPU, so it is set by what the streamer reports
+      // alone.
+      if (type !== "Accelerated" && !findCondition(draft.status.conditions, type))
+        draft.#set({
+          type,
+          status: "Unknown",
+          reason: unsetReasons.pending,
+          message: "The session has not come so far yet.",
+        });
     }
     for (const type of gameSessionConditions.nodeAgent) {
-      if (!findCondition(session.status?.conditions, type)) draft.#standIn(type, "The node agent has not reported yet.");
+      if (!findCondition(session.status?.conditions, type))
+        draft.#standIn(type, "The node agent has not reported yet.");
     }
     return draft;
   }
 
   /** Sets one of the operator's conditions; returns whether that changes it. */
-  set<T extends Exclude<OperatorConditionType, "Finished">>(type: T, status: Condition["status"], reason: OperatorReasons[T], message: string): boolean {
+  set<T extends Exclude<OperatorConditionType, "Finished">>(
+    type: T,
+    status: Condition["status"],
+    reason: OperatorReasons[T],
+    message: string,
+  ): boolean {
     return this.#set({ type, status, reason, message });
   }
 
   /**
-   * Sets Finished, and takes Ready away: by Kubernetes' convention what has ended is complete and not unready, and tools that wait for all
-   * objects to be current take a Ready that is False for work that goes on. The reason is the one that the status has for the end, which an
-   * operator of another release may have written.
+   * Sets Finished, and takes Ready away: by Kubernetes' convention what has ended is complete and not
+   * unready, and tools that wait for all objects to be current take a Ready that is False for work that goes
+   * on. The reason is the one that the status has for the end, which an operator of another release may have
+   * written.
    */
   setFinished(reason: string, message: string): void {
     this.#set({ type: "Finished", status: "True", reason, message });
@@ -68,7 +89,8 @@ export class StatusDraft {
 
   /** Sets the node agent's conditions back to Unknown, as the agent of another node has to set them anew. */
   resetAgentConditions(): void {
-    for (const type of gameSessionConditions.nodeAgent) this.#standIn(type, "The session has moved to another node.");
+    for (const type of gameSessionConditions.nodeAgent)
+      this.#standIn(type, "The session has moved to another node.");
   }
 
   /** Notes an event that is recorded when the status has been written. */
@@ -76,30 +98,53 @@ export class StatusDraft {
     this.events.push({ type, reason, action, note });
   }
 
-  /** Notes what is counted once the status has been written, and not before: a pass whose write is refused runs again and would count it twice. */
+  /**
+   * Notes what is counted once the status has been written, and not before: a pass whose write is refused
+   * runs again and would count it twice.
+   */
   count(count: Count): void {
     this.counts.push(count);
   }
 
   /**
-   * Returns the whole status to apply, or undefined when no change is worth a write. A changed phase alone is not worth one. A changed
-   * generation is worth one for a session that runs or is over: without it the session would look as if the operator still worked on it.
-   * On a session that starts or stops the operator does work, and the next step's write brings the generation.
+   * Returns the whole status to apply, or undefined when no change is worth a write. A changed phase alone is
+   * not worth one. A changed generation is worth one for a session that runs or is over: without it the
+   * session would look as if the operator still worked on it. On a session that starts or stops the operator
+   * does work, and the next step's write brings the generation.
    */
   close(): OperatorStatus | undefined {
     const isSame = isDeepStrictEqual(essence(this.status), essence(ownPart(this.#session.status)));
-    if (isSame && (this.#generation === this.status.observedGeneration || !isSettled(this.status, this.#session))) return undefined;
-    const conditions = this.status.conditions?.map((condition) => ({ ...condition, observedGeneration: this.#generation }));
-    return { ...this.status, ...(conditions && { conditions }), phase: phaseOf(this.status, this.#session), observedGeneration: this.#generation };
+    if (
+      isSame &&
+      (this.#generation === this.status.observedGeneration || !isSettled(this.status, this.#session))
+    )
+      return undefined;
+    const conditions = this.status.conditions?.map((condition) => ({
+      ...condition,
+      observedGeneration: this.#generation,
+    }));
+    return {
+      ...this.status,
+      ...(conditions && { conditions }),
+      phase: phaseOf(this.status, this.#session),
+      observedGeneration: this.#generation,
+    };
   }
 
   /**
-   * Returns whether a status that was read holds all that was to be written, and the draft changed something: then an earlier try of the write was
-   * carried out, whose response was lost, and what goes with it is still to be told.
+   * Returns whether a status that was read holds all that was to be written, and the draft changed something:
+   * then an earlier try of the write was carried out, whose response was lost, and what goes with it is still
+   * to be told.
    */
   isWritten(intended: OperatorStatus, live: GameSessionStatus | undefined): boolean {
-    const [before, now, wanted] = [ownPart(this.#session.status), ownPart(live), intended].map((status) => essence(withoutStandIns(status)));
-    return live?.observedGeneration === intended.observedGeneration && isDeepStrictEqual(now, wanted) && !isDeepStrictEqual(before, wanted);
+    const [before, now, wanted] = [ownPart(this.#session.status), ownPart(live), intended].map((status) =>
+      essence(withoutStandIns(status)),
+    );
+    return (
+      live?.observedGeneration === intended.observedGeneration &&
+      isDeepStrictEqual(now, wanted) &&
+      !isDeepStrictEqual(before, wanted)
+    );
   }
 
   get #generation(): number {
@@ -113,8 +158,17 @@ export class StatusDraft {
   #set(update: Omit<Condition, "lastTransitionTime">): boolean {
     const previous = findCondition(this.status.conditions, update.type);
     const message = update.message.slice(0, 1024);
-    if (previous?.status === update.status && previous.reason === update.reason && previous.message === message) return false;
-    this.status.conditions = setCondition<Condition>(this.status.conditions, { ...update, message, observedGeneration: this.#generation }, this.#now);
+    if (
+      previous?.status === update.status &&
+      previous.reason === update.reason &&
+      previous.message === message
+    )
+      return false;
+    this.status.conditions = setCondition<Condition>(
+      this.status.conditions,
+      { ...update, message, observedGeneration: this.#generation },
+      this.#now,
+    );
     return true;
   }
 }
@@ -130,17 +184,26 @@ function phaseOf(status: OperatorStatus, session: GameSession): GameSessionPhase
 
 /** Returns whether nothing is to be done but what the session's spec may ask for next. */
 function isSettled(status: OperatorStatus, session: GameSession): boolean {
-  return isConditionTrue(status.conditions, "Finished") || (isConditionTrue(status.conditions, "Ready") && !isStopping(status, session));
+  return (
+    isConditionTrue(status.conditions, "Finished") ||
+    (isConditionTrue(status.conditions, "Ready") && !isStopping(status, session))
+  );
 }
 
 function isStopping(status: OperatorStatus, session: GameSession): boolean {
-  return status.stoppingAt !== undefined || session.spec.desiredState === "Stopped" || session.metadata.deletionTimestamp !== undefined;
+  return (
+    status.stoppingAt !== undefined ||
+    session.spec.desiredState === "Stopped" ||
+    session.metadata.deletionTimestamp !== undefined
+  );
 }
 
 function ownPart(status: GameSessionStatus | undefined): OperatorStatus {
   const own = structuredClone(status ?? {});
   delete own.save;
-  const owned = (own.conditions ?? []).filter(({ type, reason }) => isOperatorCondition(type) || reason === unsetReasons.nodeAgentSilent);
+  const owned = (own.conditions ?? []).filter(
+    ({ type, reason }) => isOperatorCondition(type) || reason === unsetReasons.nodeAgentSilent,
+  );
   if (owned.length === 0) delete own.conditions;
   else own.conditions = owned;
   return own;
@@ -148,7 +211,10 @@ function ownPart(status: GameSessionStatus | undefined): OperatorStatus {
 
 /** The agent may have put its own conditions in their place meanwhile. */
 function withoutStandIns({ conditions, ...status }: OperatorStatus): OperatorStatus {
-  return { ...status, ...conditions && { conditions: conditions.filter(({ type }) => isOperatorCondition(type)) } };
+  return {
+    ...status,
+    ...(conditions && { conditions: conditions.filter(({ type }) => isOperatorCondition(type)) }),
+  };
 }
 
 function isOperatorCondition(type: string): boolean {

@@ -1,6 +1,10 @@
 import { limits } from "#contracts/limits.ts";
 import type { Condition } from "#contracts/crd/condition.ts";
-import { type FailureReason, isTerminalReason, type TerminalReason } from "#contracts/crd/conditionReasons.ts";
+import {
+  type FailureReason,
+  isTerminalReason,
+  type TerminalReason,
+} from "#contracts/crd/conditionReasons.ts";
 import type { StopReason } from "#contracts/crd/gameSession.ts";
 import { failureReasons, restoreReasons, scheduledReasons, stopReasons } from "#contracts/crd/reasons.ts";
 import { isPrepared } from "#contracts/crd/sessionConditions.ts";
@@ -11,9 +15,25 @@ import type { Stored } from "#kube/object.ts";
 import { isTerminal } from "#kube/podPhase.ts";
 import { deadlinesOf, isPast } from "./deadlines.ts";
 import {
-  gameTerminationReport, gameTerminated, isEvicted, isPortConflict, isStreamerRunning, rejection, streamerFault, unschedulable, waitingFor,
+  gameTerminationReport,
+  gameTerminated,
+  isEvicted,
+  isPortConflict,
+  isStreamerRunning,
+  rejection,
+  streamerFault,
+  unschedulable,
+  waitingFor,
 } from "../../sessionPods/podState.ts";
-import { currentPod, internetObstacle, isContentUnpacked, isNodeBehind, mayHavePlayed, podErrorOf, type SessionWorld } from "./world.ts";
+import {
+  currentPod,
+  internetObstacle,
+  isContentUnpacked,
+  isNodeBehind,
+  mayHavePlayed,
+  podErrorOf,
+  type SessionWorld,
+} from "./world.ts";
 
 /** Why a session is stopped; with a failure when nobody asked for that. */
 export interface StopCause {
@@ -21,21 +41,41 @@ export interface StopCause {
   failure?: { reason: FailureReason; message: string };
 }
 
-/** Returns why the session has to stop, or undefined while it may go on. A cause that was recorded or asked for comes first. */
+/**
+ * Returns why the session has to stop, or undefined while it may go on. A cause that was recorded or asked
+ * for comes first.
+ */
 export function stopCauseOf(world: SessionWorld): StopCause | undefined {
-  return recordedCause(world) ?? requestedCause(world) ?? networkCause(world) ?? lostNodeCause(world) ?? podCause(world) ?? deadlineCause(world);
+  return (
+    recordedCause(world) ??
+    requestedCause(world) ??
+    networkCause(world) ??
+    lostNodeCause(world) ??
+    podCause(world) ??
+    deadlineCause(world)
+  );
 }
 
 /**
- * Returns whether the session may be tried once more, on another node. One whose game has run never is, whatever a kubelet says of its pod: what it
- * saved last lies on its node, and would come too late for a game that begins anew elsewhere.
+ * Returns whether the session may be tried once more, on another node. One whose game has run never is,
+ * whatever a kubelet says of its pod: what it saved last lies on its node, and would come too late for a game
+ * that begins anew elsewhere.
  */
 export function hasAttemptLeft(world: SessionWorld): boolean {
-  return !mayHavePlayed(world) && (world.session.status?.placement?.attempt ?? 1) < limits.gameSession.placementAttempts;
+  return (
+    !mayHavePlayed(world) &&
+    (world.session.status?.placement?.attempt ?? 1) < limits.gameSession.placementAttempts
+  );
 }
 
-/** Returns whether a session whose pod is refused may go on with another: on other ports until its start deadline, and on another node while it has an attempt left. */
-export function canHaveAnotherPod(world: SessionWorld, { isPortConflict }: { isPortConflict: boolean }): boolean {
+/**
+ * Returns whether a session whose pod is refused may go on with another: on other ports until its start
+ * deadline, and on another node while it has an attempt left.
+ */
+export function canHaveAnotherPod(
+  world: SessionWorld,
+  { isPortConflict }: { isPortConflict: boolean },
+): boolean {
   return isPortConflict ? !mayHavePlayed(world) : hasAttemptLeft(world);
 }
 
@@ -54,13 +94,19 @@ function requestedCause({ session: { spec, metadata } }: SessionWorld): StopCaus
 function networkCause(world: SessionWorld): StopCause | undefined {
   const obstacle = internetObstacle(world);
   if (obstacle === "NotAllowed") {
-    return failed(failureReasons.networkNotAllowed, "The game needs the internet, which no game gets here: an admin has to allow it by the chart value games.network.");
+    return failed(
+      failureReasons.networkNotAllowed,
+      "The game needs the internet, which no game gets here: an admin has to allow it by the chart value games.network.",
+    );
   }
   return obstacle === "NotEnforced" ? networkNotEnforced() : undefined;
 }
 
 function networkNotEnforced(): StopCause {
-  return failed(failureReasons.networkNotEnforced, "The game needs the internet, and the cluster was not found to enforce the NetworkPolicies that would keep it from everything else.");
+  return failed(
+    failureReasons.networkNotEnforced,
+    "The game needs the internet, and the cluster was not found to enforce the NetworkPolicies that would keep it from everything else.",
+  );
 }
 
 /** A session that has no pod yet can still be moved: see shouldMove in decide.ts. */
@@ -79,14 +125,22 @@ export function nodeLost(nodeName: string): StopCause {
 function podCause(world: SessionWorld): StopCause | undefined {
   const pod = currentPod(world);
   if (pod === undefined) return vanishedPodCause(world);
-  if (isEvicted(pod)) return failed(failureReasons.podEvicted, `The cluster took the session's pod away: ${evictionMessage(pod)}`);
+  if (isEvicted(pod))
+    return failed(
+      failureReasons.podEvicted,
+      `The cluster took the session's pod away: ${evictionMessage(pod)}`,
+    );
   const refused = rejection(pod);
   if (refused) {
     const mayGoOn = canHaveAnotherPod(world, { isPortConflict: isPortConflict(refused) });
-    return mayGoOn ? undefined : failed(failureReasons.podRejected, `The node refused the pod: ${refused.reason} ${refused.message}`);
+    return mayGoOn
+      ? undefined
+      : failed(failureReasons.podRejected, `The node refused the pod: ${refused.reason} ${refused.message}`);
   }
   if (gameTerminated(pod) !== undefined || isTerminal(pod)) return gameEndCause(world, pod);
-  return pod.metadata.deletionTimestamp === undefined ? undefined : failed(failureReasons.podDeleted, "Somebody deleted the session's pod.");
+  return pod.metadata.deletionTimestamp === undefined
+    ? undefined
+    : failed(failureReasons.podDeleted, "Somebody deleted the session's pod.");
 }
 
 function vanishedPodCause({ session, pod }: SessionWorld): StopCause | undefined {
@@ -104,28 +158,51 @@ function gameEndCause({ session }: SessionWorld, pod: Stored<Pod>): StopCause {
   const fault = streamerFault(pod) ?? (report?.reason === "no-display" ? "no-display" : undefined);
   if (fault !== undefined) return failed(failureReasons.streamerFailed, `The streamer failed: ${fault}.`);
   if (exitCode !== 0) {
-    const how = report?.reason?.startsWith("signal-") === true ? `was ended by ${report.reason}` : `exited with code ${exitCode}`;
+    const how =
+      report?.reason?.startsWith("signal-") === true
+        ? `was ended by ${report.reason}`
+        : `exited with code ${exitCode}`;
     return failed(failureReasons.gameCrashed, `The game ${how}.`);
   }
   if (session.status?.readyAt !== undefined) return { stopReason: stopReasons.gameExited };
-  return { stopReason: stopReasons.gameExited, failure: { reason: failureReasons.gameEndedEarly, message: "The game ended before its stream was ready." } };
+  return {
+    stopReason: stopReasons.gameExited,
+    failure: {
+      reason: failureReasons.gameEndedEarly,
+      message: "The game ended before its stream was ready.",
+    },
+  };
 }
 
-/** Returns whether the game ended for want of memory. The kernel may kill one process of it, whose loss makes the others fail in their own way. */
+/**
+ * Returns whether the game ended for want of memory. The kernel may kill one process of it, whose loss makes
+ * the others fail in their own way.
+ */
 function isOutOfMemory(report: GameTermination | undefined, exitCode: number): boolean {
-  return report !== undefined && (report.reason === "out-of-memory" || (exitCode !== 0 && report.oomKills > 0));
+  return (
+    report !== undefined && (report.reason === "out-of-memory" || (exitCode !== 0 && report.oomKills > 0))
+  );
 }
 
 function deadlineCause(world: SessionWorld): StopCause | undefined {
   const deadlines = deadlinesOf(world);
   if (isPast(deadlines.maxDuration, world)) return { stopReason: stopReasons.maxDuration };
   if (isPast(deadlines.idle, world)) return { stopReason: stopReasons.idleTimeout };
-  if (!isPrepared(world.session) && !mayHavePlayed(world) && hasContentFailed(world) && !hasAttemptLeft(world)) return contentFailed(world);
+  if (
+    !isPrepared(world.session) &&
+    !mayHavePlayed(world) &&
+    hasContentFailed(world) &&
+    !hasAttemptLeft(world)
+  )
+    return contentFailed(world);
   if (isPast(deadlines.start, world)) return startTimedOut(world);
   return undefined;
 }
 
-/** Returns whether the node has not made files and save ready in time, or reports a reason that waiting does not cure. Another node may still do it. */
+/**
+ * Returns whether the node has not made files and save ready in time, or reports a reason that waiting does
+ * not cure. Another node may still do it.
+ */
 export function hasContentFailed(world: SessionWorld): boolean {
   return isPast(deadlinesOf(world).download, world) || terminalReasonOf(unreadyContent(world)) !== undefined;
 }
@@ -135,20 +212,32 @@ export function contentFailed(world: SessionWorld): StopCause {
   const condition = unreadyContent(world);
   const nodeName = world.session.status?.nodeName ?? "";
   const terminalReason = terminalReasonOf(condition);
-  if (condition && terminalReason !== undefined) return failed(terminalReason, `Node ${nodeName} cannot make the game ready: ${condition.message}`);
-  return failed(failureReasons.downloadTimedOut, `Node ${nodeName} did not get the game's files in time: ${condition?.message ?? "no word from its agent"}`);
+  if (condition && terminalReason !== undefined)
+    return failed(terminalReason, `Node ${nodeName} cannot make the game ready: ${condition.message}`);
+  return failed(
+    failureReasons.downloadTimedOut,
+    `Node ${nodeName} did not get the game's files in time: ${condition?.message ?? "no word from its agent"}`,
+  );
 }
 
-/** Returns the condition's reason if waiting cannot cure it. A game's damaged archive may be uploaded again, but a save is stored once: a damaged one stays damaged. */
-function terminalReasonOf(condition: Condition | undefined): TerminalReason | typeof restoreReasons.checksumMismatch | undefined {
+/**
+ * Returns the condition's reason if waiting cannot cure it. A game's damaged archive may be uploaded again,
+ * but a save is stored once: a damaged one stays damaged.
+ */
+function terminalReasonOf(
+  condition: Condition | undefined,
+): TerminalReason | typeof restoreReasons.checksumMismatch | undefined {
   if (condition === undefined) return undefined;
-  if (condition.type === "SaveRestored" && condition.reason === restoreReasons.checksumMismatch) return restoreReasons.checksumMismatch;
+  if (condition.type === "SaveRestored" && condition.reason === restoreReasons.checksumMismatch)
+    return restoreReasons.checksumMismatch;
   return isTerminalReason(condition.reason) ? condition.reason : undefined;
 }
 
 function unreadyContent({ session: { status } }: SessionWorld): Condition | undefined {
-  return [findCondition(status?.conditions, "ContentReady"), findCondition(status?.conditions, "SaveRestored")]
-    .find((condition) => condition !== undefined && condition.status !== "True");
+  return [
+    findCondition(status?.conditions, "ContentReady"),
+    findCondition(status?.conditions, "SaveRestored"),
+  ].find((condition) => condition !== undefined && condition.status !== "True");
 }
 
 function startTimedOut(world: SessionWorld): StopCause {
@@ -156,16 +245,21 @@ function startTimedOut(world: SessionWorld): StopCause {
   if (session.status?.nodeName === undefined) {
     const unplaced = findCondition(session.status?.conditions, "Scheduled");
     const why = unplaced?.message ?? "no game node was chosen";
-    const reason = unplaced?.reason === scheduledReasons.insufficientResources ? scheduledReasons.insufficientResources : scheduledReasons.noCapacity;
+    const reason =
+      unplaced?.reason === scheduledReasons.insufficientResources
+        ? scheduledReasons.insufficientResources
+        : scheduledReasons.noCapacity;
     return failed(reason, `No game node could take the session in time: ${why}`);
   }
   const pod = currentPod(world);
   if (isContentUnpacked(world) && internetObstacle(world) === "Awaited") return networkNotEnforced();
-  const podError = pod === undefined && isContentUnpacked(world) ? podErrorOf(session.status.conditions) : undefined;
-  // The save is restored by the pod itself: it is not to blame where there is none, nor where the pod's streamer does not run.
+  const podError =
+    pod === undefined && isContentUnpacked(world) ? podErrorOf(session.status.conditions) : undefined;
+  // The save is restored by the pod itself: it is not to blame where there is none, nor where the pod's
+  // streamer does not run.
   const isPodStuck = pod !== undefined && !isNodeBehind(world) && !isStreamerRunning(pod);
   if (!isPodStuck && podError === undefined && !isPrepared(session)) return contentFailed(world);
-  const why = pod === undefined ? podError ?? "it could not be made." : waitingFor(pod);
+  const why = pod === undefined ? (podError ?? "it could not be made.") : waitingFor(pod);
   return failed(failureReasons.startTimedOut, `The session's pod was not ready in time: ${why}`);
 }
 
@@ -173,11 +267,17 @@ function startTimedOut(world: SessionWorld): StopCause {
 export function podRejection(world: SessionWorld): { message: string; isPortConflict: boolean } | undefined {
   const pod = currentPod(world);
   const refused = pod && rejection(pod);
-  if (refused) return { message: `${refused.reason} ${refused.message}`.trim(), isPortConflict: isPortConflict(refused) };
+  if (refused)
+    return {
+      message: `${refused.reason} ${refused.message}`.trim(),
+      isPortConflict: isPortConflict(refused),
+    };
   const stuck = pod && unschedulable(pod);
   if (!stuck) return undefined;
   if (isPortConflict(stuck)) return { message: stuck.message, isPortConflict: true };
-  return isPast(deadlinesOf(world).unschedulable, world) ? { message: stuck.message, isPortConflict: false } : undefined;
+  return isPast(deadlinesOf(world).unschedulable, world)
+    ? { message: stuck.message, isPortConflict: false }
+    : undefined;
 }
 
 /** Returns the cause for a failure; its message is cut to the length that the status allows. */

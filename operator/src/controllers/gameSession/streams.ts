@@ -11,10 +11,16 @@ import type { AskedStreamer } from "../../streamers/askStreamer.ts";
 import type { OperatorTickets } from "../../streamers/operatorTickets.ts";
 import { isReady, isSessionPod, isStreamerRunning } from "../../sessionPods/podState.ts";
 
-/** The first request follows at once, later ones at growing intervals: in the end the kubelet reports the pod as ready. */
+/**
+ * The first request follows at once, later ones at growing intervals: in the end the kubelet reports the pod
+ * as ready.
+ */
 const pauses = { firstMs: 25, growth: 1.1, longestMs: 1000 };
 
-/** A game that runs is playable when it has opened a window, before which players would see an empty display; or after this time without one. */
+/**
+ * A game that runs is playable when it has opened a window, before which players would see an empty display;
+ * or after this time without one.
+ */
 const windowPatienceMs = 1500;
 
 /** A streamer that the kubelet has reported first is asked for so much longer what its stream is like. */
@@ -27,15 +33,19 @@ export interface StreamsDeps {
   pods: Pick<ObjectCache<Pod>, "list" | "subscribe">;
   tickets: OperatorTickets;
   /** Returns what the streamer says of itself; rejects without a response. */
-  askStreamer: (streamer: AskedStreamer, signal: AbortSignal) => Promise<PlayableStream & Pick<StreamerStatus, "ready" | "game" | "hasWindow">>;
+  askStreamer: (
+    streamer: AskedStreamer,
+    signal: AbortSignal,
+  ) => Promise<PlayableStream & Pick<StreamerStatus, "ready" | "game" | "hasWindow">>;
   clock: Clock;
   logger: Logger;
 }
 
 /**
- * Asks the streamers of starting sessions whether their game runs and shows itself. The kubelet looks at containers once a second and would report it up to
- * a second later; where it is quicker, or the streamer does not respond, its report counts. What is known here is lost with the process,
- * and asked for again by the next.
+ * Asks the streamers of starting sessions whether their game runs and shows itself. The kubelet looks at
+ * containers once a second and would report it up to a second later; where it is quicker, or the streamer
+ * does not respond, its report counts. What is known here is lost with the process, and asked for again by
+ * the next.
  */
 export class Streams implements Source {
   readonly #deps: StreamsDeps;
@@ -48,7 +58,10 @@ export class Streams implements Source {
     this.#deps = deps;
   }
 
-  /** Returns what the pod's streamer says of its stream; undefined until it has said that the game can be played. */
+  /**
+   * Returns what the pod's streamer says of its stream; undefined until it has said that the game can be
+   * played.
+   */
   playable({ metadata: { uid } }: Stored<Pod>): PlayableStream | undefined {
     return this.#playable.get(uid);
   }
@@ -82,7 +95,8 @@ export class Streams implements Source {
       return;
     }
     const current = this.#asking.get(uid);
-    if (current && isReady(pod)) void slept(this.#deps.clock, patienceMs, current.signal).then(() => this.#leave(uid));
+    if (current && isReady(pod))
+      void slept(this.#deps.clock, patienceMs, current.signal).then(() => this.#leave(uid));
     // One that is ready already has said it to a former operator.
     if (current || isReady(pod) || this.#playable.has(uid)) return;
     const asking = new AbortController();
@@ -107,10 +121,18 @@ export class Streams implements Source {
     let runsSinceMs: number | undefined;
     do {
       try {
-        const { ready, game, hasWindow = true, picture, encoder, codec } = await askStreamer({ podIp, ticket: tickets.sign(gameSession) }, signal);
+        const {
+          ready,
+          game,
+          hasWindow = true,
+          picture,
+          encoder,
+          codec,
+        } = await askStreamer({ podIp, ticket: tickets.sign(gameSession) }, signal);
         if (ready && game === "running") {
           runsSinceMs ??= clock.monotonicMs();
-          if (hasWindow || clock.monotonicMs() - runsSinceMs >= windowPatienceMs) return { picture, encoder, codec };
+          if (hasWindow || clock.monotonicMs() - runsSinceMs >= windowPatienceMs)
+            return { picture, encoder, codec };
         }
       } catch (error) {
         if (!signal.aborted) logger.debug({ err: error, podIp }, "A starting streamer does not answer yet.");

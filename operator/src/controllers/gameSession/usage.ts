@@ -18,27 +18,38 @@ export interface UsagePlace {
 }
 
 /**
- * Returns what the session used, by its containers' termination reports; undefined when there is none, as on a lost node. The game's
- * processes can write the game's report, so each figure is limited to what its container could have used.
+ * Returns what the session used, by its containers' termination reports; undefined when there is none, as on
+ * a lost node. The game's processes can write the game's report, so each figure is limited to what its
+ * container could have used.
  */
-export function usageOf({ spec, status }: GameSession, { pod, node }: UsagePlace, endedAt: Date): SessionUsage | undefined {
+export function usageOf(
+  { spec, status }: GameSession,
+  { pod, node }: UsagePlace,
+  endedAt: Date,
+): SessionUsage | undefined {
   const report = pod && gameTerminationReport(pod);
   if (!pod || !report) return status?.usage;
   const ended = gameTerminated(pod);
   const end = ended?.finishedAt ?? endedAt.toISOString();
-  const wallMs = Date.parse(end) - Date.parse(ended?.startedAt ?? pod.metadata.creationTimestamp) + clockGrainMs;
+  const wallMs =
+    Date.parse(end) - Date.parse(ended?.startedAt ?? pod.metadata.creationTimestamp) + clockGrainMs;
   return {
     durationSeconds: Math.round(playedMs(status, end, ended) / 100) / 10,
-    cpuSeconds: Math.min(report.cpuSeconds, Math.max(0, wallMs / 1_000 * processorsOf(pod, node))),
+    cpuSeconds: Math.min(report.cpuSeconds, Math.max(0, (wallMs / 1_000) * processorsOf(pod, node))),
     peakMemoryBytes: Math.min(report.peakMemoryBytes, memoryLimitOf(spec.resources) + spec.saveVolumeBytes),
   };
 }
 
 /**
- * Returns how long the session could be played. It was ready by the operator's clock, and ended by the node's, which may be minutes off. Each of them
- * is right about what lies between times of its own: the game's container began before the session was ready, and no earlier than it was launched.
+ * Returns how long the session could be played. It was ready by the operator's clock, and ended by the
+ * node's, which may be minutes off. Each of them is right about what lies between times of its own: the
+ * game's container began before the session was ready, and no earlier than it was launched.
  */
-function playedMs(status: GameSession["status"], end: string, ended: ReturnType<typeof gameTerminated>): number {
+function playedMs(
+  status: GameSession["status"],
+  end: string,
+  ended: ReturnType<typeof gameTerminated>,
+): number {
   if (status?.readyAt === undefined) return 0;
   const between = (from: string, to: string): number => Date.parse(to) - Date.parse(from);
   const playedMs = between(status.readyAt, end);
@@ -50,7 +61,10 @@ function playedMs(status: GameSession["status"], end: string, ended: ReturnType<
   return Math.min(ranMs, Math.max(leastMs, playedMs));
 }
 
-/** Returns the processors that the game's container can have kept busy: those of its limit, else all of the node's. */
+/**
+ * Returns the processors that the game's container can have kept busy: those of its limit, else all of the
+ * node's.
+ */
 function processorsOf({ spec }: Pod, node: Node | undefined): number {
   const limit = spec?.containers.find(({ name }) => name === containerNames.game)?.resources?.limits?.cpu;
   return parseQuantity(limit) ?? parseQuantity(node?.status?.capacity?.cpu) ?? mostProcessors;

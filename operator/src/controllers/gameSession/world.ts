@@ -25,45 +25,77 @@ export interface SessionWorld {
   pod: Stored<Pod> | undefined;
   /** The node's agent lists the session's version as unpacked and verified. */
   isContentCached: boolean;
-  /** What the streamer says of its stream, when it has said that this can be opened and the game runs; the kubelet may not have reported it yet. */
+  /**
+   * What the streamer says of its stream, when it has said that this can be opened and the game runs; the
+   * kubelet may not have reported it yet.
+   */
   playable: PlayableStream | undefined;
   /** Health of the session's node; Healthy before there is one. */
   nodeHealth: NodeHealth;
-  /** The agent of the session's node is not heard, whatever the kubelet says; false before there is a node. */
+  /**
+   * The agent of the session's node is not heard, whatever the kubelet says; false before there is a node.
+   */
   isAgentSilent: boolean;
   /** Whether a game may have the internet; without meaning for a session without network. */
   internet: InternetPermission;
   timing: Pick<Timing, "unschedulableMs" | "saveGiveUpMs">;
 }
 
-/** Returns whether the node has the game's files ready, as its agent reports in the session or in the GameNode. */
-export function isContentUnpacked({ session, isContentCached }: Pick<SessionWorld, "session" | "isContentCached">): boolean {
+/**
+ * Returns whether the node has the game's files ready, as its agent reports in the session or in the
+ * GameNode.
+ */
+export function isContentUnpacked({
+  session,
+  isContentCached,
+}: Pick<SessionWorld, "session" | "isContentCached">): boolean {
   return isContentCached || isConditionTrue(session.status?.conditions, "ContentReady");
 }
 
-/** Returns whether the node has not made the files ready yet, reports that it cannot get the save, or has no agent to make ready what is missing. */
-export function isNodeBehind(world: Pick<SessionWorld, "session" | "isContentCached" | "isAgentSilent">): boolean {
+/**
+ * Returns whether the node has not made the files ready yet, reports that it cannot get the save, or has no
+ * agent to make ready what is missing.
+ */
+export function isNodeBehind(
+  world: Pick<SessionWorld, "session" | "isContentCached" | "isAgentSilent">,
+): boolean {
   const save = findCondition(world.session.status?.conditions, "SaveRestored");
-  return !isContentUnpacked(world) || save?.status === "False" || (world.isAgentSilent && !isPrepared(world.session));
+  return (
+    !isContentUnpacked(world) ||
+    save?.status === "False" ||
+    (world.isAgentSilent && !isPrepared(world.session))
+  );
 }
 
-/** Returns what keeps the session's pod from being created because its game needs the internet; a pod that exists may go on. */
+/**
+ * Returns what keeps the session's pod from being created because its game needs the internet; a pod that
+ * exists may go on.
+ */
 export function internetObstacle(world: SessionWorld): Exclude<InternetPermission, "Allowed"> | undefined {
   const { session, internet } = world;
   const isStarted = session.status?.podRef !== undefined || currentPod(world) !== undefined;
   return session.spec.network === "None" || isStarted || internet === "Allowed" ? undefined : internet;
 }
 
-/** Returns with which words the API server refuses the session's pod, or fails to make it; undefined when it does neither. */
+/**
+ * Returns with which words the API server refuses the session's pod, or fails to make it; undefined when it
+ * does neither.
+ */
 export function podErrorOf(conditions: readonly Condition[] | undefined): string | undefined {
   const podReady = findCondition(conditions, "PodReady");
   return podReady?.reason === podReadyReasons.failedCreate ? podReady.message : undefined;
 }
 
-/** Returns whether there may be progress to save: the game starts when files and save are ready, not with its container. */
+/**
+ * Returns whether there may be progress to save: the game starts when files and save are ready, not with its
+ * container.
+ */
 export function mayHavePlayed(world: SessionWorld): boolean {
   const pod = currentPod(world);
-  return world.session.status?.podRef !== undefined || (isPrepared(world.session) && pod !== undefined && hasGameRun(pod));
+  return (
+    world.session.status?.podRef !== undefined ||
+    (isPrepared(world.session) && pod !== undefined && hasGameRun(pod))
+  );
 }
 
 /** Returns whether the agent has stored the session's last save. */
@@ -71,26 +103,44 @@ export function isSavePersisted({ status }: GameSession): boolean {
   return isConditionTrue(status?.conditions, "SavePersisted");
 }
 
-/** Returns the session's own pod at the place that it has now; undefined when there is only one of a former place or of another session. */
+/**
+ * Returns the session's own pod at the place that it has now; undefined when there is only one of a former
+ * place or of another session.
+ */
 export function currentPod({ session, pod }: Pick<SessionWorld, "session" | "pod">): Stored<Pod> | undefined {
-  return pod !== undefined && isOwnedBy(pod, session.metadata.uid) && isAtPlace(pod, session) ? pod : undefined;
+  return pod !== undefined && isOwnedBy(pod, session.metadata.uid) && isAtPlace(pod, session)
+    ? pod
+    : undefined;
 }
 
 /**
- * Returns the session's own pod whose game has run, where the status names another place or none: somebody has edited the status. A session
- * whose game has run is never moved, so the pod is right and the status is not.
+ * Returns the session's own pod whose game has run, where the status names another place or none: somebody
+ * has edited the status. A session whose game has run is never moved, so the pod is right and the status is
+ * not.
  */
 export function strayPod({ session, pod }: Pick<SessionWorld, "session" | "pod">): Stored<Pod> | undefined {
-  if (pod === undefined || !isOwnedBy(pod, session.metadata.uid) || isAtPlace(pod, session) || !hasGameRun(pod)) return undefined;
+  if (
+    pod === undefined ||
+    !isOwnedBy(pod, session.metadata.uid) ||
+    isAtPlace(pod, session) ||
+    !hasGameRun(pod)
+  )
+    return undefined;
   const { nodeName, podRef } = session.status ?? {};
   return nodeName === undefined || podRef?.uid === pod.metadata.uid ? pod : undefined;
 }
 
-/** Returns a pod that has the name of the session's own, but was created for a former place or a former session. */
+/**
+ * Returns a pod that has the name of the session's own, but was created for a former place or a former
+ * session.
+ */
 export function obsoletePod(world: SessionWorld): Stored<Pod> | undefined {
   return world.pod !== undefined && currentPod(world) === undefined ? world.pod : undefined;
 }
 
 function isAtPlace(pod: Stored<Pod>, { status }: GameSession): boolean {
-  return nodeOfPod(pod) === status?.nodeName && (status?.ports === undefined || hostPortsOf(pod).includes(status.ports.media));
+  return (
+    nodeOfPod(pod) === status?.nodeName &&
+    (status?.ports === undefined || hostPortsOf(pod).includes(status.ports.media))
+  );
 }

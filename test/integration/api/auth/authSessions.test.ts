@@ -13,8 +13,10 @@ import { createTestDatabase, freezeDatabase, type TestDatabase } from "#test/sup
 
 const cookieName = "auth.session-token";
 const dayMs = 24 * 3600 * 1000;
-const kidOf = (token: string): string | undefined => jsonwebtoken.decode(token, { complete: true })?.header.kid;
-const key = (byte: number): string => Buffer.from(Array.from({ length: 32 }, (_, index) => (byte + index * 7) % 256)).toString("base64");
+const kidOf = (token: string): string | undefined =>
+  jsonwebtoken.decode(token, { complete: true })?.header.kid;
+const key = (byte: number): string =>
+  Buffer.from(Array.from({ length: 32 }, (_, index) => (byte + index * 7) % 256)).toString("base64");
 
 describe("auth sessions", () => {
   let api: TestApi;
@@ -27,7 +29,12 @@ describe("auth sessions", () => {
     redis = await startRedis();
     database = await createTestDatabase();
     clock = new FakeClock();
-    api = await TestApi.start({ clock, database, redisUrl: redis.url, env: { SIGNING_KEYS: `one:${key(1)}`, REDIS_TIMEOUT_MS: "500" } });
+    api = await TestApi.start({
+      clock,
+      database,
+      redisUrl: redis.url,
+      env: { SIGNING_KEYS: `one:${key(1)}`, REDIS_TIMEOUT_MS: "500" },
+    });
     user = await aUser(api.deps);
   });
   after(async () => {
@@ -50,7 +57,11 @@ describe("auth sessions", () => {
 
   it("are believed for a minute after a database read, cached for an hour more in which the database may be unavailable, and their end for the life of a token", async () => {
     const browser = await signedIn();
-    const seen = async () => (await api.deps.postgres.prisma.authSession.findFirstOrThrow({ where: { userId: user.id }, orderBy: { createdAt: "desc" } }));
+    const seen = async () =>
+      await api.deps.postgres.prisma.authSession.findFirstOrThrow({
+        where: { userId: user.id },
+        orderBy: { createdAt: "desc" },
+      });
     await browser.get("/api/games");
     const { id, lastSeenAt } = await seen();
     expect(lastSeenAt).to.be.instanceOf(Date);
@@ -58,14 +69,20 @@ describe("auth sessions", () => {
     await browser.get("/api/games");
     expect((await seen()).lastSeenAt).to.deep.equal(lastSeenAt);
     await postSignOut(browser);
-    expect(await api.deps.redis.ttl(`joypod:authSession:${id}`)).to.be.within(30 * dayMs / 1000 - 60, 30 * dayMs / 1000);
+    expect(await api.deps.redis.ttl(`joypod:authSession:${id}`)).to.be.within(
+      (30 * dayMs) / 1000 - 60,
+      (30 * dayMs) / 1000,
+    );
   });
 
   it("have their cookie renewed with every response, error responses included", async () => {
     const browser = await signedIn();
     const { etag } = Object.fromEntries((await browser.get("/api/games")).headers);
     const requests: [string, number, Record<string, string>][] = [
-      ["/api/games", 200, {}], ["/api/games/unknown-game", 404, {}], ["/api/games?page=x", 400, {}], ["/api/games", 304, { "if-none-match": etag ?? "" }],
+      ["/api/games", 200, {}],
+      ["/api/games/unknown-game", 404, {}],
+      ["/api/games?page=x", 400, {}],
+      ["/api/games", 304, { "if-none-match": etag ?? "" }],
     ];
     for (const [path, status, headers] of requests) {
       const before = browser.cookies.get(cookieName)!;
@@ -100,8 +117,14 @@ describe("auth sessions", () => {
     const out = await postSignOut(browser, { json: "true", callbackUrl: "https://evil.test/" });
     expect(out.json()).to.deep.equal({ url: `${api.url}/` });
     expect(out.setCookies).to.deep.equal([`${cookieName}=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0`]);
-    for (const token of issued) expectErrorResponse(await browserWith(token).get("/api/games"), 401, "unauthorized");
-    const restarted = await TestApi.start({ clock, database, redisUrl: redis.url, env: { SIGNING_KEYS: `one:${key(1)}` } });
+    for (const token of issued)
+      expectErrorResponse(await browserWith(token).get("/api/games"), 401, "unauthorized");
+    const restarted = await TestApi.start({
+      clock,
+      database,
+      redisUrl: redis.url,
+      env: { SIGNING_KEYS: `one:${key(1)}` },
+    });
     try {
       expectErrorResponse(await browserWith(issued[0]!, restarted).get("/api/games"), 401, "unauthorized");
       await restarted.deps.redis.flushall();
@@ -116,7 +139,11 @@ describe("auth sessions", () => {
     const response = await postSignOut(api.anonymous(), { callbackUrl: "/bye" });
     expect(response.status).to.equal(302);
     expect(response.headers.get("location")).to.equal(`${api.url}/bye`);
-    expectErrorResponse(await api.anonymous().post("/api/auth/signout", new URLSearchParams({ json: "true" })), 403, "csrf");
+    expectErrorResponse(
+      await api.anonymous().post("/api/auth/signout", new URLSearchParams({ json: "true" })),
+      403,
+      "csrf",
+    );
   });
 
   it("of one user can all be ended at once", async () => {
@@ -124,7 +151,8 @@ describe("auth sessions", () => {
     await one.get("/api/games");
     await two.get("/api/games");
     await api.deps.authSessions.revokeAllOf(user.id);
-    for (const browser of [one, two]) expectErrorResponse(await browser.get("/api/games"), 401, "unauthorized");
+    for (const browser of [one, two])
+      expectErrorResponse(await browser.get("/api/games"), 401, "unauthorized");
   });
 
   it("work from the database while Redis is down, and stay revoked once revoked", async () => {
@@ -157,7 +185,11 @@ describe("auth sessions", () => {
   });
 
   it("stay ended while the database hangs, for every replica, once it has told one of them of an end that Redis missed", async () => {
-    const options = { database, redisUrl: redis.url, env: { SIGNING_KEYS: `one:${key(1)}`, DATABASE_TIMEOUT_MS: "3000" } };
+    const options = {
+      database,
+      redisUrl: redis.url,
+      env: { SIGNING_KEYS: `one:${key(1)}`, DATABASE_TIMEOUT_MS: "3000" },
+    };
     const replicas = [await TestApi.start(options), await TestApi.start(options)] as const;
     const [first] = replicas;
     try {
@@ -165,14 +197,16 @@ describe("auth sessions", () => {
       const player = await aUser(first.deps);
       expect((await postSignIn(browser, player)).status).to.equal(200);
       const token = browser.cookies.get(cookieName)!;
-      for (const replica of replicas) expect((await browserWith(token, replica).get("/api/games")).status).to.equal(200);
+      for (const replica of replicas)
+        expect((await browserWith(token, replica).get("/api/games")).status).to.equal(200);
       const [id = ""] = await updateAuthSessionsRevoked(first.deps.postgres.pool, player.id);
       // The minute is over in which the database is not asked.
       await first.deps.redis.expire(authSessionCacheKey(id), 3000);
       expectErrorResponse(await browserWith(token, first).get("/api/games"), 401, "unauthorized");
       const thaw = freezeDatabase(database);
       try {
-        for (const replica of replicas) expectErrorResponse(await browserWith(token, replica).get("/api/games"), 401, "unauthorized");
+        for (const replica of replicas)
+          expectErrorResponse(await browserWith(token, replica).get("/api/games"), 401, "unauthorized");
       } finally {
         thaw();
       }
@@ -183,7 +217,12 @@ describe("auth sessions", () => {
 
   it("end after an absolute lifetime, where one is configured, however often they are used", async () => {
     const days = 180;
-    const capped = await TestApi.start({ clock, database, redisUrl: redis.url, env: { SIGNING_KEYS: `one:${key(1)}`, SESSION_MAX_SECONDS: String(days * 86_400) } });
+    const capped = await TestApi.start({
+      clock,
+      database,
+      redisUrl: redis.url,
+      env: { SIGNING_KEYS: `one:${key(1)}`, SESSION_MAX_SECONDS: String(days * 86_400) },
+    });
     try {
       const browser = capped.anonymous();
       await postSignIn(browser, user);
@@ -210,25 +249,48 @@ describe("auth sessions", () => {
     const { prisma } = api.deps.postgres;
     const forgetful = await aUser(api.deps);
     const lifetimeMs = api.deps.config.auth.tokenLifetimeSeconds * 1000;
-    const stored = (id: string, agoMs: number, revokedAt: Date | null = null) => ({ id: `${id} ${forgetful.id}`, userId: forgetful.id, lastSeenAt: new Date(Date.now() - agoMs), revokedAt });
-    await prisma.authSession.createMany({ data: [
-      stored("old", lifetimeMs + 8 * dayMs), stored("old and ended", lifetimeMs + 8 * dayMs, new Date()), stored("late", lifetimeMs + 6 * dayMs), stored("used", 0),
-    ] });
+    const stored = (id: string, agoMs: number, revokedAt: Date | null = null) => ({
+      id: `${id} ${forgetful.id}`,
+      userId: forgetful.id,
+      lastSeenAt: new Date(Date.now() - agoMs),
+      revokedAt,
+    });
+    await prisma.authSession.createMany({
+      data: [
+        stored("old", lifetimeMs + 8 * dayMs),
+        stored("old and ended", lifetimeMs + 8 * dayMs, new Date()),
+        stored("late", lifetimeMs + 6 * dayMs),
+        stored("used", 0),
+      ],
+    });
     await sweepAuthSessions(api.deps);
-    const rows = await prisma.authSession.findMany({ where: { userId: forgetful.id }, orderBy: { id: "asc" } });
+    const rows = await prisma.authSession.findMany({
+      where: { userId: forgetful.id },
+      orderBy: { id: "asc" },
+    });
     expect(rows.map(({ id }) => id.split(" ")[0])).to.deep.equal(["late", "used"]);
   });
 
   it("are renewed under the first key, and refused under a removed one", async () => {
     const token = (await signedIn()).cookies.get(cookieName)!;
-    const rotated = await TestApi.start({ clock, database, redisUrl: redis.url, env: { SIGNING_KEYS: `two:${key(2)},one:${key(1)}` } });
+    const rotated = await TestApi.start({
+      clock,
+      database,
+      redisUrl: redis.url,
+      env: { SIGNING_KEYS: `two:${key(2)},one:${key(1)}` },
+    });
     try {
       const browser = browserWith(token, rotated);
       expect((await browser.get("/api/games")).status).to.equal(200);
       const renewed = browser.cookies.get(cookieName)!;
       expect(kidOf(renewed)).to.equal("two");
       expectErrorResponse(await browserWith(renewed).get("/api/games"), 401, "unauthorized");
-      const drained = await TestApi.start({ clock, database, redisUrl: redis.url, env: { SIGNING_KEYS: `two:${key(2)}` } });
+      const drained = await TestApi.start({
+        clock,
+        database,
+        redisUrl: redis.url,
+        env: { SIGNING_KEYS: `two:${key(2)}` },
+      });
       try {
         expectErrorResponse(await browserWith(token, drained).get("/api/games"), 401, "unauthorized");
         expect((await browserWith(renewed, drained).get("/api/games")).status).to.equal(200);
@@ -241,7 +303,8 @@ describe("auth sessions", () => {
   });
 
   it("go on, as forms do, from replica to replica while some sign with a new key that all know", async () => {
-    const startWith = (keys: string): Promise<TestApi> => TestApi.start({ clock, database, redisUrl: redis.url, env: { SIGNING_KEYS: keys } });
+    const startWith = (keys: string): Promise<TestApi> =>
+      TestApi.start({ clock, database, redisUrl: redis.url, env: { SIGNING_KEYS: keys } });
     const before = await startWith(`one:${key(1)},two:${key(2)}`);
     const after = await startWith(`two:${key(2)},one:${key(1)}`);
     try {
@@ -251,7 +314,12 @@ describe("auth sessions", () => {
         browser = replica.anonymous();
         for (const [name, value] of cookies) browser.cookies.set(name, value);
       };
-      for (const [replica, kid] of [[before, "one"], [after, "two"], [before, "one"], [after, "two"]] as const) {
+      for (const [replica, kid] of [
+        [before, "one"],
+        [after, "two"],
+        [before, "one"],
+        [after, "two"],
+      ] as const) {
         await clock.advance(1000);
         goTo(replica);
         expect((await browser.get("/api/games")).status).to.equal(200);
@@ -268,15 +336,24 @@ describe("auth sessions", () => {
   });
 
   it("use the cookie names and attributes of production over https", async () => {
-    const secure = await TestApi.start({ database, redisUrl: redis.url, env: { BASE_URL: "https://play.test" } });
+    const secure = await TestApi.start({
+      database,
+      redisUrl: redis.url,
+      env: { BASE_URL: "https://play.test" },
+    });
     try {
       const browser = secure.anonymous();
       const response = await postSignIn(browser, user, { json: "true", callbackUrl: "/x" });
       expect(response.json()).to.deep.equal({ url: "https://play.test/x" });
-      expect(response.setCookies[0]).to.match(/^__Secure-auth\.session-token=[^;]+; Path=\/; HttpOnly; SameSite=Lax; Secure; Expires=/);
-      expect((await secure.anonymous().get("/api/auth/csrf")).setCookies[0])
-        .to.match(/^__Host-auth\.csrf-token=[0-9a-f]{64}\|[0-9a-f]{64}; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
-      expect(response.headers.get("strict-transport-security")).to.equal("max-age=31536000; includeSubDomains");
+      expect(response.setCookies[0]).to.match(
+        /^__Secure-auth\.session-token=[^;]+; Path=\/; HttpOnly; SameSite=Lax; Secure; Expires=/,
+      );
+      expect((await secure.anonymous().get("/api/auth/csrf")).setCookies[0]).to.match(
+        /^__Host-auth\.csrf-token=[0-9a-f]{64}\|[0-9a-f]{64}; Path=\/; HttpOnly; SameSite=Lax; Secure$/,
+      );
+      expect(response.headers.get("strict-transport-security")).to.equal(
+        "max-age=31536000; includeSubDomains",
+      );
       expect((await browser.get("/api/games")).status).to.equal(200);
     } finally {
       await secure.stop();
@@ -287,7 +364,9 @@ describe("auth sessions", () => {
     const costlier = await TestApi.start({ database, redisUrl: redis.url, env: { BCRYPT_COST: "5" } });
     try {
       expect((await postSignIn(costlier.anonymous(), user)).status).to.equal(200);
-      const { passwordHash } = await costlier.deps.postgres.prisma.user.findUniqueOrThrow({ where: { id: user.id } });
+      const { passwordHash } = await costlier.deps.postgres.prisma.user.findUniqueOrThrow({
+        where: { id: user.id },
+      });
       expect(passwordHash).to.match(/^\$2b\$05\$/);
       expect((await postSignIn(costlier.anonymous(), user)).status).to.equal(200);
     } finally {

@@ -21,7 +21,8 @@ describe("whether an address has an account", function () {
   let place = 0;
 
   before(async () => {
-    // Slow enough that the check is most of the time, as it is in production, and quick enough to be made often.
+    // Slow enough that the check is most of the time, as it is in production, and quick enough to be made
+    // often.
     api = await TestApi.start({ env: { TRUSTED_PROXIES: "1", BCRYPT_COST: "7" } });
     await api.deps.passwords.warmUp();
     browser = api.anonymous();
@@ -31,8 +32,11 @@ describe("whether an address has an account", function () {
 
   function attempt(email: string, csrf = token): Promise<ApiResponse> {
     place += 1;
-    return browser.post("/api/auth/callback/credentials", new URLSearchParams({ email, password: "wrong", csrfToken: csrf, json: "true" }),
-      { "x-forwarded-for": `10.${place >> 16}.${(place >> 8) & 255}.${place & 255}` });
+    return browser.post(
+      "/api/auth/callback/credentials",
+      new URLSearchParams({ email, password: "wrong", csrfToken: csrf, json: "true" }),
+      { "x-forwarded-for": `10.${place >> 16}.${(place >> 8) & 255}.${place & 255}` },
+    );
   }
 
   /** An address of which the API has no opinion yet; all are of one length. */
@@ -40,7 +44,8 @@ describe("whether an address has an account", function () {
     const email = `${randomBytes(8).toString("hex")}@example.test`;
     if (kind === "unknown") return email;
     await aUser(api.deps, { email });
-    if (kind === "withoutPassword") await api.deps.postgres.prisma.user.update({ where: { email }, data: { passwordHash: null } });
+    if (kind === "withoutPassword")
+      await api.deps.postgres.prisma.user.update({ where: { email }, data: { passwordHash: null } });
     return email;
   }
 
@@ -50,7 +55,11 @@ describe("whether an address has an account", function () {
       const email = await addressOf(kind);
       for (let failure = 1; failure <= 6; failure += 1) {
         const response = await attempt(email);
-        expectErrorResponse(response, failure <= 5 ? 401 : 429, failure <= 5 ? "invalid_credentials" : "locked");
+        expectErrorResponse(
+          response,
+          failure <= 5 ? 401 : 429,
+          failure <= 5 ? "invalid_credentials" : "locked",
+        );
         const headers = [...response.headers].filter(([name]) => name !== "date" && name !== "x-request-id");
         const { requestId, ...body } = response.json();
         expect(requestId).to.be.a("string");
@@ -92,7 +101,11 @@ describe("whether an address has an account", function () {
     let addresses: Record<Kind, string> | undefined;
     for (let index = 0; index < tries; index += 1) {
       if (addresses === undefined || index % 4 === 0) {
-        addresses = { known: await addressOf("known"), unknown: await addressOf("unknown"), withoutPassword: await addressOf("withoutPassword") };
+        addresses = {
+          known: await addressOf("known"),
+          unknown: await addressOf("unknown"),
+          withoutPassword: await addressOf("withoutPassword"),
+        };
       }
       // Each kind is as often first as the others.
       for (let offset = 0; offset < kinds.length; offset += 1) {

@@ -23,19 +23,42 @@ describe("an issuer that misbehaves", function () {
     issuer = await FaultyIssuer.start();
     const { url } = issuer;
     const common = { issuer: url, clientId: "joypod", clientSecret, allowInsecure: true, trustsEmail: true };
-    const oauth = { ...common, type: "oauth", authorizationEndpoint: `${url}/authorize`, tokenEndpoint: `${url}/token`, userinfoEndpoint: `${url}/userinfo` };
-    api = await TestApi.start({ env: providersEnv([
-      { ...common, id: "faulty", name: "Faulty", type: "oidc" },
-      {
-        ...oauth, id: "plain", name: "Plain", clientAuthentication: "post", scopes: ["user"],
-        userinfo: { subject: "account.id", email: "mail", emailVerified: "mail_verified", name: "login" },
-      },
-      {
-        ...oauth, id: "hub", name: "Hub", scopes: ["user:email"], userinfo: { subject: "id", email: "email", name: "login" },
-        emails: { endpoint: `${url}/user/emails` },
-      },
-      { ...oauth, id: "renamed", name: "Renamed", issuer: storedIssuer, responseIssuer: url, userinfo: { subject: "id", email: "email", emailVerified: "verified" } },
-    ]) });
+    const oauth = {
+      ...common,
+      type: "oauth",
+      authorizationEndpoint: `${url}/authorize`,
+      tokenEndpoint: `${url}/token`,
+      userinfoEndpoint: `${url}/userinfo`,
+    };
+    api = await TestApi.start({
+      env: providersEnv([
+        { ...common, id: "faulty", name: "Faulty", type: "oidc" },
+        {
+          ...oauth,
+          id: "plain",
+          name: "Plain",
+          clientAuthentication: "post",
+          scopes: ["user"],
+          userinfo: { subject: "account.id", email: "mail", emailVerified: "mail_verified", name: "login" },
+        },
+        {
+          ...oauth,
+          id: "hub",
+          name: "Hub",
+          scopes: ["user:email"],
+          userinfo: { subject: "id", email: "email", name: "login" },
+          emails: { endpoint: `${url}/user/emails` },
+        },
+        {
+          ...oauth,
+          id: "renamed",
+          name: "Renamed",
+          issuer: storedIssuer,
+          responseIssuer: url,
+          userinfo: { subject: "id", email: "email", emailVerified: "verified" },
+        },
+      ]),
+    });
   });
   after(async () => {
     await api.stop();
@@ -50,12 +73,18 @@ describe("an issuer that misbehaves", function () {
 
   /** The way out and back, as a browser makes it. */
   async function signIn(browser: ApiClient = api.anonymous(), id = "faulty"): Promise<ApiResponse> {
-    const { url } = (await postProviderSignIn(browser, id, { json: "true", callbackUrl: "/library" })).json<{ url: string }>();
+    const { url } = (await postProviderSignIn(browser, id, { json: "true", callbackUrl: "/library" })).json<{
+      url: string;
+    }>();
     const back = new URL((await fetch(url, { redirect: "manual" })).headers.get("location") ?? "");
     return browser.get(back.pathname + back.search);
   }
 
-  async function expectNobody(response: ApiResponse, browser: ApiClient, reason = "OAuthCallback"): Promise<void> {
+  async function expectNobody(
+    response: ApiResponse,
+    browser: ApiClient,
+    reason = "OAuthCallback",
+  ): Promise<void> {
     expect(response.status, response.text).to.equal(302);
     expect(response.headers.get("location")).to.equal(`${api.url}/api/auth/signin?error=${reason}`);
     expect((await browser.get("/api/auth/session")).json()).to.deep.equal({});
@@ -67,13 +96,17 @@ describe("an issuer that misbehaves", function () {
     const verifier = issuer.exchange?.get("code_verifier") ?? "";
     expect(verifier).to.have.length.of.at.least(43);
     expect(issuer.visit.get("code_challenge_method")).to.equal("S256");
-    expect(issuer.visit.get("code_challenge")).to.equal(createHash("sha256").update(verifier).digest("base64url"));
+    expect(issuer.visit.get("code_challenge")).to.equal(
+      createHash("sha256").update(verifier).digest("base64url"),
+    );
   }
 
   it("is accepted while it does not misbehave", async () => {
     const browser = api.anonymous();
     expect((await signIn(browser)).headers.get("location")).to.equal(`${api.url}/library`);
-    expect((await browser.get("/api/auth/session")).json<{ user: { email: string } }>().user.email).to.equal("faulty@example.test");
+    expect((await browser.get("/api/auth/session")).json<{ user: { email: string } }>().user.email).to.equal(
+      "faulty@example.test",
+    );
     expectProvenExchange();
     expect(issuer.exchange?.get("redirect_uri")).to.equal(`${api.url}/api/auth/callback/faulty`);
   });
@@ -83,14 +116,18 @@ describe("an issuer that misbehaves", function () {
     const stored = await everythingStored(api);
     expect(stored).to.contain("faulty@example.test");
     const { access_token, refresh_token, id_token = "" } = issuer.tokens!;
-    for (const token of [access_token, refresh_token, id_token, ...id_token.split(".")]) expect(stored).to.not.contain(token);
+    for (const token of [access_token, refresh_token, id_token, ...id_token.split(".")])
+      expect(stored).to.not.contain(token);
   });
 
   const seconds = (fromNow: number): number => Math.floor(Date.now() / 1000) + fromNow;
   const tokens: [string, () => Misbehaviour][] = [
     ["another issuer's name", () => ({ claims: { iss: "https://evil.test" } })],
     ["another client's token", () => ({ claims: { aud: "another-client" } })],
-    ["a token for several, ours not the authorized party", () => ({ claims: { aud: ["joypod", "another"], azp: "another" } })],
+    [
+      "a token for several, ours not the authorized party",
+      () => ({ claims: { aud: ["joypod", "another"], azp: "another" } }),
+    ],
     ["another nonce", () => ({ claims: { nonce: "another" } })],
     ["no nonce", () => ({ claims: { nonce: undefined } })],
     ["an expired token", () => ({ claims: { iat: seconds(-7200), exp: seconds(-3600) } })],
@@ -100,14 +137,32 @@ describe("an issuer that misbehaves", function () {
     ["a subject that is no text", () => ({ claims: { sub: { $ne: "" } } })],
     ["a subject of any length", () => ({ claims: { sub: "s".repeat(5000) } })],
     ["an unsigned token", () => ({ sign: (claims) => issuer.forge(claims, "none") })],
-    ["a token signed with the public key as a secret", () => ({ sign: (claims) => issuer.forge(claims, "HS256", issuer.publicKeyPem) })],
-    ["a token signed with the client's secret", () => ({ sign: (claims) => issuer.forge(claims, "HS256", clientSecret) })],
-    ["a token signed with another key", () => ({ sign: (claims) => issuer.sign(claims, { key: generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey }) })],
+    [
+      "a token signed with the public key as a secret",
+      () => ({ sign: (claims) => issuer.forge(claims, "HS256", issuer.publicKeyPem) }),
+    ],
+    [
+      "a token signed with the client's secret",
+      () => ({ sign: (claims) => issuer.forge(claims, "HS256", clientSecret) }),
+    ],
+    [
+      "a token signed with another key",
+      () => ({
+        sign: (claims) =>
+          issuer.sign(claims, { key: generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey }),
+      }),
+    ],
     ["no ID token", () => ({ sign: () => undefined })],
     ["noise for a token", () => ({ sign: () => "a.b.c" })],
     ["another issuer's response", () => ({ iss: "https://evil.test" })],
     ["a response in nobody's name", () => ({ iss: null })],
-    ["a profile of somebody else", () => ({ claims: { email: undefined }, userinfo: { sub: "somebody-else", email: "faulty@example.test", email_verified: true } })],
+    [
+      "a profile of somebody else",
+      () => ({
+        claims: { email: undefined },
+        userinfo: { sub: "somebody-else", email: "faulty@example.test", email_verified: true },
+      }),
+    ],
   ];
   for (const [what, misbehaviour] of tokens) {
     it(`is not believed with ${what}`, async () => {
@@ -133,7 +188,11 @@ describe("an issuer that misbehaves", function () {
 
   const exchanges: [string, (response: ServerResponse) => void][] = [
     ["a redirect", (response) => response.writeHead(307, { location: `${issuer.url}/canary` }).end()],
-    ["an error", (response) => response.writeHead(400, { "content-type": "application/json" }).end('{"error":"invalid_grant"}')],
+    [
+      "an error",
+      (response) =>
+        response.writeHead(400, { "content-type": "application/json" }).end('{"error":"invalid_grant"}'),
+    ],
     ["a fault", (response) => response.writeHead(500).end("stack")],
     ["a page", (response) => response.writeHead(200, { "content-type": "text/html" }).end("<h1>Hello</h1>")],
     ["broken JSON", (response) => response.writeHead(200, { "content-type": "application/json" }).end("{")],
@@ -173,7 +232,8 @@ describe("an issuer that misbehaves", function () {
   it("is waited for no longer than five seconds, before or in the middle of a response", async () => {
     const started = performance.now();
     const hangs: NonNullable<Misbehaviour["token"]>[] = [
-      () => undefined, (response) => void response.writeHead(200, { "content-type": "application/json" }).write("{"),
+      () => undefined,
+      (response) => void response.writeHead(200, { "content-type": "application/json" }).write("{"),
     ];
     let exchange = 0;
     issuer.misbehaviour = { token: (response) => hangs[exchange++ % hangs.length]?.(response) };
@@ -185,17 +245,26 @@ describe("an issuer that misbehaves", function () {
 
   describe("of plain OAuth", () => {
     it("is asked for the profile, whose fields are named by the configuration", async () => {
-      issuer.misbehaviour = { sign: () => undefined, userinfo: { account: { id: 42 }, mail: "Plain@example.test", mail_verified: true, login: "plain" } };
+      issuer.misbehaviour = {
+        sign: () => undefined,
+        userinfo: { account: { id: 42 }, mail: "Plain@example.test", mail_verified: true, login: "plain" },
+      };
       const browser = api.anonymous();
       expect((await signIn(browser, "plain")).headers.get("location")).to.equal(`${api.url}/library`);
-      expect((await browser.get("/api/auth/session")).json()["user"]).to.include({ name: "plain", email: "plain@example.test" });
+      expect((await browser.get("/api/auth/session")).json()["user"]).to.include({
+        name: "plain",
+        email: "plain@example.test",
+      });
       expect((await api.deps.postgres.prisma.identity.findFirstOrThrow()).subject).to.equal("42");
       expectProvenExchange();
       expect(issuer.exchange?.get("client_secret")).to.equal(clientSecret);
     });
 
     it("may call itself by another name than its accounts are kept under, but by that one alone", async () => {
-      const misbehaviour = { sign: () => undefined, userinfo: { id: 7, email: "renamed@example.test", verified: true } };
+      const misbehaviour = {
+        sign: () => undefined,
+        userinfo: { id: 7, email: "renamed@example.test", verified: true },
+      };
       for (const iss of [storedIssuer, "https://evil.test"]) {
         issuer.misbehaviour = { ...misbehaviour, iss };
         const browser = api.anonymous();
@@ -204,9 +273,13 @@ describe("an issuer that misbehaves", function () {
       expect(issuer.requests).to.not.include("/token");
       for (const iss of [issuer.url, null]) {
         issuer.misbehaviour = { ...misbehaviour, iss };
-        expect((await signIn(api.anonymous(), "renamed")).headers.get("location")).to.equal(`${api.url}/library`);
+        expect((await signIn(api.anonymous(), "renamed")).headers.get("location")).to.equal(
+          `${api.url}/library`,
+        );
       }
-      const identities = await api.deps.postgres.prisma.identity.findMany({ select: { issuer: true, subject: true } });
+      const identities = await api.deps.postgres.prisma.identity.findMany({
+        select: { issuer: true, subject: true },
+      });
       expect(identities).to.deep.equal([{ issuer: storedIssuer, subject: "7" }]);
     });
 
@@ -218,17 +291,29 @@ describe("an issuer that misbehaves", function () {
       issuer.misbehaviour = { sign: () => undefined, userinfo: hubUser, emails: [other, primary] };
       const browser = api.anonymous();
       expect((await signIn(browser, "hub")).headers.get("location")).to.equal(`${api.url}/library`);
-      expect((await browser.get("/api/auth/session")).json()["user"]).to.include({ name: "hub", email: primary.email });
+      expect((await browser.get("/api/auth/session")).json()["user"]).to.include({
+        name: "hub",
+        email: primary.email,
+      });
     });
 
     it("makes no account where the primary address is not verified, is none, or is not listed", async () => {
-      for (const emails of [[other, { ...primary, verified: false }], [{ ...primary, email: "none" }], [other], []]) {
+      for (const emails of [
+        [other, { ...primary, verified: false }],
+        [{ ...primary, email: "none" }],
+        [other],
+        [],
+      ]) {
         issuer.misbehaviour = { sign: () => undefined, userinfo: hubUser, emails };
         const browser = api.anonymous();
         await expectNobody(await signIn(browser, "hub"), browser, "OAuthCreateAccount");
       }
       const subjectId = accountHashOf(api.deps.config.auth.pepper, primary.email);
-      expect(await api.deps.postgres.prisma.auditEvent.count({ where: { action: "signIn.refused", subjectKind: "account", subjectId } })).to.equal(1);
+      expect(
+        await api.deps.postgres.prisma.auditEvent.count({
+          where: { action: "signIn.refused", subjectKind: "account", subjectId },
+        }),
+      ).to.equal(1);
     });
 
     for (const emails of [undefined, {}, "x"]) {
@@ -252,9 +337,18 @@ describe("an issuer that misbehaves", function () {
 describe("an unavailable issuer", () => {
   it("does not keep the API from starting, is reported, and serves as soon as it is available", async () => {
     const port = await freePort();
-    const api = await TestApi.start({ env: providersEnv([
-      { id: "late", name: "Late", type: "oidc", issuer: `http://127.0.0.1:${port}`, clientId: "joypod", allowInsecure: true },
-    ]) });
+    const api = await TestApi.start({
+      env: providersEnv([
+        {
+          id: "late",
+          name: "Late",
+          type: "oidc",
+          issuer: `http://127.0.0.1:${port}`,
+          clientId: "joypod",
+          allowInsecure: true,
+        },
+      ]),
+    });
     try {
       const unavailable = await postProviderSignIn(api.anonymous(), "late");
       expectErrorResponse(unavailable, 503, "unavailable");

@@ -34,7 +34,8 @@ describe("lockout", () => {
   }
 
   async function fail(times: number): Promise<void> {
-    for (let attempt = 0; attempt < times; attempt += 1) expectErrorResponse(await signIn("wrong"), 401, "invalid_credentials");
+    for (let attempt = 0; attempt < times; attempt += 1)
+      expectErrorResponse(await signIn("wrong"), 401, "invalid_credentials");
     await forgetAddress();
   }
 
@@ -43,11 +44,15 @@ describe("lockout", () => {
     const locked = await signIn(user.password);
     expectErrorResponse(locked, 429, "locked");
     expect(locked.headers.get("retry-after")).to.equal("60");
-    expect(new URL(locked.json<{ url: string }>().url).search).to.equal("?error=CredentialsSignin&code=locked");
+    expect(new URL(locked.json<{ url: string }>().url).search).to.equal(
+      "?error=CredentialsSignin&code=locked",
+    );
     const plain = await postSignIn(api.anonymous(), user, {});
     expect(plain.status).to.equal(302);
     expect(plain.headers.get("location")).to.contain("code=locked");
-    expect(await api.deps.postgres.prisma.auditEvent.count({ where: { action: "signIn.locked" } })).to.equal(2);
+    expect(await api.deps.postgres.prisma.auditEvent.count({ where: { action: "signIn.locked" } })).to.equal(
+      2,
+    );
   });
 
   it("counts its locks for all replicas, for a day", async () => {
@@ -82,14 +87,22 @@ describe("lockout", () => {
 
   it("counts every spelling of the address together, and other accounts apart", async () => {
     const other = await aUser(api.deps);
-    for (const email of [user.email, ` ${user.email}`, user.email.toUpperCase(), `${user.email} `, user.email]) await signIn("wrong", { email });
+    for (const email of [
+      user.email,
+      ` ${user.email}`,
+      user.email.toUpperCase(),
+      `${user.email} `,
+      user.email,
+    ])
+      await signIn("wrong", { email });
     expectErrorResponse(await signIn(user.password), 429, "locked");
     expect((await signIn(other.password, other)).status).to.equal(200);
   });
 
   it("locks an address that has no account just the same", async () => {
     const nobody = { email: `nobody-${user.email}` };
-    for (let attempt = 0; attempt < 5; attempt += 1) expectErrorResponse(await signIn("wrong", nobody), 401, "invalid_credentials");
+    for (let attempt = 0; attempt < 5; attempt += 1)
+      expectErrorResponse(await signIn("wrong", nobody), 401, "invalid_credentials");
     const locked = await signIn("wrong", nobody);
     expectErrorResponse(locked, 429, "locked");
     expect(locked.headers.get("retry-after")).to.equal("60");
@@ -97,7 +110,9 @@ describe("lockout", () => {
 
   it("limits failures per network over all accounts, not counting right passwords", async () => {
     for (let index = 0; index < 10; index += 1) expect((await signIn(user.password)).status).to.equal(200);
-    const responses = await Promise.all(Array.from({ length: 24 }, (_, index) => signIn("wrong", { email: `spray-${index}@example.test` })));
+    const responses = await Promise.all(
+      Array.from({ length: 24 }, (_, index) => signIn("wrong", { email: `spray-${index}@example.test` })),
+    );
     const limited = responses.filter(({ status }) => status === 429);
     expect(limited).to.have.length(4);
     expectErrorResponse(limited[0]!, 429, "rate_limited");
@@ -107,14 +122,26 @@ describe("lockout", () => {
 
   it("lets right passwords of one network wait for each other, 25 at once and over all accounts, also after sixteen failures", async () => {
     const users = await Promise.all(Array.from({ length: 25 }, () => aUser(api.deps)));
-    for (let index = 0; index < 16; index += 1) expectErrorResponse(await signIn("wrong", { email: `spray-${index}@example.test` }), 401, "invalid_credentials");
-    const limitsReached = (): Promise<number> => api.deps.postgres.prisma.auditEvent.count({ where: { action: "limit.reached" } });
+    for (let index = 0; index < 16; index += 1)
+      expectErrorResponse(
+        await signIn("wrong", { email: `spray-${index}@example.test` }),
+        401,
+        "invalid_credentials",
+      );
+    const limitsReached = (): Promise<number> =>
+      api.deps.postgres.prisma.auditEvent.count({ where: { action: "limit.reached" } });
     const before = await limitsReached();
     const responses = await Promise.all(users.map((each) => signIn(each.password, each)));
     expect(responses.map(({ status }) => status)).to.deep.equal(Array<number>(25).fill(200));
     expect(await limitsReached()).to.equal(before);
-    for (let index = 16; index < 20; index += 1) expectErrorResponse(await signIn("wrong", { email: `spray-${index}@example.test` }), 401, "invalid_credentials");
-    for (let attempt = 0; attempt < 2; attempt += 1) expectErrorResponse(await signIn(user.password), 429, "rate_limited");
+    for (let index = 16; index < 20; index += 1)
+      expectErrorResponse(
+        await signIn("wrong", { email: `spray-${index}@example.test` }),
+        401,
+        "invalid_credentials",
+      );
+    for (let attempt = 0; attempt < 2; attempt += 1)
+      expectErrorResponse(await signIn(user.password), 429, "rate_limited");
     expect(await limitsReached(), "told once").to.equal(before + 1);
     expect(await api.deps.redis.keys("joypod:signInsUnderWay:*")).to.deep.equal([]);
   });
@@ -122,8 +149,12 @@ describe("lockout", () => {
   it("keeps nobody else of the network out by attempts at a locked address, whether these came after the lock or waited for it", async () => {
     const other = await aUser(api.deps);
     const responses = await Promise.all(Array.from({ length: 15 }, () => signIn("wrong")));
-    expect(responses.map(({ status }) => status).toSorted()).to.deep.equal([...Array<number>(5).fill(401), ...Array<number>(10).fill(429)]);
-    for (let attempt = 0; attempt < 15; attempt += 1) expectErrorResponse(await signIn("wrong"), 429, "locked");
+    expect(responses.map(({ status }) => status).toSorted()).to.deep.equal([
+      ...Array<number>(5).fill(401),
+      ...Array<number>(10).fill(429),
+    ]);
+    for (let attempt = 0; attempt < 15; attempt += 1)
+      expectErrorResponse(await signIn("wrong"), 429, "locked");
     expect((await signIn(other.password, other)).status).to.equal(200);
   });
 
@@ -143,7 +174,8 @@ describe("lockout", () => {
 
     async function begin(at = lockout): Promise<Attempt> {
       const attempt = await at.begin(email);
-      if (attempt?.isAllowed !== true) throw new Error(`The attempt was refused: ${JSON.stringify(attempt)}.`);
+      if (attempt?.isAllowed !== true)
+        throw new Error(`The attempt was refused: ${JSON.stringify(attempt)}.`);
       return attempt;
     }
 
@@ -164,7 +196,10 @@ describe("lockout", () => {
       await attempts[4]?.failed();
       await (await begin(new Lockout(api.deps.redis, clock))).failed();
       for (let failures = 2; failures < 5; failures += 1) await (await begin()).failed();
-      expect(await elsewhere(), "five failures lock, for as long as at first").to.deep.equal({ isAllowed: false, retryAfterSeconds: 60 });
+      expect(await elsewhere(), "five failures lock, for as long as at first").to.deep.equal({
+        isAllowed: false,
+        retryAfterSeconds: 60,
+      });
     });
 
     it("is taken back once, however many attempts were not made", async () => {
@@ -172,7 +207,8 @@ describe("lockout", () => {
       await clock.advance(minuteMs);
       for (const attempt of await beginFive()) await attempt.notMade();
       for (const attempt of await beginFive()) await attempt.failed();
-      for (const locked of [await lockout.begin(email), await elsewhere()]) expect(locked).to.deep.equal({ isAllowed: false, retryAfterSeconds: 300 });
+      for (const locked of [await lockout.begin(email), await elsewhere()])
+        expect(locked).to.deep.equal({ isAllowed: false, retryAfterSeconds: 300 });
     });
 
     it("keeps its level when it is over and an attempt from before it turns out not to have been made", async () => {
@@ -181,7 +217,8 @@ describe("lockout", () => {
       await (await begin()).failed();
       await attempts[0]?.notMade();
       for (let failures = 1; failures < 5; failures += 1) await (await begin()).failed();
-      for (const locked of [await lockout.begin(email), await elsewhere()]) expect(locked).to.deep.equal({ isAllowed: false, retryAfterSeconds: 300 });
+      for (const locked of [await lockout.begin(email), await elsewhere()])
+        expect(locked).to.deep.equal({ isAllowed: false, retryAfterSeconds: 300 });
     });
   });
 
@@ -197,11 +234,20 @@ describe("parallel attempts from many networks", () => {
     const api = await TestApi.start({ env: { TRUSTED_PROXIES: "1" } });
     try {
       const user = await aUser(api.deps);
-      const responses = await Promise.all(Array.from({ length: 50 }, async (_, index) => {
-        const browser = api.anonymous();
-        const form = { email: user.email, password: "wrong", csrfToken: await csrfToken(browser), json: "true" };
-        return browser.post("/api/auth/callback/credentials", new URLSearchParams(form), { "x-forwarded-for": `198.51.100.${index}` });
-      }));
+      const responses = await Promise.all(
+        Array.from({ length: 50 }, async (_, index) => {
+          const browser = api.anonymous();
+          const form = {
+            email: user.email,
+            password: "wrong",
+            csrfToken: await csrfToken(browser),
+            json: "true",
+          };
+          return browser.post("/api/auth/callback/credentials", new URLSearchParams(form), {
+            "x-forwarded-for": `198.51.100.${index}`,
+          });
+        }),
+      );
       expect(responses.filter(({ status }) => status === 401)).to.have.length(5);
       const locked = responses.filter(({ status }) => status === 429);
       expect(locked).to.have.length(45);
@@ -232,13 +278,21 @@ describe("right passwords at two replicas", () => {
 
   async function fail(times: number): Promise<void> {
     for (let attempt = 0; attempt < times; attempt += 1) {
-      expectErrorResponse(await postSignIn(api.anonymous(), { ...user, password: "wrong" }), 401, "invalid_credentials");
+      expectErrorResponse(
+        await postSignIn(api.anonymous(), { ...user, password: "wrong" }),
+        401,
+        "invalid_credentials",
+      );
     }
   }
 
   it("wait for each other", async () => {
     await fail(4);
-    const responses = await Promise.all(Array.from({ length: 12 }, (_, index) => postSignIn(api.anonymous(index % 2 === 0 ? api : replica), user)));
+    const responses = await Promise.all(
+      Array.from({ length: 12 }, (_, index) =>
+        postSignIn(api.anonymous(index % 2 === 0 ? api : replica), user),
+      ),
+    );
     expect(responses.map(({ status }) => status)).to.deep.equal(Array<number>(12).fill(200));
   });
 
@@ -247,8 +301,15 @@ describe("right passwords at two replicas", () => {
     const at = (index: number) => api.anonymous(index % 2 === 0 ? api : replica);
     const right = await Promise.all(users.map((each, index) => postSignIn(at(index), each)));
     expect(right.map(({ status }) => status)).to.deep.equal(Array<number>(25).fill(200));
-    const wrong = await Promise.all(Array.from({ length: 24 }, (_, index) => postSignIn(at(index), { email: `spray-${index}@example.test`, password: "wrong" })));
-    expect(wrong.map(({ status }) => status).toSorted()).to.deep.equal([...Array<number>(20).fill(401), ...Array<number>(4).fill(429)]);
+    const wrong = await Promise.all(
+      Array.from({ length: 24 }, (_, index) =>
+        postSignIn(at(index), { email: `spray-${index}@example.test`, password: "wrong" }),
+      ),
+    );
+    expect(wrong.map(({ status }) => status).toSorted()).to.deep.equal([
+      ...Array<number>(20).fill(401),
+      ...Array<number>(4).fill(429),
+    ]);
     for (const index of [0, 1]) expectErrorResponse(await postSignIn(at(index), user), 429, "rate_limited");
   });
 
@@ -288,7 +349,11 @@ describe("lockout without Redis", () => {
   async function expectLockout(): Promise<void> {
     expect((await postSignIn(api.anonymous(), user)).status).to.equal(200);
     for (let attempt = 0; attempt < 5; attempt += 1) {
-      expectErrorResponse(await postSignIn(api.anonymous(), { ...user, password: "wrong" }), 401, "invalid_credentials");
+      expectErrorResponse(
+        await postSignIn(api.anonymous(), { ...user, password: "wrong" }),
+        401,
+        "invalid_credentials",
+      );
     }
     expectErrorResponse(await postSignIn(api.anonymous(), user), 429, "locked");
     const other = await aUser(api.deps);
@@ -311,8 +376,15 @@ describe("lockout without Redis", () => {
     try {
       const right = await Promise.all(users.map((each) => postSignIn(api.anonymous(), each)));
       expect(right.map(({ status }) => status)).to.deep.equal(Array<number>(25).fill(200));
-      const wrong = await Promise.all(Array.from({ length: 24 }, (_, index) => postSignIn(api.anonymous(), { email: `spray-${index}@example.test`, password: "wrong" })));
-      expect(wrong.map(({ status }) => status).toSorted()).to.deep.equal([...Array<number>(20).fill(401), ...Array<number>(4).fill(429)]);
+      const wrong = await Promise.all(
+        Array.from({ length: 24 }, (_, index) =>
+          postSignIn(api.anonymous(), { email: `spray-${index}@example.test`, password: "wrong" }),
+        ),
+      );
+      expect(wrong.map(({ status }) => status).toSorted()).to.deep.equal([
+        ...Array<number>(20).fill(401),
+        ...Array<number>(4).fill(429),
+      ]);
       expectErrorResponse(await postSignIn(api.anonymous(), user), 429, "rate_limited");
     } finally {
       await redis.server.start();

@@ -32,17 +32,38 @@ describe("the unmodified next-auth client", function () {
 
   before(async () => {
     await build({
-      root: join(repositoryRoot, "test/support/browser/page/nextAuth"), configFile: false, logLevel: "error",
+      root: join(repositoryRoot, "test/support/browser/page/nextAuth"),
+      configFile: false,
+      logLevel: "error",
       // It is written for a bundler that fills these in.
-      define: { "process.env.NEXTAUTH_URL": "undefined", "process.env.NEXTAUTH_URL_INTERNAL": "undefined", "process.env.VERCEL_URL": "undefined" },
+      define: {
+        "process.env.NEXTAUTH_URL": "undefined",
+        "process.env.NEXTAUTH_URL_INTERNAL": "undefined",
+        "process.env.VERCEL_URL": "undefined",
+      },
       build: { outDir: webRoot, emptyOutDir: true, reportCompressedSize: false },
     });
     const port = await freePort();
-    api = await TestApi.start({ env: { WEB_ROOT: webRoot, ...providersEnv([
-      { id: "example", name: "Example", type: "oidc", issuer: `http://127.0.0.1:${port}`, clientId, clientSecret, allowInsecure: true },
-    ]) } });
+    api = await TestApi.start({
+      env: {
+        WEB_ROOT: webRoot,
+        ...providersEnv([
+          {
+            id: "example",
+            name: "Example",
+            type: "oidc",
+            issuer: `http://127.0.0.1:${port}`,
+            clientId,
+            clientSecret,
+            allowInsecure: true,
+          },
+        ]),
+      },
+    });
     provider = await IdentityProvider.start({
-      port, redirectUris: [`${api.url}/api/auth/callback/example`], accounts: { ada: { email: "ada@example.test", email_verified: true, name: "Ada" } },
+      port,
+      redirectUris: [`${api.url}/api/auth/callback/example`],
+      accounts: { ada: { email: "ada@example.test", email_verified: true, name: "Ada" } },
     });
     browser = await launchBrowserShell();
   });
@@ -96,13 +117,22 @@ describe("the unmodified next-auth client", function () {
 
   it("reports a locked account as an error", async () => {
     for (let failure = 0; failure < 5; failure += 1) await signIn("wrong");
-    expect(await signIn(user.password)).to.deep.equal({ error: "CredentialsSignin", status: 429, ok: false, url: null });
+    expect(await signIn(user.password)).to.deep.equal({
+      error: "CredentialsSignin",
+      status: 429,
+      ok: false,
+      url: null,
+    });
   });
 
   it("redirects to the requested page, and to the sign-in page after a wrong password", async () => {
-    await page.evaluate(`void nextAuth.signIn("credentials", ${JSON.stringify({ email: user.email, password: "wrong", callbackUrl: "/library" })})`);
+    await page.evaluate(
+      `void nextAuth.signIn("credentials", ${JSON.stringify({ email: user.email, password: "wrong", callbackUrl: "/library" })})`,
+    );
     await page.waitForURL(`${api.url}/signin?error=CredentialsSignin&code=credentials`);
-    await page.evaluate(`void nextAuth.signIn("credentials", ${JSON.stringify({ email: user.email, password: user.password, callbackUrl: `${api.url}/library` })})`);
+    await page.evaluate(
+      `void nextAuth.signIn("credentials", ${JSON.stringify({ email: user.email, password: user.password, callbackUrl: `${api.url}/library` })})`,
+    );
     await page.waitForURL(`${api.url}/library`);
     await shows("authenticated", user.email);
   });
@@ -111,7 +141,9 @@ describe("the unmodified next-auth client", function () {
     await signIn(user.password);
     await shows("authenticated");
     await api.deps.postgres.prisma.user.update({ where: { id: user.id }, data: { name: "Renamed" } });
-    const updated = await call<{ user: { name: string; id: string } }>("update", { user: { id: "root", name: "Root" } });
+    const updated = await call<{ user: { name: string; id: string } }>("update", {
+      user: { id: "root", name: "Root" },
+    });
     expect(updated.user).to.include({ id: user.id, name: "Renamed" });
   });
 
@@ -131,7 +163,10 @@ describe("the unmodified next-auth client", function () {
 
   it("lists the providers, and sends unknown ones and members' pages to the sign-in page", async () => {
     const providers = await call<Record<string, { type: string }>>("getProviders");
-    expect(Object.entries(providers).map(([id, { type }]) => [id, type])).to.deep.equal([["credentials", "credentials"], ["example", "oidc"]]);
+    expect(Object.entries(providers).map(([id, { type }]) => [id, type])).to.deep.equal([
+      ["credentials", "credentials"],
+      ["example", "oidc"],
+    ]);
     expect(await call("getCsrfToken")).to.match(/^[0-9a-f]{64}$/);
     await page.evaluate('void nextAuth.signIn("nowhere")');
     await page.waitForURL(`${api.url}/signin?callbackUrl=*`);
@@ -152,10 +187,14 @@ describe("the unmodified next-auth client", function () {
 
   it("may report its own errors, which are not stored", async () => {
     await page.route("**/api/auth/providers", (route) => route.abort());
-    const reported = page.waitForResponse((response) => new URL(response.url()).pathname === "/api/auth/_log");
+    const reported = page.waitForResponse(
+      (response) => new URL(response.url()).pathname === "/api/auth/_log",
+    );
     await call("getProviders");
     expect((await reported).status()).to.equal(204);
-    await eventually(() => api.logLines.some((line) => line.includes("/api/auth/_log")), { what: "the report's request in the log" });
+    await eventually(() => api.logLines.some((line) => line.includes("/api/auth/_log")), {
+      what: "the report's request in the log",
+    });
     expect(api.logLines.join("")).to.not.contain("CLIENT_FETCH_ERROR");
   });
 });

@@ -4,7 +4,12 @@ import { TestApi } from "#test/support/http/api.ts";
 import { expectErrorResponse, type ApiClient, type ApiResponse } from "#test/support/http/apiClient.ts";
 import { postProviderSignIn, postSignOut } from "#test/support/http/authForms.ts";
 import { freePort } from "#test/support/processes/childProgram.ts";
-import { clientId, clientSecret, IdentityProvider, type ProviderAccount } from "#test/support/oidc/identityProvider.ts";
+import {
+  clientId,
+  clientSecret,
+  IdentityProvider,
+  type ProviderAccount,
+} from "#test/support/oidc/identityProvider.ts";
 import { ProviderVisitor } from "#test/support/oidc/providerPages.ts";
 import { providersEnv } from "#test/support/oidc/providersFile.ts";
 
@@ -21,11 +26,16 @@ describe("sign-in through an OpenID provider", () => {
     const port = await freePort();
     const issuer = `http://127.0.0.1:${port}`;
     const oidc = { type: "oidc", issuer, clientId, clientSecret, allowInsecure: true };
-    api = await TestApi.start({ env: providersEnv([
-      { ...oidc, id: "example", name: "Example", trustsEmail: true }, { ...oidc, id: "cautious", name: "Not trusted" },
-    ]) });
+    api = await TestApi.start({
+      env: providersEnv([
+        { ...oidc, id: "example", name: "Example", trustsEmail: true },
+        { ...oidc, id: "cautious", name: "Not trusted" },
+      ]),
+    });
     provider = await IdentityProvider.start({
-      port, accounts, redirectUris: ["example", "cautious"].map((id) => `${api.url}/api/auth/callback/${id}`),
+      port,
+      accounts,
+      redirectUris: ["example", "cautious"].map((id) => `${api.url}/api/auth/callback/${id}`),
     });
   });
   after(async () => {
@@ -37,7 +47,12 @@ describe("sign-in through an OpenID provider", () => {
   /** A new account there; by default with an address that is verified. */
   function anAccount(account: ProviderAccount = {}): string {
     const login = `login-${++logins}`;
-    accounts[login] = { email: `${login}@example.test`, email_verified: true, name: "Ada at Example", ...account };
+    accounts[login] = {
+      email: `${login}@example.test`,
+      email_verified: true,
+      name: "Ada at Example",
+      ...account,
+    };
     return login;
   }
 
@@ -63,8 +78,12 @@ describe("sign-in through an OpenID provider", () => {
     expect(response.headers.get("location")).to.equal(`${api.url}/api/auth/signin?error=${reason}`);
   }
 
-  async function userOf(browser: ApiClient): Promise<{ id: string; name: string; email: string } | undefined> {
-    return (await browser.get("/api/auth/session")).json<{ user?: { id: string; name: string; email: string } }>().user;
+  async function userOf(
+    browser: ApiClient,
+  ): Promise<{ id: string; name: string; email: string } | undefined> {
+    return (await browser.get("/api/auth/session")).json<{
+      user?: { id: string; name: string; email: string };
+    }>().user;
   }
 
   function userCount(): Promise<number> {
@@ -73,7 +92,10 @@ describe("sign-in through an OpenID provider", () => {
 
   async function aVerifiedUser(): Promise<TestUser> {
     const user = await aUser(api.deps);
-    await api.deps.postgres.prisma.user.update({ where: { id: user.id }, data: { emailVerifiedAt: new Date() } });
+    await api.deps.postgres.prisma.user.update({
+      where: { id: user.id },
+      data: { emailVerifiedAt: new Date() },
+    });
     return user;
   }
 
@@ -81,23 +103,40 @@ describe("sign-in through an OpenID provider", () => {
     const providers = (await api.anonymous().get("/api/auth/providers")).json();
     expect(Object.keys(providers)).to.deep.equal(["credentials", "example", "cautious"]);
     expect(providers["example"]).to.deep.equal({
-      id: "example", name: "Example", type: "oidc", signinUrl: `${api.url}/api/auth/signin/example`, callbackUrl: `${api.url}/api/auth/callback/example`,
+      id: "example",
+      name: "Example",
+      type: "oidc",
+      signinUrl: `${api.url}/api/auth/signin/example`,
+      callbackUrl: `${api.url}/api/auth/callback/example`,
     });
   });
 
   it("asks the provider with proof of everything, and keeps it in one sealed cookie", async () => {
     const browser = api.anonymous();
-    const response = await postProviderSignIn(browser, "example", { json: "true" }, "?login_hint=ada&prompt=login&scope=everything&redirect_uri=https://evil.test");
+    const response = await postProviderSignIn(
+      browser,
+      "example",
+      { json: "true" },
+      "?login_hint=ada&prompt=login&scope=everything&redirect_uri=https://evil.test",
+    );
     const url = new URL(response.json<{ url: string }>().url);
     expect(url.origin).to.equal(provider.issuer);
     const query = Object.fromEntries(url.searchParams);
     expect(query).to.include({
-      client_id: clientId, response_type: "code", scope: "openid email profile", redirect_uri: `${api.url}/api/auth/callback/example`,
-      code_challenge_method: "S256", login_hint: "ada", prompt: "login",
+      client_id: clientId,
+      response_type: "code",
+      scope: "openid email profile",
+      redirect_uri: `${api.url}/api/auth/callback/example`,
+      code_challenge_method: "S256",
+      login_hint: "ada",
+      prompt: "login",
     });
-    for (const name of ["state", "nonce", "code_challenge"]) expect(query[name], name).to.have.length.of.at.least(43);
+    for (const name of ["state", "nonce", "code_challenge"])
+      expect(query[name], name).to.have.length.of.at.least(43);
     const [cookie = ""] = response.setCookies;
-    expect(cookie).to.match(/^auth\.oauth\.[A-Za-z0-9_-]{22}=[A-Za-z0-9_-]+; Path=\/; HttpOnly; SameSite=Lax; Expires=/);
+    expect(cookie).to.match(
+      /^auth\.oauth\.[A-Za-z0-9_-]{22}=[A-Za-z0-9_-]+; Path=\/; HttpOnly; SameSite=Lax; Expires=/,
+    );
     for (const secret of [query["state"], query["nonce"]]) expect(cookie).to.not.contain(secret);
     const ends = Date.parse(/Expires=([^;]+)/.exec(cookie)?.[1] ?? "");
     expect(ends - Date.now()).to.be.within(590_000, 601_000);
@@ -111,8 +150,15 @@ describe("sign-in through an OpenID provider", () => {
     expect(response.headers.get("location")).to.equal(`${api.url}/library`);
     expect([...browser.cookies.keys()].filter((name) => name.startsWith(transactionPrefix))).to.be.empty;
     const user = await userOf(browser);
-    expect(user).to.include({ name: "Ada at Example", email: `${login}@example.test`, image: "https://pictures.test/ada.png" });
-    const stored = await api.deps.postgres.prisma.user.findUniqueOrThrow({ where: { id: user?.id ?? "" }, include: { identities: true } });
+    expect(user).to.include({
+      name: "Ada at Example",
+      email: `${login}@example.test`,
+      image: "https://pictures.test/ada.png",
+    });
+    const stored = await api.deps.postgres.prisma.user.findUniqueOrThrow({
+      where: { id: user?.id ?? "" },
+      include: { identities: true },
+    });
     expect(stored).to.include({ passwordHash: null }).and.have.property("emailVerifiedAt").that.is.a("date");
     expect(stored.identities).to.have.length(1);
     expect(stored.identities[0]).to.include({ issuer: provider.issuer, subject: login });
@@ -124,8 +170,16 @@ describe("sign-in through an OpenID provider", () => {
     expect((await signIn(second, login)).headers.get("location")).to.equal(`${api.url}/library`);
     expect((await userOf(second))?.id).to.equal(user?.id);
     expect(await userCount()).to.equal(before);
-    const trail = await api.deps.postgres.prisma.auditEvent.findMany({ where: { actorId: user?.id ?? "" }, orderBy: { id: "asc" } });
-    expect(trail.map(({ action }) => action)).to.deep.equal(["user.created", "identity.linked", "signIn.succeeded", "signIn.succeeded"]);
+    const trail = await api.deps.postgres.prisma.auditEvent.findMany({
+      where: { actorId: user?.id ?? "" },
+      orderBy: { id: "asc" },
+    });
+    expect(trail.map(({ action }) => action)).to.deep.equal([
+      "user.created",
+      "identity.linked",
+      "signIn.succeeded",
+      "signIn.succeeded",
+    ]);
     expect(trail[2]?.details).to.deep.equal({ provider: "example" });
   });
 
@@ -136,7 +190,11 @@ describe("sign-in through an OpenID provider", () => {
     accounts[login] = {};
     expectRefused(await signIn(api.anonymous(), login), "OAuthCreateAccount");
     expect(await userCount()).to.equal(before);
-    const events = await api.deps.postgres.prisma.auditEvent.findMany({ where: { action: "signIn.refused" }, orderBy: { id: "desc" }, take: 1 });
+    const events = await api.deps.postgres.prisma.auditEvent.findMany({
+      where: { action: "signIn.refused" },
+      orderBy: { id: "desc" },
+      take: 1,
+    });
     expect(events[0]?.details).to.deep.equal({ provider: "example", reason: "OAuthCreateAccount" });
   });
 
@@ -145,9 +203,16 @@ describe("sign-in through an OpenID provider", () => {
     const onlyClaimed = `claimed-${verified.email}`;
     await signIn(api.anonymous(), anAccount({ email: onlyClaimed }), "cautious");
     const before = await userCount();
-    expectRefused(await signIn(api.anonymous(), anAccount({ email: verified.email, email_verified: false })), "OAuthAccountNotLinked");
-    expectRefused(await signIn(api.anonymous(), anAccount({ email: verified.email }), "cautious"), "OAuthAccountNotLinked");
-    for (const email of [unproven.email, onlyClaimed]) expectRefused(await signIn(api.anonymous(), anAccount({ email })), "OAuthAccountNotLinked");
+    expectRefused(
+      await signIn(api.anonymous(), anAccount({ email: verified.email, email_verified: false })),
+      "OAuthAccountNotLinked",
+    );
+    expectRefused(
+      await signIn(api.anonymous(), anAccount({ email: verified.email }), "cautious"),
+      "OAuthAccountNotLinked",
+    );
+    for (const email of [unproven.email, onlyClaimed])
+      expectRefused(await signIn(api.anonymous(), anAccount({ email })), "OAuthAccountNotLinked");
     const browser = api.anonymous();
     await signIn(browser, anAccount({ email: verified.email.toUpperCase() }));
     expect([(await userOf(browser))?.id, await userCount()]).to.deep.equal([verified.id, before]);
@@ -173,28 +238,45 @@ describe("sign-in through an OpenID provider", () => {
   });
 
   it("lists each player's ways to sign in", async () => {
-    const ways = (example: boolean) => [{ id: "example", name: "Example", isLinked: example }, { id: "cautious", name: "Not trusted", isLinked: example }];
+    const ways = (example: boolean) => [
+      { id: "example", name: "Example", isLinked: example },
+      { id: "cautious", name: "Not trusted", isLinked: example },
+    ];
     const browser = api.as(await aUser(api.deps));
-    expect((await browser.get("/api/auth/methods")).json()).to.deep.equal({ hasPassword: true, providers: ways(false) });
+    expect((await browser.get("/api/auth/methods")).json()).to.deep.equal({
+      hasPassword: true,
+      providers: ways(false),
+    });
     await signIn(browser, anAccount());
     // Both providers of this API are the same issuer.
-    expect((await browser.get("/api/auth/methods")).json()).to.deep.equal({ hasPassword: true, providers: ways(true) });
+    expect((await browser.get("/api/auth/methods")).json()).to.deep.equal({
+      hasPassword: true,
+      providers: ways(true),
+    });
     const newcomer = api.anonymous();
     await signIn(newcomer, anAccount());
-    expect((await newcomer.get("/api/auth/methods")).json()).to.deep.equal({ hasPassword: false, providers: ways(true) });
+    expect((await newcomer.get("/api/auth/methods")).json()).to.deep.equal({
+      hasPassword: false,
+      providers: ways(true),
+    });
   });
 
   it("links nothing for a player who signed out, or is somebody else, by the time they are back", async () => {
     const [user, other] = [await aUser(api.deps), await aUser(api.deps)];
     const others = api.as(other);
     expect((await userOf(others))?.id).to.equal(other.id);
-    for (const leave of [postSignOut, (browser: ApiClient) => browser.cookies.set(sessionCookie, others.cookies.get(sessionCookie) ?? "")]) {
+    for (const leave of [
+      postSignOut,
+      (browser: ApiClient) => browser.cookies.set(sessionCookie, others.cookies.get(sessionCookie) ?? ""),
+    ]) {
       const browser = api.as(user);
       const back = await passed(await begin(browser), anAccount());
       await leave(browser);
       expectRefused(await browser.get(back), "SessionRequired");
     }
-    expect(await api.deps.postgres.prisma.identity.count({ where: { userId: { in: [user.id, other.id] } } })).to.equal(0);
+    expect(
+      await api.deps.postgres.prisma.identity.count({ where: { userId: { in: [user.id, other.id] } } }),
+    ).to.equal(0);
   });
 
   it("keeps a disabled player out", async () => {
@@ -202,13 +284,19 @@ describe("sign-in through an OpenID provider", () => {
     const browser = api.anonymous();
     await signIn(browser, login);
     const user = await userOf(browser);
-    await api.deps.postgres.prisma.user.update({ where: { id: user?.id ?? "" }, data: { disabledAt: new Date() } });
+    await api.deps.postgres.prisma.user.update({
+      where: { id: user?.id ?? "" },
+      data: { disabledAt: new Date() },
+    });
     expectRefused(await signIn(api.anonymous(), login), "AccessDenied");
   });
 
   it("lets two tabs sign in at once", async () => {
     const browser = api.anonymous();
-    const [first, second] = [await begin(browser, "example", "/one"), await begin(browser, "example", "/two")];
+    const [first, second] = [
+      await begin(browser, "example", "/one"),
+      await begin(browser, "example", "/two"),
+    ];
     const backs = [await passed(first, anAccount()), await passed(second, anAccount())];
     expect((await browser.get(backs[1] ?? "")).headers.get("location")).to.equal(`${api.url}/two`);
     expect((await browser.get(backs[0] ?? "")).headers.get("location")).to.equal(`${api.url}/one`);
@@ -220,7 +308,9 @@ describe("sign-in through an OpenID provider", () => {
     for (let index = 0; index < 5; index += 1) await begin(browser);
     const kept = [...browser.cookies].filter(([name]) => name.startsWith(transactionPrefix));
     expect(kept).to.have.length(5);
-    expect(kept.map(([name, value]) => name.length + value.length).reduce((a, b) => a + b)).to.be.lessThan(6 * 1024);
+    expect(kept.map(([name, value]) => name.length + value.length).reduce((a, b) => a + b)).to.be.lessThan(
+      6 * 1024,
+    );
     expectRefused(await browser.get(await passed(first, anAccount())), "OAuthCallback");
   });
 
@@ -265,18 +355,22 @@ describe("sign-in through an OpenID provider", () => {
       await expectNoSignIn(browser, back.pathname + back.search);
     });
 
-    it("refuses a browser that began no sign-in", () => expectNoSignIn(api.anonymous(), back.pathname + back.search));
+    it("refuses a browser that began no sign-in", () =>
+      expectNoSignIn(api.anonymous(), back.pathname + back.search));
 
     it("refuses a cookie that was begun for another state", async () => {
       const other = api.anonymous();
       await begin(other);
-      const [value = ""] = [...other.cookies].filter(([name]) => name.startsWith(transactionPrefix)).map(([, text]) => text);
+      const [value = ""] = [...other.cookies]
+        .filter(([name]) => name.startsWith(transactionPrefix))
+        .map(([, text]) => text);
       const [name = ""] = [...browser.cookies.keys()].filter((key) => key.startsWith(transactionPrefix));
       browser.cookies.set(name, value);
       await expectNoSignIn(browser, back.pathname + back.search);
     });
 
-    it("refuses the response of one provider at another's callback", () => expectNoSignIn(browser, `/api/auth/callback/cautious${back.search}`));
+    it("refuses the response of one provider at another's callback", () =>
+      expectNoSignIn(browser, `/api/auth/callback/cautious${back.search}`));
 
     it("refuses a response in another issuer's name", async () => {
       back.searchParams.set("iss", "https://evil.test");
@@ -285,7 +379,9 @@ describe("sign-in through an OpenID provider", () => {
 
     it("takes a code once, even with its cookie restored", async () => {
       const cookies = [...browser.cookies];
-      expect((await browser.get(back.pathname + back.search)).headers.get("location")).to.equal(`${api.url}/library`);
+      expect((await browser.get(back.pathname + back.search)).headers.get("location")).to.equal(
+        `${api.url}/library`,
+      );
       await postSignOut(browser);
       await expectNoSignIn(browser, back.pathname + back.search);
       for (const [name, value] of cookies) browser.cookies.set(name, value);
@@ -293,27 +389,47 @@ describe("sign-in through an OpenID provider", () => {
     });
 
     it("writes no code, state, cookie or secret to its log", async () => {
-      const cookies = [...browser.cookies].filter(([name]) => name.startsWith(transactionPrefix)).map(([, value]) => value);
+      const cookies = [...browser.cookies]
+        .filter(([name]) => name.startsWith(transactionPrefix))
+        .map(([, value]) => value);
       back.searchParams.set("iss", "https://evil.test");
       await browser.get(back.pathname + back.search);
       const log = api.logLines.join("");
       expect(log).to.contain("The API refused a sign-in through a provider.");
-      for (const secret of [back.searchParams.get("code"), back.searchParams.get("state"), clientSecret, ...cookies]) expect(log).to.not.contain(secret);
+      for (const secret of [
+        back.searchParams.get("code"),
+        back.searchParams.get("state"),
+        clientSecret,
+        ...cookies,
+      ])
+        expect(log).to.not.contain(secret);
     });
   });
 
   it("requires the form's token, a known provider, and a POST", async () => {
     const browser = api.anonymous();
-    expectErrorResponse(await browser.post("/api/auth/signin/example", new URLSearchParams({ json: "true" })), 403, "csrf");
+    expectErrorResponse(
+      await browser.post("/api/auth/signin/example", new URLSearchParams({ json: "true" })),
+      403,
+      "csrf",
+    );
     const plain = await browser.post("/api/auth/signin/example", new URLSearchParams());
     expect(plain.headers.get("location")).to.equal(`${api.url}/api/auth/signin?error=MissingCSRF&csrf=true`);
     const unknown = await postProviderSignIn(browser, "nowhere");
     expectErrorResponse(unknown, 404, "not_found");
     expect(unknown.json()["url"]).to.equal(`${api.url}/api/auth/signin?error=OAuthSignin`);
     expectErrorResponse(await browser.get("/api/auth/signin/example"), 405, "method_not_allowed");
-    expectErrorResponse(await browser.post("/api/auth/callback/example", new URLSearchParams({ code: "c", state: "s" })), 405, "method_not_allowed");
-    expect((await postProviderSignIn(browser, "credentials")).json()["url"]).to.match(/\/api\/auth\/signin\?callbackUrl=/);
-    expect((await browser.get("/api/auth/callback/nowhere?state=x")).headers.get("location")).to.contain("error=OAuthCallback");
+    expectErrorResponse(
+      await browser.post("/api/auth/callback/example", new URLSearchParams({ code: "c", state: "s" })),
+      405,
+      "method_not_allowed",
+    );
+    expect((await postProviderSignIn(browser, "credentials")).json()["url"]).to.match(
+      /\/api\/auth\/signin\?callbackUrl=/,
+    );
+    expect((await browser.get("/api/auth/callback/nowhere?state=x")).headers.get("location")).to.contain(
+      "error=OAuthCallback",
+    );
   });
 
   it("redirects a plain form to the provider", async () => {
@@ -329,13 +445,30 @@ describe("sign-in through an OpenID provider", () => {
   });
 
   it("uses the cookie names and attributes of production over https", async () => {
-    const secure = await TestApi.start({ env: { BASE_URL: "https://play.test", ...providersEnv([
-      { type: "oidc", issuer: provider.issuer, clientId, clientSecret, allowInsecure: true, id: "example", name: "Example" },
-    ]) } });
+    const secure = await TestApi.start({
+      env: {
+        BASE_URL: "https://play.test",
+        ...providersEnv([
+          {
+            type: "oidc",
+            issuer: provider.issuer,
+            clientId,
+            clientSecret,
+            allowInsecure: true,
+            id: "example",
+            name: "Example",
+          },
+        ]),
+      },
+    });
     try {
       const response = await postProviderSignIn(secure.anonymous(), "example");
-      expect(response.setCookies[0]).to.match(/^__Host-auth\.oauth\.[A-Za-z0-9_-]{22}=[^;]+; Path=\/; HttpOnly; SameSite=Lax; Secure; Expires=/);
-      expect(new URL(response.json<{ url: string }>().url).searchParams.get("redirect_uri")).to.equal("https://play.test/api/auth/callback/example");
+      expect(response.setCookies[0]).to.match(
+        /^__Host-auth\.oauth\.[A-Za-z0-9_-]{22}=[^;]+; Path=\/; HttpOnly; SameSite=Lax; Secure; Expires=/,
+      );
+      expect(new URL(response.json<{ url: string }>().url).searchParams.get("redirect_uri")).to.equal(
+        "https://play.test/api/auth/callback/example",
+      );
     } finally {
       await secure.stop();
     }

@@ -23,7 +23,16 @@ describe("OAuthProvider", () => {
   afterEach(() => issuer.stop());
 
   function newProvider(path = ""): OAuthProvider {
-    const { AUTH_PROVIDERS_FILE } = providersEnv([{ id: "faulty", name: "Faulty", type: "oidc", issuer: issuer.url + path, clientId: "joypod", allowInsecure: true }]);
+    const { AUTH_PROVIDERS_FILE } = providersEnv([
+      {
+        id: "faulty",
+        name: "Faulty",
+        type: "oidc",
+        issuer: issuer.url + path,
+        clientId: "joypod",
+        allowInsecure: true,
+      },
+    ]);
     const [config] = readProviders(AUTH_PROVIDERS_FILE);
     if (config === undefined) throw new Error("The provider's configuration was not read.");
     return new OAuthProvider({ config, baseUrl: "https://play.test", clock });
@@ -36,7 +45,9 @@ describe("OAuthProvider", () => {
   /** Who comes back from the provider. */
   async function wayBack(): Promise<Profile> {
     const proof = provider.createProof();
-    const response = await fetch(await provider.authorizationUrl(proof, new URLSearchParams()), { redirect: "manual" });
+    const response = await fetch(await provider.authorizationUrl(proof, new URLSearchParams()), {
+      redirect: "manual",
+    });
     return provider.profileOf(new URL(response.headers.get("location") ?? "").search, proof);
   }
 
@@ -84,21 +95,37 @@ describe("OAuthProvider", () => {
     }
 
     async function expectErrorResponse(work: Promise<unknown>, reason: string): Promise<void> {
-      const failure = await work.then(() => undefined, (error: unknown) => error);
+      const failure = await work.then(
+        () => undefined,
+        (error: unknown) => error,
+      );
       expect(failure).to.be.instanceOf(OAuthFailure).and.have.property("reason", reason);
     }
 
     it("no browser is sent elsewhere", async () => {
-      for (const authorization_endpoint of [elsewhere("/authorize"), "http://id.test/authorize", "javascript:alert(1)", "/authorize", ""]) {
+      for (const authorization_endpoint of [
+        elsewhere("/authorize"),
+        "http://id.test/authorize",
+        "javascript:alert(1)",
+        "/authorize",
+        "",
+      ]) {
         issuer.misbehaviour = { metadata: { authorization_endpoint } };
-        await expectErrorResponse(newProvider().authorizationUrl(provider.createProof(), new URLSearchParams()), "OAuthSignin");
+        await expectErrorResponse(
+          newProvider().authorizationUrl(provider.createProof(), new URLSearchParams()),
+          "OAuthSignin",
+        );
       }
     });
 
     const ends: [what: string, path: string, misbehaviour: () => Misbehaviour][] = [
       ["code", "/token", () => ({ metadata: { token_endpoint: elsewhere("/token") } })],
       ["request for keys", "/jwks", () => ({ metadata: { jwks_uri: elsewhere("/jwks") } })],
-      ["access token", "/userinfo", () => ({ metadata: { userinfo_endpoint: elsewhere("/userinfo") }, claims: { email: undefined } })],
+      [
+        "access token",
+        "/userinfo",
+        () => ({ metadata: { userinfo_endpoint: elsewhere("/userinfo") }, claims: { email: undefined } }),
+      ],
     ];
     for (const [what, path, misbehaviour] of ends) {
       it(`no ${what} is sent elsewhere`, async () => {

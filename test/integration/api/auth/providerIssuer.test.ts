@@ -23,10 +23,14 @@ describe("a provider that calls itself by another name than it is configured by"
     [described, other] = await Promise.all([FaultyIssuer.start(), FaultyIssuer.start()]);
     clock = new FakeClock(new Date());
     const oidc = { type: "oidc", clientId: "joypod", allowInsecure: true };
-    api = await TestApi.start({ clock, env: providersEnv([
-      { ...oidc, id: "described", name: "Described", issuer: described.url + metadataPath }, { ...oidc, id: "other", name: "Other", issuer: other.url },
-      { ...awayProvider, issuer: awayProvider.issuer + metadataPath },
-    ]) });
+    api = await TestApi.start({
+      clock,
+      env: providersEnv([
+        { ...oidc, id: "described", name: "Described", issuer: described.url + metadataPath },
+        { ...oidc, id: "other", name: "Other", issuer: other.url },
+        { ...awayProvider, issuer: awayProvider.issuer + metadataPath },
+      ]),
+    });
   });
   after(async () => {
     await api.stop();
@@ -35,12 +39,15 @@ describe("a provider that calls itself by another name than it is configured by"
   beforeEach(async () => {
     await api.deps.redis.flushdb();
     const sub = `named-otherwise-${++subjects}`;
-    for (const issuer of [described, other]) issuer.misbehaviour = { claims: { sub, email: `${sub}@example.test` } };
+    for (const issuer of [described, other])
+      issuer.misbehaviour = { claims: { sub, email: `${sub}@example.test` } };
   });
 
   /** Goes to the provider and comes back, as a browser does; returns where to. */
   async function visit(browser: ApiClient, id: string): Promise<string | null> {
-    const { url } = (await postProviderSignIn(browser, id, { json: "true", callbackUrl: "/account" })).json<{ url: string }>();
+    const { url } = (await postProviderSignIn(browser, id, { json: "true", callbackUrl: "/account" })).json<{
+      url: string;
+    }>();
     const back = new URL((await fetch(url, { redirect: "manual" })).headers.get("location") ?? "");
     return (await browser.get(back.pathname + back.search)).headers.get("location");
   }
@@ -69,7 +76,9 @@ describe("a provider that calls itself by another name than it is configured by"
     const browser = await playerOf("described");
     expect(await linkedTo(browser)).to.deep.equal(["described"]);
     expectErrorResponse(await unlink(browser, "described"), 409, "conflict");
-    expect((await browser.put("/api/account/password", { newPassword: "a quite uncommon password" })).status).to.equal(200);
+    expect(
+      (await browser.put("/api/account/password", { newPassword: "a quite uncommon password" })).status,
+    ).to.equal(200);
     expect((await unlink(browser, "described")).status).to.equal(204);
     expect(await unlinkings(browser)).to.equal(1);
     expect(await linkedTo(browser)).to.deep.equal([]);
@@ -88,7 +97,9 @@ describe("a provider that calls itself by another name than it is configured by"
     const browser = await playerOf("described");
     await clock.advance(limits.auth.recentSignInSeconds * 1000);
     expect(await visit(browser, "described")).to.equal(`${api.url}/account`);
-    expect((await browser.put("/api/account/password", { newPassword: "a quite uncommon password" })).status).to.equal(200);
+    expect(
+      (await browser.put("/api/account/password", { newPassword: "a quite uncommon password" })).status,
+    ).to.equal(200);
   });
 
   it("is not said to be unlinked while it alone could tell its name and does not answer", async () => {

@@ -36,7 +36,10 @@ describe("the cookie that a long request renews", () => {
     return browser;
   }
 
-  /** Sends a request that is admitted and then waits for the rest of its body, for longer than a moment. Returns what sends the rest. */
+  /**
+   * Sends a request that is admitted and then waits for the rest of its body, for longer than a moment.
+   * Returns what sends the rest.
+   */
   async function beginLong(browser: ApiClient): Promise<(rest: string) => Promise<ApiResponse>> {
     const rest = Promise.withResolvers<string>();
     const body = new ReadableStream<Uint8Array>({
@@ -47,7 +50,9 @@ describe("the cookie that a long request renews", () => {
       },
     });
     const response = browser.put("/api/account/stream-quality", body, { "content-type": "application/json" });
-    await eventually(async () => await api.deps.redis.get(`joypod:limit:account:${user.id}`) === "1", { what: "the request to be counted" });
+    await eventually(async () => (await api.deps.redis.get(`joypod:limit:account:${user.id}`)) === "1", {
+      what: "the request to be counted",
+    });
     await settle(); // That was the last that its admission waits for.
     clock.jump(1_500);
     return (text) => {
@@ -60,8 +65,14 @@ describe("the cookie that a long request renews", () => {
     return (await browser.get("/api/auth/session")).json<{ user?: { id: string } }>().user?.id;
   }
 
-  const places: Record<string, () => TestApi> = { "at the same replica": () => api, "at another replica": () => replica };
-  const ends: [what: string, rest: string, status: number][] = [["succeeds", "}", 200], ["fails", "x", 400]];
+  const places: Record<string, () => TestApi> = {
+    "at the same replica": () => api,
+    "at another replica": () => replica,
+  };
+  const ends: [what: string, rest: string, status: number][] = [
+    ["succeeds", "}", 200],
+    ["fails", "x", 400],
+  ];
   for (const [place, at] of Object.entries(places)) {
     for (const [what, rest, status] of ends) {
       it(`does not replace that of a new password, set ${place}, when the request ${what}`, async () => {
@@ -70,7 +81,9 @@ describe("the cookie that a long request renews", () => {
         // Another tab of the same browser.
         const tab = at().anonymous();
         for (const [name, value] of browser.cookies) tab.cookies.set(name, value);
-        expect((await tab.put("/api/account/password", { newPassword: "a quite uncommon password" })).status).to.equal(200);
+        expect(
+          (await tab.put("/api/account/password", { newPassword: "a quite uncommon password" })).status,
+        ).to.equal(200);
         const renewed = tab.cookies.get(cookieName) ?? "";
         browser.cookies.set(cookieName, renewed);
         const response = await finish(rest);
@@ -100,8 +113,11 @@ describe("the cookie that a long request renews", () => {
       await locked.query("BEGIN");
       await locked.query("LOCK TABLE users");
       const response = browser.get("/api/auth/session");
-      const waiting = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
-      await eventually(async () => (await pool.query(waiting)).rowCount !== 0, { what: "the request to wait for the account" });
+      const waiting =
+        "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+      await eventually(async () => (await pool.query(waiting)).rowCount !== 0, {
+        what: "the request to wait for the account",
+      });
       clock.jump(1_500);
       await api.deps.authSessions.revokeAllOf(user.id);
       await locked.query("ROLLBACK");
@@ -133,7 +149,9 @@ describe("the cookie that a long request renews", () => {
       return hash(password);
     };
     try {
-      expect((await browser.put("/api/account/password", { newPassword: "a quite uncommon password" })).status).to.equal(200);
+      expect(
+        (await browser.put("/api/account/password", { newPassword: "a quite uncommon password" })).status,
+      ).to.equal(200);
     } finally {
       passwords.hash = hash;
     }

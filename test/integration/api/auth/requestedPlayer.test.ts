@@ -14,7 +14,18 @@ describe("a request that says for which player it is", () => {
 
   before(async () => {
     issuer = await FaultyIssuer.start();
-    api = await TestApi.start({ env: providersEnv([{ id: "example", name: "Example", type: "oidc", issuer: issuer.url, clientId: "joypod", allowInsecure: true }]) });
+    api = await TestApi.start({
+      env: providersEnv([
+        {
+          id: "example",
+          name: "Example",
+          type: "oidc",
+          issuer: issuer.url,
+          clientId: "joypod",
+          allowInsecure: true,
+        },
+      ]),
+    });
   });
   after(async () => {
     await api.stop();
@@ -28,19 +39,44 @@ describe("a request that says for which player it is", () => {
   const newPassword = "a quite uncommon password";
   const forPlayer = ({ id }: TestUser): Record<string, string> => ({ "joypod-player": id });
 
-  const writes: [what: string, write: (browser: ApiClient, headers: Record<string, string>) => Promise<ApiResponse>, done: number][] = [
-    ["a new password", (browser, headers) => browser.put("/api/account/password", { newPassword }, headers), 200],
-    ["an unlinked provider", (browser, headers) => browser.post("/api/account/providers/example/unlink", {}, headers), 204],
-    ["a kept quality", (browser, headers) => browser.put("/api/account/stream-quality", { preset: "sharp" }, headers), 200],
-    ["the end of other sign-ins", (browser, headers) => browser.delete("/api/account/sign-ins", headers), 200],
+  const writes: [
+    what: string,
+    write: (browser: ApiClient, headers: Record<string, string>) => Promise<ApiResponse>,
+    done: number,
+  ][] = [
+    [
+      "a new password",
+      (browser, headers) => browser.put("/api/account/password", { newPassword }, headers),
+      200,
+    ],
+    [
+      "an unlinked provider",
+      (browser, headers) => browser.post("/api/account/providers/example/unlink", {}, headers),
+      204,
+    ],
+    [
+      "a kept quality",
+      (browser, headers) => browser.put("/api/account/stream-quality", { preset: "sharp" }, headers),
+      200,
+    ],
+    [
+      "the end of other sign-ins",
+      (browser, headers) => browser.delete("/api/account/sign-ins", headers),
+      200,
+    ],
   ];
   for (const [what, write, done] of writes) {
     it(`changes nothing when another one is signed in by then: ${what}`, async () => {
       const [browser, elsewhere] = [api.as(signedIn), api.as(signedIn)];
       expect((await elsewhere.get("/api/games")).status).to.equal(200);
-      await api.deps.postgres.prisma.identity.create({ data: { issuer: issuer.url, subject: signedIn.id, userId: signedIn.id } });
+      await api.deps.postgres.prisma.identity.create({
+        data: { issuer: issuer.url, subject: signedIn.id, userId: signedIn.id },
+      });
       expectErrorResponse(await write(browser, forPlayer(shown)), 401, "unauthorized");
-      const { identities, streamQuality } = await api.deps.postgres.prisma.user.findUniqueOrThrow({ where: { id: signedIn.id }, include: { identities: true } });
+      const { identities, streamQuality } = await api.deps.postgres.prisma.user.findUniqueOrThrow({
+        where: { id: signedIn.id },
+        include: { identities: true },
+      });
       expect([identities.length, streamQuality]).to.deep.equal([1, null]);
       expect((await postSignIn(api.anonymous(), signedIn)).status).to.equal(200);
       expect((await elsewhere.get("/api/games")).status).to.equal(200);
@@ -60,9 +96,16 @@ describe("a request that says for which player it is", () => {
     }
     const browser = api.as(signedIn);
     const begun = await postProviderSignIn(browser, "example", { json: "true" }, "", forPlayer(signedIn));
-    const back = new URL((await fetch(begun.json<{ url: string }>().url, { redirect: "manual" })).headers.get("location") ?? "");
+    const back = new URL(
+      (await fetch(begun.json<{ url: string }>().url, { redirect: "manual" })).headers.get("location") ?? "",
+    );
     expect((await browser.get(back.pathname + back.search)).headers.get("location")).to.equal(`${api.url}/`);
-    expect(await api.deps.postgres.prisma.identity.findMany({ where: { userId: { in: [shown.id, signedIn.id] } }, select: { userId: true } })).to.deep.equal([{ userId: signedIn.id }]);
+    expect(
+      await api.deps.postgres.prisma.identity.findMany({
+        where: { userId: { in: [shown.id, signedIn.id] } },
+        select: { userId: true },
+      }),
+    ).to.deep.equal([{ userId: signedIn.id }]);
     expect(await api.deps.postgres.prisma.user.count()).to.equal(before);
   });
 });

@@ -19,7 +19,18 @@ describe("a sign-in that is under way", () => {
 
   before(async () => {
     issuer = await FaultyIssuer.start();
-    api = await TestApi.start({ env: providersEnv([{ id: "example", name: "Example", type: "oidc", issuer: issuer.url, clientId: "joypod", allowInsecure: true }]) });
+    api = await TestApi.start({
+      env: providersEnv([
+        {
+          id: "example",
+          name: "Example",
+          type: "oidc",
+          issuer: issuer.url,
+          clientId: "joypod",
+          allowInsecure: true,
+        },
+      ]),
+    });
   });
   after(async () => {
     await api.stop();
@@ -31,7 +42,10 @@ describe("a sign-in that is under way", () => {
   });
 
   /** The same work, after which `passed` happens before anything comes of it. */
-  function heldAfter<Args extends unknown[], Result>(work: (...args: Args) => Promise<Result>, passed: () => Promise<unknown>): (...args: Args) => Promise<Result> {
+  function heldAfter<Args extends unknown[], Result>(
+    work: (...args: Args) => Promise<Result>,
+    passed: () => Promise<unknown>,
+  ): (...args: Args) => Promise<Result> {
     return async (...args) => {
       const result = await work(...args);
       await passed();
@@ -57,8 +71,15 @@ describe("a sign-in that is under way", () => {
     };
   }
 
-  /** Sends a request, and lets `meanwhile` happen when it has come to where `hold` holds it: that one, and none of those that follow. */
-  async function around(hold: typeof holdChecks, begin: () => Promise<ApiResponse>, meanwhile: () => Promise<unknown>): Promise<ApiResponse> {
+  /**
+   * Sends a request, and lets `meanwhile` happen when it has come to where `hold` holds it: that one, and
+   * none of those that follow.
+   */
+  async function around(
+    hold: typeof holdChecks,
+    begin: () => Promise<ApiResponse>,
+    meanwhile: () => Promise<unknown>,
+  ): Promise<ApiResponse> {
     const [reached, gate] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
     const release = hold(api.deps.passwords, () => {
       reached.resolve(undefined);
@@ -76,7 +97,10 @@ describe("a sign-in that is under way", () => {
     return response;
   }
 
-  /** Signs in with the user's password; once that was found right, and before anything comes of it, `meanwhile` happens. */
+  /**
+   * Signs in with the user's password; once that was found right, and before anything comes of it,
+   * `meanwhile` happens.
+   */
   function signInAround(meanwhile: () => Promise<unknown>): Promise<ApiResponse> {
     return around(holdChecks, () => postSignIn(api.anonymous(), user), meanwhile);
   }
@@ -86,11 +110,14 @@ describe("a sign-in that is under way", () => {
     return { postgres, audit, announce: (ids) => authSessions.announceRevoked(ids).then(() => true) };
   }
 
-  const signedIn = (userId: string): Promise<number> => api.deps.postgres.prisma.authSession.count({ where: { userId, revokedAt: null } });
+  const signedIn = (userId: string): Promise<number> =>
+    api.deps.postgres.prisma.authSession.count({ where: { userId, revokedAt: null } });
 
   it("with the old password is refused once the player has set a new one, and leaves nobody signed in", async () => {
     const browser = api.as(user);
-    const response = await signInAround(async () => expect((await browser.put("/api/account/password", { newPassword })).status).to.equal(200));
+    const response = await signInAround(async () =>
+      expect((await browser.put("/api/account/password", { newPassword })).status).to.equal(200),
+    );
     expectErrorResponse(response, 401, "invalid_credentials");
     expect(response.setCookies).to.be.empty;
     expect(await signedIn(user.id), "the browser that set the password").to.equal(1);
@@ -101,15 +128,22 @@ describe("a sign-in that is under way", () => {
   it("of which a copy sets a password at the same time is the player's, who was first", async () => {
     const browser = api.as(user);
     const copy = api.as(user);
-    const copied = await around(holdHashes, () => copy.put("/api/account/password", { newPassword: "what somebody else wants" }),
-      async () => expect((await browser.put("/api/account/password", { newPassword })).status).to.equal(200));
+    const copied = await around(
+      holdHashes,
+      () => copy.put("/api/account/password", { newPassword: "what somebody else wants" }),
+      async () => expect((await browser.put("/api/account/password", { newPassword })).status).to.equal(200),
+    );
     expectErrorResponse(copied, 401, "unauthorized");
     expect((await browser.get("/api/account/sign-ins")).status).to.equal(200);
     expect((await postSignIn(api.anonymous(), { ...user, password: newPassword })).status).to.equal(200);
   });
 
   const changes: Record<string, () => Promise<unknown>> = {
-    "set another password": () => setPassword({ ...adminDeps(), passwords: api.deps.passwords }, { email: user.email, password: newPassword }),
+    "set another password": () =>
+      setPassword(
+        { ...adminDeps(), passwords: api.deps.passwords },
+        { email: user.email, password: newPassword },
+      ),
     "disabled the account": () => disableUser(adminDeps(), user.email),
     "deleted the account": () => deleteUser(adminDeps(), user.email),
   };
@@ -128,8 +162,11 @@ describe("a sign-in that is under way", () => {
     await holder.query("UPDATE users SET password_hash = $2 WHERE id = $1", [user.id, passwordHash]);
     const signingIn = postSignIn(api.anonymous(), user);
     try {
-      const waiting = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
-      await eventually(async () => (await pool.query(waiting)).rowCount === 1, { what: "the sign-in to wait" });
+      const waiting =
+        "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+      await eventually(async () => (await pool.query(waiting)).rowCount === 1, {
+        what: "the sign-in to wait",
+      });
       await holder.query("UPDATE auth_sessions SET revoked_at = now() WHERE user_id = $1", [user.id]);
     } finally {
       await holder.query("COMMIT");
@@ -149,10 +186,15 @@ describe("a sign-in that is under way", () => {
         if (checks === 2) both.resolve(undefined);
         return both.promise;
       });
-      const responses = await Promise.all([postSignIn(costlier.anonymous(), user), postSignIn(costlier.anonymous(), user)]);
+      const responses = await Promise.all([
+        postSignIn(costlier.anonymous(), user),
+        postSignIn(costlier.anonymous(), user),
+      ]);
       expect(responses.map(({ status }) => status)).to.deep.equal([200, 200]);
       expect(checks, "of which one is of the new hash").to.equal(3);
-      const { passwordHash } = await api.deps.postgres.prisma.user.findUniqueOrThrow({ where: { id: user.id } });
+      const { passwordHash } = await api.deps.postgres.prisma.user.findUniqueOrThrow({
+        where: { id: user.id },
+      });
       expect(passwordHash).to.match(/^\$2b\$05\$/);
     } finally {
       await costlier.stop();
@@ -161,7 +203,11 @@ describe("a sign-in that is under way", () => {
 
   it("takes one statement to find the player and one to begin", async () => {
     const log = new StatementLog(api.deps.postgres.pool);
-    expect(await log.during(() => postSignIn(api.anonymous(), user))).to.deep.equal(["find-user-by-email", "begin-auth-session", "record-audit-event"]);
+    expect(await log.during(() => postSignIn(api.anonymous(), user))).to.deep.equal([
+      "find-user-by-email",
+      "begin-auth-session",
+      "record-audit-event",
+    ]);
   });
 
   it("at a provider is refused once the account was disabled", async () => {
@@ -182,7 +228,9 @@ describe("a sign-in that is under way", () => {
       return create(userId, place);
     };
     try {
-      expect((await visit()).headers.get("location")).to.equal(`${api.url}/api/auth/signin?error=AccessDenied`);
+      expect((await visit()).headers.get("location")).to.equal(
+        `${api.url}/api/auth/signin?error=AccessDenied`,
+      );
     } finally {
       authSessions.create = create;
     }

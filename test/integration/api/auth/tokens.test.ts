@@ -35,15 +35,24 @@ describe("session tokens", () => {
     return browser.get("/api/games");
   }
 
-  function sign(payload: Claims | string, key: Buffer | string = signingKey, options: SignOptions = {}): string {
+  function sign(
+    payload: Claims | string,
+    key: Buffer | string = signingKey,
+    options: SignOptions = {},
+  ): string {
     return jsonwebtoken.sign(payload, key, { algorithm: "HS256", keyid: "one", ...options });
   }
 
   const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
-  const without = (name: string): Claims => Object.fromEntries(Object.entries(claims).filter(([key]) => key !== name));
+  const without = (name: string): Claims =>
+    Object.fromEntries(Object.entries(claims).filter(([key]) => key !== name));
 
   it("name the user and the sign-in and no more, signed with HS256 under a named key", async () => {
-    expect(jsonwebtoken.decode(good, { complete: true })?.header).to.deep.equal({ alg: "HS256", typ: "JWT", kid: "one" });
+    expect(jsonwebtoken.decode(good, { complete: true })?.header).to.deep.equal({
+      alg: "HS256",
+      typ: "JWT",
+      kid: "one",
+    });
     expect(claims).to.have.all.keys("sub", "name", "email", "sid", "iat", "exp");
     expect(claims).to.include({ sub: user.id, name: user.name, email: user.email });
     expect((await present(good)).status).to.equal(200);
@@ -54,14 +63,26 @@ describe("session tokens", () => {
   const now = Math.floor(Date.now() / 1000);
   const forged: [string, () => string][] = [
     ["unsigned", () => `${encode({ alg: "none", typ: "JWT", kid: "one" })}.${good.split(".")[1] ?? ""}.`],
-    ["unsigned, in other letters", () => `${encode({ alg: "nOnE", kid: "one" })}.${good.split(".")[1] ?? ""}.`],
+    [
+      "unsigned, in other letters",
+      () => `${encode({ alg: "nOnE", kid: "one" })}.${good.split(".")[1] ?? ""}.`,
+    ],
     ["HS512 under the right key", () => sign(claims, signingKey, { algorithm: "HS512" })],
     ["HS384 under the right key", () => sign(claims, signingKey, { algorithm: "HS384" })],
-    ["RS256 under a key of the sender's", () => sign(claims, rsa.privateKey.export({ format: "pem", type: "pkcs8" }).toString(), { algorithm: "RS256" })],
-    ["the header of RS256 over an HMAC", () => {
-      const signed = `${encode({ alg: "RS256", kid: "one" })}.${encode(claims)}`;
-      return `${signed}.${createHmac("sha256", signingKey).update(signed).digest("base64url")}`;
-    }],
+    [
+      "RS256 under a key of the sender's",
+      () =>
+        sign(claims, rsa.privateKey.export({ format: "pem", type: "pkcs8" }).toString(), {
+          algorithm: "RS256",
+        }),
+    ],
+    [
+      "the header of RS256 over an HMAC",
+      () => {
+        const signed = `${encode({ alg: "RS256", kid: "one" })}.${encode(claims)}`;
+        return `${signed}.${createHmac("sha256", signingKey).update(signed).digest("base64url")}`;
+      },
+    ],
     ["another key", () => sign(claims, randomBytes(32))],
     ["the master key itself", () => sign(claims, masterKey)],
     ["the key of form tokens", () => sign(claims, deriveKey(masterKey, "csrf"))],
@@ -78,10 +99,25 @@ describe("session tokens", () => {
     ["without a begin", () => sign(without("iat"), signingKey, { noTimestamp: true })],
     ["of an unknown sign-in", () => sign({ ...claims, sid: randomBytes(16).toString("base64url") })],
     ["of a sign-in that is no id", () => sign({ ...claims, sid: "'; --" })],
-    ["of another user's sign-in", () => sign(Object.fromEntries([...Object.entries(claims), ["sub", "somebody-else"]]))],
+    [
+      "of another user's sign-in",
+      () => sign(Object.fromEntries([...Object.entries(claims), ["sub", "somebody-else"]])),
+    ],
     ["a text in place of claims", () => sign("just a text")],
-    ["a list in place of claims", () => { const signed = `${encode({ alg: "HS256", kid: "one" })}.${encode([claims])}`; return `${signed}.${createHmac("sha256", signingKey).update(signed).digest("base64url")}`; }],
-    ["with a changed subject", () => { const [header = "", , signature = ""] = good.split("."); return `${header}.${encode({ ...claims, sub: "root" })}.${signature}`; }],
+    [
+      "a list in place of claims",
+      () => {
+        const signed = `${encode({ alg: "HS256", kid: "one" })}.${encode([claims])}`;
+        return `${signed}.${createHmac("sha256", signingKey).update(signed).digest("base64url")}`;
+      },
+    ],
+    [
+      "with a changed subject",
+      () => {
+        const [header = "", , signature = ""] = good.split(".");
+        return `${header}.${encode({ ...claims, sub: "root" })}.${signature}`;
+      },
+    ],
     ["with a cut signature", () => good.slice(0, -4)],
     ["with something behind", () => `${good}.x`],
     ["encrypted", () => `${encode({ alg: "dir", enc: "A256GCM" })}..a.b.c`],
@@ -98,14 +134,22 @@ describe("session tokens", () => {
       const response = await present(forge());
       expectErrorResponse(response, 401, "unauthorized");
       expect(response.text).to.equal('{"error":"unauthorized"}');
-      expect(response.setCookies).to.deep.equal([`${cookieName}=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0`]);
+      expect(response.setCookies).to.deep.equal([
+        `${cookieName}=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0`,
+      ]);
     });
   }
 
   it("of other purposes do not sign in: a form's token, a pending sign-in at a provider", async () => {
     const csrf = api.deps.csrfTokens.create();
-    const { value } = api.deps.oauthTransactions.seal(cookieName, { provider: "p", state: "s", verifier: "v", callbackUrl: api.url });
-    for (const token of [csrf.token, csrf.cookie, value]) expectErrorResponse(await present(token), 401, "unauthorized");
+    const { value } = api.deps.oauthTransactions.seal(cookieName, {
+      provider: "p",
+      state: "s",
+      verifier: "v",
+      callbackUrl: api.url,
+    });
+    for (const token of [csrf.token, csrf.cookie, value])
+      expectErrorResponse(await present(token), 401, "unauthorized");
     expect(api.deps.csrfTokens.read(good)).to.equal(undefined);
     expect(api.deps.oauthTransactions.open(cookieName, good)).to.equal(undefined);
   });
@@ -119,7 +163,11 @@ describe("session tokens", () => {
     expect((await browser.get("/api/games", { authorization: "Bearer nonsense" })).status).to.equal(200);
     for (const empty of ["", '""']) {
       const headers = { cookie: `${cookieName}=${empty}` };
-      expectErrorResponse(await api.anonymous().get("/api/games", { ...headers, authorization: `Bearer ${good}` }), 401, "unauthorized");
+      expectErrorResponse(
+        await api.anonymous().get("/api/games", { ...headers, authorization: `Bearer ${good}` }),
+        401,
+        "unauthorized",
+      );
       expectErrorResponse(await api.anonymous().get("/api/games", headers), 401, "unauthorized");
     }
   });

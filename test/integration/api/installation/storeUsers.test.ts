@@ -8,13 +8,19 @@ import { repositoryRoot } from "#test/support/processes/programs.ts";
 import { startMinio, type TestMinio } from "#test/support/stores/minio.ts";
 
 const policyOf = (program: string, bucket: string): string =>
-  readFileSync(join(repositoryRoot, `charts/joypod/files/store-policies/${program}.json`), "utf8").replaceAll("BUCKET", bucket);
+  readFileSync(join(repositoryRoot, `charts/joypod/files/store-policies/${program}.json`), "utf8").replaceAll(
+    "BUCKET",
+    bucket,
+  );
 
 describe("the object store's users, made as the chart makes them", function () {
   this.timeout(60_000);
   let minio: TestMinio;
   let admin: MinioAdmin;
-  const [api, agent] = [{ accessKey: "joypod-api", secretKey: "secret of the API" }, { accessKey: "joypod-node-agent", secretKey: "secret of the agent" }];
+  const [api, agent] = [
+    { accessKey: "joypod-api", secretKey: "secret of the API" },
+    { accessKey: "joypod-node-agent", secretKey: "secret of the agent" },
+  ];
 
   before(async () => {
     minio = await startMinio({ bucket: "joypod" });
@@ -33,7 +39,14 @@ describe("the object store's users, made as the chart makes them", function () {
 
   function clientOf({ accessKey, secretKey }: StoreKey): Client {
     const { hostname, port } = new URL(minio.endpoint);
-    return new Client({ endPoint: hostname, port: Number(port), useSSL: false, region: minio.region, accessKey, secretKey });
+    return new Client({
+      endPoint: hostname,
+      port: Number(port),
+      useSSL: false,
+      region: minio.region,
+      accessKey,
+      secretKey,
+    });
   }
 
   /** What programs ask, on the object of that key. */
@@ -59,7 +72,10 @@ describe("the object store's users, made as the chart makes them", function () {
     for (const [name, request] of Object.entries(requests)) {
       await minio.client.putObject("joypod", object, "old");
       await minio.client.putObject("another", "theirs", "old");
-      const error: unknown = await request(client, object).then(() => undefined, (thrown: unknown) => thrown);
+      const error: unknown = await request(client, object).then(
+        () => undefined,
+        (thrown: unknown) => thrown,
+      );
       if (error === undefined) allowed.push(name);
       else expect(error, name).to.have.property("code").that.is.oneOf(["AccessDenied", "Forbidden"]);
     }
@@ -67,8 +83,20 @@ describe("the object store's users, made as the chart makes them", function () {
   }
 
   it("let the agent read contents, read and write saves, and do nothing else", async () => {
-    expect(await allowedOf(agent, "archives/game/upload.tar.gz")).to.deep.equal(["probe", "get", "stat", "list"]);
-    expect(await allowedOf(agent, "saves/slot/1-gs-a-1.1.tar.gz")).to.deep.equal(["probe", "get", "stat", "put", "list", "openUpload"]);
+    expect(await allowedOf(agent, "archives/game/upload.tar.gz")).to.deep.equal([
+      "probe",
+      "get",
+      "stat",
+      "list",
+    ]);
+    expect(await allowedOf(agent, "saves/slot/1-gs-a-1.1.tar.gz")).to.deep.equal([
+      "probe",
+      "get",
+      "stat",
+      "put",
+      "list",
+      "openUpload",
+    ]);
     expect(await allowedOf(agent, "pictures/game/picture")).to.deep.equal(["probe", "list"]);
     expect(await allowedOf(agent, "elsewhere.txt")).to.deep.equal(["probe", "list"]);
   });
@@ -85,15 +113,20 @@ describe("the object store's users, made as the chart makes them", function () {
     const rotated = { ...agent, secretKey: "another secret of the agent" };
     await createUsers({ api, agent: rotated });
     expect(await allowedOf(rotated, "saves/slot/1-gs-a-1.1.tar.gz")).to.include("put");
-    const error: unknown = await clientOf(agent).getObject("joypod", "saves/slot/1-gs-a-1.1.tar.gz").catch((thrown: unknown) => thrown);
+    const error: unknown = await clientOf(agent)
+      .getObject("joypod", "saves/slot/1-gs-a-1.1.tar.gz")
+      .catch((thrown: unknown) => thrown);
     expect(error).to.have.property("code", "SignatureDoesNotMatch");
     await createUsers();
   });
 
   it("are refused to whoever is not the administrator, with MinIO's reason", async () => {
-    const error: unknown = await createStoreUsers(new MinioAdmin({ ...minio, ...agent }), [{ program: "joypod-api", ...api, policy: policyOf("api", "*") }])
-      .catch((thrown: unknown) => thrown);
+    const error: unknown = await createStoreUsers(new MinioAdmin({ ...minio, ...agent }), [
+      { program: "joypod-api", ...api, policy: policyOf("api", "*") },
+    ]).catch((thrown: unknown) => thrown);
     expect(error).to.be.instanceOf(MinioRefused).and.to.include({ status: 403 });
-    expect((error as MinioRefused).message).to.contain("AccessDenied").and.not.contain(agent.secretKey);
+    expect((error as MinioRefused).message)
+      .to.contain("AccessDenied")
+      .and.not.contain(agent.secretKey);
   });
 });

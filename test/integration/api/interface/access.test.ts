@@ -10,7 +10,10 @@ import { awayProvider, providersEnv } from "#test/support/oidc/providersFile.ts"
 import { sampleRequest, type KnownValues } from "#test/support/openapi/sampleRequest.ts";
 
 /** Names of things that belong to somebody: for anybody else they do not exist. */
-const ownNames: Record<"user" | "partner", readonly string[]> = { user: ["sessionId", "saveSlotId", "slotId", "signInId"], partner: ["slug"] };
+const ownNames: Record<"user" | "partner", readonly string[]> = {
+  user: ["sessionId", "saveSlotId", "slotId", "signInId"],
+  partner: ["slug"],
+};
 
 describe("access to routes:", function () {
   this.timeout(60_000);
@@ -18,7 +21,14 @@ describe("access to routes:", function () {
   let other: { user: TestUser; partner: TestPartner };
 
   before(async () => {
-    api = await TestApi.start({ env: { CATALOG_REQUESTS_PER_MINUTE: "10000", PARTNER_REQUESTS_PER_MINUTE: "10000", STOP_WAIT_SECONDS: "1", ...providersEnv([awayProvider]) } });
+    api = await TestApi.start({
+      env: {
+        CATALOG_REQUESTS_PER_MINUTE: "10000",
+        PARTNER_REQUESTS_PER_MINUTE: "10000",
+        STOP_WAIT_SECONDS: "1",
+        ...providersEnv([awayProvider]),
+      },
+    });
     other = { user: await aUser(api.deps), partner: await aPartner(api.deps) };
   });
   after(() => api.stop());
@@ -45,7 +55,12 @@ describe("access to routes:", function () {
   for (const route of routes.filter(({ access }) => access === "public")) {
     it(`${route.method} ${route.path} serves any credential alike`, async () => {
       const own = await ownedThings(api);
-      for (const client of [api.anonymous(), api.as(own.user), api.asPartner(own.partner), await withBoth(own)]) {
+      for (const client of [
+        api.anonymous(),
+        api.as(own.user),
+        api.asPartner(own.partner),
+        await withBoth(own),
+      ]) {
         const response = await call(client, route, own.known);
         expect(response.status, response.text).to.not.equal(401).and.not.equal(500);
       }
@@ -68,7 +83,9 @@ describe("access to routes:", function () {
   function isAboutOwnThings(route: Route, known: KnownValues): boolean {
     const { path, body } = sampleRequest(route, known);
     const sent = `${path} ${JSON.stringify(body)}`;
-    return ownNames[route.access === "partner" ? "partner" : "user"].some((name) => known[name] !== undefined && sent.includes(known[name]));
+    return ownNames[route.access === "partner" ? "partner" : "user"].some(
+      (name) => known[name] !== undefined && sent.includes(known[name]),
+    );
   }
 
   /** The text of an error response apart from what the client itself named. */
@@ -82,7 +99,11 @@ describe("access to routes:", function () {
     const seen = await browser.get("/api/auth/session");
     expect(seen.json()).to.have.property("user");
     const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
-    return new ApiClient(api.url, Promise.resolve({ cookie, authorization: `Bearer ${partner.key}` }), checkAgainstDocument);
+    return new ApiClient(
+      api.url,
+      Promise.resolve({ cookie, authorization: `Bearer ${partner.key}` }),
+      checkAgainstDocument,
+    );
   }
 });
 

@@ -15,7 +15,9 @@ import { stateOf } from "#test/support/openapi/storedState.ts";
 
 /** It waits for a cluster that is unavailable. */
 const slow = new Set(["stopGameSession"]);
-/** The same requests in every run, unless a seed is given; a failure names its seed and its smallest request. */
+/**
+ * The same requests in every run, unless a seed is given; a failure names its seed and its smallest request.
+ */
 const seed = Number(process.env.JOYPOD_FUZZ_SEED ?? 20_261_121);
 const runs = Number(process.env.JOYPOD_FUZZ_RUNS ?? 12);
 /** Ends a property that does not come to its end. */
@@ -23,8 +25,15 @@ const timeLimit = fc.interruptAfterTimeLimit(20_000, { failOnInterrupt: true });
 
 const many = "100000";
 const env = {
-  CATALOG_REQUESTS_PER_MINUTE: many, PARTNER_REQUESTS_PER_MINUTE: many, LAUNCHES_PER_MINUTE: many, LAUNCHES_PER_HOUR: many,
-  PARTNER_UPLOADS_PER_HOUR: many, SAVE_CHANGES_PER_MINUTE: many, SAVE_TRANSFERS_PER_HOUR: many, TRUSTED_PROXIES: "1", STOP_WAIT_SECONDS: "1",
+  CATALOG_REQUESTS_PER_MINUTE: many,
+  PARTNER_REQUESTS_PER_MINUTE: many,
+  LAUNCHES_PER_MINUTE: many,
+  LAUNCHES_PER_HOUR: many,
+  PARTNER_UPLOADS_PER_HOUR: many,
+  SAVE_CHANGES_PER_MINUTE: many,
+  SAVE_TRANSFERS_PER_HOUR: many,
+  TRUSTED_PROXIES: "1",
+  STOP_WAIT_SECONDS: "1",
   ...providersEnv([awayProvider]),
 };
 
@@ -55,11 +64,15 @@ describe("generated requests", function () {
       const { client, known, goodBody } = await senderOf(route);
       const simplest = sampleRequest(route, known);
       const first = goodBody === undefined ? simplest : { ...simplest, body: goodBody };
-      await fc.assert(fc.asyncProperty(validRequests(route, known, goodBody), async (request) => {
-        const response = await send(await client(), request);
-        expect(response.status, response.text).to.not.equal(500);
-        if (response.status < 400) served.set(route.name, (served.get(route.name) ?? new Set()).add(response.status));
-      }), { seed, numRuns: slow.has(route.name) ? 2 : runs, examples: [[first]], plugins: [timeLimit] });
+      await fc.assert(
+        fc.asyncProperty(validRequests(route, known, goodBody), async (request) => {
+          const response = await send(await client(), request);
+          expect(response.status, response.text).to.not.equal(500);
+          if (response.status < 400)
+            served.set(route.name, (served.get(route.name) ?? new Set()).add(response.status));
+        }),
+        { seed, numRuns: slow.has(route.name) ? 2 : runs, examples: [[first]], plugins: [timeLimit] },
+      );
     });
   }
 
@@ -67,31 +80,56 @@ describe("generated requests", function () {
     it(`to ${route.method} ${route.path} are refused when mutated, and change nothing`, async () => {
       const client = clientOf(route);
       const before = await stateOf(api);
-      await fc.assert(fc.asyncProperty(validRequests(route, own.known), mutationsOf(route), async (request, { what, statuses, change }) => {
-        const response = await send(client, change(request));
-        expect(response.status, `${what}: ${response.text}`).to.be.oneOf([...statuses]);
-      }), { seed, numRuns: runs, plugins: [timeLimit] });
+      await fc.assert(
+        fc.asyncProperty(
+          validRequests(route, own.known),
+          mutationsOf(route),
+          async (request, { what, statuses, change }) => {
+            const response = await send(client, change(request));
+            expect(response.status, `${what}: ${response.text}`).to.be.oneOf([...statuses]);
+          },
+        ),
+        { seed, numRuns: runs, plugins: [timeLimit] },
+      );
       expect(await stateOf(api)).to.deep.equal(before);
     });
   }
 
   it("reach every documented success of each route, not only error responses", () => {
     for (const { name, responses } of routes) {
-      const successes = Object.keys(responses).map(Number).filter((status) => status < 300);
+      const successes = Object.keys(responses)
+        .map(Number)
+        .filter((status) => status < 300);
       const wanted = successes.length > 0 ? successes : Object.keys(responses).map(Number);
-      expect([...served.get(name) ?? []].filter((status) => wanted.includes(status)), name).to.not.be.empty;
+      expect(
+        [...(served.get(name) ?? [])].filter((status) => wanted.includes(status)),
+        name,
+      ).to.not.be.empty;
     }
   });
 
-  /** Some routes need more than stores: a cluster, an object store, a streamer, or a browser with its form's token. */
+  /**
+   * Some routes need more than stores: a cluster, an object store, a streamer, or a browser with its form's
+   * token.
+   */
   async function senderOf(route: Route): Promise<Sender> {
     if (isPlatformRoute(route.name)) return platform.senderOf(route.name);
     const client = clientOf(route);
-    if (!route.path.startsWith("/api/auth/") || route.method === "GET") return { client: () => Promise.resolve(client), known: own.known };
+    if (!route.path.startsWith("/api/auth/") || route.method === "GET")
+      return { client: () => Promise.resolve(client), known: own.known };
     const token = await csrfToken(client);
-    const { user: { email, password } } = own;
-    const goodBody = route.schemas.isForm === true ? new URLSearchParams({ email, password, csrfToken: token, json: "true" }).toString() : { csrfToken: token };
-    return { client: () => Promise.resolve(client), known: { ...own.known, csrfToken: token, provider: "credentials" }, goodBody };
+    const {
+      user: { email, password },
+    } = own;
+    const goodBody =
+      route.schemas.isForm === true
+        ? new URLSearchParams({ email, password, csrfToken: token, json: "true" }).toString()
+        : { csrfToken: token };
+    return {
+      client: () => Promise.resolve(client),
+      known: { ...own.known, csrfToken: token, provider: "credentials" },
+      goodBody,
+    };
   }
 
   function clientOf({ access }: Route): ApiClient {
@@ -102,6 +140,12 @@ describe("generated requests", function () {
   /** Each from an address of its own, so that what is counted by address is not used up. */
   function send(client: ApiClient, { method, path, body, headers }: SampleRequest): Promise<ApiResponse> {
     addresses++;
-    return client.request(method, path, { body, headers: { ...headers, "x-forwarded-for": `10.${addresses >> 16}.${(addresses >> 8) & 255}.${addresses & 255}` } });
+    return client.request(method, path, {
+      body,
+      headers: {
+        ...headers,
+        "x-forwarded-for": `10.${addresses >> 16}.${(addresses >> 8) & 255}.${addresses & 255}`,
+      },
+    });
   }
 });

@@ -20,7 +20,7 @@ const always = {
   "api-version": "2026-11-28",
   "strict-transport-security": null,
   "x-powered-by": null,
-  "server": null,
+  server: null,
   "access-control-allow-origin": null,
 };
 const names = Object.keys(always);
@@ -34,7 +34,14 @@ describe("response headers", function () {
   before(async () => {
     webRoot = mkdtempSync(join(tmpdir(), "joypod-web-"));
     writeFileSync(join(webRoot, "index.html"), "<!doctype html><title>Joypod</title>");
-    api = await TestApi.start({ env: { WEB_ROOT: webRoot, HEADERS_TIMEOUT_MS: "1000", CONNECTION_CHECK_MS: "50", MAX_CONNECTIONS: "60" } });
+    api = await TestApi.start({
+      env: {
+        WEB_ROOT: webRoot,
+        HEADERS_TIMEOUT_MS: "1000",
+        CONNECTION_CHECK_MS: "50",
+        MAX_CONNECTIONS: "60",
+      },
+    });
     own = await ownedThings(api);
   });
   after(async () => {
@@ -69,7 +76,8 @@ describe("response headers", function () {
     for (const [status, response] of Object.entries(seen)) {
       expect(response.status, response.text).to.equal(Number(status));
       expectSafe(response, "/api/games");
-      if (status !== "304") expect(response.headers.get("content-type")).to.equal("application/json; charset=utf-8");
+      if (status !== "304")
+        expect(response.headers.get("content-type")).to.equal("application/json; charset=utf-8");
     }
     expect(seen[500].json()).to.have.all.keys("error", "message", "requestId");
     expect(seen[500].text).to.not.match(/at .*:\d+|SELECT|boom|node_modules|\/api\/src/);
@@ -79,15 +87,45 @@ describe("response headers", function () {
   const large = "b".repeat(17_000);
   const unread: [what: string, status: number, code: string, text: string][] = [
     ["what is no HTTP", 400, "invalid_request", "nonsense\r\n\r\n"],
-    ["two lengths", 400, "invalid_request", "POST /api/auth/signout HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"],
+    [
+      "two lengths",
+      400,
+      "invalid_request",
+      "POST /api/auth/signout HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    ],
     ["no host", 400, "invalid_request", "GET /api/games HTTP/1.1\r\n\r\n"],
     ["a tunnel", 405, "method_not_allowed", "CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n"],
     ["a head that does not come", 408, "request_timeout", "GET /api/games HTTP/1.1\r\nHost:"],
-    ["a long head", 431, "headers_too_large", `GET /api/games HTTP/1.1\r\nHost: x\r\nX-Long: ${large}\r\n\r\n`],
-    ["many headers", 431, "headers_too_large", `GET /api/games HTTP/1.1\r\nHost: x\r\n${"X-Short: b\r\n".repeat(1700)}\r\n`],
-    ["a long address", 431, "headers_too_large", `GET /api/games?search=${large} HTTP/1.1\r\nHost: x\r\n\r\n`],
-    ["long cookies of others", 431, "headers_too_large", `GET /api/games HTTP/1.1\r\nHost: x\r\nCookie: auth.session-token=a; a=${large}\r\n\r\n`],
-    ["a head without an end", 431, "headers_too_large", `GET /api/games HTTP/1.1\r\nHost: x\r\nCookie: ${"b".repeat(130_000)}`],
+    [
+      "a long head",
+      431,
+      "headers_too_large",
+      `GET /api/games HTTP/1.1\r\nHost: x\r\nX-Long: ${large}\r\n\r\n`,
+    ],
+    [
+      "many headers",
+      431,
+      "headers_too_large",
+      `GET /api/games HTTP/1.1\r\nHost: x\r\n${"X-Short: b\r\n".repeat(1700)}\r\n`,
+    ],
+    [
+      "a long address",
+      431,
+      "headers_too_large",
+      `GET /api/games?search=${large} HTTP/1.1\r\nHost: x\r\n\r\n`,
+    ],
+    [
+      "long cookies of others",
+      431,
+      "headers_too_large",
+      `GET /api/games HTTP/1.1\r\nHost: x\r\nCookie: auth.session-token=a; a=${large}\r\n\r\n`,
+    ],
+    [
+      "a head without an end",
+      431,
+      "headers_too_large",
+      `GET /api/games HTTP/1.1\r\nHost: x\r\nCookie: ${"b".repeat(130_000)}`,
+    ],
   ];
   for (const [what, status, code, text] of unread) {
     it(`are the same for input that is no HTTP request: ${what}`, async () => {
@@ -105,8 +143,18 @@ describe("response headers", function () {
   }
 
   const unreadPartners: [what: string, status: number, code: string, text: string][] = [
-    ["a long head", 431, "headers_too_large", `GET /api/partners/games HTTP/1.1\r\nHost: x\r\nX-Long: ${large}\r\n\r\n`],
-    ["a long head for a whole address", 431, "headers_too_large", `GET http://x/api/partners/games HTTP/1.1\r\nHost: x\r\nX-Long: ${large}\r\n\r\n`],
+    [
+      "a long head",
+      431,
+      "headers_too_large",
+      `GET /api/partners/games HTTP/1.1\r\nHost: x\r\nX-Long: ${large}\r\n\r\n`,
+    ],
+    [
+      "a long head for a whole address",
+      431,
+      "headers_too_large",
+      `GET http://x/api/partners/games HTTP/1.1\r\nHost: x\r\nX-Long: ${large}\r\n\r\n`,
+    ],
     ["no host", 400, "invalid_request", "GET /api/partners/games HTTP/1.1\r\n\r\n"],
   ];
   for (const [what, status, code, text] of unreadPartners) {
@@ -124,17 +172,26 @@ describe("response headers", function () {
 
   for (const target of ["http://[::1", "http://", "http://%", "//a@[::1/#x"]) {
     it(`are the same for a request whose target is no address: ${target}`, async () => {
-      const received = await exchange(api.url, `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+      const received = await exchange(
+        api.url,
+        `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
+      );
       const [response] = responsesIn(received, ["GET"]);
       expect(response, received).to.include({ status: 400, isWhole: true });
       const { headers, text: body } = response!;
       expectSafe({ headers, status: 400, setCookies: headers.getSetCookie() }, target);
-      expect(JSON.parse(body)).to.include({ error: "invalid_request", requestId: headers.get("x-request-id") });
+      expect(JSON.parse(body)).to.include({
+        error: "invalid_request",
+        requestId: headers.get("x-request-id"),
+      });
     });
   }
 
   it("are those of the path for a request with a whole address", async () => {
-    const received = await exchange(api.url, "GET http://x/api/games HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    const received = await exchange(
+      api.url,
+      "GET http://x/api/games HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+    );
     expect(responsesIn(received, ["GET"])[0]).to.include({ status: 401 });
   });
 
@@ -144,9 +201,15 @@ describe("response headers", function () {
     const crowded = await exchange(api.url, head);
     for (const client of held) client.destroy();
     expect(crowded).to.match(/^HTTP\/1\.1 431 /);
-    await eventually(async () => expect(await exchange(api.url, head)).to.match(/^HTTP\/1\.1 401 [^]*"unauthorized"/), { what: "a place among the first" });
+    await eventually(
+      async () => expect(await exchange(api.url, head)).to.match(/^HTTP\/1\.1 401 [^]*"unauthorized"/),
+      { what: "a place among the first" },
+    );
     const { key } = own.partner;
-    const partners = await exchange(api.url, `GET /api/partners/games HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${key.padEnd(100 * 1024, "b")}\r\n\r\n`);
+    const partners = await exchange(
+      api.url,
+      `GET /api/partners/games HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${key.padEnd(100 * 1024, "b")}\r\n\r\n`,
+    );
     expect(partners).to.match(/^HTTP\/1\.1 401 [^]*"unauthorized"/);
   });
 
@@ -156,7 +219,9 @@ describe("response headers", function () {
     const games = await partner.get("/api/partners/games");
     expect(games.headers.get("ratelimit-policy")).to.equal('"partner";q=100;w=60');
     expect(games.headers.get("ratelimit")).to.match(/^"partner";r=\d+;t=\d+$/);
-    const upload = await partner.put(`/api/partners/games/${game.slug}/upload`, new Uint8Array(1), { "content-type": "application/gzip" });
+    const upload = await partner.put(`/api/partners/games/${game.slug}/upload`, new Uint8Array(1), {
+      "content-type": "application/gzip",
+    });
     expect(upload.headers.get("ratelimit-policy")).to.equal('"partner";q=100;w=60, "upload";q=10;w=3600');
     expect(upload.headers.get("ratelimit")).to.match(/^"partner";r=\d+;t=\d+, "upload";r=\d+;t=\d+$/);
     const launch = await api.as(own.user).post("/api/game/launch", { gameSlug: "no-such-game" });
@@ -166,8 +231,11 @@ describe("response headers", function () {
 
   it("keep the web page's own security policy", async () => {
     const page = await api.anonymous().get("/games/some-game");
-    expect(page.headers.get("content-security-policy")).to.contain("script-src 'self'").and.contain("frame-ancestors 'none'");
-    for (const name of ["x-content-type-options", "referrer-policy", "x-frame-options"] as const) expect(page.headers.get(name)).to.equal(always[name]);
+    expect(page.headers.get("content-security-policy"))
+      .to.contain("script-src 'self'")
+      .and.contain("frame-ancestors 'none'");
+    for (const name of ["x-content-type-options", "referrer-policy", "x-frame-options"] as const)
+      expect(page.headers.get(name)).to.equal(always[name]);
   });
 
   it("include HSTS in production", async () => {
@@ -177,14 +245,22 @@ describe("response headers", function () {
       for (const path of ["/healthz", "/api/games", "/api/nothing", "/api/auth/csrf"]) {
         expect((await secure.anonymous().get(path)).headers.get("strict-transport-security")).to.equal(hsts);
       }
-      expect(await exchange(secure.url, "nonsense\r\n\r\n")).to.contain(`\r\nStrict-Transport-Security: ${hsts}\r\n`);
+      expect(await exchange(secure.url, "nonsense\r\n\r\n")).to.contain(
+        `\r\nStrict-Transport-Security: ${hsts}\r\n`,
+      );
     } finally {
       await secure.stop();
     }
   });
 
   it("never repeat the request's Host and forwarding headers", async () => {
-    const forged = { "x-forwarded-host": "evil.test", "x-forwarded-proto": "https", "forwarded": "host=evil.test", "x-original-url": "/evil", "host": "evil.test" };
+    const forged = {
+      "x-forwarded-host": "evil.test",
+      "x-forwarded-proto": "https",
+      forwarded: "host=evil.test",
+      "x-original-url": "/evil",
+      host: "evil.test",
+    };
     for (const route of wholeInterface().routes) {
       const { method, path, body, headers } = sampleRequest(route, own.known);
       for (const client of clients()) {
@@ -213,17 +289,24 @@ describe("response headers", function () {
   }
 });
 
-function expectSafe({ headers, setCookies, status }: Pick<ApiResponse, "headers" | "setCookies" | "status">, path: string): void {
+function expectSafe(
+  { headers, setCookies, status }: Pick<ApiResponse, "headers" | "setCookies" | "status">,
+  path: string,
+): void {
   const isPage = headers.get("content-type")?.startsWith("text/html") === true;
   const seen = Object.fromEntries(names.map((name) => [name, headers.get(name)]));
   if (isPage) {
-    expect(seen["content-security-policy"]).to.contain("default-src 'none'").and.contain("frame-ancestors 'none'").and.not.contain("unsafe-eval");
+    expect(seen["content-security-policy"])
+      .to.contain("default-src 'none'")
+      .and.contain("frame-ancestors 'none'")
+      .and.not.contain("unsafe-eval");
     seen["content-security-policy"] = always["content-security-policy"];
   }
   expect(seen, `${path} ${status}`).to.deep.equal(always);
   const cache = headers.get("cache-control") ?? "";
   if (path.startsWith("/api/auth/")) expect(cache).to.contain("no-store");
-  if (setCookies.length > 0 || /^\/api\/(?!stream)/.test(path)) expect(cache, path).to.match(/no-store|private/);
+  if (setCookies.length > 0 || /^\/api\/(?!stream)/.test(path))
+    expect(cache, path).to.match(/no-store|private/);
   const type = headers.get("content-type");
   if (type !== null && !type.startsWith("application/sdp")) expect(type).to.match(/; charset=utf-8$/);
 }

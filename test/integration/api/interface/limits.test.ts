@@ -18,23 +18,34 @@ describe("limits of a player", () => {
   });
   after(() => api.stop());
 
-  async function statusesOf(requests: number, send: (index: number) => Promise<ApiResponse>): Promise<Record<string, number>> {
+  async function statusesOf(
+    requests: number,
+    send: (index: number) => Promise<ApiResponse>,
+  ): Promise<Record<string, number>> {
     return (await sendTraffic(requests, send)).statuses;
   }
 
   it("let a busy catalogue block neither the polls nor the stop of a session, nor busy polls its stop", async () => {
     expect(await statusesOf(125, () => player.get("/api/games"))).to.deep.equal({ 200: 120, 429: 5 });
-    const poll = (index: number): Promise<ApiResponse> => (index % 2 === 0
-      ? player.post("/api/game/keepalive", session) : player.get(`/api/game/session-status?sessionId=${session.sessionId}`));
+    const poll = (index: number): Promise<ApiResponse> =>
+      index % 2 === 0
+        ? player.post("/api/game/keepalive", session)
+        : player.get(`/api/game/session-status?sessionId=${session.sessionId}`);
     expect(await statusesOf(125, poll)).to.deep.equal({ 404: 120, 429: 5 });
-    expect(await statusesOf(35, () => player.post("/api/game/stop", session))).to.deep.equal({ 404: 30, 429: 5 });
+    expect(await statusesOf(35, () => player.post("/api/game/stop", session))).to.deep.equal({
+      404: 30,
+      429: 5,
+    });
   });
 
   it("count the launches of an hour besides those of a minute", async () => {
     const strict = await TestApi.start({ env: { LAUNCHES_PER_MINUTE: "100" } });
     try {
       const eager = strict.as(await aUser(strict.deps));
-      expect(await statusesOf(65, () => eager.post("/api/game/launch", { gameSlug: "none" }))).to.deep.equal({ 404: 60, 429: 5 });
+      expect(await statusesOf(65, () => eager.post("/api/game/launch", { gameSlug: "none" }))).to.deep.equal({
+        404: 60,
+        429: 5,
+      });
     } finally {
       await strict.stop();
     }
@@ -42,16 +53,26 @@ describe("limits of a player", () => {
 
   it("count the error reports of pages by address", async () => {
     const most = limits.auth.postsPerIpPerMinute;
-    expect(await statusesOf(most + 3, () => api.anonymous().post("/api/auth/_log", { code: "x" }))).to.deep.equal({ 204: most, 429: 3 });
+    expect(
+      await statusesOf(most + 3, () => api.anonymous().post("/api/auth/_log", { code: "x" })),
+    ).to.deep.equal({ 204: most, 429: 3 });
   });
 
   it("count requests to sign in, and failures, by address up to what the site sets", async () => {
-    const site = await TestApi.start({ env: { AUTH_READS_PER_MINUTE: "10", AUTH_POSTS_PER_MINUTE: "7", SIGN_IN_FAILURES_PER_ADDRESS: "3" } });
+    const site = await TestApi.start({
+      env: { AUTH_READS_PER_MINUTE: "10", AUTH_POSTS_PER_MINUTE: "7", SIGN_IN_FAILURES_PER_ADDRESS: "3" },
+    });
     try {
-      const signIn = (index: number): Promise<ApiResponse> => postSignIn(site.anonymous(), { email: `nobody-${index}@example.test`, password: "wrong" });
+      const signIn = (index: number): Promise<ApiResponse> =>
+        postSignIn(site.anonymous(), { email: `nobody-${index}@example.test`, password: "wrong" });
       expect(await statusesOf(5, signIn), "one read and one post each").to.deep.equal({ 401: 3, 429: 2 });
-      expect(await statusesOf(6, () => site.anonymous().get("/api/auth/providers"))).to.deep.equal({ 200: 5, 429: 1 });
-      expect(await statusesOf(3, () => site.anonymous().post("/api/auth/_log", { code: "x" }))).to.deep.equal({ 204: 2, 429: 1 });
+      expect(await statusesOf(6, () => site.anonymous().get("/api/auth/providers"))).to.deep.equal({
+        200: 5,
+        429: 1,
+      });
+      expect(await statusesOf(3, () => site.anonymous().post("/api/auth/_log", { code: "x" }))).to.deep.equal(
+        { 204: 2, 429: 1 },
+      );
     } finally {
       await site.stop();
     }

@@ -25,7 +25,9 @@ describe("methods and paths:", function () {
   for (const [path, routes] of paths) {
     it(`${path} accepts its own methods only, and lists them in Allow`, async () => {
       const { path: address } = sampleRequest(routes[0]!, own.known);
-      const allowed = new Set<string>(routes.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method])));
+      const allowed = new Set<string>(
+        routes.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method])),
+      );
       for (const verb of verbs.filter((name) => !allowed.has(name))) {
         const { status, headers, body } = await raw(verb, address);
         const allow = new Set(headers["allow"]?.split(", "));
@@ -44,7 +46,14 @@ describe("methods and paths:", function () {
     it(`${path} is not found in another spelling`, async () => {
       const { path: address } = sampleRequest(routes[0]!, own.known);
       const [bare = ""] = address.split("?");
-      for (const spelling of [`${bare}/`, bare.toUpperCase(), `/${bare}`, `${bare}//`, `${bare};x=1`, `${bare}%20`]) {
+      for (const spelling of [
+        `${bare}/`,
+        bare.toUpperCase(),
+        `/${bare}`,
+        `${bare}//`,
+        `${bare};x=1`,
+        `${bare}%20`,
+      ]) {
         const { status, headers, body } = await raw("GET", spelling);
         if (status === 405 || (status === 302 && spelling !== bare)) continue; // a parameter's own value
         expect([400, 401, 404], spelling).to.include(status);
@@ -56,12 +65,26 @@ describe("methods and paths:", function () {
 
   it("HEAD returns GET's headers without the body", async () => {
     const player = api.as(own.user);
-    for (const path of ["/api/games", `/api/games/${own.game.slug}`, "/api/game/sessions", "/healthz", "/openapi.json", "/api/games/no-such-game"]) {
+    for (const path of [
+      "/api/games",
+      `/api/games/${own.game.slug}`,
+      "/api/game/sessions",
+      "/healthz",
+      "/openapi.json",
+      "/api/games/no-such-game",
+    ]) {
       const [head, get] = [await player.request("HEAD", path), await player.get(path)];
       expect(head.status).to.equal(get.status);
       expect(head.text).to.equal("");
       // These are about the body on its way, which HEAD has none of.
-      const ofBody = new Set(["content-length", "transfer-encoding", "content-encoding", "vary", "connection", "keep-alive"]);
+      const ofBody = new Set([
+        "content-length",
+        "transfer-encoding",
+        "content-encoding",
+        "vary",
+        "connection",
+        "keep-alive",
+      ]);
       const names = (headers: Headers): string[] => [...headers.keys()].filter((name) => !ofBody.has(name));
       expect(names(head.headers)).to.deep.equal(names(get.headers));
     }
@@ -81,13 +104,21 @@ describe("methods and paths:", function () {
   });
 
   describe("other sites' pages", () => {
-    const preflight = { "access-control-request-method": "POST", "access-control-request-headers": "content-type" };
+    const preflight = {
+      "access-control-request-method": "POST",
+      "access-control-request-headers": "content-type",
+    };
 
     it("get no CORS permission: not by a preflight, and not for a response", async () => {
       for (const origin of ["https://evil.test", "null", "http://127.0.0.1.evil.test"]) {
         for (const path of ["/api/game/launch", "/api/partners/games", "/api/auth/session"]) {
-          for (const response of [await api.anonymous().request("OPTIONS", path, { headers: { origin, ...preflight } }), await api.anonymous().get(path, { origin })]) {
-            expect([...response.headers.keys()].filter((name) => name.startsWith("access-control"))).to.deep.equal([]);
+          for (const response of [
+            await api.anonymous().request("OPTIONS", path, { headers: { origin, ...preflight } }),
+            await api.anonymous().get(path, { origin }),
+          ]) {
+            expect(
+              [...response.headers.keys()].filter((name) => name.startsWith("access-control")),
+            ).to.deep.equal([]);
           }
         }
       }
@@ -97,20 +128,38 @@ describe("methods and paths:", function () {
       const open = await TestApi.start({ env: { ALLOWED_ORIGINS: "https://play.joypod.test" } });
       try {
         const named = { origin: "https://play.joypod.test" };
-        const allowed = await open.anonymous().request("OPTIONS", "/api/game/launch", { headers: { ...named, ...preflight } });
+        const allowed = await open
+          .anonymous()
+          .request("OPTIONS", "/api/game/launch", { headers: { ...named, ...preflight } });
         expect(allowed.headers.get("access-control-allow-origin")).to.equal("https://play.joypod.test");
         expect(allowed.headers.get("access-control-allow-credentials")).to.equal("true");
-        for (const route of wholeInterface().routes.filter(({ path }) => path.startsWith("/api/") && !path.startsWith("/api/partners/"))) {
-          const { headers: granted } = await open.anonymous().request("OPTIONS", sampleRequest(route, own.known).path, { headers: { ...named, ...preflight } });
-          expect(granted.get("access-control-allow-methods")?.split(", "), route.name).to.include(route.method);
-          expect(granted.get("access-control-allow-headers")?.split(", "), route.name).to.include.members(["Content-Type", ...route.headers ?? []]);
+        for (const route of wholeInterface().routes.filter(
+          ({ path }) => path.startsWith("/api/") && !path.startsWith("/api/partners/"),
+        )) {
+          const { headers: granted } = await open
+            .anonymous()
+            .request("OPTIONS", sampleRequest(route, own.known).path, {
+              headers: { ...named, ...preflight },
+            });
+          expect(granted.get("access-control-allow-methods")?.split(", "), route.name).to.include(
+            route.method,
+          );
+          expect(granted.get("access-control-allow-headers")?.split(", "), route.name).to.include.members([
+            "Content-Type",
+            ...(route.headers ?? []),
+          ]);
         }
         const refused = await open.anonymous().get("/api/games", named);
         expectErrorResponse(refused, 401, "unauthorized");
         expect(refused.headers.get("access-control-allow-origin")).to.equal("https://play.joypod.test");
         expect(refused.headers.get("vary")).to.contain("Origin");
-        for (const [path, headers] of [["/api/partners/games", named], ["/api/games", { origin: "https://evil.test" }], ["/api/games", { origin: "null" }]] as const) {
-          expect((await open.anonymous().get(path, headers)).headers.get("access-control-allow-origin")).to.be.null;
+        for (const [path, headers] of [
+          ["/api/partners/games", named],
+          ["/api/games", { origin: "https://evil.test" }],
+          ["/api/games", { origin: "null" }],
+        ] as const) {
+          expect((await open.anonymous().get(path, headers)).headers.get("access-control-allow-origin")).to.be
+            .null;
         }
       } finally {
         await open.stop();
@@ -119,7 +168,10 @@ describe("methods and paths:", function () {
   });
 
   /** As it stands: fetch would refuse some verbs and tidy some addresses. */
-  async function raw(method: string, path: string): Promise<{ status: number; headers: Record<string, string | undefined>; body: string }> {
+  async function raw(
+    method: string,
+    path: string,
+  ): Promise<{ status: number; headers: Record<string, string | undefined>; body: string }> {
     const { hostname, port } = new URL(api.url);
     const { status, headers, text } = await responseTo(request({ method, path, hostname, port }).end());
     return { status, headers: Object.fromEntries(headers), body: text };

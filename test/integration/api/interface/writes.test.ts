@@ -16,9 +16,14 @@ describe("writes with a player's cookie", function () {
   after(() => api.stop());
 
   const foreign: Record<string, string>[] = [
-    { origin: "https://evil.test" }, { origin: "null" }, { "sec-fetch-site": "cross-site" }, { origin: "https://evil.test", "sec-fetch-site": "same-origin" },
+    { origin: "https://evil.test" },
+    { origin: "null" },
+    { "sec-fetch-site": "cross-site" },
+    { origin: "https://evil.test", "sec-fetch-site": "same-origin" },
   ];
-  const routes = wholeInterface().routes.filter(({ access, method }) => (access === "user" || access === "viewer") && method !== "GET");
+  const routes = wholeInterface().routes.filter(
+    ({ access, method }) => (access === "user" || access === "viewer") && method !== "GET",
+  );
 
   for (const route of routes) {
     it(`to ${route.method} ${route.path} are refused from other sites' pages`, async () => {
@@ -26,7 +31,11 @@ describe("writes with a player's cookie", function () {
       const { method, path, body, headers } = sampleRequest(route, known);
       const before = await stateOf(api);
       for (const sign of foreign) {
-        expectErrorResponse(await api.as(user).request(method, path, { body, headers: { ...headers, ...sign } }), 403, "forbidden");
+        expectErrorResponse(
+          await api.as(user).request(method, path, { body, headers: { ...headers, ...sign } }),
+          403,
+          "forbidden",
+        );
       }
       expect(await stateOf(api)).to.deep.equal(before);
     });
@@ -37,7 +46,11 @@ describe("writes with a player's cookie", function () {
       const { method, path, headers } = sampleRequest(route, known);
       const { "content-type": _, ...others } = headers;
       const before = await stateOf(api);
-      expectErrorResponse(await api.as(user).request(method, path, { headers: others }), 400, "invalid_request");
+      expectErrorResponse(
+        await api.as(user).request(method, path, { headers: others }),
+        400,
+        "invalid_request",
+      );
       expect(await stateOf(api)).to.deep.equal(before);
     });
 
@@ -45,9 +58,22 @@ describe("writes with a player's cookie", function () {
       const { user, known } = await ownedThings(api);
       const { method, path, body } = sampleRequest(route, known);
       const before = await stateOf(api);
-      for (const type of ["application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain", "text/plain;application/json", ""]) {
-        const sent = type === "application/x-www-form-urlencoded" ? new URLSearchParams(body as Record<string, string>) : JSON.stringify(body);
-        expectErrorResponse(await api.as(user).request(method, path, { body: sent, headers: { "content-type": type } }), 415, "unsupported_media_type");
+      for (const type of [
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "text/plain",
+        "text/plain;application/json",
+        "",
+      ]) {
+        const sent =
+          type === "application/x-www-form-urlencoded"
+            ? new URLSearchParams(body as Record<string, string>)
+            : JSON.stringify(body);
+        expectErrorResponse(
+          await api.as(user).request(method, path, { body: sent, headers: { "content-type": type } }),
+          415,
+          "unsupported_media_type",
+        );
       }
       expect(await stateOf(api)).to.deep.equal(before);
     });
@@ -55,7 +81,12 @@ describe("writes with a player's cookie", function () {
 
   it("are accepted from the service's own page, and from a program that names no origin", async () => {
     const { user, known } = await ownedThings(api);
-    for (const headers of [{}, { origin: api.url }, { origin: api.url, "sec-fetch-site": "same-origin" }, { "sec-fetch-site": "none" }]) {
+    for (const headers of [
+      {},
+      { origin: api.url },
+      { origin: api.url, "sec-fetch-site": "same-origin" },
+      { "sec-fetch-site": "none" },
+    ]) {
       const response = await api.as(user).post("/api/favorites", { gameId: known["gameId"] }, headers);
       expect(response.status, response.text).to.equal(200);
     }

@@ -27,9 +27,14 @@ async function connectionPath(): Promise<ConnectionPath | undefined> {
   for (const report of reports.values() as Iterable<Record<string, unknown>>) {
     if (report["type"] !== "transport" || typeof report["selectedCandidatePairId"] !== "string") continue;
     const pair = reports.get(report["selectedCandidatePairId"]) as Record<string, string> | undefined;
-    const [local, remote] = [pair?.["localCandidateId"], pair?.["remoteCandidateId"]].map((id) => reports.get(id ?? "") as Record<string, string> | undefined);
+    const [local, remote] = [pair?.["localCandidateId"], pair?.["remoteCandidateId"]].map(
+      (id) => reports.get(id ?? "") as Record<string, string> | undefined,
+    );
     return {
-      state: connection.connectionState, local: local?.["candidateType"] ?? "", relayProtocol: local?.["relayProtocol"] ?? "", remote: remote?.["address"] ?? "",
+      state: connection.connectionState,
+      local: local?.["candidateType"] ?? "",
+      relayProtocol: local?.["relayProtocol"] ?? "",
+      remote: remote?.["address"] ?? "",
     };
   }
   return undefined;

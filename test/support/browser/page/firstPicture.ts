@@ -1,9 +1,16 @@
-// Runs inside the play page, put there as text after probe.ts and before the page's own scripts: no imports, no exports. Notes when
-// the player first sees a decoded frame that nothing covers, and when first one that shows the test card.
+// Runs inside the play page, put there as text after probe.ts and before the page's own scripts: no imports,
+// no exports. Notes when the player first sees a decoded frame that nothing covers, and when first one that
+// shows the test card.
 
-const firstPicture: { shownAt: number | null; testCardAt: number | null } = { shownAt: null, testCardAt: null };
+const firstPicture: { shownAt: number | null; testCardAt: number | null } = {
+  shownAt: null,
+  testCardAt: null,
+};
 
-/** The block in the middle of the test card has at least one channel lit, from its first frame on; an empty display is black. */
+/**
+ * The block in the middle of the test card has at least one channel lit, from its first frame on; an empty
+ * display is black.
+ */
 function firstPictureIsLit(video: HTMLVideoElement): boolean {
   const color = probeColor(video, { x: 440, y: 210, width: 400, height: 300 });
   return Math.max(...color) > 0x80 && Math.min(...color) < 0x40;
@@ -17,7 +24,11 @@ function firstPictureIsUncovered(video: HTMLVideoElement): boolean {
 
 function lookForFirstPicture(): void {
   const video = document.querySelector("video");
-  if (video !== null && video.getVideoPlaybackQuality().totalVideoFrames > 0 && firstPictureIsUncovered(video)) {
+  if (
+    video !== null &&
+    video.getVideoPlaybackQuality().totalVideoFrames > 0 &&
+    firstPictureIsUncovered(video)
+  ) {
     const now = performance.timeOrigin + performance.now();
     firstPicture.shownAt ??= now;
     if (firstPictureIsLit(video)) firstPicture.testCardAt = now;

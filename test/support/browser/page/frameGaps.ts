@@ -1,4 +1,5 @@
-// Runs inside the play page, put there as text: no imports, no exports. Measures how long the page's video stands still.
+// Runs inside the play page, put there as text: no imports, no exports. Measures how long the page's video
+// stands still.
 
 let frameGapsLastAt: number | undefined;
 let frameGapsLongest = { milliseconds: 0, endedAt: 0 };
@@ -24,7 +25,9 @@ followFrames(frameGapsVideo);
 
 Object.assign(globalThis, {
   joypodFrameGaps: {
-    /** The longest time between two frames since the last call, and when it ended, in milliseconds since 1970. */
+    /**
+     * The longest time between two frames since the last call, and when it ended, in milliseconds since 1970.
+     */
     takeLongest: () => {
       noteFrameGap();
       const longest = frameGapsLongest;

@@ -1,4 +1,5 @@
-// Runs inside a page, put there as text after probe.ts: no imports, no exports. Measures from an input to the frame that shows it.
+// Runs inside a page, put there as text after probe.ts: no imports, no exports. Measures from an input to the
+// frame that shows it.
 
 const trialTimeoutMs = 3_000;
 
@@ -14,7 +15,10 @@ function photonPause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** The colour of an area given in pixels of the test card; the browser's own sender shrinks the picture while it has little bandwidth. */
+/**
+ * The colour of an area given in pixels of the test card; the browser's own sender shrinks the picture while
+ * it has little bandwidth.
+ */
 function photonColor(video: HTMLVideoElement, { x, y, width, height }: ProbeArea): [number, number, number] {
   const scale = video.videoWidth / 1280;
   return probeColor(video, { x: x * scale, y: y * scale, width: width * scale, height: height * scale });
@@ -40,7 +44,12 @@ function photonTrial(video: HTMLVideoElement, area: ProbeArea, act: () => void):
   });
 }
 
-async function photonTrials(video: HTMLVideoElement, area: ProbeArea, act: () => void, trials: number): Promise<number[]> {
+async function photonTrials(
+  video: HTMLVideoElement,
+  area: ProbeArea,
+  act: () => void,
+  trials: number,
+): Promise<number[]> {
   const results: number[] = [];
   for (let trial = 0; trial < trials; trial += 1) {
     await photonPause(200 + Math.random() * 200); // Not in step with the frames.
@@ -49,7 +58,10 @@ async function photonTrials(video: HTMLVideoElement, area: ProbeArea, act: () =>
   return results;
 }
 
-/** What the browser itself needs at least: a moving canvas of the test card's size, streamed to a video on the same page. */
+/**
+ * What the browser itself needs at least: a moving canvas of the test card's size, streamed to a video on the
+ * same page.
+ */
 async function openReference(): Promise<ReferenceStream> {
   const canvas = Object.assign(document.createElement("canvas"), { width: 1280, height: 720 });
   const context = canvas.getContext("2d");
@@ -73,17 +85,29 @@ async function openReference(): Promise<ReferenceStream> {
   draw();
   const start = performance.now();
   const [sender, receiver] = [new RTCPeerConnection(), new RTCPeerConnection()];
-  sender.addEventListener("icecandidate", ({ candidate }) => void receiver.addIceCandidate(candidate ?? undefined));
-  receiver.addEventListener("icecandidate", ({ candidate }) => void sender.addIceCandidate(candidate ?? undefined));
+  sender.addEventListener(
+    "icecandidate",
+    ({ candidate }) => void receiver.addIceCandidate(candidate ?? undefined),
+  );
+  receiver.addEventListener(
+    "icecandidate",
+    ({ candidate }) => void sender.addIceCandidate(candidate ?? undefined),
+  );
   const input = receiver.createDataChannel("input");
-  sender.addEventListener("datachannel", ({ channel }) => channel.addEventListener("message", () => {
-    presses += 1;
-    paint(); // At once, as the test card does.
-  }));
+  sender.addEventListener("datachannel", ({ channel }) =>
+    channel.addEventListener("message", () => {
+      presses += 1;
+      paint(); // At once, as the test card does.
+    }),
+  );
   const transceiver = receiver.addTransceiver("video", { direction: "recvonly" });
   transceiver.setCodecPreferences(h264First());
   transceiver.receiver.jitterBufferTarget = 0;
-  const video = Object.assign(document.createElement("video"), { muted: true, autoplay: true, srcObject: new MediaStream([transceiver.receiver.track]) });
+  const video = Object.assign(document.createElement("video"), {
+    muted: true,
+    autoplay: true,
+    srcObject: new MediaStream([transceiver.receiver.track]),
+  });
   document.body.append(video);
   await receiver.setLocalDescription(await receiver.createOffer());
   if (receiver.localDescription === null) throw new Error("No offer.");
@@ -122,7 +146,8 @@ function h264First(): RTCRtpCodec[] {
 function pressOnPlayPage(): void {
   const surface = document.querySelector("[data-testid=game-surface]");
   if (surface === null) throw new Error("This is not the play page.");
-  for (const type of ["keydown", "keyup"]) surface.dispatchEvent(new KeyboardEvent(type, { code: "KeyZ", bubbles: true, cancelable: true }));
+  for (const type of ["keydown", "keyup"])
+    surface.dispatchEvent(new KeyboardEvent(type, { code: "KeyZ", bubbles: true, cancelable: true }));
 }
 
 Object.assign(globalThis, {
@@ -131,7 +156,8 @@ Object.assign(globalThis, {
     loopback: async (area: ProbeArea, trials: number) => {
       const reference = await openReference();
       try {
-        await photonPause(2_000); // The bandwidth estimate and the jitter buffer settle, as they have in a session that is played.
+        // The bandwidth estimate and the jitter buffer settle, as they have in a session that is played.
+        await photonPause(2_000);
         return await photonTrials(reference.video, area, reference.press, trials);
       } finally {
         reference.close();

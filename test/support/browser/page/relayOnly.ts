@@ -1,5 +1,6 @@
-// Runs inside the page under test before its own scripts, put there as text: no imports, no exports. Its connections go by relays alone, and of these by
-// the addresses that have `joypodRelay`, which another script sets before, in them.
+// Runs inside the page under test before its own scripts, put there as text: no imports, no exports. Its
+// connections go by relays alone, and of these by the addresses that have `joypodRelay`, which another script
+// sets before, in them.
 
 const wantedRelay = (globalThis as { joypodRelay?: string }).joypodRelay ?? "";
 const UnboundConnection = RTCPeerConnection;
@@ -14,6 +15,13 @@ globalThis.RTCPeerConnection = class extends UnboundConnection {
 };
 
 function byRelayAlone({ iceServers = [], ...configuration }: RTCConfiguration = {}): RTCConfiguration {
-  const relays = iceServers.map((server) => ({ ...server, urls: [server.urls].flat().filter((url) => url.includes(wantedRelay)) }));
-  return { ...configuration, iceTransportPolicy: "relay", iceServers: relays.filter(({ urls }) => urls.length > 0) };
+  const relays = iceServers.map((server) => ({
+    ...server,
+    urls: [server.urls].flat().filter((url) => url.includes(wantedRelay)),
+  }));
+  return {
+    ...configuration,
+    iceTransportPolicy: "relay",
+    iceServers: relays.filter(({ urls }) => urls.length > 0),
+  };
 }

@@ -1,4 +1,5 @@
-// Runs inside a page, put there as text after the WHEP client of the npm package whip-whep: no imports, no exports.
+// Runs inside a page, put there as text after the WHEP client of the npm package whip-whep: no imports, no
+// exports.
 
 interface WhepClient {
   view(connection: RTCPeerConnection, url: string, token: string): Promise<void>;

@@ -16,6 +16,9 @@ ensureImage() {
 [ $# -eq 1 ] || die "name the image of the streamer."
 useEngine "${JOYPOD_ENGINE:-}"
 ensureBaseImage
-reference=$name:$({ hashOf "$here"; echo "$1"; } | sha256sum | cut -c1-12)
+reference=$name:$({
+  hashOf "$here"
+  echo "$1"
+} | sha256sum | cut -c1-12)
 withLock image-test-gpu-encoders ensureImage "$1" "$reference"
 printf '%s\n' "$reference"

@@ -21,7 +21,8 @@ async function anArchive(...extra: TarEntry[]): Promise<Buffer> {
 async function inspect(archive: Buffer, chunkBytes = 1000, packedTotal?: number): Promise<InspectedArchive> {
   const inspection = new ArchiveInspection(gameArchiveRules(game), { packedTotal });
   try {
-    for (let at = 0; at < archive.length; at += chunkBytes) await inspection.write(archive.subarray(at, at + chunkBytes));
+    for (let at = 0; at < archive.length; at += chunkBytes)
+      await inspection.write(archive.subarray(at, at + chunkBytes));
     return await inspection.finish();
   } finally {
     inspection.close();
@@ -44,23 +45,35 @@ describe("ArchiveInspection", () => {
     for (const chunkBytes of [1, 511, archive.length]) {
       const { entries, unpackedBytes, rootFiles, rootDirectories } = await inspect(archive, chunkBytes);
       expect({ entries, unpackedBytes, rootFiles, rootDirectories }).to.deep.equal({
-        entries: 4, unpackedBytes: 70_011, rootFiles: ["play.sh", "readme.txt"], rootDirectories: ["engine"],
+        entries: 4,
+        unpackedBytes: 70_011,
+        rootFiles: ["play.sh", "readme.txt"],
+        rootDirectories: ["engine"],
       });
     }
   });
 
   it("keeps a thousand names of the root, and the launcher's and the engine's wherever they are", async () => {
     const many = Array.from({ length: 1_500 }, (_, index): TarEntry[] => [
-      { header: { name: `file-${index}`, size: 1 }, body: "x" }, { header: { name: `folder-${index}/`, type: "directory", size: 0 } },
+      { header: { name: `file-${index}`, size: 1 }, body: "x" },
+      { header: { name: `folder-${index}/`, type: "directory", size: 0 } },
     ]).flat();
-    const archive = gzipSync(await packTar([...many, { header: { name: "engine/data", size: 1 }, body: "x" }, { header: { name: "play.sh", size: 9 }, body: "#!/bin/sh" }]));
+    const archive = gzipSync(
+      await packTar([
+        ...many,
+        { header: { name: "engine/data", size: 1 }, body: "x" },
+        { header: { name: "play.sh", size: 9 }, body: "#!/bin/sh" },
+      ]),
+    );
     const { rootFiles, rootDirectories } = await inspect(archive);
     expect(rootFiles).to.have.length(1_001).and.include("play.sh");
     expect(rootDirectories).to.have.length(1_001).and.include("engine");
   });
 
   it("refuses an entry outside the game's folder, naming it", async () => {
-    expect(await errorMessageOf(await anArchive({ header: { name: "../evil", size: 1 }, body: "x" }))).to.contain("../evil");
+    expect(
+      await errorMessageOf(await anArchive({ header: { name: "../evil", size: 1 }, body: "x" })),
+    ).to.contain("../evil");
   });
 
   it("refuses a second member and trailing bytes, in the same piece and in a later one", async () => {
@@ -76,31 +89,55 @@ describe("ArchiveInspection", () => {
     const archive = await anArchive();
     const damaged = Buffer.from(archive);
     damaged[damaged.length - 8]! ^= 1; // The CRC.
-    for (const bytes of [archive.subarray(0, -1), archive.subarray(0, 100), damaged, Buffer.alloc(0), Buffer.from("PK\x03\x04")]) {
+    for (const bytes of [
+      archive.subarray(0, -1),
+      archive.subarray(0, 100),
+      damaged,
+      Buffer.alloc(0),
+      Buffer.from("PK\x03\x04"),
+    ]) {
       expect(await errorMessageOf(bytes)).to.match(/^The archive/);
     }
   });
 
   it("refuses an archive without launcher or engine", async () => {
-    expect(await errorMessageOf(gzipSync(await packTar([{ header: { name: "play.sh", size: 1 }, body: "x" }])))).to.contain("engine");
-    expect(await errorMessageOf(gzipSync(await packTar([{ header: { name: "engine/", type: "directory", size: 0 } }])))).to.contain("play.sh");
+    expect(
+      await errorMessageOf(gzipSync(await packTar([{ header: { name: "play.sh", size: 1 }, body: "x" }]))),
+    ).to.contain("engine");
+    expect(
+      await errorMessageOf(
+        gzipSync(await packTar([{ header: { name: "engine/", type: "directory", size: 0 } }])),
+      ),
+    ).to.contain("play.sh");
   });
 
   it("refuses a bomb long before it is unpacked", async () => {
-    const bomb = gzipSync(await packTar([{ header: { name: "zeros", size: 2 ** 27 }, body: Buffer.alloc(2 ** 27) }]));
-    expect(await errorMessageOf(bomb.subarray(0, -1000), 64 * 1024, bomb.length)).to.contain("unpacks to more than 200 times its size");
+    const bomb = gzipSync(
+      await packTar([{ header: { name: "zeros", size: 2 ** 27 }, body: Buffer.alloc(2 ** 27) }]),
+    );
+    expect(await errorMessageOf(bomb.subarray(0, -1000), 64 * 1024, bomb.length)).to.contain(
+      "unpacks to more than 200 times its size",
+    );
   });
 
   it("refuses a small bomb at its end whose size is not known before", async () => {
-    const bomb = gzipSync(await packTar([{ header: { name: "zeros", size: 2 ** 27 }, body: Buffer.alloc(2 ** 27) }]));
+    const bomb = gzipSync(
+      await packTar([{ header: { name: "zeros", size: 2 ** 27 }, body: Buffer.alloc(2 ** 27) }]),
+    );
     expect(await errorMessageOf(bomb, 64 * 1024)).to.contain("unpacks to more than 200 times its size");
   });
 
   it("accepts an archive that begins with a large file of zeros and has enough else", async () => {
     const noise = randomBytes(2 ** 20);
-    const archive = await anArchive({ header: { name: "engine/zeros", size: 2 ** 27 }, body: Buffer.alloc(2 ** 27) }, { header: { name: "engine/noise", size: noise.length }, body: noise });
+    const archive = await anArchive(
+      { header: { name: "engine/zeros", size: 2 ** 27 }, body: Buffer.alloc(2 ** 27) },
+      { header: { name: "engine/noise", size: noise.length }, body: noise },
+    );
     for (const packedTotal of [archive.length, undefined]) {
-      expect(await inspect(archive, 64 * 1024, packedTotal)).to.include({ entries: 5, unpackedBytes: 70_009 + 2 ** 27 + noise.length });
+      expect(await inspect(archive, 64 * 1024, packedTotal)).to.include({
+        entries: 5,
+        unpackedBytes: 70_009 + 2 ** 27 + noise.length,
+      });
     }
   });
 });

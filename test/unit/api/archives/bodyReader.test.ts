@@ -18,14 +18,18 @@ function numbers(length: number): Buffer {
 }
 
 /** All that comes, in memories of this size, and how much each of them held. */
-async function readAll(body: PassThrough, { memoryBytes = 100, pace = patient }: { memoryBytes?: number; pace?: Pace } = {}): Promise<{ bytes: Buffer; lengths: number[] }> {
+async function readAll(
+  body: PassThrough,
+  { memoryBytes = 100, pace = patient }: { memoryBytes?: number; pace?: Pace } = {},
+): Promise<{ bytes: Buffer; lengths: number[] }> {
   const reader = new BodyReader(body, pace, never);
   const pieces: Buffer[] = [];
   try {
     for (;;) {
       const memory = Buffer.alloc(memoryBytes);
       const piece = memory.subarray(0, await reader.fill(memory));
-      if (piece.length === 0) return { bytes: Buffer.concat(pieces), lengths: pieces.map(({ length }) => length) };
+      if (piece.length === 0)
+        return { bytes: Buffer.concat(pieces), lengths: pieces.map(({ length }) => length) };
       pieces.push(piece);
     }
   } finally {
@@ -34,7 +38,10 @@ async function readAll(body: PassThrough, { memoryBytes = 100, pace = patient }:
 }
 
 async function failureOf(work: Promise<unknown>): Promise<unknown> {
-  return work.then(() => undefined, (error: unknown) => error);
+  return work.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
 }
 
 describe("BodyReader", () => {
@@ -42,11 +49,14 @@ describe("BodyReader", () => {
     for (const sizes of [[1000], [99, 1, 100, 101, 250], Array.from({ length: 300 }, () => 1), [100], [50]]) {
       const sent = numbers(sizes.reduce((sum, size) => sum + size, 0));
       let at = 0;
-      const body = bodyOf(...sizes.map((size) => Buffer.from(sent.subarray(at, at += size))));
+      const body = bodyOf(...sizes.map((size) => Buffer.from(sent.subarray(at, (at += size)))));
       body.end();
       const { bytes, lengths } = await readAll(body);
       expect(bytes.equals(sent), `sizes ${sizes.join()}`).to.be.true;
-      expect(lengths.slice(0, -1).every((length) => length === 100), `lengths ${lengths.join()}`).to.be.true;
+      expect(
+        lengths.slice(0, -1).every((length) => length === 100),
+        `lengths ${lengths.join()}`,
+      ).to.be.true;
     }
   });
 
@@ -70,9 +80,19 @@ describe("BodyReader", () => {
 
   it("ends a silent sender and a slow one, but not one that keeps the minimal rate", async () => {
     expect(await failureOf(readAll(bodyOf(Buffer.alloc(100)), { pace }))).to.be.instanceOf(TooSlow);
-    expect(await failureOf(readAll(bodyOf(Buffer.alloc(100), Buffer.alloc(99)).end(), { pace: { ...pace, idleMs: 10_000 } }))).to.be.instanceOf(TooSlow);
-    expect(await failureOf(readAll(bodyOf(Buffer.alloc(99)), { memoryBytes: 99, pace: { ...pace, idleMs: 10_000 } })), "though it fills the memory").to.be.instanceOf(TooSlow);
-    expect(await failureOf(readAll(bodyOf(Buffer.alloc(100), Buffer.alloc(200)).end(), { pace }))).to.be.undefined;
+    expect(
+      await failureOf(
+        readAll(bodyOf(Buffer.alloc(100), Buffer.alloc(99)).end(), { pace: { ...pace, idleMs: 10_000 } }),
+      ),
+    ).to.be.instanceOf(TooSlow);
+    expect(
+      await failureOf(
+        readAll(bodyOf(Buffer.alloc(99)), { memoryBytes: 99, pace: { ...pace, idleMs: 10_000 } }),
+      ),
+      "though it fills the memory",
+    ).to.be.instanceOf(TooSlow);
+    expect(await failureOf(readAll(bodyOf(Buffer.alloc(100), Buffer.alloc(200)).end(), { pace }))).to.be
+      .undefined;
   });
 
   it("does not count time in which nothing is read", async () => {

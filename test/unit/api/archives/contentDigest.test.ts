@@ -1,6 +1,11 @@
 import { expect } from "chai";
 import { createHash } from "node:crypto";
-import { DigestCheck, formatSha256Digest, MalformedDigest, parseDigests } from "#api/archives/contentDigest.ts";
+import {
+  DigestCheck,
+  formatSha256Digest,
+  MalformedDigest,
+  parseDigests,
+} from "#api/archives/contentDigest.ts";
 
 const body = Buffer.from("an archive");
 const sha256 = createHash("sha256").update(body).digest();
@@ -23,7 +28,9 @@ describe("content digests", () => {
     const other = createHash("sha256").update("other").digest();
     expect(mismatchOf(formatSha256Digest(other))).to.equal("sha-256");
     const other512 = createHash("sha512").update("other").digest();
-    expect(mismatchOf(`sha-256=:${sha256.toString("base64")}:, sha-512=:${other512.toString("base64")}:`)).to.equal("sha-512");
+    expect(
+      mismatchOf(`sha-256=:${sha256.toString("base64")}:, sha-512=:${other512.toString("base64")}:`),
+    ).to.equal("sha-512");
   });
 
   it("are ignored in algorithms nobody trusts any more", () => {
@@ -33,7 +40,12 @@ describe("content digests", () => {
   it("are refused when malformed or contradictory", () => {
     const other = createHash("sha256").update("other").digest();
     for (const headers of [
-      ["sha-256"], ["sha-256=abc"], ["sha-256=:AAAA:"], ["sha-256=:****:"], [""], ["sha-256=:" + sha256.toString("hex") + ":"],
+      ["sha-256"],
+      ["sha-256=abc"],
+      ["sha-256=:AAAA:"],
+      ["sha-256=:****:"],
+      [""],
+      ["sha-256=:" + sha256.toString("hex") + ":"],
       [formatSha256Digest(sha256), formatSha256Digest(other)],
     ]) {
       expect(() => parseDigests(...headers), headers.join()).to.throw(MalformedDigest);

@@ -18,14 +18,29 @@ describe("CsrfTokens", () => {
   it("refuses a cookie that it has not issued", () => {
     const { token, cookie } = tokens.create();
     const signature = cookie.slice(65);
-    for (const forged of ["", token, `${token}|`, `${token}|${"0".repeat(64)}`, `${"0".repeat(64)}|${signature}`, `${cookie}x`, cookie.toUpperCase()]) {
+    for (const forged of [
+      "",
+      token,
+      `${token}|`,
+      `${token}|${"0".repeat(64)}`,
+      `${"0".repeat(64)}|${signature}`,
+      `${cookie}x`,
+      cookie.toUpperCase(),
+    ]) {
       expect(tokens.read(forged), forged).to.be.undefined;
     }
   });
 
   it("accepts cookies of an older key, and none of a removed one", () => {
     const { token, cookie } = tokens.create();
-    expect(new CsrfTokens(new Map([["new", newKey], ["old", oldKey]])).read(cookie)).to.equal(token);
+    expect(
+      new CsrfTokens(
+        new Map([
+          ["new", newKey],
+          ["old", oldKey],
+        ]),
+      ).read(cookie),
+    ).to.equal(token);
     expect(new CsrfTokens(new Map([["new", newKey]])).read(cookie)).to.be.undefined;
   });
 });

@@ -26,7 +26,11 @@ describe("LocalLockout", () => {
   });
 
   it("allows all attempts again after a lock, and locks longer the next time, up to the last duration", () => {
-    for (const [start, lock] of [[0, 100], [100, 500], [600, 500]] as const) {
+    for (const [start, lock] of [
+      [0, 100],
+      [100, 500],
+      [600, 500],
+    ] as const) {
       expect([begin(start), begin(start), begin(start)]).to.deep.equal([0, 0, 0]);
       expect(begin(start)).to.equal(lock);
     }
@@ -93,7 +97,10 @@ describe("LocalLockout", () => {
     expect(lockout.begin("a", "last", 120), "and locks here").to.equal(0);
     lockout.succeedElsewhere("a", "last", 110);
     lockout.fail("a", "last");
-    expect([begin(130), begin(130), begin(130)], "two more failures lock, for as long as at first").to.deep.equal([0, 0, 100]);
+    expect(
+      [begin(130), begin(130), begin(130)],
+      "two more failures lock, for as long as at first",
+    ).to.deep.equal([0, 0, 100]);
   });
 
   it("stays locked by enough failures since a success elsewhere", () => {

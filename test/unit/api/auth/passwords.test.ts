@@ -42,30 +42,49 @@ describe("Passwords", function () {
   });
 
   describe("of another platform", () => {
-    const importing = async (password: string, cost = 4): Promise<string> => importedHash(await bcrypt.hash(password, cost))!.stored;
+    const importing = async (password: string, cost = 4): Promise<string> =>
+      importedHash(await bcrypt.hash(password, cost))!.stored;
 
     it("are compared without the pepper, and request a new hash with it", async () => {
       for (const password of ["correct horse", "x", "\u{1f3ae}".repeat(18)]) {
         const stored = await importing(password);
         expect(await passwords.check(password, stored)).to.deep.equal({ isEqual: true, shouldRehash: true });
-        expect(await passwords.check(`${password.slice(0, -1)}y`, stored)).to.deep.equal({ isEqual: false, shouldRehash: false });
+        expect(await passwords.check(`${password.slice(0, -1)}y`, stored)).to.deep.equal({
+          isEqual: false,
+          shouldRehash: false,
+        });
       }
     });
 
     it("do not match by their first 72 bytes alone, or by the bytes before a NUL", async () => {
       const stored = await importing("a".repeat(72));
       expect((await passwords.check("a".repeat(72), stored)).isEqual).to.be.true;
-      for (const longer of [`${"a".repeat(72)}b`, "a".repeat(73), `${"a".repeat(71)}\u00e4`]) expect((await passwords.check(longer, stored)).isEqual).to.be.false;
-      expect((await passwords.check("\u{1f3ae}".repeat(19), await importing("\u{1f3ae}".repeat(19)))).isEqual, "76 bytes").to.be.false;
+      for (const longer of [`${"a".repeat(72)}b`, "a".repeat(73), `${"a".repeat(71)}\u00e4`])
+        expect((await passwords.check(longer, stored)).isEqual).to.be.false;
+      expect(
+        (await passwords.check("\u{1f3ae}".repeat(19), await importing("\u{1f3ae}".repeat(19)))).isEqual,
+        "76 bytes",
+      ).to.be.false;
       expect((await passwords.check("ab\u0000ab", await importing("ab"))).isEqual).to.be.false;
     });
 
     it("are accepted in bcrypt's three formats, and in no other", async () => {
       const hash = await bcrypt.hash("correct horse", 4);
       for (const kind of ["$2a$", "$2b$", "$2y$"]) {
-        expect((await passwords.check("correct horse", importedHash(hash.replace("$2b$", kind))!.stored)).isEqual, kind).to.be.true;
+        expect(
+          (await passwords.check("correct horse", importedHash(hash.replace("$2b$", kind))!.stored)).isEqual,
+          kind,
+        ).to.be.true;
       }
-      for (const wrong of ["", hash.slice(0, -1), `${hash}x`, hash.replace("$2b$", "$2x$"), hash.replace("$04$", "$4$"), `imported:${hash}`, hash.replace(/.$/, "\n")]) {
+      for (const wrong of [
+        "",
+        hash.slice(0, -1),
+        `${hash}x`,
+        hash.replace("$2b$", "$2x$"),
+        hash.replace("$04$", "$4$"),
+        `imported:${hash}`,
+        hash.replace(/.$/, "\n"),
+      ]) {
         expect(importedHash(wrong), wrong).to.be.undefined;
       }
     });
@@ -77,7 +96,10 @@ describe("Passwords", function () {
         // Of processor time: what else the machine does counts in neither.
         const times: Record<"cheap" | "own", number[]> = { cheap: [], own: [] };
         for (let round = 0; round < 7; round += 1) {
-          for (const [kind, stored] of [["cheap", cheap], ["own", own]] as const) {
+          for (const [kind, stored] of [
+            ["cheap", cheap],
+            ["own", own],
+          ] as const) {
             const before = process.cpuUsage();
             await costlier.check("wrong", stored);
             const { user, system } = process.cpuUsage(before);
@@ -103,7 +125,8 @@ describe("Passwords", function () {
       const outcomes = await Promise.allSettled(Array.from({ length: 40 }, () => pool.hash("secret")));
       const refused = outcomes.filter((outcome) => outcome.status === "rejected");
       expect(refused).to.have.length(7); // One at work, 32 waiting.
-      for (const { reason } of refused) expect(reason).to.be.instanceOf(DomainError).and.include({ code: "unavailable" });
+      for (const { reason } of refused)
+        expect(reason).to.be.instanceOf(DomainError).and.include({ code: "unavailable" });
     } finally {
       await pool.close();
     }
@@ -115,7 +138,10 @@ describe("Passwords", function () {
       await costly.warmUp();
       const before = performance.eventLoopUtilization();
       await Promise.all(Array.from({ length: 5 }, () => costly.check("wrong", null)));
-      expect(performance.eventLoopUtilization(before).utilization, "of the loop's time; nearly all of it when it checks itself").to.be.lessThan(0.5);
+      expect(
+        performance.eventLoopUtilization(before).utilization,
+        "of the loop's time; nearly all of it when it checks itself",
+      ).to.be.lessThan(0.5);
     } finally {
       await costly.close();
     }

@@ -29,7 +29,11 @@ describe("SignInFailures without Redis", () => {
     await fail(3);
     const refused: (Attempt | OverLimit | undefined)[] = [];
     for (let attempt = 0; attempt < 3; attempt += 1) refused.push(await failures.begin(place));
-    expect(refused.map((attempt) => attempt?.isAllowed === false && attempt.isFirst)).to.deep.equal([true, false, false]);
+    expect(refused.map((attempt) => attempt?.isAllowed === false && attempt.isFirst)).to.deep.equal([
+      true,
+      false,
+      false,
+    ]);
     expect(refused[2]).to.have.property("retryAfterSeconds").within(890, 900);
     expect(await failures.begin("192.0.2.2")).to.have.property("isAllowed", true);
   });
@@ -57,7 +61,10 @@ describe("SignInFailures without Redis", () => {
     const begun = await Promise.all(Array.from({ length: 10 }, () => failures.begin(place)));
     const attempts = begun.filter((attempt) => attempt?.isAllowed === true);
     expect(attempts).to.have.length(3);
-    const [later] = await Promise.all([Promise.all(Array.from({ length: 10 }, () => failures.begin(place))), ...attempts.map((attempt) => attempt.failed())]);
+    const [later] = await Promise.all([
+      Promise.all(Array.from({ length: 10 }, () => failures.begin(place))),
+      ...attempts.map((attempt) => attempt.failed()),
+    ]);
     expect(later.filter((attempt) => attempt?.isAllowed === true)).to.be.empty;
     expect(await failures.begin(place)).to.have.property("isAllowed", false);
   });

@@ -9,11 +9,13 @@ describe("SignInQueue", () => {
     const queue = new SignInQueue({ concurrency: 2, waitingMax: 10, deadlineMs: patient });
     const entered: number[] = [];
     const gates = Array.from({ length: 5 }, () => Promise.withResolvers<undefined>());
-    const passes = gates.map(({ promise }, index) => queue.run(async () => {
-      entered.push(index);
-      await promise;
-      return index;
-    }));
+    const passes = gates.map(({ promise }, index) =>
+      queue.run(async () => {
+        entered.push(index);
+        await promise;
+        return index;
+      }),
+    );
     expect(entered).to.deep.equal([0, 1]);
     for (const [index, gate] of gates.entries()) {
       gate.resolve(undefined);
@@ -38,7 +40,9 @@ describe("SignInQueue", () => {
     const inside = queue.run(() => gate.promise);
     const waiting = queue.run(() => Promise.resolve("in"));
     const refused = queue.run(() => Promise.resolve("in, too")).catch((error: unknown) => error);
-    expect(await Promise.race([refused, new Promise(setImmediate)])).to.be.instanceOf(DomainError).with.property("code", "unavailable");
+    expect(await Promise.race([refused, new Promise(setImmediate)]))
+      .to.be.instanceOf(DomainError)
+      .with.property("code", "unavailable");
     gate.resolve(undefined);
     await inside;
     expect(await waiting).to.equal("in");

@@ -27,7 +27,9 @@ describe("SignInTurns", () => {
 
   it("asks when it is called by any of its names", async () => {
     const turns = new SignInTurns({ waitingMax: 2, deadlineMs: patient, pauseMs: patient });
-    const taken = ["first", "second"].map((result) => turns.take(["network", result], () => Promise.resolve(result)));
+    const taken = ["first", "second"].map((result) =>
+      turns.take(["network", result], () => Promise.resolve(result)),
+    );
     turns.call("second");
     expect(await taken[1]).to.equal("second");
     turns.call("network");
@@ -54,7 +56,9 @@ describe("SignInTurns", () => {
 
   it("refuses those who have waited too long, and frees their place", async () => {
     const turns = new SignInTurns({ waitingMax: 1, deadlineMs: 5, pauseMs: 1 });
-    const error = await turns.take(["a"], () => Promise.resolve(undefined)).catch((thrown: unknown) => thrown);
+    const error = await turns
+      .take(["a"], () => Promise.resolve(undefined))
+      .catch((thrown: unknown) => thrown);
     expect(error).to.be.instanceOf(DomainError).with.property("code", "unavailable");
     expect(await turns.take(["a"], () => Promise.resolve("in"))).to.equal("in");
   });

@@ -4,25 +4,56 @@ import { DomainError, invalidRequest, notFound, unavailable } from "#api/errors.
 
 describe("toCliError", () => {
   it("tells each error of a command by the command line's own word and exit code", () => {
-    const exists = toCliError(new DomainError("conflict", { message: "There is a user already.", extra: { id: "u1" } }));
-    expect(exists).to.deep.equal({ error: "exists", message: "There is a user already.", details: { id: "u1" } });
+    const exists = toCliError(
+      new DomainError("conflict", { message: "There is a user already.", extra: { id: "u1" } }),
+    );
+    expect(exists).to.deep.equal({
+      error: "exists",
+      message: "There is a user already.",
+      details: { id: "u1" },
+    });
     const inUse = toCliError(new DomainError("session_active", { message: "A session has not ended." }));
     const errors = [toCliError(invalidRequest("Wrong.")), exists, toCliError(notFound("None.")), inUse];
-    expect(errors.map(({ error }) => [error, exitCodes[error]])).to.deep.equal([["invalid", 2], ["exists", 3], ["not_found", 4], ["in_use", 5]]);
+    expect(errors.map(({ error }) => [error, exitCodes[error]])).to.deep.equal([
+      ["invalid", 2],
+      ["exists", 3],
+      ["not_found", 4],
+      ["in_use", 5],
+    ]);
   });
 
   it("tells everything else as failed, with the message", () => {
-    for (const error of [unavailable("The database is not there."), new Error("The database is not there."), "The database is not there."]) {
-      expect(toCliError(error)).to.deep.equal({ error: "failed", message: "The database is not there.", details: {} });
+    for (const error of [
+      unavailable("The database is not there."),
+      new Error("The database is not there."),
+      "The database is not there.",
+    ]) {
+      expect(toCliError(error)).to.deep.equal({
+        error: "failed",
+        message: "The database is not there.",
+        details: {},
+      });
     }
     expect(exitCodes.failed).to.equal(1);
   });
 
   it("says what to do about a store, before what the store or the connection said", () => {
-    const refused = Object.assign(new Error("password authentication failed for user \"joypod\""), { code: "28P01" });
-    expect(toCliError(refused)).to.deep.include({ error: "failed", message: 'The database refuses the user or the password in DATABASE_URL: correct them. (password authentication failed for user "joypod")' });
-    const untrusted = Object.assign(new Error("self-signed certificate"), { code: "DEPTH_ZERO_SELF_SIGNED_CERT" });
-    expect(toCliError(untrusted).message).to.match(/^The database shows a certificate .* \(self-signed certificate\)$/);
-    expect(toCliError(unavailable("The archive store is not available just now.", untrusted)).message).to.match(/^The object store shows a certificate .* \(The archive store is not available/);
+    const refused = Object.assign(new Error('password authentication failed for user "joypod"'), {
+      code: "28P01",
+    });
+    expect(toCliError(refused)).to.deep.include({
+      error: "failed",
+      message:
+        'The database refuses the user or the password in DATABASE_URL: correct them. (password authentication failed for user "joypod")',
+    });
+    const untrusted = Object.assign(new Error("self-signed certificate"), {
+      code: "DEPTH_ZERO_SELF_SIGNED_CERT",
+    });
+    expect(toCliError(untrusted).message).to.match(
+      /^The database shows a certificate .* \(self-signed certificate\)$/,
+    );
+    expect(
+      toCliError(unavailable("The archive store is not available just now.", untrusted)).message,
+    ).to.match(/^The object store shows a certificate .* \(The archive store is not available/);
   });
 });

@@ -12,11 +12,12 @@ describe("ExpiryMoves", () => {
   let version: number;
 
   /** The session as the cluster has it from now on. */
-  const aSession = (expiresAt: Date | undefined, changes: Parameters<typeof aGameSession>[0] = {}) => aGameSession({
-    ...changes,
-    metadata: { name: "gs-a", resourceVersion: String(++version), ...changes.metadata },
-    spec: expiresAt === undefined ? {} : { expiresAt: expiresAt.toISOString() },
-  });
+  const aSession = (expiresAt: Date | undefined, changes: Parameters<typeof aGameSession>[0] = {}) =>
+    aGameSession({
+      ...changes,
+      metadata: { name: "gs-a", resourceVersion: String(++version), ...changes.metadata },
+      spec: expiresAt === undefined ? {} : { expiresAt: expiresAt.toISOString() },
+    });
 
   beforeEach(() => {
     version = 0;

@@ -3,12 +3,18 @@ import { withCandidates } from "#api/connectionTests/sdpCandidates.ts";
 
 describe("withCandidates", () => {
   it("puts one candidate for each address at the end, the first one first, in the place of those that were there", () => {
-    const text = withCandidates("v=0\r\na=candidate:1 1 UDP 1 10.0.0.1 9 typ host\r\na=end-of-candidates\r\na=mid:0\r\n", ["192.0.2.1", "2001:db8::1", "192.0.2.1"], 19_999);
+    const text = withCandidates(
+      "v=0\r\na=candidate:1 1 UDP 1 10.0.0.1 9 typ host\r\na=end-of-candidates\r\na=mid:0\r\n",
+      ["192.0.2.1", "2001:db8::1", "192.0.2.1"],
+      19_999,
+    );
     expect(text.split("\r\n")).to.deep.equal([
-      "v=0", "a=mid:0",
+      "v=0",
+      "a=mid:0",
       "a=candidate:1 1 UDP 2130706431 192.0.2.1 19999 typ host",
       "a=candidate:2 1 UDP 2130706175 2001:db8::1 19999 typ host",
-      "a=end-of-candidates", "",
+      "a=end-of-candidates",
+      "",
     ]);
   });
 });

@@ -4,17 +4,30 @@ import { FakeClock, settle } from "#test/support/clocks/fakeClock.ts";
 
 describe("Batcher", () => {
   let clock: FakeClock;
-  let batches: { items: readonly string[]; end: (results?: (string | Error)[]) => void; fail: (error: Error) => void }[];
+  let batches: {
+    items: readonly string[];
+    end: (results?: (string | Error)[]) => void;
+    fail: (error: Error) => void;
+  }[];
   let batcher: Batcher<string, string>;
 
   beforeEach(() => {
     clock = new FakeClock();
     batches = [];
     batcher = new Batcher<string, string>({
-      clock, itemsMax: 3, waitingMax: 4, patienceMs: 1000, tooMany: () => new Error("too many"), isLasting: (error) => error instanceof Error && error.message === "the store is unavailable",
+      clock,
+      itemsMax: 3,
+      waitingMax: 4,
+      patienceMs: 1000,
+      tooMany: () => new Error("too many"),
+      isLasting: (error) => error instanceof Error && error.message === "the store is unavailable",
       work: (items) => {
         const done = Promise.withResolvers<(string | Error)[]>();
-        batches.push({ items, end: (results = items.map((item) => `${item} is done`)) => done.resolve(results), fail: (error) => done.reject(error) });
+        batches.push({
+          items,
+          end: (results = items.map((item) => `${item} is done`)) => done.resolve(results),
+          fail: (error) => done.reject(error),
+        });
         return done.promise;
       },
     });
@@ -34,7 +47,9 @@ describe("Batcher", () => {
     batches[1]?.end();
     await settle();
     batches[2]?.end();
-    expect(await others).to.deep.equal(["b", "c", "d", "e"].map((item) => ({ status: "fulfilled", value: `${item} is done` })));
+    expect(await others).to.deep.equal(
+      ["b", "c", "d", "e"].map((item) => ({ status: "fulfilled", value: `${item} is done` })),
+    );
     expect(batches.map(({ items }) => items)).to.deep.equal([["a"], ["b", "c", "d"], ["e"]]);
   });
 
@@ -55,7 +70,8 @@ describe("Batcher", () => {
     const first = doAll("a");
     const others = doAll("b", "c", "d", "e");
     batches[0]?.fail(new Error("the store is unavailable"));
-    for (const outcome of [...await first, ...await others]) expect(outcome).to.nested.include({ status: "rejected", "reason.message": "the store is unavailable" });
+    for (const outcome of [...(await first), ...(await others)])
+      expect(outcome).to.nested.include({ status: "rejected", "reason.message": "the store is unavailable" });
     const later = batcher.do("f");
     batches[1]?.end();
     expect(await later).to.equal("f is done");
@@ -68,7 +84,8 @@ describe("Batcher", () => {
     const [tooMany] = await doAll("f");
     expect(tooMany).to.nested.include({ status: "rejected", "reason.message": "too many" });
     await clock.advance(1000);
-    for (const other of await others) expect(other).to.nested.include({ status: "rejected", "reason.message": "too many" });
+    for (const other of await others)
+      expect(other).to.nested.include({ status: "rejected", "reason.message": "too many" });
     // The batch has begun: its items wait for its end, however long that takes.
     batches[0]?.end();
     expect(await first).to.equal("a is done");

@@ -7,7 +7,9 @@ describe("newGameSessionId", () => {
 
   it("makes ids of one form for all sessions without network, and no two the same", () => {
     const [one, other] = [newGameSessionId("none"), newGameSessionId("none")];
-    expect(one).to.match(/^gs-[0-9a-z]{20}$/).and.not.equal(other);
+    expect(one)
+      .to.match(/^gs-[0-9a-z]{20}$/)
+      .and.not.equal(other);
     expect(withoutLastPart(one)).to.equal(withoutLastPart(other));
   });
 

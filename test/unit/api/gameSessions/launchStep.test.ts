@@ -23,9 +23,19 @@ describe("launchProgressOf", () => {
 
   it("names no download of a version that the session's node lists as ready, unless the session's condition says that files are missing", () => {
     const node = aGameNode("node1", { entries: [aCacheEntry()] });
-    const progressOf = (status: GameSessionStatus) => launchProgressOf(aGameSession({ status }), (name) => (name === "node1" ? node : undefined));
+    const progressOf = (status: GameSessionStatus) =>
+      launchProgressOf(aGameSession({ status }), (name) => (name === "node1" ? node : undefined));
     expect(progressOf(aPlacedStatus())).to.deep.equal({ step: "restoring" });
-    expect(progressOf(aPlacedStatus({ conditions: [aCondition("Scheduled"), aCondition("ContentReady", { status: "False", reason: "ArchiveIncomplete" })] })).step).to.equal("downloading");
+    expect(
+      progressOf(
+        aPlacedStatus({
+          conditions: [
+            aCondition("Scheduled"),
+            aCondition("ContentReady", { status: "False", reason: "ArchiveIncomplete" }),
+          ],
+        }),
+      ).step,
+    ).to.equal("downloading");
   });
 
   it("returns the progress of this version's download on the session's node", () => {
@@ -34,7 +44,9 @@ describe("launchProgressOf", () => {
       { digest: aDigest, state: "Downloading", bytes: 0, progressPercent: 30, inUse: true },
     ] as const;
     const node = aGameNode("node1", { entries: [...entries] });
-    const progress = launchProgressOf(aGameSession({ status: aPlacedStatus() }), (name) => (name === "node1" ? node : undefined));
+    const progress = launchProgressOf(aGameSession({ status: aPlacedStatus() }), (name) =>
+      name === "node1" ? node : undefined,
+    );
     expect(progress).to.deep.equal({ step: "downloading", progressPercent: 30 });
   });
 });

@@ -40,10 +40,11 @@ describe("LaunchTurns", () => {
 
   it("tells a player's launches what those before them led to, past those that failed", async () => {
     const told: (string | undefined)[] = [];
-    const launch = (result?: string): Promise<string> => turns.ofPlayer<string>("one", (before) => {
-      told.push(before);
-      return result === undefined ? Promise.reject(new Error("no")) : Promise.resolve(result);
-    });
+    const launch = (result?: string): Promise<string> =>
+      turns.ofPlayer<string>("one", (before) => {
+        told.push(before);
+        return result === undefined ? Promise.reject(new Error("no")) : Promise.resolve(result);
+      });
     await Promise.allSettled([launch(), launch("stored"), launch(), launch()]);
     await settle();
     await launch("later");

@@ -28,10 +28,27 @@ describe("currentStatus", () => {
 describe("presentStop", () => {
   it("rounds to hundredths and presents unknown figures as zero", () => {
     const row = {
-      id: "gs-1", status: "stopped", gameSlug: "g", gameTitle: "G", startedAt: new Date(), readyAt: null, expiresAt: null, stopReason: null,
-      durationSeconds: 1.23456, cpuSeconds: null, peakMemoryMb: 300, saveNotice: null, failureReason: null, stream: aGameSession().spec.stream,
+      id: "gs-1",
+      status: "stopped",
+      gameSlug: "g",
+      gameTitle: "G",
+      startedAt: new Date(),
+      readyAt: null,
+      expiresAt: null,
+      stopReason: null,
+      durationSeconds: 1.23456,
+      cpuSeconds: null,
+      peakMemoryMb: 300,
+      saveNotice: null,
+      failureReason: null,
+      stream: aGameSession().spec.stream,
     } as const;
-    expect(presentStop(row)).to.deep.equal({ status: "stopped", duration: 1.23, cpuSeconds: 0, peakMemoryMb: 300 });
+    expect(presentStop(row)).to.deep.equal({
+      status: "stopped",
+      duration: 1.23,
+      cpuSeconds: 0,
+      peakMemoryMb: 300,
+    });
     expect(presentStop(undefined)).to.deep.equal({ status: "stopping" });
   });
 });

@@ -5,7 +5,11 @@ import { saveVolumeBytesFor } from "#api/gameSessions/saveVolume.ts";
 const mebibyte = 2 ** 20;
 const { volumeBytes } = limits.save;
 const empty = { objectKey: null, bytes: null, unpackedBytes: null };
-const saved = (bytes: number, unpackedBytes: number | null = null) => ({ objectKey: "saves/x/1-gs-a-1.tar.gz", bytes, unpackedBytes });
+const saved = (bytes: number, unpackedBytes: number | null = null) => ({
+  objectKey: "saves/x/1-gs-a-1.tar.gz",
+  bytes,
+  unpackedBytes,
+});
 
 describe("saveVolumeBytesFor", () => {
   it("is the game's save limit, or the default", () => {

@@ -2,13 +2,26 @@ import { expect } from "chai";
 import { chooseSlot, type Slot } from "#api/gameSessions/slotChoice.ts";
 
 function aSlot(number: number): Slot {
-  return { id: `slot-${number}`, number, objectKey: null, sha256: null, bytes: null, unpackedBytes: null, generation: 0, isPending: false, isUnreadable: false };
+  return {
+    id: `slot-${number}`,
+    number,
+    objectKey: null,
+    sha256: null,
+    bytes: null,
+    unpackedBytes: null,
+    generation: 0,
+    isPending: false,
+    isUnreadable: false,
+  };
 }
 
 describe("chooseSlot", () => {
   it("continues the most recently played slot unless the request names one", () => {
     expect(chooseSlot([aSlot(3), aSlot(1)], {})).to.deep.equal({ kind: "continue", slot: aSlot(3) });
-    expect(chooseSlot([aSlot(3), aSlot(1)], { fresh: false })).to.deep.equal({ kind: "continue", slot: aSlot(3) });
+    expect(chooseSlot([aSlot(3), aSlot(1)], { fresh: false })).to.deep.equal({
+      kind: "continue",
+      slot: aSlot(3),
+    });
   });
 
   it("starts in slot 1 when no slot has a save", () => {
@@ -25,7 +38,10 @@ describe("chooseSlot", () => {
   });
 
   it("continues the named slot, and reports an unknown one", () => {
-    expect(chooseSlot([aSlot(1), aSlot(2)], { saveSlotId: "slot-2" })).to.deep.equal({ kind: "continue", slot: aSlot(2) });
+    expect(chooseSlot([aSlot(1), aSlot(2)], { saveSlotId: "slot-2" })).to.deep.equal({
+      kind: "continue",
+      slot: aSlot(2),
+    });
     expect(chooseSlot([aSlot(1)], { saveSlotId: "slot-2" })).to.deep.equal({ kind: "unknown" });
   });
 });

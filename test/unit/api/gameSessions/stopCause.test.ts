@@ -16,7 +16,10 @@ describe("publicEndOf", () => {
   });
 
   it("says of a launch that the player cancelled what became of their saves, as none was played", () => {
-    expect(publicEndOf("UserRequested", false)).to.deep.equal({ endReason: "user_requested", message: "The launch was cancelled; your saves are as they were." });
+    expect(publicEndOf("UserRequested", false)).to.deep.equal({
+      endReason: "user_requested",
+      message: "The launch was cancelled; your saves are as they were.",
+    });
   });
 
   it("tells a launch that failed apart from a game that failed", () => {
@@ -24,7 +27,8 @@ describe("publicEndOf", () => {
   });
 
   it("says what can be done about a save that could not be restored", () => {
-    for (const reason of ["ChecksumMismatch", "SaveMissing"]) expect(publicEndOf("Failed", false, reason)!.message).to.contain("restore the version before it");
+    for (const reason of ["ChecksumMismatch", "SaveMissing"])
+      expect(publicEndOf("Failed", false, reason)!.message).to.contain("restore the version before it");
     expect(publicEndOf("Failed", true, "SaveMissing")).to.deep.equal(publicEndOf("Failed", true));
   });
 

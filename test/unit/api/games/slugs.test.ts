@@ -14,9 +14,11 @@ describe("slugOf", () => {
   });
 
   it("returns a valid slug or none, whatever the title", () => {
-    fc.assert(fc.property(fc.string({ unit: "grapheme", maxLength: 200 }), (title) => {
-      const made = slugOf(title);
-      return made === undefined || slug.safeParse(made).success;
-    }));
+    fc.assert(
+      fc.property(fc.string({ unit: "grapheme", maxLength: 200 }), (title) => {
+        const made = slugOf(title);
+        return made === undefined || slug.safeParse(made).success;
+      }),
+    );
   });
 });

@@ -16,9 +16,26 @@ describe("parseIdempotencyKey", () => {
     });
   }
 
-  for (const header of ["", '""', '"open', 'close"', '"a"b"', '"bad \\escape"', "two words", "a, b", '"a", "b"', "ü", '"ü"', "a\u0000", "x".repeat(256), "[a]"]) {
+  for (const header of [
+    "",
+    '""',
+    '"open',
+    'close"',
+    '"a"b"',
+    '"bad \\escape"',
+    "two words",
+    "a, b",
+    '"a", "b"',
+    "ü",
+    '"ü"',
+    "a\u0000",
+    "x".repeat(256),
+    "[a]",
+  ]) {
     it(`refuses ${JSON.stringify(header.slice(0, 40))} as malformed`, () => {
-      expect(() => parseIdempotencyKey(header)).to.throw(/Idempotency-Key must be/).with.property("code", "invalid_request");
+      expect(() => parseIdempotencyKey(header))
+        .to.throw(/Idempotency-Key must be/)
+        .with.property("code", "invalid_request");
     });
   }
 });

@@ -1,4 +1,11 @@
-import { Agent, createServer, request, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import {
+  Agent,
+  createServer,
+  request,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
@@ -31,12 +38,15 @@ describe("ServerErrors", () => {
 
   it("keeps no response of a connection that waits for its next request", async () => {
     const outgoing = request({ agent, port: (server.address() as AddressInfo).port }).end();
-    const [response] = await once(outgoing, "response") as [IncomingMessage];
+    const [response] = (await once(outgoing, "response")) as [IncomingMessage];
     expect(await text(response)).to.equal("whole");
-    await eventually(() => {
-      compactHeap();
-      return latest !== undefined && latest.deref() === undefined;
-    }, { what: "the response to be forgotten" });
+    await eventually(
+      () => {
+        compactHeap();
+        return latest !== undefined && latest.deref() === undefined;
+      },
+      { what: "the response to be forgotten" },
+    );
     expect(Object.values(agent.freeSockets).flat(), "connections that wait").to.have.length(1);
   });
 });

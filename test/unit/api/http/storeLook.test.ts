@@ -10,7 +10,8 @@ describe("StoreLook", () => {
   let look: StoreLook;
   let lines: string[];
   const refusedKey = new Error("refused");
-  const told = (fields: Record<string, unknown>, sentence: string): void => void lines.push(`${sentence} ${String(fields.reason ?? fields.former)}`);
+  const told = (fields: Record<string, unknown>, sentence: string): void =>
+    void lines.push(`${sentence} ${String(fields.reason ?? fields.former)}`);
   const logger = { ...silentLogger, warn: told, info: told };
 
   beforeEach(() => {
@@ -18,7 +19,11 @@ describe("StoreLook", () => {
     questions = [];
     lines = [];
     look = new StoreLook({
-      clock, keptMs: 1_000, message: "It does not answer.", explain: (error) => error === refusedKey ? "It refuses the key." : undefined, logger,
+      clock,
+      keptMs: 1_000,
+      message: "It does not answer.",
+      explain: (error) => (error === refusedKey ? "It refuses the key." : undefined),
+      logger,
       ask: () => {
         const question = Promise.withResolvers<undefined>();
         questions.push(question);
@@ -47,7 +52,9 @@ describe("StoreLook", () => {
     const failed = look.check();
     questions[0]?.reject(new Error("no"));
     for (const check of [failed, look.check()]) {
-      expect(await check.catch((error: unknown) => error)).to.be.instanceOf(DomainError).with.property("code", "unavailable");
+      expect(await check.catch((error: unknown) => error))
+        .to.be.instanceOf(DomainError)
+        .with.property("code", "unavailable");
     }
     await clock.advance(1_000);
     const next = look.check();
@@ -67,18 +74,28 @@ describe("StoreLook", () => {
 
   it("tells what can be mended in its own words, and logs each change once", async () => {
     const outcomes: [unknown, string | undefined][] = [
-      [undefined, undefined], [new Error("gone"), "It does not answer."], [new Error("still gone"), "It does not answer."], [refusedKey, "It refuses the key."], [undefined, undefined], [undefined, undefined],
+      [undefined, undefined],
+      [new Error("gone"), "It does not answer."],
+      [new Error("still gone"), "It does not answer."],
+      [refusedKey, "It refuses the key."],
+      [undefined, undefined],
+      [undefined, undefined],
     ];
     for (const [at, [error, message]] of outcomes.entries()) {
       await clock.advance(2_000);
-      const check = look.check().then(() => undefined, (thrown: unknown) => thrown);
+      const check = look.check().then(
+        () => undefined,
+        (thrown: unknown) => thrown,
+      );
       if (error === undefined) questions[at]?.resolve(undefined);
       else questions[at]?.reject(error);
       const thrown = await check;
       expect(thrown instanceof DomainError ? thrown.message : thrown).to.equal(message);
     }
     expect(lines).to.deep.equal([
-      "A store cannot be used. It does not answer.", "A store cannot be used. It refuses the key.", "A store can be used again. It refuses the key.",
+      "A store cannot be used. It does not answer.",
+      "A store cannot be used. It refuses the key.",
+      "A store can be used again. It refuses the key.",
     ]);
   });
 });

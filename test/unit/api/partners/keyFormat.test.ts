@@ -23,7 +23,15 @@ describe("partner keys", () => {
 
   it("are refused when cut, lengthened or of another kind", () => {
     const { key } = createPartnerKey();
-    for (const text of ["", "joypod_live", key.slice(0, -1), `${key}0`, ` ${key}`, key.toUpperCase(), `${key}\n`]) {
+    for (const text of [
+      "",
+      "joypod_live",
+      key.slice(0, -1),
+      `${key}0`,
+      ` ${key}`,
+      key.toUpperCase(),
+      `${key}\n`,
+    ]) {
       expect(parsePartnerKey(text), JSON.stringify(text)).to.be.undefined;
     }
   });

@@ -12,7 +12,10 @@ describe("createDigestGate", () => {
     const gate = createDigestGate({ objectKey: "a", sha256: sha256Of(expected), bytes: expected.length });
     const isWhole = await pipeline(Readable.from(pieces), gate, async (source: AsyncIterable<Buffer>) => {
       for await (const piece of source) seen.push(piece);
-    }).then(() => true, () => false);
+    }).then(
+      () => true,
+      () => false,
+    );
     return { bytes: Buffer.concat(seen), isWhole };
   }
 
@@ -28,7 +31,13 @@ describe("createDigestGate", () => {
   it("keeps the end of anything else back: no reader takes it for the whole", async () => {
     const changed = Buffer.from(whole);
     changed.writeUInt8((changed.readUInt8(5) + 1) % 256, 5);
-    for (const other of [[changed], [changed.subarray(0, 1500), changed.subarray(1500)], pieces.slice(0, 2), [], [whole, Buffer.from("more")]]) {
+    for (const other of [
+      [changed],
+      [changed.subarray(0, 1500), changed.subarray(1500)],
+      pieces.slice(0, 2),
+      [],
+      [whole, Buffer.from("more")],
+    ]) {
       const { bytes, isWhole } = await passed(other, whole);
       expect(isWhole).to.be.false;
       expect(bytes.length).to.be.below(Math.max(1, Buffer.concat(other).length));

@@ -4,7 +4,8 @@ import { DatabaseOutages } from "#api/stores/databaseOutages.ts";
 import { silentLogger } from "#runtime/logger.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 
-const refused = (): Promise<string> => Promise.reject(Object.assign(new Error("refused"), { code: "ECONNREFUSED" }));
+const refused = (): Promise<string> =>
+  Promise.reject(Object.assign(new Error("refused"), { code: "ECONNREFUSED" }));
 const responds = (): Promise<string> => Promise.resolve("of the database");
 const hangs = (): Promise<string> => Promise.withResolvers<string>().promise;
 
@@ -22,10 +23,14 @@ describe("DatabaseOutages", () => {
     outages = new DatabaseOutages({ clock, logger: { ...silentLogger, warn: told, info: told } });
   });
 
-  const ask = (question: () => Promise<string>): Promise<string> => outages.orElse(() => {
-    asked++;
-    return question();
-  }, () => "of something else");
+  const ask = (question: () => Promise<string>): Promise<string> =>
+    outages.orElse(
+      () => {
+        asked++;
+        return question();
+      },
+      () => "of something else",
+    );
 
   it("asks the database, and something else at once when that is unavailable", async () => {
     expect(await ask(responds)).to.equal("of the database");
@@ -37,7 +42,7 @@ describe("DatabaseOutages", () => {
     const first = ask(hangs);
     await clock.advance(999);
     let isSettled = false;
-    void first.then(() => isSettled = true);
+    void first.then(() => (isSettled = true));
     await clock.advance(0);
     expect(isSettled).to.equal(false);
     await clock.advance(1);
@@ -72,7 +77,9 @@ describe("DatabaseOutages", () => {
   });
 
   it("hands on an unavailable for those who know nothing else, and throws every other error", async () => {
-    const thrown = await outages.orElse(refused, (cause) => Promise.reject(cause)).catch((error: unknown) => error);
+    const thrown = await outages
+      .orElse(refused, (cause) => Promise.reject(cause))
+      .catch((error: unknown) => error);
     expect(thrown).to.be.instanceOf(DomainError).and.include({ code: "unavailable" });
     const fault = new Error("column does not exist");
     await clock.advance(1_000);

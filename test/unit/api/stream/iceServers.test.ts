@@ -6,7 +6,10 @@ const clock = { now: () => new Date(1_800_000_000_000) };
 
 describe("iceServersFor", () => {
   it("has none where there is no relay, and no Link", () => {
-    const { iceServers } = iceServersFor({ config: { turn: { relay: undefined, lifetimeSeconds: 60 } }, clock }, "player");
+    const { iceServers } = iceServersFor(
+      { config: { turn: { relay: undefined, lifetimeSeconds: 60 } }, clock },
+      "player",
+    );
     expect(iceServers).to.deep.equal([]);
     expect(linkOf(iceServers)).to.equal(undefined);
   });
@@ -15,7 +18,10 @@ describe("iceServersFor", () => {
     const turn = { relay: { urls: ["turn:a:1"], secret: "north" }, lifetimeSeconds: 60 };
     expect(iceServersFor({ config: { turn }, clock }, "player")).to.deep.equal({
       // openssl dgst -sha1 -hmac north -binary <<< 1800000060:player (without the newline) | base64
-      iceServers: [{ urls: ["turn:a:1"], username: "1800000060:player", credential: "3cOYj/i79+pQ4YaMzOTXuaDK9i0=" }], expiresInSeconds: 60,
+      iceServers: [
+        { urls: ["turn:a:1"], username: "1800000060:player", credential: "3cOYj/i79+pQ4YaMzOTXuaDK9i0=" },
+      ],
+      expiresInSeconds: 60,
     });
   });
 });
@@ -23,7 +29,8 @@ describe("iceServersFor", () => {
 describe("iceServersOfViewer", () => {
   it("has another name for who watches than for who plays", () => {
     const turn = { relay: { urls: ["turn:a:1"], secret: "north" }, lifetimeSeconds: 60 };
-    const nameOf = (role: ViewerRole): string | undefined => iceServersOfViewer({ config: { turn }, clock }, { userId: "player", role }).iceServers[0]?.username;
+    const nameOf = (role: ViewerRole): string | undefined =>
+      iceServersOfViewer({ config: { turn }, clock }, { userId: "player", role }).iceServers[0]?.username;
     expect(nameOf("play")).to.equal("1800000060:player");
     expect(nameOf("watch")).to.equal("1800000060:player.watch");
   });

@@ -23,12 +23,18 @@ describe("afterFailure", () => {
   });
 
   it("counts from zero when the object was replaced", () => {
-    expect(failing(mismatch, mismatch, { ...mismatch, etag: "2" })).to.include({ strikes: 1, isQuarantined: false });
+    expect(failing(mismatch, mismatch, { ...mismatch, etag: "2" })).to.include({
+      strikes: 1,
+      isQuarantined: false,
+    });
   });
 
   it("never quarantines for an unreachable store", () => {
     const unavailable: Failure = { ...mismatch, reason: "StoreUnreachable" };
-    expect(failing(...Array.from({ length: 20 }, () => unavailable))).to.include({ strikes: 0, isQuarantined: false });
+    expect(failing(...Array.from({ length: 20 }, () => unavailable))).to.include({
+      strikes: 0,
+      isQuarantined: false,
+    });
   });
 
   it("tries again at once, and tells nobody, when the disk ran out for the first time", () => {

@@ -2,7 +2,15 @@ import { expect } from "chai";
 import { Downloads, type Download } from "#node-agent/cache/downloads.ts";
 
 function aDownload(digest: string, reservedBytes: number, writtenBytes: number): Download {
-  return { digest, isForLaunch: true, progressPercent: 0, reservedBytes, writtenBytes, abandoning: new AbortController(), ended: Promise.resolve() };
+  return {
+    digest,
+    isForLaunch: true,
+    progressPercent: 0,
+    reservedBytes,
+    writtenBytes,
+    abandoning: new AbortController(),
+    ended: Promise.resolve(),
+  };
 }
 
 describe("Downloads", () => {

@@ -3,13 +3,28 @@ import { limits } from "#contracts/limits.ts";
 import { chooseRelief, chooseVictims, reserveBytes, type Evictable } from "#node-agent/cache/eviction.ts";
 
 function aVersion(digest: string, overrides: Partial<Evictable> = {}): Evictable {
-  return { digest, bytes: 10, occupiedBytes: 10, priority: 0, isPinned: false, lastUsedMs: 0, isInUse: false, ...overrides };
+  return {
+    digest,
+    bytes: 10,
+    occupiedBytes: 10,
+    priority: 0,
+    isPinned: false,
+    lastUsedMs: 0,
+    isInUse: false,
+    ...overrides,
+  };
 }
 
 const launch = (bytes: number) => ({ bytes, priority: undefined });
 const fill = (bytes: number, priority: number) => ({ bytes, priority });
-const room = (usedBytes: number, budgetBytes = 100, diskFreeBytes = 2 ** 40, freeFiles = 1000) => ({ usedBytes, budgetBytes, diskFreeBytes, freeFiles });
-const digests = (victims: Evictable[] | undefined): string[] | undefined => victims?.map(({ digest }) => digest);
+const room = (usedBytes: number, budgetBytes = 100, diskFreeBytes = 2 ** 40, freeFiles = 1000) => ({
+  usedBytes,
+  budgetBytes,
+  diskFreeBytes,
+  freeFiles,
+});
+const digests = (victims: Evictable[] | undefined): string[] | undefined =>
+  victims?.map(({ digest }) => digest);
 
 describe("chooseVictims", () => {
   it("evicts nothing while there is room below the high mark", () => {
@@ -18,21 +33,41 @@ describe("chooseVictims", () => {
 
   it("evicts games that no policy wants first, then lower priority, then the longest unused", () => {
     const versions = [
-      aVersion("late", { lastUsedMs: 9 }), aVersion("early", { lastUsedMs: 1 }), aVersion("high", { priority: 9 }), aVersion("unwanted", { priority: undefined, lastUsedMs: 99 }),
+      aVersion("late", { lastUsedMs: 9 }),
+      aVersion("early", { lastUsedMs: 1 }),
+      aVersion("high", { priority: 9 }),
+      aVersion("unwanted", { priority: undefined, lastUsedMs: 99 }),
     ];
     expect(digests(chooseVictims(versions, launch(10), room(100)))).to.deep.equal(["unwanted"]);
-    expect(digests(chooseVictims(versions, launch(30), room(100)))).to.deep.equal(["unwanted", "early", "late"]);
-    expect(digests(chooseVictims(versions, launch(40), room(100)))).to.deep.equal(["unwanted", "early", "late", "high"]);
+    expect(digests(chooseVictims(versions, launch(30), room(100)))).to.deep.equal([
+      "unwanted",
+      "early",
+      "late",
+    ]);
+    expect(digests(chooseVictims(versions, launch(40), room(100)))).to.deep.equal([
+      "unwanted",
+      "early",
+      "late",
+      "high",
+    ]);
   });
 
   it("reaches the low mark only by games that no policy wants", () => {
-    const versions = [aVersion("a", { priority: undefined }), aVersion("b", { priority: undefined }), aVersion("c", { priority: undefined }), aVersion("wanted")];
+    const versions = [
+      aVersion("a", { priority: undefined }),
+      aVersion("b", { priority: undefined }),
+      aVersion("c", { priority: undefined }),
+      aVersion("wanted"),
+    ];
     expect(digests(chooseVictims(versions, launch(5), room(96)))).to.deep.equal(["a", "b", "c"]);
     expect(digests(chooseVictims([aVersion("wanted")], launch(5), room(90)))).to.deep.equal([]);
   });
 
   it("never evicts games in use or pinned, and reports when nothing else would do", () => {
-    const versions = [aVersion("used", { isInUse: true, priority: undefined }), aVersion("pinned", { isPinned: true })];
+    const versions = [
+      aVersion("used", { isInUse: true, priority: undefined }),
+      aVersion("pinned", { isPinned: true }),
+    ];
     expect(chooseVictims(versions, launch(50), room(60))).to.equal(undefined);
   });
 
@@ -44,15 +79,25 @@ describe("chooseVictims", () => {
 
   it("respects the file system's free space besides the budget", () => {
     const versions = [aVersion("a")];
-    expect(digests(chooseVictims(versions, launch(10), room(10, 2 ** 40, reserveBytes + 5)))).to.deep.equal(["a"]);
+    expect(digests(chooseVictims(versions, launch(10), room(10, 2 ** 40, reserveBytes + 5)))).to.deep.equal([
+      "a",
+    ]);
     expect(chooseVictims(versions, launch(30), room(10, 2 ** 40, reserveBytes + 5))).to.equal(undefined);
   });
 
   it("counts all that a version takes for the budget, and of the disk only what it surely gets back", () => {
-    const versions = [aVersion("small files", { bytes: 1, occupiedBytes: 10 }), aVersion("late", { lastUsedMs: 9 })];
+    const versions = [
+      aVersion("small files", { bytes: 1, occupiedBytes: 10 }),
+      aVersion("late", { lastUsedMs: 9 }),
+    ];
     expect(digests(chooseVictims(versions, launch(10), room(100)))).to.deep.equal(["small files"]);
-    expect(digests(chooseVictims(versions, launch(10), room(10, 2 ** 40, reserveBytes + 5)))).to.deep.equal(["small files", "late"]);
-    expect(chooseVictims(versions.slice(0, 1), launch(10), room(10, 2 ** 40, reserveBytes + 5))).to.equal(undefined);
+    expect(digests(chooseVictims(versions, launch(10), room(10, 2 ** 40, reserveBytes + 5)))).to.deep.equal([
+      "small files",
+      "late",
+    ]);
+    expect(chooseVictims(versions.slice(0, 1), launch(10), room(10, 2 ** 40, reserveBytes + 5))).to.equal(
+      undefined,
+    );
   });
 
   it("leaves what sessions need for their saves, when it makes room for a fill", () => {
@@ -64,21 +109,32 @@ describe("chooseVictims", () => {
 
   it("gives one version up where the disk was full in spite of bytes enough, if one may go", () => {
     const again = { ...launch(10), ranOut: true };
-    expect(digests(chooseVictims([aVersion("late", { lastUsedMs: 9 }), aVersion("early")], again, room(20)))).to.deep.equal(["early"]);
+    expect(
+      digests(chooseVictims([aVersion("late", { lastUsedMs: 9 }), aVersion("early")], again, room(20))),
+    ).to.deep.equal(["early"]);
     expect(chooseVictims([aVersion("pinned", { isPinned: true })], again, room(20))).to.deep.equal([]);
   });
 
   it("refuses a fill that ran out of inodes until there are more of them or a version may go, and no launch", () => {
     const again = { ranOut: true, tooFewFiles: 1000 };
-    expect(chooseVictims([aVersion("equal", { priority: 5 })], { ...fill(10, 5), ...again }, room(20))).to.equal(undefined);
+    expect(
+      chooseVictims([aVersion("equal", { priority: 5 })], { ...fill(10, 5), ...again }, room(20)),
+    ).to.equal(undefined);
     expect(chooseVictims([], { ...fill(10, 5), ...again }, room(20, 100, 2 ** 40, 1001))).to.deep.equal([]);
-    expect(digests(chooseVictims([aVersion("less", { priority: 4 })], { ...fill(10, 5), ...again }, room(20)))).to.deep.equal(["less"]);
+    expect(
+      digests(chooseVictims([aVersion("less", { priority: 4 })], { ...fill(10, 5), ...again }, room(20))),
+    ).to.deep.equal(["less"]);
     expect(chooseVictims([], { ...launch(10), ...again }, room(20))).to.deep.equal([]);
   });
 });
 
 describe("chooseRelief", () => {
-  const versions = [aVersion("wanted", { priority: 5 }), aVersion("pinned", { isPinned: true }), aVersion("used", { isInUse: true }), aVersion("unwanted", { priority: undefined })];
+  const versions = [
+    aVersion("wanted", { priority: 5 }),
+    aVersion("pinned", { isPinned: true }),
+    aVersion("used", { isInUse: true }),
+    aVersion("unwanted", { priority: undefined }),
+  ];
 
   it("gives up what is worth least until there is enough, and never what is in use or pinned", () => {
     expect(digests(chooseRelief(versions, 10))).to.deep.equal(["unwanted"]);

@@ -2,9 +2,16 @@ import { expect } from "chai";
 import { chooseDownloads, type Wanted } from "#node-agent/cache/schedule.ts";
 import { anArchiveSource } from "#test/factories/gameCache.ts";
 
-const fill = (digest: string, priority = 0): Wanted => ({ digest, source: anArchiveSource(), isForLaunch: false, priority, isPinned: false });
+const fill = (digest: string, priority = 0): Wanted => ({
+  digest,
+  source: anArchiveSource(),
+  isForLaunch: false,
+  priority,
+  isPinned: false,
+});
 const launch = (digest: string): Wanted => ({ ...fill(digest), isForLaunch: true });
-const chosen = (...parameters: Parameters<typeof chooseDownloads>): string[] => chooseDownloads(...parameters).map(({ digest }) => digest);
+const chosen = (...parameters: Parameters<typeof chooseDownloads>): string[] =>
+  chooseDownloads(...parameters).map(({ digest }) => digest);
 
 describe("chooseDownloads", () => {
   it("starts one fill, the highest priority first", () => {
@@ -25,6 +32,8 @@ describe("chooseDownloads", () => {
 
   it("starts nothing twice, and at most four launches", () => {
     expect(chosen([launch("a")], [{ digest: "a", isForLaunch: true }])).to.deep.equal([]);
-    expect(chosen(["a", "b", "c", "d", "e"].map(launch), [{ digest: "x", isForLaunch: true }])).to.deep.equal(["a", "b", "c"]);
+    expect(chosen(["a", "b", "c", "d", "e"].map(launch), [{ digest: "x", isForLaunch: true }])).to.deep.equal(
+      ["a", "b", "c"],
+    );
   });
 });

@@ -8,13 +8,27 @@ import { silentLogger } from "#runtime/logger.ts";
 import { JumpClock } from "#test/support/clocks/jumpClock.ts";
 
 function aManifest(digest: string, clock: JumpClock, overrides: Partial<Manifest> = {}): Manifest {
-  return { version: 1, digest, packedBytes: 1, unpackedBytes: 1, entries: 1, cachedAt: clock.now().toISOString(), ...overrides };
+  return {
+    version: 1,
+    digest,
+    packedBytes: 1,
+    unpackedBytes: 1,
+    entries: 1,
+    cachedAt: clock.now().toISOString(),
+    ...overrides,
+  };
 }
 
 /** Those of a disk that is never looked at. */
 function someVersions(clock: JumpClock): UnpackedVersions {
   const paths = nodePaths("/nowhere");
-  return new UnpackedVersions(createObjectFiles(paths, new TreeRemover({ trash: paths.trash, clock, random: () => 0, logger: silentLogger })), clock);
+  return new UnpackedVersions(
+    createObjectFiles(
+      paths,
+      new TreeRemover({ trash: paths.trash, clock, random: () => 0, logger: silentLogger }),
+    ),
+    clock,
+  );
 }
 
 describe("UnpackedVersions", () => {
@@ -46,7 +60,10 @@ describe("UnpackedVersions", () => {
     const [lastUsedMs] = versions.list().map((version) => version.lastUsedMs);
     expect(lastUsedMs).to.be.at.most(clock.now().getTime());
     clock.jump(5_000);
-    expect(versions.list().map((version) => version.lastUsedMs), "the same at each look").to.deep.equal([lastUsedMs]);
+    expect(
+      versions.list().map((version) => version.lastUsedMs),
+      "the same at each look",
+    ).to.deep.equal([lastUsedMs]);
     expect(versions.recentlyUsed()).to.deep.equal([]);
   });
 });

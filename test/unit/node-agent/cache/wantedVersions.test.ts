@@ -9,17 +9,32 @@ describe("WantedVersions", () => {
 
   beforeEach(() => {
     wants = new WantedVersions();
-    wants.setDesired([held, due].map((source) => ({ digest: source.sha256, source, priority: 5, pinned: false, hold: source === held })));
+    wants.setDesired(
+      [held, due].map((source) => ({
+        digest: source.sha256,
+        source,
+        priority: 5,
+        pinned: false,
+        hold: source === held,
+      })),
+    );
   });
 
   it("lists for download what no policy holds, and knows of what one holds", () => {
     expect(wants.list().map(({ digest }) => digest)).to.deep.equal([due.sha256]);
-    expect(wants.listWithHeld().map(({ digest, isHeld }) => [digest, isHeld])).to.deep.equal([[held.sha256, true], [due.sha256, false]]);
+    expect(wants.listWithHeld().map(({ digest, isHeld }) => [digest, isHeld])).to.deep.equal([
+      [held.sha256, true],
+      [due.sha256, false],
+    ]);
   });
 
   it("holds nothing that a session waits for", () => {
     wants.demand("gs-1", held);
-    expect(wants.list().find(({ digest }) => digest === held.sha256)).to.include({ isForLaunch: true, isHeld: false, priority: 5 });
+    expect(wants.list().find(({ digest }) => digest === held.sha256)).to.include({
+      isForLaunch: true,
+      isHeld: false,
+      priority: 5,
+    });
     wants.release("gs-1");
     expect(wants.list().map(({ digest }) => digest)).to.deep.equal([due.sha256]);
   });

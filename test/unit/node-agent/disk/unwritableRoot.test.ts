@@ -3,15 +3,19 @@ import { unwritableRoot } from "#node-agent/disk/unwritableRoot.ts";
 
 describe("unwritableRoot", () => {
   const root = "/var/lib/joypod";
-  const errorOf = (code: string, what: string): Error => Object.assign(new Error(`${code}: ${what}, open '${root}/.check'`), { code });
+  const errorOf = (code: string, what: string): Error =>
+    Object.assign(new Error(`${code}: ${what}, open '${root}/.check'`), { code });
 
   it("names SELinux, and what mends it, where root itself is denied", () => {
-    expect(unwritableRoot(root, errorOf("EACCES", "permission denied"))).to.equal("/var/lib/joypod cannot be written to: EACCES: permission denied, open '/var/lib/joypod/.check'. "
-      + "Where the node enforces SELinux, label the folder and set nodeAgent.seLinuxOptions, as docs/install.md says; otherwise repair the disk, or name a folder of another one in gameNodes.root.");
+    expect(unwritableRoot(root, errorOf("EACCES", "permission denied"))).to.equal(
+      "/var/lib/joypod cannot be written to: EACCES: permission denied, open '/var/lib/joypod/.check'. " +
+        "Where the node enforces SELinux, label the folder and set nodeAgent.seLinuxOptions, as docs/install.md says; otherwise repair the disk, or name a folder of another one in gameNodes.root.",
+    );
   });
 
   it("names the disk alone where it has failed", () => {
     expect(unwritableRoot(root, errorOf("EROFS", "read-only file system"))).to.equal(
-      "/var/lib/joypod cannot be written to: EROFS: read-only file system, open '/var/lib/joypod/.check'. Repair the disk, or name a folder of another one in gameNodes.root.");
+      "/var/lib/joypod cannot be written to: EROFS: read-only file system, open '/var/lib/joypod/.check'. Repair the disk, or name a folder of another one in gameNodes.root.",
+    );
   });
 });

@@ -4,11 +4,25 @@ import type { SpoolManifest } from "#contracts/spool.ts";
 import { stepFor, type StepName } from "#node-agent/sessions/decide.ts";
 import type { SessionRecord } from "#node-agent/sessions/record.ts";
 import type { SessionWorld } from "#node-agent/sessions/world.ts";
-import { aCondition, aDigest, aGameSession, aPlacedStatus, aRunningStatus, createdAt } from "#test/factories/gameSession.ts";
+import {
+  aCondition,
+  aDigest,
+  aGameSession,
+  aPlacedStatus,
+  aRunningStatus,
+  createdAt,
+} from "#test/factories/gameSession.ts";
 import { aSessionPod, containerStatus, ended, running } from "#test/factories/sessionPod.ts";
 
 const record: SessionRecord = {
-  version: 2, namespace: "joypod-sessions", gameSession: "gs-a", uid: "uid", contentDigest: aDigest, slotId: "slot1", baseGeneration: 0, sequence: 0,
+  version: 2,
+  namespace: "joypod-sessions",
+  gameSession: "gs-a",
+  uid: "uid",
+  contentDigest: aDigest,
+  slotId: "slot1",
+  baseGeneration: 0,
+  sequence: 0,
 };
 const former: SessionRecord = { ...record, version: 1 };
 const settled: SessionRecord = { ...record, outcome: { reason: "Stored", message: "" } };
@@ -19,14 +33,28 @@ const cancelled = aGameSession({ status: aPlacedStatus(), spec: { desiredState: 
 const deleted = aGameSession({ status: aRunningStatus(), metadata: { deletionTimestamp: createdAt } });
 const finished = aGameSession({ status: aRunningStatus({ conditions: [aCondition("Finished")] }) });
 const neverReady = aGameSession({ status: aPlacedStatus({ conditions: [aCondition("Finished")] }) });
-const streamerFailed = { initContainerStatuses: [containerStatus(containerNames.streamer, { terminated: { exitCode: 1, reason: "Error" } })] };
-const streamerRuns = { initContainerStatuses: [containerStatus(containerNames.streamer, { running: { startedAt: createdAt } })] };
+const streamerFailed = {
+  initContainerStatuses: [
+    containerStatus(containerNames.streamer, { terminated: { exitCode: 1, reason: "Error" } }),
+  ],
+};
+const streamerRuns = {
+  initContainerStatuses: [containerStatus(containerNames.streamer, { running: { startedAt: createdAt } })],
+};
 const runningPod = aSessionPod(playing);
 const endedPod = aSessionPod(playing, { status: ended() });
 const packingPod = aSessionPod(playing, { status: { ...ended(), ...streamerRuns, phase: "Running" } });
 const restartingPod = aSessionPod(playing, { status: { ...running, ...streamerFailed } });
-const leavingPod = aSessionPod(playing, { status: { ...running, ...streamerFailed }, metadata: { deletionTimestamp: createdAt } });
-const waitingPod = aSessionPod(playing, { status: { phase: "Pending", containerStatuses: [containerStatus("game", { waiting: { reason: "PodInitializing" } })] } });
+const leavingPod = aSessionPod(playing, {
+  status: { ...running, ...streamerFailed },
+  metadata: { deletionTimestamp: createdAt },
+});
+const waitingPod = aSessionPod(playing, {
+  status: {
+    phase: "Pending",
+    containerStatuses: [containerStatus("game", { waiting: { reason: "PodInitializing" } })],
+  },
+});
 const unboundPod = aSessionPod(playing, { isBound: false, status: { phase: "Pending" } });
 const evictedPod = aSessionPod(playing, { status: { ...running, phase: "Failed" } });
 const refusedPod = aSessionPod(playing, { status: { phase: "Failed", reason: "NodePorts" } });
@@ -49,24 +77,73 @@ const cases: [title: string, world: SessionWorld, step: StepName][] = [
   ["a prepared session whose conditions may be unsaid", { ...ordered, session: placed }, "prepare"],
   ["a pod made ahead of its files", { ...fresh, pod: runningPod }, "prepare"],
   ["a pod made ahead that waits for its save", { ...fresh, pod: runningPod, record }, "prepare"],
-  ["a save that the packer restored before the conditions could say so", { ...ordered, session: placed, pod: runningPod, spool: restored }, "prepare"],
+  [
+    "a save that the packer restored before the conditions could say so",
+    { ...ordered, session: placed, pod: runningPod, spool: restored },
+    "prepare",
+  ],
   ["a stop of a pod that waits for its save", { ...ordered, session: cancelled, pod: runningPod }, "wait"],
-  ["a stopped pod whose game never started", { ...ordered, session: cancelled, pod: endedPod }, "reportNothing"],
-  ["a stopped pod whose save was refused", { ...ordered, session: cancelled, pod: endedPod, spool: { report: { ...restored.report, refused: { reason: "SaveRefused", message: "" } } } }, "reportNothing"],
-  ["a pod that the kubelet refused, after which another may come", { ...ordered, session: playing, pod: refusedPod }, "prepare"],
+  [
+    "a stopped pod whose game never started",
+    { ...ordered, session: cancelled, pod: endedPod },
+    "reportNothing",
+  ],
+  [
+    "a stopped pod whose save was refused",
+    {
+      ...ordered,
+      session: cancelled,
+      pod: endedPod,
+      spool: { report: { ...restored.report, refused: { reason: "SaveRefused", message: "" } } },
+    },
+    "reportNothing",
+  ],
+  [
+    "a pod that the kubelet refused, after which another may come",
+    { ...ordered, session: playing, pod: refusedPod },
+    "prepare",
+  ],
   ["a pod that starts", { ...ordered, session: playing, pod: waitingPod }, "prepare"],
   ["a running game", { ...played, session: playing, pod: runningPod }, "keepStored"],
-  ["a running game whose packer claims to be done", { ...played, session: playing, pod: runningPod, spool: final }, "keepStored"],
-  ["a running game whose streamer is about to be started again", { ...played, session: playing, pod: restartingPod }, "keepStored"],
-  ["a running game whose streamer was started again after a pack that was taken for the last", { ...played, session: playing, pod: runningPod, record: settled }, "keepStored"],
-  ["a running game whose streamer has ended in a pod on its way out", { ...played, session: playing, pod: leavingPod }, "storeLast"],
+  [
+    "a running game whose packer claims to be done",
+    { ...played, session: playing, pod: runningPod, spool: final },
+    "keepStored",
+  ],
+  [
+    "a running game whose streamer is about to be started again",
+    { ...played, session: playing, pod: restartingPod },
+    "keepStored",
+  ],
+  [
+    "a running game whose streamer was started again after a pack that was taken for the last",
+    { ...played, session: playing, pod: runningPod, record: settled },
+    "keepStored",
+  ],
+  [
+    "a running game whose streamer has ended in a pod on its way out",
+    { ...played, session: playing, pod: leavingPod },
+    "storeLast",
+  ],
   ["a stop while the game still runs", { ...played, session: stopping, pod: runningPod }, "keepStored"],
   ["a stop while the pod has yet to start", { ...ordered, session: stopping, pod: waitingPod }, "wait"],
   ["a game that ended while its packer works", { ...played, session: playing, pod: packingPod }, "wait"],
-  ["a stop whose packer is done before the kubelet says so", { ...played, session: stopping, pod: runningPod, spool: final }, "storeLast"],
-  ["a game that ended by itself and is packed", { ...played, session: playing, pod: endedPod, spool: final }, "storeLast"],
+  [
+    "a stop whose packer is done before the kubelet says so",
+    { ...played, session: stopping, pod: runningPod, spool: final },
+    "storeLast",
+  ],
+  [
+    "a game that ended by itself and is packed",
+    { ...played, session: playing, pod: endedPod, spool: final },
+    "storeLast",
+  ],
   ["an evicted pod that packed no last save", { ...played, session: playing, pod: evictedPod }, "storeLast"],
-  ["a pod that ended before its packer's first word on a save", { ...played, session: playing, pod: endedPod, spool: restored }, "storeLast"],
+  [
+    "a pod that ended before its packer's first word on a save",
+    { ...played, session: playing, pod: endedPod, spool: restored },
+    "storeLast",
+  ],
   ["a pod taken away", { ...played, session: playing }, "storeLast"],
   ["a stop with the game ended", { ...played, session: stopping, pod: endedPod }, "storeLast"],
   ["a stop with a pod that never got a node", { ...played, session: stopping, pod: unboundPod }, "storeLast"],
@@ -75,29 +152,79 @@ const cases: [title: string, world: SessionWorld, step: StepName][] = [
   ["a session cancelled before anything", { ...fresh, session: cancelled }, "reportNothing"],
   ["a session cancelled while it is prepared", { ...fresh, session: cancelled, record }, "reportNothing"],
   ["a played session without its folder", { ...nothing, session: playing, pod: runningPod }, "leaveAlone"],
-  ["a played session whose pod this node does not have either", { ...nothing, session: playing }, "leaveAlone"],
-  ["a stop of a played session without its folder", { ...nothing, session: stopping, pod: endedPod }, "leaveAlone"],
+  [
+    "a played session whose pod this node does not have either",
+    { ...nothing, session: playing },
+    "leaveAlone",
+  ],
+  [
+    "a stop of a played session without its folder",
+    { ...nothing, session: stopping, pod: endedPod },
+    "leaveAlone",
+  ],
   ["a deleted session that was played without its folder", { ...nothing, session: deleted }, "leaveAlone"],
-  ["a played session of whose packer no word is left", { ...ordered, session: playing, pod: endedPod }, "storeLast"],
-  ["garbage in the packer's folder", { ...played, session: playing, pod: runningPod, spool: {}, unreadable }, "refuseSpool"],
-  ["garbage after the end", { ...played, session: stopping, pod: endedPod, spool: {}, unreadable }, "refuseSpool"],
+  [
+    "a played session of whose packer no word is left",
+    { ...ordered, session: playing, pod: endedPod },
+    "storeLast",
+  ],
+  [
+    "garbage in the packer's folder",
+    { ...played, session: playing, pod: runningPod, spool: {}, unreadable },
+    "refuseSpool",
+  ],
+  [
+    "garbage after the end",
+    { ...played, session: stopping, pod: endedPod, spool: {}, unreadable },
+    "refuseSpool",
+  ],
   ["a stored save", { ...played, session: stopping, pod: endedPod, record: settled }, "settle"],
-  ["a stored save beside garbage", { ...played, session: stopping, pod: endedPod, record: settled, unreadable }, "settle"],
+  [
+    "a stored save beside garbage",
+    { ...played, session: stopping, pod: endedPod, record: settled, unreadable },
+    "settle",
+  ],
   ["a finished session whose save is stored", { ...played, session: finished, record: settled }, "settle"],
   ["a finished session whose save is not stored yet", { ...played, session: finished }, "storeLast"],
   ["a finished session with nothing here", { ...nothing, session: finished }, "nothing"],
-  ["a finished session that was never ready, with nothing here", { ...nothing, session: neverReady }, "nothing"],
-  ["a game of the previous release", { ...nothing, session: playing, pod: formerPod, record: former, formerSaves: "/save" }, "wait"],
-  ["a stop of the previous release's pod", { ...nothing, session: stopping, pod: formerPod, record: former, formerSaves: "/save" }, "wait"],
-  ["the end of a game of the previous release", { ...nothing, session: stopping, pod: formerEnded, record: former, formerSaves: "/save" }, "packFormerSaves"],
-  ["packed saves of the previous release", { ...nothing, session: stopping, pod: formerEnded, record: former, formerSaves: "/save", spool: final }, "storeLast"],
-  ["a session that the previous release prepared and never started", { ...nothing, session: placed, record: former, formerSaves: "/save" }, "prepare"],
+  [
+    "a finished session that was never ready, with nothing here",
+    { ...nothing, session: neverReady },
+    "nothing",
+  ],
+  [
+    "a game of the previous release",
+    { ...nothing, session: playing, pod: formerPod, record: former, formerSaves: "/save" },
+    "wait",
+  ],
+  [
+    "a stop of the previous release's pod",
+    { ...nothing, session: stopping, pod: formerPod, record: former, formerSaves: "/save" },
+    "wait",
+  ],
+  [
+    "the end of a game of the previous release",
+    { ...nothing, session: stopping, pod: formerEnded, record: former, formerSaves: "/save" },
+    "packFormerSaves",
+  ],
+  [
+    "packed saves of the previous release",
+    { ...nothing, session: stopping, pod: formerEnded, record: former, formerSaves: "/save", spool: final },
+    "storeLast",
+  ],
+  [
+    "a session that the previous release prepared and never started",
+    { ...nothing, session: placed, record: former, formerSaves: "/save" },
+    "prepare",
+  ],
   ["a session that is gone", { ...played }, "resolveAbsence"],
   ["nothing at all", nothing, "nothing"],
 ];
 
 describe("The next step of a node for a session", () => {
-  for (const [title, world, step] of cases) it(`is ${step} for ${title}`, () => expect(stepFor(world)).to.equal(step));
+  for (const [title, world, step] of cases)
+    it(`is ${step} for ${title}`, () => expect(stepFor(world)).to.equal(step));
 
-  it("needs the spool's volume to take a pod for one of this release", () => expect(runningPod.spec?.volumes).to.deep.equal([{ name: podVolumes.spool }]));
+  it("needs the spool's volume to take a pod for one of this release", () =>
+    expect(runningPod.spec?.volumes).to.deep.equal([{ name: podVolumes.spool }]));
 });

@@ -5,11 +5,24 @@ import { withReported, type SessionRecord } from "#node-agent/sessions/record.ts
 
 describe("withReported", () => {
   const aSave = (sequence: number, attempt = 1, generation = 4): StoredSave => ({
-    objectKey: saveKey("slot", { generation, gameSession: "gs", sequence, attempt }), sha256: "0".repeat(64), bytes: 1, generation, sequence,
-    persistedAt: "2026-01-01T00:00:00Z", final: false,
+    objectKey: saveKey("slot", { generation, gameSession: "gs", sequence, attempt }),
+    sha256: "0".repeat(64),
+    bytes: 1,
+    generation,
+    sequence,
+    persistedAt: "2026-01-01T00:00:00Z",
+    final: false,
   });
   const aRecord = (stored: StoredSave | undefined): SessionRecord => ({
-    version: 2, namespace: "ns", gameSession: "gs", uid: "uid", contentDigest: "0".repeat(64), slotId: "slot", baseGeneration: 3, sequence: 0, ...stored && { stored },
+    version: 2,
+    namespace: "ns",
+    gameSession: "gs",
+    uid: "uid",
+    contentDigest: "0".repeat(64),
+    slotId: "slot",
+    baseGeneration: 3,
+    sequence: 0,
+    ...(stored && { stored }),
   });
 
   for (const [what, stored, reported, expected] of [

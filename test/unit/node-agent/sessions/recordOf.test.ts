@@ -4,7 +4,8 @@ import { recordOf } from "#node-agent/sessions/steps/prepare.ts";
 import { aGameSession, aPlacedStatus, createdAt } from "#test/factories/gameSession.ts";
 
 describe("recordOf", () => {
-  const aSessionAfter = (...triedNodes: string[]) => aGameSession({ status: aPlacedStatus({ placement: { attempt: 2, assignedAt: createdAt, triedNodes } }) });
+  const aSessionAfter = (...triedNodes: string[]) =>
+    aGameSession({ status: aPlacedStatus({ placement: { attempt: 2, assignedAt: createdAt, triedNodes } }) });
   const mostNodes = Array.from({ length: 10 }, (_, index) => `node${index}`);
 
   for (const [what, session, node, expected] of [
@@ -19,7 +20,12 @@ describe("recordOf", () => {
   }
 
   it("counts no further than a save's key says, after as many nodes as a status names", () => {
-    const name = { generation: 1, gameSession: "gs", sequence: recordOf(aSessionAfter(...mostNodes), "last").sequence + 9_999_999, attempt: 1 };
+    const name = {
+      generation: 1,
+      gameSession: "gs",
+      sequence: recordOf(aSessionAfter(...mostNodes), "last").sequence + 9_999_999,
+      attempt: 1,
+    };
     expect(parseSaveKey(saveKey("slot", name))).to.deep.equal(name);
   });
 });

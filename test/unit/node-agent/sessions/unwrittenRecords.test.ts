@@ -8,11 +8,24 @@ describe("UnwrittenRecords", () => {
   it("says once of a session that its disk takes no record, and again when that was over", async () => {
     const warnings: string[] = [];
     let isFull = true;
-    const logger = { ...silentLogger, warn: (_fields: object, sentence: string) => void warnings.push(sentence) };
+    const logger = {
+      ...silentLogger,
+      warn: (_fields: object, sentence: string) => void warnings.push(sentence),
+    };
     // What is written to this device fails as on a full disk.
-    const records = new UnwrittenRecords((record) => writeFile(isFull ? "/dev/full" : "/dev/null", JSON.stringify(record)), logger);
+    const records = new UnwrittenRecords(
+      (record) => writeFile(isFull ? "/dev/full" : "/dev/null", JSON.stringify(record)),
+      logger,
+    );
     const record: SessionRecord = {
-      version: 2, namespace: "ns", gameSession: "gs", uid: "uid", contentDigest: "0".repeat(64), slotId: "slot", baseGeneration: 0, sequence: 0,
+      version: 2,
+      namespace: "ns",
+      gameSession: "gs",
+      uid: "uid",
+      contentDigest: "0".repeat(64),
+      slotId: "slot",
+      baseGeneration: 0,
+      sequence: 0,
     };
     await records.write(record);
     await records.get("gs");

@@ -19,7 +19,16 @@ describe("verifyPacked", () => {
   }
 
   function saidOf(bytes: Buffer): PackedSave {
-    return { sequence: 1, attempt: 1, sha256: sha256Of(bytes), bytes: bytes.length, entries: 4, files: 3, unpackedBytes: 12_288, packedAt: "2026-01-01T00:00:00Z" };
+    return {
+      sequence: 1,
+      attempt: 1,
+      sha256: sha256Of(bytes),
+      bytes: bytes.length,
+      entries: 4,
+      files: 3,
+      unpackedBytes: 12_288,
+      packedAt: "2026-01-01T00:00:00Z",
+    };
   }
 
   it("gives the bytes that it has verified, and none that its writer appends afterwards", async () => {
@@ -30,7 +39,10 @@ describe("verifyPacked", () => {
     try {
       await appendFile(path, "GET / HTTP/1.1\r\n");
       expect(bytes.equals(await buffer(pack.read()))).to.equal(true);
-      expect(pack).to.include({ sizeBytes: bytes.length, md5: createHash("md5").update(bytes).digest("base64") });
+      expect(pack).to.include({
+        sizeBytes: bytes.length,
+        md5: createHash("md5").update(bytes).digest("base64"),
+      });
     } finally {
       await pack.close();
     }
@@ -38,7 +50,9 @@ describe("verifyPacked", () => {
 
   it("refuses a pack without a byte", async () => {
     const path = await written(Buffer.alloc(0));
-    const refused = await verifyPacked(path, saidOf(Buffer.alloc(0)), signal).catch((error: unknown) => error);
+    const refused = await verifyPacked(path, saidOf(Buffer.alloc(0)), signal).catch(
+      (error: unknown) => error,
+    );
     expect(refused).to.be.instanceOf(SpoolUnreadable);
   });
 });

@@ -5,7 +5,11 @@ import { aCondition, aDigest } from "#test/factories/gameSession.ts";
 
 const report: NodeReport = {
   conditions: [aCondition("StoreReachable"), aCondition("DiskPressure", { status: "False" })],
-  cache: { capacityBytes: 1000, freeBytes: 500, entries: [aCacheEntry(), aCacheEntry({ digest: "b".repeat(64), inUse: true })] },
+  cache: {
+    capacityBytes: 1000,
+    freeBytes: 500,
+    entries: [aCacheEntry(), aCacheEntry({ digest: "b".repeat(64), inUse: true })],
+  },
   heartbeat: { renewedAt: "2030-01-01T10:00:00Z", agentVersion: "1" },
 };
 
@@ -16,23 +20,47 @@ describe("isReported", () => {
     ["a hundredth of the cache that was taken or let go", { cache: { ...report.cache, freeBytes: 490 } }],
   ];
   for (const [what, change] of same) {
-    it(`needs no write for ${what}`, () => expect(isReported(report, { ...report, ...change })).to.equal(true));
+    it(`needs no write for ${what}`, () =>
+      expect(isReported(report, { ...report, ...change })).to.equal(true));
   }
 
   const [first = aCacheEntry(), second = aCacheEntry()] = report.cache.entries;
   const different: [string, Partial<NodeReport>][] = [
     ["another agent", { heartbeat: { ...report.heartbeat, agentVersion: "2" } }],
-    ["a condition that has changed", { conditions: [aCondition("StoreReachable", { status: "False" }), aCondition("DiskPressure", { status: "False" })] }],
-    ["another sentence", { conditions: [aCondition("StoreReachable", { message: "It answers." }), aCondition("DiskPressure", { status: "False" })] }],
+    [
+      "a condition that has changed",
+      {
+        conditions: [
+          aCondition("StoreReachable", { status: "False" }),
+          aCondition("DiskPressure", { status: "False" }),
+        ],
+      },
+    ],
+    [
+      "another sentence",
+      {
+        conditions: [
+          aCondition("StoreReachable", { message: "It answers." }),
+          aCondition("DiskPressure", { status: "False" }),
+        ],
+      },
+    ],
     ["a condition that was not known", { conditions: [...report.conditions, aCondition("RootWritable")] }],
     ["a version that is gone", { cache: { ...report.cache, entries: [first] } }],
-    ["another version", { cache: { ...report.cache, entries: [first, { ...second, digest: "c".repeat(64) }] } }],
-    ["the progress of a download", { cache: { ...report.cache, entries: [first, { ...second, progressPercent: 50 }] } }],
+    [
+      "another version",
+      { cache: { ...report.cache, entries: [first, { ...second, digest: "c".repeat(64) }] } },
+    ],
+    [
+      "the progress of a download",
+      { cache: { ...report.cache, entries: [first, { ...second, progressPercent: 50 }] } },
+    ],
     ["more free space", { cache: { ...report.cache, freeBytes: 511 } }],
     ["another size of the cache", { cache: { ...report.cache, capacityBytes: 2000 } }],
   ];
   for (const [what, change] of different) {
-    it(`needs a write for ${what}`, () => expect(isReported(report, { ...report, ...change })).to.equal(false));
+    it(`needs a write for ${what}`, () =>
+      expect(isReported(report, { ...report, ...change })).to.equal(false));
   }
 
   it("needs a write where nothing was reported, or the operator's part alone is there", () => {
@@ -41,7 +69,12 @@ describe("isReported", () => {
   });
 
   it("takes no notice of what others report", () => {
-    expect(isReported({ ...report, conditions: [...report.conditions, aCondition("Ready")], observedGeneration: 1 }, report)).to.equal(true);
+    expect(
+      isReported(
+        { ...report, conditions: [...report.conditions, aCondition("Ready")], observedGeneration: 1 },
+        report,
+      ),
+    ).to.equal(true);
     expect(first.digest).to.equal(aDigest);
   });
 });

@@ -21,7 +21,10 @@ describe("chunks in use", () => {
     const chunks = createChunksInUse();
     const writing = Promise.withResolvers<undefined>();
     const slow = Buffer.allocUnsafeSlow(1000);
-    await chunks.add(slow, writing.promise.then(() => undefined));
+    await chunks.add(
+      slow,
+      writing.promise.then(() => undefined),
+    );
     const drained = chunks.drain();
     expect(slow.length).to.equal(1000);
     writing.resolve(undefined);

@@ -11,13 +11,23 @@ import { running } from "#test/factories/sessionPod.ts";
 describe("A session's pod in memory", () => {
   const { sessionPod } = readConfig({ STREAMER_IMAGE: "streamer:test", GAME_IMAGE: "game:test" });
   const place = { nodeName: "node1", mediaPort: 20_007, addresses: ["192.0.2.1"], operatorPublicKey: "key" };
-  const whole: Pod = { apiVersion: "v1", kind: "Pod", ...buildPod(aGameSession(), place, sessionPod), status: running };
+  const whole: Pod = {
+    apiVersion: "v1",
+    kind: "Pod",
+    ...buildPod(aGameSession(), place, sessionPod),
+    status: running,
+  };
   const kept = sessionPods.parse?.(structuredClone(whole)) ?? whole;
 
   it("says all that decisions look at", () => {
     expect(kept.metadata).to.deep.equal(whole.metadata);
     expect(kept.status).to.deep.equal(whole.status);
-    expect([nodeOfPod(kept), hostPortsOf(kept), podRequests(kept), isReady(kept)]).to.deep.equal(["node1", [20_007], podRequests(whole), true]);
+    expect([nodeOfPod(kept), hostPortsOf(kept), podRequests(kept), isReady(kept)]).to.deep.equal([
+      "node1",
+      [20_007],
+      podRequests(whole),
+      true,
+    ]);
     expect(kept.spec?.containers[0]?.resources).to.deep.equal(whole.spec?.containers[0]?.resources);
   });
 

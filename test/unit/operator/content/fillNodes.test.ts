@@ -10,7 +10,11 @@ import { aCondition } from "#test/factories/gameSession.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 
 const takesSessions = { slots: 2, used: 0, schedulable: true };
-const takesNone = { ...takesSessions, schedulable: false, unschedulable: { reason: "NodeCordoned", message: "The node is cordoned." } };
+const takesNone = {
+  ...takesSessions,
+  schedulable: false,
+  unschedulable: { reason: "NodeCordoned", message: "The node is cordoned." },
+};
 
 interface Given {
   status?: GameNodeStatus;
@@ -23,7 +27,9 @@ interface Given {
 function fillNodes(given: Record<string, Given>) {
   const cluster = createCluster();
   const heartbeats = new Heartbeats(new FakeClock(), 35_000);
-  for (const [name, { status = {}, isReady = true, isHeard = true, holds = false }] of Object.entries(given)) {
+  for (const [name, { status = {}, isReady = true, isHeard = true, holds = false }] of Object.entries(
+    given,
+  )) {
     const gameNode = aGameNode(name, { status, entries: holds ? [aCacheEntry()] : [] });
     cluster.nodes.upsert(aNode(name, { isReady }));
     cluster.gameNodes.upsert(gameNode);
@@ -36,18 +42,45 @@ describe("fillNodesOf", () => {
   const cases: [string, Given, boolean][] = [
     ["takes sessions", { status: { capacity: takesSessions } }, true],
     ["is new, so that its GameNode does not say yet", {}, true],
-    ["has yet to get its pinned games", { status: { capacity: takesSessions, conditions: [aCondition("Filled", { status: "False", reason: "Filling" })] } }, true],
-    ["takes none by its GameNode, though kubelet and agent report", { status: { capacity: takesNone } }, false],
-    ["has a silent kubelet, before its GameNode says so", { status: { capacity: takesSessions }, isReady: false }, false],
-    ["has a silent agent, before its GameNode says so", { status: { capacity: takesSessions }, isHeard: false }, false],
+    [
+      "has yet to get its pinned games",
+      {
+        status: {
+          capacity: takesSessions,
+          conditions: [aCondition("Filled", { status: "False", reason: "Filling" })],
+        },
+      },
+      true,
+    ],
+    [
+      "takes none by its GameNode, though kubelet and agent report",
+      { status: { capacity: takesNone } },
+      false,
+    ],
+    [
+      "has a silent kubelet, before its GameNode says so",
+      { status: { capacity: takesSessions }, isReady: false },
+      false,
+    ],
+    [
+      "has a silent agent, before its GameNode says so",
+      { status: { capacity: takesSessions }, isHeard: false },
+      false,
+    ],
   ];
   for (const [what, given, isSchedulable] of cases) {
-    it(`takes a node for ${isSchedulable ? "schedulable" : "not schedulable"} that ${what}`, () => expect(fillNodes({ a: given })[0]).to.include({ isSchedulable }));
+    it(`takes a node for ${isSchedulable ? "schedulable" : "not schedulable"} that ${what}`, () =>
+      expect(fillNodes({ a: given })[0]).to.include({ isSchedulable }));
   }
 
   it("lets policy Count choose a node that is played on, rather than one that holds the game and takes no sessions", () => {
     const cache = aGameCache({ spec: { placement: { policy: "Count", count: 1 } } });
-    const chosen = (status: GameNodeStatus): string[] => [...fillOf(cache, fillNodes({ a: { status, holds: true }, b: { status: { capacity: takesSessions } } })).keys()];
+    const chosen = (status: GameNodeStatus): string[] => [
+      ...fillOf(
+        cache,
+        fillNodes({ a: { status, holds: true }, b: { status: { capacity: takesSessions } } }),
+      ).keys(),
+    ];
     expect(chosen({ capacity: takesSessions })).to.deep.equal(["a"]);
     expect(chosen({ capacity: takesNone })).to.deep.equal(["b"]);
   });

@@ -31,14 +31,20 @@ describe("FillPlan", () => {
 
   function report(name: string, beat: number, status: Partial<GameNodeStatus> = {}): void {
     const { cache } = aGameNode(name).status ?? {};
-    const gameNode = aGameNode(name, { status: { cache, heartbeat: { renewedAt: new Date(beat).toISOString(), agentVersion: "1" }, ...status } });
+    const gameNode = aGameNode(name, {
+      status: { cache, heartbeat: { renewedAt: new Date(beat).toISOString(), agentVersion: "1" }, ...status },
+    });
     gameNode.metadata.resourceVersion = String(++version);
     cluster.gameNodes.upsert(gameNode);
     heartbeats.observe(gameNode);
   }
 
   const entries = (state: "Ready" | "Downloading", progressPercent = 50) => ({
-    cache: { capacityBytes: 1, freeBytes: 1, entries: [aCacheEntry({ state, ...(state === "Ready" ? {} : { progressPercent }) })] },
+    cache: {
+      capacityBytes: 1,
+      freeBytes: 1,
+      entries: [aCacheEntry({ state, ...(state === "Ready" ? {} : { progressPercent }) })],
+    },
   });
   const holds = (): (boolean | undefined)[] => ["a", "b"].map((name) => plan.wantedOn(name)[0]?.hold);
 
@@ -55,9 +61,26 @@ describe("FillPlan", () => {
   it("tells which pinned games a node is to hold in the end, whosever turn it is", () => {
     const [pinned, older, suspended] = ["c".repeat(64), "d".repeat(64), "e".repeat(64)];
     const rollout = { maxParallelNodes: 1 };
-    cluster.gameCaches.upsert(aGameCache({ metadata: { name: "pinned" }, spec: { source: anArchiveSource(pinned), previousSources: [anArchiveSource(older)], keepVersions: 2, pinned: true, rollout } }));
-    cluster.gameCaches.upsert(aGameCache({ metadata: { name: "suspended" }, spec: { source: anArchiveSource(suspended), pinned: true, suspend: true } }));
-    for (const name of ["a", "b"]) expect(plan.pinnedOn(name).map(({ digest }) => digest)).to.deep.equal([pinned]);
+    cluster.gameCaches.upsert(
+      aGameCache({
+        metadata: { name: "pinned" },
+        spec: {
+          source: anArchiveSource(pinned),
+          previousSources: [anArchiveSource(older)],
+          keepVersions: 2,
+          pinned: true,
+          rollout,
+        },
+      }),
+    );
+    cluster.gameCaches.upsert(
+      aGameCache({
+        metadata: { name: "suspended" },
+        spec: { source: anArchiveSource(suspended), pinned: true, suspend: true },
+      }),
+    );
+    for (const name of ["a", "b"])
+      expect(plan.pinnedOn(name).map(({ digest }) => digest)).to.deep.equal([pinned]);
   });
 
   it("gives the turn to the next node when one is done", () => {

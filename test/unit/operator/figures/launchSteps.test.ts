@@ -20,14 +20,24 @@ describe("LaunchSteps", () => {
     nowMs = 1_000;
     done = [];
     version = 0;
-    steps = new LaunchSteps({ cluster, clock: { monotonicMs: () => nowMs }, onStep: (step, seconds) => done.push([step, seconds]) });
+    steps = new LaunchSteps({
+      cluster,
+      clock: { monotonicMs: () => nowMs },
+      onStep: (step, seconds) => done.push([step, seconds]),
+    });
   });
 
   function after(seconds: number, status?: GameSessionStatus): void {
     nowMs += seconds * 1_000;
-    cluster.gameSessions.upsert(aGameSession({ metadata: { name: "gs-a", resourceVersion: String(++version) }, ...(status === undefined ? {} : { status }) }));
+    cluster.gameSessions.upsert(
+      aGameSession({
+        metadata: { name: "gs-a", resourceVersion: String(++version) },
+        ...(status === undefined ? {} : { status }),
+      }),
+    );
   }
-  const passed = (...types: string[]): GameSessionStatus => aPlacedStatus({ conditions: types.map((type) => aCondition(type)) });
+  const passed = (...types: string[]): GameSessionStatus =>
+    aPlacedStatus({ conditions: types.map((type) => aCondition(type)) });
 
   it("measures each step of a launch from the session's creation to its first picture", () => {
     after(0);
@@ -36,7 +46,12 @@ describe("LaunchSteps", () => {
     after(0.5, passed("Scheduled", "ContentReady", "SaveRestored"));
     after(0.1, passed("Scheduled", "ContentReady", "SaveRestored"));
     after(1.4, aRunningStatus());
-    const expected = [["scheduling", 0.2], ["downloading", 3], ["restoring", 0.5], ["booting", 1.5]];
+    const expected = [
+      ["scheduling", 0.2],
+      ["downloading", 3],
+      ["restoring", 0.5],
+      ["booting", 1.5],
+    ];
     expect(done).to.deep.equal(expected);
     expect(steps.secondsOf(key)).to.deep.equal(Object.fromEntries(expected));
   });
@@ -45,7 +60,10 @@ describe("LaunchSteps", () => {
     after(0);
     after(0.2, passed("Scheduled", "ContentReady"));
     after(2, aRunningStatus());
-    expect(done).to.deep.equal([["scheduling", 0.2], ["restoring", 2]]);
+    expect(done).to.deep.equal([
+      ["scheduling", 0.2],
+      ["restoring", 2],
+    ]);
   });
 
   it("measures no download of a launch whose node has the game already", () => {
@@ -54,7 +72,11 @@ describe("LaunchSteps", () => {
     after(0.2, passed("Scheduled"));
     after(3, passed("Scheduled", "ContentReady", "SaveRestored"));
     after(1, aRunningStatus());
-    expect(done).to.deep.equal([["scheduling", 0.2], ["restoring", 3], ["booting", 1]]);
+    expect(done).to.deep.equal([
+      ["scheduling", 0.2],
+      ["restoring", 3],
+      ["booting", 1],
+    ]);
   });
 
   it("does not measure what had begun before it looked", () => {
@@ -70,7 +92,11 @@ describe("LaunchSteps", () => {
     after(5, passed("Scheduled", "ContentReady"));
     after(1, passed("Scheduled"));
     after(2, passed("Scheduled", "ContentReady"));
-    expect(done).to.deep.equal([["scheduling", 1], ["downloading", 5], ["downloading", 2]]);
+    expect(done).to.deep.equal([
+      ["scheduling", 1],
+      ["downloading", 5],
+      ["downloading", 2],
+    ]);
     expect(steps.secondsOf(key)).to.deep.equal({ scheduling: 1, downloading: 2 });
   });
 
@@ -82,7 +108,12 @@ describe("LaunchSteps", () => {
   });
 
   it("knows no step of a session that was ready, whatever became of it", () => {
-    expect(clusterLaunchStepOf(aGameSession({ status: aRunningStatus({ conditions: [aCondition("Ready", { status: "False" })] }) }), false)).to.equal(undefined);
+    expect(
+      clusterLaunchStepOf(
+        aGameSession({ status: aRunningStatus({ conditions: [aCondition("Ready", { status: "False" })] }) }),
+        false,
+      ),
+    ).to.equal(undefined);
     expect(clusterLaunchStepOf(aGameSession(), false)).to.equal("scheduling");
   });
 });

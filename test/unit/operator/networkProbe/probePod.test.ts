@@ -15,29 +15,58 @@ const config: ProbeConfig = {
 };
 const build = (role: ProbeRole) => buildProbePod(role, "joypod-sessions", config, []);
 
-/** Returns the tolerations of a probe among game nodes with these taints, each written as key=value:effect. */
+/**
+ * Returns the tolerations of a probe among game nodes with these taints, each written as key=value:effect.
+ */
 function tolerationsAmong(taints: readonly string[], { tolerations } = config) {
   const gameNodes = taints.map((taint) => {
     const [, key = "", value, effect = ""] = /^([^=:]+)(?:=([^:]+))?:(.+)$/.exec(taint) ?? [];
     const node = aNode();
-    return { ...node, spec: { ...node.spec, taints: [{ key, effect, ...(value === undefined ? {} : { value }) }] } };
+    return {
+      ...node,
+      spec: { ...node.spec, taints: [{ key, effect, ...(value === undefined ? {} : { value }) }] },
+    };
   });
   return buildProbePod("covered", "joypod-sessions", { ...config, tolerations }, gameNodes).spec?.tolerations;
 }
 
 function ended(exitCode: number, phase = exitCode === 0 ? "Succeeded" : "Failed"): Pod {
-  const status = { name: "probe", image: "", imageID: "", ready: false, restartCount: 0, state: { terminated: { exitCode } } };
-  return { apiVersion: "v1", kind: "Pod", metadata: { name: "probe" }, status: { phase, containerStatuses: [status] } };
+  const status = {
+    name: "probe",
+    image: "",
+    imageID: "",
+    ready: false,
+    restartCount: 0,
+    state: { terminated: { exitCode } },
+  };
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "probe" },
+    status: { phase, containerStatuses: [status] },
+  };
 }
 
 describe("buildProbePod", () => {
   for (const role of ["control", "covered"] as const) {
     it(`holds nothing and ends by itself as ${role}`, () => {
       const { metadata, spec } = build(role);
-      expect(spec).to.include({ automountServiceAccountToken: false, enableServiceLinks: false, restartPolicy: "Never", activeDeadlineSeconds: 60 });
+      expect(spec).to.include({
+        automountServiceAccountToken: false,
+        enableServiceLinks: false,
+        restartPolicy: "Never",
+        activeDeadlineSeconds: 60,
+      });
       expect(spec?.imagePullSecrets).to.deep.equal([{ name: "pull" }]);
-      expect(spec?.securityContext).to.deep.include({ runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } });
-      expect(spec?.containers[0]?.securityContext).to.deep.equal({ readOnlyRootFilesystem: true, allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } });
+      expect(spec?.securityContext).to.deep.include({
+        runAsNonRoot: true,
+        seccompProfile: { type: "RuntimeDefault" },
+      });
+      expect(spec?.containers[0]?.securityContext).to.deep.equal({
+        readOnlyRootFilesystem: true,
+        allowPrivilegeEscalation: false,
+        capabilities: { drop: ["ALL"] },
+      });
       expect(spec?.containers[0]?.resources?.limits).to.have.property("memory");
       expect(spec?.containers[0]?.command).to.include.members(["10.0.0.9", "8081"]);
       expect(isSessionPod({ ...build(role), apiVersion: "v1", kind: "Pod", metadata })).to.be.false;
@@ -45,13 +74,23 @@ describe("buildProbePod", () => {
   }
 
   it("goes to game nodes, whatever selects them", () => {
-    expect(build("covered").spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms)
-      .to.deep.equal([{ matchExpressions: [{ key: "gpu", operator: "In", values: ["true"] }] }]);
-    expect(buildProbePod("covered", "joypod-sessions", { ...config, gameNodeSelector: [] }, []).spec).to.not.have.property("affinity");
+    expect(
+      build("covered").spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution
+        ?.nodeSelectorTerms,
+    ).to.deep.equal([{ matchExpressions: [{ key: "gpu", operator: "In", values: ["true"] }] }]);
+    expect(
+      buildProbePod("covered", "joypod-sessions", { ...config, gameNodeSelector: [] }, []).spec,
+    ).to.not.have.property("affinity");
   });
 
   it("goes wherever sessions go, and to nodes whose taints only keep other pods from being scheduled", () => {
-    const taints = ["games.example=yes:NoExecute", "others.example:NoExecute", "pool=new:NoSchedule", "pool=new:NoSchedule", "node.kubernetes.io/unschedulable:NoSchedule"];
+    const taints = [
+      "games.example=yes:NoExecute",
+      "others.example:NoExecute",
+      "pool=new:NoSchedule",
+      "pool=new:NoSchedule",
+      "node.kubernetes.io/unschedulable:NoSchedule",
+    ];
     expect(tolerationsAmong(taints)).to.deep.equal([
       { key: "games.example", operator: "Equal", value: "yes", effect: "NoExecute" },
       { key: "pool", operator: "Equal", value: "new", effect: "NoSchedule" },
@@ -60,23 +99,52 @@ describe("buildProbePod", () => {
   });
 
   it("goes to no node whose taints say that something is wrong with it, even where sessions tolerate every taint", () => {
-    const taints = ["unreachable", "not-ready", "out-of-service", "network-unavailable", "disk-pressure", "memory-pressure", "pid-pressure"]
-      .flatMap((name) => [`node.kubernetes.io/${name}:NoSchedule`, `node.kubernetes.io/${name}:NoExecute`]);
-    taints.push("node.cloudprovider.kubernetes.io/shutdown:NoSchedule", "node.cloudprovider.kubernetes.io/uninitialized:NoSchedule");
+    const taints = [
+      "unreachable",
+      "not-ready",
+      "out-of-service",
+      "network-unavailable",
+      "disk-pressure",
+      "memory-pressure",
+      "pid-pressure",
+    ].flatMap((name) => [`node.kubernetes.io/${name}:NoSchedule`, `node.kubernetes.io/${name}:NoExecute`]);
+    taints.push(
+      "node.cloudprovider.kubernetes.io/shutdown:NoSchedule",
+      "node.cloudprovider.kubernetes.io/uninitialized:NoSchedule",
+    );
     expect(tolerationsAmong(taints)).to.deep.equal([]);
-    expect(tolerationsAmong([...taints, "games:NoExecute"], { ...config, tolerations: [{ operator: "Exists" }] }))
-      .to.deep.equal([{ key: "games", operator: "Equal", value: "", effect: "NoExecute" }]);
+    expect(
+      tolerationsAmong([...taints, "games:NoExecute"], { ...config, tolerations: [{ operator: "Exists" }] }),
+    ).to.deep.equal([{ key: "games", operator: "Equal", value: "", effect: "NoExecute" }]);
   });
 
   it("makes only the covered one look like a session with internet", () => {
-    expect(build("covered").metadata.labels).to.include({ "app.kubernetes.io/component": "game-session", "joypod.dev/network": "internet", "joypod.dev/network-probe": "covered" });
-    expect(build("control").metadata.labels).to.include({ "joypod.dev/network-probe": "control" }).and.not.have.property("joypod.dev/network");
+    expect(build("covered").metadata.labels).to.include({
+      "app.kubernetes.io/component": "game-session",
+      "joypod.dev/network": "internet",
+      "joypod.dev/network-probe": "covered",
+    });
+    expect(build("control").metadata.labels)
+      .to.include({ "joypod.dev/network-probe": "control" })
+      .and.not.have.property("joypod.dev/network");
   });
 });
 
 describe("outcomeOf", () => {
   it("is what the probe's exit code says, and unknown for any other end", () => {
-    expect([ended(0), ended(3), ended(1), ended(137)].map(outcomeOf)).to.deep.equal([true, false, undefined, undefined]);
-    expect(outcomeOf({ apiVersion: "v1", kind: "Pod", metadata: { name: "probe" }, status: { phase: "Failed", reason: "DeadlineExceeded" } })).to.equal(undefined);
+    expect([ended(0), ended(3), ended(1), ended(137)].map(outcomeOf)).to.deep.equal([
+      true,
+      false,
+      undefined,
+      undefined,
+    ]);
+    expect(
+      outcomeOf({
+        apiVersion: "v1",
+        kind: "Pod",
+        metadata: { name: "probe" },
+        status: { phase: "Failed", reason: "DeadlineExceeded" },
+      }),
+    ).to.equal(undefined);
   });
 });

@@ -4,39 +4,64 @@ import { RenderingObstacle } from "#contracts/stream.ts";
 import { isRight, nodeReport } from "#operator/nodeTest/nodeReport.ts";
 
 const findings: NodeFindings = {
-  renderer: "AMD Radeon 780M", openGl: { name: "4.6", frameMs: 0.42 }, vulkan: { name: "", failure: "no device" }, extensions: ["DRI3", "GLX"],
-  encoders: [{ codec: "h264", name: "vah264enc" }, { codec: "vp8", name: "vp8enc" }],
+  renderer: "AMD Radeon 780M",
+  openGl: { name: "4.6", frameMs: 0.42 },
+  vulkan: { name: "", failure: "no device" },
+  extensions: ["DRI3", "GLX"],
+  encoders: [
+    { codec: "h264", name: "vah264enc" },
+    { codec: "vp8", name: "vp8enc" },
+  ],
 };
 
 describe("what helm test prints of a game node", () => {
   it("is a sentence, and what was found below it", () => {
-    expect(nodeReport("node1", { findings })).to.equal([
-      "node1: sessions render with AMD Radeon 780M.",
-      "  Renderer    AMD Radeon 780M", "  Encoders    vah264enc (h264), vp8enc (vp8)", "  OpenGL      4.6, 0.42 ms a frame", "  Vulkan      does not work: no device",
-      "  Extensions  DRI3, GLX", "",
-    ].join("\n"));
+    expect(nodeReport("node1", { findings })).to.equal(
+      [
+        "node1: sessions render with AMD Radeon 780M.",
+        "  Renderer    AMD Radeon 780M",
+        "  Encoders    vah264enc (h264), vp8enc (vp8)",
+        "  OpenGL      4.6, 0.42 ms a frame",
+        "  Vulkan      does not work: no device",
+        "  Extensions  DRI3, GLX",
+        "",
+      ].join("\n"),
+    );
     expect(isRight({ findings })).to.equal(true);
   });
 
   for (const obstacle of RenderingObstacle.options) {
     it(`is a failure where a GPU was promised and there is ${obstacle}`, () => {
       expect(isRight({ findings: { ...findings, obstacle } })).to.equal(false);
-      expect(nodeReport("node1", { findings: { ...findings, obstacle } })).to.match(/^node1: sessions are to have a GPU and render in software, because .{20}/);
+      expect(nodeReport("node1", { findings: { ...findings, obstacle } })).to.match(
+        /^node1: sessions are to have a GPU and render in software, because .{20}/,
+      );
     });
   }
 
   it("is a failure where a GPU was promised that renders and does not encode", () => {
-    const inSoftware: NodeFindings = { ...findings, encoders: [{ codec: "h264", name: "x264enc" }], encodesInSoftware: true };
+    const inSoftware: NodeFindings = {
+      ...findings,
+      encoders: [{ codec: "h264", name: "x264enc" }],
+      encodesInSoftware: true,
+    };
     expect(isRight({ findings: inSoftware })).to.equal(false);
-    expect(nodeReport("node1", { findings: inSoftware }))
-      .to.match(/^node1: sessions render with AMD Radeon 780M and encode in software, because .*gpu\.driverCapabilities.*enable_guc.* in docs\/gpu\.md\.\n/);
-    expect(nodeReport("node1", { findings: { ...inSoftware, obstacle: "NoRenderNode" } })).to.contain("render in software, because");
+    expect(nodeReport("node1", { findings: inSoftware })).to.match(
+      /^node1: sessions render with AMD Radeon 780M and encode in software, because .*gpu\.driverCapabilities.*enable_guc.* in docs\/gpu\.md\.\n/,
+    );
+    expect(nodeReport("node1", { findings: { ...inSoftware, obstacle: "NoRenderNode" } })).to.contain(
+      "render in software, because",
+    );
   });
 
   it("is a failure where no encoder works, and where nothing could be found out", () => {
     expect(isRight({ findings: { ...findings, encoders: [] } })).to.equal(false);
-    expect(nodeReport("node1", { findings: { ...findings, encoders: [] } })).to.contain("no session starts").and.contain("Encoders    none");
+    expect(nodeReport("node1", { findings: { ...findings, encoders: [] } }))
+      .to.contain("no session starts")
+      .and.contain("Encoders    none");
     expect(isRight({ failure: "It has no room." })).to.equal(false);
-    expect(nodeReport("node1", { failure: "It has no room." })).to.equal("node1: could not be tested. It has no room.\n");
+    expect(nodeReport("node1", { failure: "It has no room." })).to.equal(
+      "node1: could not be tested. It has no room.\n",
+    );
   });
 });

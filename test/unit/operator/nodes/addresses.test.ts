@@ -5,28 +5,52 @@ import { addressesOf, announcedAddresses } from "#operator/nodes/addresses.ts";
 import { aNode } from "#test/factories/gameNode.ts";
 
 const dualStack = [
-  { type: "InternalIP", address: "10.0.0.7" }, { type: "InternalIP", address: "fd00::7" },
-  { type: "ExternalIP", address: "198.51.100.7" }, { type: "ExternalIP", address: "2001:db8::7" }, { type: "Hostname", address: "node1" },
+  { type: "InternalIP", address: "10.0.0.7" },
+  { type: "InternalIP", address: "fd00::7" },
+  { type: "ExternalIP", address: "198.51.100.7" },
+  { type: "ExternalIP", address: "2001:db8::7" },
+  { type: "Hostname", address: "node1" },
 ];
 
 describe("addressesOf a node", () => {
   it("has all of each kind, and the annotation's, without what is no address", () => {
-    const node = aNode("node1", { addresses: dualStack, annotations: { [announceAddressAnnotation]: "203.0.113.1, 2001:db8::1,play.example," } });
-    expect(addressesOf(node)).to.deep.equal({
-      annotated: ["203.0.113.1", "2001:db8::1"], external: ["198.51.100.7", "2001:db8::7"], internal: ["10.0.0.7", "fd00::7"],
+    const node = aNode("node1", {
+      addresses: dualStack,
+      annotations: { [announceAddressAnnotation]: "203.0.113.1, 2001:db8::1,play.example," },
     });
-    expect(addressesOf(aNode("node1", { addresses: [] }))).to.deep.equal({ annotated: [], external: [], internal: [] });
+    expect(addressesOf(node)).to.deep.equal({
+      annotated: ["203.0.113.1", "2001:db8::1"],
+      external: ["198.51.100.7", "2001:db8::7"],
+      internal: ["10.0.0.7", "fd00::7"],
+    });
+    expect(addressesOf(aNode("node1", { addresses: [] }))).to.deep.equal({
+      annotated: [],
+      external: [],
+      internal: [],
+    });
   });
 });
 
 describe("announcedAddresses", () => {
-  const all = { annotated: ["203.0.113.1"], external: ["198.51.100.7", "203.0.113.1"], internal: ["10.0.0.7", "fd00::7"] };
+  const all = {
+    annotated: ["203.0.113.1"],
+    external: ["198.51.100.7", "203.0.113.1"],
+    internal: ["10.0.0.7", "fd00::7"],
+  };
   it("are the configured, annotated, external and internal ones in this order, each once", () => {
-    expect(announcedAddresses(["192.0.2.9"], all)).to.deep.equal(["192.0.2.9", "203.0.113.1", "198.51.100.7", "10.0.0.7", "fd00::7"]);
+    expect(announcedAddresses(["192.0.2.9"], all)).to.deep.equal([
+      "192.0.2.9",
+      "203.0.113.1",
+      "198.51.100.7",
+      "10.0.0.7",
+      "fd00::7",
+    ]);
     expect(announcedAddresses([], { annotated: [], external: [], internal: [] })).to.deep.equal([]);
   });
   it("are no more than browsers are told", () => {
     const internal = Array.from({ length: 20 }, (_, index) => `10.0.0.${index}`);
-    expect(announcedAddresses([], { annotated: [], external: [], internal })).to.have.length(limits.announcedAddresses);
+    expect(announcedAddresses([], { annotated: [], external: [], internal })).to.have.length(
+      limits.announcedAddresses,
+    );
   });
 });

@@ -8,14 +8,25 @@ import { aCacheEntry, aGameNode } from "#test/factories/gameNode.ts";
 import { after } from "#test/factories/gameSession.ts";
 
 const [first, second] = ["a".repeat(64), "b".repeat(64)];
-const pinned = [first, second].map((digest): DesiredContent => ({ digest, source: anArchiveSource(digest), priority: 0, pinned: true, hold: false }));
+const pinned = [first, second].map((digest): DesiredContent => ({
+  digest,
+  source: anArchiveSource(digest),
+  priority: 0,
+  pinned: true,
+  hold: false,
+}));
 const fillDeadlineMs = 900_000;
 
 /** What the operator says of a new node at one time after the other, with what it said before. */
 class NewNode {
   conditions: Condition[] = [];
 
-  see(seconds: number, entries: CacheEntry[], status: Partial<GameNodeStatus> = {}, wanted = pinned): Condition {
+  see(
+    seconds: number,
+    entries: CacheEntry[],
+    status: Partial<GameNodeStatus> = {},
+    wanted = pinned,
+  ): Condition {
     const gameNode = aGameNode("node1", { entries, status: { conditions: this.conditions, ...status } });
     const world = { gameNode, pinned: wanted, fillDeadlineMs, now: after(seconds) };
     this.conditions = setCondition<Condition>(this.conditions, filledOf(world), world.now);
@@ -28,11 +39,20 @@ describe("filledOf", () => {
 
   it("is false while pinned games are on their way to a new node, and says how far they are", () => {
     const node = new NewNode();
-    expect(node.see(0, [], { heartbeat: undefined })).to.include({ status: "Unknown", reason: "NotReported" });
+    expect(node.see(0, [], { heartbeat: undefined })).to.include({
+      status: "Unknown",
+      reason: "NotReported",
+    });
     expect(node.see(5, [])).to.include({ status: "False", reason: "Filling" });
     expect(isFilling(node.conditions)).to.equal(true);
-    expect(node.see(9, [there(first), aCacheEntry({ digest: second, state: "Downloading", progressPercent: 40 })]).message).to.match(/^1 of 2 pinned games are on the node, 70 % of 0\.0 GB/);
-    expect(node.see(20, [there(first), there(second)])).to.include({ status: "True", reason: "PinnedGamesHeld" });
+    expect(
+      node.see(9, [there(first), aCacheEntry({ digest: second, state: "Downloading", progressPercent: 40 })])
+        .message,
+    ).to.match(/^1 of 2 pinned games are on the node, 70 % of 0\.0 GB/);
+    expect(node.see(20, [there(first), there(second)])).to.include({
+      status: "True",
+      reason: "PinnedGamesHeld",
+    });
     expect(isFilling(node.conditions)).to.equal(false);
   });
 
@@ -47,9 +67,21 @@ describe("filledOf", () => {
     node.see(0, [], { heartbeat: undefined });
     node.see(600, []);
     expect(node.see(1499, [])).to.include({ status: "False" });
-    expect(fillEndsInMs(aGameNode("node1", { status: { conditions: node.conditions } }), fillDeadlineMs, after(1499))).to.equal(1000);
+    expect(
+      fillEndsInMs(
+        aGameNode("node1", { status: { conditions: node.conditions } }),
+        fillDeadlineMs,
+        after(1499),
+      ),
+    ).to.equal(1000);
     expect(node.see(1500, [there(first)])).to.include({ status: "True", reason: "NotInTime" });
-    expect(fillEndsInMs(aGameNode("node1", { status: { conditions: node.conditions } }), fillDeadlineMs, after(1500))).to.equal(0);
+    expect(
+      fillEndsInMs(
+        aGameNode("node1", { status: { conditions: node.conditions } }),
+        fillDeadlineMs,
+        after(1500),
+      ),
+    ).to.equal(0);
   });
 
   it("takes a node of the release before as it is", () => {

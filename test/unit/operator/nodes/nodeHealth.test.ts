@@ -6,7 +6,12 @@ import { healthOf, Heartbeats } from "#operator/nodes/nodeHealth.ts";
 describe("healthOf", () => {
   const silent = aNode("node1", { isReady: false });
   const cases = [
-    [aNode(), true, "Healthy"], [aNode(), false, "Unknown"], [silent, true, "Unknown"], [silent, false, "Lost"], [undefined, true, "Unknown"], [undefined, false, "Lost"],
+    [aNode(), true, "Healthy"],
+    [aNode(), false, "Unknown"],
+    [silent, true, "Unknown"],
+    [silent, false, "Lost"],
+    [undefined, true, "Unknown"],
+    [undefined, false, "Lost"],
   ] as const;
   for (const [node, hasHeartbeat, health] of cases) {
     it(`is ${health} for a node that is ${node === undefined ? "gone" : node === silent ? "not ready" : "ready"} and an agent that is ${hasHeartbeat ? "heard" : "silent"}`, () => {
@@ -16,8 +21,12 @@ describe("healthOf", () => {
 });
 
 describe("Heartbeats", () => {
-  const beat = (renewedAt: string) => aGameNode("node1", { status: { heartbeat: { renewedAt, agentVersion: "1" } } });
-  const renewal = (renewTime?: string) => ({ metadata: { name: "node1" }, spec: { ...renewTime === undefined ? {} : { renewTime } } });
+  const beat = (renewedAt: string) =>
+    aGameNode("node1", { status: { heartbeat: { renewedAt, agentVersion: "1" } } });
+  const renewal = (renewTime?: string) => ({
+    metadata: { name: "node1" },
+    spec: { ...(renewTime === undefined ? {} : { renewTime }) },
+  });
 
   it("takes what an agent says in its Lease as well as what it says in the status, and a Lease that is yet to be renewed for nothing", async () => {
     const clock = new FakeClock();

@@ -23,7 +23,9 @@ describe("NodeLoads", () => {
 
   function session(name: string, status?: GameSessionStatus) {
     const known = aGameSession({
-      metadata: { name, resourceVersion: String(++version) }, spec: { resources, saveVolumeBytes: 64 * mebibyte }, ...(status === undefined ? {} : { status }),
+      metadata: { name, resourceVersion: String(++version) },
+      spec: { resources, saveVolumeBytes: 64 * mebibyte },
+      ...(status === undefined ? {} : { status }),
     });
     cluster.gameSessions.upsert(known);
     return known;
@@ -37,10 +39,17 @@ describe("NodeLoads", () => {
     session("a", aPlacedStatus({ address: "192.0.2.9" }));
     expect(loads.on("node1")).to.deep.equal(share);
     session("b", aPlacedStatus());
-    expect(loads.on("node1")).to.deep.equal({ slots: 4, cpuMillicores: 1500, memoryBytes: 2 * share.memoryBytes });
+    expect(loads.on("node1")).to.deep.equal({
+      slots: 4,
+      cpuMillicores: 1500,
+      memoryBytes: 2 * share.memoryBytes,
+    });
     session("a", finished("node1"));
     expect(loads.on("node1")).to.deep.equal(share);
-    cluster.gameSessions.remove({ ...session("b", aPlacedStatus()), metadata: { ...aGameSession().metadata, name: "b", resourceVersion: String(++version) } });
+    cluster.gameSessions.remove({
+      ...session("b", aPlacedStatus()),
+      metadata: { ...aGameSession().metadata, name: "b", resourceVersion: String(++version) },
+    });
     expect(loads.on("node1")).to.deep.equal(noShare);
   });
 
@@ -50,13 +59,22 @@ describe("NodeLoads", () => {
     expect(loads.on("node1")).to.deep.equal(share);
     session("a", finished("node1"));
     expect(loads.on("node1").slots).to.equal(2);
-    cluster.pods.upsert({ ...aSessionPod(played, { status: ended() }), metadata: { ...aSessionPod(played).metadata, resourceVersion: "2" } });
+    cluster.pods.upsert({
+      ...aSessionPod(played, { status: ended() }),
+      metadata: { ...aSessionPod(played).metadata, resourceVersion: "2" },
+    });
     expect(loads.on("node1")).to.deep.equal(noShare);
   });
 
   it("counts what a pod requests where that is more than its session asked for", () => {
     const pod = aSessionPod(session("a", aPlacedStatus()));
-    cluster.pods.upsert({ ...pod, spec: { ...pod.spec, containers: [{ name: "game", resources: { requests: { cpu: "3", memory: "64Mi" } } }] } });
+    cluster.pods.upsert({
+      ...pod,
+      spec: {
+        ...pod.spec,
+        containers: [{ name: "game", resources: { requests: { cpu: "3", memory: "64Mi" } } }],
+      },
+    });
     expect(loads.on("node1")).to.deep.equal({ ...share, cpuMillicores: 3000 });
   });
 

@@ -28,11 +28,23 @@ describe("NodeLosses", () => {
     heartbeats = new Heartbeats(clock, staleMs);
     for (const gameNode of cluster.gameNodes.list()) heartbeats.observe(gameNode);
     braked = [];
-    losses = new NodeLosses({ cluster, heartbeats, brakePercent, clock, returnMs: staleMs, logger: silentLogger, metrics: { nodeLossBraked: (isBraked) => void braked.push(isBraked) } });
+    losses = new NodeLosses({
+      cluster,
+      heartbeats,
+      brakePercent,
+      clock,
+      returnMs: staleMs,
+      logger: silentLogger,
+      metrics: { nodeLossBraked: (isBraked) => void braked.push(isBraked) },
+    });
   }
 
-  const namesOf = (count: number, first = 1): string[] => Array.from({ length: count }, (_, index) => `node${first + index}`);
-  const newer = <T extends { metadata: { resourceVersion: string } }>(object: T): T => ({ ...object, metadata: { ...object.metadata, resourceVersion: String(++versions) } });
+  const namesOf = (count: number, first = 1): string[] =>
+    Array.from({ length: count }, (_, index) => `node${first + index}`);
+  const newer = <T extends { metadata: { resourceVersion: string } }>(object: T): T => ({
+    ...object,
+    metadata: { ...object.metadata, resourceVersion: String(++versions) },
+  });
 
   function kubelet(name: string, isReady: boolean): void {
     cluster.nodes.upsert(newer(aNode(name, { isReady })));
@@ -40,7 +52,17 @@ describe("NodeLosses", () => {
 
   function beat(name: string, isDeclaredLost = false): void {
     const conditions = isDeclaredLost ? [aCondition("Lost")] : [];
-    const gameNode = newer(aGameNode(name, { status: { conditions, heartbeat: { renewedAt: new Date(clock.now().getTime() + versions).toISOString(), agentVersion: "1" } } }));
+    const gameNode = newer(
+      aGameNode(name, {
+        status: {
+          conditions,
+          heartbeat: {
+            renewedAt: new Date(clock.now().getTime() + versions).toISOString(),
+            agentVersion: "1",
+          },
+        },
+      }),
+    );
     cluster.gameNodes.upsert(gameNode);
     heartbeats.observe(gameNode);
   }
@@ -48,7 +70,9 @@ describe("NodeLosses", () => {
   /** The operator writes what it concluded, the agent says nothing. */
   function declareLost(name: string): void {
     const { heartbeat } = cluster.gameNodes.get(name)?.status ?? {};
-    cluster.gameNodes.upsert(newer(aGameNode(name, { status: { conditions: [aCondition("Lost")], heartbeat } })));
+    cluster.gameNodes.upsert(
+      newer(aGameNode(name, { status: { conditions: [aCondition("Lost")], heartbeat } })),
+    );
   }
 
   function nodes(names: readonly string[]): void {
@@ -68,7 +92,16 @@ describe("NodeLosses", () => {
   }
 
   const cases: [silent: number, of: number, health: string][] = [
-    [1, 1, "Lost"], [2, 2, "Lost"], [2, 3, "Lost"], [3, 3, "Unknown"], [2, 4, "Lost"], [3, 4, "Unknown"], [3, 6, "Lost"], [4, 6, "Unknown"], [50, 100, "Lost"], [51, 100, "Unknown"],
+    [1, 1, "Lost"],
+    [2, 2, "Lost"],
+    [2, 3, "Lost"],
+    [3, 3, "Unknown"],
+    [2, 4, "Lost"],
+    [3, 4, "Unknown"],
+    [3, 6, "Lost"],
+    [4, 6, "Unknown"],
+    [50, 100, "Lost"],
+    [51, 100, "Unknown"],
   ];
   for (const [silent, of, health] of cases) {
     it(`says ${health} of ${silent} of ${of} game nodes that fall silent together`, async () => {
@@ -130,7 +163,12 @@ describe("NodeLosses", () => {
     const [dead, alive] = [namesOf(6), namesOf(4, 7)];
     nodes([...dead, ...alive]);
     for (const name of dead) {
-      await cutOff([name], [...dead, ...alive].filter((other) => cluster.nodes.get(other)?.status?.conditions?.[0]?.status === "True" && other !== name));
+      await cutOff(
+        [name],
+        [...dead, ...alive].filter(
+          (other) => cluster.nodes.get(other)?.status?.conditions?.[0]?.status === "True" && other !== name,
+        ),
+      );
       expect(losses.healthOf(name)).to.equal("Lost");
       declareLost(name);
     }

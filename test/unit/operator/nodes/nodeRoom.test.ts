@@ -5,11 +5,38 @@ import { createCluster } from "#operator/cluster/cluster.ts";
 import { otherPods } from "#operator/cluster/otherPods.ts";
 import { offeredBy, OtherRequests } from "#operator/nodes/nodeRoom.ts";
 
-function aPod(name: string, resourceVersion: string, { nodeName = "node1", memory = "64Mi", hostPort = 0 } = {}) {
-  const ports = hostPort === 0 ? [] : [{ containerPort: 1, hostPort, protocol: "UDP" }, { containerPort: 2, hostPort: hostPort + 1, protocol: "TCP" }];
+function aPod(
+  name: string,
+  resourceVersion: string,
+  { nodeName = "node1", memory = "64Mi", hostPort = 0 } = {},
+) {
+  const ports =
+    hostPort === 0
+      ? []
+      : [
+          { containerPort: 1, hostPort, protocol: "UDP" },
+          { containerPort: 2, hostPort: hostPort + 1, protocol: "TCP" },
+        ];
   return decodeObject(otherPods, {
-    metadata: { name, namespace: "kube-system", uid: `uid-of-${name}`, resourceVersion, creationTimestamp: "2030-01-01T10:00:00Z", annotations: { secret: "s3cret" } },
-    spec: { nodeName, containers: [{ name: "c", env: [{ name: "TOKEN", value: "s3cret" }], resources: { requests: { cpu: "100m", memory } }, ports }] },
+    metadata: {
+      name,
+      namespace: "kube-system",
+      uid: `uid-of-${name}`,
+      resourceVersion,
+      creationTimestamp: "2030-01-01T10:00:00Z",
+      annotations: { secret: "s3cret" },
+    },
+    spec: {
+      nodeName,
+      containers: [
+        {
+          name: "c",
+          env: [{ name: "TOKEN", value: "s3cret" }],
+          resources: { requests: { cpu: "100m", memory } },
+          ports,
+        },
+      ],
+    },
     status: { phase: "Running" },
   });
 }
@@ -50,11 +77,22 @@ describe("OtherRequests", () => {
 describe("offeredBy", () => {
   it("is what is allocatable less what others request", () => {
     const node = aNode("node1", { allocatable: { cpu: "4", memory: "8Gi" } });
-    expect(offeredBy(node, { cpuMillicores: 500, memoryBytes: 2 ** 30 })).to.deep.equal({ cpuMillicores: 3500, memoryBytes: 7 * 2 ** 30 });
-    expect(offeredBy(node, { cpuMillicores: 5000, memoryBytes: 2 ** 40 })).to.deep.equal({ cpuMillicores: 0, memoryBytes: 0 });
+    expect(offeredBy(node, { cpuMillicores: 500, memoryBytes: 2 ** 30 })).to.deep.equal({
+      cpuMillicores: 3500,
+      memoryBytes: 7 * 2 ** 30,
+    });
+    expect(offeredBy(node, { cpuMillicores: 5000, memoryBytes: 2 ** 40 })).to.deep.equal({
+      cpuMillicores: 0,
+      memoryBytes: 0,
+    });
   });
 
   it("is not known of a node that does not say what it has", () => {
-    expect(offeredBy(aNode("node1", { allocatable: { "nvidia.com/gpu": "1" } }), { cpuMillicores: 0, memoryBytes: 0 })).to.equal(undefined);
+    expect(
+      offeredBy(aNode("node1", { allocatable: { "nvidia.com/gpu": "1" } }), {
+        cpuMillicores: 0,
+        memoryBytes: 0,
+      }),
+    ).to.equal(undefined);
   });
 });

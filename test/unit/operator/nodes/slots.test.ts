@@ -20,30 +20,61 @@ describe("unschedulableBecause", () => {
     [[], ["node.kubernetes.io/pid-pressure", undefined, "NoSchedule"], false],
     [[], ["node.kubernetes.io/network-unavailable", undefined, "NoSchedule"], false],
     [[], ["node.kubernetes.io/out-of-service", "nodeshutdown", "NoExecute"], false],
-    [[{ key: "node.kubernetes.io/disk-pressure", operator: "Exists" }], ["node.kubernetes.io/disk-pressure", undefined, "NoSchedule"], true],
+    [
+      [{ key: "node.kubernetes.io/disk-pressure", operator: "Exists" }],
+      ["node.kubernetes.io/disk-pressure", undefined, "NoSchedule"],
+      true,
+    ],
     [[], ["node.kubernetes.io/not-ready", undefined, "NoSchedule"], true],
     [[], ["node.kubernetes.io/unreachable", undefined, "NoExecute"], true],
     [[], ["node.kubernetes.io/unschedulable", undefined, "NoSchedule"], true],
-    [[{ key: "others", operator: "Exists" }, { key: "games", operator: "Exists" }], ["games", undefined, "NoSchedule"], true],
+    [
+      [
+        { key: "others", operator: "Exists" },
+        { key: "games", operator: "Exists" },
+      ],
+      ["games", undefined, "NoSchedule"],
+      true,
+    ],
   ];
   for (const [tolerations, [key, value, effect], isTaken] of cases) {
     it(`${isTaken ? "takes" : "leaves out"} a node with ${key}=${value ?? ""}:${effect} by ${JSON.stringify(tolerations)}`, () => {
       const node = aNode();
-      const tainted = { ...node, spec: { ...node.spec, taints: [{ key, effect, ...(value === undefined ? {} : { value }) }] } };
-      expect(unschedulableBecause(tainted, true, { tolerations, sessionNodeSelector: {} })?.reason).to.equal(isTaken ? undefined : "NodeTainted");
+      const tainted = {
+        ...node,
+        spec: { ...node.spec, taints: [{ key, effect, ...(value === undefined ? {} : { value }) }] },
+      };
+      expect(unschedulableBecause(tainted, true, { tolerations, sessionNodeSelector: {} })?.reason).to.equal(
+        isTaken ? undefined : "NodeTainted",
+      );
     });
   }
 
   it("names the taint that keeps sessions off a node", () => {
     const node = aNode();
-    const full = { ...node, spec: { ...node.spec, taints: [{ key: "node.kubernetes.io/not-ready", effect: "NoExecute" }, { key: "node.kubernetes.io/disk-pressure", effect: "NoSchedule" }] } };
-    expect(unschedulableBecause(full, true, { tolerations: [], sessionNodeSelector: {} })?.message).to.contain("node.kubernetes.io/disk-pressure");
+    const full = {
+      ...node,
+      spec: {
+        ...node.spec,
+        taints: [
+          { key: "node.kubernetes.io/not-ready", effect: "NoExecute" },
+          { key: "node.kubernetes.io/disk-pressure", effect: "NoSchedule" },
+        ],
+      },
+    };
+    expect(
+      unschedulableBecause(full, true, { tolerations: [], sessionNodeSelector: {} })?.message,
+    ).to.contain("node.kubernetes.io/disk-pressure");
   });
 
   it("leaves out a node without a label that session pods ask for", () => {
     const node = aNode();
-    const labelled = { ...node, metadata: { ...node.metadata, labels: { ...node.metadata.labels, pool: "new" } } };
-    const reasonOf = (pool: string) => unschedulableBecause(labelled, true, { tolerations: [], sessionNodeSelector: { pool } })?.reason;
+    const labelled = {
+      ...node,
+      metadata: { ...node.metadata, labels: { ...node.metadata.labels, pool: "new" } },
+    };
+    const reasonOf = (pool: string) =>
+      unschedulableBecause(labelled, true, { tolerations: [], sessionNodeSelector: { pool } })?.reason;
     expect(reasonOf("new")).to.equal(undefined);
     expect(reasonOf("old")).to.equal("NodeNotSelected");
   });

@@ -9,13 +9,16 @@ describe("the operator's tickets", () => {
   it("are for one streamer's status and a minute", () => {
     const tickets = createOperatorTickets(Buffer.alloc(32, 1), clock);
     const nowSeconds = Math.floor(clock.now().getTime() / 1_000);
-    expect(readTicket(tickets.sign("gs-a"), ticketVerifyingKey(tickets.publicKey), clock.now()))
-      .to.deep.equal({ aud: "gs-a", sub: "operator", role: "operate", iat: nowSeconds, exp: nowSeconds + 60 });
+    expect(
+      readTicket(tickets.sign("gs-a"), ticketVerifyingKey(tickets.publicKey), clock.now()),
+    ).to.deep.equal({ aud: "gs-a", sub: "operator", role: "operate", iat: nowSeconds, exp: nowSeconds + 60 });
   });
 
   it("have one key in all processes that share a secret, and another in each that has none", () => {
     const keyOf = (secret?: Buffer): string => createOperatorTickets(secret, clock).publicKey;
     expect(keyOf(Buffer.alloc(32, 1))).to.equal(keyOf(Buffer.alloc(32, 1)));
-    expect(new Set([keyOf(Buffer.alloc(32, 1)), keyOf(Buffer.alloc(32, 2)), keyOf(), keyOf()]).size).to.equal(4);
+    expect(new Set([keyOf(Buffer.alloc(32, 1)), keyOf(Buffer.alloc(32, 2)), keyOf(), keyOf()]).size).to.equal(
+      4,
+    );
   });
 });

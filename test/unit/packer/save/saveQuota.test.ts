@@ -9,7 +9,9 @@ describe("createSaveQuota", () => {
   it("accepts as many names as a save may have, and throws at the next one", () => {
     const quota = createSaveQuota();
     for (let name = 0; name < limits.save.entries; name += 1) quota.addName();
-    expect(() => quota.addName()).to.throw(SaveError).with.property("reason", "SaveTooLarge");
+    expect(() => quota.addName())
+      .to.throw(SaveError)
+      .with.property("reason", "SaveTooLarge");
   });
 
   it("counts files in whole pages, and throws above the size of a save", () => {
@@ -17,7 +19,9 @@ describe("createSaveQuota", () => {
     for (const bytes of [0, 1, 4096, 4097]) quota.addFile(bytes);
     expect(quota.bytes()).to.equal(4 * 4096);
     quota.addFile(limits.save.unpackedBytes - 4 * 4096);
-    expect(() => quota.addFile(1)).to.throw(SaveError).with.property("reason", "SaveTooLarge");
+    expect(() => quota.addFile(1))
+      .to.throw(SaveError)
+      .with.property("reason", "SaveTooLarge");
   });
 });
 
@@ -29,6 +33,8 @@ describe("createSkippedEntries", () => {
     skipped.add("other", "is a symbolic link");
     const summary = PackedSave.shape.leftOut.parse(skipped.summary());
     expect(summary?.count).to.equal(2);
-    expect(summary?.example).to.match(/^"line\\nfeed\\u202ex+…x+" is a symbolic link$/).and.have.lengthOf.below(300);
+    expect(summary?.example)
+      .to.match(/^"line\\nfeed\\u202ex+…x+" is a symbolic link$/)
+      .and.have.lengthOf.below(300);
   });
 });

@@ -20,7 +20,16 @@ describe("The packer's spool", () => {
   function aPack(): PackedSave {
     const sequence = spool.nextSequence();
     writeFileSync(spool.draftPath(sequence), "");
-    return { sequence, attempt: spool.attempt, sha256: "a".repeat(64), bytes: 0, entries: 0, files: 0, unpackedBytes: 0, packedAt: "2026-01-01T00:00:00.000Z" };
+    return {
+      sequence,
+      attempt: spool.attempt,
+      sha256: "a".repeat(64),
+      bytes: 0,
+      entries: 0,
+      files: 0,
+      unpackedBytes: 0,
+      packedAt: "2026-01-01T00:00:00.000Z",
+    };
   }
 
   it("has the next pack's number follow the last one's", () => {

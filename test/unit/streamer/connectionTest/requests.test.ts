@@ -13,7 +13,9 @@ describe("handleRequest", () => {
   });
 
   const handle = (request: TestRequest | string): void =>
-    handleRequest(channel, typeof request === "string" ? request : JSON.stringify(request), (burst) => bursts.push(burst));
+    handleRequest(channel, typeof request === "string" ? request : JSON.stringify(request), (burst) =>
+      bursts.push(burst),
+    );
 
   it("sends a ping back, and passes a request for a burst on", () => {
     handle({ t: "ping", n: 7 });
@@ -30,7 +32,13 @@ describe("handleRequest", () => {
   });
 
   it("drops what is no request", () => {
-    for (const junk of ["{", "null", `{"t":"send","burst":"all"}`, " ".repeat(connectionTest.maxMessageBytes) + `{"t":"ping","n":1}`]) handle(junk);
+    for (const junk of [
+      "{",
+      "null",
+      `{"t":"send","burst":"all"}`,
+      " ".repeat(connectionTest.maxMessageBytes) + `{"t":"ping","n":1}`,
+    ])
+      handle(junk);
     expect(channel.messages).to.deep.equal([]);
     expect(bursts).to.deep.equal([]);
   });

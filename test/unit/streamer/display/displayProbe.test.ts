@@ -4,8 +4,13 @@ import { isProbed, isSoftware } from "#streamer/display/startDisplay.ts";
 
 describe("the display's probe", () => {
   it("returns what it found by name, and leaves out what a driver prints besides", () => {
-    const text = "renderer AMD Radeon 780M (radeonsi, phoenix)\nglCapture right\n\nMESA-LOADER:\nglFrameMs 16.67\n";
-    expect(Object.fromEntries(parseFindings(text))).to.deep.equal({ renderer: "AMD Radeon 780M (radeonsi, phoenix)", glCapture: "right", glFrameMs: "16.67" });
+    const text =
+      "renderer AMD Radeon 780M (radeonsi, phoenix)\nglCapture right\n\nMESA-LOADER:\nglFrameMs 16.67\n";
+    expect(Object.fromEntries(parseFindings(text))).to.deep.equal({
+      renderer: "AMD Radeon 780M (radeonsi, phoenix)",
+      glCapture: "right",
+      glFrameMs: "16.67",
+    });
   });
 
   it("is run for sessions that are to have a GPU, and where the accelerated display is forced, alone", () => {
@@ -16,8 +21,12 @@ describe("the display's probe", () => {
   });
 
   const renderers: [string, boolean][] = [
-    ["llvmpipe (LLVM 19.1.7, 256 bits)", true], ["softpipe", true], ["zink Vulkan 1.4(llvmpipe (LLVM 19.1.7, 256 bits) (MESA_LLVMPIPE))", true],
-    ["virgl (AMD Radeon Graphics)", false], ["zink Vulkan 1.4(NVIDIA L4 (NVIDIA_PROPRIETARY))", false], ["Mesa Intel(R) Arc(tm) A770", false],
+    ["llvmpipe (LLVM 19.1.7, 256 bits)", true],
+    ["softpipe", true],
+    ["zink Vulkan 1.4(llvmpipe (LLVM 19.1.7, 256 bits) (MESA_LLVMPIPE))", true],
+    ["virgl (AMD Radeon Graphics)", false],
+    ["zink Vulkan 1.4(NVIDIA L4 (NVIDIA_PROPRIETARY))", false],
+    ["Mesa Intel(R) Arc(tm) A770", false],
   ];
   for (const [renderer, isOfMesa] of renderers) {
     it(`takes ${renderer} for ${isOfMesa ? "software" : "a GPU"}`, () => {

@@ -18,7 +18,10 @@ describe("createWindowFocus", () => {
 
   beforeEach(() => {
     const takesFocus = { [atoms.WM_PROTOCOLS]: [atoms.WM_TAKE_FOCUS] };
-    properties = new Map([[game, takesFocus], [dialog, takesFocus]]);
+    properties = new Map([
+      [game, takesFocus],
+      [dialog, takesFocus],
+    ]);
     managed = new Set([game, dialog]);
     focused = root;
     time = 1_000;
@@ -26,17 +29,39 @@ describe("createWindowFocus", () => {
     done = [];
     const client: WindowFocusDeps["connection"]["client"] = {
       GetProperty: (_remove, window, property, _type, _offset, _length, callback) => {
-        replies.push(() => respond(callback, properties.get(window)?.[property] ?? [], properties.has(window)));
+        replies.push(() =>
+          respond(callback, properties.get(window)?.[property] ?? [], properties.has(window)),
+        );
       },
-      GetInputFocus: (callback) => { replies.push(() => callback(undefined, { focus: focused })); },
-      SetInputFocus: (window) => { done.push(["focus", window]); },
-      SendClientMessage: (_destination, window, type, _format, data, mask) => { done.push(["message", window, type, ...data, mask]); },
+      GetInputFocus: (callback) => {
+        replies.push(() => callback(undefined, { focus: focused }));
+      },
+      SetInputFocus: (window) => {
+        done.push(["focus", window]);
+      },
+      SendClientMessage: (_destination, window, type, _format, data, mask) => {
+        done.push(["message", window, type, ...data, mask]);
+      },
     };
     const setProperty: WindowFocusDeps["setProperty"] = (window, name, _type, ...values) => {
       if (window === root) done.push([name, ...values]);
-      else replies.push(() => focus.handleEvent({ name: "PropertyNotify", wid: window, time: ++time, rawData: Buffer.of(propertyNotify) }));
+      else
+        replies.push(() =>
+          focus.handleEvent({
+            name: "PropertyNotify",
+            wid: window,
+            time: ++time,
+            rawData: Buffer.of(propertyNotify),
+          }),
+        );
     };
-    focus = createWindowFocus({ connection: { client, root }, atoms, setProperty, check, isManaged: (window) => managed.has(window) });
+    focus = createWindowFocus({
+      connection: { client, root },
+      atoms,
+      setProperty,
+      check,
+      isManaged: (window) => managed.has(window),
+    });
   });
 
   function respond(callback: Callback<Property>, values: number[], exists: boolean): void {
@@ -47,7 +72,14 @@ describe("createWindowFocus", () => {
   function reply(count = Infinity): void {
     for (let sent = 0; sent < count && replies.length > 0; sent++) replies.shift()?.();
   }
-  const message = (window: number, at: number) => ["message", window, atoms.WM_PROTOCOLS, atoms.WM_TAKE_FOCUS, at, 0];
+  const message = (window: number, at: number) => [
+    "message",
+    window,
+    atoms.WM_PROTOCOLS,
+    atoms.WM_TAKE_FOCUS,
+    at,
+    0,
+  ];
 
   it("focuses a window and then asks it to take the focus, at the server's time", () => {
     focus.give(game);
@@ -59,7 +91,10 @@ describe("createWindowFocus", () => {
     properties.set(game, {});
     focus.give(game);
     reply();
-    expect(done).to.deep.equal([["focus", game], ["_NET_ACTIVE_WINDOW", game]]);
+    expect(done).to.deep.equal([
+      ["focus", game],
+      ["_NET_ACTIVE_WINDOW", game],
+    ]);
   });
 
   it("leaves it to a window that wants no input from it to set the focus, if that can be asked", () => {
@@ -71,7 +106,10 @@ describe("createWindowFocus", () => {
     properties.set(dialog, hints);
     focus.give(dialog);
     reply();
-    expect(done.slice(2)).to.deep.equal([["focus", dialog], ["_NET_ACTIVE_WINDOW", dialog]]);
+    expect(done.slice(2)).to.deep.equal([
+      ["focus", dialog],
+      ["_NET_ACTIVE_WINDOW", dialog],
+    ]);
   });
 
   it("forgets a decision when a later one is made, whatever it waits for", () => {
@@ -102,13 +140,21 @@ describe("createWindowFocus", () => {
     reply(2);
     managed.delete(game);
     reply();
-    expect(done).to.deep.equal([["focus", game], ["_NET_ACTIVE_WINDOW", game]]);
+    expect(done).to.deep.equal([
+      ["focus", game],
+      ["_NET_ACTIVE_WINDOW", game],
+    ]);
   });
 
   it("takes no client's word for the time", () => {
     focus.give(game);
     reply(3);
-    focus.handleEvent({ name: "PropertyNotify", wid: check, time: 5, rawData: Buffer.of(propertyNotify | sentByClient) });
+    focus.handleEvent({
+      name: "PropertyNotify",
+      wid: check,
+      time: 5,
+      rawData: Buffer.of(propertyNotify | sentByClient),
+    });
     reply();
     expect(done.at(-1)).to.deep.equal(message(game, 1_001));
   });

@@ -34,7 +34,11 @@ describe("WindowStack", () => {
   it("tells dialogs from the windows that they belong to", () => {
     stack.add(game);
     stack.add(dialog, game);
-    expect([game, dialog, launcher].map((window) => stack.isDialog(window))).to.deep.equal([false, true, false]);
+    expect([game, dialog, launcher].map((window) => stack.isDialog(window))).to.deep.equal([
+      false,
+      true,
+      false,
+    ]);
     expect([game, dialog, launcher].map((window) => stack.has(window))).to.deep.equal([true, true, false]);
   });
 

@@ -2,7 +2,11 @@ import { expect } from "chai";
 import { createDesktopInput, type DesktopInput } from "#streamer/input/desktopInput.ts";
 import { keyCodeOf } from "#streamer/input/keyCodes.ts";
 
-const keyPress = 2, keyRelease = 3, buttonPress = 4, buttonRelease = 5, motion = 6;
+const keyPress = 2,
+  keyRelease = 3,
+  buttonPress = 4,
+  buttonRelease = 5,
+  motion = 6;
 
 describe("createDesktopInput", () => {
   let injected: number[][];
@@ -15,8 +19,13 @@ describe("createDesktopInput", () => {
     injected = [];
     isBehind = false;
     const xtest = {
-      KeyPress: keyPress, KeyRelease: keyRelease, ButtonPress: buttonPress, ButtonRelease: buttonRelease, MotionNotify: motion,
-      FakeInput: (type: number, detail: number, _time: number, _window: number, x: number, y: number) => void injected.push([type, detail, x, y]),
+      KeyPress: keyPress,
+      KeyRelease: keyRelease,
+      ButtonPress: buttonPress,
+      ButtonRelease: buttonRelease,
+      MotionNotify: motion,
+      FakeInput: (type: number, detail: number, _time: number, _window: number, x: number, y: number) =>
+        void injected.push([type, detail, x, y]),
     } as const;
     connection = { xtest, root: 1, size: { width: 1_280, height: 720 }, isBehind: () => isBehind };
     picture = { width: 1_280, height: 720 };
@@ -26,7 +35,10 @@ describe("createDesktopInput", () => {
   it("presses keys by their position on the keyboard", () => {
     desktop.key("KeyA", true);
     desktop.key("KeyA", false);
-    expect(injected).to.deep.equal([[keyPress, 38, 0, 0], [keyRelease, 38, 0, 0]]);
+    expect(injected).to.deep.equal([
+      [keyPress, 38, 0, 0],
+      [keyRelease, 38, 0, 0],
+    ]);
   });
 
   it("ignores unknown key codes", () => {
@@ -37,8 +49,24 @@ describe("createDesktopInput", () => {
 
   it("maps a key of every keyboard row to the kernel's number", () => {
     const expected: Record<string, number> = {
-      Escape: 9, Digit0: 19, Backspace: 22, KeyP: 33, Enter: 36, Quote: 48, Backslash: 51, ShiftRight: 62, F10: 76, NumpadDecimal: 91,
-      IntlBackslash: 94, F12: 96, NumpadEnter: 104, AltRight: 108, ArrowUp: 111, Delete: 119, Pause: 127, MetaLeft: 133,
+      Escape: 9,
+      Digit0: 19,
+      Backspace: 22,
+      KeyP: 33,
+      Enter: 36,
+      Quote: 48,
+      Backslash: 51,
+      ShiftRight: 62,
+      F10: 76,
+      NumpadDecimal: 91,
+      IntlBackslash: 94,
+      F12: 96,
+      NumpadEnter: 104,
+      AltRight: 108,
+      ArrowUp: 111,
+      Delete: 119,
+      Pause: 127,
+      MetaLeft: 133,
     };
     for (const [code, keyCode] of Object.entries(expected)) expect(keyCodeOf(code), code).to.equal(keyCode);
   });
@@ -47,7 +75,11 @@ describe("createDesktopInput", () => {
     desktop.movePointer(0, 0);
     desktop.movePointer(65_535, 65_535);
     desktop.movePointerBy(-3, 4);
-    expect(injected).to.deep.equal([[motion, 0, 0, 0], [motion, 0, 1_279, 719], [motion, 1, -3, 4]]);
+    expect(injected).to.deep.equal([
+      [motion, 0, 0, 0],
+      [motion, 0, 1_279, 719],
+      [motion, 1, -3, 4],
+    ]);
   });
 
   it("maps the display's part of the picture to the display once a game has given that another size, and borders to its edge", () => {
@@ -56,20 +88,34 @@ describe("createDesktopInput", () => {
     for (const x of [0, left!, 32_768, right!, 65_535]) desktop.movePointer(x, 65_535);
     connection.size = { width: 2_560, height: 1_080 }; // 1280 by 540 of the picture.
     for (const y of [0, 8_192, 65_535]) desktop.movePointer(65_535, y);
-    expect(injected.map(([, , x, y]) => [x, y])).to.deep.equal([[0, 599], [0, 599], [400, 599], [799, 599], [799, 599], [2_559, 0], [2_559, 0], [2_559, 1_079]]);
+    expect(injected.map(([, , x, y]) => [x, y])).to.deep.equal([
+      [0, 599],
+      [0, 599],
+      [400, 599],
+      [799, 599],
+      [799, 599],
+      [2_559, 0],
+      [2_559, 0],
+      [2_559, 1_079],
+    ]);
   });
 
   it("maps the display's part of a picture that the player has made small and of another shape", () => {
     connection.size = { width: 1_920, height: 480 };
     picture = { width: 320, height: 90 }; // Of which the display has the lines from 5 to 85.
-    for (const line of [0, 5, 45, 85, 90]) desktop.movePointer(0, Math.round(line / 90 * 65_535));
+    for (const line of [0, 5, 45, 85, 90]) desktop.movePointer(0, Math.round((line / 90) * 65_535));
     expect(injected.map(([, , , y]) => y)).to.deep.equal([0, 0, 240, 479, 479]);
   });
 
   it("turns wheel notches into clicks of the wheel buttons", () => {
     desktop.wheel(-1, 2);
     expect(injected.map(([type, detail]) => [type, detail])).to.deep.equal([
-      [buttonPress, 6], [buttonRelease, 6], [buttonPress, 5], [buttonRelease, 5], [buttonPress, 5], [buttonRelease, 5],
+      [buttonPress, 6],
+      [buttonRelease, 6],
+      [buttonPress, 5],
+      [buttonRelease, 5],
+      [buttonPress, 5],
+      [buttonRelease, 5],
     ]);
   });
 
@@ -81,7 +127,10 @@ describe("createDesktopInput", () => {
     injected.length = 0;
     desktop.releaseAll();
     desktop.releaseAll();
-    expect(injected).to.deep.equal([[keyRelease, 25, 0, 0], [buttonRelease, 3, 0, 0]]);
+    expect(injected).to.deep.equal([
+      [keyRelease, 25, 0, 0],
+      [buttonRelease, 3, 0, 0],
+    ]);
   });
 
   it("drops input while the display is behind, but for one release of each key and button that it holds", () => {
@@ -98,7 +147,11 @@ describe("createDesktopInput", () => {
       desktop.key("KeyD", isDown);
     }
     desktop.releaseAll();
-    expect(injected).to.deep.equal([[keyRelease, 25, 0, 0], [keyRelease, 38, 0, 0], [buttonRelease, 3, 0, 0]]);
+    expect(injected).to.deep.equal([
+      [keyRelease, 25, 0, 0],
+      [keyRelease, 38, 0, 0],
+      [buttonRelease, 3, 0, 0],
+    ]);
   });
 
   it("holds what the display took alone, so that a press that was dropped is released with none", () => {
@@ -110,7 +163,10 @@ describe("createDesktopInput", () => {
     expect(injected).to.deep.equal([]);
     desktop.key("KeyW", true);
     desktop.releaseAll();
-    expect(injected).to.deep.equal([[keyPress, 25, 0, 0], [keyRelease, 25, 0, 0]]);
+    expect(injected).to.deep.equal([
+      [keyPress, 25, 0, 0],
+      [keyRelease, 25, 0, 0],
+    ]);
   });
 
   it("goes on holding a key that is pressed again while the display is behind", () => {
@@ -118,6 +174,9 @@ describe("createDesktopInput", () => {
     isBehind = true;
     desktop.key("KeyW", true);
     desktop.key("KeyW", false);
-    expect(injected).to.deep.equal([[keyPress, 25, 0, 0], [keyRelease, 25, 0, 0]]);
+    expect(injected).to.deep.equal([
+      [keyPress, 25, 0, 0],
+      [keyRelease, 25, 0, 0],
+    ]);
   });
 });

@@ -7,12 +7,16 @@ const pressed = (name: (typeof gamepadButtons)[number]) => 1 << gamepadButtons.i
 
 /** Type, code and value of each `struct input_event`. */
 function events(buffer: Buffer): number[][] {
-  return Array.from({ length: buffer.length / 24 }, (_, index) => index * 24)
-    .map((at) => [buffer.readUInt16LE(at + 16), buffer.readUInt16LE(at + 18), buffer.readInt32LE(at + 20)]);
+  return Array.from({ length: buffer.length / 24 }, (_, index) => index * 24).map((at) => [
+    buffer.readUInt16LE(at + 16),
+    buffer.readUInt16LE(at + 18),
+    buffer.readInt32LE(at + 20),
+  ]);
 }
 
 describe("gamepadState", () => {
-  const changes = (input: Parameters<typeof readGamepad>[0]) => events(encodeChanges(restingGamepad, readGamepad(input), 1_500));
+  const changes = (input: Parameters<typeof readGamepad>[0]) =>
+    events(encodeChanges(restingGamepad, readGamepad(input), 1_500));
 
   it("encodes no events for a pad that stays at rest", () => {
     expect(changes({ ...resting, s: [0, 0, 0, 0] })).to.deep.equal([]);
@@ -20,23 +24,46 @@ describe("gamepadState", () => {
 
   it("encodes sticks and triggers as the axes of an Xbox pad", () => {
     expect(changes({ ...resting, s: [1, -2, 3, -4], l: 5, r: 6 })).to.deep.equal([
-      [3, 0, 1], [3, 1, -2], [3, 3, 3], [3, 4, -4], [3, 2, 5], [3, 5, 6], [0, 0, 0],
+      [3, 0, 1],
+      [3, 1, -2],
+      [3, 3, 3],
+      [3, 4, -4],
+      [3, 2, 5],
+      [3, 5, 6],
+      [0, 0, 0],
     ]);
   });
 
   it("encodes buttons as the kernel's codes for their positions", () => {
-    expect(changes({ ...resting, s: [0, 0, 0, 0], b: pressed("south") | pressed("west") | pressed("guide") })).to.deep.equal([
-      [1, 0x130, 1], [1, 0x133, 1], [1, 0x13c, 1], [0, 0, 0],
+    expect(
+      changes({ ...resting, s: [0, 0, 0, 0], b: pressed("south") | pressed("west") | pressed("guide") }),
+    ).to.deep.equal([
+      [1, 0x130, 1],
+      [1, 0x133, 1],
+      [1, 0x13c, 1],
+      [0, 0, 0],
     ]);
   });
 
   it("encodes the four directions as a hat", () => {
-    expect(changes({ ...resting, s: [0, 0, 0, 0], b: pressed("up") | pressed("right") })).to.deep.equal([[3, 16, 1], [3, 17, -1], [0, 0, 0]]);
+    expect(changes({ ...resting, s: [0, 0, 0, 0], b: pressed("up") | pressed("right") })).to.deep.equal([
+      [3, 16, 1],
+      [3, 17, -1],
+      [0, 0, 0],
+    ]);
   });
 
   it("encodes the return to rest, with the time in every record", () => {
-    const back = encodeChanges(readGamepad({ ...resting, s: [9, 0, 0, 0], b: pressed("east") }), restingGamepad, 1_500);
-    expect(events(back)).to.deep.equal([[3, 0, 0], [1, 0x131, 0], [0, 0, 0]]);
+    const back = encodeChanges(
+      readGamepad({ ...resting, s: [9, 0, 0, 0], b: pressed("east") }),
+      restingGamepad,
+      1_500,
+    );
+    expect(events(back)).to.deep.equal([
+      [3, 0, 0],
+      [1, 0x131, 0],
+      [0, 0, 0],
+    ]);
     expect([back.readBigInt64LE(0), back.readBigInt64LE(8)]).to.deep.equal([1n, 500_000n]);
   });
 });

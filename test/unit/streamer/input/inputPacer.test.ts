@@ -16,7 +16,7 @@ describe("createInputPacer", () => {
       apply: (input) => applied.push([now - 1_000, short(input)]),
       now: () => now,
       schedule: (ms, callback) => {
-        const set = timer = { at: now + ms, callback };
+        const set = (timer = { at: now + ms, callback });
         return () => {
           if (timer === set) timer = undefined;
         };
@@ -30,7 +30,13 @@ describe("createInputPacer", () => {
   }
   const key = (c: string, isDown: boolean) => pacer.push({ t: "key", c, d: isDown ? 1 : 0 });
   const pad = (x: number, ...names: (typeof gamepadButtons)[number][]) =>
-    pacer.push({ t: "pad", s: [x, 0, 0, 0], l: 0, r: 0, b: names.reduce((bits, name) => bits | 1 << gamepadButtons.indexOf(name), 0) });
+    pacer.push({
+      t: "pad",
+      s: [x, 0, 0, 0],
+      l: 0,
+      r: 0,
+      b: names.reduce((bits, name) => bits | (1 << gamepadButtons.indexOf(name)), 0),
+    });
 
   function pass(ms: number): void {
     const end = now + ms;
@@ -49,7 +55,12 @@ describe("createInputPacer", () => {
     key("KeyW", false);
     key("KeyA", true);
     pacer.push({ t: "rel", x: 1, y: 1 });
-    expect(applied).to.deep.equal([[0, "KeyW+"], [60, "KeyW-"], [60, "KeyA+"], [60, "rel"]]);
+    expect(applied).to.deep.equal([
+      [0, "KeyW+"],
+      [60, "KeyW-"],
+      [60, "KeyA+"],
+      [60, "rel"],
+    ]);
     expect(timer).to.equal(undefined);
   });
 
@@ -59,7 +70,12 @@ describe("createInputPacer", () => {
     pacer.push({ t: "rel", x: 1, y: 1 });
     key("KeyW", true);
     pass(200);
-    expect(applied).to.deep.equal([[0, "KeyW+"], [50, "KeyW-"], [50, "rel"], [70, "KeyW+"]]);
+    expect(applied).to.deep.equal([
+      [0, "KeyW+"],
+      [50, "KeyW-"],
+      [50, "rel"],
+      [70, "KeyW+"],
+    ]);
   });
 
   it("holds gamepad buttons for the minimum time, but not stick movements", () => {
@@ -68,7 +84,12 @@ describe("createInputPacer", () => {
     pad(9, "east");
     pad(9);
     pass(200);
-    expect(applied).to.deep.equal([[0, "pad 1 0"], [0, "pad 3 5"], [50, "pad 2 9"], [50, "pad 0 9"]]);
+    expect(applied).to.deep.equal([
+      [0, "pad 1 0"],
+      [0, "pad 3 5"],
+      [50, "pad 2 9"],
+      [50, "pad 0 9"],
+    ]);
   });
 
   it("applies everything at once when the queue is full", () => {

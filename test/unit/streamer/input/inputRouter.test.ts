@@ -20,23 +20,41 @@ describe("createInputRouter", () => {
     pad = new Map();
     now = 1_000;
     const xtest = {
-      KeyPress: 2, KeyRelease: 3, ButtonPress: 4, ButtonRelease: 5, MotionNotify: 6,
+      KeyPress: 2,
+      KeyRelease: 3,
+      ButtonPress: 4,
+      ButtonRelease: 5,
+      MotionNotify: 6,
       FakeInput: (type: number, detail: number) => void injected.push([type, detail]),
     } as const;
     router = createInputRouter({
-      desktop: createDesktopInput({ xtest, root: 1, size: { width: 1_280, height: 720 }, isBehind: () => false }, () => ({ width: 1_280, height: 720 })),
-      gamepad: { set: (state) => { pad = state; } },
+      desktop: createDesktopInput(
+        { xtest, root: 1, size: { width: 1_280, height: 720 }, isBehind: () => false },
+        () => ({ width: 1_280, height: 720 }),
+      ),
+      gamepad: {
+        set: (state) => {
+          pad = state;
+        },
+      },
       wallMs: () => now,
       pacing: { now: () => now, schedule: () => () => undefined },
     });
   });
-  const handle = (message: StreamInput) => router.handle(JSON.stringify(message), { pong: (n) => pongs.push(n), quality: (wish) => wishes.push(wish) });
+  const handle = (message: StreamInput) =>
+    router.handle(JSON.stringify(message), {
+      pong: (n) => pongs.push(n),
+      quality: (wish) => wishes.push(wish),
+    });
 
   it("applies well-formed messages to desktop and gamepad", () => {
     handle({ t: "key", c: "Space", d: 1 });
     handle({ t: "btn", b: 0, d: 1 });
     handle({ t: "ping", n: 5 });
-    expect(injected).to.deep.equal([[2, 65], [4, 1]]);
+    expect(injected).to.deep.equal([
+      [2, 65],
+      [4, 1],
+    ]);
     expect(pongs).to.deep.equal([5]);
     expect(router.state()).to.deep.equal({ accepted: 3, rejected: 0, lastInputAt: 1_000 });
   });
@@ -54,14 +72,21 @@ describe("createInputRouter", () => {
   it("hands on a wish for quality, which is no input for the game, unless who wishes only watches", () => {
     const wish = { t: "quality", preset: "dataSaver", fps: 25 } as const;
     handle(wish);
-    router.handleWatching(JSON.stringify(wish), { pong: () => undefined, quality: () => expect.fail("a watcher changed the quality") });
+    router.handleWatching(JSON.stringify(wish), {
+      pong: () => undefined,
+      quality: () => expect.fail("a watcher changed the quality"),
+    });
     handle({ t: "quality", width: 640 });
     expect(wishes).to.deep.equal([wish]);
     expect(router.state()).to.deep.equal({ accepted: 1, rejected: 2, lastInputAt: null });
   });
 
   it("answers the ping of who only watches, and drops their input", () => {
-    const watch = (message: StreamInput) => router.handleWatching(JSON.stringify(message), { pong: (n) => pongs.push(n), quality: (wish) => wishes.push(wish) });
+    const watch = (message: StreamInput) =>
+      router.handleWatching(JSON.stringify(message), {
+        pong: (n) => pongs.push(n),
+        quality: (wish) => wishes.push(wish),
+      });
     handle({ t: "key", c: "Space", d: 1 });
     watch({ t: "ping", n: 7 });
     watch({ t: "key", c: "KeyW", d: 1 });
@@ -72,8 +97,15 @@ describe("createInputRouter", () => {
 
   it("counts and drops malformed messages", () => {
     const bad: (string | Buffer)[] = [
-      "", "nonsense", "{}", '{"t":"fire"}', '{"t":"btn","b":9,"d":1}', '{"t":"rel","x":0.5,"y":0}', '{"t":"move","x":-1,"y":0}',
-      `{"t":"key","c":"${"K".repeat(600)}","d":1}`, Buffer.from([1, 2, 3]),
+      "",
+      "nonsense",
+      "{}",
+      '{"t":"fire"}',
+      '{"t":"btn","b":9,"d":1}',
+      '{"t":"rel","x":0.5,"y":0}',
+      '{"t":"move","x":-1,"y":0}',
+      `{"t":"key","c":"${"K".repeat(600)}","d":1}`,
+      Buffer.from([1, 2, 3]),
     ];
     for (const message of bad) router.handle(message, { pong: () => undefined, quality: () => undefined });
     expect(router.state()).to.deep.equal({ accepted: 0, rejected: bad.length, lastInputAt: null });
@@ -103,7 +135,10 @@ describe("createInputRouter", () => {
     handle({ t: "key", c: "KeyW", d: 0 });
     handle({ t: "key", c: "KeyA", d: 1 });
     handle({ t: "release" });
-    expect(injected).to.deep.equal([[2, 25], [3, 25]]);
+    expect(injected).to.deep.equal([
+      [2, 25],
+      [3, 25],
+    ]);
     handle({ t: "key", c: "KeyW", d: 1 });
     expect(injected.at(-1)).to.deep.equal([2, 25]);
   });

@@ -9,15 +9,30 @@ const display = ":99";
 const whole = { preset: "auto", width: 1_280, height: 720, fps: 60 } as const;
 
 describe("candidateEncoders and the encoder table", () => {
-  const names = (profile: "gpu" | "software", ...codecs: VideoCodec[]) => candidateEncoders(codecs, profile).map(({ name }) => name);
+  const names = (profile: "gpu" | "software", ...codecs: VideoCodec[]) =>
+    candidateEncoders(codecs, profile).map(({ name }) => name);
 
   it("lists encoders best first, and GPU encoders only for the gpu profile", () => {
-    expect(names("gpu", "h264", "vp8")).to.deep.equal(["nvh264enc", "vah264enc", "vah264lpenc", "x264enc", "openh264enc", "vp8enc"]);
+    expect(names("gpu", "h264", "vp8")).to.deep.equal([
+      "nvh264enc",
+      "vah264enc",
+      "vah264lpenc",
+      "x264enc",
+      "openh264enc",
+      "vp8enc",
+    ]);
     expect(names("software", "h264", "vp8")).to.deep.equal(["x264enc", "openh264enc", "vp8enc"]);
   });
 
   it("lists no encoder of H.265 and AV1 but GPUs'", () => {
-    expect(names("gpu", "av1", "h265")).to.deep.equal(["nvav1enc", "vaav1enc", "vaav1lpenc", "nvh265enc", "vah265enc", "vah265lpenc"]);
+    expect(names("gpu", "av1", "h265")).to.deep.equal([
+      "nvav1enc",
+      "vaav1enc",
+      "vaav1lpenc",
+      "nvh265enc",
+      "vah265enc",
+      "vah265lpenc",
+    ]);
     expect(names("software", "av1", "h265", "h264")).to.deep.equal(["x264enc", "openh264enc"]);
   });
 
@@ -30,23 +45,45 @@ describe("candidateEncoders and the encoder table", () => {
     const payloaders = { h264: "rtph264pay", h265: "rtph265pay", av1: "joypodav1pay", vp8: "rtpvp8pay" };
     for (const encoder of encoders) {
       expect(encoder.chain).to.contain(`${encoder.name} name=encoder`);
-      expect(buildVideoPipeline(encoder, display, whole)).to.contain(` ! ${encoder.chain} ! ${payloaders[encoder.codec]} `);
+      expect(buildVideoPipeline(encoder, display, whole)).to.contain(
+        ` ! ${encoder.chain} ! ${payloaders[encoder.codec]} `,
+      );
     }
   });
 
   it("sets the bitrate in the encoder's unit, and after it VA-API's rate-control buffer to half a second of it", () => {
-    const settings = (kbps: number) => Object.fromEntries(encoders.map((encoder) => [encoder.name, settingsFor(encoder, kbps)]));
+    const settings = (kbps: number) =>
+      Object.fromEntries(encoders.map((encoder) => [encoder.name, settingsFor(encoder, kbps)]));
     expect(settings(4_000)).to.deep.include({
-      nvh264enc: [["bitrate", 4_000]], vp8enc: [["target-bitrate", 4_000_000]],
-      ...Object.fromEntries(["h264", "h265", "av1"].flatMap((codec) => [`va${codec}enc`, `va${codec}lpenc`]).map((name) => [name, [["bitrate", 4_000], ["cpb-size", 2_000]]])),
+      nvh264enc: [["bitrate", 4_000]],
+      vp8enc: [["target-bitrate", 4_000_000]],
+      ...Object.fromEntries(
+        ["h264", "h265", "av1"]
+          .flatMap((codec) => [`va${codec}enc`, `va${codec}lpenc`])
+          .map((name) => [
+            name,
+            [
+              ["bitrate", 4_000],
+              ["cpb-size", 2_000],
+            ],
+          ]),
+      ),
     });
-    expect(settings(1_001)["vah264enc"]).to.deep.equal([["bitrate", 1_001], ["cpb-size", 501]]);
+    expect(settings(1_001)["vah264enc"]).to.deep.equal([
+      ["bitrate", 1_001],
+      ["cpb-size", 501],
+    ]);
   });
 
   it("gives every picture its size between capture and encoder, whatever the display's is, and distorts none", () => {
     const [encoder] = encoders;
-    for (const [width, height] of [[854, 480], [1_280, 720]] as const) {
-      const pipeline = buildVideoPipeline(encoder!, display, { ...whole, width, height, fps: 30 }).split(" ! ");
+    for (const [width, height] of [
+      [854, 480],
+      [1_280, 720],
+    ] as const) {
+      const pipeline = buildVideoPipeline(encoder!, display, { ...whole, width, height, fps: 30 }).split(
+        " ! ",
+      );
       expect(pipeline[1]).to.equal("video/x-raw,format=BGRx,framerate=30/1,pixel-aspect-ratio=1/1");
       expect(pipeline[2]).to.match(/^videoscale .*\badd-borders=true$/);
       expect(pipeline[3]).to.equal(`video/x-raw,width=${width},height=${height},pixel-aspect-ratio=1/1`);
@@ -56,14 +93,18 @@ describe("candidateEncoders and the encoder table", () => {
   it("has software encoders' pictures captured as they take them", () => {
     for (const encoder of encoders) {
       const pipeline = buildVideoPipeline(encoder, display, whole);
-      expect(pipeline).to.match(new RegExp(`^joypoddisplaysrc [^!]* ! video/x-raw,format=${encoder.driver ? "BGRx" : "I420"},`));
+      expect(pipeline).to.match(
+        new RegExp(`^joypoddisplaysrc [^!]* ! video/x-raw,format=${encoder.driver ? "BGRx" : "I420"},`),
+      );
       expect(pipeline.includes(" ! videoconvert ")).to.equal(encoder.driver !== null);
     }
   });
 
   it("has pictures converted for GPUs by the matrix of BT.601, as those are that software encodes", () => {
     const ofGpus = encoders.filter(({ driver }) => driver !== null);
-    expect(ofGpus.map(({ chain }) => chain.split(" ! ")[1])).to.deep.equal(ofGpus.map(() => "video/x-raw,format=NV12,colorimetry=bt601"));
+    expect(ofGpus.map(({ chain }) => chain.split(" ! ")[1])).to.deep.equal(
+      ofGpus.map(() => "video/x-raw,format=NV12,colorimetry=bt601"),
+    );
   });
 
   it("gives an encoder the properties of the preset after those of its chain, which they replace", () => {
@@ -73,16 +114,31 @@ describe("candidateEncoders and the encoder table", () => {
         const tuned = tunedChain(encoder, preset).split(" ! ");
         encoder.chain.split(" ! ").forEach((part, index) => {
           const isEncoder = part.includes("name=encoder");
-          expect(isEncoder ? tuned[index]?.slice(0, part.length) : tuned[index], `${encoder.name} ${preset}`).to.equal(part);
+          expect(
+            isEncoder ? tuned[index]?.slice(0, part.length) : tuned[index],
+            `${encoder.name} ${preset}`,
+          ).to.equal(part);
         });
       }
     }
-    expect(tunedChain(encoders.find(({ name }) => name === "x264enc")!, "sharp")).to.match(/speed-preset=ultrafast .* speed-preset=superfast vbv-buf-capacity=300 ! /);
-    expect(tunedChain(encoders.find(({ name }) => name === "vp8enc")!, "lowLatency")).to.match(/buffer-size=500 .* buffer-size=200 /);
+    expect(
+      tunedChain(
+        encoders.find(({ name }) => name === "x264enc")!,
+        "sharp",
+      ),
+    ).to.match(/speed-preset=ultrafast .* speed-preset=superfast vbv-buf-capacity=300 ! /);
+    expect(
+      tunedChain(
+        encoders.find(({ name }) => name === "vp8enc")!,
+        "lowLatency",
+      ),
+    ).to.match(/buffer-size=500 .* buffer-size=200 /);
   });
 
   it("probes an encoder with the size and frame rate of the stream", () => {
     const [encoder] = candidateEncoders(["vp8"], "software");
-    expect(buildProbePipeline(encoder!, { width: 1920, height: 1080, fps: 30 })).to.match(/^videotestsrc .*width=1920,height=1080,framerate=30\/1 ! .* ! appsink name=probe /);
+    expect(buildProbePipeline(encoder!, { width: 1920, height: 1080, fps: 30 })).to.match(
+      /^videotestsrc .*width=1920,height=1080,framerate=30\/1 ! .* ! appsink name=probe /,
+    );
   });
 });

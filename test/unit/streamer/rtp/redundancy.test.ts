@@ -8,7 +8,7 @@ function aPacket(sequence: number, payload: Buffer): Buffer {
   const header = Buffer.alloc(12);
   header[0] = 0x80;
   header.writeUInt16BE(sequence & 0xffff, 2);
-  header.writeUInt32BE(sequence * 48 * packetMs >>> 0, 4);
+  header.writeUInt32BE((sequence * 48 * packetMs) >>> 0, 4);
   return Buffer.concat([header, payload]);
 }
 
@@ -23,7 +23,7 @@ function blocksOf(packet: Buffer): { payloadType: number; offset: number; payloa
   headers.push({ payloadType: packet.readUInt8(at), offset: 0, length: -1 });
   at += 1;
   return headers.map(({ payloadType, offset, length }) => {
-    const payload = length === -1 ? packet.subarray(at) : packet.subarray(at, at += length);
+    const payload = length === -1 ? packet.subarray(at) : packet.subarray(at, (at += length));
     return { payloadType, offset, payload };
   });
 }
@@ -31,20 +31,30 @@ function blocksOf(packet: Buffer): { payloadType: number; offset: number; payloa
 describe("createRedundancy", () => {
   it("puts the packet before into each packet, with how much older it is", () => {
     const redundancy = createRedundancy(opus);
-    expect(blocksOf(redundancy.wrap(aPacket(7, Buffer.from("first"))))).to.deep.equal([{ payloadType: opus, offset: 0, payload: Buffer.from("first") }]);
+    expect(blocksOf(redundancy.wrap(aPacket(7, Buffer.from("first"))))).to.deep.equal([
+      { payloadType: opus, offset: 0, payload: Buffer.from("first") },
+    ]);
     const second = redundancy.wrap(aPacket(8, Buffer.alloc(400, 2)));
     expect(blocksOf(second)).to.deep.equal([
-      { payloadType: opus, offset: 480, payload: Buffer.from("first") }, { payloadType: opus, offset: 0, payload: Buffer.alloc(400, 2) },
+      { payloadType: opus, offset: 480, payload: Buffer.from("first") },
+      { payloadType: opus, offset: 0, payload: Buffer.alloc(400, 2) },
     ]);
     expect(second.subarray(0, 12)).to.deep.equal(aPacket(8, Buffer.alloc(0)));
-    expect(blocksOf(redundancy.wrap(aPacket(9, Buffer.from("third"))))[0]).to.deep.equal({ payloadType: opus, offset: 480, payload: Buffer.alloc(400, 2) });
+    expect(blocksOf(redundancy.wrap(aPacket(9, Buffer.from("third"))))[0]).to.deep.equal({
+      payloadType: opus,
+      offset: 480,
+      payload: Buffer.alloc(400, 2),
+    });
   });
 
   it("goes on where sequence numbers and timestamps start anew", () => {
     const redundancy = createRedundancy(opus);
     redundancy.wrap(aPacket(0xffff, Buffer.from("last")));
     const first = aPacket(0x10000, Buffer.from("first"));
-    expect(blocksOf(redundancy.wrap(first)).map(({ payload }) => payload.toString())).to.deep.equal(["last", "first"]);
+    expect(blocksOf(redundancy.wrap(first)).map(({ payload }) => payload.toString())).to.deep.equal([
+      "last",
+      "first",
+    ]);
   });
 
   it("repeats nothing after a gap, what is too old to be said, or too long", () => {

@@ -15,7 +15,8 @@ describe("createSenderReports", () => {
   beforeEach(() => {
     now = startedAt;
   });
-  const create = (canonicalName = "game") => createSenderReports({ ssrc: 0x0a0b0c0d, clockRate: 90_000, canonicalName, wallMs: () => now });
+  const create = (canonicalName = "game") =>
+    createSenderReports({ ssrc: 0x0a0b0c0d, clockRate: 90_000, canonicalName, wallMs: () => now });
   const timestampOf = (report: Buffer | undefined) => report?.readUInt32BE(16);
 
   it("makes a report and a source description of RFC 3550 of what has been sent before, packets that were sent again included", () => {
@@ -25,14 +26,29 @@ describe("createSenderReports", () => {
     reports.sent(packet);
     reports.sent(packet);
     now += 1_250;
-    expect(reports.sent(packet)?.toString("hex")).to.equal([
-      "80c80006", "0a0b0c0d", "ed003781", "40000000", (1_000 + 1_250 * 90).toString(16).padStart(8, "0"), "00000002", "000000c8",
-      "81ca0003", "0a0b0c0d", "010467616d650000",
-    ].join(""));
+    expect(reports.sent(packet)?.toString("hex")).to.equal(
+      [
+        "80c80006",
+        "0a0b0c0d",
+        "ed003781",
+        "40000000",
+        (1_000 + 1_250 * 90).toString(16).padStart(8, "0"),
+        "00000002",
+        "000000c8",
+        "81ca0003",
+        "0a0b0c0d",
+        "010467616d650000",
+      ].join(""),
+    );
   });
 
   it("ends a name with one zero at least, and with as many as fill four bytes", () => {
-    for (const [name, bytes] of [["a", 12], ["ab", 16], ["abcde", 16], ["abcdef", 20]] as const) {
+    for (const [name, bytes] of [
+      ["a", 12],
+      ["ab", 16],
+      ["abcde", 16],
+      ["abcdef", 20],
+    ] as const) {
       const reports = create(name);
       reports.came(packetOf(0));
       const description = reports.sent(packetOf(0))!.subarray(28);

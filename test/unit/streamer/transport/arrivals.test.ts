@@ -3,7 +3,7 @@ import { createArrivals } from "#streamer/transport/arrivals.ts";
 
 const packetBytes = 1_000;
 const packetEveryMs = 2;
-const sentKbps = packetBytes * 8 / packetEveryMs;
+const sentKbps = (packetBytes * 8) / packetEveryMs;
 const minuteMs = 60_000;
 const playedMs = 30 * minuteMs;
 
@@ -11,23 +11,35 @@ describe("createArrivals", () => {
   it("keeps the last second of what was sent, and two seconds at most, for a browser that never reports", () => {
     let now = 0;
     let sequence = 0;
-    const arrivals = createArrivals(() => now, () => 1_000 / 60);
+    const arrivals = createArrivals(
+      () => now,
+      () => 1_000 / 60,
+    );
     for (let endsAt = minuteMs; endsAt <= playedMs; endsAt += minuteMs) {
       for (; now < endsAt; now += packetEveryMs) {
         arrivals.sent(sequence, packetBytes);
         sequence = (sequence + 1) & 0xffff;
       }
-      expect(arrivals.sentKbps(1_000), `kbit/s of the last second at ${now} ms`).to.be.closeTo(sentKbps, sentKbps / 100);
+      expect(arrivals.sentKbps(1_000), `kbit/s of the last second at ${now} ms`).to.be.closeTo(
+        sentKbps,
+        sentKbps / 100,
+      );
       // Over the whole time counts what is kept of it.
-      const keptMs = arrivals.sentKbps(playedMs) * playedMs / sentKbps;
+      const keptMs = (arrivals.sentKbps(playedMs) * playedMs) / sentKbps;
       expect(keptMs, `what is kept at ${now} ms`).to.be.within(990, 2_010);
     }
   });
 
   it("counts a packet as lost once, however often it is reported so, and as arrived when it comes after all", () => {
-    const arrivals = createArrivals(() => 0, () => 1_000 / 60);
+    const arrivals = createArrivals(
+      () => 0,
+      () => 1_000 / 60,
+    );
     for (let sequence = 0; sequence < 100; sequence++) arrivals.sent(sequence, packetBytes);
-    const halfLost = Array.from({ length: 100 }, (_, sequence) => ({ sequence, arrivedAtMs: sequence < 50 ? null : sequence }));
+    const halfLost = Array.from({ length: 100 }, (_, sequence) => ({
+      sequence,
+      arrivedAtMs: sequence < 50 ? null : sequence,
+    }));
     for (let report = 0; report < 10; report++) arrivals.feedback(halfLost);
     expect(arrivals.measure()?.loss).to.equal(0.5);
     expect(arrivals.feedback([{ sequence: 0, arrivedAtMs: 200 }])).to.have.length(1);
@@ -35,14 +47,22 @@ describe("createArrivals", () => {
 
   it("sees no jump where the browser's clock begins anew, every twelve days", () => {
     let now = 0;
-    const arrivals = createArrivals(() => now, () => 1_000 / 60);
+    const arrivals = createArrivals(
+      () => now,
+      () => 1_000 / 60,
+    );
     const clockPeriodMs = 2 ** 24 * 64;
     const beforeItsEndMs = clockPeriodMs / 2 - 100;
     const seen: number[] = [];
     for (let sequence = 0; now < 200; sequence++, now += packetEveryMs) {
       arrivals.sent(sequence, packetBytes);
       const arrivedAtMs = beforeItsEndMs + now;
-      const [arrival] = arrivals.feedback([{ sequence, arrivedAtMs: arrivedAtMs < clockPeriodMs / 2 ? arrivedAtMs : arrivedAtMs - clockPeriodMs }]);
+      const [arrival] = arrivals.feedback([
+        {
+          sequence,
+          arrivedAtMs: arrivedAtMs < clockPeriodMs / 2 ? arrivedAtMs : arrivedAtMs - clockPeriodMs,
+        },
+      ]);
       seen.push((arrival?.arrivedAtMs ?? 0) - now);
     }
     expect(new Set(seen)).to.deep.equal(new Set([beforeItsEndMs]));
@@ -51,7 +71,10 @@ describe("createArrivals", () => {
   });
 
   it("tells no queue of less than nothing once a delay counts as the path's own", () => {
-    const arrivals = createArrivals(() => 0, () => 1_000 / 60);
+    const arrivals = createArrivals(
+      () => 0,
+      () => 1_000 / 60,
+    );
     for (let sequence = 0; sequence < 20; sequence++) arrivals.sent(sequence, packetBytes);
     arrivals.feedback(Array.from({ length: 20 }, (_, sequence) => ({ sequence, arrivedAtMs: sequence })));
     arrivals.acceptDelay(30);
@@ -61,7 +84,10 @@ describe("createArrivals", () => {
   it("knows a queue for one whenever it comes, and a longer path for the path's own after a while", () => {
     let now = 0;
     let sequence = 0;
-    const arrivals = createArrivals(() => now, () => 1_000 / 60);
+    const arrivals = createArrivals(
+      () => now,
+      () => 1_000 / 60,
+    );
     const queuesSeen = (ms: number, delayMs: number): number[] => {
       const seen: number[] = [];
       for (const end = now + ms; now < end; now += 50) {
@@ -73,7 +99,9 @@ describe("createArrivals", () => {
       return seen;
     };
     queuesSeen(14_000, 20);
-    expect(queuesSeen(16_000, 300).slice(10), "over the end of a time").to.satisfy((seen: number[]) => seen.every((queueMs) => queueMs === 280));
+    expect(queuesSeen(16_000, 300).slice(10), "over the end of a time").to.satisfy((seen: number[]) =>
+      seen.every((queueMs) => queueMs === 280),
+    );
     expect(queuesSeen(40_000, 300).at(-1), "after two times").to.equal(0);
   });
 });

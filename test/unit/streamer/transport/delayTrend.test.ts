@@ -4,8 +4,15 @@ import { createDelayTrend } from "#streamer/transport/delayTrend.ts";
 const pictureMs = 1_000 / 60;
 const basePathMs = 1_000_000; // the browser's clock is another one
 
-/** Pictures of so many packets, each later than the one before by so much; returns how long it took until the trend rose. */
-function picturesUntilRise(delayOf: (picture: number, packet: number) => number, packets = 4, pictures = 120): number | undefined {
+/**
+ * Pictures of so many packets, each later than the one before by so much; returns how long it took until the
+ * trend rose.
+ */
+function picturesUntilRise(
+  delayOf: (picture: number, packet: number) => number,
+  packets = 4,
+  pictures = 120,
+): number | undefined {
   const trend = createDelayTrend(() => pictureMs);
   for (let picture = 0; picture < pictures; picture++) {
     const sentAtMs = picture * pictureMs;
@@ -24,7 +31,8 @@ describe("createDelayTrend", () => {
 
   it("rises with the first packet after a picture that such a path handed over slowly", () => {
     // Ten packets that take 65 ms, which the next picture waits for: 50 ms longer than the last one did.
-    const queueOf = (picture: number, packet: number) => (picture < 60 ? 0 : (picture - 60) * (65 - pictureMs) + packet * 6);
+    const queueOf = (picture: number, packet: number) =>
+      picture < 60 ? 0 : (picture - 60) * (65 - pictureMs) + packet * 6;
     expect(picturesUntilRise(queueOf, 10)).to.equal(61);
   });
 
@@ -35,12 +43,14 @@ describe("createDelayTrend", () => {
   it("does not rise with a constant delay, a shrinking one, or the jitter of a busy machine", () => {
     expect(picturesUntilRise(() => 80)).to.equal(undefined);
     expect(picturesUntilRise((picture) => Math.max(0, 300 - picture * 4))).to.equal(undefined);
-    expect(picturesUntilRise((picture) => picture * 7_919 % 13)).to.equal(undefined);
+    expect(picturesUntilRise((picture) => (picture * 7_919) % 13)).to.equal(undefined);
   });
 
   it("does not rise when a single picture is held up", () => {
     expect(picturesUntilRise((picture) => (picture === 60 ? 60 : 0))).to.equal(undefined);
-    expect(picturesUntilRise((picture, packet) => (picture === 60 && packet > 4 ? 60 : 0), 10)).to.equal(undefined);
+    expect(picturesUntilRise((picture, packet) => (picture === 60 && packet > 4 ? 60 : 0), 10)).to.equal(
+      undefined,
+    );
   });
 
   it("does not rise when one large picture takes long and no other waits for it", () => {

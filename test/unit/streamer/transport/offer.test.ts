@@ -44,7 +44,11 @@ describe("parseOffer", () => {
       mid: "0",
       extensions: { transportSequence: 4, playoutDelay: 5 },
       codecs: [
-        { codec: "h264", payloadType: 108, parameters: "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f" },
+        {
+          codec: "h264",
+          payloadType: 108,
+          parameters: "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f",
+        },
         { codec: "vp8", payloadType: 96, parameters: "" },
       ],
     });
@@ -52,13 +56,31 @@ describe("parseOffer", () => {
   });
 
   it("takes H.265 and AV1 in the main profile, which is meant where none is named", () => {
-    const codecsOf = (...formats: string[]) => parseOffer(chromium.replace("a=rtpmap:97 rtx/90000\r\n", formats.map((format) => `${format}\r\n`).join("")))
-      .video.codecs.map(({ codec, payloadType }) => `${codec} ${payloadType}`);
-    const both = ["a=rtpmap:49 H265/90000", "a=fmtp:49 level-id=180;profile-id=2;tier-flag=0;tx-mode=SRST", "a=rtpmap:50 H265/90000", "a=fmtp:50 level-id=180;profile-id=1;tier-flag=0;tx-mode=SRST",
-      "a=rtpmap:45 AV1/90000", "a=fmtp:45 level-idx=5;profile=1;tier=0", "a=rtpmap:46 AV1/90000", "a=fmtp:46 level-idx=5;profile=0;tier=0"];
+    const codecsOf = (...formats: string[]) =>
+      parseOffer(
+        chromium.replace("a=rtpmap:97 rtx/90000\r\n", formats.map((format) => `${format}\r\n`).join("")),
+      ).video.codecs.map(({ codec, payloadType }) => `${codec} ${payloadType}`);
+    const both = [
+      "a=rtpmap:49 H265/90000",
+      "a=fmtp:49 level-id=180;profile-id=2;tier-flag=0;tx-mode=SRST",
+      "a=rtpmap:50 H265/90000",
+      "a=fmtp:50 level-id=180;profile-id=1;tier-flag=0;tx-mode=SRST",
+      "a=rtpmap:45 AV1/90000",
+      "a=fmtp:45 level-idx=5;profile=1;tier=0",
+      "a=rtpmap:46 AV1/90000",
+      "a=fmtp:46 level-idx=5;profile=0;tier=0",
+    ];
     expect(codecsOf(...both)).to.deep.equal(["h264 108", "h265 50", "av1 46", "vp8 96"]);
-    expect(codecsOf("a=rtpmap:49 H265/90000", "a=rtpmap:45 AV1/90000")).to.deep.equal(["h264 108", "h265 49", "av1 45", "vp8 96"]);
-    expect(codecsOf("a=rtpmap:49 H265/90000", "a=fmtp:49 profile-id=1;tx-mode=MRST")).to.deep.equal(["h264 108", "vp8 96"]);
+    expect(codecsOf("a=rtpmap:49 H265/90000", "a=rtpmap:45 AV1/90000")).to.deep.equal([
+      "h264 108",
+      "h265 49",
+      "av1 45",
+      "vp8 96",
+    ]);
+    expect(codecsOf("a=rtpmap:49 H265/90000", "a=fmtp:49 profile-id=1;tx-mode=MRST")).to.deep.equal([
+      "h264 108",
+      "vp8 96",
+    ]);
   });
 
   it("takes redundant audio for none that is not offered, or around another codec than Opus", () => {
@@ -70,7 +92,9 @@ describe("parseOffer", () => {
 
   it("removes the browser's candidates", () => {
     expect(parseOffer(chromium).sdp).not.to.contain("candidate:");
-    expect(parseOffer(chromium.replace("m=audio", "a= candidate:1 1 UDP 1 192.0.2.1 53 typ host\r\nm=audio")).sdp).not.to.contain("candidate:");
+    expect(
+      parseOffer(chromium.replace("m=audio", "a= candidate:1 1 UDP 1 192.0.2.1 53 typ host\r\nm=audio")).sdp,
+    ).not.to.contain("candidate:");
   });
 
   it("refuses a carriage return that ends no line, which the transport would drop from before a candidate", () => {
@@ -103,15 +127,32 @@ describe("parseOffer", () => {
 
 describe("announceAddresses", () => {
   it("puts a candidate for each address into the first media section, in their order", () => {
-    const gathered = ["v=0", "m=video 9 x", "a=mid:0", "a=candidate:1 1 UDP 1 10.0.0.1 5 typ host", "a=end-of-candidates", "m=audio 9 x", "a=mid:1", ""].join("\r\n");
+    const gathered = [
+      "v=0",
+      "m=video 9 x",
+      "a=mid:0",
+      "a=candidate:1 1 UDP 1 10.0.0.1 5 typ host",
+      "a=end-of-candidates",
+      "m=audio 9 x",
+      "a=mid:1",
+      "",
+    ].join("\r\n");
     expect(announceAddresses(gathered, ["203.0.113.9", "2001:db8::9"], 30_001).split("\r\n")).to.deep.equal([
-      "v=0", "m=video 9 x", "a=mid:0",
-      "a=candidate:1 1 UDP 2122317823 203.0.113.9 30001 typ host", "a=candidate:2 1 UDP 2122317567 2001:db8::9 30001 typ host",
-      "a=end-of-candidates", "m=audio 9 x", "a=mid:1", "",
+      "v=0",
+      "m=video 9 x",
+      "a=mid:0",
+      "a=candidate:1 1 UDP 2122317823 203.0.113.9 30001 typ host",
+      "a=candidate:2 1 UDP 2122317567 2001:db8::9 30001 typ host",
+      "a=end-of-candidates",
+      "m=audio 9 x",
+      "a=mid:1",
+      "",
     ]);
   });
 
   it("puts the candidate into the only media section", () => {
-    expect(announceAddresses("v=0\r\nm=video 9 x\r\n", ["2001:db8::1"], 7)).to.match(/m=video 9 x\r\na=candidate:.* 2001:db8::1 7 typ host\r\na=end-of-candidates\r\n$/);
+    expect(announceAddresses("v=0\r\nm=video 9 x\r\n", ["2001:db8::1"], 7)).to.match(
+      /m=video 9 x\r\na=candidate:.* 2001:db8::1 7 typ host\r\na=end-of-candidates\r\n$/,
+    );
   });
 });

@@ -12,14 +12,19 @@ function aPacer(rateKbps: number) {
     now: () => now,
     schedule: (ms, callback) => {
       due = { at: now + ms, callback };
-      return () => { due = undefined; };
+      return () => {
+        due = undefined;
+      };
     },
     rateKbps: () => rateKbps,
     send: () => sentAt.push(now),
-    onOverflow: () => { overflows++; },
+    onOverflow: () => {
+      overflows++;
+    },
   });
   return {
-    pacer, sentAt,
+    pacer,
+    sentAt,
     overflows: () => overflows,
     isWaiting: () => due !== undefined,
     push: (count: number) => {

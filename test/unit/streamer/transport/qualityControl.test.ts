@@ -20,13 +20,17 @@ describe("createQualityControl", () => {
 
   function create() {
     return createQualityControl({
-      bounds, initial, now: () => now,
+      bounds,
+      initial,
+      now: () => now,
       apply: (quality) => new Promise((finish) => applied.push({ quality, finish })),
       onSettled: (quality) => settled.push(quality),
       schedule: (ms, callback) => {
         const timer = { at: now + ms, callback };
         timers.push(timer);
-        return () => { timers = timers.filter((other) => other !== timer); };
+        return () => {
+          timers = timers.filter((other) => other !== timer);
+        };
       },
     });
   }

@@ -6,8 +6,15 @@ import type { TransportFeedback } from "#streamer/rtp/transportFeedback.ts";
 const packetBytes = 1_200;
 const feedbackEveryMs = 66;
 const queueLimitMs = 400;
-/** Width, starting rate and delay of ways on which a report tells of a long queue only once that has drained. */
-const queuesReportedLate: [number, number, number][] = [[1_606, 7_946, 93], [961, 4_900, 96], [800, 4_708, 136], [885, 4_824, 91]];
+/**
+ * Width, starting rate and delay of ways on which a report tells of a long queue only once that has drained.
+ */
+const queuesReportedLate: [number, number, number][] = [
+  [1_606, 7_946, 93],
+  [961, 4_900, 96],
+  [800, 4_708, 136],
+  [885, 4_824, 91],
+];
 
 /** A way of limited width with a queue in front, in virtual time: a packet leaves when all before it have. */
 function simulate({ startKbps = 4_000, maxKbps = 8_000 } = {}) {
@@ -31,7 +38,16 @@ function simulate({ startKbps = 4_000, maxKbps = 8_000 } = {}) {
     holds.push(now);
     nextSendAt = Math.max(nextSendAt, now + ms);
   };
-  const controller = createRateController({ startKbps, minKbps: 300, maxKbps, now: () => now, onRate: (kbps) => { rate = kbps; }, onOverrun: hold });
+  const controller = createRateController({
+    startKbps,
+    minKbps: 300,
+    maxKbps,
+    now: () => now,
+    onRate: (kbps) => {
+      rate = kbps;
+    },
+    onOverrun: hold,
+  });
 
   /** What arrives while the browser is busy is read afterwards, all at once. */
   const readAt = (arrivedAtMs: number) => {
@@ -39,7 +55,7 @@ function simulate({ startKbps = 4_000, maxKbps = 8_000 } = {}) {
     return sinceBusy < busy.forMs ? arrivedAtMs - sinceBusy + busy.forMs : arrivedAtMs;
   };
   const send = () => {
-    const transmissionMs = packetBytes * 8 / widthKbps;
+    const transmissionMs = (packetBytes * 8) / widthKbps;
     const queuedMs = Math.max(0, busyUntil - now);
     // Every so many packets, so that the same run always loses the same ones.
     const isLost = queuedMs > queueLimitMs || (lossRate > 0 && ++sentCount % Math.round(1 / lossRate) === 0);
@@ -53,32 +69,49 @@ function simulate({ startKbps = 4_000, maxKbps = 8_000 } = {}) {
   const report = () => {
     const known = pending.filter(({ knownAt }) => knownAt <= now);
     pending.splice(0, pending.length, ...pending.filter(({ knownAt }) => knownAt > now));
-    const feedback: TransportFeedback = known.map(({ sequence: number, arrivedAtMs }) => ({ sequence: number, arrivedAtMs }));
+    const feedback: TransportFeedback = known.map(({ sequence: number, arrivedAtMs }) => ({
+      sequence: number,
+      arrivedAtMs,
+    }));
     if (feedback.length > 0 && !isSilent) controller.feedback(feedback);
   };
   return {
     controller,
     rate: () => rate,
     queueMs: () => Math.max(0, busyUntil - now),
-    setWidth: (kbps: number) => { widthKbps = kbps; },
+    setWidth: (kbps: number) => {
+      widthKbps = kbps;
+    },
     /** What the picture needs, however much is allowed. */
-    setContent: (kbps: number) => { contentKbps = kbps; },
+    setContent: (kbps: number) => {
+      contentKbps = kbps;
+    },
     /** Nothing passes for so long. */
-    stall: (ms: number) => { busyUntil = Math.max(busyUntil, now) + ms; },
+    stall: (ms: number) => {
+      busyUntil = Math.max(busyUntil, now) + ms;
+    },
     /** The way becomes longer or shorter. */
-    setPropagation: (ms: number) => { propagationMs = ms; },
+    setPropagation: (ms: number) => {
+      propagationMs = ms;
+    },
     /** No more reports come back. */
-    silence: () => { isSilent = true; },
+    silence: () => {
+      isSilent = true;
+    },
     dropped: () => dropped,
     /** When sending was held. */
     holds: () => holds,
     now: () => now,
     /** The browser reads nothing for so long, so often. */
-    setBusy: (everyMs: number, forMs: number) => { busy = { everyMs, forMs }; },
-    setLoss: (share: number) => { lossRate = share; },
+    setBusy: (everyMs: number, forMs: number) => {
+      busy = { everyMs, forMs };
+    },
+    setLoss: (share: number) => {
+      lossRate = share;
+    },
     run(seconds: number) {
       for (const end = now + seconds * 1_000; now < end; now++) {
-        for (; nextSendAt <= now; nextSendAt += packetBytes * 8 / Math.min(rate, contentKbps)) send();
+        for (; nextSendAt <= now; nextSendAt += (packetBytes * 8) / Math.min(rate, contentKbps)) send();
         if (now >= nextFeedbackAt) {
           report();
           nextFeedbackAt += feedbackEveryMs;
@@ -257,25 +290,33 @@ describe("createRateController", () => {
 
   it("never stays above any path's capacity, uses most of it, and keeps the queue short", function () {
     this.timeout(30_000);
-    fc.assert(fc.property(fc.integer({ min: 800, max: 7_000 }), fc.integer({ min: 500, max: 8_000 }), fc.integer({ min: 5, max: 150 }), (widthKbps, startKbps, propagationMs) => {
-      const way = simulate({ startKbps });
-      way.setPropagation(propagationMs);
-      way.setWidth(widthKbps);
-      way.run(6);
-      let [secondsAbove, longestAbove, sum] = [0, 0, 0];
-      const [steps, stepSeconds] = [100, 0.1];
-      const queues: number[] = [];
-      for (let step = 0; step < steps; step++) {
-        way.run(stepSeconds);
-        secondsAbove = way.rate() > widthKbps * 1.02 ? secondsAbove + stepSeconds : 0;
-        longestAbove = Math.max(longestAbove, secondsAbove);
-        sum += Math.min(way.rate(), widthKbps);
-        queues.push(way.queueMs());
-      }
-      expect(longestAbove, "seconds above the capacity").to.be.below(1.5);
-      expect(sum / steps / widthKbps, "share of the capacity used").to.be.above(0.6);
-      expect(queues.toSorted((a, b) => a - b)[steps / 2], "median queue in ms").to.be.below(60);
-    }), { numRuns: 12, examples: queuesReportedLate });
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 800, max: 7_000 }),
+        fc.integer({ min: 500, max: 8_000 }),
+        fc.integer({ min: 5, max: 150 }),
+        (widthKbps, startKbps, propagationMs) => {
+          const way = simulate({ startKbps });
+          way.setPropagation(propagationMs);
+          way.setWidth(widthKbps);
+          way.run(6);
+          let [secondsAbove, longestAbove, sum] = [0, 0, 0];
+          const [steps, stepSeconds] = [100, 0.1];
+          const queues: number[] = [];
+          for (let step = 0; step < steps; step++) {
+            way.run(stepSeconds);
+            secondsAbove = way.rate() > widthKbps * 1.02 ? secondsAbove + stepSeconds : 0;
+            longestAbove = Math.max(longestAbove, secondsAbove);
+            sum += Math.min(way.rate(), widthKbps);
+            queues.push(way.queueMs());
+          }
+          expect(longestAbove, "seconds above the capacity").to.be.below(1.5);
+          expect(sum / steps / widthKbps, "share of the capacity used").to.be.above(0.6);
+          expect(queues.toSorted((a, b) => a - b)[steps / 2], "median queue in ms").to.be.below(60);
+        },
+      ),
+      { numRuns: 12, examples: queuesReportedLate },
+    );
   });
 
   it("does not fall below a minimum that was raised, and reacts to a narrow path at few pictures a second too", () => {
@@ -311,7 +352,10 @@ describe("createRateController", () => {
     const way = simulate();
     way.run(1);
     const before = way.controller.state();
-    way.controller.feedback([{ sequence: 60_000, arrivedAtMs: 1e9 }, { sequence: 0, arrivedAtMs: -1e9 }]);
+    way.controller.feedback([
+      { sequence: 60_000, arrivedAtMs: 1e9 },
+      { sequence: 0, arrivedAtMs: -1e9 },
+    ]);
     expect(way.controller.state()).to.deep.equal(before);
   });
 });

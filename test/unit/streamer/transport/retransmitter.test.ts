@@ -18,9 +18,12 @@ function aSender({ rateKbps = 4_000, mayRequestKeyFrame = true } = {}) {
     },
   });
   return {
-    retransmitter, resent,
+    retransmitter,
+    resent,
     keyFrames: () => keyFrames,
-    wait: (ms: number) => { now += ms; },
+    wait: (ms: number) => {
+      now += ms;
+    },
     send: (from: number, count: number) => {
       for (let sequence = from; sequence < from + count; sequence++) {
         const packet = Buffer.alloc(packetBytes);
@@ -84,10 +87,11 @@ describe("createRetransmitter", () => {
     const seconds = 10;
     for (let step = 0; step < seconds * 20; step++) {
       send(step * 10, 10);
-      for (let first = 0; first < 10; first += 2) retransmitter.respond([step * 10 + first & 0xffff, step * 10 + first + 1 & 0xffff]);
+      for (let first = 0; first < 10; first += 2)
+        retransmitter.respond([(step * 10 + first) & 0xffff, (step * 10 + first + 1) & 0xffff]);
       wait(50);
     }
-    const kbps = resent.length * packetBytes * 8 / 1_000 / seconds;
+    const kbps = (resent.length * packetBytes * 8) / 1_000 / seconds;
     expect(kbps).to.be.within(400, 550);
   });
 });

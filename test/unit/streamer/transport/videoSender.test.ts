@@ -11,11 +11,20 @@ function aSender({ startKbps = 4_000, refused = 0 } = {}) {
   const keyFramesAt: number[] = [];
   const sender = createVideoSender({
     now: () => now,
-    rate: createRateController({ startKbps, minKbps: 300, maxKbps: 4_000, now: () => now, onRate: () => undefined, onOverrun: () => undefined }),
+    rate: createRateController({
+      startKbps,
+      minKbps: 300,
+      maxKbps: 4_000,
+      now: () => now,
+      onRate: () => undefined,
+      onOverrun: () => undefined,
+    }),
     schedule: (ms, callback) => {
       const timer = { at: now + ms, callback };
       timers.push(timer);
-      return () => { timers = timers.filter((other) => other !== timer); };
+      return () => {
+        timers = timers.filter((other) => other !== timer);
+      };
     },
     send: (packet) => sent.push(sequenceOf(packet)),
     requestKeyFrame: () => {
@@ -24,7 +33,9 @@ function aSender({ startKbps = 4_000, refused = 0 } = {}) {
     },
   });
   return {
-    sender, sent, keyFramesAt,
+    sender,
+    sent,
+    keyFramesAt,
     /** Packets of these numbers. */
     push: (from: number, count: number) => {
       for (let sequence = from; sequence < from + count; sequence++) {
@@ -78,7 +89,11 @@ describe("createVideoSender", () => {
   });
 
   it("asks once more for a key frame when that was refused as it discarded what waited", () => {
-    for (const [refused, askedAt] of [[0, [0]], [1, [0, 200]], [2, [0, 200]]] as const) {
+    for (const [refused, askedAt] of [
+      [0, [0]],
+      [1, [0, 200]],
+      [2, [0, 200]],
+    ] as const) {
       const { keyFramesAt, push, run } = aSender({ startKbps: 1_000, refused });
       push(0, 300);
       run(1_000);

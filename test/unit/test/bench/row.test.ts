@@ -3,7 +3,10 @@ import { countRow, isAsDecided, table, type BenchRow } from "#test/bench/row.ts"
 
 /** A count that misses its target of 9. */
 function missed(writes: number): BenchRow {
-  return { ...countRow("writes", writes, 9), accepted: { bound: "≤ 13", isKept: writes <= 13, decision: 36 } };
+  return {
+    ...countRow("writes", writes, 9),
+    accepted: { bound: "≤ 13", isKept: writes <= 13, decision: 36 },
+  };
 }
 
 describe("a row of the bench", () => {

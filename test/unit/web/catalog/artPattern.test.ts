@@ -3,8 +3,12 @@ import { artPattern } from "#web/catalog/artPattern.ts";
 
 describe("artPattern", () => {
   it("returns the same pattern for the same game and another for another game", () => {
-    expect(artPattern("the-question", "The Question")).to.deep.equal(artPattern("the-question", "The Question"));
-    expect(artPattern("the-question", "The Question").shapes).to.not.deep.equal(artPattern("supertux", "SuperTux").shapes);
+    expect(artPattern("the-question", "The Question")).to.deep.equal(
+      artPattern("the-question", "The Question"),
+    );
+    expect(artPattern("the-question", "The Question").shapes).to.not.deep.equal(
+      artPattern("supertux", "SuperTux").shapes,
+    );
   });
 
   it("takes the initials of words that are not articles or prepositions", () => {

@@ -4,17 +4,29 @@ import { ApiError, isApiError, sentenceFor, waitText } from "#web/client/apiErro
 
 describe("sentenceFor", () => {
   it("returns a sentence for every error code, the server's own for a conflict alone, whose causes differ", () => {
-    expect(sentenceFor(new ApiError("conflict", "This game needs the internet."))).to.equal("This game needs the internet.");
-    for (const code of [...ErrorCode.options.filter((option) => option !== "conflict"), "unreachable", "unexpected"] as const) {
-      expect(sentenceFor(new ApiError(code, "internal words")), code).to.match(/^[A-Z].*\.$/).and.not.include("internal");
+    expect(sentenceFor(new ApiError("conflict", "This game needs the internet."))).to.equal(
+      "This game needs the internet.",
+    );
+    for (const code of [
+      ...ErrorCode.options.filter((option) => option !== "conflict"),
+      "unreachable",
+      "unexpected",
+    ] as const) {
+      expect(sentenceFor(new ApiError(code, "internal words")), code)
+        .to.match(/^[A-Z].*\.$/)
+        .and.not.include("internal");
     }
     expect(sentenceFor(new TypeError("x is undefined"))).to.not.include("undefined");
   });
 
   it("says how long to wait when the response has a Retry-After", () => {
     expect(sentenceFor(new ApiError("locked", "", { retryAfterSeconds: 300 }))).to.include("in 5 minutes");
-    expect(sentenceFor(new ApiError("no_servers", "", { retryAfterSeconds: 10 }))).to.include("in 10 seconds");
-    expect(sentenceFor(new ApiError("no_servers", "", { retryAfterSeconds: 10, lack: "memory" }))).to.include("enough memory").and.include("in 10 seconds");
+    expect(sentenceFor(new ApiError("no_servers", "", { retryAfterSeconds: 10 }))).to.include(
+      "in 10 seconds",
+    );
+    expect(sentenceFor(new ApiError("no_servers", "", { retryAfterSeconds: 10, lack: "memory" })))
+      .to.include("enough memory")
+      .and.include("in 10 seconds");
     expect([1, 119, 121].map(waitText)).to.deep.equal(["1 second", "119 seconds", "3 minutes"]);
   });
 });

@@ -14,7 +14,10 @@ describe("keepGameSessionAlive", () => {
 
   it("returns the time that is left by the server's clock, years off this machine's", async () => {
     serve("2001-01-01T12:02:00.000Z", { date: "Mon, 01 Jan 2001 12:00:00 GMT" });
-    expect(await keepGameSessionAlive("gs-1")).to.deep.equal({ expiresAt: "2001-01-01T12:02:00.000Z", leftMs: 120_000 });
+    expect(await keepGameSessionAlive("gs-1")).to.deep.equal({
+      expiresAt: "2001-01-01T12:02:00.000Z",
+      leftMs: 120_000,
+    });
   });
 
   it("returns it by this machine's where no server says its own", async () => {

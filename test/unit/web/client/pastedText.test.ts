@@ -10,7 +10,10 @@ describe("text that was pasted with control characters", () => {
   before(() => {
     globalThis.fetch = (path, init) => {
       const { searchParams } = new URL(typeof path === "string" ? path : "", "https://joypod.example");
-      sent = { query: Object.fromEntries(searchParams), body: typeof init?.body === "string" ? JSON.parse(init.body) : undefined };
+      sent = {
+        query: Object.fromEntries(searchParams),
+        body: typeof init?.body === "string" ? JSON.parse(init.body) : undefined,
+      };
       return Promise.resolve(Response.error());
     };
   });

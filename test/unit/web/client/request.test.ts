@@ -22,13 +22,22 @@ describe("request", () => {
     };
   }
 
-  /** A response whose body begins and then fails in this way, as when the line breaks or the deadline passes. */
+  /**
+   * A response whose body begins and then fails in this way, as when the line breaks or the deadline passes.
+   */
   function cutOff(status: number, error: unknown = new TypeError("network error")): Response {
     const pull = (controller: ReadableStreamDefaultController<Uint8Array>): void => controller.error(error);
-    return new Response(new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode('{"sess')), pull }), { status });
+    return new Response(
+      new ReadableStream({
+        start: (controller) => controller.enqueue(new TextEncoder().encode('{"sess')),
+        pull,
+      }),
+      { status },
+    );
   }
 
-  const failure = (): Promise<unknown> => request(Launch, "/api/game/launch", { json: {} }).catch((error: unknown) => error);
+  const failure = (): Promise<unknown> =>
+    request(Launch, "/api/game/launch", { json: {} }).catch((error: unknown) => error);
 
   it("throws that Joypod cannot be reached when the body of a response is cut off or too slow", async () => {
     for (const error of [new TypeError("network error"), new DOMException("too slow", "TimeoutError")]) {
@@ -40,7 +49,11 @@ describe("request", () => {
   });
 
   it("throws what the status alone says of an error response whose body is cut off", async () => {
-    for (const [status, code] of [[401, "unauthorized"], [429, "rate_limited"], [503, "unavailable"]] as const) {
+    for (const [status, code] of [
+      [401, "unauthorized"],
+      [429, "rate_limited"],
+      [503, "unavailable"],
+    ] as const) {
       serve(cutOff(status));
       expect(await failure()).to.include({ name: "ApiError", code });
     }
@@ -65,12 +78,14 @@ describe("repeatPauseMs", () => {
   const middle = (): number => 0.5;
 
   it("asks soon after the response was lost, and more and more rarely for as long as the API works on the request", () => {
-    expect([0, 2_000, 6_000, 20_000, 600_000].map((waitedMs) => repeatPauseMs(waitedMs, middle))).to.deep.equal([1_000, 1_000, 3_000, 10_000, 10_000]);
+    expect(
+      [0, 2_000, 6_000, 20_000, 600_000].map((waitedMs) => repeatPauseMs(waitedMs, middle)),
+    ).to.deep.equal([1_000, 1_000, 3_000, 10_000, 10_000]);
   });
 
   it("leaves a part of a minute's changes of saves to what the player does besides, however the random parts fall", () => {
     let repeats = 0;
     for (let waitedMs = 0; waitedMs < 60_000; waitedMs += repeatPauseMs(waitedMs, () => 0)) repeats += 1;
-    expect(repeats).to.be.below(limits.save.changesPerMinute * 2 / 3);
+    expect(repeats).to.be.below((limits.save.changesPerMinute * 2) / 3);
   });
 });

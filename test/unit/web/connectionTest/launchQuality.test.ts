@@ -7,7 +7,10 @@ const now = Date.parse("2030-01-01T12:00:00Z");
 
 function aResult(figures: Partial<PathFigures> = {}): TestResult {
   return {
-    testedAt: "2030-01-01T00:00:00Z", network: "wifi", relay: { state: "absent" }, decoders: [{ codec: "h264", isHardware: null }],
+    testedAt: "2030-01-01T00:00:00Z",
+    network: "wifi",
+    relay: { state: "absent" },
+    decoders: [{ codec: "h264", isHardware: null }],
     direct: { state: "works", figures: { roundTripMs: 20, loss: 0, bandwidthKbps: 6_000, ...figures } },
   };
 }
@@ -25,7 +28,9 @@ describe("launchQualityFrom", () => {
 
   it("takes the relay's figures where that is the way, and says nothing without any", () => {
     const { direct, ...rest } = aResult({ bandwidthKbps: 3_000 });
-    expect(launchQualityFrom({ ...rest, direct: { state: "blocked" }, relay: direct })).to.deep.equal({ startKbps: 1_800 });
+    expect(launchQualityFrom({ ...rest, direct: { state: "blocked" }, relay: direct })).to.deep.equal({
+      startKbps: 1_800,
+    });
     expect(launchQualityFrom({ ...rest, direct: { state: "blocked" } })).to.deep.equal({});
     expect(launchQualityFrom(undefined)).to.deep.equal({});
   });
@@ -36,7 +41,9 @@ describe("a stored result", () => {
     expect(isCurrent(aResult(), now, "wifi")).to.equal(true);
     expect(isCurrent(aResult(), now, "cellular")).to.equal(false);
     expect(isCurrent(aResult(), now + 13 * 3_600_000, "wifi"), "the next day").to.equal(false);
-    expect(isCurrent(aResult(), now - 13 * 3_600_000, "wifi"), "of a clock that was set back").to.equal(false);
+    expect(isCurrent(aResult(), now - 13 * 3_600_000, "wifi"), "of a clock that was set back").to.equal(
+      false,
+    );
     expect(isCurrent({ ...aResult(), testedAt: "some day" }, now, "wifi")).to.equal(false);
   });
 });

@@ -10,7 +10,10 @@ function aPacket(number: number): ArrayBuffer {
 }
 
 /** Packets of 1000 bytes, one each so many milliseconds between these times. */
-function arrive(counter: PacketCounter, { from, to, everyMs }: { from: number; to: number; everyMs: number }): void {
+function arrive(
+  counter: PacketCounter,
+  { from, to, everyMs }: { from: number; to: number; everyMs: number },
+): void {
   for (let at = from; at < to; at += everyMs) counter.add(aPacket(at), at);
 }
 

@@ -6,16 +6,28 @@ import type { TestResult } from "#web/connectionTest/testResult.ts";
 describe("the stored result of a connection test", () => {
   const before = Object.getOwnPropertyDescriptor(globalThis, "localStorage");
   const result: TestResult = {
-    testedAt: new Date().toISOString(), network: networkKind(), direct: { state: "blocked" }, relay: { state: "absent" }, decoders: [],
+    testedAt: new Date().toISOString(),
+    network: networkKind(),
+    direct: { state: "blocked" },
+    relay: { state: "absent" },
+    decoders: [],
   };
 
   function browserWith(storage: () => unknown): void {
     Object.defineProperty(globalThis, "localStorage", { configurable: true, get: storage });
   }
 
-  function aStorage(): { getItem: (name: string) => string | null; setItem: (name: string, value: string) => void; values: Map<string, string> } {
+  function aStorage(): {
+    getItem: (name: string) => string | null;
+    setItem: (name: string, value: string) => void;
+    values: Map<string, string>;
+  } {
     const values = new Map<string, string>();
-    return { values, getItem: (name) => values.get(name) ?? null, setItem: (name, value) => void values.set(name, value) };
+    return {
+      values,
+      getItem: (name) => values.get(name) ?? null,
+      setItem: (name, value) => void values.set(name, value),
+    };
   }
 
   after(() => {
@@ -35,7 +47,11 @@ describe("the stored result of a connection test", () => {
   it("may be one of the direct way alone", () => {
     const storage = aStorage();
     browserWith(() => storage);
-    const direct: TestResult = { ...result, direct: { state: "works", figures: { roundTripMs: 9, loss: 0 } }, relay: { state: "untested" } };
+    const direct: TestResult = {
+      ...result,
+      direct: { state: "works", figures: { roundTripMs: 9, loss: 0 } },
+      relay: { state: "untested" },
+    };
     storeTestResult(direct);
     expect(readTestResult()).to.deep.equal(direct);
   });

@@ -4,20 +4,32 @@ import { endMessageOf } from "#web/play/endMessage.ts";
 
 describe("endMessageOf", () => {
   it("explains every way a session ends, each differently", () => {
-    const titles = GameSessionEndReason.options.map((endReason) => endMessageOf({ status: "stopped", endReason }).title);
+    const titles = GameSessionEndReason.options.map(
+      (endReason) => endMessageOf({ status: "stopped", endReason }).title,
+    );
     expect(new Set(titles).size).to.equal(titles.length);
-    expect(endMessageOf({ status: "error", message: "The download failed." }).text).to.equal("The download failed.");
+    expect(endMessageOf({ status: "error", message: "The download failed." }).text).to.equal(
+      "The download failed.",
+    );
   });
 
   it("says what the API says of a launch that was cancelled, of which no progress is saved", () => {
     const message = "The launch was cancelled; your saves are as they were.";
-    expect(endMessageOf({ status: "stopped", endReason: "user_requested", message })).to.deep.equal({ title: "See you soon", text: message });
-    expect(endMessageOf({ status: "stopped", endReason: "user_requested" }).text).to.equal("Your progress is saved.");
+    expect(endMessageOf({ status: "stopped", endReason: "user_requested", message })).to.deep.equal({
+      title: "See you soon",
+      text: message,
+    });
+    expect(endMessageOf({ status: "stopped", endReason: "user_requested" }).text).to.equal(
+      "Your progress is saved.",
+    );
   });
 
   it("does not say that progress is saved when some of it was lost", () => {
     const saveNotice = "The save grew too large.";
-    const texts = GameSessionEndReason.options.map((endReason) => endMessageOf({ status: "stopped", endReason, message: "Something else.", saveNotice }).text);
+    const texts = GameSessionEndReason.options.map(
+      (endReason) =>
+        endMessageOf({ status: "stopped", endReason, message: "Something else.", saveNotice }).text,
+    );
     for (const text of texts) expect(text).to.contain(saveNotice).and.not.contain("is saved");
   });
 });

@@ -3,7 +3,9 @@ import type { SavesResponse } from "#contracts/http/saves.ts";
 import { ApiError } from "#web/client/apiError.ts";
 import { saveAndWait, type SaveOutcome } from "#web/play/requestedSave.ts";
 
-/** Responses of the list, one for each time it is read; an Error fails that reading, and the last one stays. */
+/**
+ * Responses of the list, one for each time it is read; an Error fails that reading, and the last one stays.
+ */
 type Readings = (readonly string[] | Error)[];
 
 describe("saveAndWait", () => {
@@ -15,9 +17,13 @@ describe("saveAndWait", () => {
     asked = 0;
   });
 
-  /** `notices` are what the session says of its saves, one for each time that it is looked at; the last one stays. */
+  /**
+   * `notices` are what the session says of its saves, one for each time that it is looked at; the last one
+   * stays.
+   */
   function run(
-    readings: Readings, { requestError, notices = [] }: { requestError?: Error; notices?: readonly (string | undefined)[] } = {},
+    readings: Readings,
+    { requestError, notices = [] }: { requestError?: Error; notices?: readonly (string | undefined)[] } = {},
   ): Promise<SaveOutcome> {
     let reads = 0;
     let looks = 0;
@@ -58,7 +64,9 @@ describe("saveAndWait", () => {
   it("ends as soon as the session says that there is nothing to keep, again at each wish", async () => {
     expect(await run([["old"]], { notices: [undefined, undefined, "Nothing yet."] })).to.equal("notKept");
     expect(clock).to.be.below(20_000);
-    expect(await run([["old"]], { notices: ["Nothing yet.", "Nothing yet.", undefined, "Nothing yet."] })).to.equal("notKept");
+    expect(
+      await run([["old"]], { notices: ["Nothing yet.", "Nothing yet.", undefined, "Nothing yet."] }),
+    ).to.equal("notKept");
     expect(clock).to.be.below(20_000);
   });
 
@@ -70,13 +78,21 @@ describe("saveAndWait", () => {
 
   it("throws why a save was refused", async () => {
     const notRunning = new ApiError("not_running", "");
-    expect(await run([[]], { requestError: notRunning }).catch((error: unknown) => error)).to.equal(notRunning);
+    expect(await run([[]], { requestError: notRunning }).catch((error: unknown) => error)).to.equal(
+      notRunning,
+    );
   });
 });
 
 /** A list whose first slot has requested versions of these ids beside a played one. */
 function savesWith(ids: readonly string[]): SavesResponse {
   const common = { savedAt: "2026-03-10T12:00:00.000Z", bytes: 1, isCurrent: false, isReadable: true };
-  const versions = [...ids.map((id) => ({ ...common, id, kind: "requested" as const })), { ...common, id: `played-${ids.length}`, kind: "played" as const }];
-  return { slots: [{ id: "slot", slotNumber: 1, label: null, lastPlayedAt: null, state: "playing", versions }], saveBytesMax: 1 };
+  const versions = [
+    ...ids.map((id) => ({ ...common, id, kind: "requested" as const })),
+    { ...common, id: `played-${ids.length}`, kind: "played" as const },
+  ];
+  return {
+    slots: [{ id: "slot", slotNumber: 1, label: null, lastPlayedAt: null, state: "playing", versions }],
+    saveBytesMax: 1,
+  };
 }

@@ -1,25 +1,35 @@
 import { expect } from "chai";
-import { nextSizeLine, offeredRates, offeredSizes, presetTexts, qualityLine } from "#web/quality/qualityText.ts";
+import {
+  nextSizeLine,
+  offeredRates,
+  offeredSizes,
+  presetTexts,
+  qualityLine,
+} from "#web/quality/qualityText.ts";
 
 const maximum = { width: 1_280, height: 720, fps: 60, maxKbps: 8_000 };
 
 describe("the texts of qualities", () => {
   it("tell data saver's cap in MB per hour, within the maximum", () => {
-    const saverOf = (maxKbps: number) => presetTexts({ ...maximum, maxKbps }).find(({ preset }) => preset === "dataSaver")?.about;
+    const saverOf = (maxKbps: number) =>
+      presetTexts({ ...maximum, maxKbps }).find(({ preset }) => preset === "dataSaver")?.about;
     expect(saverOf(8_000)).to.contain("at most 780 MB per hour");
     expect(saverOf(800)).to.contain("at most 450 MB per hour");
   });
 
   it("say in a line what holds", () => {
-    expect(qualityLine({ preset: "dataSaver", width: 854, height: 480, fps: 30, maxKbps: 1_500 }))
-      .to.equal("Data saver: 854 × 480, up to 30 frames per second, at most 780 MB per hour");
+    expect(qualityLine({ preset: "dataSaver", width: 854, height: 480, fps: 30, maxKbps: 1_500 })).to.equal(
+      "Data saver: 854 × 480, up to 30 frames per second, at most 780 MB per hour",
+    );
   });
 
   it("say what a choice brings with the next game only, where the site sends more than this session's display has", () => {
     const site = { ...maximum, width: 1_920, height: 1_080 };
     const next = "This game keeps the size that it was started with. Your next one starts with up to";
     expect(nextSizeLine({ preset: "sharp" }, maximum, site)).to.equal(`${next} 1920 × 1080.`);
-    expect(nextSizeLine({ preset: "auto", width: 1_600, height: 900 }, maximum, site)).to.equal(`${next} 1600 × 900.`);
+    expect(nextSizeLine({ preset: "auto", width: 1_600, height: 900 }, maximum, site)).to.equal(
+      `${next} 1600 × 900.`,
+    );
     expect(nextSizeLine({ preset: "sharp", width: 640, height: 360 }, maximum, site)).to.equal(undefined);
     expect(nextSizeLine({ preset: "lowLatency" }, maximum, site)).to.equal(undefined);
     expect(nextSizeLine({}, maximum, site)).to.equal(undefined);
@@ -28,7 +38,10 @@ describe("the texts of qualities", () => {
 
   it("offer sizes and rates up to the maximum, with the maximum itself", () => {
     expect(offeredSizes(maximum).map(({ width }) => width)).to.deep.equal([640, 854, 1_280]);
-    expect(offeredSizes({ ...maximum, width: 1_000, height: 1_000 })).to.deep.include({ width: 1_000, height: 1_000 });
+    expect(offeredSizes({ ...maximum, width: 1_000, height: 1_000 })).to.deep.include({
+      width: 1_000,
+      height: 1_000,
+    });
     expect(offeredRates(maximum)).to.deep.equal([30, 60]);
     expect(offeredRates({ ...maximum, fps: 144 })).to.deep.equal([30, 60, 90, 120, 144]);
   });

@@ -1,13 +1,37 @@
 import { expect } from "chai";
-import { saveVersionKinds, type SaveSlotHistory, type SavesResponse, type SaveSlotState, type SaveVersion } from "#contracts/http/saves.ts";
+import {
+  saveVersionKinds,
+  type SaveSlotHistory,
+  type SavesResponse,
+  type SaveSlotState,
+  type SaveVersion,
+} from "#contracts/http/saves.ts";
 import { ApiError } from "#web/client/apiError.ts";
-import { currentVersion, hasLateCopy, isTooLarge, kindText, labelProblem, readableBefore, savesCountText, slotName, uploadProblem } from "#web/saves/slotText.ts";
+import {
+  currentVersion,
+  hasLateCopy,
+  isTooLarge,
+  kindText,
+  labelProblem,
+  readableBefore,
+  savesCountText,
+  slotName,
+  uploadProblem,
+} from "#web/saves/slotText.ts";
 import { savesPauseMs } from "#web/saves/useSaves.ts";
 
 const mebibyte = 2 ** 20;
 
 function aVersion(id: string, overrides: Partial<SaveVersion> = {}): SaveVersion {
-  return { id, savedAt: "2026-03-10T12:00:00.000Z", bytes: 10, kind: "played", isCurrent: false, isReadable: true, ...overrides };
+  return {
+    id,
+    savedAt: "2026-03-10T12:00:00.000Z",
+    bytes: 10,
+    kind: "played",
+    isCurrent: false,
+    isReadable: true,
+    ...overrides,
+  };
 }
 
 function aSlot(state: SaveSlotState): SaveSlotHistory {
@@ -18,35 +42,54 @@ describe("the words for saves", () => {
   it("say why each kind of version is kept", () => {
     expect(new Set(saveVersionKinds.map(kindText)).size).to.equal(saveVersionKinds.length);
     expect(slotName(aSlot("free"))).to.equal("slot 1, “One”");
-    expect([0, 1, 3].map((count) => savesCountText({ versions: Array.from({ length: count }, (_, at) => aVersion(String(at))) })))
-      .to.deep.equal(["no saves yet", "its save", "all of its 3 saves"]);
+    expect(
+      [0, 1, 3].map((count) =>
+        savesCountText({ versions: Array.from({ length: count }, (_, at) => aVersion(String(at))) }),
+      ),
+    ).to.deep.equal(["no saves yet", "its save", "all of its 3 saves"]);
   });
 
   it("say how large a save may be", () => {
     expect(uploadProblem(new ApiError("payload_too_large", ""), 16 * mebibyte)).to.include("at most 16 MB");
     expect(uploadProblem(new ApiError("invalid_archive", ""), 16 * mebibyte)).to.include("not a save");
-    expect([80 * mebibyte, 80 * mebibyte + 1].map((bytes) => isTooLarge(bytes, 16 * mebibyte))).to.deep.equal([false, true]);
+    expect([80 * mebibyte, 80 * mebibyte + 1].map((bytes) => isTooLarge(bytes, 16 * mebibyte))).to.deep.equal(
+      [false, true],
+    );
   });
 
   it("count a name's characters as the API does", () => {
     expect(labelProblem(`  ${"\u{1F600}".repeat(40)} `)).to.equal(undefined);
     expect(labelProblem("e\u0301".repeat(40))).to.equal(undefined);
-    expect(labelProblem(`\t${"x".repeat(20)}\t\u2028\u0000${"x".repeat(19)}\u2029`), "pasted control characters are one space").to.equal(undefined);
+    expect(
+      labelProblem(`\t${"x".repeat(20)}\t\u2028\u0000${"x".repeat(19)}\u2029`),
+      "pasted control characters are one space",
+    ).to.equal(undefined);
     expect(labelProblem("x".repeat(41))).to.include("40 characters");
   });
 });
 
 describe("the versions of a slot", () => {
   it("offer the newest readable one before one that cannot be read, unless the slot has it already", () => {
-    const versions = [aVersion("d", { isReadable: false }), aVersion("c", { isReadable: false }), aVersion("b"), aVersion("a")];
+    const versions = [
+      aVersion("d", { isReadable: false }),
+      aVersion("c", { isReadable: false }),
+      aVersion("b"),
+      aVersion("a"),
+    ];
     expect(readableBefore(versions, "d")?.id).to.equal("b");
     expect(readableBefore(versions, "a")).to.equal(undefined);
     expect(readableBefore(versions, "unknown")).to.equal(undefined);
-    expect(readableBefore([aVersion("b", { isReadable: false }), aVersion("a", { isCurrent: true })], "b")).to.equal(undefined);
+    expect(
+      readableBefore([aVersion("b", { isReadable: false }), aVersion("a", { isCurrent: true })], "b"),
+    ).to.equal(undefined);
   });
 
   it("have a late copy while one is newer than the current save", () => {
-    const [late, current, older] = [aVersion("c", { kind: "conflict" }), aVersion("b", { isCurrent: true }), aVersion("a", { kind: "conflict" })];
+    const [late, current, older] = [
+      aVersion("c", { kind: "conflict" }),
+      aVersion("b", { isCurrent: true }),
+      aVersion("a", { kind: "conflict" }),
+    ];
     expect(currentVersion({ versions: [late, current] })?.id).to.equal("b");
     expect(hasLateCopy({ versions: [late, current, older] })).to.equal(true);
     expect(hasLateCopy({ versions: [current, older] })).to.equal(false);
@@ -54,7 +97,10 @@ describe("the versions of a slot", () => {
   });
 
   it("are read again by themselves only while a slot is in use", () => {
-    const saves = (...states: SaveSlotState[]): SavesResponse => ({ slots: states.map(aSlot), saveBytesMax: 1 });
+    const saves = (...states: SaveSlotState[]): SavesResponse => ({
+      slots: states.map(aSlot),
+      saveBytesMax: 1,
+    });
     expect(savesPauseMs(undefined)).to.equal(false);
     expect(savesPauseMs(saves("free", "empty", "free"))).to.equal(false);
     expect(savesPauseMs(saves("free", "storing"))).to.be.a("number");

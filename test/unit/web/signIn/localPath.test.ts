@@ -9,7 +9,17 @@ describe("localPath", () => {
     expect(localPath("https://joypod.example/play/1", origin)).to.equal("/play/1");
   });
 
-  for (const address of [null, "https://evil.example/", "//evil.example", "/\\evil.example", "https://joypod.example//evil.example", "javascript:alert(1)", "http://[", "/signin?x=1", "/api/auth/signout"]) {
+  for (const address of [
+    null,
+    "https://evil.example/",
+    "//evil.example",
+    "/\\evil.example",
+    "https://joypod.example//evil.example",
+    "javascript:alert(1)",
+    "http://[",
+    "/signin?x=1",
+    "/api/auth/signout",
+  ]) {
     it(`returns the catalogue's path for ${address}`, () => {
       expect(localPath(address, origin)).to.equal("/");
     });

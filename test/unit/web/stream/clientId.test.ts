@@ -3,7 +3,11 @@ import { WhepClientId } from "#contracts/stream.ts";
 import { takeClientId } from "#web/stream/clientId.ts";
 
 describe("takeClientId", () => {
-  function aTab(copied: [string, string][] = []): { storage: Map<string, string>; page: EventTarget; load: () => string } {
+  function aTab(copied: [string, string][] = []): {
+    storage: Map<string, string>;
+    page: EventTarget;
+    load: () => string;
+  } {
     const items = new Map(copied);
     const storage = {
       getItem: (name: string) => items.get(name) ?? null,
@@ -12,7 +16,11 @@ describe("takeClientId", () => {
     };
     let made = 0;
     const page = new EventTarget();
-    return { storage: items, page, load: () => takeClientId({ storage: () => storage, page, randomId: () => `made-here-${(made += 1)}` }) };
+    return {
+      storage: items,
+      page,
+      load: () => takeClientId({ storage: () => storage, page, randomId: () => `made-here-${(made += 1)}` }),
+    };
   }
 
   it("returns the same id after a reload", () => {
@@ -34,7 +42,11 @@ describe("takeClientId", () => {
     const refuse = (): never => {
       throw new DOMException("The operation is insecure.", "SecurityError");
     };
-    for (const storage of [refuse, () => null, () => ({ getItem: refuse, setItem: refuse, removeItem: refuse })]) {
+    for (const storage of [
+      refuse,
+      () => null,
+      () => ({ getItem: refuse, setItem: refuse, removeItem: refuse }),
+    ]) {
       expect(takeClientId({ storage, page, randomId: () => "made-here" })).to.equal("made-here");
     }
     for (const name of ["pagehide", "pageshow"]) expect(page.dispatchEvent(new Event(name))).to.equal(true);

@@ -2,8 +2,21 @@ import { expect } from "chai";
 import { PadInput, type StreamInput } from "#contracts/stream.ts";
 import { GamepadCapture, padMessage, type PadSample } from "#web/stream/gamepadCapture.ts";
 
-function aPad({ index = 0, mapping = "standard", axes = [0, 0, 0, 0], pressed = [] as number[] } = {}): PadSample {
-  return { index, mapping, axes, buttons: Array.from({ length: 17 }, (_button, place) => ({ pressed: pressed.includes(place), value: pressed.includes(place) ? 1 : 0 })) };
+function aPad({
+  index = 0,
+  mapping = "standard",
+  axes = [0, 0, 0, 0],
+  pressed = [] as number[],
+} = {}): PadSample {
+  return {
+    index,
+    mapping,
+    axes,
+    buttons: Array.from({ length: 17 }, (_button, place) => ({
+      pressed: pressed.includes(place),
+      value: pressed.includes(place) ? 1 : 0,
+    })),
+  };
 }
 
 function capture(): { gamepad: GamepadCapture; sent: StreamInput[] } {
@@ -14,12 +27,24 @@ function capture(): { gamepad: GamepadCapture; sent: StreamInput[] } {
 describe("padMessage", () => {
   it("leaves the triggers out of the button bits and sends their pressure", () => {
     const message = padMessage(aPad({ pressed: [0, 7, 8, 16], axes: [1, -1, 0.01, 0.5] }));
-    expect(message).to.deep.equal({ t: "pad", s: [32_767, -32_767, 0, 16_384], l: 0, r: 255, b: 1 | (1 << 6) | (1 << 14) });
+    expect(message).to.deep.equal({
+      t: "pad",
+      s: [32_767, -32_767, 0, 16_384],
+      l: 0,
+      r: 255,
+      b: 1 | (1 << 6) | (1 << 14),
+    });
     expect(PadInput.safeParse(message).success).to.equal(true);
   });
 
   it("accepts a gamepad with fewer axes and buttons than the standard layout", () => {
-    expect(padMessage({ axes: [Number.NaN], buttons: [] })).to.deep.equal({ t: "pad", s: [0, 0, 0, 0], l: 0, r: 0, b: 0 });
+    expect(padMessage({ axes: [Number.NaN], buttons: [] })).to.deep.equal({
+      t: "pad",
+      s: [0, 0, 0, 0],
+      l: 0,
+      r: 0,
+      b: 0,
+    });
   });
 });
 
@@ -39,7 +64,10 @@ describe("GamepadCapture", () => {
     expect(sent.map((message) => message.t === "pad" && message.b)).to.deep.equal([1]);
   });
 
-  for (const [what, place] of [["button", 0], ["trigger", 7]] as const) {
+  for (const [what, place] of [
+    ["button", 0],
+    ["trigger", 7],
+  ] as const) {
     it(`sends a ${what} that is pressed from the beginning, as browsers show no gamepad before its first press`, () => {
       const { gamepad, sent } = capture();
       gamepad.sample([null]);

@@ -12,7 +12,13 @@ describe("IceServers", () => {
   beforeEach(() => {
     now = 0;
     asked = 0;
-    respond = () => Promise.resolve(Response.json({ iceServers: [{ urls: ["turn:a"], username: `user ${asked}`, credential: "c" }], expiresInSeconds: hour }));
+    respond = () =>
+      Promise.resolve(
+        Response.json({
+          iceServers: [{ urls: ["turn:a"], username: `user ${asked}`, credential: "c" }],
+          expiresInSeconds: hour,
+        }),
+      );
     iceServers = new IceServers({
       fetch: () => {
         asked += 1;
@@ -33,12 +39,18 @@ describe("IceServers", () => {
   it("renews credentials before they end", async () => {
     await iceServers.current();
     now = hour * 750;
-    expect(await iceServers.current()).to.deep.equal([{ urls: ["turn:a"], username: "user 2", credential: "c" }]);
+    expect(await iceServers.current()).to.deep.equal([
+      { urls: ["turn:a"], username: "user 2", credential: "c" },
+    ]);
   });
 
   it("keeps those that are valid while new ones cannot be had, and has none afterwards", async () => {
     const known = await iceServers.current();
-    for (const failing of [() => Promise.reject(new TypeError("no network")), () => Promise.resolve(new Response("", { status: 503 })), () => Promise.resolve(Response.json({}))]) {
+    for (const failing of [
+      () => Promise.reject(new TypeError("no network")),
+      () => Promise.resolve(new Response("", { status: 503 })),
+      () => Promise.resolve(Response.json({})),
+    ]) {
       respond = failing;
       now = hour * 900;
       expect(await iceServers.current()).to.deep.equal(known);
@@ -50,7 +62,9 @@ describe("IceServers", () => {
   it("asks anew when the clock was put back, rather than keep them for longer than they are valid", async () => {
     await iceServers.current();
     now = -1;
-    expect(await iceServers.current()).to.deep.equal([{ urls: ["turn:a"], username: "user 2", credential: "c" }]);
+    expect(await iceServers.current()).to.deep.equal([
+      { urls: ["turn:a"], username: "user 2", credential: "c" },
+    ]);
   });
 
   it("has none where there is no relay", async () => {

@@ -20,16 +20,38 @@ const pad = (bits: number, x = 0): StreamInput => ({ t: "pad", s: [x, 0, 0, 0], 
 
 describe("InputQueue", () => {
   it("keeps only the last of several pointer positions", () => {
-    expect(drain(queueOf([{ t: "move", x: 1, y: 1 }, { t: "move", x: 2, y: 2 }]))).to.deep.equal([{ t: "move", x: 2, y: 2 }]);
+    expect(
+      drain(
+        queueOf([
+          { t: "move", x: 1, y: 1 },
+          { t: "move", x: 2, y: 2 },
+        ]),
+      ),
+    ).to.deep.equal([{ t: "move", x: 2, y: 2 }]);
   });
 
   it("adds up relative movements and notches, within the limits of a message", () => {
-    expect(drain(queueOf([{ t: "rel", x: 3, y: -1 }, { t: "rel", x: 4, y: -1 }, { t: "wheel", x: 0, y: 12 }, { t: "wheel", x: 0, y: 12 }])))
-      .to.deep.equal([{ t: "rel", x: 7, y: -2 }, { t: "wheel", x: 0, y: 16 }]);
+    expect(
+      drain(
+        queueOf([
+          { t: "rel", x: 3, y: -1 },
+          { t: "rel", x: 4, y: -1 },
+          { t: "wheel", x: 0, y: 12 },
+          { t: "wheel", x: 0, y: 12 },
+        ]),
+      ),
+    ).to.deep.equal([
+      { t: "rel", x: 7, y: -2 },
+      { t: "wheel", x: 0, y: 16 },
+    ]);
   });
 
   it("does not move a click to another position", () => {
-    const messages: StreamInput[] = [{ t: "move", x: 1, y: 1 }, { t: "btn", b: 0, d: 1 }, { t: "move", x: 2, y: 2 }];
+    const messages: StreamInput[] = [
+      { t: "move", x: 1, y: 1 },
+      { t: "btn", b: 0, d: 1 },
+      { t: "move", x: 2, y: 2 },
+    ];
     expect(drain(queueOf(messages))).to.deep.equal(messages);
   });
 
@@ -43,7 +65,9 @@ describe("InputQueue", () => {
   });
 
   it("replaces old presses by one release of everything when it is full", () => {
-    expect(drain(queueOf([key("KeyA", 1), key("KeyB", 1), key("KeyC", 1)], 2))).to.deep.equal([{ t: "release" }]);
+    expect(drain(queueOf([key("KeyA", 1), key("KeyB", 1), key("KeyC", 1)], 2))).to.deep.equal([
+      { t: "release" },
+    ]);
   });
 
   it("never holds more than its capacity", () => {
@@ -51,6 +75,8 @@ describe("InputQueue", () => {
       fc.constantFrom(key("KeyA", 1), key("KeyA", 0), pad(1), pad(0)),
       fc.record({ t: fc.constant("move" as const), x: fc.nat(100), y: fc.nat(100) }),
     );
-    fc.assert(fc.property(fc.array(anyMessage, { maxLength: 200 }), (messages) => queueOf(messages, 8).length <= 8));
+    fc.assert(
+      fc.property(fc.array(anyMessage, { maxLength: 200 }), (messages) => queueOf(messages, 8).length <= 8),
+    );
   });
 });

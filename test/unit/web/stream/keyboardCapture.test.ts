@@ -4,8 +4,15 @@ import { KeyboardCapture, isMenuChord, type KeyPress } from "#web/stream/keyboar
 
 /** A modifier's key says what it is, on whichever side. */
 const press = (code: string, more: Partial<KeyPress> = {}): KeyPress => ({
-  code, key: code.replace(/^(Control|Alt|Shift|Meta)(Left|Right)$/, "$1"), repeat: false,
-  ctrlKey: false, altKey: false, shiftKey: false, metaKey: false, getModifierState: () => false, ...more,
+  code,
+  key: code.replace(/^(Control|Alt|Shift|Meta)(Left|Right)$/, "$1"),
+  repeat: false,
+  ctrlKey: false,
+  altKey: false,
+  shiftKey: false,
+  metaKey: false,
+  getModifierState: () => false,
+  ...more,
 });
 const inAltGraph = { getModifierState: (modifier: string) => modifier === "AltGraph" };
 
@@ -23,7 +30,10 @@ describe("KeyboardCapture", () => {
     const { keyboard, sent } = capture();
     keyboard.down(press("KeyQ"));
     keyboard.up(press("KeyQ"));
-    expect(sent).to.deep.equal([{ t: "key", c: "KeyQ", d: 1 }, { t: "key", c: "KeyQ", d: 0 }]);
+    expect(sent).to.deep.equal([
+      { t: "key", c: "KeyQ", d: 1 },
+      { t: "key", c: "KeyQ", d: 0 },
+    ]);
     expect(sent.every((message) => KeyInput.safeParse(message).success)).to.equal(true);
   });
 
@@ -41,7 +51,11 @@ describe("KeyboardCapture", () => {
     sent.length = 0;
     keyboard.pressAgain();
     keyboard.up(press("KeyW"));
-    expect(sent).to.deep.equal([{ t: "key", c: "KeyW", d: 1 }, { t: "key", c: "ShiftLeft", d: 1 }, { t: "key", c: "KeyW", d: 0 }]);
+    expect(sent).to.deep.equal([
+      { t: "key", c: "KeyW", d: 1 },
+      { t: "key", c: "ShiftLeft", d: 1 },
+      { t: "key", c: "KeyW", d: 0 },
+    ]);
   });
 
   it("ignores keys without a code, which on-screen keyboards send", () => {
@@ -56,7 +70,10 @@ describe("KeyboardCapture", () => {
     keyboard.down(press("MetaLeft"));
     keyboard.down(press("KeyC"));
     keyboard.up(press("MetaLeft"));
-    expect(sent.slice(2)).to.deep.equal([{ t: "key", c: "MetaLeft", d: 0 }, { t: "key", c: "KeyC", d: 0 }]);
+    expect(sent.slice(2)).to.deep.equal([
+      { t: "key", c: "MetaLeft", d: 0 },
+      { t: "key", c: "KeyC", d: 0 },
+    ]);
   });
 
   it("releases both Shift keys when the last goes up, because Windows keeps the first one's release to itself", () => {
@@ -64,7 +81,10 @@ describe("KeyboardCapture", () => {
     keyboard.down(press("KeyW"));
     for (const code of ["ShiftLeft", "ShiftRight"]) keyboard.down(press(code, { shiftKey: true }));
     keyboard.up(press("ShiftRight"));
-    expect(sent.slice(3)).to.deep.equal([{ t: "key", c: "ShiftRight", d: 0 }, { t: "key", c: "ShiftLeft", d: 0 }]);
+    expect(sent.slice(3)).to.deep.equal([
+      { t: "key", c: "ShiftRight", d: 0 },
+      { t: "key", c: "ShiftLeft", d: 0 },
+    ]);
   });
 
   it("keeps a Shift key held while the other one goes up where both are reported", () => {
@@ -75,12 +95,19 @@ describe("KeyboardCapture", () => {
   });
 
   it("keeps a modifier held while the other one goes up on Linux, where Chromium says that the last did", () => {
-    for (const [modifier, flag] of [["Shift", "shiftKey"], ["Control", "ctrlKey"], ["Alt", "altKey"]] as const) {
+    for (const [modifier, flag] of [
+      ["Shift", "shiftKey"],
+      ["Control", "ctrlKey"],
+      ["Alt", "altKey"],
+    ] as const) {
       const { keyboard, sent } = capture(linux);
       for (const side of ["Left", "Right"]) keyboard.down(press(`${modifier}${side}`, { [flag]: true }));
       keyboard.up(press(`${modifier}Right`));
       keyboard.down(press("KeyW", { [flag]: true }));
-      expect(sent.slice(2)).to.deep.equal([{ t: "key", c: `${modifier}Right`, d: 0 }, { t: "key", c: "KeyW", d: 1 }]);
+      expect(sent.slice(2)).to.deep.equal([
+        { t: "key", c: `${modifier}Right`, d: 0 },
+        { t: "key", c: "KeyW", d: 1 },
+      ]);
     }
   });
 
@@ -89,7 +116,11 @@ describe("KeyboardCapture", () => {
     keyboard.down(press("MetaLeft", { metaKey: true }));
     keyboard.down(press("ShiftLeft", { metaKey: true, shiftKey: true }));
     keyboard.down(press("KeyW"));
-    expect(sent.slice(2)).to.deep.equal([{ t: "key", c: "MetaLeft", d: 0 }, { t: "key", c: "ShiftLeft", d: 0 }, { t: "key", c: "KeyW", d: 1 }]);
+    expect(sent.slice(2)).to.deep.equal([
+      { t: "key", c: "MetaLeft", d: 0 },
+      { t: "key", c: "ShiftLeft", d: 0 },
+      { t: "key", c: "KeyW", d: 1 },
+    ]);
   });
 
   it("releases a modifier that the release of another key says is up, and none that is down", () => {
@@ -98,7 +129,10 @@ describe("KeyboardCapture", () => {
     keyboard.down(press("AltLeft", { ctrlKey: true, altKey: true }));
     keyboard.down(press("KeyW", { ctrlKey: true, altKey: true }));
     keyboard.up(press("KeyW", { ctrlKey: true }));
-    expect(sent.slice(3)).to.deep.equal([{ t: "key", c: "KeyW", d: 0 }, { t: "key", c: "AltLeft", d: 0 }]);
+    expect(sent.slice(3)).to.deep.equal([
+      { t: "key", c: "KeyW", d: 0 },
+      { t: "key", c: "AltLeft", d: 0 },
+    ]);
   });
 
   it("keeps the Control and Alt of which Windows makes AltGraph, though no event says then that they are down", () => {
@@ -106,7 +140,9 @@ describe("KeyboardCapture", () => {
     keyboard.down(press("ControlLeft", { ctrlKey: true }));
     keyboard.down(press("AltRight", { key: "AltGraph", ...inAltGraph }));
     for (const code of ["KeyQ", "KeyE"]) keyboard.down(press(code, inAltGraph));
-    expect(sent).to.deep.equal(["ControlLeft", "AltRight", "KeyQ", "KeyE"].map((c) => ({ t: "key", c, d: 1 })));
+    expect(sent).to.deep.equal(
+      ["ControlLeft", "AltRight", "KeyQ", "KeyE"].map((c) => ({ t: "key", c, d: 1 })),
+    );
   });
 
   it("keeps an AltRight that is AltGraph when the other Alt goes up, and a Control key that the player has made Caps Lock", () => {
@@ -116,12 +152,18 @@ describe("KeyboardCapture", () => {
     keyboard.down(press("ControlLeft", { key: "CapsLock", altKey: true, ...inAltGraph }));
     keyboard.up(press("AltLeft", inAltGraph));
     keyboard.down(press("KeyQ"));
-    expect(sent.slice(3)).to.deep.equal([{ t: "key", c: "AltLeft", d: 0 }, { t: "key", c: "KeyQ", d: 1 }]);
+    expect(sent.slice(3)).to.deep.equal([
+      { t: "key", c: "AltLeft", d: 0 },
+      { t: "key", c: "KeyQ", d: 1 },
+    ]);
   });
 
   it("presses Caps Lock each time that macOS switches it on or off", () => {
     const { keyboard, sent } = capture(mac);
-    const pressed = [{ t: "key", c: "CapsLock", d: 1 }, { t: "key", c: "CapsLock", d: 0 }];
+    const pressed = [
+      { t: "key", c: "CapsLock", d: 1 },
+      { t: "key", c: "CapsLock", d: 0 },
+    ];
     keyboard.down(press("CapsLock"));
     expect(sent).to.deep.equal(pressed);
     keyboard.up(press("CapsLock"));
@@ -136,11 +178,20 @@ describe("KeyboardCapture", () => {
   });
 
   it("taps the keys of Japanese keyboards that Windows reports as going down alone", () => {
-    for (const [code, key] of [["Backquote", "Zenkaku"], ["Backquote", "Hankaku"], ["KanaMode", "Hiragana"], ["KanaMode", "Katakana"], ["KanaMode", "Romaji"]] as const) {
+    for (const [code, key] of [
+      ["Backquote", "Zenkaku"],
+      ["Backquote", "Hankaku"],
+      ["KanaMode", "Hiragana"],
+      ["KanaMode", "Katakana"],
+      ["KanaMode", "Romaji"],
+    ] as const) {
       const { keyboard, sent } = capture();
       keyboard.down(press(code, { key }));
       keyboard.pressAgain();
-      expect(sent, key).to.deep.equal([{ t: "key", c: code, d: 1 }, { t: "key", c: code, d: 0 }]);
+      expect(sent, key).to.deep.equal([
+        { t: "key", c: code, d: 1 },
+        { t: "key", c: code, d: 0 },
+      ]);
     }
   });
 
@@ -149,7 +200,10 @@ describe("KeyboardCapture", () => {
     keyboard.up(press("Backquote", { key: "Hankaku" }));
     keyboard.down(press("Backquote", { key: "Zenkaku" }));
     keyboard.up(press("Backquote", { key: "Hankaku" }));
-    expect(sent).to.deep.equal([{ t: "key", c: "Backquote", d: 1 }, { t: "key", c: "Backquote", d: 0 }]);
+    expect(sent).to.deep.equal([
+      { t: "key", c: "Backquote", d: 1 },
+      { t: "key", c: "Backquote", d: 0 },
+    ]);
   });
 
   it("does not press Caps Lock when its key chooses a script on a Japanese keyboard of Windows", () => {
@@ -163,11 +217,17 @@ describe("KeyboardCapture", () => {
     const { keyboard, sent } = capture();
     keyboard.down(press("CapsLock", { shiftKey: true }));
     keyboard.up(press("CapsLock", { key: "Alphanumeric" }));
-    expect(sent).to.deep.equal([{ t: "key", c: "CapsLock", d: 1 }, { t: "key", c: "CapsLock", d: 0 }]);
+    expect(sent).to.deep.equal([
+      { t: "key", c: "CapsLock", d: 1 },
+      { t: "key", c: "CapsLock", d: 0 },
+    ]);
   });
 
   it("holds the same keys of Japanese keyboards where their release is reported, and Backquote of other keyboards", () => {
-    for (const [userAgent, key] of [[linux, "ZenkakuHankaku"], [windows, "`"]] as const) {
+    for (const [userAgent, key] of [
+      [linux, "ZenkakuHankaku"],
+      [windows, "`"],
+    ] as const) {
       const { keyboard, sent } = capture(userAgent);
       keyboard.down(press("Backquote", { key }));
       expect(sent).to.deep.equal([{ t: "key", c: "Backquote", d: 1 }]);

@@ -6,11 +6,21 @@ const picture = { width: 1280, height: 720 };
 
 describe("pictureArea", () => {
   it("puts bars above and below in a tall box", () => {
-    expect(pictureArea({ left: 10, top: 20, width: 640, height: 1000 }, picture)).to.deep.equal({ left: 10, top: 340, width: 640, height: 360 });
+    expect(pictureArea({ left: 10, top: 20, width: 640, height: 1000 }, picture)).to.deep.equal({
+      left: 10,
+      top: 340,
+      width: 640,
+      height: 360,
+    });
   });
 
   it("puts bars left and right in a wide box", () => {
-    expect(pictureArea({ left: 0, top: 0, width: 2000, height: 720 }, picture)).to.deep.equal({ left: 360, top: 0, width: 1280, height: 720 });
+    expect(pictureArea({ left: 0, top: 0, width: 2000, height: 720 }, picture)).to.deep.equal({
+      left: 360,
+      top: 0,
+      width: 1280,
+      height: 720,
+    });
   });
 
   it("is the whole box while the picture's size is not known", () => {
@@ -32,6 +42,9 @@ describe("toPointerCoordinates", () => {
   });
 
   it("returns the origin for an area without any size", () => {
-    expect(toPointerCoordinates({ x: 5, y: 5 }, { left: 0, top: 0, width: 0, height: 0 })).to.deep.equal({ x: 0, y: 0 });
+    expect(toPointerCoordinates({ x: 5, y: 5 }, { left: 0, top: 0, width: 0, height: 0 })).to.deep.equal({
+      x: 0,
+      y: 0,
+    });
   });
 });

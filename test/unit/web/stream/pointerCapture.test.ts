@@ -2,21 +2,45 @@ import { expect } from "chai";
 import type { StreamInput } from "#contracts/stream.ts";
 import { PointerCapture, type PointerSample } from "#web/stream/pointerCapture.ts";
 
-const at = (clientX: number, clientY: number, buttons = 0): PointerSample => ({ clientX, clientY, movementX: 0, movementY: 0, buttons });
-const by = (movementX: number, movementY: number): PointerSample => ({ clientX: 0, clientY: 0, movementX, movementY, buttons: 0 });
+const at = (clientX: number, clientY: number, buttons = 0): PointerSample => ({
+  clientX,
+  clientY,
+  movementX: 0,
+  movementY: 0,
+  buttons,
+});
+const by = (movementX: number, movementY: number): PointerSample => ({
+  clientX: 0,
+  clientY: 0,
+  movementX,
+  movementY,
+  buttons: 0,
+});
 
 /** A picture of 1280 × 720 shown at half its size in the page's corner. */
 function capture(): { pointer: PointerCapture; sent: StreamInput[] } {
   const sent: StreamInput[] = [];
-  const geometry = { area: { left: 0, top: 0, width: 640, height: 360 }, display: { width: 1280, height: 720 } };
-  return { pointer: new PointerCapture((message) => void sent.push(message), () => geometry), sent };
+  const geometry = {
+    area: { left: 0, top: 0, width: 640, height: 360 },
+    display: { width: 1280, height: 720 },
+  };
+  return {
+    pointer: new PointerCapture(
+      (message) => void sent.push(message),
+      () => geometry,
+    ),
+    sent,
+  };
 }
 
 describe("PointerCapture", () => {
   it("sends the position before the press at it", () => {
     const { pointer, sent } = capture();
     pointer.sample(at(640, 0, 1), false);
-    expect(sent).to.deep.equal([{ t: "move", x: 65_535, y: 0 }, { t: "btn", b: 0, d: 1 }]);
+    expect(sent).to.deep.equal([
+      { t: "move", x: 65_535, y: 0 },
+      { t: "btn", b: 0, d: 1 },
+    ]);
   });
 
   it("sends a second button whose press the browser reports as a movement", () => {
@@ -24,7 +48,10 @@ describe("PointerCapture", () => {
     pointer.sample(at(0, 0, 1), false);
     pointer.sample(at(0, 0, 3), false);
     pointer.sample(at(0, 0, 2), false);
-    expect(sent.slice(2)).to.deep.equal([{ t: "btn", b: 2, d: 1 }, { t: "btn", b: 0, d: 0 }]);
+    expect(sent.slice(2)).to.deep.equal([
+      { t: "btn", b: 2, d: 1 },
+      { t: "btn", b: 0, d: 0 },
+    ]);
   });
 
   it("sends every button by its number", () => {
@@ -37,7 +64,10 @@ describe("PointerCapture", () => {
     const { pointer, sent } = capture();
     pointer.sample(at(640, 360, 3), false);
     pointer.cancel();
-    expect(sent.slice(3)).to.deep.equal([{ t: "btn", b: 0, d: 0 }, { t: "btn", b: 2, d: 0 }]);
+    expect(sent.slice(3)).to.deep.equal([
+      { t: "btn", b: 0, d: 0 },
+      { t: "btn", b: 2, d: 0 },
+    ]);
   });
 
   it("sends nothing when the pointer has not moved", () => {
@@ -51,7 +81,10 @@ describe("PointerCapture", () => {
     const { pointer, sent } = capture();
     pointer.sample(by(0.25, -3), true);
     pointer.sample(by(0.25, 0), true);
-    expect(sent).to.deep.equal([{ t: "rel", x: 0, y: -6 }, { t: "rel", x: 1, y: 0 }]);
+    expect(sent).to.deep.equal([
+      { t: "rel", x: 0, y: -6 },
+      { t: "rel", x: 1, y: 0 },
+    ]);
   });
 
   it("presses again the buttons that are held, and no others, where the pointer is, once the streamer has released them", () => {
@@ -61,7 +94,11 @@ describe("PointerCapture", () => {
     sent.length = 0;
     pointer.pressAgain();
     pointer.sample(at(640, 0, 0), false);
-    expect(sent).to.deep.equal([{ t: "move", x: 65_535, y: 0 }, { t: "btn", b: 2, d: 1 }, { t: "btn", b: 2, d: 0 }]);
+    expect(sent).to.deep.equal([
+      { t: "move", x: 65_535, y: 0 },
+      { t: "btn", b: 2, d: 1 },
+      { t: "btn", b: 2, d: 0 },
+    ]);
   });
 
   it("sends the position with the next event again once the streamer has released everything, as it may not have heard of it", () => {
@@ -70,7 +107,10 @@ describe("PointerCapture", () => {
     pointer.pressAgain();
     expect(sent).to.have.length(1);
     pointer.sample(at(640, 0, 1), false);
-    expect(sent.slice(1)).to.deep.equal([{ t: "move", x: 65_535, y: 0 }, { t: "btn", b: 0, d: 1 }]);
+    expect(sent.slice(1)).to.deep.equal([
+      { t: "move", x: 65_535, y: 0 },
+      { t: "btn", b: 0, d: 1 },
+    ]);
   });
 
   it("presses again the buttons of a locked pointer without a position, which would turn the view", () => {
@@ -87,6 +127,9 @@ describe("PointerCapture", () => {
     pointer.sample(at(0, 0, 1), false);
     pointer.reset();
     pointer.sample(at(0, 0, 1), false);
-    expect(sent.filter(({ t }) => t === "btn")).to.deep.equal([{ t: "btn", b: 0, d: 1 }, { t: "btn", b: 0, d: 1 }]);
+    expect(sent.filter(({ t }) => t === "btn")).to.deep.equal([
+      { t: "btn", b: 0, d: 1 },
+      { t: "btn", b: 0, d: 1 },
+    ]);
   });
 });

@@ -4,8 +4,14 @@ import { isPointerLocked, unlockPointer } from "#web/stream/pointerLock.ts";
 
 describe("a document", () => {
   it("counts as locked and as full screen only by an element", () => {
-    expect([isPointerLocked({ pointerLockElement: {} }), isPointerLocked({ pointerLockElement: null })]).to.deep.equal([true, false]);
-    expect([isFullscreen({ fullscreenElement: {} }), isFullscreen({ fullscreenElement: null })]).to.deep.equal([true, false]);
+    expect([
+      isPointerLocked({ pointerLockElement: {} }),
+      isPointerLocked({ pointerLockElement: null }),
+    ]).to.deep.equal([true, false]);
+    expect([
+      isFullscreen({ fullscreenElement: {} }),
+      isFullscreen({ fullscreenElement: null }),
+    ]).to.deep.equal([true, false]);
   });
 
   it("counts as neither in a browser that has no such interface", () => {

@@ -18,11 +18,11 @@ describe("watchSilence", () => {
         questions += 1;
         return Promise.resolve(isReachable);
       },
-      onOneWay: () => oneWays += 1,
+      onOneWay: () => (oneWays += 1),
       now: () => nowMs,
       schedule: (ms, work) => {
         scheduled = { atMs: nowMs + ms, work };
-        return () => scheduled = undefined;
+        return () => (scheduled = undefined);
       },
     });
   });
@@ -83,11 +83,18 @@ describe("watchSilence", () => {
 
 describe("receivedOf", () => {
   it("grows with each packet of sound or picture, and with each report on them", () => {
-    const of = (...entries: object[]): number => receivedOf(new Map(entries.map((entry, index) => [String(index), entry])));
-    const [sound, picture, report] = [{ type: "inbound-rtp", packetsReceived: 5 }, { type: "inbound-rtp", packetsReceived: 7 }, { type: "remote-outbound-rtp", remoteTimestamp: 100.5 }];
+    const of = (...entries: object[]): number =>
+      receivedOf(new Map(entries.map((entry, index) => [String(index), entry])));
+    const [sound, picture, report] = [
+      { type: "inbound-rtp", packetsReceived: 5 },
+      { type: "inbound-rtp", packetsReceived: 7 },
+      { type: "remote-outbound-rtp", remoteTimestamp: 100.5 },
+    ];
     expect(of()).to.equal(0);
     expect(of(sound, picture, { type: "transport", bytesReceived: 9_000 })).to.equal(12);
     expect(of(sound, picture, report)).to.be.greaterThan(of(sound, picture));
-    expect(of(sound, picture, { ...report, remoteTimestamp: 600.5 })).to.be.greaterThan(of(sound, picture, report));
+    expect(of(sound, picture, { ...report, remoteTimestamp: 600.5 })).to.be.greaterThan(
+      of(sound, picture, report),
+    );
   });
 });

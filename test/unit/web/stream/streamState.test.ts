@@ -1,22 +1,35 @@
 import { expect } from "chai";
-import { isInPlay, isStillStarting, outcomeOf, stateAfter, type StreamState } from "#web/stream/streamState.ts";
+import {
+  isInPlay,
+  isStillStarting,
+  outcomeOf,
+  stateAfter,
+  type StreamState,
+} from "#web/stream/streamState.ts";
 
 describe("stateAfter", () => {
   it("returns no state after a loss, so that it is tried again, until two minutes have passed", () => {
     expect(stateAfter({ kind: "lost", isReachable: false }, 0)).to.equal(undefined);
     expect(stateAfter({ kind: "connectFailed", code: "not_ready", message: "" }, 60_000)).to.equal(undefined);
-    expect(stateAfter({ kind: "connectFailed", code: "unreachable", message: "" }, 120_000)).to.include({ phase: "failed", code: "gave_up" });
+    expect(stateAfter({ kind: "connectFailed", code: "unreachable", message: "" }, 120_000)).to.include({
+      phase: "failed",
+      code: "gave_up",
+    });
   });
 
   it("says, once it gives up, that no packet came through where the streamer answered", () => {
     expect(stateAfter({ kind: "noPath" }, 60_000)).to.equal(undefined);
     const state = stateAfter({ kind: "noPath" }, 120_000);
     expect(state).to.include({ phase: "failed", code: "no_path" });
-    expect(state?.phase === "failed" && state.message).to.contain("No connection to the game's server could be made").and.contain("Test my connection");
+    expect(state?.phase === "failed" && state.message)
+      .to.contain("No connection to the game's server could be made")
+      .and.contain("Test my connection");
   });
 
   it("is occupied when another tab plays, so that the player is asked first", () => {
-    expect(stateAfter({ kind: "connectFailed", code: "viewer_active", message: "" }, 0)).to.deep.equal({ phase: "occupied" });
+    expect(stateAfter({ kind: "connectFailed", code: "viewer_active", message: "" }, 0)).to.deep.equal({
+      phase: "occupied",
+    });
   });
 
   it("stays takenOver after another tab took the stream", () => {
@@ -24,14 +37,27 @@ describe("stateAfter", () => {
   });
 
   it("fails at once when another try would have the same result", () => {
-    expect(stateAfter({ kind: "connectFailed", code: "not_found", message: "Gone." }, 0)).to.deep.equal({ phase: "failed", code: "not_found", message: "Gone." });
+    expect(stateAfter({ kind: "connectFailed", code: "not_found", message: "Gone." }, 0)).to.deep.equal({
+      phase: "failed",
+      code: "not_found",
+      message: "Gone.",
+    });
   });
 
   it("isInPlay is true from the first connection on, also while it is made again, until the player has to do something or the game ends", () => {
-    const during: StreamState[] = [{ phase: "connected" }, { phase: "connecting", isReconnect: true }, { phase: "waiting", retryInMs: 500, isReconnect: true }];
+    const during: StreamState[] = [
+      { phase: "connected" },
+      { phase: "connecting", isReconnect: true },
+      { phase: "waiting", retryInMs: 500, isReconnect: true },
+    ];
     const outside: StreamState[] = [
-      { phase: "idle" }, { phase: "connecting", isReconnect: false }, { phase: "waiting", retryInMs: 500, isReconnect: false }, { phase: "occupied" }, { phase: "takenOver" },
-      { phase: "ended", notice: { t: "ended", by: "game", reason: "exited", exitCode: 0 } }, { phase: "failed", code: "gave_up", message: "" },
+      { phase: "idle" },
+      { phase: "connecting", isReconnect: false },
+      { phase: "waiting", retryInMs: 500, isReconnect: false },
+      { phase: "occupied" },
+      { phase: "takenOver" },
+      { phase: "ended", notice: { t: "ended", by: "game", reason: "exited", exitCode: 0 } },
+      { phase: "failed", code: "gave_up", message: "" },
     ];
     expect([during.every(isInPlay), outside.some(isInPlay)]).to.deep.equal([true, false]);
   });

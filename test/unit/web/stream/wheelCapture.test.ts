@@ -2,18 +2,24 @@ import { expect } from "chai";
 import type { StreamInput } from "#contracts/stream.ts";
 import { WheelCapture, type WheelSample } from "#web/stream/wheelCapture.ts";
 
-const [onLinux, onMac] = ["Mozilla/5.0 (X11; Linux x86_64)", "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7)"];
+const [onLinux, onMac] = [
+  "Mozilla/5.0 (X11; Linux x86_64)",
+  "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7)",
+];
 
 function sentFor(samples: Partial<WheelSample>[], userAgent = onLinux): StreamInput[] {
   const sent: StreamInput[] = [];
   const wheel = new WheelCapture((message) => void sent.push(message), userAgent);
-  for (const sample of samples) wheel.sample({ deltaX: 0, deltaY: 0, deltaMode: 0, ctrlKey: false, ...sample });
+  for (const sample of samples)
+    wheel.sample({ deltaX: 0, deltaY: 0, deltaMode: 0, ctrlKey: false, ...sample });
   return sent;
 }
 
 describe("WheelCapture", () => {
   it("adds up the small steps of a touch pad to notches", () => {
-    expect(sentFor([{ deltaY: 40 }, { deltaY: 40 }, { deltaY: 40 }])).to.deep.equal([{ t: "wheel", x: 0, y: 1 }]);
+    expect(sentFor([{ deltaY: 40 }, { deltaY: 40 }, { deltaY: 40 }])).to.deep.equal([
+      { t: "wheel", x: 0, y: 1 },
+    ]);
   });
 
   it("counts the notches of a wheel, however far the zoom and the system say that each one scrolls", () => {
@@ -21,7 +27,10 @@ describe("WheelCapture", () => {
     const sixLines = { deltaY: -200, wheelDeltaY: 120 };
     const oneLine = { deltaX: 33.3, wheelDeltaX: -120 };
     expect(sentFor([zoomedIn, zoomedIn, sixLines, oneLine])).to.deep.equal([
-      { t: "wheel", x: 0, y: 1 }, { t: "wheel", x: 0, y: 1 }, { t: "wheel", x: 0, y: -1 }, { t: "wheel", x: 1, y: 0 },
+      { t: "wheel", x: 0, y: 1 },
+      { t: "wheel", x: 0, y: 1 },
+      { t: "wheel", x: 0, y: -1 },
+      { t: "wheel", x: 1, y: 0 },
     ]);
   });
 

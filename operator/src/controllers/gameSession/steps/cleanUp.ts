@@ -6,13 +6,16 @@ import { deadlinesOf, isPast } from "../deadlines.ts";
 import type { Step, StepOutcome } from "./step.ts";
 
 /**
- * Deletes the finished session's pod and removes its finalizer, but never by force: on a node that cannot be reached the object stays, and
- * with it slot and port, until the kubelet is back or the cluster has removed the node.
+ * Deletes the finished session's pod and removes its finalizer, but never by force: on a node that cannot be
+ * reached the object stays, and with it slot and port, until the kubelet is back or the cluster has removed
+ * the node.
  */
 export const releasePod: Step = async ({ world: { pod, session }, deps, signal }): Promise<StepOutcome> => {
   if (!pod || !isOwnedBy(pod, session.metadata.uid)) return "done";
-  if (!isDeleting(pod)) await deps.pods.delete(pod.metadata, { uid: pod.metadata.uid, signal }).catch(ignoreDeleted);
-  if (hasFinalizer(pod, finalizers.usage)) await removeFinalizer(deps.pods, pod, finalizers.usage, { signal });
+  if (!isDeleting(pod))
+    await deps.pods.delete(pod.metadata, { uid: pod.metadata.uid, signal }).catch(ignoreDeleted);
+  if (hasFinalizer(pod, finalizers.usage))
+    await removeFinalizer(deps.pods, pod, finalizers.usage, { signal });
   return "done";
 };
 
@@ -23,7 +26,10 @@ export const releaseSession: Step = async ({ world: { session }, deps, signal })
   return "wait";
 };
 
-/** Deletes the finished session when its time to live is over; the API's finalizer keeps it until it is recorded. */
+/**
+ * Deletes the finished session when its time to live is over; the API's finalizer keeps it until it is
+ * recorded.
+ */
 export const deleteExpired: Step = async ({ world, deps, signal, logger }): Promise<StepOutcome> => {
   const { session } = world;
   if (isDeleting(session) || !isPast(deadlinesOf(world).expiry, world)) return "wait";

@@ -12,7 +12,10 @@ import type { StatusDraft } from "../statusDraft.ts";
 import { noteStopping } from "./stop.ts";
 import type { Step, StepContext, StepOutcome } from "./step.ts";
 
-/** Makes sure that the session stays until its stop is complete; a session of the API has the API's finalizer for that. */
+/**
+ * Makes sure that the session stays until its stop is complete; a session of the API has the API's finalizer
+ * for that.
+ */
 export const holdSession: Step = async ({ world, deps, signal }): Promise<StepOutcome> => {
   if (hasFinalizer(world.session, finalizers.recorder)) return "done";
   world.session = await addFinalizer(deps.sessions, world.session, finalizers.operator, { signal });
@@ -29,32 +32,47 @@ export const assignNode: Step = ({ world, draft, deps }) => {
     return "wait";
   }
   takePlace(draft, place, firstPlacement(world));
-  draft.event("Normal", gameSessionEventReasons.scheduled, "Schedule", `Placed on node ${place.nodeName} with media port ${place.mediaPort}.`);
+  draft.event(
+    "Normal",
+    gameSessionEventReasons.scheduled,
+    "Schedule",
+    `Placed on node ${place.nodeName} with media port ${place.mediaPort}.`,
+  );
   return "wait";
 };
 
-/** Moves the session to another node. Where there is none it is stopped, unless it is only late because its agent is silent: that may be back before the start deadline. */
+/**
+ * Moves the session to another node. Where there is none it is stopped, unless it is only late because its
+ * agent is silent: that may be back before the start deadline.
+ */
 export const moveToAnotherNode: Step = (context) => {
   const { world } = context;
   const cause = causeOfMove(world);
   const { reason = gameSessionEventReasons.moved, message = "" } = cause.failure ?? {};
   const noPlace = moveOn(context, { reason, message });
-  if (noPlace && (!world.isAgentSilent || reason !== failureReasons.downloadTimedOut)) noteStopping(context, withoutAlternative(cause, noPlace));
+  if (noPlace && (!world.isAgentSilent || reason !== failureReasons.downloadTimedOut))
+    noteStopping(context, withoutAlternative(cause, noPlace));
   return "wait";
 };
 
 /**
- * Moves the session to a node that may have the image which this one cannot get. Where there is none the session stays: its kubelet goes on
- * trying until the start deadline.
+ * Moves the session to a node that may have the image which this one cannot get. Where there is none the
+ * session stays: its kubelet goes on trying until the start deadline.
  */
 export const leaveForImage: Step = (context) => {
   const { world } = context;
   const why = (world.pod && missingImage(world.pod)) ?? "";
-  const noPlace = moveOn(context, { reason: gameSessionEventReasons.moved, message: `Node ${nodeNameOf(world)} does not get an image: ${why}` });
+  const noPlace = moveOn(context, {
+    reason: gameSessionEventReasons.moved,
+    message: `Node ${nodeNameOf(world)} does not get an image: ${why}`,
+  });
   return noPlace ? "done" : "wait";
 };
 
-/** Writes the place of the session's own pod into a status that lost it, and that there is progress which must not be given up. */
+/**
+ * Writes the place of the session's own pod into a status that lost it, and that there is progress which must
+ * not be given up.
+ */
 export const adoptPod: Step = ({ world, draft, deps, logger }) => {
   const pod = strayPod(world);
   const nodeName = pod && nodeOfPod(pod);
@@ -65,11 +83,19 @@ export const adoptPod: Step = ({ world, draft, deps, logger }) => {
   draft.status.podRef = { name: pod.metadata.name, uid: pod.metadata.uid };
   draft.status.readyAt ??= gameStartedAt(pod) ?? world.now.toISOString();
   logger.warn({ node: nodeName }, "The status of a session did not name its pod's place; it is put right.");
-  draft.event("Warning", gameSessionEventReasons.podAdopted, "Schedule", `The status did not say that the pod runs on node ${nodeName} with media port ${mediaPort}; it is put right.`);
+  draft.event(
+    "Warning",
+    gameSessionEventReasons.podAdopted,
+    "Schedule",
+    `The status did not say that the pod runs on node ${nodeName} with media port ${mediaPort}; it is put right.`,
+  );
   return "wait";
 };
 
-/** Takes another media port on the same node, for a pod that was refused because of its port. That is no further attempt: a node may have hundreds that are free. */
+/**
+ * Takes another media port on the same node, for a pod that was refused because of its port. That is no
+ * further attempt: a node may have hundreds that are free.
+ */
 export const changePort: Step = (context) => {
   const { world, draft, deps } = context;
   const { status } = world.session;
@@ -81,7 +107,12 @@ export const changePort: Step = (context) => {
   }
   deps.assignments.avoid(status.nodeName, status.ports.media);
   takePlace(draft, place, status.placement ?? firstPlacement(world));
-  draft.event("Warning", gameSessionEventReasons.portTaken, "Schedule", `Media port ${status.ports.media} is taken on the node; trying ${place.mediaPort}.`);
+  draft.event(
+    "Warning",
+    gameSessionEventReasons.portTaken,
+    "Schedule",
+    `Media port ${status.ports.media} is taken on the node; trying ${place.mediaPort}.`,
+  );
   return "wait";
 };
 
@@ -103,8 +134,13 @@ function takePlace(draft: StatusDraft, place: Assignment, placement: Placement):
 }
 
 /** Moves the session to a node that it was not on yet, and tells why; returns why there is none. */
-function moveOn({ world, draft, deps }: StepContext, { reason, message }: { reason: GameSessionEventReason; message: string }): NoPlace | undefined {
-  const triedNodes = [...new Set([...world.session.status?.placement?.triedNodes ?? [], nodeNameOf(world)])];
+function moveOn(
+  { world, draft, deps }: StepContext,
+  { reason, message }: { reason: GameSessionEventReason; message: string },
+): NoPlace | undefined {
+  const triedNodes = [
+    ...new Set([...(world.session.status?.placement?.triedNodes ?? []), nodeNameOf(world)]),
+  ];
   const place = deps.assignments.assign(world.session, triedNodes);
   if (isNoPlace(place)) return place;
   takePlace(draft, place, { attempt: nextAttempt(world), assignedAt: world.now.toISOString(), triedNodes });
@@ -121,17 +157,26 @@ function nextAttempt({ session }: SessionWorld): number {
   return Math.min(limits.gameSession.placementAttempts, (session.status?.placement?.attempt ?? 1) + 1);
 }
 
-/** Returns the most certain cause: that the pod was refused, that the node is lost, or that time has passed. */
+/**
+ * Returns the most certain cause: that the pod was refused, that the node is lost, or that time has passed.
+ */
 function causeOfMove(world: SessionWorld): StopCause {
   const nodeName = nodeNameOf(world);
   const rejected = podRejection(world);
-  if (rejected) return failed(failureReasons.podRefused, `Node ${nodeName} has no room for the pod: ${rejected.message}`);
+  if (rejected)
+    return failed(failureReasons.podRefused, `Node ${nodeName} has no room for the pod: ${rejected.message}`);
   return world.nodeHealth === "Lost" ? nodeLost(nodeName) : contentFailed(world);
 }
 
 function withoutAlternative(cause: StopCause, { message }: NoPlace): StopCause {
   if (!cause.failure) return cause;
-  return { ...cause, failure: { ...cause.failure, message: `${cause.failure.message} No other node: ${message}`.slice(0, 1024) } };
+  return {
+    ...cause,
+    failure: {
+      ...cause.failure,
+      message: `${cause.failure.message} No other node: ${message}`.slice(0, 1024),
+    },
+  };
 }
 
 function isNoPlace(place: Assignment | NoPlace): place is NoPlace {

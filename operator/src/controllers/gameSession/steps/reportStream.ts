@@ -14,7 +14,11 @@ const messages: Record<RenderingObstacle, string> = {
 /** Notes what the streamer found to make the stream; nothing of a streamer that has not said it yet. */
 export function reportStream({ session, playable }: SessionWorld, draft: StepContext["draft"]): void {
   if (playable?.picture === undefined) return;
-  const { encoder, codec, picture: { renderer, width, height, maxFps, obstacle } } = playable;
+  const {
+    encoder,
+    codec,
+    picture: { renderer, width, height, maxFps, obstacle },
+  } = playable;
   draft.status.stream = { renderer, encoder, codec: codecEncodingNames[codec], width, height, fps: maxFps };
   if (session.spec.profile !== "Gpu") return;
   if (obstacle === undefined) {
@@ -23,6 +27,11 @@ export function reportStream({ session, playable }: SessionWorld, draft: StepCon
   }
   const message = messages[obstacle];
   draft.set("Accelerated", "False", obstacle, `${message} The session renders in software.`);
-  draft.event("Warning", obstacle, "Start", `The session was to have a GPU and renders in software. ${message}`);
+  draft.event(
+    "Warning",
+    obstacle,
+    "Start",
+    `The session was to have a GPU and renders in software. ${message}`,
+  );
   draft.count((metrics) => metrics.sessionUnaccelerated(obstacle));
 }

@@ -1,13 +1,33 @@
-import { isAlreadyExists, isConflict, isKubeError, isNotFound, isRefused, type KubeError } from "#kube/errors.ts";
+import {
+  isAlreadyExists,
+  isConflict,
+  isKubeError,
+  isNotFound,
+  isRefused,
+  type KubeError,
+} from "#kube/errors.ts";
 import { isDeleting, removeFinalizer } from "#kube/finalizers.ts";
 import { isOwnedBy } from "#kube/object.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import { isFinished, isPrepared } from "#contracts/crd/sessionConditions.ts";
 import { isConditionTrue } from "#kube/conditions.ts";
-import { gameSessionEventReasons, podReadyReasons, readyReasons, streamReadyReasons, unsetReasons } from "#contracts/crd/reasons.ts";
+import {
+  gameSessionEventReasons,
+  podReadyReasons,
+  readyReasons,
+  streamReadyReasons,
+  unsetReasons,
+} from "#contracts/crd/reasons.ts";
 import { addressesOn } from "../../../nodes/addresses.ts";
 import { buildPod } from "../pod.ts";
-import { isInterrupted, isReady, isSessionPod, isStreamerReady, isStreamerRunning, waitingFor } from "../../../sessionPods/podState.ts";
+import {
+  isInterrupted,
+  isReady,
+  isSessionPod,
+  isStreamerReady,
+  isStreamerRunning,
+  waitingFor,
+} from "../../../sessionPods/podState.ts";
 import { reportStream } from "./reportStream.ts";
 import { currentPod, obsoletePod, podErrorOf, type SessionWorld } from "../world.ts";
 import type { Step, StepContext, StepOutcome } from "./step.ts";
@@ -27,26 +47,44 @@ export const createPod: Step = async (context): Promise<StepOutcome> => {
   }
   const { status } = world.session;
   if (status?.nodeName === undefined || status.ports === undefined) return "wait";
-  if (!await isStillWanted(context)) return "wait";
-  const { nodeName, ports: { media: mediaPort } } = status;
-  const place = { nodeName, mediaPort, addresses: addressesOn(nodeName, deps), operatorPublicKey: deps.tickets.publicKey };
+  if (!(await isStillWanted(context))) return "wait";
+  const {
+    nodeName,
+    ports: { media: mediaPort },
+  } = status;
+  const place = {
+    nodeName,
+    mediaPort,
+    addresses: addressesOn(nodeName, deps),
+    operatorPublicKey: deps.tickets.publicKey,
+  };
   try {
     const pod = await deps.pods.create(buildPod(world.session, place, deps.config.sessionPod), { signal });
     deps.cluster.pods.upsert(pod);
-    delete draft.status.podIp; // It was the address of a pod that is gone, and another session's pod may have it by now.
+    // It was the address of a pod that is gone, and another session's pod may have it by now.
+    delete draft.status.podIp;
     logger.info({ node: place.nodeName, mediaPort: place.mediaPort }, "The session's pod is made.");
-    draft.event("Normal", gameSessionEventReasons.podCreated, "Start", `The game's files are on node ${place.nodeName}; the pod is made.`);
+    draft.event(
+      "Normal",
+      gameSessionEventReasons.podCreated,
+      "Start",
+      `The game's files are on node ${place.nodeName}; the pod is made.`,
+    );
   } catch (error) {
     if (!isKubeError(error) || error.status === undefined) throw error;
     if (!isAlreadyExists(error)) return notePodError(draft, error);
-    // An earlier pass created it, and neither its response nor its watch event has come: the next pass sees what is there.
+    // An earlier pass created it, and neither its response nor its watch event has come: the next pass sees
+    // what is there.
     const existing = await deps.pods.find(world.session.metadata, { signal });
     if (existing) deps.cluster.pods.upsert(existing);
   }
   return "wait";
 };
 
-/** Tells with which words the API server refuses the pod, or fails to make it. The cause may be put right, so it is tried again as after any failure. */
+/**
+ * Tells with which words the API server refuses the pod, or fails to make it. The cause may be put right, so
+ * it is tried again as after any failure.
+ */
 function notePodError(draft: StepContext["draft"], error: KubeError): StepOutcome {
   const message = `The API server ${isRefused(error) ? "refuses" : "cannot make"} the session's pod: ${error.message}`;
   const isNews = draft.set("PodReady", "False", podReadyReasons.failedCreate, message);
@@ -56,16 +94,26 @@ function notePodError(draft: StepContext["draft"], error: KubeError): StepOutcom
 }
 
 function forgetPodError(draft: StepContext["draft"]): void {
-  if (podErrorOf(draft.status.conditions) !== undefined) draft.set("PodReady", "Unknown", unsetReasons.pending, "The pod is made.");
+  if (podErrorOf(draft.status.conditions) !== undefined)
+    draft.set("PodReady", "Unknown", unsetReasons.pending, "The pod is made.");
 }
 
-/** Asks the API server whether the session was stopped, moved or deleted a moment ago: nobody would play what its pod runs. */
+/**
+ * Asks the API server whether the session was stopped, moved or deleted a moment ago: nobody would play what
+ * its pod runs.
+ */
 async function isStillWanted({ world, deps, signal }: StepContext): Promise<boolean> {
   const live = await deps.sessions.find(world.session.metadata, { signal });
   if (live) deps.cluster.gameSessions.upsert(live);
-  return live?.metadata.uid === world.session.metadata.uid
-    && !isDeleting(live) && !isFinished(live) && live.spec.desiredState === "Running" && live.status?.stoppingAt === undefined
-    && live.status?.nodeName === world.session.status?.nodeName && live.status?.ports?.media === world.session.status?.ports?.media;
+  return (
+    live?.metadata.uid === world.session.metadata.uid &&
+    !isDeleting(live) &&
+    !isFinished(live) &&
+    live.spec.desiredState === "Running" &&
+    live.status?.stoppingAt === undefined &&
+    live.status?.nodeName === world.session.status?.nodeName &&
+    live.status?.ports?.media === world.session.status?.ports?.media
+  );
 }
 
 /** Reports in the status whether the stream can be opened. */
@@ -75,12 +123,14 @@ export const reportReadiness: Step = ({ world, draft }) => {
   const { status } = draft;
   // The address is published before the session is ready: the browser connects while the game starts.
   if (isStreamerRunning(pod) && pod.status?.podIP !== undefined) status.podIp = pod.status.podIP;
-  // The streamer is believed for the first time only: after that the kubelet has caught up, and it reports interruptions.
+  // The streamer is believed for the first time only: after that the kubelet has caught up, and it reports
+  // interruptions.
   const isPlayable = isReady(pod) || (world.playable !== undefined && status.readyAt === undefined);
   if (!isPlayable || !isPrepared(world.session)) {
     // Before the first time nothing is written: the status says "not yet" anyway.
     const wasReady = isConditionTrue(status.conditions, "Ready");
-    if (wasReady && isInterrupted(pod)) reportInterruption({ draft, isStreaming: isStreamerReady(pod), why: waitingFor(pod) });
+    if (wasReady && isInterrupted(pod))
+      reportInterruption({ draft, isStreaming: isStreamerReady(pod), why: waitingFor(pod) });
     return "wait";
   }
   status.podRef = { name: pod.metadata.name, uid: pod.metadata.uid };
@@ -88,25 +138,43 @@ export const reportReadiness: Step = ({ world, draft }) => {
   draft.set("StreamReady", "True", streamReadyReasons.streamerReady, "The streamer takes viewers.");
   const wasReady = isConditionTrue(status.conditions, "Ready");
   draft.set("Ready", "True", readyReasons.streaming, "The game can be played.");
-  // With the write that says that it is ready, and with one of its own where the kubelet was quicker than the streamer's response.
+  // With the write that says that it is ready, and with one of its own where the kubelet was quicker than the
+  // streamer's response.
   if (status.stream === undefined) reportStream(world, draft);
   if (status.readyAt === undefined) {
     status.readyAt = world.now.toISOString();
     const seconds = (world.nowMs - (world.seenAtMs.startedAt ?? world.nowMs)) / 1000;
     draft.count((metrics) => metrics.sessionReady(seconds));
   }
-  if (!wasReady) draft.event("Normal", gameSessionEventReasons.ready, "Start", `The stream is ready on ${status.address ?? ""}:${status.ports?.media ?? ""}.`);
+  if (!wasReady)
+    draft.event(
+      "Normal",
+      gameSessionEventReasons.ready,
+      "Start",
+      `The stream is ready on ${status.address ?? ""}:${status.ports?.media ?? ""}.`,
+    );
   return "wait";
 };
 
-function reportInterruption({ draft, isStreaming, why }: { draft: StepContext["draft"]; isStreaming: boolean; why: string }): void {
+function reportInterruption({
+  draft,
+  isStreaming,
+  why,
+}: {
+  draft: StepContext["draft"];
+  isStreaming: boolean;
+  why: string;
+}): void {
   draft.set("PodReady", "False", podReadyReasons.containersNotReady, why);
   if (!isStreaming) draft.set("StreamReady", "False", streamReadyReasons.streamerNotReady, why);
   draft.set("Ready", "False", readyReasons.interrupted, why);
   draft.event("Warning", readyReasons.interrupted, "Stream", why);
 }
 
-/** Removes a pod that has the name of the session's own. A pod that no session made is left alone: the session then fails at its start deadline. */
+/**
+ * Removes a pod that has the name of the session's own. A pod that no session made is left alone: the session
+ * then fails at its start deadline.
+ */
 export const removeObsoletePod: Step = async (context): Promise<StepOutcome> => {
   const { world, deps, signal, logger } = context;
   if (obsoletePod(world) === undefined) return "wait";
@@ -129,8 +197,9 @@ export const removeObsoletePod: Step = async (context): Promise<StepOutcome> => 
 };
 
 /**
- * Returns the world with the session and its pod as the API server has them; undefined without a session. The pod is read first: a session
- * is moved before its next pod is made, so a pod that does not fit the session that was read later is of a former place.
+ * Returns the world with the session and its pod as the API server has them; undefined without a session. The
+ * pod is read first: a session is moved before its next pod is made, so a pod that does not fit the session
+ * that was read later is of a former place.
  */
 async function lookAgain({ world, deps, signal }: StepContext): Promise<SessionWorld | undefined> {
   const pod = await deps.pods.find(world.session.metadata, { signal });

@@ -47,7 +47,10 @@ export interface StepContext {
   logger: Logger;
 }
 
-/** `done`: the next step may run. `wait`: the pass ends here, and a change in the cluster or a deadline brings the next one. */
+/**
+ * `done`: the next step may run. `wait`: the pass ends here, and a change in the cluster or a deadline brings
+ * the next one.
+ */
 export type StepOutcome = "done" | "wait";
 
 export type Step = (context: StepContext) => StepOutcome | Promise<StepOutcome>;

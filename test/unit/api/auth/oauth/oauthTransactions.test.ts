@@ -3,7 +3,14 @@ import { randomBytes } from "node:crypto";
 import { OAuthTransactions, transactionIdOf } from "#api/auth/oauth/oauthTransactions.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 
-const transaction = { provider: "p", state: "s", nonce: "n", verifier: "v", callbackUrl: "https://play.test/", linkTo: "l" };
+const transaction = {
+  provider: "p",
+  state: "s",
+  nonce: "n",
+  verifier: "v",
+  callbackUrl: "https://play.test/",
+  linkTo: "l",
+};
 
 describe("OAuthTransactions", () => {
   const key = randomBytes(32);
@@ -33,14 +40,23 @@ describe("OAuthTransactions", () => {
       const changed = value.slice(0, at) + (value[at] === "A" ? "B" : "A") + value.slice(at + 1);
       expect(transactions.open("x", changed), `changed at ${at}`).to.equal(undefined);
     }
-    for (const noise of ["", "a", value.slice(0, -4), `${value}AAAA`, "A".repeat(20_000)]) expect(transactions.open("x", noise)).to.equal(undefined);
+    for (const noise of ["", "a", value.slice(0, -4), `${value}AAAA`, "A".repeat(20_000)])
+      expect(transactions.open("x", noise)).to.equal(undefined);
   });
 
   it("opens nothing under another key, and survives a rotation", () => {
     const { value } = transactions.seal("x", transaction);
     const other = randomBytes(32);
     expect(new OAuthTransactions(new Map([["b", other]]), clock).open("x", value)).to.equal(undefined);
-    expect(new OAuthTransactions(new Map([["b", other], ["a", key]]), clock).open("x", value)).to.deep.include(transaction);
+    expect(
+      new OAuthTransactions(
+        new Map([
+          ["b", other],
+          ["a", key],
+        ]),
+        clock,
+      ).open("x", value),
+    ).to.deep.include(transaction);
   });
 
   it("evicts the oldest, so that at most five and a few kilobytes remain", async () => {
@@ -50,12 +66,19 @@ describe("OAuthTransactions", () => {
       await clock.advance(1000);
     }
     expect(transactions.cookiesToEvict(cookies, 300)).to.have.members(["broken", "c0", "c1"]);
-    const wide = new Map(["w0", "w1", "w2"].map((name) => [name, transactions.seal(name, { ...transaction, callbackUrl: "u".repeat(2000) }).value]));
+    const wide = new Map(
+      ["w0", "w1", "w2"].map((name) => [
+        name,
+        transactions.seal(name, { ...transaction, callbackUrl: "u".repeat(2000) }).value,
+      ]),
+    );
     expect(transactions.cookiesToEvict(wide, 300)).to.have.length(1);
   });
 
   it("names a cookie by its state without revealing that", () => {
-    expect(transactionIdOf("state")).to.match(/^[A-Za-z0-9_-]{22}$/).and.equal(transactionIdOf("state"));
+    expect(transactionIdOf("state"))
+      .to.match(/^[A-Za-z0-9_-]{22}$/)
+      .and.equal(transactionIdOf("state"));
     expect(transactionIdOf("other")).to.not.equal(transactionIdOf("state"));
   });
 });

@@ -4,10 +4,23 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readProviders } from "#api/auth/oauth/providerConfig.ts";
 
-const oidc = { id: "example", name: "Example", type: "oidc", issuer: "https://id.example", clientId: "joypod" };
+const oidc = {
+  id: "example",
+  name: "Example",
+  type: "oidc",
+  issuer: "https://id.example",
+  clientId: "joypod",
+};
 const oauth = {
-  id: "hub", name: "Hub", type: "oauth", issuer: "https://hub.example", clientId: "joypod", authorizationEndpoint: "https://hub.example/authorize",
-  tokenEndpoint: "https://hub.example/token", userinfoEndpoint: "https://api.hub.example/user", userinfo: { subject: "id" },
+  id: "hub",
+  name: "Hub",
+  type: "oauth",
+  issuer: "https://hub.example",
+  clientId: "joypod",
+  authorizationEndpoint: "https://hub.example/authorize",
+  tokenEndpoint: "https://hub.example/token",
+  userinfoEndpoint: "https://api.hub.example/user",
+  userinfo: { subject: "id" },
 };
 
 describe("readProviders", () => {
@@ -22,8 +35,16 @@ describe("readProviders", () => {
 
   it("reads both kinds, with the least that is needed and with secrets in files", () => {
     writeFileSync(join(directory, "secret"), "s3cret\n");
-    const [first, second] = readProviders(write({ providers: [{ ...oidc, clientSecretFile: "secret" }, oauth] }));
-    expect(first).to.deep.include({ clientSecret: "s3cret", scopes: ["openid", "email", "profile"], trustsEmail: false, allowInsecure: false, clientAuthentication: "basic" });
+    const [first, second] = readProviders(
+      write({ providers: [{ ...oidc, clientSecretFile: "secret" }, oauth] }),
+    );
+    expect(first).to.deep.include({
+      clientSecret: "s3cret",
+      scopes: ["openid", "email", "profile"],
+      trustsEmail: false,
+      allowInsecure: false,
+      clientAuthentication: "basic",
+    });
     expect(second).to.deep.include({ type: "oauth", scopes: [] });
   });
 
@@ -34,19 +55,55 @@ describe("readProviders", () => {
     ["an unknown type", { providers: [{ ...oidc, type: "saml" }] }, /providers\.0\.type/],
     ["no issuer", { providers: [{ ...oidc, issuer: undefined }] }, /providers\.0\.issuer/],
     ["an issuer by plain http", { providers: [{ ...oidc, issuer: "http://id.example" }] }, /must be https/],
-    ["plain http elsewhere, though allowed", { providers: [{ ...oidc, issuer: "http://id.example", allowInsecure: true }] }, /must be https/],
-    ["plain http on the loopback, not allowed", { providers: [{ ...oidc, issuer: "http://127.0.0.1:9" }] }, /must be https/],
-    ["a token endpoint by plain http", { providers: [{ ...oauth, tokenEndpoint: "http://hub.example/t" }] }, /must be https/],
-    ["a list of addresses by plain http", { providers: [{ ...oauth, emails: { endpoint: "http://hub.example/e" } }] }, /must be https/],
-    ["a list of addresses without its address", { providers: [{ ...oauth, emails: {} }] }, /providers\.0\.emails\.endpoint/],
-    ["a name in responses that is no address", { providers: [{ ...oauth, responseIssuer: "Hub" }] }, /providers\.0\.responseIssuer/],
-    ["a name in responses of a provider that says its name itself", { providers: [{ ...oidc, responseIssuer: "https://id.example" }] }, /responseIssuer/],
-    ["credentials in an address", { providers: [{ ...oidc, issuer: "https://u:p@id.example" }] }, /more than it should/],
+    [
+      "plain http elsewhere, though allowed",
+      { providers: [{ ...oidc, issuer: "http://id.example", allowInsecure: true }] },
+      /must be https/,
+    ],
+    [
+      "plain http on the loopback, not allowed",
+      { providers: [{ ...oidc, issuer: "http://127.0.0.1:9" }] },
+      /must be https/,
+    ],
+    [
+      "a token endpoint by plain http",
+      { providers: [{ ...oauth, tokenEndpoint: "http://hub.example/t" }] },
+      /must be https/,
+    ],
+    [
+      "a list of addresses by plain http",
+      { providers: [{ ...oauth, emails: { endpoint: "http://hub.example/e" } }] },
+      /must be https/,
+    ],
+    [
+      "a list of addresses without its address",
+      { providers: [{ ...oauth, emails: {} }] },
+      /providers\.0\.emails\.endpoint/,
+    ],
+    [
+      "a name in responses that is no address",
+      { providers: [{ ...oauth, responseIssuer: "Hub" }] },
+      /providers\.0\.responseIssuer/,
+    ],
+    [
+      "a name in responses of a provider that says its name itself",
+      { providers: [{ ...oidc, responseIssuer: "https://id.example" }] },
+      /responseIssuer/,
+    ],
+    [
+      "credentials in an address",
+      { providers: [{ ...oidc, issuer: "https://u:p@id.example" }] },
+      /more than it should/,
+    ],
     ["one id twice", { providers: [oidc, { ...oauth, id: "example" }] }, /example twice/],
     ["the id of the password form", { providers: [{ ...oidc, id: "credentials" }] }, /sign-in by password/],
     ["an id that is no path", { providers: [{ ...oidc, id: "a/b" }] }, /providers\.0\.id/],
     ["scopes without openid", { providers: [{ ...oidc, scopes: ["email"] }] }, /must include openid/],
-    ["a missing secret file", { providers: [{ ...oidc, clientSecretFile: "missing" }] }, /cannot be read: .*missing/],
+    [
+      "a missing secret file",
+      { providers: [{ ...oidc, clientSecretFile: "missing" }] },
+      /cannot be read: .*missing/,
+    ],
     ["two secrets", { providers: [{ ...oidc, clientSecret: "a", clientSecretFile: "secret" }] }, /keep one/],
     ["no subject to go by", { providers: [{ ...oauth, userinfo: {} }] }, /providers\.0\.userinfo\.subject/],
   ];
@@ -57,13 +114,21 @@ describe("readProviders", () => {
   it("says which file is missing, and repeats no secret", () => {
     expect(() => readProviders(join(directory, "nowhere.json"))).to.throw(/cannot be read: .*nowhere\.json/);
     const file = write({ providers: [{ ...oidc, clientSecret: "canary-secret", id: "Bad" }] });
-    expect(() => readProviders(file)).to.throw(Error).with.property("message").that.does.not.contain("canary");
-    expect(() => readProviders(write('{"clientSecret":"canary-secret" oops'))).to.throw(Error).with.property("message").that.does.not.contain("canary");
+    expect(() => readProviders(file))
+      .to.throw(Error)
+      .with.property("message")
+      .that.does.not.contain("canary");
+    expect(() => readProviders(write('{"clientSecret":"canary-secret" oops')))
+      .to.throw(Error)
+      .with.property("message")
+      .that.does.not.contain("canary");
   });
 
   it("accepts plain http on the loopback when that is allowed", () => {
     for (const issuer of ["http://127.0.0.1:9", "http://localhost:9", "http://[::1]:9"]) {
-      expect(readProviders(write({ providers: [{ ...oidc, issuer, allowInsecure: true }] }))).to.have.length(1);
+      expect(readProviders(write({ providers: [{ ...oidc, issuer, allowInsecure: true }] }))).to.have.length(
+        1,
+      );
     }
   });
 });

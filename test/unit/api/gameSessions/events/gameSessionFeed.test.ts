@@ -1,6 +1,10 @@
 import { expect } from "chai";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
-import { encodeEvent, parsePosition, type GameSessionEvent } from "#api/gameSessions/events/gameSessionEvent.ts";
+import {
+  encodeEvent,
+  parsePosition,
+  type GameSessionEvent,
+} from "#api/gameSessions/events/gameSessionEvent.ts";
 import { GameSessionFeed } from "#api/gameSessions/events/gameSessionFeed.ts";
 import type { GameSessionRow } from "#api/gameSessions/gameSessionQueries.ts";
 import { aGameSession } from "#test/factories/gameSession.ts";
@@ -17,8 +21,20 @@ describe("GameSessionFeed", () => {
   beforeEach(() => {
     clock = new FakeClock(started);
     row = {
-      id: "gs-a", status: "starting", gameSlug: "game", gameTitle: "Game", startedAt: started, readyAt: null, expiresAt: null, stopReason: null,
-      durationSeconds: null, cpuSeconds: null, peakMemoryMb: null, saveNotice: null, failureReason: null, stream: aGameSession().spec.stream,
+      id: "gs-a",
+      status: "starting",
+      gameSlug: "game",
+      gameTitle: "Game",
+      startedAt: started,
+      readyAt: null,
+      expiresAt: null,
+      stopReason: null,
+      durationSeconds: null,
+      cpuSeconds: null,
+      peakMemoryMb: null,
+      saveNotice: null,
+      failureReason: null,
+      stream: aGameSession().spec.stream,
     };
     shown = { stage: "scheduling" };
     feed = openFeed();
@@ -27,10 +43,18 @@ describe("GameSessionFeed", () => {
   /** Every wish to have the row read is granted at once, as the row is then. */
   function openFeed(): GameSessionFeed {
     const opened: GameSessionFeed = new GameSessionFeed({
-      row, clock, warningSeconds: [300, 60],
+      row,
+      clock,
+      warningSeconds: [300, 60],
       present: ({ id, status, gameTitle, startedAt, expiresAt }) => ({
-        sessionId: id, status, gameTitle, startedAt: startedAt.toISOString(), serverUrl: null, containerUrl: null,
-        ...(expiresAt !== null && { expiresAt: expiresAt.toISOString() }), ...(status === "starting" && shown),
+        sessionId: id,
+        status,
+        gameTitle,
+        startedAt: startedAt.toISOString(),
+        serverUrl: null,
+        containerUrl: null,
+        ...(expiresAt !== null && { expiresAt: expiresAt.toISOString() }),
+        ...(status === "starting" && shown),
       }),
       nowMs: () => clock.now().getTime(),
       read: () => opened.take(row),
@@ -38,14 +62,25 @@ describe("GameSessionFeed", () => {
     return opened;
   }
 
-  function follow(lastEventId = "", of = feed): { events: GameSessionEvent[]; names: () => string[]; hasEnded: () => boolean; leave: () => void } {
+  function follow(
+    lastEventId = "",
+    of = feed,
+  ): { events: GameSessionEvent[]; names: () => string[]; hasEnded: () => boolean; leave: () => void } {
     const events: GameSessionEvent[] = [];
     let ends = 0;
-    const follower = { send: (event: GameSessionEvent) => void events.push(event), end: () => {
-      ends++;
-    } };
+    const follower = {
+      send: (event: GameSessionEvent) => void events.push(event),
+      end: () => {
+        ends++;
+      },
+    };
     of.follow(follower, lastEventId);
-    return { events, names: () => events.map(({ name }) => name), hasEnded: () => ends === 1, leave: () => of.unfollow(follower) };
+    return {
+      events,
+      names: () => events.map(({ name }) => name),
+      hasEnded: () => ends === 1,
+      leave: () => of.unfollow(follower),
+    };
   }
 
   function run(expiresInSeconds: number): void {
@@ -62,7 +97,9 @@ describe("GameSessionFeed", () => {
     shown = { stage: "downloading", progressPercent: 20 };
     feed.update();
     expect(names()).to.deep.equal(["stage", "stage", "stage"]);
-    expect(events.map(({ data }) => ("progressPercent" in data ? data.progressPercent : undefined))).to.deep.equal([undefined, 10, 20]);
+    expect(
+      events.map(({ data }) => ("progressPercent" in data ? data.progressPercent : undefined)),
+    ).to.deep.equal([undefined, 10, 20]);
   });
 
   it("sends the end and releases its followers", () => {
@@ -97,7 +134,11 @@ describe("GameSessionFeed", () => {
     expect(names()).to.deep.equal(["stage", "running"]);
     await clock.advance(2_000);
     expect(names().slice(2)).to.deep.equal(["expiring"]);
-    expect(events.at(-1)?.data).to.deep.equal({ sessionId: "gs-a", expiresAt: row.expiresAt?.toISOString(), secondsLeft: 300 });
+    expect(events.at(-1)?.data).to.deep.equal({
+      sessionId: "gs-a",
+      expiresAt: row.expiresAt?.toISOString(),
+      secondsLeft: 300,
+    });
     await clock.advance(240_000);
     expect(names().slice(2)).to.deep.equal(["expiring", "expiring"]);
     expect(events.at(-1)?.data).to.include({ secondsLeft: 60 });
@@ -139,7 +180,10 @@ describe("GameSessionFeed", () => {
     expect(again.events[0]?.data).to.include({ expiresAt: row.expiresAt?.toISOString() });
     expect(follow(again.events[0]?.id).names()).to.deep.equal([]);
     run(250);
-    expect(follow(lastId, openFeed()).names(), "of an end that is near again").to.deep.equal(["running", "expiring"]);
+    expect(follow(lastId, openFeed()).names(), "of an end that is near again").to.deep.equal([
+      "running",
+      "expiring",
+    ]);
   });
 
   it("keeps no timer without followers", () => {

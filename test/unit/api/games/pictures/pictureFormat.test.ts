@@ -28,8 +28,16 @@ describe("readPictureFormat", () => {
   }
 
   it("takes no SVG, page, GIF, film or archive for a picture", () => {
-    const others = ["<svg xmlns='http://www.w3.org/2000/svg'><script/></svg>", "<!doctype html><script>alert(1)</script>", "GIF89a\u0001\u0000\u0001\u0000;", "\u0000\u0000\u0000\u0014ftypavis", "\u0000\u0000\u0000\u0014ftypisom", "\u001f\u008b\u0008"];
-    for (const text of others) expect(readPictureFormat(Buffer.from(text.padEnd(200), "latin1")), text).to.be.undefined;
+    const others = [
+      "<svg xmlns='http://www.w3.org/2000/svg'><script/></svg>",
+      "<!doctype html><script>alert(1)</script>",
+      "GIF89a\u0001\u0000\u0001\u0000;",
+      "\u0000\u0000\u0000\u0014ftypavis",
+      "\u0000\u0000\u0000\u0014ftypisom",
+      "\u001f\u008b\u0008",
+    ];
+    for (const text of others)
+      expect(readPictureFormat(Buffer.from(text.padEnd(200), "latin1")), text).to.be.undefined;
   });
 
   it("takes nothing for a picture whose boxes lie in each other without end", () => {
@@ -46,9 +54,16 @@ describe("readPictureFormat", () => {
 
   it("ends, with a size above zero or none, whatever the bytes are", () => {
     const beginnings = Object.values(pictures).map(({ bytes }) => bytes);
-    fc.assert(fc.property(fc.constantFrom(...beginnings), fc.nat(60), fc.uint8Array({ maxLength: 80 }), (bytes, kept, rest) => {
-      const format = readPictureFormat(Buffer.concat([bytes.subarray(0, kept), rest]));
-      return format === undefined || (format.width > 0 && format.height > 0);
-    }));
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...beginnings),
+        fc.nat(60),
+        fc.uint8Array({ maxLength: 80 }),
+        (bytes, kept, rest) => {
+          const format = readPictureFormat(Buffer.concat([bytes.subarray(0, kept), rest]));
+          return format === undefined || (format.width > 0 && format.height > 0);
+        },
+      ),
+    );
   });
 });

@@ -1,6 +1,11 @@
 import { expect } from "chai";
 import { DomainError } from "#api/errors.ts";
-import { GameUploads, gameUploadsOfPartnerMax, ownNames, sharedNamesMax } from "#api/games/upload/gameUploads.ts";
+import {
+  GameUploads,
+  gameUploadsOfPartnerMax,
+  ownNames,
+  sharedNamesMax,
+} from "#api/games/upload/gameUploads.ts";
 
 describe("GameUploads", () => {
   let ended: PromiseWithResolvers<undefined>;
@@ -19,20 +24,26 @@ describe("GameUploads", () => {
 
   /** Begins an upload that keeps so many names until the end of the test. */
   function keep(partnerId: string, names: number): void {
-    untilEnded.push(uploads.run(partnerId, (keepNames) => {
-      keepNames(names);
-      return ended.promise;
-    }));
+    untilEnded.push(
+      uploads.run(partnerId, (keepNames) => {
+        keepNames(names);
+        return ended.promise;
+      }),
+    );
   }
 
-  const receive = (names: number): Promise<void> => uploads.run("last", async (keepNames) => {
-    for (let kept = 0; kept < names; kept += 1000) keepNames(kept);
-    await Promise.resolve();
-  });
+  const receive = (names: number): Promise<void> =>
+    uploads.run("last", async (keepNames) => {
+      for (let kept = 0; kept < names; kept += 1000) keepNames(kept);
+      await Promise.resolve();
+    });
 
   it("ends an upload of very many names with unavailable while others keep all that are shared, and lets one of few names pass", async () => {
     for (const partnerId of ["first", "second"]) keep(partnerId, sharedNamesMax / 2 + ownNames);
-    const error = await receive(ownNames + 2000).then(() => undefined, (cause: unknown) => cause);
+    const error = await receive(ownNames + 2000).then(
+      () => undefined,
+      (cause: unknown) => cause,
+    );
     expect(error).to.be.an.instanceOf(DomainError);
     expect((error as DomainError).code).to.equal("unavailable");
     await receive(ownNames);
@@ -42,10 +53,16 @@ describe("GameUploads", () => {
     for (let place = 0; place < gameUploadsOfPartnerMax; place += 1) keep("first", 1);
     const gone = new AbortController();
     let hasBegun = false;
-    const waiting = uploads.run("first", () => {
-      hasBegun = true;
-      return Promise.resolve();
-    }, gone.signal).catch((error: unknown) => error);
+    const waiting = uploads
+      .run(
+        "first",
+        () => {
+          hasBegun = true;
+          return Promise.resolve();
+        },
+        gone.signal,
+      )
+      .catch((error: unknown) => error);
     gone.abort(new Error("gone"));
     expect(await waiting).to.have.property("message", "gone");
     ended.resolve(undefined);

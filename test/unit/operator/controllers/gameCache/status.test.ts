@@ -7,20 +7,62 @@ import { after, createdAt } from "#test/factories/gameSession.ts";
 import type { FillNode } from "#operator/content/fill.ts";
 import { differenceOf, statusOf } from "#operator/controllers/gameCache/status.ts";
 
-const node = (nodeName: string, entry?: Partial<CacheEntry>): FillNode => ({ nodeName, labels: {}, isSchedulable: true, entries: entry ? [aCacheEntry(entry)] : [] });
+const node = (nodeName: string, entry?: Partial<CacheEntry>): FillNode => ({
+  nodeName,
+  labels: {},
+  isSchedulable: true,
+  entries: entry ? [aCacheEntry(entry)] : [],
+});
 
 describe("statusOf a GameCache", () => {
   const cases: [string, Partial<GameCacheSpec>, FillNode[], string, string, string?][] = [
     ["all nodes hold it", {}, [node("a", {}), node("b", {})], "True AllNodesCached", "False Settled"],
-    ["one node fetches it", {}, [node("a", {}), node("b", { state: "Downloading" })], "False Filling", "True Filling"],
+    [
+      "one node fetches it",
+      {},
+      [node("a", {}), node("b", { state: "Downloading" })],
+      "False Filling",
+      "True Filling",
+    ],
     ["one node has not begun", {}, [node("a", {}), node("b")], "False Filling", "True Filling"],
-    ["one node failed", {}, [node("a", {}), node("b", { state: "Failed" })], "False NodesFailed", "False NodesFailed", "True NodesFailed"],
-    ["one node failed and another fetches it", {}, [node("a", { state: "Downloading" }), node("b", { state: "Failed" })], "False NodesFailed", "True Filling"],
+    [
+      "one node failed",
+      {},
+      [node("a", {}), node("b", { state: "Failed" })],
+      "False NodesFailed",
+      "False NodesFailed",
+      "True NodesFailed",
+    ],
+    [
+      "one node failed and another fetches it",
+      {},
+      [node("a", { state: "Downloading" }), node("b", { state: "Failed" })],
+      "False NodesFailed",
+      "True Filling",
+    ],
     ["it is suspended", { suspend: true }, [node("a")], "False Filling", "False Suspended"],
-    ["it is suspended after a node failed", { suspend: true }, [node("a", { state: "Failed" })], "False NodesFailed", "False Suspended"],
+    [
+      "it is suspended after a node failed",
+      { suspend: true },
+      [node("a", { state: "Failed" })],
+      "False NodesFailed",
+      "False Suspended",
+    ],
     ["there are no nodes", {}, [], "False NoGameNodes", "False Settled"],
-    ["it is on demand and no node holds it", { placement: { policy: "OnDemand" } }, [node("a")], "True OnDemand", "False Settled"],
-    ["it is on demand and one node holds it", { placement: { policy: "OnDemand" } }, [node("a", {}), node("b")], "True AllNodesCached", "False Settled"],
+    [
+      "it is on demand and no node holds it",
+      { placement: { policy: "OnDemand" } },
+      [node("a")],
+      "True OnDemand",
+      "False Settled",
+    ],
+    [
+      "it is on demand and one node holds it",
+      { placement: { policy: "OnDemand" } },
+      [node("a", {}), node("b")],
+      "True AllNodesCached",
+      "False Settled",
+    ],
   ];
   for (const [what, spec, nodes, ready, progressing, stalled = "False NoFailure"] of cases) {
     it(`has the right conditions when ${what}`, () => {
@@ -31,12 +73,22 @@ describe("statusOf a GameCache", () => {
   }
 
   it("has for each node what its agent reported", () => {
-    const status = statusOf(aGameCache(), [
-      node("c"), node("a", { cachedAt: createdAt, progressPercent: 100 }), node("b", { state: "Downloading", progressPercent: 40 }),
-      node("d", { state: "Failed", reason: "checksum" }),
-    ], after(0));
+    const status = statusOf(
+      aGameCache(),
+      [
+        node("c"),
+        node("a", { cachedAt: createdAt, progressPercent: 100 }),
+        node("b", { state: "Downloading", progressPercent: 40 }),
+        node("d", { state: "Failed", reason: "checksum" }),
+      ],
+      after(0),
+    );
     expect(status).to.include({ totalNodes: 4, cachedNodes: 1, pendingNodes: 2, failedNodes: 1 });
-    expect(status.nodes?.map((found) => Object.fromEntries(Object.entries(found).filter(([name]) => name !== "digest")))).to.deep.equal([
+    expect(
+      status.nodes?.map((found) =>
+        Object.fromEntries(Object.entries(found).filter(([name]) => name !== "digest")),
+      ),
+    ).to.deep.equal([
       { nodeName: "a", state: "Cached", cachedAt: createdAt },
       { nodeName: "b", state: "Downloading", progressPercent: 40 },
       { nodeName: "c", state: "Pending" },
@@ -46,7 +98,9 @@ describe("statusOf a GameCache", () => {
 
   it("fits into an object where a thousand nodes say at length why they failed", () => {
     const reason = `ArchiveRefused: ${"a/".repeat(504)}`;
-    const nodes = Array.from({ length: 1000 }, (_, index) => node(`node-${String(index).padStart(58, "0")}`, { state: "Failed", reason }));
+    const nodes = Array.from({ length: 1000 }, (_, index) =>
+      node(`node-${String(index).padStart(58, "0")}`, { state: "Failed", reason }),
+    );
     const status = statusOf(aGameCache(), nodes, after(0));
     expect(status.nodes).to.have.length(1000);
     expect(status.nodes?.[0]?.reason).to.match(/^ArchiveRefused: a\//);
@@ -62,9 +116,11 @@ describe("statusOf a GameCache", () => {
 });
 
 describe("differenceOf two statuses of a GameCache", () => {
-  const status = (progressPercent: number) => statusOf(aGameCache(), [node("a", { state: "Downloading", progressPercent })], after(0));
+  const status = (progressPercent: number) =>
+    statusOf(aGameCache(), [node("a", { state: "Downloading", progressPercent })], after(0));
   it("is none for the same", () => expect(differenceOf(status(10), status(10))).to.equal("none"));
-  it("is progress when only a percentage moved", () => expect(differenceOf(status(10), status(20))).to.equal("progress"));
+  it("is progress when only a percentage moved", () =>
+    expect(differenceOf(status(10), status(20))).to.equal("progress"));
   it("is major otherwise", () => {
     expect(differenceOf(undefined, status(10))).to.equal("major");
     expect(differenceOf(status(10), statusOf(aGameCache(), [node("a", {})], after(0)))).to.equal("major");

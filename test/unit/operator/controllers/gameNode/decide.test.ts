@@ -5,25 +5,58 @@ import { aGameNode, aNode } from "#test/factories/gameNode.ts";
 import { aDigest, after } from "#test/factories/gameSession.ts";
 import { anArchiveSource } from "#test/factories/gameCache.ts";
 import {
-  differenceOf, isSameDesired, nodeActionFor, statusOf, type NodeWorld,
+  differenceOf,
+  isSameDesired,
+  nodeActionFor,
+  statusOf,
+  type NodeWorld,
 } from "#operator/controllers/gameNode/decide.ts";
 
-const rules = { gameNodeSelector: [{ key: "nvidia.com/gpu.present", operator: "In" as const, values: ["true"] }], sessionNodeSelector: {}, gpu: undefined, tolerations: [{ key: "nvidia.com/gpu", operator: "Exists" as const, effect: "NoSchedule" as const }], softwareSlots: 2,
-  architecture: "amd64", mediaPorts: { first: 20_000, last: 20_002 }, announceAddresses: [], hasRelay: false, countsOtherPods: true,
+const rules = {
+  gameNodeSelector: [{ key: "nvidia.com/gpu.present", operator: "In" as const, values: ["true"] }],
+  sessionNodeSelector: {},
+  gpu: undefined,
+  tolerations: [{ key: "nvidia.com/gpu", operator: "Exists" as const, effect: "NoSchedule" as const }],
+  softwareSlots: 2,
+  architecture: "amd64",
+  mediaPorts: { first: 20_000, last: 20_002 },
+  announceAddresses: [],
+  hasRelay: false,
+  countsOtherPods: true,
 };
-const world = (overrides: Partial<NodeWorld> = {}): NodeWorld => ({ node: aNode(), gameNode: aGameNode(), pinned: [], fillDeadlineMs: 900_000, hasHeartbeat: true, health: "Healthy", used: 0, offered: undefined, overhead: { cpuMillicores: 250, memoryBytes: 2 ** 28 }, hasPendingSave: false, takenPorts: new Set(), rules, now: after(0), ...overrides });
+const world = (overrides: Partial<NodeWorld> = {}): NodeWorld => ({
+  node: aNode(),
+  gameNode: aGameNode(),
+  pinned: [],
+  fillDeadlineMs: 900_000,
+  hasHeartbeat: true,
+  health: "Healthy",
+  used: 0,
+  offered: undefined,
+  overhead: { cpuMillicores: 250, memoryBytes: 2 ** 28 },
+  hasPendingSave: false,
+  takenPorts: new Set(),
+  rules,
+  now: after(0),
+  ...overrides,
+});
 const unlabelled = aNode("node1", { labels: { "nvidia.com/gpu.present": "false" } });
 
 describe("nodeActionFor", () => {
   const cases: [string, Partial<NodeWorld>, string][] = [
     ["a game node", {}, "keep"],
-    ["a game node that does not report", { node: aNode("node1", { isReady: false }), hasHeartbeat: false }, "keep"],
+    [
+      "a game node that does not report",
+      { node: aNode("node1", { isReady: false }), hasHeartbeat: false },
+      "keep",
+    ],
     ["a node without the label", { node: unlabelled }, "remove"],
     ["a node without the label that has a session", { node: unlabelled, used: 1 }, "drain"],
     ["a node without the label that has a save alone", { node: unlabelled, hasPendingSave: true }, "drain"],
     ["a node that is gone", { node: undefined, used: 1 }, "remove"],
   ];
-  for (const [what, given, action] of cases) it(`is ${action} for ${what}`, () => expect(nodeActionFor(world(given))).to.equal(action));
+  for (const [what, given, action] of cases)
+    it(`is ${action} for ${what}`, () => expect(nodeActionFor(world(given))).to.equal(action));
 });
 
 function tainted(key: string, effect: string): Stored<Node> {
@@ -37,12 +70,48 @@ describe("statusOf a node", () => {
     ["not ready", { node: aNode("node1", { isReady: false }) }, "keep", false, "False NodeNotReady"],
     ["with a silent agent", { hasHeartbeat: false }, "keep", false, "False AgentSilent"],
     ["cordoned", { node: aNode("node1", { isCordoned: true }) }, "keep", false, "True NodeAndAgentWell"],
-    ["tainted", { node: tainted("games.example/upgrade", "NoExecute") }, "keep", false, "True NodeAndAgentWell"],
-    ["kept for GPUs", { node: tainted("nvidia.com/gpu", "NoSchedule") }, "keep", true, "True NodeAndAgentWell"],
-    ["short of memory", { node: tainted("node.kubernetes.io/memory-pressure", "NoSchedule") }, "keep", false, "True NodeAndAgentWell"],
-    ["short of disk", { node: tainted("node.kubernetes.io/disk-pressure", "NoSchedule") }, "keep", false, "True NodeAndAgentWell"],
-    ["well again, and still has the taint of a node that was not", { node: tainted("node.kubernetes.io/not-ready", "NoExecute") }, "keep", true, "True NodeAndAgentWell"],
-    ["rather not for other pods", { node: tainted("games.example/upgrade", "PreferNoSchedule") }, "keep", true, "True NodeAndAgentWell"],
+    [
+      "tainted",
+      { node: tainted("games.example/upgrade", "NoExecute") },
+      "keep",
+      false,
+      "True NodeAndAgentWell",
+    ],
+    [
+      "kept for GPUs",
+      { node: tainted("nvidia.com/gpu", "NoSchedule") },
+      "keep",
+      true,
+      "True NodeAndAgentWell",
+    ],
+    [
+      "short of memory",
+      { node: tainted("node.kubernetes.io/memory-pressure", "NoSchedule") },
+      "keep",
+      false,
+      "True NodeAndAgentWell",
+    ],
+    [
+      "short of disk",
+      { node: tainted("node.kubernetes.io/disk-pressure", "NoSchedule") },
+      "keep",
+      false,
+      "True NodeAndAgentWell",
+    ],
+    [
+      "well again, and still has the taint of a node that was not",
+      { node: tainted("node.kubernetes.io/not-ready", "NoExecute") },
+      "keep",
+      true,
+      "True NodeAndAgentWell",
+    ],
+    [
+      "rather not for other pods",
+      { node: tainted("games.example/upgrade", "PreferNoSchedule") },
+      "keep",
+      true,
+      "True NodeAndAgentWell",
+    ],
     ["draining", { used: 1 }, "drain", false, "True NodeAndAgentWell"],
   ];
   for (const [what, given, action, schedulable, ready] of cases) {
@@ -50,20 +119,40 @@ describe("statusOf a node", () => {
       const { capacity, conditions } = statusOf(world(given), action);
       expect(capacity?.schedulable).to.equal(schedulable);
       expect(conditions?.map(({ type, status, reason }) => `${type} ${status} ${reason}`)).to.deep.equal([
-        `Ready ${ready}`, `Draining ${action === "drain" ? "True LabelRemoved" : "False GameNode"}`, "Lost False Heard", "Filled True PinnedGamesHeld", "GpuNotShared False SoftwareRendering",
-        "ArchitectureSupported Unknown NotReported", "PortsFree True Free", "Reachable True PublicAddress"]);
+        `Ready ${ready}`,
+        `Draining ${action === "drain" ? "True LabelRemoved" : "False GameNode"}`,
+        "Lost False Heard",
+        "Filled True PinnedGamesHeld",
+        "GpuNotShared False SoftwareRendering",
+        "ArchitectureSupported Unknown NotReported",
+        "PortsFree True Free",
+        "Reachable True PublicAddress",
+      ]);
     });
   }
 
   it("tells why a node takes no sessions: its own state first, then a check that fails, the agent's or the operator's", () => {
-    const gameNode = aGameNode("node1", { status: { conditions: [{ type: "ClockInStep", status: "False", reason: "OutOfStep", message: "Late.", lastTransitionTime: "2030-01-01T10:00:00Z" }] } });
+    const gameNode = aGameNode("node1", {
+      status: {
+        conditions: [
+          {
+            type: "ClockInStep",
+            status: "False",
+            reason: "OutOfStep",
+            message: "Late.",
+            lastTransitionTime: "2030-01-01T10:00:00Z",
+          },
+        ],
+      },
+    });
     const why = (given: Partial<NodeWorld>) => statusOf(world(given), "keep").capacity?.unschedulable;
     expect(why({})).to.equal(undefined);
     expect(why({ gameNode })).to.deep.equal({ reason: "OutOfStep", message: "Late." });
     expect(why({ takenPorts: new Set([20_000, 20_001, 20_002]) })?.reason).to.equal("AllTaken");
     expect(why({ gameNode, node: aNode("node1", { isCordoned: true }) })?.reason).to.equal("NodeCordoned");
     expect(why({ node: tainted("node.kubernetes.io/disk-pressure", "NoSchedule") })).to.deep.equal({
-      reason: "NodeTainted", message: "The node has taint node.kubernetes.io/disk-pressure, which session pods do not tolerate.",
+      reason: "NodeTainted",
+      message: "The node has taint node.kubernetes.io/disk-pressure, which session pods do not tolerate.",
     });
     expect(statusOf(world({ used: 1 }), "drain").capacity?.unschedulable?.reason).to.equal("LabelRemoved");
   });
@@ -71,7 +160,10 @@ describe("statusOf a node", () => {
   it("counts a new node as schedulable while its pinned games are on their way: nodes that take no sessions get theirs last", () => {
     const pinned = [{ digest: aDigest, source: anArchiveSource(), priority: 0, pinned: true, hold: true }];
     const { capacity, conditions } = statusOf(world({ pinned }), "keep");
-    expect(conditions?.find(({ type }) => type === "Filled")).to.include({ status: "False", reason: "Filling" });
+    expect(conditions?.find(({ type }) => type === "Filled")).to.include({
+      status: "False",
+      reason: "Filling",
+    });
     expect(capacity).to.deep.include({ schedulable: true });
   });
 
@@ -80,11 +172,16 @@ describe("statusOf a node", () => {
     ["silent", { ...silent, health: "Lost" }, "True Silent"],
     ["silent with many others", { ...silent, health: "Unknown" }, "Unknown BrakeHolds"],
     ["heard by one signal", { node: silent.node, health: "Unknown" }, "False Heard"],
-    ["declared lost before the operator's start, and not heard since", { node: silent.node, health: "Lost" }, "True Silent"],
+    [
+      "declared lost before the operator's start, and not heard since",
+      { node: silent.node, health: "Lost" },
+      "True Silent",
+    ],
   ];
   for (const [what, given, lost] of losses) {
     it(`says whether a node that is ${what} is lost`, () => {
-      const { status, reason } = statusOf(world(given), "keep").conditions?.find(({ type }) => type === "Lost") ?? {};
+      const { status, reason } =
+        statusOf(world(given), "keep").conditions?.find(({ type }) => type === "Lost") ?? {};
       expect(`${status} ${reason}`).to.equal(lost);
     });
   }
@@ -92,25 +189,55 @@ describe("statusOf a node", () => {
   it("counts the configured slots in software, and what the node offers by what a session takes with GPUs", () => {
     expect(statusOf(world(), "keep").capacity?.slots).to.equal(2);
     const devices = { resourceName: "nvidia.com/gpu", count: 1 };
-    const gpu = { game: devices, streamer: devices, claim: undefined, runtimeClass: undefined, driverCapabilities: undefined, groups: [] };
+    const gpu = {
+      game: devices,
+      streamer: devices,
+      claim: undefined,
+      runtimeClass: undefined,
+      driverCapabilities: undefined,
+      groups: [],
+    };
     const node = aNode("node1", { allocatable: { "nvidia.com/gpu": "4" } });
     const { capacity, conditions } = statusOf(world({ node, rules: { ...rules, gpu } }), "keep");
     expect(capacity?.slots).to.equal(2);
-    expect(conditions?.find(({ type }) => type === "GpuNotShared")).to.include({ status: "False", reason: "Shared" });
+    expect(conditions?.find(({ type }) => type === "GpuNotShared")).to.include({
+      status: "False",
+      reason: "Shared",
+    });
   });
 
   it("has the IP addresses and leaves host names out", () => {
-    const node = aNode("node1", { addresses: [{ type: "ExternalIP", address: "198.51.100.7" }, { type: "InternalIP", address: "fd00::1" }, { type: "Hostname", address: "node1" }] });
-    expect(statusOf(world({ node }), "keep").addresses).to.deep.equal({ external: "198.51.100.7", internal: "fd00::1", announced: ["198.51.100.7", "fd00::1"] });
+    const node = aNode("node1", {
+      addresses: [
+        { type: "ExternalIP", address: "198.51.100.7" },
+        { type: "InternalIP", address: "fd00::1" },
+        { type: "Hostname", address: "node1" },
+      ],
+    });
+    expect(statusOf(world({ node }), "keep").addresses).to.deep.equal({
+      external: "198.51.100.7",
+      internal: "fd00::1",
+      announced: ["198.51.100.7", "fd00::1"],
+    });
     const named = aNode("node1", { addresses: [{ type: "InternalIP", address: "node1.example" }] });
     expect(statusOf(world({ node: named }), "keep")).to.not.have.property("addresses");
   });
 
   it("has all the addresses that sessions on it announce, in their order", () => {
-    const addresses = [["InternalIP", "10.0.0.1"], ["ExternalIP", "198.51.100.7"], ["ExternalIP", "2001:db8::1"]].map(([type = "", address = ""]) => ({ type, address }));
+    const addresses = [
+      ["InternalIP", "10.0.0.1"],
+      ["ExternalIP", "198.51.100.7"],
+      ["ExternalIP", "2001:db8::1"],
+    ].map(([type = "", address = ""]) => ({ type, address }));
     const node = aNode("node1", { addresses, annotations: { "joypod.dev/announce-address": "203.0.113.7" } });
     const given = world({ node, rules: { ...rules, announceAddresses: ["203.0.113.1"] } });
-    expect(statusOf(given, "keep").addresses?.announced).to.deep.equal(["203.0.113.1", "203.0.113.7", "198.51.100.7", "2001:db8::1", "10.0.0.1"]);
+    expect(statusOf(given, "keep").addresses?.announced).to.deep.equal([
+      "203.0.113.1",
+      "203.0.113.7",
+      "198.51.100.7",
+      "2001:db8::1",
+      "10.0.0.1",
+    ]);
   });
 });
 
@@ -118,14 +245,28 @@ describe("differenceOf a GameNode and its status", () => {
   const current = statusOf(world(), "keep");
   const gameNode = aGameNode("node1", { status: current });
   it("is none for the same", () => expect(differenceOf(gameNode, current)).to.equal("none"));
-  it("is used when only the count differs", () => expect(differenceOf(gameNode, statusOf(world({ used: 1 }), "keep"))).to.equal("used"));
+  it("is used when only the count differs", () =>
+    expect(differenceOf(gameNode, statusOf(world({ used: 1 }), "keep"))).to.equal("used"));
   it("is minor when the spec has changed that was seen, or what other pods leave", () => {
-    const written = aGameNode("node1", { status: { ...current, observedGeneration: (current.observedGeneration ?? 0) - 1 } });
+    const written = aGameNode("node1", {
+      status: { ...current, observedGeneration: (current.observedGeneration ?? 0) - 1 },
+    });
     expect(differenceOf(written, current)).to.equal("minor");
-    expect(differenceOf(gameNode, statusOf(world({ used: 1, offered: { cpuMillicores: 1_000, memoryBytes: 2 ** 30 } }), "keep"))).to.equal("minor");
+    expect(
+      differenceOf(
+        gameNode,
+        statusOf(world({ used: 1, offered: { cpuMillicores: 1_000, memoryBytes: 2 ** 30 } }), "keep"),
+      ),
+    ).to.equal("minor");
   });
   it("is minor when a condition says something else with the same reason, such as another address", () => {
-    const reworded = { ...current, conditions: current.conditions?.map((condition) => ({ ...condition, message: `${condition.message} And more.` })) };
+    const reworded = {
+      ...current,
+      conditions: current.conditions?.map((condition) => ({
+        ...condition,
+        message: `${condition.message} And more.`,
+      })),
+    };
     expect(differenceOf(gameNode, reworded)).to.equal("minor");
   });
   it("is major otherwise", () => {
@@ -136,9 +277,16 @@ describe("differenceOf a GameNode and its status", () => {
 });
 
 describe("isSameDesired", () => {
-  const want = (digest: string) => ({ digest, source: anArchiveSource(digest), priority: 0, pinned: false, hold: false });
+  const want = (digest: string) => ({
+    digest,
+    source: anArchiveSource(digest),
+    priority: 0,
+    pinned: false,
+    hold: false,
+  });
   const [first, second] = [want(aDigest), want("c".repeat(64))];
-  it("is true whatever the order", () => expect(isSameDesired([first, second], [second, first])).to.equal(true));
+  it("is true whatever the order", () =>
+    expect(isSameDesired([first, second], [second, first])).to.equal(true));
   it("is false for any other difference", () => {
     expect(isSameDesired([first], [{ ...first, hold: true }])).to.equal(false);
     expect(isSameDesired([first], [])).to.equal(false);

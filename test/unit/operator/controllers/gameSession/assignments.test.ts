@@ -20,9 +20,20 @@ describe("Assignments", () => {
   let moments: Moments;
 
   const config = {
-    gameNodeSelector: [{ key: "nvidia.com/gpu.present", operator: "In" as const, values: ["true"] }], sessionNodeSelector: {}, gpu: undefined, tolerations: [], softwareSlots: 2,
-    mediaPorts: { first: 20_000, last: 20_003 }, announceAddresses: [], podOverhead: { cpuMillicores: 250, memoryBytes: 256 * 2 ** 20 },
-    timing: { heartbeatStaleMs: 35_000, portQuarantineMs: 60_000, unschedulableMs: 10_000, saveGiveUpMs: 600_000 },
+    gameNodeSelector: [{ key: "nvidia.com/gpu.present", operator: "In" as const, values: ["true"] }],
+    sessionNodeSelector: {},
+    gpu: undefined,
+    tolerations: [],
+    softwareSlots: 2,
+    mediaPorts: { first: 20_000, last: 20_003 },
+    announceAddresses: [],
+    podOverhead: { cpuMillicores: 250, memoryBytes: 256 * 2 ** 20 },
+    timing: {
+      heartbeatStaleMs: 35_000,
+      portQuarantineMs: 60_000,
+      unschedulableMs: 10_000,
+      saveGiveUpMs: 600_000,
+    },
   };
 
   beforeEach(() => {
@@ -30,10 +41,22 @@ describe("Assignments", () => {
     cluster = createCluster();
     heartbeats = new Heartbeats(clock, 35_000);
     moments = new Moments();
-    assignments = new Assignments({ cluster, config, heartbeats, moments, clock, loads: new NodeLoads(cluster, config.podOverhead), otherRequests: new OtherRequests(cluster) });
+    assignments = new Assignments({
+      cluster,
+      config,
+      heartbeats,
+      moments,
+      clock,
+      loads: new NodeLoads(cluster, config.podOverhead),
+      otherRequests: new OtherRequests(cluster),
+    });
   });
 
-  function addNode(name: string, options: Parameters<typeof aNode>[1] = {}, entries = [] as Parameters<typeof aCacheEntry>[0][]): void {
+  function addNode(
+    name: string,
+    options: Parameters<typeof aNode>[1] = {},
+    entries = [] as Parameters<typeof aCacheEntry>[0][],
+  ): void {
     const gameNode = aGameNode(name, { entries: entries.map((entry) => aCacheEntry(entry)) });
     cluster.nodes.upsert(aNode(name, options));
     cluster.gameNodes.upsert(gameNode);
@@ -41,11 +64,17 @@ describe("Assignments", () => {
   }
 
   function hear(node: string): void {
-    heartbeats.observe({ ...aGameNode(node), status: { heartbeat: { renewedAt: clock.now().toISOString(), agentVersion: "1" } } });
+    heartbeats.observe({
+      ...aGameNode(node),
+      status: { heartbeat: { renewedAt: clock.now().toISOString(), agentVersion: "1" } },
+    });
   }
 
   function addSession(name: string, status?: GameSession["status"]): Stored<GameSession> {
-    const session = aGameSession({ metadata: { name, resourceVersion: String(++version) }, ...(status ? { status } : {}) });
+    const session = aGameSession({
+      metadata: { name, resourceVersion: String(++version) },
+      ...(status ? { status } : {}),
+    });
     cluster.gameSessions.upsert(session);
     return session;
   }
@@ -55,7 +84,9 @@ describe("Assignments", () => {
     addNode("node1");
     addNode("node2");
     const places = ["a", "b", "c", "d", "e"].map((name) => assignments.assign(addSession(name)));
-    const given = places.flatMap((place) => ("nodeName" in place ? [`${place.nodeName}:${place.mediaPort}`] : [place.reason]));
+    const given = places.flatMap((place) =>
+      "nodeName" in place ? [`${place.nodeName}:${place.mediaPort}`] : [place.reason],
+    );
     expect(given).to.deep.equal(["node1:20000", "node2:20000", "node1:20001", "node2:20001", "NoCapacity"]);
   });
 
@@ -67,43 +98,78 @@ describe("Assignments", () => {
     assignments.assign(addSession("b"));
     expect(assignments.assign(session)).to.deep.include({ ...first });
     addSession("a", aPlacedStatus());
-    expect(assignments.assign(addSession("c")), "a's slot still counts").to.deep.include({ nodeName: "node1", mediaPort: 20_001 });
+    expect(assignments.assign(addSession("c")), "a's slot still counts").to.deep.include({
+      nodeName: "node1",
+      mediaPort: 20_001,
+    });
   });
 
   it("frees a place once the session has changed without it, as it could be written only into what the session was", () => {
     for (const name of ["node1", "node2"]) addNode(name);
-    expect(assignments.assign(addSession("a", aPlacedStatus()), ["node1"])).to.deep.include({ nodeName: "node2", mediaPort: 20_000 });
-    expect(assignments.assign(addSession("b"), ["node1"]), "while it may be written").to.deep.include({ nodeName: "node2", mediaPort: 20_001 });
+    expect(assignments.assign(addSession("a", aPlacedStatus()), ["node1"])).to.deep.include({
+      nodeName: "node2",
+      mediaPort: 20_000,
+    });
+    expect(assignments.assign(addSession("b"), ["node1"]), "while it may be written").to.deep.include({
+      nodeName: "node2",
+      mediaPort: 20_001,
+    });
     addSession("a", aPlacedStatus());
-    expect(assignments.assign(addSession("c"), ["node1"])).to.deep.include({ nodeName: "node2", mediaPort: 20_000 });
+    expect(assignments.assign(addSession("c"), ["node1"])).to.deep.include({
+      nodeName: "node2",
+      mediaPort: 20_000,
+    });
   });
 
   it("keeps a place while the cache shows the session as it was before", () => {
     for (const name of ["node1", "node2"]) addNode(name);
     const { metadata, ...cached } = addSession("a", aPlacedStatus());
-    assignments.assign({ ...cached, metadata: { ...metadata, resourceVersion: String(++version) } }, ["node1"]);
-    expect(assignments.assign(addSession("b"), ["node1"])).to.deep.include({ nodeName: "node2", mediaPort: 20_001 });
+    assignments.assign({ ...cached, metadata: { ...metadata, resourceVersion: String(++version) } }, [
+      "node1",
+    ]);
+    expect(assignments.assign(addSession("b"), ["node1"])).to.deep.include({
+      nodeName: "node2",
+      mediaPort: 20_001,
+    });
   });
 
   it("counts sessions that are not finished and pods that have not ended", () => {
     addNode("node1");
     addSession("a", aPlacedStatus());
-    addSession("b", aPlacedStatus({ ports: { media: 20_001 }, conditions: [aCondition("Finished")], finishedAt: "2030-01-01T09:00:00Z" }));
+    addSession(
+      "b",
+      aPlacedStatus({
+        ports: { media: 20_001 },
+        conditions: [aCondition("Finished")],
+        finishedAt: "2030-01-01T09:00:00Z",
+      }),
+    );
     moments.note("joypod-sessions/b", { finishedAt: "b" }, clock.monotonicMs() - 60_000);
     const orphan = aGameSession({ metadata: { name: "orphan" } });
     cluster.pods.upsert(aSessionPod(orphan, { mediaPort: 20_002 }));
     expect(assignments.assign(addSession("c"))).to.deep.include({ reason: "NoCapacity" });
-    cluster.pods.upsert({ ...aSessionPod(orphan, { mediaPort: 20_002, status: ended() }), metadata: { ...aSessionPod(orphan).metadata, resourceVersion: "2" } });
+    cluster.pods.upsert({
+      ...aSessionPod(orphan, { mediaPort: 20_002, status: ended() }),
+      metadata: { ...aSessionPod(orphan).metadata, resourceVersion: "2" },
+    });
     expect(assignments.assign(addSession("c"))).to.deep.include({ nodeName: "node1", mediaPort: 20_001 });
   });
 
-  for (const [when, finishedAt] of [["now", "2030-01-01T10:00:00Z"], ["ten minutes ago", "2030-01-01T09:50:00Z"], ["in ten minutes", "2030-01-01T10:10:00Z"]] as const) {
-    it(`keeps a port from use for the quarantine time after its pod or its session is gone, which was ${when} by another clock`, () => expectQuarantine(finishedAt));
+  for (const [when, finishedAt] of [
+    ["now", "2030-01-01T10:00:00Z"],
+    ["ten minutes ago", "2030-01-01T09:50:00Z"],
+    ["in ten minutes", "2030-01-01T10:10:00Z"],
+  ] as const) {
+    it(`keeps a port from use for the quarantine time after its pod or its session is gone, which was ${when} by another clock`, () =>
+      expectQuarantine(finishedAt));
   }
 
   it("keeps the port from use of a finished session that nobody has looked at yet", () => {
     addNode("node1");
-    addSession("done", aPlacedStatus({ conditions: [aCondition("Finished")], finishedAt: "2030-01-01T09:00:00Z" }));
+    addSession(
+      "done",
+      aPlacedStatus({ conditions: [aCondition("Finished")], finishedAt: "2030-01-01T09:00:00Z" }),
+    );
     expect(assignments.assign(addSession("a"))).to.deep.include({ mediaPort: 20_001 });
   });
 
@@ -112,7 +178,10 @@ describe("Assignments", () => {
     const gone = aSessionPod(aGameSession({ metadata: { name: "gone" } }), { mediaPort: 20_001 });
     cluster.pods.upsert(gone);
     cluster.pods.remove(gone);
-    addSession("done", aPlacedStatus({ ports: { media: 20_000 }, conditions: [aCondition("Finished")], finishedAt }));
+    addSession(
+      "done",
+      aPlacedStatus({ ports: { media: 20_000 }, conditions: [aCondition("Finished")], finishedAt }),
+    );
     moments.note("joypod-sessions/done", { finishedAt: "done" }, clock.monotonicMs());
     expect(assignments.assign(addSession("a"))).to.deep.include({ mediaPort: 20_002 });
     await clock.advance(60_000);
@@ -150,16 +219,25 @@ describe("Assignments", () => {
     addNode("node1", { allocatable: { cpu: "8", memory: "2Gi" } });
     addNode("node2", { allocatable: { cpu: "8", memory: "2Gi" } });
     addNode("node3", { allocatable: { cpu: "8", memory: "1Gi" } });
-    for (const node of ["node1", "node2"]) for (let port = 20_000; port <= 20_003; port++) assignments.quarantine(node, [port]);
+    for (const node of ["node1", "node2"])
+      for (let port = 20_000; port <= 20_003; port++) assignments.quarantine(node, [port]);
     expect(assignments.assign(addSession("a"))).to.deep.include({ nodeName: "node3" });
-    expect(assignments.assign(addSession("b"))).to.deep.equal({ reason: "NoFreePort", message: "All media ports of the game nodes with room are taken: node1, node2." });
-    expect(assignments.assign(addSession("c"), ["node1", "node2"])).to.deep.include({ reason: "InsufficientResources" });
+    expect(assignments.assign(addSession("b"))).to.deep.equal({
+      reason: "NoFreePort",
+      message: "All media ports of the game nodes with room are taken: node1, node2.",
+    });
+    expect(assignments.assign(addSession("c"), ["node1", "node2"])).to.deep.include({
+      reason: "InsufficientResources",
+    });
   });
 
   it("returns another port on the same node, and the same one again until the status shows it", () => {
     addNode("node1");
     const session = addSession("a", aPlacedStatus());
-    expect(assignments.reassignPort(session, "node1")).to.deep.include({ nodeName: "node1", mediaPort: 20_001 });
+    expect(assignments.reassignPort(session, "node1")).to.deep.include({
+      nodeName: "node1",
+      mediaPort: 20_001,
+    });
     expect(assignments.reassignPort(session, "node1")).to.deep.include({ mediaPort: 20_001 });
   });
 
@@ -168,39 +246,81 @@ describe("Assignments", () => {
     addNode("node2", {}, [{}]);
     expect(assignments.assign(addSession("a"))).to.deep.include({ nodeName: "node2" });
     expect(assignments.assign(addSession("b"), ["node2"])).to.deep.include({ nodeName: "node1" });
-    expect(assignments.assign(addSession("c"), ["node1", "node2"])).to.deep.include({ reason: "NoGameNodes" });
+    expect(assignments.assign(addSession("c"), ["node1", "node2"])).to.deep.include({
+      reason: "NoGameNodes",
+    });
   });
 
   it("chooses no node whose memory other sessions have, some of them a moment ago", () => {
     // Each session takes 500m + 250m and 512 MiB + 256 MiB + 256 MiB.
     addNode("node1", { allocatable: { cpu: "8", memory: "3Gi" } }, [{}]);
     addNode("node2", { allocatable: { cpu: "800m", memory: "64Gi" } });
-    const roomy = new Assignments({ cluster, config: { ...config, softwareSlots: 10 }, heartbeats, moments, clock, loads: new NodeLoads(cluster, config.podOverhead), otherRequests: new OtherRequests(cluster) });
+    const roomy = new Assignments({
+      cluster,
+      config: { ...config, softwareSlots: 10 },
+      heartbeats,
+      moments,
+      clock,
+      loads: new NodeLoads(cluster, config.podOverhead),
+      otherRequests: new OtherRequests(cluster),
+    });
     addSession("playing", aPlacedStatus({ ports: { media: 20_003 } }));
     const places = ["a", "b", "c", "d"].map((name) => roomy.assign(addSession(name)));
-    expect(places.map((place) => ("nodeName" in place ? place.nodeName : place.reason))).to.deep.equal(["node1", "node1", "node2", "InsufficientResources"]);
+    expect(places.map((place) => ("nodeName" in place ? place.nodeName : place.reason))).to.deep.equal([
+      "node1",
+      "node1",
+      "node2",
+      "InsufficientResources",
+    ]);
   });
 
   it("chooses no node whose check fails, and says which", () => {
     addNode("node1");
     const gameNode = cluster.gameNodes.get("node1");
-    const failed = { type: "RootExecutable", status: "False" as const, reason: "MountedNoexec", message: "No game would start.", lastTransitionTime: "2030-01-01T10:00:00Z" };
-    const capacity = { slots: 2, used: 0, schedulable: false, unschedulable: { reason: failed.reason, message: failed.message } };
-    if (gameNode) cluster.gameNodes.upsert({ ...gameNode, metadata: { ...gameNode.metadata, resourceVersion: "2" }, status: { ...gameNode.status, conditions: [failed], capacity } });
+    const failed = {
+      type: "RootExecutable",
+      status: "False" as const,
+      reason: "MountedNoexec",
+      message: "No game would start.",
+      lastTransitionTime: "2030-01-01T10:00:00Z",
+    };
+    const capacity = {
+      slots: 2,
+      used: 0,
+      schedulable: false,
+      unschedulable: { reason: failed.reason, message: failed.message },
+    };
+    if (gameNode)
+      cluster.gameNodes.upsert({
+        ...gameNode,
+        metadata: { ...gameNode.metadata, resourceVersion: "2" },
+        status: { ...gameNode.status, conditions: [failed], capacity },
+      });
     expect(assignments.assign(addSession("a"))).to.deep.equal({
-      reason: "NoGameNodes", message: "No game node is schedulable. node1: MountedNoexec: No game would start.",
+      reason: "NoGameNodes",
+      message: "No game node is schedulable. node1: MountedNoexec: No game would start.",
     });
   });
 
   it("gives sessions no port that another pod has", () => {
     addNode("node1");
-    cluster.otherPods.upsert({ ...aNode("other"), nodeName: "node1", requests: { cpuMillicores: 0, memoryBytes: 0 }, udpPorts: [config.mediaPorts.first] });
+    cluster.otherPods.upsert({
+      ...aNode("other"),
+      nodeName: "node1",
+      requests: { cpuMillicores: 0, memoryBytes: 0 },
+      udpPorts: [config.mediaPorts.first],
+    });
     expect(assignments.assign(addSession("a"))).to.deep.include({ mediaPort: config.mediaPorts.first + 1 });
   });
 
   it("counts what other pods leave", () => {
     addNode("node1", { allocatable: { cpu: "8", memory: "2Gi" } });
-    const other = { ...aNode("other"), nodeName: "node1", requests: { cpuMillicores: 0, memoryBytes: 2 ** 30 + 1 }, udpPorts: [] };
+    const other = {
+      ...aNode("other"),
+      nodeName: "node1",
+      requests: { cpuMillicores: 0, memoryBytes: 2 ** 30 + 1 },
+      udpPorts: [],
+    };
     cluster.otherPods.upsert(other);
     expect(assignments.assign(addSession("a"))).to.deep.include({ reason: "InsufficientResources" });
     cluster.otherPods.remove(other);

@@ -30,7 +30,8 @@ describe("GameSession controller, while two thousand sessions wait for a place,"
     clock = new FakeClock();
     cluster = createCluster();
     [passes, listed] = [[], 0];
-    for (let number = 0; number < waiting; number++) cluster.gameSessions.upsert(aGameSession({ metadata: { name: `waits-${number}` } }));
+    for (let number = 0; number < waiting; number++)
+      cluster.gameSessions.upsert(aGameSession({ metadata: { name: `waits-${number}` } }));
     for (let number = 0; number < others; number++) {
       cluster.gameSessions.upsert(ended(number));
       cluster.pods.upsert(aSessionPod(ended(number)));
@@ -44,9 +45,19 @@ describe("GameSession controller, while two thousand sessions wait for a place,"
       if (index === "placement") listed += found.length;
       return found;
     };
-    const caches = { gameSessions: watched(gameSessions), pods: watched(cluster.pods), nodes: watched(cluster.nodes), gameNodes: watched(cluster.gameNodes) };
+    const caches = {
+      gameSessions: watched(gameSessions),
+      pods: watched(cluster.pods),
+      nodes: watched(cluster.nodes),
+      gameNodes: watched(cluster.gameNodes),
+    };
     controller = new Controller({
-      name: "gamesession", sources: sessionSources(cluster, caches, clock), logger: silentLogger, clock, workers, resyncIntervalMs: 600_000,
+      name: "gamesession",
+      sources: sessionSources(cluster, caches, clock),
+      logger: silentLogger,
+      clock,
+      workers,
+      resyncIntervalMs: 600_000,
       reconcile: (key) => Promise.resolve(void passes.push(key)),
     });
   });
@@ -79,7 +90,13 @@ describe("GameSession controller, while two thousand sessions wait for a place,"
     ["sessions go", (number) => cluster.gameSessions.remove(ended(number, "2"))],
     ["pods go", (number) => cluster.pods.remove(aSessionPod(ended(number)))],
     ["nodes come back", (number) => cluster.nodes.upsert(newer(aNode(`node-${number}`, { isReady: false })))],
-    ["nodes begin to take sessions", (number) => cluster.gameNodes.upsert(newer(aGameNode(`node-${number}`, { status: { conditions: [aCondition("Ready")] } })))],
+    [
+      "nodes begin to take sessions",
+      (number) =>
+        cluster.gameNodes.upsert(
+          newer(aGameNode(`node-${number}`, { status: { conditions: [aCondition("Ready")] } })),
+        ),
+    ],
   ];
   for (const [what, change] of changes) {
     it(`lists them twice, and not a hundred times, when a hundred ${what} at once`, async () => {
@@ -93,7 +110,10 @@ describe("GameSession controller, while two thousand sessions wait for a place,"
 
 /** A session that has ended and is there for a while. */
 function ended(number: number, resourceVersion = "1") {
-  return aGameSession({ metadata: { name: `ended-${number}`, resourceVersion }, status: { conditions: [aCondition("Finished")] } });
+  return aGameSession({
+    metadata: { name: `ended-${number}`, resourceVersion },
+    status: { conditions: [aCondition("Finished")] },
+  });
 }
 
 function newer<T extends KubeObject>(object: T): T {

@@ -10,7 +10,10 @@ import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 const minutes = 60_000;
 
 describe("deadlinesOf, where clocks differ by ten minutes", () => {
-  for (const [who, skewMs] of [["ahead of", 10 * minutes], ["behind", -10 * minutes]] as const) {
+  for (const [who, skewMs] of [
+    ["ahead of", 10 * minutes],
+    ["behind", -10 * minutes],
+  ] as const) {
     let clock: FakeClock;
     let moments: Moments;
 
@@ -24,14 +27,30 @@ describe("deadlinesOf, where clocks differ by ten minutes", () => {
 
     function isPastNow(session: Stored<GameSession>, deadline: keyof Deadlines): boolean {
       const nowMs = clock.monotonicMs();
-      return isPast(deadlinesOf({
-        now: clock.now(), nowMs, seenAtMs: moments.note("a", notedMoments(session, undefined), nowMs), session, pod: undefined, isContentCached: false, playable: undefined,
-        nodeHealth: "Healthy", isAgentSilent: false, internet: "Allowed", timing: { unschedulableMs: 10_000, saveGiveUpMs: 45_000 },
-      })[deadline], { nowMs });
+      return isPast(
+        deadlinesOf({
+          now: clock.now(),
+          nowMs,
+          seenAtMs: moments.note("a", notedMoments(session, undefined), nowMs),
+          session,
+          pod: undefined,
+          isContentCached: false,
+          playable: undefined,
+          nodeHealth: "Healthy",
+          isAgentSilent: false,
+          internet: "Allowed",
+          timing: { unschedulableMs: 10_000, saveGiveUpMs: 45_000 },
+        })[deadline],
+        { nowMs },
+      );
     }
 
     /** The session is seen now, and the deadline passes after so many seconds, neither earlier nor later. */
-    async function expectAfter(seconds: number, session: Stored<GameSession>, deadline: keyof Deadlines): Promise<void> {
+    async function expectAfter(
+      seconds: number,
+      session: Stored<GameSession>,
+      deadline: keyof Deadlines,
+    ): Promise<void> {
       expect(isPastNow(session, deadline), "at once").to.equal(false);
       await clock.advance(seconds * 1000 - 1);
       expect(isPastNow(session, deadline), "a moment before").to.equal(false);
@@ -43,7 +62,13 @@ describe("deadlinesOf, where clocks differ by ten minutes", () => {
       expectAfter(120, aGameSession({ status: aPlacedStatus({ startedAt: elsewhere() }) }), "start"));
 
     it(`lets a node have its time that was chosen by a clock ${who} this one, and no more`, () =>
-      expectAfter(60, aGameSession({ status: aPlacedStatus({ placement: { attempt: 1, assignedAt: elsewhere(), triedNodes: [] } }) }), "download"));
+      expectAfter(
+        60,
+        aGameSession({
+          status: aPlacedStatus({ placement: { attempt: 1, assignedAt: elsewhere(), triedNodes: [] } }),
+        }),
+        "download",
+      ));
 
     it(`ends a session as idle that was ready by a clock ${who} this one, and whose player was never heard of`, () =>
       expectAfter(1800, aGameSession({ status: aRunningStatus({ readyAt: elsewhere() }) }), "idle"));
@@ -52,19 +77,39 @@ describe("deadlinesOf, where clocks differ by ten minutes", () => {
       expectAfter(28_800, aGameSession({ status: aRunningStatus({ readyAt: elsewhere() }) }), "maxDuration"));
 
     it(`keeps a finished session for its time to live that ended by a clock ${who} this one`, () =>
-      expectAfter(300, aGameSession({ status: aRunningStatus({ finishedAt: elsewhere(), conditions: [aCondition("Finished")] }) }), "expiry"));
+      expectAfter(
+        300,
+        aGameSession({
+          status: aRunningStatus({ finishedAt: elsewhere(), conditions: [aCondition("Finished")] }),
+        }),
+        "expiry",
+      ));
 
     it(`gives up a stop in time that began by a clock ${who} this one`, () =>
       expectAfter(45, aGameSession({ status: aRunningStatus({ stoppingAt: elsewhere() }) }), "saveGiveUp"));
 
-    for (const [what, deadline, seconds] of [["says so of", "stoppingNote", 5], ["gives up", "saveGiveUp", 45]] as const) {
+    for (const [what, deadline, seconds] of [
+      ["says so of", "stoppingNote", 5],
+      ["gives up", "saveGiveUp", 45],
+    ] as const) {
       it(`${what} a stop in time that only the spec asks for, of a session that was ready by a clock ${who} this one`, () =>
-        expectAfter(seconds, aGameSession({ spec: { desiredState: "Stopped" }, status: aRunningStatus({ readyAt: elsewhere() }) }), deadline));
+        expectAfter(
+          seconds,
+          aGameSession({
+            spec: { desiredState: "Stopped" },
+            status: aRunningStatus({ readyAt: elsewhere() }),
+          }),
+          deadline,
+        ));
     }
 
     it(`counts idleness from when it saw the expiry move that a database ${who} this clock has moved`, async () => {
       const status = aRunningStatus({ readyAt: elsewhere() });
-      const kept = () => aGameSession({ spec: { expiresAt: new Date(Date.parse(elsewhere()) + 2_250_000).toISOString() }, status });
+      const kept = () =>
+        aGameSession({
+          spec: { expiresAt: new Date(Date.parse(elsewhere()) + 2_250_000).toISOString() },
+          status,
+        });
       for (let keepalive = 0; keepalive < 3; keepalive++) {
         const session = kept();
         expect(isPastNow(session, "idle")).to.equal(false);

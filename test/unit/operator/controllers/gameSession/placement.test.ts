@@ -1,8 +1,19 @@
 import { expect } from "chai";
-import { chooseNode, choosePort, whyNoNode, type Candidate } from "#operator/controllers/gameSession/placement.ts";
+import {
+  chooseNode,
+  choosePort,
+  whyNoNode,
+  type Candidate,
+} from "#operator/controllers/gameSession/placement.ts";
 
 const candidate = (nodeName: string, overrides: Partial<Candidate> = {}): Candidate => ({
-  nodeName, slots: 2, used: 0, content: "Absent", isFilling: false, left: { cpuMillicores: 4000, memoryBytes: gibibytes(8) }, ...overrides,
+  nodeName,
+  slots: 2,
+  used: 0,
+  content: "Absent",
+  isFilling: false,
+  left: { cpuMillicores: 4000, memoryBytes: gibibytes(8) },
+  ...overrides,
 });
 const needed = { slots: 1, cpuMillicores: 750, memoryBytes: gibibytes(1) };
 
@@ -14,16 +25,54 @@ describe("chooseNode", () => {
   const cases: [string, Candidate[], string | undefined][] = [
     ["no node when there is none", [], undefined],
     ["no node when all are full", [candidate("a", { used: 2 }), candidate("b", { slots: 0 })], undefined],
-    ["the holder of the game before an idle node", [candidate("a"), candidate("b", { content: "Ready", used: 1 })], "b"],
-    ["no new node that is being filled, whatever it holds", [candidate("a", { isFilling: true, content: "Ready" }), candidate("b", { used: 1 })], "b"],
-    ["a new node that is being filled when no other has room", [candidate("a", { isFilling: true }), candidate("b", { used: 2 })], "a"],
+    [
+      "the holder of the game before an idle node",
+      [candidate("a"), candidate("b", { content: "Ready", used: 1 })],
+      "b",
+    ],
+    [
+      "no new node that is being filled, whatever it holds",
+      [candidate("a", { isFilling: true, content: "Ready" }), candidate("b", { used: 1 })],
+      "b",
+    ],
+    [
+      "a new node that is being filled when no other has room",
+      [candidate("a", { isFilling: true }), candidate("b", { used: 2 })],
+      "a",
+    ],
     ["not a full holder", [candidate("a"), candidate("b", { content: "Ready", used: 2 })], "a"],
-    ["one that is fetching it before one that is not", [candidate("a"), candidate("b", { content: "Downloading" })], "b"],
-    ["one that failed to get it last", [candidate("a", { content: "Failed" }), candidate("b", { used: 1 })], "b"],
-    ["the least loaded by share", [candidate("a", { slots: 2, used: 1 }), candidate("b", { slots: 8, used: 2 })], "b"],
+    [
+      "one that is fetching it before one that is not",
+      [candidate("a"), candidate("b", { content: "Downloading" })],
+      "b",
+    ],
+    [
+      "one that failed to get it last",
+      [candidate("a", { content: "Failed" }), candidate("b", { used: 1 })],
+      "b",
+    ],
+    [
+      "the least loaded by share",
+      [candidate("a", { slots: 2, used: 1 }), candidate("b", { slots: 8, used: 2 })],
+      "b",
+    ],
     ["by name when all is equal", [candidate("b"), candidate("a")], "a"],
-    ["no holder of the game without the memory", [candidate("a", { used: 1 }), candidate("b", { content: "Ready", left: { cpuMillicores: 4000, memoryBytes: gibibytes(1) - 1 } })], "a"],
-    ["no node without the processors", [candidate("a", { left: { cpuMillicores: 749, memoryBytes: gibibytes(8) } }), candidate("b", { used: 1 })], "b"],
+    [
+      "no holder of the game without the memory",
+      [
+        candidate("a", { used: 1 }),
+        candidate("b", { content: "Ready", left: { cpuMillicores: 4000, memoryBytes: gibibytes(1) - 1 } }),
+      ],
+      "a",
+    ],
+    [
+      "no node without the processors",
+      [
+        candidate("a", { left: { cpuMillicores: 749, memoryBytes: gibibytes(8) } }),
+        candidate("b", { used: 1 }),
+      ],
+      "b",
+    ],
     ["a node that just has room", [candidate("a", { left: needed })], "a"],
     ["no node when none has room", [candidate("a", { left: { ...needed, memoryBytes: 0 } })], undefined],
   ];
@@ -43,14 +92,22 @@ describe("whyNoNode", () => {
 
   it("tells apart that there are no nodes, that slots are taken, and that none has room", () => {
     expect(whyNoNode([], needed)).to.include({ reason: "NoGameNodes" });
-    expect(whyNoNode([candidate("a", { used: 2 })], needed)).to.deep.equal({ reason: "NoCapacity", message: "All slots of 1 game nodes are taken." });
-    expect(whyNoNode([short, candidate("b", { used: 2 })], needed)).to.include({ reason: "InsufficientResources" });
+    expect(whyNoNode([candidate("a", { used: 2 })], needed)).to.deep.equal({
+      reason: "NoCapacity",
+      message: "All slots of 1 game nodes are taken.",
+    });
+    expect(whyNoNode([short, candidate("b", { used: 2 })], needed)).to.include({
+      reason: "InsufficientResources",
+    });
   });
 
   it("says what the pod requests and which nodes have most", () => {
-    const nodes = [1, 2, 3, 4].map((number) => candidate(`n${number}`, { left: { cpuMillicores: 100 * number, memoryBytes: gibibytes(number / 8) } }));
+    const nodes = [1, 2, 3, 4].map((number) =>
+      candidate(`n${number}`, { left: { cpuMillicores: 100 * number, memoryBytes: gibibytes(number / 8) } }),
+    );
     expect(whyNoNode(nodes, needed).message).to.equal(
-      "No game node with free slots has the 1024 MiB of memory and 750m processors left that the session's pod requests: n4 has 512 MiB and 400m, n3 has 384 MiB and 300m, n2 has 256 MiB and 200m, and others less.");
+      "No game node with free slots has the 1024 MiB of memory and 750m processors left that the session's pod requests: n4 has 512 MiB and 400m, n3 has 384 MiB and 300m, n2 has 256 MiB and 200m, and others less.",
+    );
   });
 });
 
@@ -60,5 +117,6 @@ describe("choosePort", () => {
     expect(choosePort(range, new Set())).to.equal(20_000);
     expect(choosePort(range, new Set([20_000, 20_002]))).to.equal(20_001);
   });
-  it("returns undefined when all ports are taken", () => expect(choosePort(range, new Set([20_000, 20_001, 20_002]))).to.equal(undefined));
+  it("returns undefined when all ports are taken", () =>
+    expect(choosePort(range, new Set([20_000, 20_001, 20_002]))).to.equal(undefined));
 });

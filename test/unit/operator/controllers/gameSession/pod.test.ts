@@ -7,65 +7,117 @@ import { readConfig } from "#operator/config.ts";
 import { buildPod } from "#operator/controllers/gameSession/pod.ts";
 
 const images = { STREAMER_IMAGE: "streamer:1", GAME_IMAGE: "game:1" };
-const place = { nodeName: "node1", mediaPort: 20_003, addresses: ["192.0.2.1", "2001:db8::1"], operatorPublicKey: `B${"A".repeat(42)}` };
+const place = {
+  nodeName: "node1",
+  mediaPort: 20_003,
+  addresses: ["192.0.2.1", "2001:db8::1"],
+  operatorPublicKey: `B${"A".repeat(42)}`,
+};
 
 function podOf(session = aGameSession(), environment: Record<string, string> = {}) {
-  const pod = buildPod(session, place, readConfig({ GPU_RESOURCE_NAME: "", ...images, ...environment }).sessionPod);
+  const pod = buildPod(
+    session,
+    place,
+    readConfig({ GPU_RESOURCE_NAME: "", ...images, ...environment }).sessionPod,
+  );
   const [game] = pod.spec?.containers ?? [];
   const [streamer] = pod.spec?.initContainers ?? [];
   if (!pod.spec || !game || !streamer) throw new Error("The pod has no containers.");
   return { pod, spec: pod.spec, game, streamer };
 }
 
-const environmentOf = ({ env }: { env?: { name: string; value?: string }[] }): Record<string, string | undefined> =>
+const environmentOf = ({
+  env,
+}: {
+  env?: { name: string; value?: string }[];
+}): Record<string, string | undefined> =>
   Object.fromEntries((env ?? []).map(({ name, value }) => [name, value]));
 
 describe("buildPod", () => {
   it("tells the streamer which display the chart decided for, and by itself otherwise", () => {
     expect(environmentOf(podOf().streamer)).to.include({ DISPLAY_SERVER: "auto" });
-    expect(environmentOf(podOf(aGameSession(), { DISPLAY_SERVER: "xwayland" }).streamer)).to.include({ DISPLAY_SERVER: "xwayland" });
+    expect(environmentOf(podOf(aGameSession(), { DISPLAY_SERVER: "xwayland" }).streamer)).to.include({
+      DISPLAY_SERVER: "xwayland",
+    });
   });
 
   it("names the pull secrets of its images, and none where they need none", () => {
     expect(podOf().spec).to.not.have.property("imagePullSecrets");
-    expect(podOf(aGameSession(), { IMAGE_PULL_SECRETS: "ours, mirror.example.com" }).spec.imagePullSecrets).to.deep.equal([{ name: "ours" }, { name: "mirror.example.com" }]);
+    expect(
+      podOf(aGameSession(), { IMAGE_PULL_SECRETS: "ours, mirror.example.com" }).spec.imagePullSecrets,
+    ).to.deep.equal([{ name: "ours" }, { name: "mirror.example.com" }]);
     expect(() => readConfig({ ...images, IMAGE_PULL_SECRETS: "No Name" })).to.throw("IMAGE_PULL_SECRETS");
   });
 
   it("is named after its session, owned by it, and kept until its termination report is read", () => {
     const { metadata } = podOf().pod;
-    expect(metadata).to.deep.include({ name: "gs-aaaaaaaaaaaaaaaaaaaa", namespace: "joypod-sessions", finalizers: ["joypod.dev/usage"] });
-    expect(metadata.ownerReferences).to.deep.equal([{
-      apiVersion: "joypod.dev/v1alpha1", kind: "GameSession", name: "gs-aaaaaaaaaaaaaaaaaaaa", uid: "uid-of-gs-aaaaaaaaaaaaaaaaaaaa",
-      controller: true, blockOwnerDeletion: true,
-    }]);
-    expect(metadata.labels).to.include({ "joypod.dev/game-session": "gs-aaaaaaaaaaaaaaaaaaaa", "joypod.dev/game": "the-question" });
+    expect(metadata).to.deep.include({
+      name: "gs-aaaaaaaaaaaaaaaaaaaa",
+      namespace: "joypod-sessions",
+      finalizers: ["joypod.dev/usage"],
+    });
+    expect(metadata.ownerReferences).to.deep.equal([
+      {
+        apiVersion: "joypod.dev/v1alpha1",
+        kind: "GameSession",
+        name: "gs-aaaaaaaaaaaaaaaaaaaa",
+        uid: "uid-of-gs-aaaaaaaaaaaaaaaaaaaa",
+        controller: true,
+        blockOwnerDeletion: true,
+      },
+    ]);
+    expect(metadata.labels).to.include({
+      "joypod.dev/game-session": "gs-aaaaaaaaaaaaaaaaaaaa",
+      "joypod.dev/game": "the-question",
+    });
   });
 
   it("holds no token and gives neither container any privilege", () => {
     const { spec, game, streamer } = podOf();
-    expect(spec).to.include({ automountServiceAccountToken: false, enableServiceLinks: false, restartPolicy: "Never", terminationGracePeriodSeconds: 120 });
+    expect(spec).to.include({
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      restartPolicy: "Never",
+      terminationGracePeriodSeconds: 120,
+    });
     expect(spec).to.not.have.property("activeDeadlineSeconds");
-    expect(spec.securityContext).to.deep.include({ runAsNonRoot: true, runAsUser: 10_001, seccompProfile: { type: "RuntimeDefault" } });
+    expect(spec.securityContext).to.deep.include({
+      runAsNonRoot: true,
+      runAsUser: 10_001,
+      seccompProfile: { type: "RuntimeDefault" },
+    });
     for (const { securityContext } of [game, streamer]) {
-      expect(securityContext).to.deep.equal({ readOnlyRootFilesystem: true, allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } });
+      expect(securityContext).to.deep.equal({
+        readOnlyRootFilesystem: true,
+        allowPrivilegeEscalation: false,
+        capabilities: { drop: ["ALL"] },
+      });
     }
   });
 
   it("gives the streamer the public keys of its session's tickets, and the game none", () => {
     const ticketPublicKey = "A".repeat(43);
     const { game, streamer } = podOf(aGameSession({ spec: { ticketPublicKey } }));
-    expect(environmentOf(streamer)).to.include({ TICKET_PUBLIC_KEY: ticketPublicKey, OPERATOR_PUBLIC_KEY: place.operatorPublicKey, SESSION_ID: "gs-aaaaaaaaaaaaaaaaaaaa" });
+    expect(environmentOf(streamer)).to.include({
+      TICKET_PUBLIC_KEY: ticketPublicKey,
+      OPERATOR_PUBLIC_KEY: place.operatorPublicKey,
+      SESSION_ID: "gs-aaaaaaaaaaaaaaaaaaaa",
+    });
     expect(environmentOf(game)).to.not.have.any.keys("TICKET_PUBLIC_KEY", "OPERATOR_PUBLIC_KEY");
   });
 
   it("lets the streamer of a session that was launched before there were tickets ask for none", () => {
-    expect(environmentOf(podOf().streamer)).to.include({ TICKET_PUBLIC_KEY: "none", OPERATOR_PUBLIC_KEY: place.operatorPublicKey });
+    expect(environmentOf(podOf().streamer)).to.include({
+      TICKET_PUBLIC_KEY: "none",
+      OPERATOR_PUBLIC_KEY: place.operatorPublicKey,
+    });
   });
 
   it("lets a game write to nothing but memory that has a size", () => {
     const { spec, game } = podOf();
-    const writable = (game.volumeMounts ?? []).filter(({ readOnly }) => readOnly !== true).map(({ name }) => name);
+    const writable = (game.volumeMounts ?? [])
+      .filter(({ readOnly }) => readOnly !== true)
+      .map(({ name }) => name);
     expect(writable).to.include.members(["saves", "game-tmp"]);
     for (const name of writable) {
       const volume = spec.volumes?.find((candidate) => candidate.name === name);
@@ -77,27 +129,49 @@ describe("buildPod", () => {
   it("is pinned by affinity, so that the scheduler counts, and stays on an unreachable node until the operator gives that up", () => {
     const { spec } = podOf();
     expect(spec).to.not.have.property("nodeName");
-    expect(spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms).to.deep.equal([
-      { matchFields: [{ key: "metadata.name", operator: "In", values: ["node1"] }] }]);
+    expect(
+      spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms,
+    ).to.deep.equal([{ matchFields: [{ key: "metadata.name", operator: "In", values: ["node1"] }] }]);
     for (const key of ["node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready"]) {
-      expect(spec.tolerations, "without a limit").to.deep.include({ key, operator: "Exists", effect: "NoExecute" });
+      expect(spec.tolerations, "without a limit").to.deep.include({
+        key,
+        operator: "Exists",
+        effect: "NoExecute",
+      });
     }
-    expect(spec.tolerations).to.deep.include({ key: "nvidia.com/gpu", operator: "Exists", effect: "NoSchedule" });
+    expect(spec.tolerations).to.deep.include({
+      key: "nvidia.com/gpu",
+      operator: "Exists",
+      effect: "NoSchedule",
+    });
   });
 
   it("adds labels, annotations and node labels of the site, and keeps its own beside them", () => {
     const { pod, spec } = podOf(aGameSession(), {
-      SESSION_POD_LABELS: '{"team":"games"}', SESSION_POD_ANNOTATIONS: '{"example.com/cost":"play"}', SESSION_POD_NODE_SELECTOR: '{"pool":"new"}', GPU_TOLERATIONS: '[{"key":"games","operator":"Exists"}]',
+      SESSION_POD_LABELS: '{"team":"games"}',
+      SESSION_POD_ANNOTATIONS: '{"example.com/cost":"play"}',
+      SESSION_POD_NODE_SELECTOR: '{"pool":"new"}',
+      GPU_TOLERATIONS: '[{"key":"games","operator":"Exists"}]',
     });
-    expect(pod.metadata.labels).to.include({ team: "games", "app.kubernetes.io/component": "game-session", "joypod.dev/game": "the-question" });
-    expect(pod.metadata.annotations).to.include({ "example.com/cost": "play", "karpenter.sh/do-not-disrupt": "true" });
+    expect(pod.metadata.labels).to.include({
+      team: "games",
+      "app.kubernetes.io/component": "game-session",
+      "joypod.dev/game": "the-question",
+    });
+    expect(pod.metadata.annotations).to.include({
+      "example.com/cost": "play",
+      "karpenter.sh/do-not-disrupt": "true",
+    });
     expect(spec.nodeSelector).to.deep.equal({ pool: "new" });
     expect(spec.tolerations).to.deep.include({ key: "games", operator: "Exists" });
     expect(podOf().spec, "of a site that says nothing").to.not.have.property("nodeSelector");
   });
 
   it("asks the autoscalers of nodes to leave the session alone, each by its own annotation", () => {
-    expect(podOf().pod.metadata.annotations).to.deep.equal({ "cluster-autoscaler.kubernetes.io/safe-to-evict": "false", "karpenter.sh/do-not-disrupt": "true" });
+    expect(podOf().pod.metadata.annotations).to.deep.equal({
+      "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
+      "karpenter.sh/do-not-disrupt": "true",
+    });
   });
 
   it("opens the network only to a session that is to have it, with nameservers of its own", () => {
@@ -106,9 +180,15 @@ describe("buildPod", () => {
     expect(environmentOf(closed.game)).to.not.have.property("GAME_NETWORK");
     expect(closed.spec).to.not.have.any.keys("dnsPolicy", "dnsConfig");
     const open = podOf(aGameSession({ spec: { network: "Internet" } }), {
-      GAME_NETWORK: "internet", INTERNET_NAMESERVERS: "192.0.2.53", PROBE_IMAGE: "control-plane:1", POD_IP: "10.0.0.1",
+      GAME_NETWORK: "internet",
+      INTERNET_NAMESERVERS: "192.0.2.53",
+      PROBE_IMAGE: "control-plane:1",
+      POD_IP: "10.0.0.1",
     });
-    expect(open.pod.metadata.labels).to.include({ "joypod.dev/network": "internet", "joypod.dev/game-session": "gs-aaaaaaaaaaaaaaaaaaaa" });
+    expect(open.pod.metadata.labels).to.include({
+      "joypod.dev/network": "internet",
+      "joypod.dev/game-session": "gs-aaaaaaaaaaaaaaaaaaaa",
+    });
     expect(environmentOf(open.game)).to.include({ GAME_NETWORK: "internet" });
     expect(open.spec).to.deep.include({ dnsPolicy: "None", dnsConfig: { nameservers: ["192.0.2.53"] } });
   });
@@ -116,8 +196,14 @@ describe("buildPod", () => {
   it("mounts the game read-only, and the session's folder on the node in the streamer alone, from directories that must exist", () => {
     const { spec, game, streamer } = podOf();
     expect(spec.volumes?.filter(({ hostPath }) => hostPath)).to.deep.equal([
-      { name: "game", hostPath: { path: `/var/lib/joypod/v1/objects/${aDigest}/content`, type: "Directory" } },
-      { name: "spool", hostPath: { path: "/var/lib/joypod/v1/sessions/gs-aaaaaaaaaaaaaaaaaaaa", type: "Directory" } },
+      {
+        name: "game",
+        hostPath: { path: `/var/lib/joypod/v1/objects/${aDigest}/content`, type: "Directory" },
+      },
+      {
+        name: "spool",
+        hostPath: { path: "/var/lib/joypod/v1/sessions/gs-aaaaaaaaaaaaaaaaaaaa", type: "Directory" },
+      },
     ]);
     expect(game.volumeMounts).to.deep.include({ name: "game", mountPath: "/game", readOnly: true });
     expect(game.volumeMounts?.map(({ name }) => name)).to.not.include("spool");
@@ -129,38 +215,83 @@ describe("buildPod", () => {
     const { streamer, game } = podOf();
     expect(streamer).to.include({ restartPolicy: "Always" });
     expect(environmentOf(streamer)).to.include({
-      DISPLAY: ":99", SIGNAL_PORT: "8080", UDP_PORT: "20003", ANNOUNCE_ADDRESS: "192.0.2.1,2001:db8::1", WIDTH: "1280", HEIGHT: "720", FPS: "60",
-      START_KBPS: "4000", MAX_KBPS: "8000", CODECS: "h264,vp8", PROFILE: "software", RUN_DIR: "/run/session", TERMINATION_LOG: "/dev/termination-log",
+      DISPLAY: ":99",
+      SIGNAL_PORT: "8080",
+      UDP_PORT: "20003",
+      ANNOUNCE_ADDRESS: "192.0.2.1,2001:db8::1",
+      WIDTH: "1280",
+      HEIGHT: "720",
+      FPS: "60",
+      START_KBPS: "4000",
+      MAX_KBPS: "8000",
+      CODECS: "h264,vp8",
+      PROFILE: "software",
+      RUN_DIR: "/run/session",
+      TERMINATION_LOG: "/dev/termination-log",
     });
-    expect(streamer.ports, "the kubelet maps no host ports of sidecars").to.deep.equal([{ name: "signal", containerPort: 8080, protocol: "TCP" }]);
-    expect(game.ports).to.deep.equal([{ name: "media", containerPort: 20_003, hostPort: 20_003, protocol: "UDP" }]);
+    expect(streamer.ports, "the kubelet maps no host ports of sidecars").to.deep.equal([
+      { name: "signal", containerPort: 8080, protocol: "TCP" },
+    ]);
+    expect(game.ports).to.deep.equal([
+      { name: "media", containerPort: 20_003, hostPort: 20_003, protocol: "UDP" },
+    ]);
   });
 
   it("tells the streamer the quality that the session begins with, and leaves it to the streamer where the spec has none", () => {
     const { stream } = aGameSession().spec;
-    const quality = { preset: "DataSaver", width: 854, height: 480, framesPerSecond: 30, maxBitrateKbps: 1_500 } as const;
+    const quality = {
+      preset: "DataSaver",
+      width: 854,
+      height: 480,
+      framesPerSecond: 30,
+      maxBitrateKbps: 1_500,
+    } as const;
     const tell = (chosen: GameSession["spec"]["stream"]["quality"]) =>
-      environmentOf(podOf(aGameSession({ spec: { stream: { ...stream, maxFramesPerSecond: 120, quality: chosen } } })).streamer);
+      environmentOf(
+        podOf(aGameSession({ spec: { stream: { ...stream, maxFramesPerSecond: 120, quality: chosen } } }))
+          .streamer,
+      );
     const bounds = { WIDTH: "1280", HEIGHT: "720", FPS: "60", MAX_FPS: "120", MAX_KBPS: "8000" };
     expect(tell(quality)).to.include({
-      ...bounds, START_KBPS: "4000", QUALITY_PRESET: "dataSaver", QUALITY_WIDTH: "854", QUALITY_HEIGHT: "480", QUALITY_FPS: "30", QUALITY_MAX_KBPS: "1500",
+      ...bounds,
+      START_KBPS: "4000",
+      QUALITY_PRESET: "dataSaver",
+      QUALITY_WIDTH: "854",
+      QUALITY_HEIGHT: "480",
+      QUALITY_FPS: "30",
+      QUALITY_MAX_KBPS: "1500",
     });
     expect(tell({ ...quality, startBitrateKbps: 900 })).to.include({ START_KBPS: "900" });
-    expect(tell(undefined)).to.include(bounds).and.not.have.any.keys("QUALITY_PRESET", "QUALITY_WIDTH", "QUALITY_FPS", "QUALITY_MAX_KBPS");
+    expect(tell(undefined))
+      .to.include(bounds)
+      .and.not.have.any.keys("QUALITY_PRESET", "QUALITY_WIDTH", "QUALITY_FPS", "QUALITY_MAX_KBPS");
   });
 
   it("starts the launcher when the saves are there, with the engine's folder, the saves as home and the gamepad's shim", () => {
     const { game } = podOf();
     expect(game.args).to.deep.equal(["/game/run.sh"]);
     expect(environmentOf(game)).to.include({
-      ENGINE_DIR: "/game/engine", HOME: "/session/save", AWAIT_DIRECTORY: "/session/save", LIBGL_ALWAYS_SOFTWARE: "1",
-      JOYPOD_GAMEPAD: "/run/session/pad0", SDL_JOYSTICK_DEVICE: "/run/session/pad0", LD_PRELOAD: "/usr/local/lib/joypod/gamepad.so",
+      ENGINE_DIR: "/game/engine",
+      HOME: "/session/save",
+      AWAIT_DIRECTORY: "/session/save",
+      LIBGL_ALWAYS_SOFTWARE: "1",
+      JOYPOD_GAMEPAD: "/run/session/pad0",
+      SDL_JOYSTICK_DEVICE: "/run/session/pad0",
+      LD_PRELOAD: "/usr/local/lib/joypod/gamepad.so",
     });
-    expect(game.resources).to.deep.equal({ requests: { cpu: "500m", memory: "805306368" }, limits: { memory: "805306368" } });
+    expect(game.resources).to.deep.equal({
+      requests: { cpu: "500m", memory: "805306368" },
+      limits: { memory: "805306368" },
+    });
   });
 
   it("requests what placement counts, and is limited where the session says", () => {
-    const resources = { cpuMillicores: 1500, memoryBytes: 2 ** 30, memoryLimitBytes: 3 * 2 ** 30, gpuShare: 1 };
+    const resources = {
+      cpuMillicores: 1500,
+      memoryBytes: 2 ** 30,
+      memoryLimitBytes: 3 * 2 ** 30,
+      gpuShare: 1,
+    };
     const session = aGameSession({ spec: { resources, saveVolumeBytes: 2 ** 28 } });
     const { pod, game } = podOf(session, { STREAMER_CPU: "300m", STREAMER_MEMORY: "300Mi" });
     const { podOverhead } = readConfig({ ...images, STREAMER_CPU: "300m", STREAMER_MEMORY: "300Mi" });
@@ -171,44 +302,77 @@ describe("buildPod", () => {
   });
 
   it("is limited to what is requested for sessions that say nothing else", () => {
-    const { game } = podOf(aGameSession({ spec: { resources: { cpuMillicores: 500, memoryBytes: 2 ** 30, gpuShare: 1 }, saveVolumeBytes: 2 ** 28 } }));
-    expect(game.resources?.limits?.["memory"]).to.equal(String(2 ** 30 + 2 ** 28)).and.to.equal(game.resources?.requests?.["memory"]);
+    const { game } = podOf(
+      aGameSession({
+        spec: {
+          resources: { cpuMillicores: 500, memoryBytes: 2 ** 30, gpuShare: 1 },
+          saveVolumeBytes: 2 ** 28,
+        },
+      }),
+    );
+    expect(game.resources?.limits?.["memory"])
+      .to.equal(String(2 ** 30 + 2 ** 28))
+      .and.to.equal(game.resources?.requests?.["memory"]);
   });
 
   it("asks for as many GPUs as the session's share, where there is a GPU resource", () => {
-    const session = aGameSession({ spec: { profile: "Gpu", resources: { cpuMillicores: 500, memoryBytes: 2 ** 30, gpuShare: 3 } } });
-    expect(podOf(session, { GPU_RESOURCE_NAME: "amd.com/gpu" }).game.resources?.limits).to.include({ "amd.com/gpu": "3" });
+    const session = aGameSession({
+      spec: { profile: "Gpu", resources: { cpuMillicores: 500, memoryBytes: 2 ** 30, gpuShare: 3 } },
+    });
+    expect(podOf(session, { GPU_RESOURCE_NAME: "amd.com/gpu" }).game.resources?.limits).to.include({
+      "amd.com/gpu": "3",
+    });
     expect(podOf(session).game.resources?.limits).to.not.have.property("amd.com/gpu");
   });
 
   it("asks for one GPU where there is a GPU resource, and renders on it", () => {
-    const { game, streamer, spec } = podOf(aGameSession({ spec: { profile: "Gpu" } }), { GPU_RESOURCE_NAME: "amd.com/gpu" });
+    const { game, streamer, spec } = podOf(aGameSession({ spec: { profile: "Gpu" } }), {
+      GPU_RESOURCE_NAME: "amd.com/gpu",
+    });
     expect(game.resources?.limits).to.include({ "amd.com/gpu": "1" });
     expect(environmentOf(game)).to.not.have.property("LIBGL_ALWAYS_SOFTWARE");
     expect(environmentOf(streamer)).to.include({ PROFILE: "gpu" });
     expect(streamer.resources?.limits, "one device, in one container").to.not.have.property("amd.com/gpu");
-    for (const key of ["amd.com/gpu", "nvidia.com/gpu"]) expect(spec.tolerations).to.deep.include({ key, operator: "Exists", effect: "NoSchedule" });
+    for (const key of ["amd.com/gpu", "nvidia.com/gpu"])
+      expect(spec.tolerations).to.deep.include({ key, operator: "Exists", effect: "NoSchedule" });
   });
 
   it("gives each container the devices that are configured for it", () => {
     const { game, streamer } = podOf(aGameSession({ spec: { profile: "Gpu" } }), {
-      GPU_RESOURCE_NAME: "gpu.intel.com/i915", GPU_STREAMER_COUNT: "1", GPU_GAME_COUNT: "2", GPU_GROUPS: "44,105", GPU_RUNTIME_CLASS: "any",
+      GPU_RESOURCE_NAME: "gpu.intel.com/i915",
+      GPU_STREAMER_COUNT: "1",
+      GPU_GAME_COUNT: "2",
+      GPU_GROUPS: "44,105",
+      GPU_RUNTIME_CLASS: "any",
     });
     expect(game.resources?.limits).to.include({ "gpu.intel.com/i915": "2" });
     expect(streamer.resources?.limits).to.include({ "gpu.intel.com/i915": "1" });
-    for (const container of [game, streamer]) expect(environmentOf(container), "its device plugin says which").to.not.have.property("NVIDIA_VISIBLE_DEVICES");
+    for (const container of [game, streamer])
+      expect(environmentOf(container), "its device plugin says which").to.not.have.property(
+        "NVIDIA_VISIBLE_DEVICES",
+      );
   });
 
   it("takes the container without a device to the node's by the runtime class", () => {
-    const { game, streamer, spec } = podOf(aGameSession({ spec: { profile: "Gpu" } }), { GPU_RESOURCE_NAME: "nvidia.com/gpu", GPU_RUNTIME_CLASS: "nvidia" });
+    const { game, streamer, spec } = podOf(aGameSession({ spec: { profile: "Gpu" } }), {
+      GPU_RESOURCE_NAME: "nvidia.com/gpu",
+      GPU_RUNTIME_CLASS: "nvidia",
+    });
     expect(spec).to.include({ runtimeClassName: "nvidia" });
-    for (const container of [game, streamer]) expect(environmentOf(container)).to.include({ NVIDIA_DRIVER_CAPABILITIES: "graphics,video,compute,utility,display" });
+    for (const container of [game, streamer])
+      expect(environmentOf(container)).to.include({
+        NVIDIA_DRIVER_CAPABILITIES: "graphics,video,compute,utility,display",
+      });
     expect(environmentOf(streamer)).to.include({ NVIDIA_VISIBLE_DEVICES: "all" });
     expect(environmentOf(game)).to.not.have.property("NVIDIA_VISIBLE_DEVICES");
   });
 
   it("claims one GPU for both containers", () => {
-    const { game, streamer, spec } = podOf(aGameSession({ spec: { profile: "Gpu" } }), { GPU_RESOURCE_NAME: "nvidia.com/gpu", GPU_CLAIM_TEMPLATE: "one-gpu", GPU_RUNTIME_CLASS: "nvidia" });
+    const { game, streamer, spec } = podOf(aGameSession({ spec: { profile: "Gpu" } }), {
+      GPU_RESOURCE_NAME: "nvidia.com/gpu",
+      GPU_CLAIM_TEMPLATE: "one-gpu",
+      GPU_RUNTIME_CLASS: "nvidia",
+    });
     expect(spec.resourceClaims).to.deep.equal([{ name: "gpu", resourceClaimTemplateName: "one-gpu" }]);
     for (const container of [game, streamer]) {
       expect(container.resources?.claims).to.deep.equal([{ name: "gpu" }]);
@@ -218,13 +382,19 @@ describe("buildPod", () => {
   });
 
   it("joins the groups that own the node's device files, and has nothing of GPUs where games render in software", () => {
-    expect(podOf(aGameSession(), { GPU_RESOURCE_NAME: "amd.com/gpu", GPU_GROUPS: "44,105" }).spec.securityContext?.supplementalGroups).to.deep.equal([44, 105]);
+    expect(
+      podOf(aGameSession(), { GPU_RESOURCE_NAME: "amd.com/gpu", GPU_GROUPS: "44,105" }).spec.securityContext
+        ?.supplementalGroups,
+    ).to.deep.equal([44, 105]);
     const { spec, game, streamer } = podOf();
     expect(spec).to.not.have.any.keys("resourceClaims", "runtimeClassName");
     expect(spec.securityContext).to.not.have.property("supplementalGroups");
     for (const container of [game, streamer]) {
       expect(container.resources).to.not.have.property("claims");
-      expect(environmentOf(container)).to.not.have.any.keys("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES");
+      expect(environmentOf(container)).to.not.have.any.keys(
+        "NVIDIA_VISIBLE_DEVICES",
+        "NVIDIA_DRIVER_CAPABILITIES",
+      );
     }
   });
 });

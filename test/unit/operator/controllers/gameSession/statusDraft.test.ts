@@ -1,20 +1,46 @@
 import { expect } from "chai";
-import { aCondition, aGameSession, after, aPlacedStatus, aRunningStatus, createdAt } from "#test/factories/gameSession.ts";
+import {
+  aCondition,
+  aGameSession,
+  after,
+  aPlacedStatus,
+  aRunningStatus,
+  createdAt,
+} from "#test/factories/gameSession.ts";
 import { StatusDraft } from "#operator/controllers/gameSession/statusDraft.ts";
 
-const allTypes = ["Scheduled", "ContentReady", "SaveRestored", "PodReady", "StreamReady", "Ready", "SavePersisted", "Finished"];
+const allTypes = [
+  "Scheduled",
+  "ContentReady",
+  "SaveRestored",
+  "PodReady",
+  "StreamReady",
+  "Ready",
+  "SavePersisted",
+  "Finished",
+];
 
 /** A status as it is after the first pass: every condition is there. */
 const settled = (status = aRunningStatus()) => {
   const known = status.conditions ?? [];
-  return { observedGeneration: 1, ...status, conditions: allTypes.map((type) => known.find((condition) => condition.type === type) ?? aCondition(type, { status: "Unknown" })) };
+  return {
+    observedGeneration: 1,
+    ...status,
+    conditions: allTypes.map(
+      (type) => known.find((condition) => condition.type === type) ?? aCondition(type, { status: "Unknown" }),
+    ),
+  };
 };
 
 describe("StatusDraft", () => {
   it("sets every known condition from the first pass", () => {
     const status = StatusDraft.from(aGameSession(), after(1)).close();
     expect(status?.conditions?.map(({ type }) => type)).to.have.members(allTypes);
-    expect(status).to.deep.include({ phase: "Pending", observedGeneration: 1, startedAt: after(1).toISOString() });
+    expect(status).to.deep.include({
+      phase: "Pending",
+      observedGeneration: 1,
+      startedAt: after(1).toISOString(),
+    });
   });
 
   it("is no write when nothing has changed", () => {
@@ -30,10 +56,15 @@ describe("StatusDraft", () => {
   ];
   for (const [what, isWritten, { metadata, spec, status }] of generations) {
     it(`is ${isWritten ? "a" : "no"} write when only the generation of a session has changed that ${what}`, () => {
-      const session = aGameSession({ metadata: { ...metadata, generation: 7 }, ...(spec && { spec }), status: { ...status, observedGeneration: 6 } });
+      const session = aGameSession({
+        metadata: { ...metadata, generation: 7 },
+        ...(spec && { spec }),
+        status: { ...status, observedGeneration: 6 },
+      });
       const written = StatusDraft.from(session, after(60)).close();
       expect(written?.observedGeneration).to.equal(isWritten ? 7 : undefined);
-      for (const { type, observedGeneration } of written?.conditions ?? []) expect(observedGeneration, type).to.equal(7);
+      for (const { type, observedGeneration } of written?.conditions ?? [])
+        expect(observedGeneration, type).to.equal(7);
     });
   }
 
@@ -41,17 +72,39 @@ describe("StatusDraft", () => {
     const draft = StatusDraft.from(aGameSession({ status: settled() }), after(60));
     draft.setFinished("UserRequested", "The session ended in good order.");
     const written = draft.close();
-    expect(written?.conditions?.map(({ type }) => type)).to.include("Finished").and.not.include("Ready");
-    expect(StatusDraft.from(aGameSession({ status: written ?? {} }), after(61)).close(), "no second write").to.equal(undefined);
+    expect(written?.conditions?.map(({ type }) => type))
+      .to.include("Finished")
+      .and.not.include("Ready");
+    expect(
+      StatusDraft.from(aGameSession({ status: written ?? {} }), after(61)).close(),
+      "no second write",
+    ).to.equal(undefined);
   });
 
   it("leaves the node agent's part out of what it writes", () => {
-    const status = settled({ ...aRunningStatus(), save: { objectKey: "saves/s/1-a-1.tar.gz", sha256: "b".repeat(64), bytes: 1, generation: 1, sequence: 1, persistedAt: createdAt, final: false } });
+    const status = settled({
+      ...aRunningStatus(),
+      save: {
+        objectKey: "saves/s/1-a-1.tar.gz",
+        sha256: "b".repeat(64),
+        bytes: 1,
+        generation: 1,
+        sequence: 1,
+        persistedAt: createdAt,
+        final: false,
+      },
+    });
     const draft = StatusDraft.from(aGameSession({ status }), after(60));
     draft.set("Ready", "False", "Interrupted", "The streamer restarts.");
     const written = draft.close();
     expect(written).to.not.have.property("save");
-    expect(written?.conditions?.map(({ type }) => type)).to.have.members(["Scheduled", "PodReady", "StreamReady", "Ready", "Finished"]);
+    expect(written?.conditions?.map(({ type }) => type)).to.have.members([
+      "Scheduled",
+      "PodReady",
+      "StreamReady",
+      "Ready",
+      "Finished",
+    ]);
   });
 
   it("resets the agent's conditions for a new node, and keeps them so until that node's agent has reported", () => {
@@ -61,7 +114,9 @@ describe("StatusDraft", () => {
     const again = StatusDraft.from(aGameSession({ status: moved ?? {} }), after(61));
     expect(again.close(), "no second write").to.equal(undefined);
     again.set("Scheduled", "True", "NodeAssigned", "again");
-    expect(again.close()?.conditions?.find(({ type }) => type === "ContentReady")).to.include({ status: "Unknown" });
+    expect(again.close()?.conditions?.find(({ type }) => type === "ContentReady")).to.include({
+      status: "Unknown",
+    });
   });
 
   it("returns whether a condition has changed", () => {
@@ -72,7 +127,11 @@ describe("StatusDraft", () => {
 
   const phases: [string, Parameters<typeof aGameSession>[0], string][] = [
     ["placed", { status: settled(aPlacedStatus()) }, "Preparing"],
-    ["with its files", { status: settled(aPlacedStatus({ conditions: [aCondition("ContentReady")] })) }, "Starting"],
+    [
+      "with its files",
+      { status: settled(aPlacedStatus({ conditions: [aCondition("ContentReady")] })) },
+      "Starting",
+    ],
     ["ready", { status: settled() }, "Running"],
     ["asked to stop", { spec: { desiredState: "Stopped" }, status: settled() }, "Stopping"],
     ["being deleted", { metadata: { deletionTimestamp: createdAt }, status: settled() }, "Stopping"],
@@ -94,7 +153,10 @@ describe("StatusDraft", () => {
     expect(draft.isWritten(written, session.status), "not carried out").to.equal(false);
     expect(draft.isWritten(written, undefined), "gone").to.equal(false);
     const agents = ["ContentReady", "SaveRestored", "SavePersisted"].map((type) => aCondition(type));
-    const conditions = [...written.conditions!.filter(({ type }) => !agents.some((other) => other.type === type)), ...agents];
+    const conditions = [
+      ...written.conditions!.filter(({ type }) => !agents.some((other) => other.type === type)),
+      ...agents,
+    ];
     expect(draft.isWritten(written, { ...written, conditions }), "carried out").to.equal(true);
     expect(draft.isWritten(written, { ...written, nodeName: "another" }), "another's write").to.equal(false);
   });

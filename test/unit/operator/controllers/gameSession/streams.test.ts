@@ -9,11 +9,19 @@ import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 import { Streams, type PlayableStream } from "#operator/controllers/gameSession/streams.ts";
 
 const starting: Pod["status"] = {
-  phase: "Pending", podIP: "10.0.0.5", conditions: [{ type: "Ready", status: "False" }],
-  initContainerStatuses: [containerStatus("streamer", { running: { startedAt: createdAt } }, { ready: false })],
+  phase: "Pending",
+  podIP: "10.0.0.5",
+  conditions: [{ type: "Ready", status: "False" }],
+  initContainerStatuses: [
+    containerStatus("streamer", { running: { startedAt: createdAt } }, { ready: false }),
+  ],
 };
 
-const stream: PlayableStream = { picture: { renderer: "virgl", width: 1280, height: 720, maxFps: 60 }, encoder: "x264enc", codec: "h264" };
+const stream: PlayableStream = {
+  picture: { renderer: "virgl", width: 1280, height: 720, maxFps: 60 },
+  encoder: "x264enc",
+  codec: "h264",
+};
 
 describe("Streams", () => {
   let clock: FakeClock;
@@ -34,12 +42,23 @@ describe("Streams", () => {
     clock = new FakeClock();
     pods = new ObjectCache<Pod>();
     [responses, asked, told] = [[], [], []];
-    const askStreamer = async ({ podIp, ticket }: { podIp: string; ticket: string }): Promise<PlayableStream & { ready: boolean; game: "waiting" | "running"; hasWindow?: boolean }> => {
+    const askStreamer = async ({
+      podIp,
+      ticket,
+    }: {
+      podIp: string;
+      ticket: string;
+    }): Promise<PlayableStream & { ready: boolean; game: "waiting" | "running"; hasWindow?: boolean }> => {
       asked.push(`${podIp} by ${ticket}`);
       const response = responses.shift() ?? false;
       if (response instanceof Error) throw response;
       const hasWindow = response === "no window" ? { hasWindow: false } : {};
-      return Promise.resolve({ ready: true, game: response === false ? "waiting" : "running", ...hasWindow, ...stream });
+      return Promise.resolve({
+        ready: true,
+        game: response === false ? "waiting" : "running",
+        ...hasWindow,
+        ...stream,
+      });
     };
     const tickets = { publicKey: "", sign: (gameSession: string) => `a ticket to ${gameSession}` };
     streams = new Streams({ pods, tickets, askStreamer, clock, logger: silentLogger });
@@ -121,7 +140,12 @@ describe("Streams", () => {
     await clock.advance(0);
     pods.upsert(podWith(running));
     await clock.advance(200);
-    expect([asked.length, told, streams.playable(pod), clock.pendingTimers]).to.deep.equal([3, [keyOf(pod)], stream, 0]);
+    expect([asked.length, told, streams.playable(pod), clock.pendingTimers]).to.deep.equal([
+      3,
+      [keyOf(pod)],
+      stream,
+      0,
+    ]);
   });
 
   it("stops asking ten seconds after the kubelet's report", async () => {
@@ -145,7 +169,13 @@ describe("Streams", () => {
   it("does not ask before the streamer runs", async () => {
     follow();
     pods.upsert(podWith({ phase: "Pending" }));
-    pods.upsert(podWith({ phase: "Pending", podIP: "10.0.0.5", initContainerStatuses: [containerStatus("streamer", { waiting: { reason: "ContainerCreating" } })] }));
+    pods.upsert(
+      podWith({
+        phase: "Pending",
+        podIP: "10.0.0.5",
+        initContainerStatuses: [containerStatus("streamer", { waiting: { reason: "ContainerCreating" } })],
+      }),
+    );
     await clock.advance(5000);
     expect(asked).to.deep.equal([]);
   });

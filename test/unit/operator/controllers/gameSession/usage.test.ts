@@ -6,59 +6,127 @@ import { usageOf } from "#operator/controllers/gameSession/usage.ts";
 
 const running = aGameSession({ status: aRunningStatus() });
 const game = JSON.parse(aTerminationReport()) as unknown;
-const streamerAccount = JSON.stringify({ state: "ended", reason: "stopped", connections: 1, game, cpuSeconds: 1, peakMemoryBytes: 1, wallSeconds: 1 });
+const streamerAccount = JSON.stringify({
+  state: "ended",
+  reason: "stopped",
+  connections: 1,
+  game,
+  cpuSeconds: 1,
+  peakMemoryBytes: 1,
+  wallSeconds: 1,
+});
 
 /** A node of four processors. */
-const node: Node = { apiVersion: "v1", kind: "Node", metadata: { name: "node1" }, status: { capacity: { cpu: "4" } } };
+const node: Node = {
+  apiVersion: "v1",
+  kind: "Node",
+  metadata: { name: "node1" },
+  status: { capacity: { cpu: "4" } },
+};
 
 describe("usageOf", () => {
   it("takes the game's own termination report, from Ready to the game's end", () => {
-    expect(usageOf(running, { pod: aSessionPod(running, { status: ended() }), node }, after(300)))
-      .to.deep.equal({ durationSeconds: 60, cpuSeconds: 12.5, peakMemoryBytes: 300_000_000 });
+    expect(
+      usageOf(running, { pod: aSessionPod(running, { status: ended() }), node }, after(300)),
+    ).to.deep.equal({ durationSeconds: 60, cpuSeconds: 12.5, peakMemoryBytes: 300_000_000 });
   });
 
   it("falls back to the streamer's report when the game left none", () => {
-    const status = { ...ended(137, ""), initContainerStatuses: [containerStatus("streamer", { terminated: { exitCode: 0, message: streamerAccount } })] };
-    expect(usageOf(running, { pod: aSessionPod(running, { status }), node }, after(300))).to.include({ cpuSeconds: 12.5 });
+    const status = {
+      ...ended(137, ""),
+      initContainerStatuses: [
+        containerStatus("streamer", { terminated: { exitCode: 0, message: streamerAccount } }),
+      ],
+    };
+    expect(usageOf(running, { pod: aSessionPod(running, { status }), node }, after(300))).to.include({
+      cpuSeconds: 12.5,
+    });
   });
 
-  for (const [what, message] of [["none", ""], ["cut", aTerminationReport().slice(0, 40)], ["another program's", "Killed"], ["of another shape", "{\"cpuSeconds\":-1}"]]) {
+  for (const [what, message] of [
+    ["none", ""],
+    ["cut", aTerminationReport().slice(0, 40)],
+    ["another program's", "Killed"],
+    ["of another shape", '{"cpuSeconds":-1}'],
+  ]) {
     it(`is unknown when the termination report is ${what ?? ""}`, () => {
-      expect(usageOf(running, { pod: aSessionPod(running, { status: ended(1, message) }), node }, after(300))).to.equal(undefined);
+      expect(
+        usageOf(running, { pod: aSessionPod(running, { status: ended(1, message) }), node }, after(300)),
+      ).to.equal(undefined);
     });
   }
 
-  it("is unknown without a pod", () => expect(usageOf(running, { pod: undefined, node }, after(300))).to.equal(undefined));
+  it("is unknown without a pod", () =>
+    expect(usageOf(running, { pod: undefined, node }, after(300))).to.equal(undefined));
 
   it("lasts no time when the session was never ready, and never less than none", () => {
     const early = aGameSession({ status: aPlacedStatus() });
-    expect(usageOf(early, { pod: aSessionPod(early, { status: ended() }), node }, after(300))?.durationSeconds).to.equal(0);
+    expect(
+      usageOf(early, { pod: aSessionPod(early, { status: ended() }), node }, after(300))?.durationSeconds,
+    ).to.equal(0);
     const justReady = aGameSession({ status: aRunningStatus({ readyAt: "2030-01-01T10:01:05.900Z" }) });
-    expect(usageOf(justReady, { pod: aSessionPod(justReady, { status: ended() }), node }, after(300))?.durationSeconds).to.equal(0);
+    expect(
+      usageOf(justReady, { pod: aSessionPod(justReady, { status: ended() }), node }, after(300))
+        ?.durationSeconds,
+    ).to.equal(0);
   });
 
   for (const minutes of [10, -10]) {
     it(`lasts as long as it was played, but for its launch, where the node's clock is off by ${minutes} minutes`, () => {
       const there = (seconds: number): string => after(seconds + minutes * 60).toISOString();
-      const game = containerStatus("game", { terminated: { exitCode: 0, message: aTerminationReport(), startedAt: there(4), finishedAt: there(305) } });
-      const usage = usageOf(running, { pod: aSessionPod(running, { status: { ...ended(), containerStatuses: [game] } }), node }, after(306));
+      const game = containerStatus("game", {
+        terminated: {
+          exitCode: 0,
+          message: aTerminationReport(),
+          startedAt: there(4),
+          finishedAt: there(305),
+        },
+      });
+      const usage = usageOf(
+        running,
+        { pod: aSessionPod(running, { status: { ...ended(), containerStatuses: [game] } }), node },
+        after(306),
+      );
       expect(usage?.durationSeconds).to.be.within(293, 303);
     });
   }
 
   it("lasts from Ready to the end where the kubelet did not say when the game began", () => {
     const unknown = JSON.parse('{ "startedAt": null }') as { startedAt: string };
-    const game = containerStatus("game", { terminated: { exitCode: 0, message: aTerminationReport(), ...unknown, finishedAt: after(305).toISOString() } });
-    expect(usageOf(running, { pod: aSessionPod(running, { status: { ...ended(), containerStatuses: [game] } }), node }, after(306))?.durationSeconds).to.equal(300);
+    const game = containerStatus("game", {
+      terminated: {
+        exitCode: 0,
+        message: aTerminationReport(),
+        ...unknown,
+        finishedAt: after(305).toISOString(),
+      },
+    });
+    expect(
+      usageOf(
+        running,
+        { pod: aSessionPod(running, { status: { ...ended(), containerStatuses: [game] } }), node },
+        after(306),
+      )?.durationSeconds,
+    ).to.equal(300);
   });
 
   describe("of a game that claims more than can be", () => {
     const claim = aTerminationReport({ cpuSeconds: 1e15, peakMemoryBytes: 2 ** 52 });
     /** Its container ran for a minute; the kubelet may have cut off most of a second. */
     function claimed(of: Node | undefined, limits?: Record<string, string>) {
-      const status = { ...ended(), containerStatuses: [containerStatus("game", { terminated: {
-        exitCode: 0, message: claim, startedAt: "2030-01-01T10:00:05Z", finishedAt: "2030-01-01T10:01:05Z",
-      } })] };
+      const status = {
+        ...ended(),
+        containerStatuses: [
+          containerStatus("game", {
+            terminated: {
+              exitCode: 0,
+              message: claim,
+              startedAt: "2030-01-01T10:00:05Z",
+              finishedAt: "2030-01-01T10:01:05Z",
+            },
+          }),
+        ],
+      };
       const pod = aSessionPod(running, { status });
       const [game] = pod.spec?.containers ?? [];
       if (game && limits) game.resources = { limits };
@@ -79,21 +147,37 @@ describe("usageOf", () => {
     });
 
     it("counts no more memory than its container's limit", () => {
-      expect(claimed(node)?.peakMemoryBytes).to.equal(running.spec.resources.memoryBytes + running.spec.saveVolumeBytes);
+      expect(claimed(node)?.peakMemoryBytes).to.equal(
+        running.spec.resources.memoryBytes + running.spec.saveVolumeBytes,
+      );
     });
 
     it("counts memory up to the limit, where that is above what is requested", () => {
       const resources = { ...running.spec.resources, memoryLimitBytes: 2 ** 40 };
       const session = { ...running, spec: { ...running.spec, resources } };
-      const pod = aSessionPod(session, { status: ended(0, aTerminationReport({ peakMemoryBytes: 2 ** 39 })) });
+      const pod = aSessionPod(session, {
+        status: ended(0, aTerminationReport({ peakMemoryBytes: 2 ** 39 })),
+      });
       expect(usageOf(session, { pod, node }, after(300))?.peakMemoryBytes).to.equal(2 ** 39);
     });
 
     it("counts no time below none when the clocks disagree", () => {
-      const status = { ...ended(), containerStatuses: [containerStatus("game", { terminated: {
-        exitCode: 0, message: claim, startedAt: "2030-01-01T10:09:05Z", finishedAt: "2030-01-01T10:01:05Z",
-      } })] };
-      expect(usageOf(running, { pod: aSessionPod(running, { status }), node }, after(300))?.cpuSeconds).to.equal(0);
+      const status = {
+        ...ended(),
+        containerStatuses: [
+          containerStatus("game", {
+            terminated: {
+              exitCode: 0,
+              message: claim,
+              startedAt: "2030-01-01T10:09:05Z",
+              finishedAt: "2030-01-01T10:01:05Z",
+            },
+          }),
+        ],
+      };
+      expect(
+        usageOf(running, { pod: aSessionPod(running, { status }), node }, after(300))?.cpuSeconds,
+      ).to.equal(0);
     });
   });
 });

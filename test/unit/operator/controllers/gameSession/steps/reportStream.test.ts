@@ -6,17 +6,42 @@ import type { SessionWorld } from "#operator/controllers/gameSession/world.ts";
 import { aGameSession, after } from "#test/factories/gameSession.ts";
 
 const picture = { renderer: "AMD Radeon 780M", width: 1920, height: 1080, maxFps: 60 };
-const stream = { renderer: "AMD Radeon 780M", encoder: "vah264enc", codec: "H264", width: 1920, height: 1080, fps: 60 };
+const stream = {
+  renderer: "AMD Radeon 780M",
+  encoder: "vah264enc",
+  codec: "H264",
+  width: 1920,
+  height: 1080,
+  fps: 60,
+};
 
 function report(profile: "Gpu" | "Software", playable: PlayableStream | undefined) {
   const session = aGameSession({ spec: { profile } });
   const draft = StatusDraft.from(session, after(1));
   const counted: string[] = [];
   const world: SessionWorld = {
-    now: after(1), nowMs: 1000, seenAtMs: {}, session, pod: undefined, isContentCached: true, playable, nodeHealth: "Healthy", isAgentSilent: false, internet: "NotAllowed",
+    now: after(1),
+    nowMs: 1000,
+    seenAtMs: {},
+    session,
+    pod: undefined,
+    isContentCached: true,
+    playable,
+    nodeHealth: "Healthy",
+    isAgentSilent: false,
+    internet: "NotAllowed",
     timing: { unschedulableMs: 1, saveGiveUpMs: 1 },
   };
-  const metrics = { sessionReady() {}, sessionFinished() {}, nodeLossBraked() {}, networkPoliciesEnforced() {}, launchStepDone() {}, launchFailed() {}, relaysTold() {}, sessionUnaccelerated: (reason: string) => counted.push(reason) };
+  const metrics = {
+    sessionReady() {},
+    sessionFinished() {},
+    nodeLossBraked() {},
+    networkPoliciesEnforced() {},
+    launchStepDone() {},
+    launchFailed() {},
+    relaysTold() {},
+    sessionUnaccelerated: (reason: string) => counted.push(reason),
+  };
   reportStream(world, draft);
   expect(counted, "counted before the status is written").to.be.empty;
   for (const count of draft.counts) count(metrics);
@@ -32,19 +57,33 @@ describe("reportStream", () => {
   });
 
   it("warns, and counts it, when a session that was to have a GPU renders in software", () => {
-    const { accelerated, events, counted } = report("Gpu", { picture: { ...picture, obstacle: "SoftwareRenderer" }, encoder: "x264enc", codec: "h264" });
+    const { accelerated, events, counted } = report("Gpu", {
+      picture: { ...picture, obstacle: "SoftwareRenderer" },
+      encoder: "x264enc",
+      codec: "h264",
+    });
     expect(accelerated).to.include({ status: "False", reason: "SoftwareRenderer" });
     expect(events.map(({ type, reason }) => [type, reason])).to.deep.equal([["Warning", "SoftwareRenderer"]]);
     expect(counted).to.deep.equal(["SoftwareRenderer"]);
   });
 
   it("has no condition for a session that was to have no GPU", () => {
-    expect(report("Software", { picture, encoder: "vah264enc", codec: "h264" })).to.deep.equal({ stream, accelerated: undefined, events: [], counted: [] });
+    expect(report("Software", { picture, encoder: "vah264enc", codec: "h264" })).to.deep.equal({
+      stream,
+      accelerated: undefined,
+      events: [],
+      counted: [],
+    });
   });
 
   it("says nothing of a streamer that has not said it", () => {
     for (const playable of [undefined, { picture: undefined, encoder: "x264enc", codec: "h264" } as const]) {
-      expect(report("Gpu", playable)).to.deep.equal({ stream: undefined, accelerated: undefined, events: [], counted: [] });
+      expect(report("Gpu", playable)).to.deep.equal({
+        stream: undefined,
+        accelerated: undefined,
+        events: [],
+        counted: [],
+      });
     }
   });
 });

@@ -2,7 +2,13 @@ import { expect } from "chai";
 import { graceSecondsOf } from "#operator/controllers/gameSession/steps/stop.ts";
 import type { SessionWorld } from "#operator/controllers/gameSession/world.ts";
 import type { GameSessionStatus } from "#contracts/crd/gameSession.ts";
-import { aGameSession, after, aPlacedStatus, aRunningStatus, createdAt } from "#test/factories/gameSession.ts";
+import {
+  aGameSession,
+  after,
+  aPlacedStatus,
+  aRunningStatus,
+  createdAt,
+} from "#test/factories/gameSession.ts";
 import { aSessionPod, containerStatus, ended, running } from "#test/factories/sessionPod.ts";
 
 type PodStatus = typeof running;
@@ -18,7 +24,16 @@ function graceOf(status: GameSessionStatus, podStatus: PodStatus): number | unde
   const session = aGameSession({ spec: { desiredState: "Stopped", stopReason: "UserRequested" }, status });
   const pod = aSessionPod(session, { status: podStatus });
   const world: SessionWorld = {
-    now: after(10), nowMs: 10_000, seenAtMs: {}, session, pod, isContentCached: true, playable: undefined, nodeHealth: "Healthy", isAgentSilent: false, internet: "NotAllowed",
+    now: after(10),
+    nowMs: 10_000,
+    seenAtMs: {},
+    session,
+    pod,
+    isContentCached: true,
+    playable: undefined,
+    nodeHealth: "Healthy",
+    isAgentSilent: false,
+    internet: "NotAllowed",
     timing: { unschedulableMs: 1, saveGiveUpMs: 1 },
   };
   return graceSecondsOf(world, pod);
@@ -30,7 +45,12 @@ describe("graceSecondsOf", () => {
     ["ten seconds to a pod whose game has yet to begin", aPlacedStatus(), starting, 10],
     ["its whole time to a pod whose game runs, ready or not", aPlacedStatus(), running, whole],
     ["its whole time to a pod whose game has ended", aRunningStatus(), ended(), whole],
-    ["its whole time to a pod whose game runs by the streamer's word, before the kubelet reports it", aRunningStatus(), starting, whole],
+    [
+      "its whole time to a pod whose game runs by the streamer's word, before the kubelet reports it",
+      aRunningStatus(),
+      starting,
+      whole,
+    ],
   ];
   for (const [what, status, podStatus, seconds] of cases) {
     it(`gives ${what}`, () => expect(graceOf(status, podStatus)).to.equal(seconds));
