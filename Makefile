@@ -30,8 +30,13 @@ clean-cluster: ## remove the cluster, its data and its credentials (caches stay)
 test: ready built ## everything: lint, types, generated files, known vulnerabilities, unit, integration, e2e; ends with `N passed, N failed`
 	@node tools/test/run.ts
 
+.PHONY: fmt
+fmt: packages ## format every source file
+	@tools/fmt.sh
+
 .PHONY: lint
-lint: ready ## style, types that promise too much, floating promises, retired words, import arrows; shell scripts
+lint: ready ## formatting, code style, types, import ranks, shell scripts
+	@tools/fmt.sh --check
 	@npm run --silent lint
 	@tools/test/lintShell.sh
 

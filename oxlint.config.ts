@@ -1,27 +1,91 @@
 import { defineConfig } from "oxlint";
 
 /** The programs and what they share; who may import whom among them says dependency-cruiser.config.js. */
-const packages = ["contracts", "runtime", "archive", "s3", "kube", "api", "operator", "kubectl", "node-agent", "packer", "streamer", "web"];
+const packages = [
+  "contracts",
+  "runtime",
+  "archive",
+  "s3",
+  "kube",
+  "api",
+  "operator",
+  "kubectl",
+  "node-agent",
+  "packer",
+  "streamer",
+  "web",
+];
 
 /** typescript-eslint's strict rules that have nothing to choose. */
 const strictRules = [
-  "await-thenable", "ban-ts-comment", "no-array-delete", "no-base-to-string", "no-deprecated", "no-duplicate-enum-values",
-  "no-duplicate-type-constituents", "no-dynamic-delete", "no-empty-object-type", "no-explicit-any", "no-extra-non-null-assertion",
-  "no-extraneous-class", "no-floating-promises", "no-for-in-array", "no-generated-empty-object-type", "no-implied-eval", "no-invalid-void-type",
-  "no-meaningless-void-operator", "no-misused-new", "no-misused-promises", "no-misused-spread", "no-mixed-enums", "no-namespace",
-  "no-non-null-asserted-nullish-coalescing", "no-non-null-asserted-optional-chain", "no-non-null-assertion", "no-redundant-type-constituents",
-  "no-require-imports", "no-this-alias", "no-unnecessary-boolean-literal-compare", "no-unnecessary-template-expression",
-  "no-unnecessary-type-arguments", "no-unnecessary-type-assertion", "no-unnecessary-type-constraint", "no-unnecessary-type-conversion",
-  "no-unnecessary-type-parameters", "no-unsafe-argument", "no-unsafe-assignment", "no-unsafe-call", "no-unsafe-declaration-merging",
-  "no-unsafe-enum-assignment", "no-unsafe-enum-comparison", "no-unsafe-function-type", "no-unsafe-member-access", "no-unsafe-return",
-  "no-unsafe-unary-minus", "no-useless-default-assignment", "no-wrapper-object-types", "only-throw-error", "prefer-as-const",
-  "prefer-literal-enum-member", "prefer-namespace-keyword", "prefer-promise-reject-errors", "prefer-reduce-type-parameter",
-  "prefer-return-this-type", "related-getter-setter-pairs", "require-await", "triple-slash-reference", "unbound-method", "unified-signatures",
+  "await-thenable",
+  "ban-ts-comment",
+  "no-array-delete",
+  "no-base-to-string",
+  "no-deprecated",
+  "no-duplicate-enum-values",
+  "no-duplicate-type-constituents",
+  "no-dynamic-delete",
+  "no-empty-object-type",
+  "no-explicit-any",
+  "no-extra-non-null-assertion",
+  "no-extraneous-class",
+  "no-floating-promises",
+  "no-for-in-array",
+  "no-generated-empty-object-type",
+  "no-implied-eval",
+  "no-invalid-void-type",
+  "no-meaningless-void-operator",
+  "no-misused-new",
+  "no-misused-promises",
+  "no-misused-spread",
+  "no-mixed-enums",
+  "no-namespace",
+  "no-non-null-asserted-nullish-coalescing",
+  "no-non-null-asserted-optional-chain",
+  "no-non-null-assertion",
+  "no-redundant-type-constituents",
+  "no-require-imports",
+  "no-this-alias",
+  "no-unnecessary-boolean-literal-compare",
+  "no-unnecessary-template-expression",
+  "no-unnecessary-type-arguments",
+  "no-unnecessary-type-assertion",
+  "no-unnecessary-type-constraint",
+  "no-unnecessary-type-conversion",
+  "no-unnecessary-type-parameters",
+  "no-unsafe-argument",
+  "no-unsafe-assignment",
+  "no-unsafe-call",
+  "no-unsafe-declaration-merging",
+  "no-unsafe-enum-assignment",
+  "no-unsafe-enum-comparison",
+  "no-unsafe-function-type",
+  "no-unsafe-member-access",
+  "no-unsafe-return",
+  "no-unsafe-unary-minus",
+  "no-useless-default-assignment",
+  "no-wrapper-object-types",
+  "only-throw-error",
+  "prefer-as-const",
+  "prefer-literal-enum-member",
+  "prefer-namespace-keyword",
+  "prefer-promise-reject-errors",
+  "prefer-reduce-type-parameter",
+  "prefer-return-this-type",
+  "related-getter-setter-pairs",
+  "require-await",
+  "triple-slash-reference",
+  "unbound-method",
+  "unified-signatures",
   "use-unknown-in-catch-callback-variable",
 ];
 
 /** Into a package past its subpath. */
-const farImports = { regex: `^(\\.\\./)+(${packages.join("|")})/src/`, message: "Reach another package by its subpath: #contracts/…, #kube/…." };
+const farImports = {
+  regex: `^(\\.\\./)+(${packages.join("|")})/src/`,
+  message: "Reach another package by its subpath: #contracts/…, #kube/….",
+};
 
 export default defineConfig({
   plugins: ["eslint", "typescript"],
@@ -32,15 +96,31 @@ export default defineConfig({
   rules: {
     ...Object.fromEntries(strictRules.map((name) => [`typescript/${name}`, "error" as const])),
     "joypod/fieldTerms": "error",
-    "typescript/consistent-type-assertions": ["error", { assertionStyle: "as", objectLiteralTypeAssertions: "never" }],
+    "typescript/consistent-type-assertions": [
+      "error",
+      { assertionStyle: "as", objectLiteralTypeAssertions: "never" },
+    ],
     "typescript/consistent-type-imports": "error",
-    "typescript/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true, ignoreVoidOperator: true }],
-    "typescript/no-unnecessary-condition": ["error", { allowConstantLoopConditions: "only-allowed-literals" }],
+    "typescript/no-confusing-void-expression": [
+      "error",
+      { ignoreArrowShorthand: true, ignoreVoidOperator: true },
+    ],
+    "typescript/no-unnecessary-condition": [
+      "error",
+      { allowConstantLoopConditions: "only-allowed-literals" },
+    ],
     // Names and keys are sorted as strings, which is what the default does.
     "typescript/require-array-sort-compare": "off",
-    "typescript/restrict-plus-operands": ["error", {
-      allowAny: false, allowBoolean: false, allowNullish: false, allowNumberAndString: false, allowRegExp: false,
-    }],
+    "typescript/restrict-plus-operands": [
+      "error",
+      {
+        allowAny: false,
+        allowBoolean: false,
+        allowNullish: false,
+        allowNumberAndString: false,
+        allowRegExp: false,
+      },
+    ],
     "typescript/restrict-template-expressions": ["error", { allowNumber: true, allowBoolean: true }],
     "typescript/return-await": ["error", "error-handling-correctness-only"],
     "typescript/switch-exhaustiveness-check": ["error", { considerDefaultExhaustiveForUnions: true }],
@@ -63,19 +143,32 @@ export default defineConfig({
     // An error that stands for another one names it as its cause.
     "preserve-caught-error": "error",
     "max-depth": ["error", 4],
-    "max-lines": ["error", { max: 300, skipBlankLines: true, skipComments: true }],
+    "max-lines": ["error", { max: 400 }],
+    "joypod/lineLength": ["error", { max: 110 }],
     eqeqeq: ["error", "always"],
-    "no-restricted-imports": ["error", {
-      patterns: [farImports],
-    }],
+    "no-restricted-imports": [
+      "error",
+      {
+        patterns: [farImports],
+      },
+    ],
   },
   overrides: [
     {
       files: ["test/**/*.ts", "test/**/*.tsx"],
       rules: {
-        "no-restricted-imports": ["error", {
-          patterns: [farImports, { regex: "^(\\.\\./){2,}(support|factories|e2e|bench)/", message: "Reach what tests share by its subpath: #test/support/…, #test/factories/…." }],
-        }],
+        "no-restricted-imports": [
+          "error",
+          {
+            patterns: [
+              farImports,
+              {
+                regex: "^(\\.\\./){2,}(support|factories|e2e|bench)/",
+                message: "Reach what tests share by its subpath: #test/support/…, #test/factories/….",
+              },
+            ],
+          },
+        ],
       },
     },
     {
@@ -83,22 +176,39 @@ export default defineConfig({
       excludeFiles: ["**/*.d.ts"],
       rules: {
         "joypod/documentedExports": "error",
-        "joypod/functionLength": ["error", { max: 60 }],
+        "joypod/functionLength": ["error", { max: 80 }],
         complexity: ["error", { max: 20 }],
       },
     },
     {
-      // The table of all variables is read from top to bottom.
-      files: ["**/config.ts"],
+      // Lists that are read from top to bottom: variables, and the parts that a program is made of.
+      files: [
+        "**/config.ts",
+        "api/src/createDeps.ts",
+        "node-agent/src/agent.ts",
+        "node-agent/src/metrics.ts",
+        "operator/src/operator.ts",
+        "streamer/src/streamPipeline.ts",
+      ],
       rules: { "joypod/functionLength": "off" },
     },
     {
       files: packages.filter((name) => name !== "web").map((name) => `${name}/**/*.ts`),
-      excludeFiles: ["**/config.ts", "**/main.ts", "**/packOnce.ts", "**/cli.ts", "**/*Child.ts", "**/*Worker.ts", "runtime/src/program.ts"],
+      excludeFiles: [
+        "**/config.ts",
+        "**/main.ts",
+        "**/packOnce.ts",
+        "**/cli.ts",
+        "**/*Child.ts",
+        "**/*Worker.ts",
+        "runtime/src/program.ts",
+      ],
       rules: {
-        "no-restricted-properties": ["error",
+        "no-restricted-properties": [
+          "error",
           { object: "process", property: "env", message: "Configuration is parsed once, in config.ts." },
-          { object: "process", property: "exit", message: "Only main.ts ends the process." }],
+          { object: "process", property: "exit", message: "Only main.ts ends the process." },
+        ],
       },
     },
     {
@@ -117,6 +227,26 @@ export default defineConfig({
     {
       files: ["tools/**/*.ts", "games/**/*.ts", "test/**/*.ts", "api/src/cli/cli.ts"],
       rules: { "no-console": "off" },
+    },
+    {
+      // Markup is longer than the logic around it.
+      files: ["web/**/*.tsx"],
+      rules: { "joypod/functionLength": ["error", { max: 120 }] },
+    },
+    {
+      // Long lists that are still to be split.
+      files: [
+        "api/src/config.ts",
+        "contracts/src/crd/gameSession.ts",
+        "contracts/src/crd/reasons.ts",
+        "node-agent/src/cache/contentCache.ts",
+      ],
+      rules: { "max-lines": ["error", { max: 620 }] },
+    },
+    {
+      // A suite lists its cases.
+      files: ["test/**/*.ts"],
+      rules: { "max-lines": ["error", { max: 850 }] },
     },
     {
       // It shows what the rule refuses.

@@ -5,7 +5,10 @@
 # A /24 that overlaps no podman network and no route of the host.
 freeSubnet() {
   local third taken
-  taken=$(podman network ls --quiet | xargs -r podman network inspect --format '{{range .Subnets}}{{.Subnet}} {{end}}'; ip -4 route show | awk '{print $1}')
+  taken=$(
+    podman network ls --quiet | xargs -r podman network inspect --format '{{range .Subnets}}{{.Subnet}} {{end}}'
+    ip -4 route show | awk '{print $1}'
+  )
   for third in $(seq 0 255); do
     if ! grep -q "10\.77\.$third\." <<<"$taken"; then
       echo "10.77.$third.0/24"

@@ -2,12 +2,14 @@ import { basename } from "node:path";
 import { ambiguous, fileNames, unmistakable } from "./retiredTerms.js";
 
 /**
- * Names, comments and sentences say the field's terms. A name is checked where it is declared, so that the names of libraries pass;
- * `const { answer } = message` declares none. A string is a sentence when it has a space.
+ * Names, comments and sentences say the field's terms. A name is checked where it is declared, so that the
+ * names of libraries pass; `const { answer } = message` declares none. A string is a sentence when it has a
+ * space.
  */
 export const fieldTerms = {
   meta: {
-    type: "suggestion", schema: [],
+    type: "suggestion",
+    schema: [],
     messages: {
       name: "“{{name}}” has a retired term. Say {{say}}.",
       file: "The file's name “{{name}}” has a retired term. Say {{say}}.",
@@ -22,22 +24,41 @@ export const fieldTerms = {
       const words = wordsOf(identifier.name);
       const told = { isProperty: false, isSchema: false, typeNames: [], sources: [], ...use };
       const term = terms.find(({ name, isPublic }) => name(words) && !isPublic?.(words, told));
-      if (term) context.report({ node: identifier, messageId: "name", data: { name: identifier.name, say: term.say } });
+      if (term)
+        context.report({
+          node: identifier,
+          messageId: "name",
+          data: { name: identifier.name, say: term.say },
+        });
     }
 
     /** Checks what a pattern declares, but for names that it takes over from an object's properties. */
     function checkPattern(pattern, use) {
       switch (pattern?.type) {
-        case "Identifier": return checkName(pattern, { ...use, typeNames: [...(use?.typeNames ?? []), ...typeNamesIn(pattern.typeAnnotation)] });
-        case "ObjectPattern": return pattern.properties.forEach((property) => {
-          if (property.type === "RestElement") checkPattern(property.argument, use);
-          else if (!property.shorthand) checkPattern(property.value, { ...use, sources: [...(use?.sources ?? []), ...namesIn(property.key)] });
-        });
-        case "ArrayPattern": return pattern.elements.forEach((element) => checkPattern(element, use));
-        case "AssignmentPattern": return checkPattern(pattern.left, use);
-        case "RestElement": return checkPattern(pattern.argument, use);
-        case "TSParameterProperty": return checkPattern(pattern.parameter, use);
-        default: return undefined;
+        case "Identifier":
+          return checkName(pattern, {
+            ...use,
+            typeNames: [...(use?.typeNames ?? []), ...typeNamesIn(pattern.typeAnnotation)],
+          });
+        case "ObjectPattern":
+          return pattern.properties.forEach((property) => {
+            if (property.type === "RestElement") checkPattern(property.argument, use);
+            else if (!property.shorthand)
+              checkPattern(property.value, {
+                ...use,
+                sources: [...(use?.sources ?? []), ...namesIn(property.key)],
+              });
+          });
+        case "ArrayPattern":
+          return pattern.elements.forEach((element) => checkPattern(element, use));
+        case "AssignmentPattern":
+          return checkPattern(pattern.left, use);
+        case "RestElement":
+          return checkPattern(pattern.argument, use);
+        case "TSParameterProperty":
+          return checkPattern(pattern.parameter, use);
+        default:
+          return undefined;
       }
     }
 
@@ -57,14 +78,20 @@ export const fieldTerms = {
 
     /** Whether a list is that of a schema's values: `z.enum(launchStages)`. */
     function isValuesOfSchema(declarator) {
-      return sourceCode.getDeclaredVariables(declarator).some(({ references }) =>
-        references.some(({ identifier: { parent } }) => parent.type === "CallExpression" && isSchema(parent)));
+      return sourceCode
+        .getDeclaredVariables(declarator)
+        .some(({ references }) =>
+          references.some(
+            ({ identifier: { parent } }) => parent.type === "CallExpression" && isSchema(parent),
+          ),
+        );
     }
 
     function checkText(text, node, loc) {
       for (const { text: pattern, say } of unmistakable) {
         const [name] = pattern.exec(text) ?? [];
-        if (name !== undefined) context.report({ ...(loc ? { loc } : { node }), messageId: "text", data: { name, say } });
+        if (name !== undefined)
+          context.report({ ...(loc ? { loc } : { node }), messageId: "text", data: { name, say } });
       }
     }
 
@@ -79,19 +106,31 @@ export const fieldTerms = {
           const text = value.replaceAll(/\n\s*\* ?/g, " ").replace(/^\*\s*/, "");
           checkText(text, undefined, loc);
           const isDocComment = type === "Block" && value.startsWith("*");
-          if (isDocComment && /(^|[.;:]\s+)gives\b(?! (up|way)\b)/i.test(text)) context.report({ loc, messageId: "returns" });
+          if (isDocComment && /(^|[.;:]\s+)gives\b(?! (up|way)\b)/i.test(text))
+            context.report({ loc, messageId: "returns" });
         }
       },
-      VariableDeclarator: (node) => checkPattern(node.id, { sources: namesIn(node.init), isSchema: isSchema(node.init) || isValuesOfSchema(node) }),
+      VariableDeclarator: (node) =>
+        checkPattern(node.id, {
+          sources: namesIn(node.init),
+          isSchema: isSchema(node.init) || isValuesOfSchema(node),
+        }),
       ":function": checkFunction,
       "TSDeclareFunction, TSEmptyBodyFunctionExpression": checkFunction,
-      "ClassDeclaration, ClassExpression, TSInterfaceDeclaration, TSEnumDeclaration": ({ id }) => id && checkName(id),
-      TSTypeAliasDeclaration: ({ id, typeAnnotation }) => checkName(id, { isSchema: isInferred(typeAnnotation) }),
-      "PropertyDefinition, MethodDefinition, AccessorProperty, TSPropertySignature, TSMethodSignature": checkMember,
+      "ClassDeclaration, ClassExpression, TSInterfaceDeclaration, TSEnumDeclaration": ({ id }) =>
+        id && checkName(id),
+      TSTypeAliasDeclaration: ({ id, typeAnnotation }) =>
+        checkName(id, { isSchema: isInferred(typeAnnotation) }),
+      "PropertyDefinition, MethodDefinition, AccessorProperty, TSPropertySignature, TSMethodSignature":
+        checkMember,
       "ObjectExpression > Property:not([shorthand=true])": checkMember,
       "CatchClause > Identifier.param": (id) => checkName(id),
       "TSLiteralType > Literal[value=/^(Well|Doubtful)$/]": (node) =>
-        context.report({ node, messageId: "name", data: { name: node.value, say: node.value === "Well" ? "Healthy" : "Unknown" } }),
+        context.report({
+          node,
+          messageId: "name",
+          data: { name: node.value, say: node.value === "Well" ? "Healthy" : "Unknown" },
+        }),
       Literal: (node) => typeof node.value === "string" && checkSentence(node.value, node),
       TemplateLiteral: (node) => checkSentence(node.quasis.map(({ value }) => value.cooked).join("…"), node),
       JSXText: (node) => checkSentence(node.value, node),
@@ -103,9 +142,12 @@ function checkFileName(context) {
   const [name = ""] = basename(context.filename).split(".", 1);
   const words = wordsOf(name);
   const none = { isProperty: false, isSchema: false, typeNames: [], sources: [] };
-  const term = [...unmistakable, ...ambiguous].find((each) => each.name(words) && !each.isPublic?.(words, none));
+  const term = [...unmistakable, ...ambiguous].find(
+    (each) => each.name(words) && !each.isPublic?.(words, none),
+  );
   const say = term?.say ?? (Object.hasOwn(fileNames, name) ? fileNames[name] : undefined);
-  if (say !== undefined) context.report({ loc: { line: 1, column: 0 }, messageId: "file", data: { name, say } });
+  if (say !== undefined)
+    context.report({ loc: { line: 1, column: 0 }, messageId: "file", data: { name, say } });
 }
 
 /** The words of a name in lower case: `isStoreAway`, `STORE_AWAY` and `StoreHTTPAnswer` alike. */
@@ -116,14 +158,27 @@ function wordsOf(name) {
 /** The names that an expression reads, as far as they say what comes of it. */
 function namesIn(node) {
   switch (node?.type) {
-    case "Identifier": case "PrivateIdentifier": return [node.name];
-    case "Literal": return [String(node.value)];
-    case "MemberExpression": return [...namesIn(node.object), ...namesIn(node.property)];
-    case "CallExpression": case "NewExpression": return namesIn(node.callee);
-    case "AwaitExpression": case "SpreadElement": return namesIn(node.argument);
-    case "LogicalExpression": return [...namesIn(node.left), ...namesIn(node.right)];
-    case "ChainExpression": case "TSNonNullExpression": case "TSAsExpression": return namesIn(node.expression);
-    default: return [];
+    case "Identifier":
+    case "PrivateIdentifier":
+      return [node.name];
+    case "Literal":
+      return [String(node.value)];
+    case "MemberExpression":
+      return [...namesIn(node.object), ...namesIn(node.property)];
+    case "CallExpression":
+    case "NewExpression":
+      return namesIn(node.callee);
+    case "AwaitExpression":
+    case "SpreadElement":
+      return namesIn(node.argument);
+    case "LogicalExpression":
+      return [...namesIn(node.left), ...namesIn(node.right)];
+    case "ChainExpression":
+    case "TSNonNullExpression":
+    case "TSAsExpression":
+      return namesIn(node.expression);
+    default:
+      return [];
   }
 }
 
@@ -132,25 +187,49 @@ function typeNamesIn(node) {
   if (!node || typeof node !== "object") return [];
   if (Array.isArray(node)) return node.flatMap(typeNamesIn);
   switch (node.type) {
-    case "TSTypeAnnotation": return typeNamesIn(node.typeAnnotation);
-    case "TSTypeReference": return [node.typeName.name ?? node.typeName.right?.name ?? "", ...typeNamesIn(node.typeArguments?.params)];
-    case "TSIndexedAccessType": return [...typeNamesIn(node.objectType), ...typeNamesIn(node.indexType)];
-    case "TSLiteralType": return [String(node.literal.value)];
-    case "TSArrayType": return typeNamesIn(node.elementType);
-    case "TSTypeOperator": return typeNamesIn(node.typeAnnotation);
-    case "TSUnionType": return typeNamesIn(node.types);
-    default: return [];
+    case "TSTypeAnnotation":
+      return typeNamesIn(node.typeAnnotation);
+    case "TSTypeReference":
+      return [
+        node.typeName.name ?? node.typeName.right?.name ?? "",
+        ...typeNamesIn(node.typeArguments?.params),
+      ];
+    case "TSIndexedAccessType":
+      return [...typeNamesIn(node.objectType), ...typeNamesIn(node.indexType)];
+    case "TSLiteralType":
+      return [String(node.literal.value)];
+    case "TSArrayType":
+      return typeNamesIn(node.elementType);
+    case "TSTypeOperator":
+      return typeNamesIn(node.typeAnnotation);
+    case "TSUnionType":
+      return typeNamesIn(node.types);
+    default:
+      return [];
   }
 }
 
 /** Whether an expression makes a zod schema, which is what an interface is written in. */
 function isSchema(node) {
-  for (let inner = node; inner; inner = inner.type === "CallExpression" ? inner.callee : inner.type === "MemberExpression" ? inner.object : undefined) {
+  for (
+    let inner = node;
+    inner;
+    inner =
+      inner.type === "CallExpression"
+        ? inner.callee
+        : inner.type === "MemberExpression"
+          ? inner.object
+          : undefined
+  ) {
     if (inner.type === "Identifier") return inner.name === "z";
   }
   return false;
 }
 
 function isInferred(node) {
-  return node?.type === "TSTypeReference" && node.typeName.type === "TSQualifiedName" && node.typeName.left.name === "z";
+  return (
+    node?.type === "TSTypeReference" &&
+    node.typeName.type === "TSQualifiedName" &&
+    node.typeName.left.name === "z"
+  );
 }

@@ -1,7 +1,11 @@
-/** A function fits a screen. Functions inside it do not count for it, but for themselves: a factory is as long as the list of what it makes. */
+/**
+ * A function fits a screen. Functions inside it do not count for it, but for themselves: a factory is as long
+ * as the list of what it makes.
+ */
 export const functionLength = {
   meta: {
-    type: "suggestion", schema: [{ type: "object", properties: { max: { type: "integer" } } }],
+    type: "suggestion",
+    schema: [{ type: "object", properties: { max: { type: "integer" } } }],
     messages: { long: "{{name}} has {{lines}} lines of its own; {{max}} fit a screen. Name a step of it." },
   },
   create(context) {
@@ -13,7 +17,12 @@ export const functionLength = {
       const all = node.loc.end.line - node.loc.start.line + 1;
       // The lines on which an inner function begins and ends are the outer one's.
       if (lengths.length > 0) lengths.push(lengths.pop() + Math.max(0, all - 2));
-      if (all - inner > max) context.report({ node, messageId: "long", data: { name: node.id?.name ?? "This function", lines: all - inner, max } });
+      if (all - inner > max)
+        context.report({
+          node,
+          messageId: "long",
+          data: { name: node.id?.name ?? "This function", lines: all - inner, max },
+        });
     };
     return { ":function": enter, ":function:exit": leave };
   },

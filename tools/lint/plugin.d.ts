@@ -2,5 +2,7 @@ import type { RuleTester } from "oxlint/plugins-dev";
 
 type Rule = Parameters<RuleTester["run"]>[1];
 
-declare const plugin: { rules: Record<"documentedExports" | "fieldTerms" | "functionLength" | "queriesApart", Rule> };
+declare const plugin: {
+  rules: Record<"documentedExports" | "fieldTerms" | "functionLength" | "queriesApart", Rule>;
+};
 export default plugin;

@@ -1,21 +1,36 @@
-// Runs everything that proves the project, tells what took longest and what failed, and ends with one line, `N passed, N failed`. A
-// failing check hides no other. One or two tests of a tier that fail are run once more by themselves; what passes then is told as unstable. Two
-// processors are the measure: what measures a stream, and the sessions on the platform, have the machine to themselves, since a busy one fails
-// their tests.
+// Runs everything that proves the project, tells what took longest and what failed, and ends with one line,
+// `N passed, N failed`. A failing check hides no other. One or two tests of a tier that fail are run once
+// more by themselves; what passes then is told as unstable. Two processors are the measure: what measures a
+// stream, and the sessions on the platform, have the machine to themselves, since a busy one fails their
+// tests.
 //
-//   1. programs and images      beside: lint, and beside both: types, the short checks, unit tests
+//   1. programs and images beside: lint, and beside both: types, the short checks, unit tests
 //   2. integration, three lanes that share nothing
 //   3. streams whose rates and times are measured
-//   4. pages that play, and tests of players' connections      beside: the rest of the streamer, players' devices, connections that are lost
-//   5. the platform on a cluster (JOYPOD_CLUSTER, default joypod-test), and sessions on it, also of a game that is hostile
+//   4. pages that play, and tests of players' connections beside: the rest of the streamer, players' devices,
+//      connections that are lost
+//   5. the platform on a cluster (JOYPOD_CLUSTER, default joypod-test), and sessions on it, also of a game
+//      that is hostile
 //
-// The cluster is made when it is needed, for an idle one takes a tenth of the machine, and removed at the end unless JOYPOD_KEEP is set. Faults, floods
-// and variations, and what takes many minutes by its nature, are in tools/test/long.sh.
+// The cluster is made when it is needed, for an idle one takes a tenth of the machine, and removed at the end
+// unless JOYPOD_KEEP is set. Faults, floods and variations, and what takes many minutes by its nature, are in
+// tools/test/long.sh.
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { endRunningChecks, runCheck, runTests, type CheckOptions, type CheckResult, type Failure, type TestsOptions } from "./check.ts";
+import {
+  endRunningChecks,
+  runCheck,
+  runTests,
+  type CheckOptions,
+  type CheckResult,
+  type Failure,
+  type TestsOptions,
+} from "./check.ts";
 
-type Tier = "unit" | `integration:${"api" | "cluster" | "others" | "measured" | "players" | "streamer"}` | "e2e";
+type Tier =
+  | "unit"
+  | `integration:${"api" | "cluster" | "others" | "measured" | "players" | "streamer"}`
+  | "e2e";
 
 const root = join(import.meta.dirname, "../..");
 const results = join(root, "test-results");
@@ -37,11 +52,19 @@ process.chdir(root);
 const done: CheckResult[] = [];
 
 const prepared = inBackground({
-  name: "programs and images", command: ["tools/test/prepare.sh"], timeoutMinutes: 60, env: { ...cluster, JOYPOD_KEEP: keep ? "yes" : "" },
+  name: "programs and images",
+  command: ["tools/test/prepare.sh"],
+  timeoutMinutes: 60,
+  env: { ...cluster, JOYPOD_KEEP: keep ? "yes" : "" },
 });
-const linted = inBackground({ name: "lint", command: ["npm", "run", "--silent", "lint"], timeoutMinutes: 15 });
+const linted = inBackground({
+  name: "lint",
+  command: ["npm", "run", "--silent", "lint"],
+  timeoutMinutes: 15,
+});
 await check("typecheck", ["npm", "run", "--silent", "typecheck"], 15);
 await check("generated files", ["tools/manifests/verify.sh"], 5);
+await check("formatting", ["tools/fmt.sh", "--check"], 15);
 await check("shell scripts", ["tools/test/lintShell.sh"], 5);
 await check("known vulnerabilities", ["tools/supplyChain/audit.sh"], 5);
 await check("bill of materials", ["tools/supplyChain/sbom.sh"], 5);
@@ -49,7 +72,9 @@ await tests("unit", 15);
 await linted.end();
 await prepared.end();
 
-const besideIt = (["integration:cluster", "integration:others"] as const).map((tier) => inBackground(mochaCheck(tier, { timeoutMinutes: 40 })));
+const besideIt = (["integration:cluster", "integration:others"] as const).map((tier) =>
+  inBackground(mochaCheck(tier, { timeoutMinutes: 40 })),
+);
 await tests("integration:api", 40);
 for (const tier of besideIt) await tier.end();
 await tests("integration:measured", 20);
@@ -57,19 +82,30 @@ const streamer = inBackground(mochaCheck("integration:streamer", { timeoutMinute
 await tests("integration:players", 20);
 await streamer.end();
 
-await check("platform", ["tools/platform/up.sh"], 30, { ...cluster, JOYPOD_HELM_VALUES: join(root, "test/e2e/values.yaml"), JOYPOD_DEMO_GAMES: "thequestion" });
+await check("platform", ["tools/platform/up.sh"], 30, {
+  ...cluster,
+  JOYPOD_HELM_VALUES: join(root, "test/e2e/values.yaml"),
+  JOYPOD_DEMO_GAMES: "thequestion",
+});
 await tests("e2e", 60, cluster);
-if (!keep) await runCheck({ name: "clean-up", command: ["tools/cluster/delete.sh"], timeoutMinutes: 5, env: cluster });
+if (!keep)
+  await runCheck({ name: "clean-up", command: ["tools/cluster/delete.sh"], timeoutMinutes: 5, env: cluster });
 
 console.log("");
-for (const { name, passed, failed, seconds } of done) console.log(`  ${name.padEnd(20)} ${passed} passed, ${failed} failed, ${seconds} s`);
+for (const { name, passed, failed, seconds } of done)
+  console.log(`  ${name.padEnd(20)} ${passed} passed, ${failed} failed, ${seconds} s`);
 printSlowest();
 printFailures();
 const total = (key: "passed" | "failed"): number => done.reduce((sum, result) => sum + result[key], 0);
 console.log(`${total("passed")} passed, ${total("failed")} failed`);
 process.exitCode = total("failed") === 0 ? 0 : 1;
 
-async function check(name: string, command: CheckOptions["command"], timeoutMinutes: number, env: NodeJS.ProcessEnv = {}): Promise<void> {
+async function check(
+  name: string,
+  command: CheckOptions["command"],
+  timeoutMinutes: number,
+  env: NodeJS.ProcessEnv = {},
+): Promise<void> {
   announce(name);
   report(await runCheck({ name, command, timeoutMinutes, env }));
 }
@@ -83,7 +119,8 @@ async function tests(tier: Tier, timeoutMinutes: number, env: NodeJS.ProcessEnv 
 function inBackground(options: CheckOptions | TestsOptions): { end: () => Promise<void> } {
   const logFile = join(results, `${options.name.replaceAll(/\W/g, "-")}.log`);
   rmSync(logFile, { force: true });
-  const running = "summaryFile" in options ? runTests({ ...options, logFile }) : runCheck({ ...options, logFile });
+  const running =
+    "summaryFile" in options ? runTests({ ...options, logFile }) : runCheck({ ...options, logFile });
   return {
     end: async () => {
       announce(`${options.name} (in the background until now)`);
@@ -95,7 +132,15 @@ function inBackground(options: CheckOptions | TestsOptions): { end: () => Promis
 }
 
 function mochaCheck(tier: Tier, options: Omit<CheckOptions, "name" | "command">): TestsOptions {
-  const command: CheckOptions["command"] = ["npm", "run", "--silent", tier, "--", "--reporter", "tools/test/reporter.ts"];
+  const command: CheckOptions["command"] = [
+    "npm",
+    "run",
+    "--silent",
+    tier,
+    "--",
+    "--reporter",
+    "tools/test/reporter.ts",
+  ];
   return { ...options, name: tier, command, summaryFile: join(results, `${tier.replace(":", "-")}.json`) };
 }
 
@@ -112,7 +157,10 @@ function printSlowest(): void {
   console.log("");
 }
 
-/** Prints each test that failed, though it may have passed when it was run once more, where a reader of the last lines finds it. */
+/**
+ * Prints each test that failed, though it may have passed when it was run once more, where a reader of the
+ * last lines finds it.
+ */
 function printFailures(): void {
   for (const { name, failures, unstable } of done) {
     for (const failure of unstable) printFailure("UNSTABLE (failed, then passed by itself)", name, failure);
