@@ -9,8 +9,8 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
 
-programSources := $(shell find api/src runtime/src archive/src s3/src kube/src operator/src node-agent/src packer/src contracts/src tools/bundle -type f -not -path 'api/src/generated/*' 2>/dev/null)
-webSources := $(shell find web contracts/src -type f -not -path 'web/dist/*' 2>/dev/null)
+programSources := $(shell find api/src packages/runtime/src packages/archive/src packages/s3/src packages/kube/src operator/src node-agent/src session/packer/src packages/contracts/src tools/bundle -type f -not -path 'api/src/generated/*' 2>/dev/null)
+webSources := $(shell find web packages/contracts/src -type f -not -path 'web/dist/*' 2>/dev/null)
 
 ##@ Run the platform
 .PHONY: up
@@ -58,18 +58,18 @@ unit: ready ## unit tests (seconds)
 
 .PHONY: integration
 integration: ready built prerequisites ## integration tests on real Postgres, Redis, MinIO, etcd and kube-apiserver
-	@tools/fromSource/programs/build.sh etcd kube-apiserver kubectl helm minio turn
+	@tools/programs/build.sh etcd kube-apiserver kubectl helm minio turn
 	@npm run --silent integration
 
 .PHONY: soak
 soak: ready built prerequisites ## what takes many minutes by its nature: the longest and the largest uploads
-	@tools/fromSource/programs/build.sh etcd kube-apiserver minio
+	@tools/programs/build.sh etcd kube-apiserver minio
 	@npm run --silent soak
 
 .PHONY: test-long
 test-long: ready built prerequisites ## what `make test` leaves out: faults, floods and variations; hundreds of histories of saves; a fault at each write of each program; many combinations of the chart's values; the longest uploads; Schemathesis and openapi-ts, installed in the cache, on all of /openapi.json; disks that lose their power; on a cluster, the install guide, an upgrade, more hostile games, shared GPUs, the accelerated display, faults
 	@tools/ensureDebian.sh coturn
-	@tools/fromSource/programs/build.sh etcd kube-apiserver helm minio turn
+	@tools/programs/build.sh etcd kube-apiserver helm minio turn
 	@tools/test/long.sh
 
 .PHONY: e2e
@@ -86,8 +86,8 @@ manifests: ready ## write CRDs, RBAC, field tables and docs/http.md from the cod
 	@npm run --silent manifests
 
 .PHONY: programs
-programs: ## build every program of tools/fromSource/programs from its pinned Go module
-	@tools/fromSource/programs/build.sh
+programs: ## build every program of tools/programs from its pinned Go module
+	@tools/programs/build.sh
 
 .PHONY: images
 images: ready built ## build the images whose inputs changed

@@ -300,15 +300,25 @@ const rooms = {
   ],
 };
 
+/** The folder of each package that does not stand at the top level. */
+const folders = {
+  ...Object.fromEntries(
+    ["contracts", "runtime", "archive", "s3", "kube"].map((name) => [name, `packages/${name}`]),
+  ),
+  packer: "session/packer",
+  streamer: "session/streamer",
+};
+const folderOf = (name) => folders[name] ?? name;
+
 function packageRules() {
   return Object.entries(packages).map(([name, allowed]) => ({
     name: `${name}-imports-only-what-it-may`,
     comment: `${name} may import ${allowed.length === 0 ? "no other package" : allowed.join(", ")}: design of the packages, docs/architecture.md.`,
     severity: "error",
-    from: { path: `^${name}/` },
+    from: { path: `^${folderOf(name)}/` },
     to: {
       path: "^[a-z0-9-]+/",
-      pathNot: `^(${[name, ...allowed, "node_modules"].join("|")})/`,
+      pathNot: `^(${[...[name, ...allowed].map(folderOf), "node_modules"].join("|")})/`,
       dependencyTypesNot: ["core", "npm", "npm-dev"],
     },
   }));
@@ -330,8 +340,8 @@ function roomRules() {
         name: `${name}-${room.replace(/\.tsx?$/, "")}-imports-nothing-above-it`,
         comment: `${name}/src/${room} stands below ${above.join(", ")}: pass in what it needs, or move what both need further down.`,
         severity: "error",
-        from: { path: `^${name}/src/${roomPath(room, order)}` },
-        to: { path: `^${name}/src/(${above.map((other) => roomPath(other, order)).join("|")})` },
+        from: { path: `^${folderOf(name)}/src/${roomPath(room, order)}` },
+        to: { path: `^${folderOf(name)}/src/(${above.map((other) => roomPath(other, order)).join("|")})` },
       };
     }),
   );
@@ -353,7 +363,7 @@ const controllerRule = {
  */
 function placeRules() {
   return Object.entries(rooms).flatMap(([name, order]) => {
-    const path = `^${name}/src/(?!(${order.join("|")})(/|$))`;
+    const path = `^${folderOf(name)}/src/(?!(${order.join("|")})(/|$))`;
     const comment = `Give the new folder or file a place in the list of ${name}'s rooms in dependency-cruiser.config.js.`;
     return [
       { name: `${name}-has-a-place-for-every-room`, comment, severity: "error", from: { path }, to: {} },
@@ -384,7 +394,7 @@ export default {
       comment: "The module does not exist.",
       severity: "error",
       from: {},
-      // The streamer's image builds this one; its types stand in streamer/src.
+      // The streamer's image builds this one; its types stand in session/streamer/src.
       to: { couldNotResolve: true, pathNot: "^gstreamer-superficial$" },
     },
     ...packageRules(),

@@ -18,7 +18,7 @@ export default defineConfig({
     "charts/joypod/files/{crds,rbac.yaml,node-agent-status.yaml}",
     // Go templates and placeholders are not YAML.
     "charts/joypod/templates/",
-    "tools/fromSource/node/storage.yaml",
+    "tools/offline/node/storage.yaml",
     // Copied from other projects.
     "test/support/cluster/prometheusOperator/",
     "test/support/gatewayApi/",

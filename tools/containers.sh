@@ -2,14 +2,14 @@
 # The container engine, and the path that this machine takes to its images and its cluster. Source it after lib.sh.
 #
 # On the ordinary path everything is public: Docker, or podman where there is no Docker, pulls kind's node image and Debian's base image.
-# From source (tools/fromSource) is for machines that reach no image registry: podman, and images made of Debian packages and of
+# From source (tools/offline) is for machines that reach no image registry: podman, and images made of Debian packages and of
 # programs built from pinned Go modules.
 #
 # The rule: JOYPOD_FROM_SOURCE=yes or no decides. Without it a cluster keeps the path that it was made by, and otherwise the ordinary
 # path is taken where an engine answers and has the node image or pulls the base image. What was found holds for a day, or until a
 # cluster is removed.
 
-# kind's public node image of the Kubernetes minor that tools/fromSource/programs pins, as kind's own release names it.
+# kind's public node image of the Kubernetes minor that tools/programs pins, as kind's own release names it.
 publicNodeImage=kindest/node:v1.35.8@sha256:07b2536e30b803ed61d1677a79df6115f798ce64c80f9e22f6ed45afd09323c0
 # What the images are made on.
 baseImage=docker.io/library/debian:trixie-slim
@@ -80,8 +80,8 @@ keepPath() { export JOYPOD_ENGINE=$containerEngine JOYPOD_FROM_SOURCE=$fromSourc
 # prepareEngine: makes the chosen engine ready to run.
 prepareEngine() {
   if [ "$fromSource" = yes ]; then
-    # shellcheck source=tools/fromSource/engine.sh
-    . "$repositoryRoot/tools/fromSource/engine.sh"
+    # shellcheck source=tools/offline/engine.sh
+    . "$repositoryRoot/tools/offline/engine.sh"
     usePodman
   else
     answers "$containerEngine" || die "the container engine $containerEngine does not answer; start it."
@@ -100,7 +100,7 @@ imageExists() { "$containerEngine" image inspect "$1" >/dev/null 2>&1; }
 # ensureBaseImage: has the base image of all our images at hand.
 ensureBaseImage() {
   if [ "$fromSource" = yes ]; then
-    "$repositoryRoot/tools/fromSource/baseImage.sh" trixie
+    "$repositoryRoot/tools/offline/baseImage.sh" trixie
   elif ! imageExists "$baseImage"; then
     step "Pulling $baseImage" base-image "$containerEngine" pull --quiet "$baseImage"
   fi

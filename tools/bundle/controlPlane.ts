@@ -68,7 +68,7 @@ await build({
         giveStoreKeys: "api/src/installation/storeKeys/main.ts",
         operator: "operator/src/main.ts",
         nodeAgent: "node-agent/src/main.ts",
-        packer: "packer/src/packOnce.ts",
+        packer: "session/packer/src/packOnce.ts",
         networkProbe: "operator/src/networkProbe/main.ts",
         networkTest: "operator/src/networkTest/main.ts",
         nodeTest: "operator/src/nodeTest/main.ts",

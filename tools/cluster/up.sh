@@ -103,8 +103,8 @@ bringUp() {
   # Of a cluster that is there, its own number counts.
   if [ "$READY" = yes ]; then gameNodes=${GAME_NODES:-$gameNodes}; fi
   if [ "$fromSource" = yes ]; then
-    # shellcheck source=tools/fromSource/network.sh
-    . "$here/../fromSource/network.sh"
+    # shellcheck source=tools/offline/network.sh
+    . "$here/../offline/network.sh"
   fi
   if [ "$READY" = yes ]; then ensurePrograms kubectl; fi
   nodes=$(nodeContainers) || die "$containerEngine does not say which containers the cluster $clusterName has; see that it works, and try again."
@@ -117,7 +117,7 @@ bringUp() {
     startAgain
     return 0
   fi
-  if [ "$fromSource" = yes ]; then image=$("$here/../fromSource/nodeImage.sh"); fi
+  if [ "$fromSource" = yes ]; then image=$("$here/../offline/nodeImage.sh"); fi
   ensurePrograms kind kubectl
   if [ -n "$nodes" ]; then say "The cluster $clusterName is not complete; making it anew."; fi
   "$here/delete.sh" --keep-state

@@ -60,7 +60,7 @@ ensureCrossBase() {
 ensureInputs() {
   local input
   while read -r input; do
-    case $input in programs/*) "$here/../fromSource/programs/build.sh" "${input#programs/}" ;; esac
+    case $input in programs/*) "$here/../programs/build.sh" "${input#programs/}" ;; esac
   done < <(inputsOf "$1")
 }
 

@@ -7,7 +7,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../containers.sh"
 . "$here/../programs/programs.sh"
 . "$here/../cluster/cluster.sh"
-. "$here/../fromSource/importImage.sh"
+. "$here/../offline/importImage.sh"
 
 # The list is read to its end before it is searched: a writer cut off by grep would look like a failure.
 isMissing() {

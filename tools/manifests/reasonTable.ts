@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
 
-const sourcePath = join(import.meta.dirname, "../../contracts/src/crd/reasons.ts");
+const sourcePath = join(import.meta.dirname, "../../packages/contracts/src/crd/reasons.ts");
 
 /** One exported object of reasons, with its doc comment. */
 interface ReasonList {
@@ -11,8 +11,8 @@ interface ReasonList {
 }
 
 /**
- * Returns Markdown tables of the named reason lists of contracts/src/crd/reasons.ts, by their doc comments.
- * Throws when one is missing.
+ * Returns Markdown tables of the named reason lists of packages/contracts/src/crd/reasons.ts, by their doc
+ * comments. Throws when one is missing.
  */
 export function reasonTables(names: readonly string[]): string {
   const lists = readReasonLists();

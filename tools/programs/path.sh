@@ -4,7 +4,7 @@ set -euo pipefail
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/programs.sh"
 
-[ $# -eq 1 ] || die "usage: tools/programs/path.sh <program>; the names are in tools/fromSource/programs/table.txt."
+[ $# -eq 1 ] || die "usage: tools/programs/path.sh <program>; the names are in tools/programs/table.txt."
 path=$(builtPath "$1")
-[ -x "$path" ] || "$repositoryRoot/tools/fromSource/programs/build.sh" "$1"
+[ -x "$path" ] || "$repositoryRoot/tools/programs/build.sh" "$1"
 printf '%s\n' "$path"

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # Paths of the programs that tools and tests run. On the ordinary path kind, kubectl and helm are those of the machine, where it has
-# them; everything else is built from pinned Go modules by tools/fromSource/programs. Source it after lib.sh and, to have the programs
+# them; everything else is built from pinned Go modules by tools/programs. Source it after lib.sh and, to have the programs
 # of the machine, after containers.sh and useEngine.
 
-programTable=$repositoryRoot/tools/fromSource/programs/table.txt
-programModules=$repositoryRoot/tools/fromSource/programs/modules
+programTable=$repositoryRoot/tools/programs/table.txt
+programModules=$repositoryRoot/tools/programs/modules
 
 # moduleSource module: the folder of its go.mod. The relay is a program of ours; what tests alone run is among what they share.
 moduleSource() {
@@ -29,7 +29,7 @@ export kubernetesVersion
 programCell() {
   local cell
   cell=$(awk -v name="$1" -v column="$2" '$1 == name {print $column}' "$programTable")
-  [ -n "$cell" ] || die "no program is called $1; the names are in tools/fromSource/programs/table.txt."
+  [ -n "$cell" ] || die "no program is called $1; the names are in tools/programs/table.txt."
   printf '%s\n' "$cell"
 }
 
@@ -72,5 +72,5 @@ programPath() {
 ensurePrograms() {
   local program missing=()
   for program in "$@"; do isOfMachine "$program" || missing+=("$program"); done
-  if [ "${#missing[@]}" -gt 0 ]; then "$repositoryRoot/tools/fromSource/programs/build.sh" "${missing[@]}"; fi
+  if [ "${#missing[@]}" -gt 0 ]; then "$repositoryRoot/tools/programs/build.sh" "${missing[@]}"; fi
 }

@@ -5,7 +5,7 @@ set -euo pipefail
 . "$(dirname "$0")/../lib.sh"
 
 # What the images install is written in these lock files.
-folders=(. images/session)
+folders=(. session/image)
 leastSeverity=high
 
 # One report of npm in JSON: vulnerable packages by severity, or the reason why nothing is known.

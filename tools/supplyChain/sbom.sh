@@ -19,4 +19,4 @@ mkdir -p "$target"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 document . control-plane
-document images/session streamer
+document session/image streamer

@@ -12,6 +12,6 @@ if [ -z "${JOYPOD_KEEP:-}" ]; then "$here/../cluster/delete.sh"; fi
 chooseClusterPath
 keepPath
 inBackground "$here/prerequisites.sh"
-inBackground "$here/../fromSource/programs/build.sh"
+inBackground "$here/../programs/build.sh"
 inBackground "$here/../images/build.sh"
 awaitBackground

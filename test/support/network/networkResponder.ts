@@ -5,7 +5,7 @@ import type { TestHost } from "./namespaces.ts";
 
 const signalPort = 8080;
 /** As the chart starts it. */
-const command = ["--", "/usr/local/bin/node", "/app/streamer/src/connectionTest/main.ts"];
+const command = ["--", "/usr/local/bin/node", "/app/session/streamer/src/connectionTest/main.ts"];
 
 /**
  * The program that answers connection tests, on a game node of the test network; in its image, whose

@@ -6,8 +6,15 @@ import { repositoryRoot } from "./programs.ts";
  * The programs of the control plane's image that tests start: their bundles by name, and what these are made
  * from.
  */
-const ofApi = ["api/src", "archive/src", "contracts/src", "kube/src", "runtime/src", "s3/src"];
-const ofOperator = ["operator/src", "contracts/src", "kube/src", "runtime/src"];
+const ofApi = [
+  "api/src",
+  "packages/archive/src",
+  "packages/contracts/src",
+  "packages/kube/src",
+  "packages/runtime/src",
+  "packages/s3/src",
+];
+const ofOperator = ["operator/src", "packages/contracts/src", "packages/kube/src", "packages/runtime/src"];
 const programs = {
   joypod: { source: "api/bin/joypod", folders: ofApi },
   makeSecrets: { source: "api/src/installation/secrets/main.ts", folders: ofApi },
@@ -18,7 +25,14 @@ const programs = {
   networkTest: { source: "operator/src/networkTest/main.ts", folders: ofOperator },
   nodeAgent: {
     source: "node-agent/src/main.ts",
-    folders: ["node-agent/src", "archive/src", "contracts/src", "kube/src", "runtime/src", "s3/src"],
+    folders: [
+      "node-agent/src",
+      "packages/archive/src",
+      "packages/contracts/src",
+      "packages/kube/src",
+      "packages/runtime/src",
+      "packages/s3/src",
+    ],
   },
 } as const;
 

@@ -15,8 +15,8 @@ export const noCollections = { GOGC: "off" } as const;
 const paths = new Map<string, Promise<string>>();
 
 /**
- * Path of a program of tools/fromSource/programs (etcd, kube-apiserver, kubectl, helm, minio …); builds it
- * when it is not cached.
+ * Path of a program of tools/programs (etcd, kube-apiserver, kubectl, helm, minio …); builds it when it is
+ * not cached.
  */
 export function programPath(name: string): Promise<string> {
   const path = paths.get(name) ?? findProgram(name);

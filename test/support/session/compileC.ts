@@ -7,7 +7,7 @@ import { temporaryFolder } from "../processes/temporaryFolder.ts";
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("../../..", import.meta.url));
-const supervisorFolder = join(root, "images/session/supervisor");
+const supervisorFolder = join(root, "session/supervisor");
 const strict = ["-O2", "-Wall", "-Wextra", "-Werror"];
 const install =
   "Install the Debian packages gcc, libc6-dev and libseccomp-dev: the tests compile programs with them.";

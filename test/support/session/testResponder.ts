@@ -38,7 +38,7 @@ export class TestResponder {
     const url = `http://127.0.0.1:${port}`;
     const program = new ChildProgram({
       command: process.execPath,
-      args: [join(repositoryRoot, "streamer/src/connectionTest/main.ts")],
+      args: [join(repositoryRoot, "session/streamer/src/connectionTest/main.ts")],
       env: {
         PATH: process.env.PATH,
         SIGNAL_PORT: String(port),

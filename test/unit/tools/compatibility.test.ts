@@ -13,7 +13,7 @@ function pinned(path: string, pattern: RegExp): string {
 }
 
 const modules = (name: string, path: string): string =>
-  pinned(`tools/fromSource/programs/modules/${name}/go.mod`, new RegExp(`\\s${path} v(\\S+)`));
+  pinned(`tools/programs/modules/${name}/go.mod`, new RegExp(`\\s${path} v(\\S+)`));
 const minioDate = modules("minio", "github\\.com/minio/minio").replace(
   /^0\.0\.0-(\d{4})(\d{2})(\d{2}).*$/,
   "$1-$2-$3",

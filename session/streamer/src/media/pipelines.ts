@@ -7,8 +7,8 @@ import { tunedChain } from "./tuning.ts";
 const packetBytes = 1_200;
 
 /**
- * Name of the source, images/session/capture; its `rate` is in pictures a second, and setting it captures one
- * at once.
+ * Name of the source, session/capture; its `rate` is in pictures a second, and setting it captures one at
+ * once.
  */
 export const captureName = "capture";
 /**

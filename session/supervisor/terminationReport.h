@@ -1,7 +1,7 @@
 /*
  * The game's termination report: what the game used and how it ended, as JSON in a directory that the
- * streamer reads (contracts/src/termination.ts). The game's processes have the same user and can write there
- * too: readers take it for a claim.
+ * streamer reads (packages/contracts/src/termination.ts). The game's processes have the same user and can
+ * write there too: readers take it for a claim.
  */
 
 /* Sets the directory. The game's time counts from this call. */

@@ -6,7 +6,7 @@ const probeDeadlineMs = 4_000;
 const maxOutputBytes = 65_536;
 const program = "displayprobe";
 
-/** What a step of images/session/display found: its lines by name, and why it failed. */
+/** What a step of session/display found: its lines by name, and why it failed. */
 export interface ProbeFindings {
   values: ReadonlyMap<string, string>;
   /** Undefined when the step worked. */

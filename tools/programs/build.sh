@@ -3,8 +3,8 @@
 # with everything else of the same module, because most of the work is shared. At once and silent when they are there.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-. "$here/../../lib.sh"
-. "$here/../../programs/programs.sh"
+. "$here/../lib.sh"
+. "$here/programs.sh"
 
 # A kubectl and a kubelet that do not know their version are refused by kubeadm.
 linkerFlags() {

@@ -18,7 +18,7 @@ importImage() {
   rm -rf "$joypodCache"/contexts/load.*
   folder=$(mktemp -d "$joypodCache/contexts/load.XXXXXX")
   "$containerEngine" save "$reference" | tar -x -C "$folder"
-  PATH=$repositoryRoot/node_modules/.bin:$PATH node "$repositoryRoot/tools/fromSource/ociLayout.ts" "$folder" "$reference" >"$folder/digests"
+  PATH=$repositoryRoot/node_modules/.bin:$PATH node "$repositoryRoot/tools/offline/ociLayout.ts" "$folder" "$reference" >"$folder/digests"
   for node in "$@"; do
     importLacking "$node" "$folder" &
     pids+=($!)
