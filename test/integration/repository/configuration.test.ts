@@ -58,7 +58,10 @@ const programs = [
 
 /** The variables of a program's schema, by its source. */
 function variablesOf(source: string): string[] {
-  const names = [...text(source).matchAll(/^ {2,4}([A-Z][A-Z0-9_]+): /gm)].map(([, name = ""]) => name);
+  // The streamer's file has other objects one level deeper.
+  const indent = source.startsWith("session/streamer/") ? " {2}" : "(?: {2}| {4})";
+  const pattern = new RegExp(`^${indent}([A-Z][A-Z0-9_]+): `, "gm");
+  const names = [...text(source).matchAll(pattern)].map(([, name = ""]) => name);
   if (source === "node-agent/src/config.ts") return [...names, ...variablesOf(objectStoreSource)];
   return source === "api/src/config.ts"
     ? [...names, ...variablesOf("api/src/games/siteResources.ts"), ...variablesOf(objectStoreSource)]
