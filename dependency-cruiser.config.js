@@ -153,31 +153,16 @@ const rooms = {
     "errors.ts",
   ],
   runtime: [
-    // A program from its start to its end, and what it shows of itself.
-    "program.ts",
-    "healthServer.ts",
-    "readEnvironment.ts",
-    "createLogger.ts",
-    "logConsole.ts",
-    "compactHeap.ts",
-    "helperThreads.ts",
-    // What its parts share.
-    "backgroundJob.ts",
-    "sharedQueue.ts",
-    "boundedQueue.ts",
-    "repeatUpTo.ts",
-    "deadline.ts",
-    "backOff.ts",
-    "base32.ts",
+    // The life of a program.
+    "program",
+    // Work over time: jobs, queues, deadlines and the clock.
+    "scheduling",
+    // TLS authorities and connection errors.
+    "network",
     "releaseMemory.ts",
     "logger.ts",
-    "clock.ts",
-    // What programs ask of servers: whom they trust, and why they were not reached.
-    "authorityFile.ts",
-    "connectionFailure.ts",
-    // What is caught: an error of the system by its code, and anything as an error.
-    "systemError.ts",
-    "toError.ts",
+    "errors.ts",
+    "base32.ts",
   ],
   operator: [
     // Programs, and what puts the controllers together.
@@ -258,45 +243,14 @@ const rooms = {
     "styles",
   ],
   kube: [
-    "metrics.ts",
-    "leaderElector.ts",
-    "eventRecorder.ts",
-    "eventSeries.ts",
-    // Controllers, and the caches that wake them.
-    "controller.ts",
-    "source.ts",
-    "reflector.ts",
-    "watchHearing.ts",
-    "cache.ts",
-    "workQueue.ts",
-    "tokenBuckets.ts",
-    // Objects of one kind.
-    "finalizers.ts",
-    "resourceClient.ts",
-    "pages.ts",
-    "watchEvent.ts",
-    // Requests.
-    "transport.ts",
-    "authentication.ts",
-    "responseError.ts",
-    "retry.ts",
-    "request.ts",
-    "lines.ts",
-    "clockOffset.ts",
+    // Controllers, leader election and events.
+    "controllers",
+    // Local copies of the cluster's objects.
+    "cache",
+    // Requests to the API server.
+    "client",
     // The conventions of the Kubernetes API.
-    "decode.ts",
-    "sharedStrings.ts",
-    "callOptions.ts",
-    "podPhase.ts",
-    "builtin.ts",
-    "quantity.ts",
-    "labelSelector.ts",
-    "resourceType.ts",
-    "conditions.ts",
-    "object.ts",
-    "errors.ts",
-    "policyRule.ts",
-    "time.ts",
+    "api",
   ],
 };
 

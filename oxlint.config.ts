@@ -201,7 +201,7 @@ export default defineConfig({
         "**/cli.ts",
         "**/*Child.ts",
         "**/*Worker.ts",
-        "packages/runtime/src/program.ts",
+        "packages/runtime/src/program/program.ts",
       ],
       rules: {
         "no-restricted-properties": [

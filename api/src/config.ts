@@ -4,7 +4,7 @@ import { installationName } from "#contracts/crd/installation.ts";
 import { limits } from "#contracts/limits.ts";
 import { pictureRanges, type SiteBounds } from "#contracts/streamQuality.ts";
 import { ticketSigningKey } from "#contracts/streamTicket.ts";
-import { authorityFile } from "#runtime/authorityFile.ts";
+import { authorityFile } from "#runtime/network/authorityFile.ts";
 import {
   listed,
   logLevel,
@@ -13,7 +13,7 @@ import {
   whole,
   within,
   type Environment,
-} from "#runtime/readEnvironment.ts";
+} from "#runtime/program/readEnvironment.ts";
 import { checkObjectStore, objectStoreAccessOf, objectStoreVariables } from "#s3/objectStoreVariables.ts";
 import { sessionCookieName } from "./auth/cookies.ts";
 import { streamCodecs } from "./gameSessions/streamCodecs.ts";

@@ -1,4 +1,4 @@
-import { systemClock, type Clock } from "#runtime/clock.ts";
+import { systemClock, type Clock } from "#runtime/scheduling/clock.ts";
 import { AuthSessions } from "./auth/authSessions.ts";
 import { CsrfTokens } from "./auth/csrfTokens.ts";
 import { Lockout } from "./auth/lockout.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "#runtime/clock.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { Audit } from "./audit/audit.ts";
 import type { CatalogCounts } from "./catalog/catalogCounts.ts";
@@ -16,7 +16,7 @@ import type { GameSessionWriter } from "./cluster/gameSessionWriter.ts";
 import type { LaunchStore } from "./gameSessions/launchStore.ts";
 import type { LaunchTurns } from "./gameSessions/launchTurns.ts";
 import type { KnownPartnerKeys } from "./partners/knownPartnerKeys.ts";
-import type { KubeTransport } from "#kube/transport.ts";
+import type { KubeTransport } from "#kube/client/transport.ts";
 import type { Lockout } from "./auth/lockout.ts";
 import type { MaintenanceWatch } from "./maintenance/maintenanceWatch.ts";
 import type { Metrics } from "./metrics.ts";

@@ -1,11 +1,9 @@
-import { systemClock } from "#runtime/clock.ts";
-import { compactHeap } from "#runtime/compactHeap.ts";
-import { createLogger } from "#runtime/createLogger.ts";
-import { HealthServer } from "#runtime/healthServer.ts";
-import { lowerHelperThreads } from "#runtime/helperThreads.ts";
-import { logConsole } from "#runtime/logConsole.ts";
-import { orExit, runProgram } from "#runtime/program.ts";
-import { showLeader } from "#kube/metrics.ts";
+import { systemClock } from "#runtime/scheduling/clock.ts";
+import { compactHeap } from "#runtime/program/compactHeap.ts";
+import { createLogger, logConsole } from "#runtime/program/createLogger.ts";
+import { HealthServer } from "#runtime/program/healthServer.ts";
+import { lowerHelperThreads, orExit, runProgram } from "#runtime/program/program.ts";
+import { showLeader } from "#kube/controllers/metrics.ts";
 import { createApp } from "./app.ts";
 import { createBackground } from "./background/background.ts";
 import { createStoreWatch } from "./background/storeWatch.ts";

@@ -1,5 +1,5 @@
 import { mebibyte } from "#contracts/limits.ts";
-import { KubeMetrics } from "#kube/metrics.ts";
+import { KubeMetrics } from "#kube/controllers/metrics.ts";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 
 const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];

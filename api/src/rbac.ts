@@ -1,8 +1,7 @@
 import { leaderLeases } from "#contracts/crd/names.ts";
 import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
 import { maintenanceConfigMap } from "#contracts/maintenance.ts";
-import { configMaps, leases } from "#kube/builtin.ts";
-import { resourcesOf, type PolicyRule } from "#kube/policyRule.ts";
+import { configMaps, leases, resourcesOf, type PolicyRule } from "#kube/api/builtin.ts";
 
 /**
  * Game nodes: how many sessions fit, and which hold a game. What releasing a session takes is granted here

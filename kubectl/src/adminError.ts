@@ -1,5 +1,5 @@
-import { isForbidden, isKubeError, isNotFound, isUnauthorized, isUnreachable } from "#kube/errors.ts";
-import { messageOf } from "#runtime/toError.ts";
+import { isForbidden, isKubeError, isNotFound, isUnauthorized, isUnreachable } from "#kube/api/errors.ts";
+import { messageOf } from "#runtime/errors.ts";
 
 /**
  * How the program ends: 2 is a command line that it does not understand, 4 a thing that is not there, 5 a

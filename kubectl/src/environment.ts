@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import type { Clock } from "#runtime/clock.ts";
-import type { Environment as Variables } from "#runtime/readEnvironment.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
+import type { Environment as Variables } from "#runtime/program/readEnvironment.ts";
 import type { Installation } from "./cluster/installation.ts";
 
 /** What the commands have of their process. */

@@ -1,5 +1,5 @@
 import { CommanderError } from "commander";
-import { systemClock } from "#runtime/clock.ts";
+import { systemClock } from "#runtime/scheduling/clock.ts";
 import { exitCodes, toAdminError } from "./adminError.ts";
 import { createProgram } from "./program.ts";
 

@@ -1,5 +1,5 @@
 import { gameNodeChecks, type GameNode } from "#contracts/crd/gameNode.ts";
-import type { Lease } from "#kube/builtin.ts";
+import type { Lease } from "#kube/api/builtin.ts";
 import { ageText, bytesText } from "./output/quantities.ts";
 import { table } from "./output/table.ts";
 

@@ -1,9 +1,9 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
-import { leases } from "#kube/builtin.ts";
-import type { KubeObject, Stored } from "#kube/object.ts";
-import { ResourceClient } from "#kube/resourceClient.ts";
-import type { ResourceType } from "#kube/resourceType.ts";
+import { leases } from "#kube/api/builtin.ts";
+import type { KubeObject, Stored } from "#kube/api/object.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
+import type { ResourceType } from "#kube/api/resourceType.ts";
 import { AdminError, exitCodes } from "./adminError.ts";
 import { connect } from "./cluster/connect.ts";
 import { findInstallation, type Installation } from "./cluster/installation.ts";

@@ -3,7 +3,7 @@ import { installationName } from "#contracts/crd/installation.ts";
 import { objectName } from "#contracts/crd/schema.ts";
 import { limits } from "#contracts/limits.ts";
 import { checkObjectStore, objectStoreAccessOf, objectStoreVariables } from "#s3/objectStoreVariables.ts";
-import { logLevel, readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
+import { logLevel, readEnvironment, type Environment } from "#runtime/program/readEnvironment.ts";
 
 const Variables = z
   .object({

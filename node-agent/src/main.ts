@@ -1,10 +1,9 @@
-import { systemClock } from "#runtime/clock.ts";
-import { compactHeap } from "#runtime/compactHeap.ts";
-import { createLogger } from "#runtime/createLogger.ts";
-import { HealthServer } from "#runtime/healthServer.ts";
-import { logConsole } from "#runtime/logConsole.ts";
-import { orExit, runProgram } from "#runtime/program.ts";
-import { KubeTransport } from "#kube/transport.ts";
+import { systemClock } from "#runtime/scheduling/clock.ts";
+import { compactHeap } from "#runtime/program/compactHeap.ts";
+import { createLogger, logConsole } from "#runtime/program/createLogger.ts";
+import { HealthServer } from "#runtime/program/healthServer.ts";
+import { orExit, runProgram } from "#runtime/program/program.ts";
+import { KubeTransport } from "#kube/client/transport.ts";
 import { Agent } from "./agent.ts";
 import { readConfig } from "./config.ts";
 import { createMetrics } from "./metrics.ts";

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
 import { CacheEntryState } from "#contracts/crd/gameNode.ts";
 import { contentReasons } from "#contracts/crd/reasons.ts";
-import { KubeMetrics } from "#kube/metrics.ts";
+import { KubeMetrics } from "#kube/controllers/metrics.ts";
 import type { CacheMetrics } from "./cache/contentCache.ts";
 
 /** What the agent counts. */

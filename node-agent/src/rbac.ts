@@ -1,8 +1,7 @@
 import { gameNodeConditions, type GameNodeStatus } from "#contracts/crd/gameNode.ts";
 import { gameSessionConditions, type GameSessionStatus } from "#contracts/crd/gameSession.ts";
 import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
-import { events, leases, pods } from "#kube/builtin.ts";
-import { resourcesOf, type PolicyRule } from "#kube/policyRule.ts";
+import { events, leases, pods, resourcesOf, type PolicyRule } from "#kube/api/builtin.ts";
 
 /** Everywhere; an admission policy holds the agent to the GameNode and the sessions of its own node. */
 export const clusterRules: readonly PolicyRule[] = [

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { labelKey, labelValue } from "#kube/labelSelector.ts";
+import { labelKey, labelValue } from "#kube/api/labelSelector.ts";
 
 /** Labels by which services, network and admission policies tell pods apart. */
 const ownLabels =

@@ -4,8 +4,8 @@ import { leaderLeases } from "#contracts/crd/names.ts";
 import { nodeName } from "#contracts/crd/schema.ts";
 import { limits } from "#contracts/limits.ts";
 import { gpuConfigOf, gpuMistakes, gpuTolerations, Toleration } from "./gpu/gpuConfig.ts";
-import { parseLabelSelector } from "#kube/labelSelector.ts";
-import { parseQuantity } from "#kube/quantity.ts";
+import { parseLabelSelector } from "#kube/api/labelSelector.ts";
+import { parseQuantity } from "#kube/api/quantity.ts";
 import {
   listed,
   logLevel,
@@ -13,9 +13,9 @@ import {
   readEnvironment,
   whole,
   type Environment,
-} from "#runtime/readEnvironment.ts";
+} from "#runtime/program/readEnvironment.ts";
 import { AddedAnnotations, AddedLabels, NodeLabels } from "./addedMetadata.ts";
-import { messageOf } from "#runtime/toError.ts";
+import { messageOf } from "#runtime/errors.ts";
 
 /** Kubernetes quantities, as the pod's containers take them. */
 const quantity = (fallback: string) =>

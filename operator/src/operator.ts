@@ -1,14 +1,14 @@
 import type { Registry } from "prom-client";
 import { foreignBecause, type Installation } from "#contracts/crd/installation.ts";
 import { eventControllers } from "#contracts/crd/names.ts";
-import { leases, nodes, pods } from "#kube/builtin.ts";
-import type { Clock } from "#runtime/clock.ts";
-import type { Controller } from "#kube/controller.ts";
-import { EventRecorder } from "#kube/eventRecorder.ts";
+import { leases, nodes, pods } from "#kube/api/builtin.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
+import type { Controller } from "#kube/controllers/controller.ts";
+import { EventRecorder } from "#kube/controllers/eventRecorder.ts";
 import type { Logger } from "#runtime/logger.ts";
-import { KubeMetrics } from "#kube/metrics.ts";
-import { ResourceClient } from "#kube/resourceClient.ts";
-import type { KubeTransport } from "#kube/transport.ts";
+import { KubeMetrics } from "#kube/controllers/metrics.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
+import type { KubeTransport } from "#kube/client/transport.ts";
 import { createReflectors, type Reflectors } from "./cluster/reflectors.ts";
 import { createCluster, type Cluster } from "./cluster/cluster.ts";
 import { sessionPods } from "./cluster/sessionPods.ts";
@@ -34,7 +34,7 @@ import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts
 import { askStreamer } from "./streamers/askStreamer.ts";
 import { createOperatorTickets } from "./streamers/operatorTickets.ts";
 import { StreamFigures } from "./streamers/streamFigures.ts";
-import { RepeatedJob } from "#runtime/backgroundJob.ts";
+import { RepeatedJob } from "#runtime/scheduling/backgroundJob.ts";
 import { tellRelays } from "./relay/tellRelays.ts";
 import { Throttle } from "./throttle.ts";
 

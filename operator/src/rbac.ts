@@ -1,8 +1,7 @@
 import { group } from "#contracts/crd/kind.ts";
 import { leaderLeases } from "#contracts/crd/names.ts";
 import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
-import { events, leases, nodes, pods } from "#kube/builtin.ts";
-import { resourcesOf, type PolicyRule } from "#kube/policyRule.ts";
+import { events, leases, nodes, pods, resourcesOf, type PolicyRule } from "#kube/api/builtin.ts";
 
 /**
  * Of nodes the operator changes one label, to which an admission policy holds it; a GameNode is made for each

@@ -1,6 +1,6 @@
 import { Registry } from "prom-client";
-import { LeaderElector, type LeaderElectorOptions } from "#kube/leaderElector.ts";
-import type { KubeTransport } from "#kube/transport.ts";
+import { LeaderElector, type LeaderElectorOptions } from "#kube/controllers/leaderElector.ts";
+import type { KubeTransport } from "#kube/client/transport.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { Operator } from "./operator.ts";
 

@@ -1,4 +1,4 @@
-import type { Clock } from "#runtime/clock.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 
 /** Spaces the writes of unimportant changes, per key. */
 export class Throttle {

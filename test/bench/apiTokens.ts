@@ -2,7 +2,7 @@ import { createSecretKey, randomBytes } from "node:crypto";
 import { jwtVerify, SignJWT } from "jose";
 import { createSid, deriveKey, Tokens } from "#api/auth/tokens.ts";
 import type { AppContext } from "#api/http/appContext.ts";
-import { systemClock } from "#runtime/clock.ts";
+import { systemClock } from "#runtime/scheduling/clock.ts";
 import { atMostRow, median, type BenchRow } from "./row.ts";
 
 const rounds = 7;

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { pods, type Pod } from "#kube/builtin.ts";
-import { decodeWatchLine, type WatchEvent } from "#kube/watchEvent.ts";
+import { pods, type Pod } from "#kube/api/builtin.ts";
+import { decodeWatchLine, type WatchEvent } from "#kube/client/watchEvent.ts";
 import { releaseNamespace, type Platform } from "#test/e2e/support/platform.ts";
 
 /** What the cluster itself takes for a pod, in milliseconds. */

@@ -1,9 +1,9 @@
 import type { GameSession, GameSessionConditionType } from "#contracts/crd/gameSession.ts";
 import { conditionStatus } from "#contracts/crd/sessionConditions.ts";
 import { containerNames } from "#contracts/nodeLayout.ts";
-import type { Pod } from "#kube/builtin.ts";
-import { Reflector } from "#kube/reflector.ts";
-import { ObjectCache } from "#kube/cache.ts";
+import type { Pod } from "#kube/api/builtin.ts";
+import { Reflector } from "#kube/cache/reflector.ts";
+import { ObjectCache } from "#kube/cache/cache.ts";
 import { sessionsNamespace, type Platform } from "#test/e2e/support/platform.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { median } from "./row.ts";

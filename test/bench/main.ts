@@ -12,7 +12,7 @@ import { parse } from "yaml";
 import { publishTestCard } from "#test/e2e/support/games.ts";
 import { platform, type Platform } from "#test/e2e/support/platform.ts";
 import { Players } from "#test/e2e/support/players.ts";
-import { onStopSignal } from "#runtime/program.ts";
+import { onStopSignal } from "#runtime/program/program.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { pageScript } from "#test/support/browser/pageScripts.ts";
 import { measureApi } from "./api.ts";

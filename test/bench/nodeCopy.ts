@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { parseArgs, promisify } from "node:util";
-import { systemClock } from "#runtime/clock.ts";
+import { systemClock } from "#runtime/scheduling/clock.ts";
 import { silentLogger } from "#runtime/logger.ts";
 import { fetchContent } from "#node-agent/cache/fetchContent.ts";
 import { createObjectFiles } from "#node-agent/cache/objectFiles.ts";

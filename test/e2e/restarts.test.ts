@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { leaderLeases } from "#contracts/crd/names.ts";
-import { isConditionTrue } from "#kube/conditions.ts";
+import { isConditionTrue } from "#kube/api/conditions.ts";
 import { TestCard } from "#test/support/browser/testCard.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { publishTestCard } from "./support/games.ts";

@@ -1,6 +1,6 @@
 import type { ArchiveSource, GameCache, GameCacheSpec, GameCacheStatus } from "#contracts/crd/gameCache.ts";
 import { apiVersion, type ObjectMeta } from "#contracts/crd/kind.ts";
-import type { Stored } from "#kube/object.ts";
+import type { Stored } from "#kube/api/object.ts";
 import { aDigest, createdAt } from "./gameSession.ts";
 
 /** An archive in the store, named by its digest. */

@@ -1,7 +1,7 @@
 import type { CacheEntry, GameNode, GameNodeSpec, GameNodeStatus } from "#contracts/crd/gameNode.ts";
 import { apiVersion } from "#contracts/crd/kind.ts";
-import type { Node } from "#kube/builtin.ts";
-import type { Stored } from "#kube/object.ts";
+import type { Node } from "#kube/api/builtin.ts";
+import type { Stored } from "#kube/api/object.ts";
 import { aDigest, createdAt } from "./gameSession.ts";
 
 /** A game node's object, with the entries that its agent reports. */

@@ -3,7 +3,7 @@ import type { GameSession, GameSessionSpec, GameSessionStatus } from "#contracts
 import { apiVersion, type ObjectMeta } from "#contracts/crd/kind.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import { limits } from "#contracts/limits.ts";
-import type { Stored } from "#kube/object.ts";
+import type { Stored } from "#kube/api/object.ts";
 
 export const aDigest = "a".repeat(64);
 /** When the sessions of these tests are created. */

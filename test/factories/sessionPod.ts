@@ -1,7 +1,7 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { podVolumes } from "#contracts/nodeLayout.ts";
-import type { Pod } from "#kube/builtin.ts";
-import type { Stored } from "#kube/object.ts";
+import type { Pod } from "#kube/api/builtin.ts";
+import type { Stored } from "#kube/api/object.ts";
 import { createdAt } from "./gameSession.ts";
 
 type PodStatus = NonNullable<Pod["status"]>;

@@ -1,4 +1,4 @@
-import type { KubeObject, ObjectMeta, Stored } from "#kube/object.ts";
+import type { KubeObject, ObjectMeta, Stored } from "#kube/api/object.ts";
 
 /** An object as the API server might have given it, with the given metadata. */
 export function aStored(metadata: Partial<ObjectMeta> = {}): Stored<KubeObject> {

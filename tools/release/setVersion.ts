@@ -2,7 +2,7 @@
 // the chart, its images' tags.
 import { join } from "node:path";
 import { setVersion } from "./version.ts";
-import { messageOf } from "#runtime/toError.ts";
+import { messageOf } from "#runtime/errors.ts";
 
 const [version] = process.argv.slice(2);
 try {

@@ -1,4 +1,4 @@
-import type { Clock } from "#runtime/clock.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import { unauthorized } from "../errors.ts";
 import {

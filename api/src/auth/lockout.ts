@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { limits } from "#contracts/limits.ts";
-import type { Clock } from "#runtime/clock.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Redis } from "../stores/redis.ts";
 import { LocalLockout } from "./localLockout.ts";
 import { undecidedMs, type LockoutRules } from "./lockoutRules.ts";

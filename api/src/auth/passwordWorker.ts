@@ -1,7 +1,7 @@
 import { constants, setPriority } from "node:os";
 import { parentPort } from "node:worker_threads";
 import bcrypt from "bcryptjs";
-import { messageOf } from "#runtime/toError.ts";
+import { messageOf } from "#runtime/errors.ts";
 
 /**
  * A task for a password thread. With `hash`, whose cost is `cost`, it is a comparison that takes as long as

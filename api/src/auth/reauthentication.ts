@@ -1,5 +1,5 @@
 import { limits } from "#contracts/limits.ts";
-import type { Clock } from "#runtime/clock.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import { DomainError, unauthorized } from "../errors.ts";
 import type { AppContext } from "../http/appContext.ts";
 import type { UserDeps, UserPrincipal } from "./requireUser.ts";

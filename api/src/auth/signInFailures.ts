@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { RateLimiterMemory } from "rate-limiter-flexible";
-import type { Clock } from "#runtime/clock.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { RateLimitPolicy } from "../http/rateLimits.ts";
 import { RedisScript } from "../http/redisScript.ts";
 import type { Redis } from "../stores/redis.ts";

@@ -1,4 +1,4 @@
-import { BoundedQueue, type BoundedQueueOptions } from "#runtime/boundedQueue.ts";
+import { BoundedQueue, type BoundedQueueOptions } from "#runtime/scheduling/boundedQueue.ts";
 import { unavailable } from "../errors.ts";
 
 /** Bounds how many sign-ins ask the stores at once; the others wait, first come, first served. */

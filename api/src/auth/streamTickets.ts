@@ -1,5 +1,5 @@
 import type { KeyObject } from "node:crypto";
-import type { Clock } from "#runtime/clock.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { ViewerRole } from "#contracts/viewerRole.ts";
 import {
   readTicket,

@@ -3,7 +3,7 @@ import jsonwebtoken from "jsonwebtoken";
 import type { ParameterizedContext } from "koa";
 import koaJwt from "koa-jwt";
 import { z } from "zod";
-import type { Clock } from "#runtime/clock.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 
 /** The claims of a session token. `sid` names the sign-in and stays the same when the token is renewed. */
 export const TokenClaims = z.object({

@@ -1,4 +1,4 @@
-import type { BackgroundJob } from "#runtime/backgroundJob.ts";
+import type { BackgroundJob } from "#runtime/scheduling/backgroundJob.ts";
 import { createPopularityRefresher, type PopularityDeps } from "../catalog/popularityRefresher.ts";
 import { LeaderWork, type LeaderWorkDeps } from "./leaderWork.ts";
 

@@ -1,7 +1,7 @@
 import { leaderLeases } from "#contracts/crd/names.ts";
-import { LeaderElector } from "#kube/leaderElector.ts";
-import type { KubeTransport } from "#kube/transport.ts";
-import { repeat, type BackgroundJob } from "#runtime/backgroundJob.ts";
+import { LeaderElector } from "#kube/controllers/leaderElector.ts";
+import type { KubeTransport } from "#kube/client/transport.ts";
+import { repeat, type BackgroundJob } from "#runtime/scheduling/backgroundJob.ts";
 import { sweepAuthSessions, type SweepAuthSessionsDeps } from "../auth/sweepAuthSessions.ts";
 import { listUnrecordedGameSessions } from "../gameSessions/gameSessionLifecycleQueries.ts";
 import { Recorder } from "../gameSessions/recorder/recorder.ts";

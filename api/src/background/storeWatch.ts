@@ -1,5 +1,5 @@
-import { RepeatedJob } from "#runtime/backgroundJob.ts";
-import type { Clock } from "#runtime/clock.ts";
+import { RepeatedJob } from "#runtime/scheduling/backgroundJob.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { Readiness } from "../http/health.ts";
 

@@ -1,4 +1,8 @@
-import { RepeatedJob, type BackgroundJob, type RepeatedJobOptions } from "#runtime/backgroundJob.ts";
+import {
+  RepeatedJob,
+  type BackgroundJob,
+  type RepeatedJobOptions,
+} from "#runtime/scheduling/backgroundJob.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import { refreshPopularity } from "./refreshPopularity.ts";
 

@@ -2,7 +2,7 @@ import type { ErrorCode } from "#contracts/http/errors.ts";
 import { objectStoreSentence } from "#s3/objectStoreFailure.ts";
 import { DomainError } from "../errors.ts";
 import { databaseSentence } from "../stores/databaseFailure.ts";
-import { messageOf } from "#runtime/toError.ts";
+import { messageOf } from "#runtime/errors.ts";
 
 /** Exit codes by the words that `--json` tells: 2 is used for wrong options, too. */
 export const exitCodes = { invalid: 2, exists: 3, not_found: 4, in_use: 5, failed: 1 } as const;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
+import { readEnvironment, type Environment } from "#runtime/program/readEnvironment.ts";
 import { checkObjectStore, objectStoreAccessOf, objectStoreVariables } from "#s3/objectStoreVariables.ts";
 import { databaseVariables, Variables } from "../config.ts";
 import { checkDatabaseAuthority, checkRedisAuthority } from "../stores/checkAuthorities.ts";

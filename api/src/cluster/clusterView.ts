@@ -3,14 +3,14 @@ import type { GameNode } from "#contracts/crd/gameNode.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { gameNodeSelectorOf } from "#contracts/crd/installation.ts";
 import type { Logger } from "#runtime/logger.ts";
-import type { KubeMetrics } from "#kube/metrics.ts";
-import { keyOfRef, type KubeObject, type Stored } from "#kube/object.ts";
-import { Reflector } from "#kube/reflector.ts";
-import { ResourceClient } from "#kube/resourceClient.ts";
+import type { KubeMetrics } from "#kube/controllers/metrics.ts";
+import { keyOfRef, type KubeObject, type Stored } from "#kube/api/object.ts";
+import { Reflector } from "#kube/cache/reflector.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
 import { SessionLoads } from "./sessionLoads.ts";
-import type { ResourceType } from "#kube/resourceType.ts";
-import { ObjectCache } from "#kube/cache.ts";
-import type { KubeTransport } from "#kube/transport.ts";
+import type { ResourceType } from "#kube/api/resourceType.ts";
+import { ObjectCache } from "#kube/cache/cache.ts";
+import type { KubeTransport } from "#kube/client/transport.ts";
 import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
 
 /** Where and as whom the cluster is watched. */

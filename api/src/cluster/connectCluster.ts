@@ -1,5 +1,5 @@
-import type { KubeMetrics } from "#kube/metrics.ts";
-import { KubeTransport } from "#kube/transport.ts";
+import type { KubeMetrics } from "#kube/controllers/metrics.ts";
+import { KubeTransport } from "#kube/client/transport.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { ClusterView } from "./clusterView.ts";
 import { GameCacheWriter } from "./gameCacheWriter.ts";

@@ -1,7 +1,7 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import type { CacheReader } from "#kube/cache.ts";
-import type { Stored } from "#kube/object.ts";
-import type { Clock } from "#runtime/clock.ts";
+import type { CacheReader } from "#kube/cache/cache.ts";
+import type { Stored } from "#kube/api/object.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 
 /**
  * Remembers when this process last saw each game session's `expiresAt` move, by its monotonic clock: so the

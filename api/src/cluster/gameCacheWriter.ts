@@ -1,8 +1,8 @@
 import type { ArchiveSource, GameCache } from "#contracts/crd/gameCache.ts";
 import { fieldManagers } from "#contracts/crd/names.ts";
-import { isNotFound } from "#kube/errors.ts";
-import { ResourceClient } from "#kube/resourceClient.ts";
-import type { KubeTransport } from "#kube/transport.ts";
+import { isNotFound } from "#kube/api/errors.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
+import type { KubeTransport } from "#kube/client/transport.ts";
 import { gameCaches } from "#contracts/crd/resources.ts";
 
 const deadlineMs = 3_000;

@@ -1,10 +1,10 @@
 import type { GameSession, GameSessionSpec, StopReason } from "#contracts/crd/gameSession.ts";
 import { fieldManagers, finalizers, keptAliveUntilAnnotation, labels } from "#contracts/crd/names.ts";
-import { isAlreadyExists, isInvalid, isNotFound, isUnreachable } from "#kube/errors.ts";
-import { removeFinalizer } from "#kube/finalizers.ts";
-import type { Draft, Stored } from "#kube/object.ts";
-import { ResourceClient } from "#kube/resourceClient.ts";
-import type { KubeTransport } from "#kube/transport.ts";
+import { isAlreadyExists, isInvalid, isNotFound, isUnreachable } from "#kube/api/errors.ts";
+import { removeFinalizer } from "#kube/controllers/finalizers.ts";
+import type { Draft, Stored } from "#kube/api/object.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
+import type { KubeTransport } from "#kube/client/transport.ts";
 import { gameSessions } from "#contracts/crd/resources.ts";
 
 /** The timeout of a request that players wait for: the relay and the recorder finish what failed. */

@@ -9,8 +9,8 @@ import {
   type NodeShare,
 } from "#contracts/crd/nodeShare.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
-import type { CacheReader } from "#kube/cache.ts";
-import type { Stored } from "#kube/object.ts";
+import type { CacheReader } from "#kube/cache/cache.ts";
+import type { Stored } from "#kube/api/object.ts";
 
 /** What sessions take of a node, without what each pod requests beside its game. */
 interface Load extends NodeShare {

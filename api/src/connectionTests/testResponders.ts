@@ -7,8 +7,8 @@ import { errors } from "#contracts/http/errors.ts";
 import { limits } from "#contracts/limits.ts";
 import { whep, WhepError } from "#contracts/stream.ts";
 import { signTicket } from "#contracts/streamTicket.ts";
-import type { Clock } from "#runtime/clock.ts";
-import { withTimeout } from "#runtime/deadline.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
+import { withTimeout } from "#runtime/scheduling/deadline.ts";
 
 /** A responder in the cluster answers within milliseconds; one on a node that is gone does not. */
 const requestDeadlineMs = 2_500;

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "#runtime/clock.ts";
+import type { Clock, Timer } from "#runtime/scheduling/clock.ts";
 
 /** How a batcher works. */
 export interface BatcherOptions<T, R> {

@@ -1,6 +1,6 @@
 import { limits } from "#contracts/limits.ts";
 import { isOngoing, publicStatusOf } from "#contracts/crd/publicStatus.ts";
-import type { Clock } from "#runtime/clock.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
 import type { ExpiryMoves } from "../cluster/expiryMoves.ts";

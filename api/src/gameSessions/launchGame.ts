@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { KubeError } from "#kube/errors.ts";
+import { KubeError } from "#kube/api/errors.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { GameSessionWriter } from "../cluster/gameSessionWriter.ts";
 import { refuseInMaintenance } from "../maintenance/refuseInMaintenance.ts";

@@ -1,5 +1,5 @@
-import type { Clock } from "#runtime/clock.ts";
-import { toError } from "#runtime/toError.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
+import { toError } from "#runtime/errors.ts";
 import { DomainError } from "../errors.ts";
 import { lockLaunches } from "../saves/launchLockQueries.ts";
 import { isDatabaseUnavailable } from "../stores/databaseUnavailable.ts";

@@ -1,6 +1,6 @@
-import type { Clock } from "#runtime/clock.ts";
-import { orAborted, withDeadline } from "#runtime/deadline.ts";
-import { BoundedQueue } from "#runtime/boundedQueue.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
+import { orAborted, withDeadline } from "#runtime/scheduling/deadline.ts";
+import { BoundedQueue } from "#runtime/scheduling/boundedQueue.ts";
 import { unavailable } from "../errors.ts";
 
 /**

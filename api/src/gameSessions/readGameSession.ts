@@ -1,7 +1,7 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { limits } from "#contracts/limits.ts";
 import { isOngoing, publicStatusOf } from "#contracts/crd/publicStatus.ts";
-import type { Stored } from "#kube/object.ts";
+import type { Stored } from "#kube/api/object.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
 import type { DatabaseOutages } from "../stores/databaseOutages.ts";
 import type { Postgres } from "../stores/postgres.ts";

@@ -3,7 +3,7 @@ import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import { hasEnded } from "#contracts/crd/publicStatus.ts";
 import { stopReasons } from "#contracts/crd/reasons.ts";
-import { hasFinalizer } from "#kube/finalizers.ts";
+import { hasFinalizer } from "#kube/controllers/finalizers.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
 import type { GameSessionWriter } from "../cluster/gameSessionWriter.ts";

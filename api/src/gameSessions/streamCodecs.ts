@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { StreamCodec } from "#contracts/crd/gameSession.ts";
 import { codecEncodingNames, softwareCodecs } from "#contracts/videoCodec.ts";
-import { listed } from "#runtime/readEnvironment.ts";
+import { listed } from "#runtime/program/readEnvironment.ts";
 
 /**
  * The list of a site's codecs, in order of preference, as a variable has it. Those that GPUs alone encode go

@@ -1,4 +1,4 @@
-import { BoundedQueue } from "#runtime/boundedQueue.ts";
+import { BoundedQueue } from "#runtime/scheduling/boundedQueue.ts";
 import { unavailable } from "../errors.ts";
 
 /**

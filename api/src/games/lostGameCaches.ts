@@ -1,7 +1,7 @@
 import type { GameCache } from "#contracts/crd/gameCache.ts";
-import { isDeleting } from "#kube/finalizers.ts";
-import type { Stored } from "#kube/object.ts";
-import type { Clock } from "#runtime/clock.ts";
+import { isDeleting } from "#kube/controllers/finalizers.ts";
+import type { Stored } from "#kube/api/object.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
 import type { Postgres } from "../stores/postgres.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { limits } from "#contracts/limits.ts";
-import { within } from "#runtime/readEnvironment.ts";
+import { within } from "#runtime/program/readEnvironment.ts";
 
 const { resources } = limits;
 const { declarable } = resources;

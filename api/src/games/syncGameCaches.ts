@@ -1,5 +1,5 @@
 import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
-import { isRefused } from "#kube/errors.ts";
+import { isRefused } from "#kube/api/errors.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { GameCacheWriter } from "../cluster/gameCacheWriter.ts";
 import {

@@ -1,5 +1,5 @@
 import type { ParameterizedContext } from "koa";
-import type { Clock } from "#runtime/clock.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { Metrics } from "../metrics.ts";
 import type { Postgres } from "../stores/postgres.ts";

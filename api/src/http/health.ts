@@ -4,7 +4,7 @@ import { json } from "./responses.ts";
 import { NoQuery } from "./input.ts";
 import { publicRouteFor } from "./route.ts";
 import { StoreLook } from "./storeLook.ts";
-import type { Clock } from "#runtime/clock.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import { silentLogger, type Logger } from "#runtime/logger.ts";
 import { objectStoreSentence } from "#s3/objectStoreFailure.ts";
 import { databaseSentence } from "../stores/databaseFailure.ts";
@@ -13,7 +13,7 @@ import type { Postgres } from "../stores/postgres.ts";
 import { pingDatabase } from "../stores/queryable.ts";
 import { pingRedis, type RedisConnection } from "../stores/redis.ts";
 import { redisSentence } from "../stores/redisFailure.ts";
-import { messageOf } from "#runtime/toError.ts";
+import { messageOf } from "#runtime/errors.ts";
 
 /** The stores without which requests cannot be served. */
 export interface Readiness {

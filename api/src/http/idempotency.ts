@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { limits } from "#contracts/limits.ts";
 import type { ErrorCode } from "#contracts/http/errors.ts";
-import type { Timer } from "#runtime/clock.ts";
+import type { Timer } from "#runtime/scheduling/clock.ts";
 import { DomainError } from "../errors.ts";
 import { HttpError, toHttpError, type HttpErrorOptions } from "./httpError.ts";
 import type { RequestHeaderName } from "./requestHeaders.ts";

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { boundHeaders, isHeadTooLarge } from "./headerLimits.ts";
-import type { Clock } from "#runtime/clock.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { ServerErrors } from "./serverErrors.ts";
 import { cutStalledResponses } from "./stalledResponses.ts";

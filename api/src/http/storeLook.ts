@@ -1,6 +1,6 @@
-import type { Clock } from "#runtime/clock.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
-import { orAborted, withDeadline } from "#runtime/deadline.ts";
+import { orAborted, withDeadline } from "#runtime/scheduling/deadline.ts";
 import { unavailable } from "../errors.ts";
 
 /** How a store is looked at. */

@@ -1,11 +1,11 @@
 import { maintenanceConfigMap, readMaintenance, type Maintenance } from "#contracts/maintenance.ts";
-import { configMaps, type ConfigMap } from "#kube/builtin.ts";
-import { ObjectCache } from "#kube/cache.ts";
-import { keyOfRef } from "#kube/object.ts";
-import { Reflector } from "#kube/reflector.ts";
-import { ResourceClient } from "#kube/resourceClient.ts";
-import type { KubeTransport } from "#kube/transport.ts";
-import type { BackgroundJob } from "#runtime/backgroundJob.ts";
+import { configMaps, type ConfigMap } from "#kube/api/builtin.ts";
+import { ObjectCache } from "#kube/cache/cache.ts";
+import { keyOfRef } from "#kube/api/object.ts";
+import { Reflector } from "#kube/cache/reflector.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
+import type { KubeTransport } from "#kube/client/transport.ts";
+import type { BackgroundJob } from "#runtime/scheduling/backgroundJob.ts";
 import type { Logger } from "#runtime/logger.ts";
 
 /** Where the watch looks. */

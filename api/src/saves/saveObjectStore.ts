@@ -1,5 +1,5 @@
 import { CopyDestinationOptions, CopySourceOptions } from "minio";
-import { withTimeout } from "#runtime/deadline.ts";
+import { withTimeout } from "#runtime/scheduling/deadline.ts";
 import { savesPrefix } from "#contracts/objectKeys.ts";
 import { ArchiveUpload } from "../archives/archiveUpload.ts";
 import { unavailable } from "../errors.ts";

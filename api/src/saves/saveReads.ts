@@ -1,4 +1,4 @@
-import { SharedQueue } from "#runtime/sharedQueue.ts";
+import { SharedQueue } from "#runtime/scheduling/boundedQueue.ts";
 import { DomainError, unavailable } from "../errors.ts";
 
 const deadlineMs = 20_000;

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { Transform, type Readable } from "node:stream";
-import { withTimeout } from "#runtime/deadline.ts";
+import { withTimeout } from "#runtime/scheduling/deadline.ts";
 import { unavailable } from "../errors.ts";
 import type { ObjectStore } from "../stores/objectStore.ts";
 import { readDigest } from "./readDigest.ts";

@@ -1,5 +1,5 @@
-import { backOffMs } from "#runtime/backOff.ts";
-import type { Clock } from "#runtime/clock.ts";
+import { backOffMs } from "#runtime/scheduling/backOff.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import { isLockedByAnother } from "../stores/databaseUnavailable.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import type { Queryable } from "../stores/queryable.ts";

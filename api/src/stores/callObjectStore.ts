@@ -1,5 +1,5 @@
 import { unavailable } from "../errors.ts";
-import { withTimeout } from "#runtime/deadline.ts";
+import { withTimeout } from "#runtime/scheduling/deadline.ts";
 
 /**
  * Returns the object store's response to a request. Throws unavailable when it fails, or does not respond

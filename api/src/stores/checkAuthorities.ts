@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { AuthorityFile } from "#runtime/authorityFile.ts";
+import type { AuthorityFile } from "#runtime/network/authorityFile.ts";
 
 /** Modes in which an address asks for TLS; pg checks the server's certificate and name in each of them. */
 const checkedModes: readonly (string | null)[] = [null, "prefer", "require", "verify-ca", "verify-full"];

@@ -1,4 +1,4 @@
-import type { AuthorityFile } from "#runtime/authorityFile.ts";
+import type { AuthorityFile } from "#runtime/network/authorityFile.ts";
 
 /**
  * Returns the address with the authority that must have signed the server's certificate, for the name in the

@@ -1,5 +1,5 @@
-import type { Clock } from "#runtime/clock.ts";
-import { DeadlineExceeded, withTimeout } from "#runtime/deadline.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
+import { DeadlineExceeded, withTimeout } from "#runtime/scheduling/deadline.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { unavailable, type DomainError } from "../errors.ts";
 import { isDatabaseUnavailable } from "./databaseUnavailable.ts";

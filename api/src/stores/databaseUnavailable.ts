@@ -1,4 +1,4 @@
-import { connectionFailureOf } from "#runtime/connectionFailure.ts";
+import { connectionFailureOf } from "#runtime/network/connectionFailure.ts";
 
 /**
  * Whether the error means that the database is unavailable or refuses work for now, so that the same request

@@ -1,4 +1,4 @@
-import { repeatUpTo } from "#runtime/repeatUpTo.ts";
+import { repeatUpTo } from "#runtime/scheduling/backgroundJob.ts";
 
 const statementsPerPassMax = 50;
 const rowsPerStatement = 1000;

@@ -6,8 +6,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import { isDatabaseOutOfReach } from "./databaseFailure.ts";
 import { isDatabaseUnavailable } from "./databaseUnavailable.ts";
-import { jittered } from "#runtime/backOff.ts";
-import { messageOf } from "#runtime/toError.ts";
+import { jittered } from "#runtime/scheduling/backOff.ts";
+import { messageOf } from "#runtime/errors.ts";
 
 const migrationsDirectory = fileURLToPath(new URL("../../prisma/migrations", import.meta.url));
 /** Any constant: all copies of this program agree on it. */

@@ -1,7 +1,7 @@
 import { PrismaPg } from "@prisma/adapter-pg";
 import pg from "pg";
 import type { Logger } from "#runtime/logger.ts";
-import { toError } from "#runtime/toError.ts";
+import { toError } from "#runtime/errors.ts";
 import { PrismaClient } from "../generated/client.ts";
 import { isUnanswered } from "./databaseUnavailable.ts";
 

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { Redis as Client } from "ioredis";
-import { jittered } from "#runtime/backOff.ts";
+import { jittered } from "#runtime/scheduling/backOff.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { ClosedAtOnce, redisSentence } from "./redisFailure.ts";
 

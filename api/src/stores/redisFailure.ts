@@ -1,4 +1,8 @@
-import { connectionFailureOf, connectionSentence, type ServerWords } from "#runtime/connectionFailure.ts";
+import {
+  connectionFailureOf,
+  connectionSentence,
+  type ServerWords,
+} from "#runtime/network/connectionFailure.ts";
 
 const words: ServerWords = {
   server: "Redis",

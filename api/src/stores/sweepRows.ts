@@ -1,4 +1,4 @@
-import { repeatUpTo } from "#runtime/repeatUpTo.ts";
+import { repeatUpTo } from "#runtime/scheduling/backgroundJob.ts";
 import type { Postgres } from "./postgres.ts";
 import type { Queryable } from "./queryable.ts";
 import { refusedPerPassMax, type RefusedRows } from "./refusedRows.ts";

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import type { Clock } from "#runtime/clock.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { IceServer, IceServersResponse } from "#contracts/http/iceServers.ts";
 import { viewerNameOf, type StreamGrant } from "../auth/streamTickets.ts";
 

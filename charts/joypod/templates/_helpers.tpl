@@ -139,7 +139,7 @@ volumes: {{- . | nindent 2 }}
 {{- end }}
 
 {{/*
-gameNodes.selector as requirements of a node affinity. The operator reads the same text (packages/kube/src/labelSelector.ts), and both refuse what the
+gameNodes.selector as requirements of a node affinity. The operator reads the same text (packages/kube/src/api/labelSelector.ts), and both refuse what the
 other does.
 */}}
 {{- define "joypod.gameNodeRequirements" -}}

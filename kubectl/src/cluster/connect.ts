@@ -1,11 +1,11 @@
 import type { KubeConfig } from "@kubernetes/client-node";
-import { KubeTransport } from "#kube/transport.ts";
-import type { Clock } from "#runtime/clock.ts";
-import type { Environment as Variables } from "#runtime/readEnvironment.ts";
+import { KubeTransport } from "#kube/client/transport.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
+import type { Environment as Variables } from "#runtime/program/readEnvironment.ts";
 import { AdminError, exitCodes } from "../adminError.ts";
 import { readKubeconfig, type KubeconfigPlaces } from "./kubeconfig.ts";
 import { proxyOf } from "./proxyOf.ts";
-import { messageOf } from "#runtime/toError.ts";
+import { messageOf } from "#runtime/errors.ts";
 
 /** What kubectl's own options of the same names say, and the environment's KUBECONFIG and proxies. */
 export interface ConnectionOptions {

@@ -1,4 +1,4 @@
-import type { Event } from "#kube/builtin.ts";
+import type { Event } from "#kube/api/builtin.ts";
 
 /** Returns when an event last happened: the kubelet's older form has no `eventTime`. */
 export function timeOfEvent({ eventTime, deprecatedLastTimestamp, metadata }: Event): string | undefined {

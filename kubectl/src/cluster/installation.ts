@@ -1,8 +1,8 @@
 import { gameNodeSelectorOf, heartbeatSelectorOf } from "#contracts/crd/installation.ts";
-import { isForbidden } from "#kube/errors.ts";
-import type { Stored } from "#kube/object.ts";
-import { ResourceClient } from "#kube/resourceClient.ts";
-import type { KubeTransport } from "#kube/transport.ts";
+import { isForbidden } from "#kube/api/errors.ts";
+import type { Stored } from "#kube/api/object.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
+import type { KubeTransport } from "#kube/client/transport.ts";
 import { AdminError, exitCodes } from "../adminError.ts";
 import type { Connection } from "./connect.ts";
 import { componentLabel, deployments, instanceLabel, variableOf, type Workload } from "./workloads.ts";

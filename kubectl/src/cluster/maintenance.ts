@@ -5,9 +5,9 @@ import {
   readMaintenance,
   type Maintenance,
 } from "#contracts/maintenance.ts";
-import { configMaps } from "#kube/builtin.ts";
-import { isNotFound } from "#kube/errors.ts";
-import { ResourceClient } from "#kube/resourceClient.ts";
+import { configMaps } from "#kube/api/builtin.ts";
+import { isNotFound } from "#kube/api/errors.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
 import type { Installation } from "./installation.ts";
 
 /**

@@ -3,9 +3,9 @@ import type { GameNode } from "#contracts/crd/gameNode.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
 import type { Maintenance } from "#contracts/maintenance.ts";
-import { leases, pods, type Lease, type Pod } from "#kube/builtin.ts";
-import type { KubeObject, Stored } from "#kube/object.ts";
-import { ResourceClient } from "#kube/resourceClient.ts";
+import { leases, pods, type Lease, type Pod } from "#kube/api/builtin.ts";
+import type { KubeObject, Stored } from "#kube/api/object.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
 import { findMaintenance } from "./maintenance.ts";
 import type { Installation } from "./installation.ts";
 import {

@@ -1,5 +1,5 @@
-import { KubeError } from "#kube/errors.ts";
-import type { KubeTransport } from "#kube/transport.ts";
+import { KubeError } from "#kube/api/errors.ts";
+import type { KubeTransport } from "#kube/client/transport.ts";
 
 /** Which log, and how many of its last lines. */
 export interface PodLogQuery {

@@ -1,5 +1,5 @@
 import { BlockList, isIP } from "node:net";
-import { listed, type Environment } from "#runtime/readEnvironment.ts";
+import { listed, type Environment } from "#runtime/program/readEnvironment.ts";
 
 /**
  * Returns the proxy by which kubectl reaches this server where the kubeconfig names none: that of

@@ -1,4 +1,4 @@
-import { KubeError } from "#kube/errors.ts";
+import { KubeError } from "#kube/api/errors.ts";
 import type { Installation } from "./installation.ts";
 
 /**

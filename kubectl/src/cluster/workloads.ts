@@ -1,5 +1,5 @@
-import type { KubeObject } from "#kube/object.ts";
-import type { ResourceType } from "#kube/resourceType.ts";
+import type { KubeObject } from "#kube/api/object.ts";
+import type { ResourceType } from "#kube/api/resourceType.ts";
 
 /** What is read of a Deployment, StatefulSet or DaemonSet. */
 export interface Workload extends KubeObject {

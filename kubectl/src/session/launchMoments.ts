@@ -2,8 +2,8 @@ import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { gameSessionEventReasons } from "#contracts/crd/reasons.ts";
 import { containerNames } from "#contracts/nodeLayout.ts";
 import { streamerMessages } from "#contracts/streamerLog.ts";
-import type { Event, Pod } from "#kube/builtin.ts";
-import { findCondition } from "#kube/conditions.ts";
+import type { Event, Pod } from "#kube/api/builtin.ts";
+import { findCondition } from "#kube/api/conditions.ts";
 import { timeOfEvent } from "../cluster/eventTime.ts";
 
 /**

@@ -2,7 +2,7 @@ import type { GameSession, GameSessionPhase } from "#contracts/crd/gameSession.t
 import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
 import { failureReasons } from "#contracts/crd/reasons.ts";
 import { conditionStatus } from "#contracts/crd/sessionConditions.ts";
-import { findCondition } from "#kube/conditions.ts";
+import { findCondition } from "#kube/api/conditions.ts";
 
 /**
  * Returns the phase. A session is stopping as soon as somebody has asked for it, which the operator writes

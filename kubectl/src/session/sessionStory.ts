@@ -1,8 +1,8 @@
 import type { GameSessionStatus } from "#contracts/crd/gameSession.ts";
 import { gameSessions } from "#contracts/crd/resources.ts";
 import { containerNames } from "#contracts/nodeLayout.ts";
-import { events, pods, type Event } from "#kube/builtin.ts";
-import { ResourceClient } from "#kube/resourceClient.ts";
+import { events, pods, type Event } from "#kube/api/builtin.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
 import { AdminError, exitCodes } from "../adminError.ts";
 import { timeOfEvent } from "../cluster/eventTime.ts";
 import type { Installation } from "../cluster/installation.ts";

@@ -1,9 +1,9 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { gameSessions } from "#contracts/crd/resources.ts";
 import { isFinished, isSavePending } from "#contracts/crd/sessionConditions.ts";
-import { isNotFound } from "#kube/errors.ts";
-import { ResourceClient } from "#kube/resourceClient.ts";
-import type { Clock } from "#runtime/clock.ts";
+import { isNotFound } from "#kube/api/errors.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Installation } from "../cluster/installation.ts";
 import { failureText } from "./sessionState.ts";
 

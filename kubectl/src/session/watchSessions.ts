@@ -1,9 +1,9 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { gameSessions } from "#contracts/crd/resources.ts";
-import { ObjectCache } from "#kube/cache.ts";
-import { Reflector } from "#kube/reflector.ts";
-import { ResourceClient } from "#kube/resourceClient.ts";
-import { slept, type Clock } from "#runtime/clock.ts";
+import { ObjectCache } from "#kube/cache/cache.ts";
+import { Reflector } from "#kube/cache/reflector.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
+import { slept, type Clock } from "#runtime/scheduling/clock.ts";
 import type { Installation } from "../cluster/installation.ts";
 import { sessionTable } from "./sessionTable.ts";
 

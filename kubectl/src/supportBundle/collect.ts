@@ -1,9 +1,9 @@
 import { unescape } from "node:querystring";
 import { containerNames } from "#contracts/nodeLayout.ts";
-import { events, nodes, secrets, type Event, type Node, type Pod } from "#kube/builtin.ts";
-import { isForbidden, isKubeError } from "#kube/errors.ts";
-import type { Stored } from "#kube/object.ts";
-import { ResourceClient } from "#kube/resourceClient.ts";
+import { events, nodes, secrets, type Event, type Node, type Pod } from "#kube/api/builtin.ts";
+import { isForbidden, isKubeError } from "#kube/api/errors.ts";
+import type { Stored } from "#kube/api/object.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
 import type { Installation } from "../cluster/installation.ts";
 import { observe, type Observed } from "../cluster/observe.ts";
 import { readPodLog } from "../cluster/podLog.ts";

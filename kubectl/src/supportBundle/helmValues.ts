@@ -1,8 +1,8 @@
 import { gunzipSync } from "node:zlib";
-import { isRecord } from "#kube/decode.ts";
-import { isForbidden } from "#kube/errors.ts";
-import { secrets } from "#kube/builtin.ts";
-import { ResourceClient } from "#kube/resourceClient.ts";
+import { isRecord } from "#kube/client/decode.ts";
+import { isForbidden } from "#kube/api/errors.ts";
+import { secrets } from "#kube/api/builtin.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
 import type { Installation } from "../cluster/installation.ts";
 
 /** No release's record is larger: Kubernetes refuses Secrets above 1 MiB, and charts compress well. */

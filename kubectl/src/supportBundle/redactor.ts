@@ -1,4 +1,4 @@
-import { isRecord } from "#kube/decode.ts";
+import { isRecord } from "#kube/client/decode.ts";
 import { otherNameOf, PlayerNames } from "./playerNames.ts";
 
 /** Names of fields, variables and values whose content nobody but the installation may know. */

@@ -3,7 +3,7 @@ import { gzipSync } from "node:zlib";
 import { packTar } from "modern-tar";
 import { AdminError } from "../adminError.ts";
 import type { BundleFile } from "./collect.ts";
-import { messageOf } from "#runtime/toError.ts";
+import { messageOf } from "#runtime/errors.ts";
 
 /**
  * Writes the files as a tar.gz whose entries stand in one folder. Throws AdminError when the file is there

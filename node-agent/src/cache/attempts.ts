@@ -1,5 +1,5 @@
 import { contentReasons } from "#contracts/crd/reasons.ts";
-import { backOffMs, type BackOff } from "#runtime/backOff.ts";
+import { backOffMs, type BackOff } from "#runtime/scheduling/backOff.ts";
 
 /** Why a download failed: one of the reasons of a session's condition ContentReady. */
 export type FailureReason = (typeof contentReasons)[

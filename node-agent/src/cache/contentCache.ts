@@ -1,7 +1,7 @@
 import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
 import type { CacheEntry, DesiredContent, GameNodeStatus } from "#contracts/crd/gameNode.ts";
 import { contentReasons } from "#contracts/crd/reasons.ts";
-import type { Clock, Timer } from "#runtime/clock.ts";
+import type { Clock, Timer } from "#runtime/scheduling/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { ObjectStore } from "../objectStore/objectStore.ts";
 import { createThrottle } from "./throttle.ts";
@@ -16,7 +16,7 @@ import { chooseDownloads, type Wanted } from "./schedule.ts";
 import { neededBytes, type DiskSpace } from "./space.ts";
 import { UnpackedVersions } from "./unpackedVersions.ts";
 import { WantedVersions, type WantedOrHeld } from "./wantedVersions.ts";
-import { messageOf } from "#runtime/toError.ts";
+import { messageOf } from "#runtime/errors.ts";
 
 /** Counts what the cache does. */
 export interface CacheMetrics {

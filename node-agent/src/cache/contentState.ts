@@ -1,6 +1,6 @@
 import type { CacheEntry } from "#contracts/crd/gameNode.ts";
 import { limits } from "#contracts/limits.ts";
-import { toApiTime } from "#kube/time.ts";
+import { toApiTime } from "#kube/api/object.ts";
 import type { Failure } from "./attempts.ts";
 import type { UnpackedVersion } from "./unpackedVersions.ts";
 

@@ -1,4 +1,4 @@
-import type { Clock } from "#runtime/clock.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import { afterFailure, type Attempts, type Failure } from "./attempts.ts";
 
 /** The versions that could not be fetched, and when each is tried again. */

@@ -2,7 +2,7 @@ import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
 import { contentReasons } from "#contracts/crd/reasons.ts";
 import { ArchiveRefused } from "#archive/archiveRefused.ts";
 import { acceptedArchiveRules, type ArchiveRules } from "#archive/archiveRules.ts";
-import type { Clock } from "#runtime/clock.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import { isDiskFull } from "../disk/diskFull.ts";
 import type { TreeStyle } from "../unpack/treeWriter.ts";
 import { UnverifiedArchive, unpackArchive } from "../unpack/unpack.ts";
@@ -14,7 +14,7 @@ import type { Throttle } from "./throttle.ts";
 import type { Failure } from "./attempts.ts";
 import type { Manifest } from "./manifest.ts";
 import type { Draft, ObjectFiles } from "./objectFiles.ts";
-import { messageOf } from "#runtime/toError.ts";
+import { messageOf } from "#runtime/errors.ts";
 
 /** What one attempt works with. */
 export interface FetchOptions {

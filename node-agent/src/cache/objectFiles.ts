@@ -1,6 +1,6 @@
 import { chmod, lstat, mkdir, readdir, rename, stat, utimes } from "node:fs/promises";
 import { sha256Hex } from "#contracts/crd/schema.ts";
-import { systemErrorCode } from "#runtime/systemError.ts";
+import { systemErrorCode } from "#runtime/errors.ts";
 import { isAbsent } from "../disk/absent.ts";
 import { syncDirectory } from "../disk/syncDirectory.ts";
 import type { NodePaths } from "../disk/nodePaths.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "#runtime/clock.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 
 /** Slows a stream down to a rate that may change at any time. */
 export interface Throttle {

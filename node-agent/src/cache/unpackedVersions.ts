@@ -1,5 +1,5 @@
-import type { Clock } from "#runtime/clock.ts";
-import { systemErrorCode } from "#runtime/systemError.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
+import { systemErrorCode } from "#runtime/errors.ts";
 import type { Manifest } from "./manifest.ts";
 import type { FoundObjects, ObjectFiles } from "./objectFiles.ts";
 import { occupiedBytes } from "./space.ts";

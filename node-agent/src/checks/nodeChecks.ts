@@ -1,9 +1,9 @@
 import { clockInStepReasons } from "#contracts/crd/reasons.ts";
 import { limits } from "#contracts/limits.ts";
-import type { ConditionUpdate } from "#kube/conditions.ts";
-import { slept, type Clock } from "#runtime/clock.ts";
+import type { ConditionUpdate } from "#kube/api/conditions.ts";
+import { slept, type Clock } from "#runtime/scheduling/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
-import { DeadlineExceeded, withTimeout } from "#runtime/deadline.ts";
+import { DeadlineExceeded, withTimeout } from "#runtime/scheduling/deadline.ts";
 import { checkRoot, unansweredRoot } from "./rootChecks.ts";
 
 /** A disk that is only busy has answered by then. */

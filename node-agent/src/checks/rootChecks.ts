@@ -4,8 +4,8 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { rootExecutableReasons, rootWritableReasons, spaceLeftReasons } from "#contracts/crd/reasons.ts";
 import { limits, mebibyte } from "#contracts/limits.ts";
-import type { ConditionUpdate } from "#kube/conditions.ts";
-import { systemErrorCode } from "#runtime/systemError.ts";
+import type { ConditionUpdate } from "#kube/api/conditions.ts";
+import { systemErrorCode } from "#runtime/errors.ts";
 import { readDiskSpace, shortageOf } from "../cache/space.ts";
 import { unwritableRoot } from "../disk/unwritableRoot.ts";
 

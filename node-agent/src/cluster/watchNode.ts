@@ -1,13 +1,13 @@
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
-import { leases, pods, type Pod } from "#kube/builtin.ts";
-import { ObjectCache } from "#kube/cache.ts";
-import { Reflector } from "#kube/reflector.ts";
-import { ResourceClient } from "#kube/resourceClient.ts";
-import type { KubeMetrics } from "#kube/metrics.ts";
-import type { KubeTransport } from "#kube/transport.ts";
-import type { Clock } from "#runtime/clock.ts";
+import { leases, pods, type Pod } from "#kube/api/builtin.ts";
+import { ObjectCache } from "#kube/cache/cache.ts";
+import { Reflector } from "#kube/cache/reflector.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
+import type { KubeMetrics } from "#kube/controllers/metrics.ts";
+import type { KubeTransport } from "#kube/client/transport.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 
 /** What the watches are made of. */

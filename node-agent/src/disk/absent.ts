@@ -1,4 +1,4 @@
-import { systemErrorCode } from "#runtime/systemError.ts";
+import { systemErrorCode } from "#runtime/errors.ts";
 
 const absentCodes: ReadonlySet<string> = new Set(["ENOENT", "ENOTDIR"]);
 

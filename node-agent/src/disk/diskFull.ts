@@ -1,4 +1,4 @@
-import { systemErrorCode } from "#runtime/systemError.ts";
+import { systemErrorCode } from "#runtime/errors.ts";
 
 /**
  * Returns whether an error says that the disk has no room left, of bytes or of inodes, or that a quota is

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { lstat, mkdir, readdir, rename } from "node:fs/promises";
 import { promisify } from "node:util";
-import { systemErrorCode } from "#runtime/systemError.ts";
+import { systemErrorCode } from "#runtime/errors.ts";
 import { moveContents } from "./moveContents.ts";
 import type { TreeRemover } from "./treeRemover.ts";
 

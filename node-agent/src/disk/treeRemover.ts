@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdir, readdir, rename } from "node:fs/promises";
-import { backOffMs } from "#runtime/backOff.ts";
-import { slept, type Clock } from "#runtime/clock.ts";
+import { backOffMs } from "#runtime/scheduling/backOff.ts";
+import { slept, type Clock } from "#runtime/scheduling/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
-import { systemErrorCode } from "#runtime/systemError.ts";
+import { systemErrorCode } from "#runtime/errors.ts";
 import { moveContents } from "./moveContents.ts";
 
 /** What the remover is given. */

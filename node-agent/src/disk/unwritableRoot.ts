@@ -1,5 +1,4 @@
-import { systemErrorCode } from "#runtime/systemError.ts";
-import { messageOf } from "#runtime/toError.ts";
+import { systemErrorCode, messageOf } from "#runtime/errors.ts";
 
 /**
  * Returns in a sentence or two that the folder of games and saves cannot be written to, what the error says

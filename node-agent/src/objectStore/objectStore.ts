@@ -6,7 +6,7 @@ import { Client } from "minio";
 import type { ObjectStoreAccess } from "#s3/objectStoreVariables.ts";
 import { StoreErrorResponse } from "#s3/storeErrorResponse.ts";
 import { WebIdentityProvider } from "#s3/webIdentityProvider.ts";
-import { orAborted } from "#runtime/deadline.ts";
+import { orAborted } from "#runtime/scheduling/deadline.ts";
 import { ObjectStoreError } from "./errors.ts";
 import { BufferedAgent } from "./bufferedAgent.ts";
 

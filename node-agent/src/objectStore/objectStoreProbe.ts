@@ -1,9 +1,9 @@
-import { slept, systemClock, type Clock } from "#runtime/clock.ts";
-import { withDeadline } from "#runtime/deadline.ts";
+import { slept, systemClock, type Clock } from "#runtime/scheduling/clock.ts";
+import { withDeadline } from "#runtime/scheduling/deadline.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { objectStoreSentence } from "#s3/objectStoreFailure.ts";
 import type { ObjectStore } from "./objectStore.ts";
-import { messageOf } from "#runtime/toError.ts";
+import { messageOf } from "#runtime/errors.ts";
 
 /** What the object store's probe is given. */
 export interface ObjectStoreProbeOptions {

@@ -1,5 +1,5 @@
-import { backOffMs } from "#runtime/backOff.ts";
-import type { Clock } from "#runtime/clock.ts";
+import { backOffMs } from "#runtime/scheduling/backOff.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import { releaseBytes } from "#runtime/releaseMemory.ts";
 import { isObjectStoreUnreachable, ObjectStoreError } from "./errors.ts";
 import type { ObjectLocation, ObjectStore } from "./objectStore.ts";

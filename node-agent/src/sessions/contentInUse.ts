@@ -1,8 +1,7 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
-import type { Pod } from "#kube/builtin.ts";
-import type { CacheReader } from "#kube/cache.ts";
-import { isTerminal } from "#kube/podPhase.ts";
+import { type Pod, isTerminal } from "#kube/api/builtin.ts";
+import type { CacheReader } from "#kube/cache/cache.ts";
 
 /** Digests that must stay: those of this node's unfinished sessions, and those that its pods have mounted. */
 export function contentInUse(

@@ -1,5 +1,5 @@
-import type { ReconcileContext, ReconcileResult } from "#kube/controller.ts";
-import { isOwnedBy, refOf } from "#kube/object.ts";
+import type { ReconcileContext, ReconcileResult } from "#kube/controllers/controller.ts";
+import { isOwnedBy, refOf } from "#kube/api/object.ts";
 import { SpoolUnreadable, type Spool } from "../spool/readSpool.ts";
 import { stepFor, type StepName } from "./decide.ts";
 import { withReported, type SessionRecord } from "./record.ts";

@@ -8,11 +8,11 @@ import {
 } from "#contracts/crd/gameSession.ts";
 import { fieldManagers } from "#contracts/crd/names.ts";
 import { unsetReasons } from "#contracts/crd/reasons.ts";
-import type { Clock } from "#runtime/clock.ts";
-import { findCondition, setCondition } from "#kube/conditions.ts";
-import { isNotFound } from "#kube/errors.ts";
-import type { Stored } from "#kube/object.ts";
-import type { ResourceClient } from "#kube/resourceClient.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
+import { findCondition, setCondition } from "#kube/api/conditions.ts";
+import { isNotFound } from "#kube/api/errors.ts";
+import type { Stored } from "#kube/api/object.ts";
+import type { ResourceClient } from "#kube/client/resourceClient.ts";
 
 /** What the agent has found about one condition. */
 export interface Finding<T extends NodeAgentConditionType = NodeAgentConditionType> {

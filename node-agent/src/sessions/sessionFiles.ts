@@ -2,7 +2,7 @@ import type { Stats } from "node:fs";
 import { lstat, mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { objectName } from "#contracts/crd/schema.ts";
 import type { Logger } from "#runtime/logger.ts";
-import { systemErrorCode } from "#runtime/systemError.ts";
+import { systemErrorCode } from "#runtime/errors.ts";
 import { isAbsent } from "../disk/absent.ts";
 import { syncDirectory } from "../disk/syncDirectory.ts";
 import type { KeptFolders } from "../disk/keptFolders.ts";

@@ -1,6 +1,6 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import type { CacheReader } from "#kube/cache.ts";
-import type { Source } from "#kube/source.ts";
+import type { CacheReader } from "#kube/cache/cache.ts";
+import type { Source } from "#kube/cache/source.ts";
 import type { ContentCache } from "../cache/contentCache.ts";
 
 /**

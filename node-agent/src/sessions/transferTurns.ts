@@ -1,4 +1,4 @@
-import { BoundedQueue } from "#runtime/boundedQueue.ts";
+import { BoundedQueue } from "#runtime/scheduling/boundedQueue.ts";
 
 /** More at once would only make each of them later. */
 const transfersAtOnce = 8;

@@ -1,5 +1,5 @@
 import type { Logger } from "#runtime/logger.ts";
-import { systemErrorCode } from "#runtime/systemError.ts";
+import { systemErrorCode } from "#runtime/errors.ts";
 import type { SessionRecord } from "./record.ts";
 
 /**

@@ -1,7 +1,7 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
-import type { CacheReader } from "#kube/cache.ts";
-import { keyOf, type Stored } from "#kube/object.ts";
+import type { CacheReader } from "#kube/cache/cache.ts";
+import { keyOf, type Stored } from "#kube/api/object.ts";
 import { isEnding } from "./world.ts";
 
 /**

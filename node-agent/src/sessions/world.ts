@@ -1,8 +1,7 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { containerNames, podVolumes } from "#contracts/nodeLayout.ts";
-import type { Pod } from "#kube/builtin.ts";
-import type { Stored } from "#kube/object.ts";
-import { isTerminal } from "#kube/podPhase.ts";
+import { type Pod, isTerminal } from "#kube/api/builtin.ts";
+import type { Stored } from "#kube/api/object.ts";
 import type { Spool } from "../spool/readSpool.ts";
 import type { SessionRecord } from "./record.ts";
 

@@ -3,7 +3,7 @@ import { chmod, chown, lstat, mkdir, open, readFile, rename, rm, stat } from "no
 import { limits } from "#contracts/limits.ts";
 import { sessionUserId, spoolNames } from "#contracts/nodeLayout.ts";
 import { RestoreOrder, type SaveRequest } from "#contracts/spool.ts";
-import type { Clock } from "#runtime/clock.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import { ChecksumMismatch, ObjectStoreError } from "../objectStore/errors.ts";
 import type { ObjectLocation, ObjectStore } from "../objectStore/objectStore.ts";
 import { readObject } from "../objectStore/readObject.ts";

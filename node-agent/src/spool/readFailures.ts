@@ -1,5 +1,5 @@
-import type { Clock } from "#runtime/clock.ts";
-import { systemErrorCode } from "#runtime/systemError.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
+import { systemErrorCode } from "#runtime/errors.ts";
 import { SpoolUnreadable } from "./readSpool.ts";
 
 /**

@@ -3,7 +3,7 @@ import { open, type FileHandle } from "node:fs/promises";
 import type { z } from "zod";
 import { spoolFileBytes, spoolNames } from "#contracts/nodeLayout.ts";
 import { RestoreReport, SpoolManifest } from "#contracts/spool.ts";
-import { systemErrorCode } from "#runtime/systemError.ts";
+import { systemErrorCode } from "#runtime/errors.ts";
 
 /** What the packer has said in a session's folder. */
 export interface Spool {

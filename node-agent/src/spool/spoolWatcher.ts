@@ -1,6 +1,6 @@
 import { watch, type FSWatcher } from "node:fs";
 import type { Logger } from "#runtime/logger.ts";
-import type { Source } from "#kube/source.ts";
+import type { Source } from "#kube/cache/source.ts";
 
 /**
  * Tells of what packers put into their folders. What it misses is found by the next look, which comes anyway.

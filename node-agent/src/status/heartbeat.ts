@@ -1,11 +1,11 @@
 import { fieldManagers } from "#contracts/crd/names.ts";
 import { limits } from "#contracts/limits.ts";
-import type { Lease } from "#kube/builtin.ts";
-import { isForbidden, isInvalid, isNotFound } from "#kube/errors.ts";
-import type { ResourceClient } from "#kube/resourceClient.ts";
-import { toApiMicroTime } from "#kube/time.ts";
-import { RepeatedJob } from "#runtime/backgroundJob.ts";
-import type { Clock } from "#runtime/clock.ts";
+import type { Lease } from "#kube/api/builtin.ts";
+import { isForbidden, isInvalid, isNotFound } from "#kube/api/errors.ts";
+import type { ResourceClient } from "#kube/client/resourceClient.ts";
+import { toApiMicroTime } from "#kube/api/object.ts";
+import { RepeatedJob } from "#runtime/scheduling/backgroundJob.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 
 /** Whose heartbeat it is, and where it goes. */

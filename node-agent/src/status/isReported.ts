@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { gameNodeConditions, type GameNodeStatus } from "#contracts/crd/gameNode.ts";
-import { findCondition } from "#kube/conditions.ts";
+import { findCondition } from "#kube/api/conditions.ts";
 
 /** What an agent reports of its node. */
 export type NodeReport = {

@@ -7,15 +7,14 @@ import {
   storeReachableReasons,
 } from "#contracts/crd/reasons.ts";
 import { limits } from "#contracts/limits.ts";
-import { jittered } from "#runtime/backOff.ts";
-import type { Clock, Timer } from "#runtime/clock.ts";
-import { toApiTime } from "#kube/time.ts";
-import { setCondition, type ConditionUpdate } from "#kube/conditions.ts";
-import { isNotFound } from "#kube/errors.ts";
-import { DeadlineExceeded, withTimeout } from "#runtime/deadline.ts";
+import { jittered } from "#runtime/scheduling/backOff.ts";
+import type { Clock, Timer } from "#runtime/scheduling/clock.ts";
+import { toApiTime, type Stored } from "#kube/api/object.ts";
+import { setCondition, type ConditionUpdate } from "#kube/api/conditions.ts";
+import { isNotFound } from "#kube/api/errors.ts";
+import { DeadlineExceeded, withTimeout } from "#runtime/scheduling/deadline.ts";
 import type { Logger } from "#runtime/logger.ts";
-import type { ResourceClient } from "#kube/resourceClient.ts";
-import type { Stored } from "#kube/object.ts";
+import type { ResourceClient } from "#kube/client/resourceClient.ts";
 import type { ContentCache } from "../cache/contentCache.ts";
 import { isReported } from "./isReported.ts";
 

@@ -9,7 +9,7 @@ import { ChecksumMismatch } from "../objectStore/errors.ts";
 import { createChunksInUse } from "./chunksInUse.ts";
 import { inPieces, ringOfPieces } from "./pieces.ts";
 import { createTreeWriter, type TreeStyle, type TreeWriter } from "./treeWriter.ts";
-import { messageOf } from "#runtime/toError.ts";
+import { messageOf } from "#runtime/errors.ts";
 
 /** What is unpacked, and where to. */
 export interface UnpackOptions {

@@ -2,8 +2,8 @@ import type { GameCache } from "#contracts/crd/gameCache.ts";
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
-import type { Lease, Node, Pod } from "#kube/builtin.ts";
-import { ObjectCache } from "#kube/cache.ts";
+import type { Lease, Node, Pod } from "#kube/api/builtin.ts";
+import { ObjectCache } from "#kube/cache/cache.ts";
 import { nodeOfPod } from "../sessionPods/podState.ts";
 import type { OtherPod } from "./otherPods.ts";
 

@@ -1,7 +1,7 @@
 import type { PodResources } from "#contracts/crd/nodeShare.ts";
-import { pods, type Pod } from "#kube/builtin.ts";
-import type { KubeObject } from "#kube/object.ts";
-import type { ResourceType } from "#kube/resourceType.ts";
+import { pods, type Pod } from "#kube/api/builtin.ts";
+import type { KubeObject } from "#kube/api/object.ts";
+import type { ResourceType } from "#kube/api/resourceType.ts";
 import { podRequests } from "./podRequests.ts";
 
 /** A pod that is no session's: all that the operator keeps of it. */

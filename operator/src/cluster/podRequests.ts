@@ -1,6 +1,6 @@
 import type { PodResources } from "#contracts/crd/nodeShare.ts";
-import type { Pod } from "#kube/builtin.ts";
-import { parseQuantity } from "#kube/quantity.ts";
+import type { Pod } from "#kube/api/builtin.ts";
+import { parseQuantity } from "#kube/api/quantity.ts";
 
 type PodSpec = NonNullable<Pod["spec"]>;
 type Container = PodSpec["containers"][number];

@@ -1,5 +1,5 @@
-import { pods, type Pod } from "#kube/builtin.ts";
-import type { ResourceType } from "#kube/resourceType.ts";
+import { pods, type Pod } from "#kube/api/builtin.ts";
+import type { ResourceType } from "#kube/api/resourceType.ts";
 
 type PodSpec = NonNullable<Pod["spec"]>;
 type Container = PodSpec["containers"][number];

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import type { GameCache } from "#contracts/crd/gameCache.ts";
-import type { Change } from "#kube/cache.ts";
+import type { Change } from "#kube/cache/cache.ts";
 
 /**
  * Returns whether what the node holds, what it shall hold, or its health has changed; a heartbeat alone does

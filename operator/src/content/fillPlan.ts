@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import type { DesiredContent } from "#contracts/crd/gameNode.ts";
-import type { Node } from "#kube/builtin.ts";
-import type { Change } from "#kube/cache.ts";
-import type { Clock } from "#runtime/clock.ts";
+import type { Node } from "#kube/api/builtin.ts";
+import type { Change } from "#kube/cache/cache.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { isNodeReady, type Heartbeats } from "../nodes/nodeHealth.ts";
 import { changesFill, changesPolicy } from "./changesContent.ts";

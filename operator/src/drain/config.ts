@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { listed, readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
+import { listed, readEnvironment, type Environment } from "#runtime/program/readEnvironment.ts";
 
 const names = z.string().transform(listed);
 

@@ -1,8 +1,8 @@
 // What the chart runs before it is removed: see drainRelease.
-import { systemClock } from "#runtime/clock.ts";
-import { createLogger } from "#runtime/createLogger.ts";
-import { onStopSignal, orExit } from "#runtime/program.ts";
-import { KubeTransport } from "#kube/transport.ts";
+import { systemClock } from "#runtime/scheduling/clock.ts";
+import { createLogger } from "#runtime/program/createLogger.ts";
+import { onStopSignal, orExit } from "#runtime/program/program.ts";
+import { KubeTransport } from "#kube/client/transport.ts";
 import { readConfig } from "./config.ts";
 import { drainRelease } from "./drainRelease.ts";
 import { ScaledUpError } from "./scaledUpError.ts";

@@ -1,5 +1,5 @@
-import { isNotFound } from "#kube/errors.ts";
-import type { KubeTransport } from "#kube/transport.ts";
+import { isNotFound } from "#kube/api/errors.ts";
+import type { KubeTransport } from "#kube/client/transport.ts";
 
 /**
  * Tools that apply a text as it stands; Helm, and those that follow its hooks, make this Job only when the

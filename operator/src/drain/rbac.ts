@@ -1,6 +1,5 @@
 import { gameCaches, gameSessions } from "#contracts/crd/resources.ts";
-import { pods } from "#kube/builtin.ts";
-import { resourcesOf, type PolicyRule } from "#kube/policyRule.ts";
+import { pods, resourcesOf, type PolicyRule } from "#kube/api/builtin.ts";
 import { quotaName } from "./sessionQuota.ts";
 
 /** GameNodes stay, with the definitions: those of another release may be among them. */

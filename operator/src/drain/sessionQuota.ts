@@ -1,6 +1,6 @@
 import { gameSessionKind } from "#contracts/crd/gameSession.ts";
-import { isAlreadyExists, isForbidden, isNotFound } from "#kube/errors.ts";
-import type { KubeTransport } from "#kube/transport.ts";
+import { isAlreadyExists, isForbidden, isNotFound } from "#kube/api/errors.ts";
+import type { KubeTransport } from "#kube/client/transport.ts";
 
 /** Name of the quota that keeps new sessions away. */
 export const quotaName = "joypod-drain";

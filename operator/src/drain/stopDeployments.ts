@@ -1,8 +1,8 @@
-import { pods } from "#kube/builtin.ts";
-import { isNotFound } from "#kube/errors.ts";
-import type { KubeRequest } from "#kube/request.ts";
-import { ResourceClient } from "#kube/resourceClient.ts";
-import type { KubeTransport } from "#kube/transport.ts";
+import { pods } from "#kube/api/builtin.ts";
+import { isNotFound } from "#kube/api/errors.ts";
+import type { KubeRequest } from "#kube/client/request.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
+import type { KubeTransport } from "#kube/client/transport.ts";
 
 interface Scale {
   spec?: { replicas?: number };

@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from "prom-client";
 import type { GameSession, GameSessionPhase } from "#contracts/crd/gameSession.ts";
 import { isFinished, isSavePending } from "#contracts/crd/sessionConditions.ts";
-import { keyOf, type Stored } from "#kube/object.ts";
+import { keyOf, type Stored } from "#kube/api/object.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { gameNodeGauges, type GameNodeGaugesDeps } from "./gameNodeGauges.ts";
 import type { LaunchSteps } from "./launchSteps.ts";

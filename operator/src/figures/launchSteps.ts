@@ -5,8 +5,8 @@ import {
   type ClusterLaunchStep,
 } from "#contracts/crd/launchStep.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
-import { keyOf, type Stored } from "#kube/object.ts";
-import type { Clock } from "#runtime/clock.ts";
+import { keyOf, type Stored } from "#kube/api/object.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { isContentCached } from "../content/fill.ts";
 

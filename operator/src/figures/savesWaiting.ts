@@ -1,8 +1,8 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { isSavePending } from "#contracts/crd/sessionConditions.ts";
-import type { CacheReader } from "#kube/cache.ts";
-import { keyOf } from "#kube/object.ts";
-import type { Clock } from "#runtime/clock.ts";
+import type { CacheReader } from "#kube/cache/cache.ts";
+import { keyOf } from "#kube/api/object.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 
 /** What following the saves needs. */
 export interface SavesWaitingDeps {

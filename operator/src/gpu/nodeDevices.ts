@@ -1,6 +1,6 @@
 import { gpuNotSharedReasons } from "#contracts/crd/reasons.ts";
-import type { Node } from "#kube/builtin.ts";
-import { parseQuantity } from "#kube/quantity.ts";
+import type { Node } from "#kube/api/builtin.ts";
+import { parseQuantity } from "#kube/api/quantity.ts";
 import type { GpuConfig } from "./gpuConfig.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { containerNames, type ContainerName } from "#contracts/nodeLayout.ts";
-import type { Pod } from "#kube/builtin.ts";
+import type { Pod } from "#kube/api/builtin.ts";
 import type { GpuConfig } from "./gpuConfig.ts";
 
 type PodSpec = NonNullable<Pod["spec"]>;

@@ -1,10 +1,10 @@
 import { labels } from "#contracts/crd/names.ts";
-import type { Node, Pod } from "#kube/builtin.ts";
-import { slept, type Clock } from "#runtime/clock.ts";
+import type { Node, Pod } from "#kube/api/builtin.ts";
+import { slept, type Clock } from "#runtime/scheduling/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
-import type { Stored } from "#kube/object.ts";
-import type { ResourceClient } from "#kube/resourceClient.ts";
-import type { Source } from "#kube/source.ts";
+import type { Stored } from "#kube/api/object.ts";
+import type { ResourceClient } from "#kube/client/resourceClient.ts";
+import type { Source } from "#kube/cache/source.ts";
 import type { ProbeConfig } from "../config.ts";
 import type { OperatorMetrics } from "../metrics.ts";
 import { removePods } from "../sessionPods/removePods.ts";

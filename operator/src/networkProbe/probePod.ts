@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { labels } from "#contracts/crd/names.ts";
-import type { Node, Pod } from "#kube/builtin.ts";
-import type { LabelRequirement } from "#kube/labelSelector.ts";
-import type { Draft } from "#kube/object.ts";
+import type { Node, Pod } from "#kube/api/builtin.ts";
+import type { LabelRequirement } from "#kube/api/labelSelector.ts";
+import type { Draft } from "#kube/api/object.ts";
 import type { Toleration } from "../gpu/gpuConfig.ts";
 import { tolerates, type Taint } from "../nodes/slots.ts";
 import { containerSecurity } from "../sessionPods/podSecurity.ts";

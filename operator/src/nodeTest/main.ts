@@ -3,11 +3,11 @@
 import PQueue from "p-queue";
 import { gameNodeSelectorOf } from "#contracts/crd/installation.ts";
 import { gameNodes } from "#contracts/crd/resources.ts";
-import { pods } from "#kube/builtin.ts";
-import { ResourceClient } from "#kube/resourceClient.ts";
-import { KubeTransport } from "#kube/transport.ts";
-import { systemClock } from "#runtime/clock.ts";
-import { orExit } from "#runtime/program.ts";
+import { pods } from "#kube/api/builtin.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
+import { KubeTransport } from "#kube/client/transport.ts";
+import { systemClock } from "#runtime/scheduling/clock.ts";
+import { orExit } from "#runtime/program/program.ts";
 import { readConfig } from "../config.ts";
 import { removePods } from "../sessionPods/removePods.ts";
 import { isRight, nodeReport } from "./nodeReport.ts";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { containerNames } from "#contracts/nodeLayout.ts";
-import type { Pod } from "#kube/builtin.ts";
-import type { Draft } from "#kube/object.ts";
+import type { Pod } from "#kube/api/builtin.ts";
+import type { Draft } from "#kube/api/object.ts";
 import type { SessionPodConfig } from "../config.ts";
 import { devicesOf, resourceClaimsOf } from "../gpu/sessionDevices.ts";
 import { pinTo } from "../sessionPods/pinTo.ts";

@@ -1,6 +1,5 @@
 import { gameNodes } from "#contracts/crd/resources.ts";
-import { pods } from "#kube/builtin.ts";
-import { resourcesOf, type PolicyRule } from "#kube/policyRule.ts";
+import { pods, resourcesOf, type PolicyRule } from "#kube/api/builtin.ts";
 
 /** The test reads which game nodes there are. */
 export const clusterRules: readonly PolicyRule[] = [{ ...resourcesOf(gameNodes), verbs: ["list"] }];

@@ -1,14 +1,14 @@
 import { parseNodeFindings } from "#contracts/nodeTest.ts";
-import type { Pod } from "#kube/builtin.ts";
-import type { Stored } from "#kube/object.ts";
-import type { ResourceClient } from "#kube/resourceClient.ts";
-import type { Clock } from "#runtime/clock.ts";
+import type { Pod } from "#kube/api/builtin.ts";
+import type { Stored } from "#kube/api/object.ts";
+import type { ResourceClient } from "#kube/client/resourceClient.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { SessionPodConfig } from "../config.ts";
 import { unschedulable } from "../sessionPods/podState.ts";
 import { removePod } from "../sessionPods/removePods.ts";
 import type { NodeResult } from "./nodeReport.ts";
 import { buildNodeTestPod } from "./nodeTestPod.ts";
-import { messageOf } from "#runtime/toError.ts";
+import { messageOf } from "#runtime/errors.ts";
 
 export interface NodeTestDeps {
   pods: ResourceClient<Pod>;

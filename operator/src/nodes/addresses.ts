@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { announceAddressAnnotation } from "#contracts/crd/names.ts";
 import { limits } from "#contracts/limits.ts";
-import type { Node } from "#kube/builtin.ts";
+import type { Node } from "#kube/api/builtin.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 
 /**

@@ -3,8 +3,8 @@ import type { Condition } from "#contracts/crd/condition.ts";
 import { gameNodeChecks } from "#contracts/crd/gameNode.ts";
 import { announceAddressAnnotation } from "#contracts/crd/names.ts";
 import { architectureSupportedReasons, portsFreeReasons, reachableReasons } from "#contracts/crd/reasons.ts";
-import type { Node } from "#kube/builtin.ts";
-import type { ConditionUpdate } from "#kube/conditions.ts";
+import type { Node } from "#kube/api/builtin.ts";
+import type { ConditionUpdate } from "#kube/api/conditions.ts";
 import { addressesOf } from "./addresses.ts";
 
 /** What a node has to fit to, beside what its agent proves. */

@@ -1,8 +1,8 @@
 import type { Condition } from "#contracts/crd/condition.ts";
 import type { DesiredContent, GameNode } from "#contracts/crd/gameNode.ts";
 import { filledReasons } from "#contracts/crd/reasons.ts";
-import { findCondition, type ConditionUpdate } from "#kube/conditions.ts";
-import type { Stored } from "#kube/object.ts";
+import { findCondition, type ConditionUpdate } from "#kube/api/conditions.ts";
+import type { Stored } from "#kube/api/object.ts";
 
 /** What decides whether a new node has what it is to hold. */
 export interface FillWorld {

@@ -1,6 +1,6 @@
 import type { GameNode } from "#contracts/crd/gameNode.ts";
-import type { Lease, Node } from "#kube/builtin.ts";
-import type { Clock } from "#runtime/clock.ts";
+import type { Lease, Node } from "#kube/api/builtin.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 
 /**
  * What the two health signals of a node say: the kubelet's Ready condition and the node agent's heartbeat.

@@ -7,8 +7,8 @@ import {
   type PodResources,
 } from "#contracts/crd/nodeShare.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
-import { keyOf } from "#kube/object.ts";
-import { isTerminal } from "#kube/podPhase.ts";
+import { keyOf } from "#kube/api/object.ts";
+import { isTerminal } from "#kube/api/builtin.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { podRequests } from "../cluster/podRequests.ts";
 import { isSessionPod, nodeOfPod } from "../sessionPods/podState.ts";

@@ -1,6 +1,6 @@
 import type { GameNode } from "#contracts/crd/gameNode.ts";
-import { isConditionTrue } from "#kube/conditions.ts";
-import type { Clock } from "#runtime/clock.ts";
+import { isConditionTrue } from "#kube/api/conditions.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { healthOf, isNodeReady, type Heartbeats, type NodeHealth } from "./nodeHealth.ts";

@@ -1,6 +1,6 @@
 import type { PodResources } from "#contracts/crd/nodeShare.ts";
-import type { Node } from "#kube/builtin.ts";
-import { keyOf } from "#kube/object.ts";
+import type { Node } from "#kube/api/builtin.ts";
+import { keyOf } from "#kube/api/object.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { OtherPod } from "../cluster/otherPods.ts";
 import { resourcesIn } from "../cluster/podRequests.ts";

@@ -1,6 +1,6 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { isFinished, isSavePending } from "#contracts/crd/sessionConditions.ts";
-import type { Stored } from "#kube/object.ts";
+import type { Stored } from "#kube/api/object.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { hostPortsOf } from "../sessionPods/podState.ts";
 

@@ -1,6 +1,6 @@
 import { nodeReadyReasons, type NodeReadyReason } from "#contracts/crd/reasons.ts";
-import type { Node } from "#kube/builtin.ts";
-import { matchesLabels, type LabelRequirement } from "#kube/labelSelector.ts";
+import type { Node } from "#kube/api/builtin.ts";
+import { matchesLabels, type LabelRequirement } from "#kube/api/labelSelector.ts";
 import type { GpuConfig, Toleration } from "../gpu/gpuConfig.ts";
 import { gpuSlotsOf } from "../gpu/nodeDevices.ts";
 import { isNodeReady } from "./nodeHealth.ts";

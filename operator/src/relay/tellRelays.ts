@@ -1,7 +1,7 @@
 import { lookup } from "node:dns/promises";
 import { isIPv6 } from "node:net";
-import { systemClock, type Clock } from "#runtime/clock.ts";
-import { withDeadline } from "#runtime/deadline.ts";
+import { systemClock, type Clock } from "#runtime/scheduling/clock.ts";
+import { withDeadline } from "#runtime/scheduling/deadline.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { addressesOn } from "../nodes/addresses.ts";
 import { gameNodesNotice } from "./gameNodesNotice.ts";

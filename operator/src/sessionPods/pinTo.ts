@@ -1,4 +1,4 @@
-import type { Pod } from "#kube/builtin.ts";
+import type { Pod } from "#kube/api/builtin.ts";
 
 /**
  * Returns the affinity that pins a pod to a node. By affinity and not by spec.nodeName, so that the scheduler

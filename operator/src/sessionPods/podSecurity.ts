@@ -1,5 +1,5 @@
 import { sessionUserId } from "#contracts/nodeLayout.ts";
-import type { Pod } from "#kube/builtin.ts";
+import type { Pod } from "#kube/api/builtin.ts";
 import { deviceGroupsOf } from "../gpu/sessionDevices.ts";
 import type { GpuConfig } from "../gpu/gpuConfig.ts";
 

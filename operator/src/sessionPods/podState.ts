@@ -4,8 +4,7 @@ import {
   parseStreamerTermination,
   type GameTermination,
 } from "#contracts/termination.ts";
-import type { Pod } from "#kube/builtin.ts";
-import { isTerminal } from "#kube/podPhase.ts";
+import { type Pod, isTerminal } from "#kube/api/builtin.ts";
 import { containerNames } from "#contracts/nodeLayout.ts";
 
 type ContainerStatus = NonNullable<NonNullable<Pod["status"]>["containerStatuses"]>[number];

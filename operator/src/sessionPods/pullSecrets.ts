@@ -1,4 +1,4 @@
-import type { Pod } from "#kube/builtin.ts";
+import type { Pod } from "#kube/api/builtin.ts";
 
 /** Returns the part of a pod's spec by which the kubelet may pull its images; empty without secrets. */
 export function pullSecretsOf({

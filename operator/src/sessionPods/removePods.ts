@@ -1,7 +1,7 @@
-import type { Pod } from "#kube/builtin.ts";
-import { ignoreDeleted } from "#kube/errors.ts";
-import type { Stored } from "#kube/object.ts";
-import type { ResourceClient } from "#kube/resourceClient.ts";
+import type { Pod } from "#kube/api/builtin.ts";
+import { ignoreDeleted } from "#kube/api/errors.ts";
+import type { Stored } from "#kube/api/object.ts";
+import type { ResourceClient } from "#kube/client/resourceClient.ts";
 
 /**
  * Asks for the deletion of this very pod. Resolves also when the pod is gone, or another one has taken its

@@ -1,4 +1,4 @@
-import type { Pod } from "#kube/builtin.ts";
+import type { Pod } from "#kube/api/builtin.ts";
 import { pullSecretsOf } from "./pullSecrets.ts";
 
 /**

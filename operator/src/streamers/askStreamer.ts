@@ -1,6 +1,6 @@
 import { isIPv6 } from "node:net";
-import { systemClock } from "#runtime/clock.ts";
-import { withDeadline } from "#runtime/deadline.ts";
+import { systemClock } from "#runtime/scheduling/clock.ts";
+import { withDeadline } from "#runtime/scheduling/deadline.ts";
 import { signalPort, StreamerStatus } from "#contracts/stream.ts";
 
 /** A streamer that runs responds at once, and it is asked again soon. */

@@ -1,5 +1,5 @@
 import { hkdfSync, randomBytes } from "node:crypto";
-import type { Clock } from "#runtime/clock.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import { signTicket, ticketPublicKeyOf, ticketSigningKey } from "#contracts/streamTicket.ts";
 
 const lifetimeSeconds = 60;

@@ -1,10 +1,10 @@
 import { Gauge, type Registry } from "prom-client";
 import PQueue from "p-queue";
 import type { StreamerStatus } from "#contracts/stream.ts";
-import type { Pod } from "#kube/builtin.ts";
-import type { ObjectCache } from "#kube/cache.ts";
-import { isDeleting } from "#kube/finalizers.ts";
-import type { Stored } from "#kube/object.ts";
+import type { Pod } from "#kube/api/builtin.ts";
+import type { ObjectCache } from "#kube/cache/cache.ts";
+import { isDeleting } from "#kube/controllers/finalizers.ts";
+import type { Stored } from "#kube/api/object.ts";
 import { isReady, isSessionPod, nodeOfPod } from "../sessionPods/podState.ts";
 import type { AskedStreamer } from "./askStreamer.ts";
 import type { OperatorTickets } from "./operatorTickets.ts";

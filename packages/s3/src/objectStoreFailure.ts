@@ -1,5 +1,9 @@
 import { S3Error } from "minio";
-import { connectionFailureOf, connectionSentence, type ServerWords } from "#runtime/connectionFailure.ts";
+import {
+  connectionFailureOf,
+  connectionSentence,
+  type ServerWords,
+} from "#runtime/network/connectionFailure.ts";
 import { StoreErrorResponse } from "./storeErrorResponse.ts";
 import { WebIdentityError } from "./webIdentityError.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { authorityFile } from "#runtime/authorityFile.ts";
+import { authorityFile } from "#runtime/network/authorityFile.ts";
 import type { WebIdentity } from "./webIdentityProvider.ts";
 
 /** Where the object store is, and who asks. */

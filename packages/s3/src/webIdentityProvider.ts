@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { IamAwsProvider } from "minio";
 import { Credentials } from "minio/dist/esm/Credentials.mjs";
-import { jittered } from "#runtime/backOff.ts";
-import { systemClock, type Clock } from "#runtime/clock.ts";
+import { jittered } from "#runtime/scheduling/backOff.ts";
+import { systemClock, type Clock } from "#runtime/scheduling/clock.ts";
 import { postForm } from "./postForm.ts";
 import { WebIdentityError } from "./webIdentityError.ts";
 

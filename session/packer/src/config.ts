@@ -1,5 +1,5 @@
 import { limits } from "#contracts/limits.ts";
-import type { Environment } from "#runtime/readEnvironment.ts";
+import type { Environment } from "#runtime/program/readEnvironment.ts";
 
 /** Configuration of the packer in a session's pod. */
 export interface PackerConfig {

@@ -1,6 +1,6 @@
 import type { PackerCommand, PackerReport } from "#contracts/packerMessages.ts";
-import { createLogger } from "#runtime/createLogger.ts";
-import { onStopSignal, orExit } from "#runtime/program.ts";
+import { createLogger } from "#runtime/program/createLogger.ts";
+import { onStopSignal, orExit } from "#runtime/program/program.ts";
 import { readConfig } from "./config.ts";
 import { runPacker } from "./packer.ts";
 

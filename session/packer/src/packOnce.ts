@@ -1,6 +1,6 @@
 /** Packs a folder once, as the last pack of its session, and exits: for saves that are on the node's disk. */
-import { createLogger } from "#runtime/createLogger.ts";
-import { orExit } from "#runtime/program.ts";
+import { createLogger } from "#runtime/program/createLogger.ts";
+import { orExit } from "#runtime/program/program.ts";
 import { readPackOnceConfig } from "./config.ts";
 import { createSavePacker } from "./pack/savePacker.ts";
 import { openSpool } from "./spool/spool.ts";

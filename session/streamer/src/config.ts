@@ -11,7 +11,7 @@ import {
 } from "#contracts/streamQuality.ts";
 import { TicketPublicKey } from "#contracts/streamTicket.ts";
 import { gameReportFile } from "#contracts/termination.ts";
-import { listed, logLevel, readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
+import { listed, logLevel, readEnvironment, type Environment } from "#runtime/program/readEnvironment.ts";
 
 const port = z.coerce.number().int().min(1).max(65_535);
 /** A variable that the pod sets to an empty text counts as absent. */

@@ -1,6 +1,6 @@
 import { errors } from "#contracts/http/errors.ts";
 import type { TicketErrorCode, WhepErrorCode } from "#contracts/stream.ts";
-import { messageOf } from "#runtime/toError.ts";
+import { messageOf } from "#runtime/errors.ts";
 
 /** A WHEP request fails: the response is `{error, message}` with the code's status. */
 export class WhepRequestError extends Error {

@@ -1,5 +1,5 @@
-import { createLogger } from "#runtime/createLogger.ts";
-import { onStopSignal, onUnhandledError, orExit } from "#runtime/program.ts";
+import { createLogger } from "#runtime/program/createLogger.ts";
+import { onStopSignal, onUnhandledError, orExit } from "#runtime/program/program.ts";
 import { readConfig } from "./config.ts";
 import { startStreamer, type EndReason } from "./streamer.ts";
 

@@ -14,7 +14,7 @@ import { displaySocket } from "./display/xServer.ts";
 import { createDesktopInput } from "./input/desktopInput.ts";
 import { openGamepad, type Gamepad } from "./input/gamepad.ts";
 import { createInputRouter, type InputRouter } from "./input/inputRouter.ts";
-import { systemClock } from "#runtime/clock.ts";
+import { systemClock } from "#runtime/scheduling/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { Encoder } from "./media/encoders.ts";
 import { createMediaSource, type MediaSource } from "./media/mediaSource.ts";

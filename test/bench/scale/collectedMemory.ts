@@ -1,5 +1,5 @@
 import { eventually } from "#test/support/clocks/eventually.ts";
-import { withTimeout } from "#runtime/deadline.ts";
+import { withTimeout } from "#runtime/scheduling/deadline.ts";
 import { rssBytesOf } from "./processFigures.ts";
 
 const timeoutMs = 20_000;

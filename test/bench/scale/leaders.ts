@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import { leases } from "#kube/builtin.ts";
-import { ResourceClient } from "#kube/resourceClient.ts";
+import { leases } from "#kube/api/builtin.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
 import { aGame, aUser } from "#test/factories/catalog.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { operatorOf } from "#test/support/cluster/fakeOperator.ts";

@@ -2,11 +2,11 @@ import type { GameSession, GameSessionSpec } from "#contracts/crd/gameSession.ts
 import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
 import { gameSessions } from "#contracts/crd/resources.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
-import { ObjectCache } from "#kube/cache.ts";
-import { keyOf, type Stored } from "#kube/object.ts";
-import { Reflector } from "#kube/reflector.ts";
-import { ResourceClient } from "#kube/resourceClient.ts";
-import { withTimeout } from "#runtime/deadline.ts";
+import { ObjectCache } from "#kube/cache/cache.ts";
+import { keyOf, type Stored } from "#kube/api/object.ts";
+import { Reflector } from "#kube/cache/reflector.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
+import { withTimeout } from "#runtime/scheduling/deadline.ts";
 import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import type { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 

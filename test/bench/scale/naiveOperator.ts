@@ -18,7 +18,7 @@ import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { isFinished, isPrepared } from "#contracts/crd/sessionConditions.ts";
 import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
 import { fieldManagers } from "#contracts/crd/names.ts";
-import type { Stored } from "#kube/object.ts";
+import type { Stored } from "#kube/api/object.ts";
 import { readConfig } from "#operator/config.ts";
 import { buildPod } from "#operator/controllers/gameSession/pod.ts";
 

@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import { slept, systemClock } from "#runtime/clock.ts";
+import { slept, systemClock } from "#runtime/scheduling/clock.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { InvariantWatch } from "#test/support/invariants/invariantWatch.ts";
 import { countRow, median, type BenchRow } from "../row.ts";

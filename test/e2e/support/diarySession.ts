@@ -3,7 +3,7 @@ import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import type { LaunchRequest } from "#contracts/http/gameSessions.ts";
 import type { SaveSlotHistory } from "#contracts/http/saves.ts";
-import type { Stored } from "#kube/object.ts";
+import type { Stored } from "#kube/api/object.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { PlayerHttp } from "#test/support/http/playerHttp.ts";
 import { platform, sessionsNamespace } from "./platform.ts";

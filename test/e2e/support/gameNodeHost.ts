@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isConditionTrue } from "#kube/conditions.ts";
+import { isConditionTrue } from "#kube/api/conditions.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { runEngine, runOnNode, signalOnNode } from "./nodeContainer.ts";
 import { nodesNamespace, platform, sessionsNamespace } from "./platform.ts";

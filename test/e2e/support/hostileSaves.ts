@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { findCondition } from "#kube/conditions.ts";
+import { findCondition } from "#kube/api/conditions.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { GameNodeHost } from "./gameNodeHost.ts";
 import { publishHostile, type HostileAct } from "./hostileGame.ts";

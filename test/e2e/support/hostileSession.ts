@@ -1,6 +1,6 @@
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { isConditionTrue } from "#kube/conditions.ts";
+import { isConditionTrue } from "#kube/api/conditions.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { PlayerHttp } from "#test/support/http/playerHttp.ts";
 import { platform, sessionsNamespace } from "./platform.ts";

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { gameSessionKind, type GameSession } from "#contracts/crd/gameSession.ts";
-import { pods, type Pod } from "#kube/builtin.ts";
-import { ResourceClient } from "#kube/resourceClient.ts";
-import { KubeTransport } from "#kube/transport.ts";
+import { pods, type Pod } from "#kube/api/builtin.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
+import { KubeTransport } from "#kube/client/transport.ts";
 import type { InvariantStores } from "#test/support/invariants/invariantStores.ts";
 import { DatabaseShell } from "./databaseShell.ts";
 import { platform, releaseNamespace, sessionsNamespace } from "./platform.ts";

@@ -1,4 +1,4 @@
-import { systemClock } from "#runtime/clock.ts";
+import { systemClock } from "#runtime/scheduling/clock.ts";
 import { createOperatorTickets } from "#operator/streamers/operatorTickets.ts";
 import { platform, releaseNamespace, sessionsNamespace } from "./platform.ts";
 

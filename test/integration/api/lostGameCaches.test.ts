@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { ArchiveSource, GameCache } from "#contracts/crd/gameCache.ts";
-import { isDeleting } from "#kube/finalizers.ts";
-import type { Stored } from "#kube/object.ts";
+import { isDeleting } from "#kube/controllers/finalizers.ts";
+import type { Stored } from "#kube/api/object.ts";
 import type { TestGame } from "#test/factories/catalog.ts";
 import { anArchiveSource } from "#test/factories/gameCache.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";

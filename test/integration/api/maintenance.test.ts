@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { maintenanceConfigMap } from "#contracts/maintenance.ts";
-import { configMaps, type ConfigMap } from "#kube/builtin.ts";
-import { ResourceClient } from "#kube/resourceClient.ts";
+import { configMaps, type ConfigMap } from "#kube/api/builtin.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
 import { expectErrorResponse } from "#test/support/http/apiClient.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { LaunchFixture } from "#test/support/fixtures/launchFixture.ts";

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { readFileSync, writeFileSync } from "node:fs";
 import { limits } from "#contracts/limits.ts";
-import { leases } from "#kube/builtin.ts";
-import { ResourceClient } from "#kube/resourceClient.ts";
+import { leases } from "#kube/api/builtin.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
 import { aGame, aPartner, aUser, type TestGame, type TestUser } from "#test/factories/catalog.ts";
 import { TestApi } from "#test/support/http/api.ts";
 import { expectErrorResponse, type ApiClient, type ApiResponse } from "#test/support/http/apiClient.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { scrubSaves, tellUnreadableSaves } from "#api/saves/scrubSaves.ts";
-import { systemClock, type Clock } from "#runtime/clock.ts";
+import { systemClock, type Clock } from "#runtime/scheduling/clock.ts";
 import { aGame, aUser } from "#test/factories/catalog.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";

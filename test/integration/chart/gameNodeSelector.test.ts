@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { nodes } from "#kube/builtin.ts";
-import { matchesLabels, parseLabelSelector } from "#kube/labelSelector.ts";
-import { ResourceClient } from "#kube/resourceClient.ts";
+import { nodes } from "#kube/api/builtin.ts";
+import { matchesLabels, parseLabelSelector } from "#kube/api/labelSelector.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
 import { readConfig } from "#operator/config.ts";
 import { sharedKubeApiServer, type KubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { podsOf } from "#test/support/chart/programEnvironments.ts";

@@ -5,8 +5,8 @@ import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { parseAllDocuments } from "yaml";
-import { namespaces } from "#kube/builtin.ts";
-import { ResourceClient } from "#kube/resourceClient.ts";
+import { namespaces } from "#kube/api/builtin.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
 import { ScaledUpError } from "#operator/drain/scaledUpError.ts";
 import {
   chartFolder,

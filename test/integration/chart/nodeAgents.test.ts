@@ -14,9 +14,9 @@ import {
 } from "#contracts/crd/gameSession.ts";
 import { heartbeatLabelsOf } from "#contracts/crd/installation.ts";
 import { fieldManagers } from "#contracts/crd/names.ts";
-import type { KubeRequest } from "#kube/request.ts";
-import { ResourceClient } from "#kube/resourceClient.ts";
-import type { KubeTransport } from "#kube/transport.ts";
+import type { KubeRequest } from "#kube/client/request.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
+import type { KubeTransport } from "#kube/client/transport.ts";
 import { aCacheEntry } from "#test/factories/gameNode.ts";
 import { aCondition, aDigest, aGameSessionSpec } from "#test/factories/gameSession.ts";
 import { InstalledChart } from "#test/support/fixtures/installedChart.ts";

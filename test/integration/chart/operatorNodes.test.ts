@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { nodeAgentLabel } from "#contracts/crd/names.ts";
-import type { KubeRequest } from "#kube/request.ts";
+import type { KubeRequest } from "#kube/client/request.ts";
 import { InstalledChart } from "#test/support/fixtures/installedChart.ts";
 
 describe("the chart's policy on nodes", function () {

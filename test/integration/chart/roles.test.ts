@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { maintenanceConfigMap } from "#contracts/maintenance.ts";
-import type { KubeTransport } from "#kube/transport.ts";
+import type { KubeTransport } from "#kube/client/transport.ts";
 import { InstalledChart } from "#test/support/fixtures/installedChart.ts";
 
 describe("the chart's roles", function () {

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import type { GameSessionSpec } from "#contracts/crd/gameSession.ts";
-import { isNotFound } from "#kube/errors.ts";
-import type { KubeRequest } from "#kube/request.ts";
-import type { KubeTransport } from "#kube/transport.ts";
+import { isNotFound } from "#kube/api/errors.ts";
+import type { KubeRequest } from "#kube/client/request.ts";
+import type { KubeTransport } from "#kube/client/transport.ts";
 import { readConfig } from "#operator/config.ts";
 import { buildPod } from "#operator/controllers/gameSession/pod.ts";
 import { buildNodeTestPod } from "#operator/nodeTest/nodeTestPod.ts";

@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { KubeConfig } from "@kubernetes/client-node";
 import { expect } from "chai";
-import { Authentication } from "#kube/authentication.ts";
+import { Authentication } from "#kube/client/authentication.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 
 /** A kubeconfig whose plugin gives certificates as the test has it. */

@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import { type ConfigMap, configMaps, type Event, events } from "#kube/builtin.ts";
-import { EventRecorder, type EventNote } from "#kube/eventRecorder.ts";
-import type { Stored } from "#kube/object.ts";
-import { ResourceClient } from "#kube/resourceClient.ts";
+import { type ConfigMap, configMaps, type Event, events } from "#kube/api/builtin.ts";
+import { EventRecorder, type EventNote } from "#kube/controllers/eventRecorder.ts";
+import type { Stored } from "#kube/api/object.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { FaultyApi } from "#test/support/cluster/faultyApi.ts";
 import { type KubeApiServer, sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";

@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import { type Lease, leases } from "#kube/builtin.ts";
-import { type Clock, systemClock } from "#runtime/clock.ts";
-import { LeaderElector, type LeaderElectorOptions } from "#kube/leaderElector.ts";
-import { ResourceClient } from "#kube/resourceClient.ts";
+import { type Lease, leases } from "#kube/api/builtin.ts";
+import { type Clock, systemClock } from "#runtime/scheduling/clock.ts";
+import { LeaderElector, type LeaderElectorOptions } from "#kube/controllers/leaderElector.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
 import { TcpRelay } from "#test/support/stores/tcpRelay.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { FaultyApi, type SeenRequest } from "#test/support/cluster/faultyApi.ts";

@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import { type ConfigMap, configMaps } from "#kube/builtin.ts";
-import { Reflector, type ReflectorOptions } from "#kube/reflector.ts";
-import { ResourceClient } from "#kube/resourceClient.ts";
-import { type Change, ObjectCache } from "#kube/cache.ts";
+import { type ConfigMap, configMaps } from "#kube/api/builtin.ts";
+import { Reflector, type ReflectorOptions } from "#kube/cache/reflector.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
+import { type Change, ObjectCache } from "#kube/cache/cache.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 import { FaultyApi } from "#test/support/cluster/faultyApi.ts";

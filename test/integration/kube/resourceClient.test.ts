@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { configMaps, pods } from "#kube/builtin.ts";
-import { setCondition } from "#kube/conditions.ts";
+import { configMaps, pods } from "#kube/api/builtin.ts";
+import { setCondition } from "#kube/api/conditions.ts";
 import {
   isAlreadyExists,
   isConflict,
@@ -9,13 +9,13 @@ import {
   isInvalid,
   isNotFound,
   KubeError,
-} from "#kube/errors.ts";
-import { addFinalizer, hasFinalizer, isDeleting, removeFinalizer } from "#kube/finalizers.ts";
-import type { Stored } from "#kube/object.ts";
-import { Reflector } from "#kube/reflector.ts";
-import { ResourceClient } from "#kube/resourceClient.ts";
-import { ObjectCache } from "#kube/cache.ts";
-import { decodeWatchLine } from "#kube/watchEvent.ts";
+} from "#kube/api/errors.ts";
+import { addFinalizer, hasFinalizer, isDeleting, removeFinalizer } from "#kube/controllers/finalizers.ts";
+import type { Stored } from "#kube/api/object.ts";
+import { Reflector } from "#kube/cache/reflector.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
+import { ObjectCache } from "#kube/cache/cache.ts";
+import { decodeWatchLine } from "#kube/client/watchEvent.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { type KubeApiServer, sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { type Widget, widgetDefinition, widgets } from "#test/support/session/widgets.ts";

@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import { type ConfigMap, configMaps } from "#kube/builtin.ts";
-import { ObjectCache } from "#kube/cache.ts";
-import { Reflector } from "#kube/reflector.ts";
-import { ResourceClient } from "#kube/resourceClient.ts";
+import { type ConfigMap, configMaps } from "#kube/api/builtin.ts";
+import { ObjectCache } from "#kube/cache/cache.ts";
+import { Reflector } from "#kube/cache/reflector.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 import { FaultyApi } from "#test/support/cluster/faultyApi.ts";

@@ -8,13 +8,13 @@ import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
 import { maintenanceConfigMap } from "#contracts/maintenance.ts";
-import { configMaps, events, leases, pods, secrets } from "#kube/builtin.ts";
-import type { Draft, KubeObject, Stored } from "#kube/object.ts";
-import { ResourceClient } from "#kube/resourceClient.ts";
-import { objectPath, type ResourceType } from "#kube/resourceType.ts";
+import { configMaps, events, leases, pods, secrets } from "#kube/api/builtin.ts";
+import type { Draft, KubeObject, Stored } from "#kube/api/object.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
+import { objectPath, type ResourceType } from "#kube/api/resourceType.ts";
 import { deployments } from "#kubectl/cluster/workloads.ts";
 import { createProgram } from "#kubectl/program.ts";
-import { systemClock } from "#runtime/clock.ts";
+import { systemClock } from "#runtime/scheduling/clock.ts";
 import { aGameCache } from "#test/factories/gameCache.ts";
 import { aGameNode, aCacheEntry } from "#test/factories/gameNode.ts";
 import {

@@ -1,5 +1,5 @@
 import { writeFileSync } from "node:fs";
-import { systemClock } from "#runtime/clock.ts";
+import { systemClock } from "#runtime/scheduling/clock.ts";
 import { JumpClock } from "#test/support/clocks/jumpClock.ts";
 import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
 

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { expect } from "chai";
-import { systemClock } from "#runtime/clock.ts";
-import { findCondition } from "#kube/conditions.ts";
+import { systemClock } from "#runtime/scheduling/clock.ts";
+import { findCondition } from "#kube/api/conditions.ts";
 import { aTarGz } from "#test/factories/tarArchive.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { JumpClock } from "#test/support/clocks/jumpClock.ts";

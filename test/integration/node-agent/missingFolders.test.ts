@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { podVolumes, sessionDirectory, spoolNames } from "#contracts/nodeLayout.ts";
-import { findCondition } from "#kube/conditions.ts";
+import { findCondition } from "#kube/api/conditions.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import type { CountedTransport } from "#test/support/cluster/countedTransport.ts";
 import { beforeEachWithNodeAgent, NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";

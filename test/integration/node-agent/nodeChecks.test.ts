@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { Condition } from "#contracts/crd/condition.ts";
-import { systemClock, type Clock } from "#runtime/clock.ts";
+import { systemClock, type Clock } from "#runtime/scheduling/clock.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { JumpClock } from "#test/support/clocks/jumpClock.ts";
 import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";

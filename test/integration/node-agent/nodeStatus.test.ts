@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { CacheEntry } from "#contracts/crd/gameNode.ts";
 import { installationLabel } from "#contracts/crd/installation.ts";
 import { conditionStatusOf } from "#test/support/cluster/conditionStatusOf.ts";
-import { systemClock } from "#runtime/clock.ts";
+import { systemClock } from "#runtime/scheduling/clock.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { JumpClock } from "#test/support/clocks/jumpClock.ts";
 import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
 import { spoolNames } from "#contracts/nodeLayout.ts";
 import { containerStatus, type ContainerStatus } from "#test/factories/sessionPod.ts";
-import { systemClock } from "#runtime/clock.ts";
+import { systemClock } from "#runtime/scheduling/clock.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { JumpClock } from "#test/support/clocks/jumpClock.ts";
 import { FaultyApi } from "#test/support/cluster/faultyApi.ts";

@@ -18,7 +18,7 @@ import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
 import { contentDirectory, sessionDirectory, sessionUserId } from "#contracts/nodeLayout.ts";
 import { aTarGz } from "#test/factories/tarArchive.ts";
-import { systemClock } from "#runtime/clock.ts";
+import { systemClock } from "#runtime/scheduling/clock.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { JumpClock } from "#test/support/clocks/jumpClock.ts";
 import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";

@@ -1,13 +1,13 @@
 import { expect } from "chai";
 import { finalizers } from "#contracts/crd/names.ts";
-import { isForbidden, isNotFound } from "#kube/errors.ts";
-import { ResourceClient } from "#kube/resourceClient.ts";
-import { KubeTransport } from "#kube/transport.ts";
-import { systemClock } from "#runtime/clock.ts";
+import { isForbidden, isNotFound } from "#kube/api/errors.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
+import { KubeTransport } from "#kube/client/transport.ts";
+import { systemClock } from "#runtime/scheduling/clock.ts";
 import { silentLogger, type LogLine } from "#runtime/logger.ts";
 import { drainRelease } from "#operator/drain/drainRelease.ts";
 import { clusterRules, releaseNamespaceRules, sessionsNamespaceRules } from "#operator/drain/rbac.ts";
-import { pods as podType } from "#kube/builtin.ts";
+import { pods as podType } from "#kube/api/builtin.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { FaultyApi } from "#test/support/cluster/faultyApi.ts";
 import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";

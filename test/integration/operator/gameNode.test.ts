@@ -3,7 +3,7 @@ import { expect } from "chai";
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import { nodeAgentLabel } from "#contracts/crd/names.ts";
 import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
-import type { Stored } from "#kube/object.ts";
+import type { Stored } from "#kube/api/object.ts";
 import type { Operator } from "#operator/operator.ts";
 import { CountedTransport } from "#test/support/cluster/countedTransport.ts";
 import { FaultyApi } from "#test/support/cluster/faultyApi.ts";

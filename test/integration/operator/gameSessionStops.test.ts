@@ -5,7 +5,7 @@ import { finalizers } from "#contracts/crd/names.ts";
 import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import type { StreamerStatus } from "#contracts/stream.ts";
-import type { Stored } from "#kube/object.ts";
+import type { Stored } from "#kube/api/object.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { FaultyApi, type SeenRequest } from "#test/support/cluster/faultyApi.ts";
 import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";

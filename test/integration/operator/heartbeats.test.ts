@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import { heartbeatLabelsOf } from "#contracts/crd/installation.ts";
-import type { Stored } from "#kube/object.ts";
+import type { Stored } from "#kube/api/object.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import type { Timer } from "#runtime/clock.ts";
+import type { Timer } from "#runtime/scheduling/clock.ts";
 import { FaultyApi } from "#test/support/cluster/faultyApi.ts";
 import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { JumpClock } from "#test/support/clocks/jumpClock.ts";

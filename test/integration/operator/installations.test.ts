@@ -3,8 +3,8 @@ import { installationLabel, sessionsNamespaceAnnotation } from "#contracts/crd/i
 import { nodeAgentLabel } from "#contracts/crd/names.ts";
 import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { events } from "#kube/builtin.ts";
-import { ResourceClient } from "#kube/resourceClient.ts";
+import { events } from "#kube/api/builtin.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
 import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";

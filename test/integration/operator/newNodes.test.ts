@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import type { CacheEntry, GameNode } from "#contracts/crd/gameNode.ts";
 import { limits } from "#contracts/limits.ts";
-import { findCondition } from "#kube/conditions.ts";
-import type { Stored } from "#kube/object.ts";
+import { findCondition } from "#kube/api/conditions.ts";
+import type { Stored } from "#kube/api/object.ts";
 import { anArchiveSource } from "#test/factories/gameCache.ts";
 import { aCacheEntry } from "#test/factories/gameNode.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";

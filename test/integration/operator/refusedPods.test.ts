@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
-import type { Stored } from "#kube/object.ts";
+import type { Stored } from "#kube/api/object.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { FaultyApi, type SeenRequest } from "#test/support/cluster/faultyApi.ts";
 import { sharedKubeApiServer, type KubeApiServer } from "#test/support/cluster/kubeApiServer.ts";

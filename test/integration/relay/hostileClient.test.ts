@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { createCluster, type Cluster } from "#operator/cluster/cluster.ts";
 import { tellRelays } from "#operator/relay/tellRelays.ts";
-import { systemClock } from "#runtime/clock.ts";
+import { systemClock } from "#runtime/scheduling/clock.ts";
 import { aGameNode, aNode } from "#test/factories/gameNode.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { CertificateAuthority, type KeyPair } from "#test/support/http/certificates.ts";

@@ -2,7 +2,7 @@ import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { expect } from "chai";
 import { Counter, Registry } from "prom-client";
-import { HealthServer } from "#runtime/healthServer.ts";
+import { HealthServer } from "#runtime/program/healthServer.ts";
 
 describe("HealthServer", () => {
   const registry = new Registry();

@@ -4,8 +4,8 @@ import { expect } from "chai";
 import { repositoryRoot } from "#test/support/processes/programs.ts";
 
 const prelude = `
-  import { createLogger } from "#runtime/createLogger.ts";
-  import { orExit, runProgram } from "#runtime/program.ts";
+  import { createLogger } from "#runtime/program/createLogger.ts";
+  import { orExit, runProgram } from "#runtime/program/program.ts";
   const logger = createLogger({ program: "test", level: "info" });
   const started = async () => logger.info({}, "Started.");
   const alive = setInterval(() => undefined, 1000);

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import type { Browser, Locator, Page } from "playwright-core";
 import { maintenanceConfigMap } from "#contracts/maintenance.ts";
-import { configMaps } from "#kube/builtin.ts";
-import { ResourceClient } from "#kube/resourceClient.ts";
+import { configMaps } from "#kube/api/builtin.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
 import { aGame } from "#test/factories/catalog.ts";
 import { expectAccessible } from "#test/support/browser/accessibility.ts";
 import { launchBrowserShell, openWindow, type TestWindow } from "#test/support/browser/browser.ts";

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import type { Browser } from "playwright-core";
 import { maintenanceConfigMap } from "#contracts/maintenance.ts";
-import { configMaps } from "#kube/builtin.ts";
-import { ResourceClient } from "#kube/resourceClient.ts";
+import { configMaps } from "#kube/api/builtin.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
 import { launchBrowserShell, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
 import { signInAs } from "#test/support/browser/pages.ts";
 import { buildWeb } from "#test/support/browser/web.ts";

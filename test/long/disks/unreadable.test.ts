@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { spoolNames } from "#contracts/nodeLayout.ts";
-import { findCondition } from "#kube/conditions.ts";
+import { findCondition } from "#kube/api/conditions.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { ensureTracer, hasStruck, unreadable, type ReadFault } from "#test/support/crashPoints/diskFault.ts";
 import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";

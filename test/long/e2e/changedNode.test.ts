@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { isConditionTrue } from "#kube/conditions.ts";
+import { isConditionTrue } from "#kube/api/conditions.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { readDiary, type DiarySession } from "#test/e2e/support/diarySession.ts";
 import { NodeFault, type Phases } from "#test/e2e/support/nodeFault.ts";

@@ -18,8 +18,8 @@ import { contentDirectory, objectDirectory, sessionUserId, spoolNames } from "#c
 import { SpoolManifest, type PackedSave } from "#contracts/spool.ts";
 import { makePackedFolder } from "#node-agent/spool/orderRestore.ts";
 import { openSpoolFile } from "#node-agent/spool/readSpool.ts";
-import { findCondition } from "#kube/conditions.ts";
-import { systemClock } from "#runtime/clock.ts";
+import { findCondition } from "#kube/api/conditions.ts";
+import { systemClock } from "#runtime/scheduling/clock.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { JumpClock } from "#test/support/clocks/jumpClock.ts";
 import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";

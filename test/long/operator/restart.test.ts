@@ -3,7 +3,7 @@ import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
-import { isNotFound } from "#kube/errors.ts";
+import { isNotFound } from "#kube/api/errors.ts";
 import type { Operator } from "#operator/operator.ts";
 import { aCacheEntry } from "#test/factories/gameNode.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { KubeError } from "#kube/errors.ts";
+import { KubeError } from "#kube/api/errors.ts";
 import type { KubeApiServer } from "../cluster/kubeApiServer.ts";
 import { repositoryRoot } from "../processes/programs.ts";
 import type { KubeObject } from "./helmTemplate.ts";

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "#runtime/clock.ts";
+import type { Clock, Timer } from "#runtime/scheduling/clock.ts";
 import { timerSleep } from "./timerSleep.ts";
 
 /** A clock that stands still until it is moved. */

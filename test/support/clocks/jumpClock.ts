@@ -1,4 +1,4 @@
-import { type Clock, systemClock, type Timer } from "#runtime/clock.ts";
+import { type Clock, systemClock, type Timer } from "#runtime/scheduling/clock.ts";
 import { timerSleep } from "./timerSleep.ts";
 
 interface Pending {

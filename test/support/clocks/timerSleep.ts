@@ -1,4 +1,4 @@
-import type { Clock } from "#runtime/clock.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 
 /**
  * The sleep of a test's clock, made of its timers: it ends when the timer fires, or throws the signal's

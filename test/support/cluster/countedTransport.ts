@@ -1,6 +1,6 @@
 import { KubeConfig } from "@kubernetes/client-node";
-import type { KubeRequest, WatchRequest } from "#kube/request.ts";
-import { KubeTransport, type TransportOptions } from "#kube/transport.ts";
+import type { KubeRequest, WatchRequest } from "#kube/client/request.ts";
+import { KubeTransport, type TransportOptions } from "#kube/client/transport.ts";
 
 /** A write that reached the API server. */
 export interface Write {

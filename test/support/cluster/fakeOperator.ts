@@ -2,10 +2,10 @@ import { randomBytes } from "node:crypto";
 import type { GameCache, GameCacheStatus } from "#contracts/crd/gameCache.ts";
 import type { GameNode, GameNodeStatus } from "#contracts/crd/gameNode.ts";
 import type { GameSession, GameSessionStatus } from "#contracts/crd/gameSession.ts";
-import { isNotFound } from "#kube/errors.ts";
-import type { Stored } from "#kube/object.ts";
-import { ResourceClient } from "#kube/resourceClient.ts";
-import type { KubeTransport } from "#kube/transport.ts";
+import { isNotFound } from "#kube/api/errors.ts";
+import type { Stored } from "#kube/api/object.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
+import type { KubeTransport } from "#kube/client/transport.ts";
 import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
 import { aCondition } from "#test/factories/gameSession.ts";
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
 import { Agent } from "undici";
-import { KubeTransport, type TransportOptions } from "#kube/transport.ts";
+import { KubeTransport, type TransportOptions } from "#kube/client/transport.ts";
 import { temporaryFolder } from "../processes/temporaryFolder.ts";
 import type { KubeApiServer } from "./kubeApiServer.ts";
 import { openKubeconfig } from "./openKubeconfig.ts";

@@ -1,4 +1,4 @@
-import type { Condition } from "#kube/conditions.ts";
+import type { Condition } from "#kube/api/conditions.ts";
 
 /** How far an object is, by kstatus. */
 export type KstatusResult = "Terminating" | "InProgress" | "Failed" | "Current";

@@ -9,10 +9,10 @@ import {
   customResourceDefinitions,
   namespaces as namespaceType,
   type Namespace,
-} from "#kube/builtin.ts";
-import type { PolicyRule } from "#kube/policyRule.ts";
-import { ResourceClient } from "#kube/resourceClient.ts";
-import { KubeTransport, type TransportOptions } from "#kube/transport.ts";
+  type PolicyRule,
+} from "#kube/api/builtin.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
+import { KubeTransport, type TransportOptions } from "#kube/client/transport.ts";
 import { base64Of, CertificateAuthority, type KeyPair } from "../http/certificates.ts";
 import { ChildProgram, freePort } from "../processes/childProgram.ts";
 import { eventually } from "../clocks/eventually.ts";

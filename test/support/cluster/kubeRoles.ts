@@ -1,5 +1,5 @@
-import type { PolicyRule } from "#kube/policyRule.ts";
-import type { KubeTransport } from "#kube/transport.ts";
+import type { PolicyRule } from "#kube/api/builtin.ts";
+import type { KubeTransport } from "#kube/client/transport.ts";
 
 /** Who a role is given to. */
 export interface Subject {

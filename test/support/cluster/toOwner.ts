@@ -1,4 +1,4 @@
-import { controllerOf, keyOfRef, type KubeObject } from "#kube/object.ts";
+import { controllerOf, keyOfRef, type KubeObject } from "#kube/api/object.ts";
 
 /**
  * Returns a function that maps an object to its controller, when that is of the given kind: for `keys` of a

@@ -10,9 +10,8 @@ import {
   sessionsNamespaceRules as agentRules,
 } from "#node-agent/rbac.ts";
 import { clusterRules as apiClusterRules, releaseNamespaceRules, sessionsNamespaceRules } from "#api/rbac.ts";
-import type { PolicyRule } from "#kube/policyRule.ts";
-import { leases } from "#kube/builtin.ts";
-import { ResourceClient } from "#kube/resourceClient.ts";
+import { type PolicyRule, leases } from "#kube/api/builtin.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
 import { eventually } from "../clocks/eventually.ts";
 import { sharedKubeApiServer, type KubeApiServer } from "../cluster/kubeApiServer.ts";
 import { grant } from "../cluster/kubeRoles.ts";

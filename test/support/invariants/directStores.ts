@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import type { Pod } from "#kube/builtin.ts";
-import type { ResourceClient } from "#kube/resourceClient.ts";
+import type { Pod } from "#kube/api/builtin.ts";
+import type { ResourceClient } from "#kube/client/resourceClient.ts";
 import { sha256Of } from "../fixtures/archives.ts";
 import type { TestMinio } from "../stores/minio.ts";
 import type { InvariantStores } from "./invariantStores.ts";

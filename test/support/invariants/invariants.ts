@@ -2,8 +2,8 @@ import { z } from "zod";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { finalizers, labels } from "#contracts/crd/names.ts";
-import type { Pod } from "#kube/builtin.ts";
-import type { Stored } from "#kube/object.ts";
+import type { Pod } from "#kube/api/builtin.ts";
+import type { Stored } from "#kube/api/object.ts";
 import type { InvariantStores } from "./invariantStores.ts";
 
 /** What may be out of step for this long while the platform heals, by the promise of a minute. */

@@ -2,7 +2,7 @@
 // its own, which is killed: the transport's threads would keep the tests' process from its end.
 import { connectionTest } from "#contracts/connectionTest.ts";
 import { whep } from "#contracts/stream.ts";
-import { compactHeap } from "#runtime/compactHeap.ts";
+import { compactHeap } from "#runtime/program/compactHeap.ts";
 import { silentLogger } from "#runtime/logger.ts";
 import { createTestConnection } from "#streamer/connectionTest/connection.ts";
 import { announceAddresses } from "#streamer/transport/sdpAnswer.ts";

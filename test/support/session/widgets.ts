@@ -1,6 +1,6 @@
-import type { KubeObject } from "#kube/object.ts";
-import type { Condition } from "#kube/conditions.ts";
-import type { ResourceType } from "#kube/resourceType.ts";
+import type { KubeObject } from "#kube/api/object.ts";
+import type { Condition } from "#kube/api/conditions.ts";
+import type { ResourceType } from "#kube/api/resourceType.ts";
 
 /** A small custom resource to try the runtime on. */
 export interface Widget extends KubeObject {

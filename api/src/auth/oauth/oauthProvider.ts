@@ -1,5 +1,5 @@
 import * as client from "openid-client";
-import type { Clock } from "#runtime/clock.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import { createBoundedFetch } from "./boundedFetch.ts";
 import { OAuthFailure } from "./oauthFailure.ts";
 import { profileOfClaims, profileOfUserinfo, type Profile } from "./profile.ts";

@@ -1,6 +1,6 @@
 import { hasEnded } from "#contracts/crd/publicStatus.ts";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
-import type { Clock, Timer } from "#runtime/clock.ts";
+import type { Clock, Timer } from "#runtime/scheduling/clock.ts";
 import type { GameSessionRow } from "../gameSessionQueries.ts";
 import {
   expiringEvent,

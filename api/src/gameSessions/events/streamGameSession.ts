@@ -1,6 +1,6 @@
 import { hasEnded } from "#contracts/crd/publicStatus.ts";
 import { limits } from "#contracts/limits.ts";
-import { slept } from "#runtime/clock.ts";
+import { slept } from "#runtime/scheduling/clock.ts";
 import { presentGameSession } from "../present.ts";
 import type { UserDeps, UserPrincipal } from "../../auth/requireUser.ts";
 import type { ClusterView } from "../../cluster/clusterView.ts";

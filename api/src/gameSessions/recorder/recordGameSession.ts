@@ -4,8 +4,8 @@ import { hasEnded, isOngoing, publicStatusOf } from "#contracts/crd/publicStatus
 import { stopReasons } from "#contracts/crd/reasons.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import { isSaveKeyOf } from "#contracts/objectKeys.ts";
-import { hasFinalizer } from "#kube/finalizers.ts";
-import type { Stored } from "#kube/object.ts";
+import { hasFinalizer } from "#kube/controllers/finalizers.ts";
+import type { Stored } from "#kube/api/object.ts";
 import { saveNoticeOf } from "../saveNotice.ts";
 import { releaseSlot, updateSlotSave } from "../saveSlotQueries.ts";
 import {

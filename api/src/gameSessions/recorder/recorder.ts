@@ -1,6 +1,6 @@
-import { Controller } from "#kube/controller.ts";
-import { refOf } from "#kube/object.ts";
-import { fromCache } from "#kube/source.ts";
+import { Controller } from "#kube/controllers/controller.ts";
+import { refOf } from "#kube/api/object.ts";
+import { fromCache } from "#kube/cache/source.ts";
 import type { RecorderDeps } from "./recorderDeps.ts";
 import type { UnrecordedGameSession } from "../gameSessionLifecycleQueries.ts";
 import { isSettled } from "./isSettled.ts";

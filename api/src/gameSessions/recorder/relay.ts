@@ -1,4 +1,4 @@
-import { isRefused } from "#kube/errors.ts";
+import { isRefused } from "#kube/api/errors.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { ClusterView } from "../../cluster/clusterView.ts";
 import type { GameSessionWriter } from "../../cluster/gameSessionWriter.ts";

@@ -1,6 +1,6 @@
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
-import { isConditionTrue } from "#kube/conditions.ts";
-import type { Clock } from "#runtime/clock.ts";
+import { isConditionTrue } from "#kube/api/conditions.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { ClusterView } from "../../cluster/clusterView.ts";
 import { refusedPerPassMax, RefusedRows } from "../../stores/refusedRows.ts";
 import { savePatienceMs } from "../../saves/savePatience.ts";

@@ -1,5 +1,5 @@
 import { pictureKey } from "#contracts/objectKeys.ts";
-import type { Clock } from "#runtime/clock.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { ObjectStore } from "../../stores/objectStore.ts";
 import type { Postgres } from "../../stores/postgres.ts";

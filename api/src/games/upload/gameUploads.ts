@@ -1,5 +1,5 @@
 import { limits } from "#contracts/limits.ts";
-import { SharedQueue } from "#runtime/sharedQueue.ts";
+import { SharedQueue } from "#runtime/scheduling/boundedQueue.ts";
 import { DomainError, unavailable } from "../../errors.ts";
 
 /**

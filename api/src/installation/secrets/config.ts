@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { objectName } from "#contracts/crd/schema.ts";
-import { readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
+import { readEnvironment, type Environment } from "#runtime/program/readEnvironment.ts";
 
 const Variables = z.object({
   RELEASE_NAME: objectName,

@@ -1,10 +1,10 @@
 // What the chart runs before each installation and upgrade: makes the secrets that are missing and keeps
 // those that are there.
-import { createLogger } from "#runtime/createLogger.ts";
-import { orExit } from "#runtime/program.ts";
-import { secrets } from "#kube/builtin.ts";
-import { ResourceClient } from "#kube/resourceClient.ts";
-import { KubeTransport } from "#kube/transport.ts";
+import { createLogger } from "#runtime/program/createLogger.ts";
+import { orExit } from "#runtime/program/program.ts";
+import { secrets } from "#kube/api/builtin.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
+import { KubeTransport } from "#kube/client/transport.ts";
 import { readConfig } from "./config.ts";
 import { ensureSecret } from "./releaseSecrets.ts";
 import { secretPlans } from "./secretPlans.ts";

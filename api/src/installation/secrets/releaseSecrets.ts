@@ -1,6 +1,6 @@
-import type { Secret } from "#kube/builtin.ts";
-import type { ObjectRef } from "#kube/object.ts";
-import type { ResourceClient } from "#kube/resourceClient.ts";
+import type { Secret } from "#kube/api/builtin.ts";
+import type { ObjectRef } from "#kube/api/object.ts";
+import type { ResourceClient } from "#kube/client/resourceClient.ts";
 import type { SecretPlan, SecretValues } from "./secretPlans.ts";
 
 /** What became of a secret: `completed` means that keys were missing and were added. */

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { objectName } from "#contracts/crd/schema.ts";
 import { TicketPublicKey } from "#contracts/streamTicket.ts";
-import { authorityFile } from "#runtime/authorityFile.ts";
-import { readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
+import { authorityFile } from "#runtime/network/authorityFile.ts";
+import { readEnvironment, type Environment } from "#runtime/program/readEnvironment.ts";
 import type { StoreUser } from "./createStoreUsers.ts";
 import type { MinioAdminOptions } from "./minioAdmin.ts";
 

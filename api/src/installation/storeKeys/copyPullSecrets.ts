@@ -1,5 +1,5 @@
-import type { Secret } from "#kube/builtin.ts";
-import type { ResourceClient } from "#kube/resourceClient.ts";
+import type { Secret } from "#kube/api/builtin.ts";
+import type { ResourceClient } from "#kube/client/resourceClient.ts";
 import { labelsOf } from "../secrets/releaseSecrets.ts";
 import type { Config } from "./config.ts";
 

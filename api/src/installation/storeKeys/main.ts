@@ -2,11 +2,11 @@
 // object store. The bundled MinIO gets a user for each, and the node agents' key goes to their namespace, as
 // does what the responders beside them check the API's tickets with. The relay's secret goes to its own,
 // where there is a relay. Pull secrets go to all namespaces with pods of ours.
-import { createLogger } from "#runtime/createLogger.ts";
-import { orExit } from "#runtime/program.ts";
-import { secrets } from "#kube/builtin.ts";
-import { ResourceClient } from "#kube/resourceClient.ts";
-import { KubeTransport } from "#kube/transport.ts";
+import { createLogger } from "#runtime/program/createLogger.ts";
+import { orExit } from "#runtime/program/program.ts";
+import { secrets } from "#kube/api/builtin.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
+import { KubeTransport } from "#kube/client/transport.ts";
 import { labelsOf, writeSecret } from "../secrets/releaseSecrets.ts";
 import { readConfig } from "./config.ts";
 import { copyPullSecrets } from "./copyPullSecrets.ts";

@@ -1,5 +1,5 @@
-import { backOffMs } from "#runtime/backOff.ts";
-import { systemClock, type Clock } from "#runtime/clock.ts";
+import { backOffMs } from "#runtime/scheduling/backOff.ts";
+import { systemClock, type Clock } from "#runtime/scheduling/clock.ts";
 import { MinioRefused } from "./minioAdmin.ts";
 
 const backOff = { baseMs: 250, maxMs: 5_000 };

@@ -1,10 +1,10 @@
 import type { GameSession, StoredSave } from "#contracts/crd/gameSession.ts";
 import { saveReasons, type SaveReason } from "#contracts/crd/reasons.ts";
 import type { PackedSave, SpoolManifest } from "#contracts/spool.ts";
-import { findCondition } from "#kube/conditions.ts";
-import { keyOfRef } from "#kube/object.ts";
-import { withDeadline } from "#runtime/deadline.ts";
-import { systemErrorCode } from "#runtime/systemError.ts";
+import { findCondition } from "#kube/api/conditions.ts";
+import { keyOfRef } from "#kube/api/object.ts";
+import { withDeadline } from "#runtime/scheduling/deadline.ts";
+import { systemErrorCode, messageOf } from "#runtime/errors.ts";
 import { requestSave } from "../../spool/orderRestore.ts";
 import { SpoolUnreadable } from "../../spool/readSpool.ts";
 import type { SessionRecord } from "../record.ts";
@@ -14,7 +14,6 @@ import type { WaitingUpload } from "../transferTurns.ts";
 import { isStored, storePack } from "./storeSave.ts";
 import { lookAgain } from "./lookAgain.ts";
 import { retryMs, type RecordContext, type Step, type StepContext } from "./step.ts";
-import { messageOf } from "#runtime/toError.ts";
 
 /** A report that the API server has not taken by then keeps nothing waiting any longer. */
 const reportMs = 5_000;

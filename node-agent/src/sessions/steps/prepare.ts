@@ -11,10 +11,10 @@ import {
   type RestoreReason,
 } from "#contracts/crd/reasons.ts";
 import { contentDirectory } from "#contracts/nodeLayout.ts";
-import type { EventNote } from "#kube/eventRecorder.ts";
+import type { EventNote } from "#kube/controllers/eventRecorder.ts";
 import { isPrepared } from "#contracts/crd/sessionConditions.ts";
-import { keyOf, type Stored } from "#kube/object.ts";
-import { withDeadline } from "#runtime/deadline.ts";
+import { keyOf, type Stored } from "#kube/api/object.ts";
+import { withDeadline } from "#runtime/scheduling/deadline.ts";
 import { isDiskFull } from "../../disk/diskFull.ts";
 import { makePackedFolder, orderRestore } from "../../spool/orderRestore.ts";
 import { ChecksumMismatch, isObjectStoreUnreachable, ObjectStoreError } from "../../objectStore/errors.ts";

@@ -1,5 +1,5 @@
 import { gameNodeEventReasons, saveReasons } from "#contracts/crd/reasons.ts";
-import type { ReconcileResult } from "#kube/controller.ts";
+import type { ReconcileResult } from "#kube/controllers/controller.ts";
 import { SpoolUnreadable } from "../../spool/readSpool.ts";
 import type { SessionRecord } from "../record.ts";
 import { mayStillPack, type SessionWorld } from "../world.ts";

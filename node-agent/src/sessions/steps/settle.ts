@@ -1,6 +1,6 @@
 import { saveEventReason, saveReasons } from "#contracts/crd/reasons.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
-import { keyOfRef } from "#kube/object.ts";
+import { keyOfRef } from "#kube/api/object.ts";
 import type { SessionRecord } from "../record.ts";
 import { retryMs, type SessionDeps, type Step } from "./step.ts";
 

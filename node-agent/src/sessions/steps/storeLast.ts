@@ -1,6 +1,6 @@
 import { saveReasons } from "#contracts/crd/reasons.ts";
 import type { SpoolManifest } from "#contracts/spool.ts";
-import { isOwnedBy } from "#kube/object.ts";
+import { isOwnedBy } from "#kube/api/object.ts";
 import { SpoolUnreadable } from "../../spool/readSpool.ts";
 import type { SaveOutcome, SessionRecord } from "../record.ts";
 import { mayStillPack } from "../world.ts";

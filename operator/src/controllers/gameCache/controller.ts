@@ -1,8 +1,8 @@
 import type { GameCache } from "#contracts/crd/gameCache.ts";
 import type { GameNode } from "#contracts/crd/gameNode.ts";
-import { Controller, type ControllerOptions } from "#kube/controller.ts";
-import { keyOf } from "#kube/object.ts";
-import { fromCache, fromWideChanges, type WatchedCache } from "#kube/source.ts";
+import { Controller, type ControllerOptions } from "#kube/controllers/controller.ts";
+import { keyOf } from "#kube/api/object.ts";
+import { fromCache, fromWideChanges, type WatchedCache } from "#kube/cache/source.ts";
 import { changesContent } from "../../content/changesContent.ts";
 import { createCacheReconciler, type CacheDeps } from "./reconciler.ts";
 

@@ -15,7 +15,7 @@ import {
   type CacheReadyReason,
   type CacheStalledReason,
 } from "#contracts/crd/reasons.ts";
-import { setCondition } from "#kube/conditions.ts";
+import { setCondition } from "#kube/api/conditions.ts";
 import { fillOf, type FillNode } from "../../content/fill.ts";
 
 type NodeStatus = NonNullable<GameCacheStatus["nodes"]>[number];

@@ -8,9 +8,9 @@ import {
 } from "#contracts/crd/gameNode.ts";
 import type { PodResources } from "#contracts/crd/nodeShare.ts";
 import { drainingReasons, lostReasons, nodeReadyReasons } from "#contracts/crd/reasons.ts";
-import type { Node } from "#kube/builtin.ts";
-import { findCondition, setCondition, type ConditionUpdate } from "#kube/conditions.ts";
-import type { Stored } from "#kube/object.ts";
+import type { Node } from "#kube/api/builtin.ts";
+import { findCondition, setCondition, type ConditionUpdate } from "#kube/api/conditions.ts";
+import type { Stored } from "#kube/api/object.ts";
 import { gpuSharingOf } from "../../gpu/nodeDevices.ts";
 import { healthOf, type NodeHealth } from "../../nodes/nodeHealth.ts";
 import { addressesOf, announcedAddresses } from "../../nodes/addresses.ts";

@@ -1,11 +1,11 @@
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import { heartbeatLabelsOf, type Installation } from "#contracts/crd/installation.ts";
 import { fieldManagers } from "#contracts/crd/names.ts";
-import type { Lease } from "#kube/builtin.ts";
-import { ignoreDeleted, isAlreadyExists } from "#kube/errors.ts";
-import { isDeleting } from "#kube/finalizers.ts";
-import { isOwnedBy, keyOfRef, ownedBy, type Stored } from "#kube/object.ts";
-import type { ResourceClient } from "#kube/resourceClient.ts";
+import type { Lease } from "#kube/api/builtin.ts";
+import { ignoreDeleted, isAlreadyExists } from "#kube/api/errors.ts";
+import { isDeleting } from "#kube/controllers/finalizers.ts";
+import { isOwnedBy, keyOfRef, ownedBy, type Stored } from "#kube/api/object.ts";
+import type { ResourceClient } from "#kube/client/resourceClient.ts";
 import type { Cluster } from "../../cluster/cluster.ts";
 
 /** What the Leases of the agents' heartbeats are kept with. */

@@ -8,8 +8,8 @@ import {
 } from "#contracts/crd/nodeShare.ts";
 import { scheduledReasons, type ScheduledReason } from "#contracts/crd/reasons.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
-import type { Clock } from "#runtime/clock.ts";
-import { isOlderVersion, keyOf, type Stored } from "#kube/object.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
+import { isOlderVersion, keyOf, type Stored } from "#kube/api/object.ts";
 import type { Cluster } from "../../cluster/cluster.ts";
 import type { Config } from "../../config.ts";
 import type { Heartbeats } from "../../nodes/nodeHealth.ts";

@@ -1,6 +1,6 @@
 import { limits } from "#contracts/limits.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
-import type { Pod } from "#kube/builtin.ts";
+import type { Pod } from "#kube/api/builtin.ts";
 import { unschedulable } from "../../sessionPods/podState.ts";
 import type { Moment } from "./moments.ts";
 import { currentPod, isNodeBehind, type SessionWorld } from "./world.ts";

@@ -1,7 +1,7 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
-import type { Pod } from "#kube/builtin.ts";
-import type { Stored } from "#kube/object.ts";
+import type { Pod } from "#kube/api/builtin.ts";
+import type { Stored } from "#kube/api/object.ts";
 import { unschedulable } from "../../sessionPods/podState.ts";
 import { hasStopBegun } from "./deadlines.ts";
 import type { NotedMoments } from "./moments.ts";

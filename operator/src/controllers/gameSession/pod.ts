@@ -9,8 +9,8 @@ import {
   socketNames,
 } from "#contracts/nodeLayout.ts";
 import { signalPort } from "#contracts/stream.ts";
-import type { Pod } from "#kube/builtin.ts";
-import { ownedBy, type Draft, type Stored } from "#kube/object.ts";
+import type { Pod } from "#kube/api/builtin.ts";
+import { ownedBy, type Draft, type Stored } from "#kube/api/object.ts";
 import type { SessionPodConfig } from "../../config.ts";
 import { devicesOf, resourceClaimsOf } from "../../gpu/sessionDevices.ts";
 import { pinTo } from "../../sessionPods/pinTo.ts";

@@ -1,9 +1,9 @@
 import { fieldManagers, finalizers } from "#contracts/crd/names.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
-import type { ReconcileContext, ReconcileResult } from "#kube/controller.ts";
-import { ignoreDeleted, isConflict, isNotFound } from "#kube/errors.ts";
-import { isDeleting, removeFinalizer } from "#kube/finalizers.ts";
-import { keyOf, refOf } from "#kube/object.ts";
+import type { ReconcileContext, ReconcileResult } from "#kube/controllers/controller.ts";
+import { ignoreDeleted, isConflict, isNotFound } from "#kube/api/errors.ts";
+import { isDeleting, removeFinalizer } from "#kube/controllers/finalizers.ts";
+import { keyOf, refOf } from "#kube/api/object.ts";
 import { isContentCached } from "../../content/fill.ts";
 import { deadlinesOf, nextDeadlineMs } from "./deadlines.ts";
 import { planFor, restsOnAbsentPod } from "./decide.ts";

@@ -11,9 +11,9 @@ import {
 } from "#contracts/crd/gameSession.ts";
 import { unsetReasons } from "#contracts/crd/reasons.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
-import { findCondition, isConditionTrue, setCondition } from "#kube/conditions.ts";
-import type { EventNote } from "#kube/eventSeries.ts";
-import type { Stored } from "#kube/object.ts";
+import { findCondition, isConditionTrue, setCondition } from "#kube/api/conditions.ts";
+import type { EventNote } from "#kube/controllers/eventRecorder.ts";
+import type { Stored } from "#kube/api/object.ts";
 import type { OperatorMetrics } from "../../metrics.ts";
 
 /** The part of the status that the operator writes; the rest is the node agent's. */

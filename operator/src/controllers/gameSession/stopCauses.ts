@@ -9,10 +9,9 @@ import type { StopReason } from "#contracts/crd/gameSession.ts";
 import { failureReasons, restoreReasons, scheduledReasons, stopReasons } from "#contracts/crd/reasons.ts";
 import { isPrepared } from "#contracts/crd/sessionConditions.ts";
 import type { GameTermination } from "#contracts/termination.ts";
-import type { Pod } from "#kube/builtin.ts";
-import { findCondition } from "#kube/conditions.ts";
-import type { Stored } from "#kube/object.ts";
-import { isTerminal } from "#kube/podPhase.ts";
+import { type Pod, isTerminal } from "#kube/api/builtin.ts";
+import { findCondition } from "#kube/api/conditions.ts";
+import type { Stored } from "#kube/api/object.ts";
 import { deadlinesOf, isPast } from "./deadlines.ts";
 import {
   gameTerminationReport,

@@ -1,12 +1,11 @@
 import type { StreamerStatus } from "#contracts/stream.ts";
-import type { Pod } from "#kube/builtin.ts";
-import { type Clock, slept } from "#runtime/clock.ts";
-import { isDeleting } from "#kube/finalizers.ts";
+import { type Pod, isTerminal } from "#kube/api/builtin.ts";
+import { type Clock, slept } from "#runtime/scheduling/clock.ts";
+import { isDeleting } from "#kube/controllers/finalizers.ts";
 import type { Logger } from "#runtime/logger.ts";
-import { keyOf, type Stored } from "#kube/object.ts";
-import type { Source } from "#kube/source.ts";
-import type { Change, ObjectCache } from "#kube/cache.ts";
-import { isTerminal } from "#kube/podPhase.ts";
+import { keyOf, type Stored } from "#kube/api/object.ts";
+import type { Source } from "#kube/cache/source.ts";
+import type { Change, ObjectCache } from "#kube/cache/cache.ts";
 import type { AskedStreamer } from "../../streamers/askStreamer.ts";
 import type { OperatorTickets } from "../../streamers/operatorTickets.ts";
 import { isReady, isSessionPod, isStreamerRunning } from "../../sessionPods/podState.ts";

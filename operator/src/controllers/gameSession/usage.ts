@@ -1,7 +1,7 @@
 import { memoryLimitOf, type GameSession, type SessionUsage } from "#contracts/crd/gameSession.ts";
-import type { Node, Pod } from "#kube/builtin.ts";
-import type { Stored } from "#kube/object.ts";
-import { parseQuantity } from "#kube/quantity.ts";
+import type { Node, Pod } from "#kube/api/builtin.ts";
+import type { Stored } from "#kube/api/object.ts";
+import { parseQuantity } from "#kube/api/quantity.ts";
 import { containerNames } from "#contracts/nodeLayout.ts";
 import { gameTerminationReport, gameTerminated } from "../../sessionPods/podState.ts";
 

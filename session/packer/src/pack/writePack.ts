@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { saveReasons } from "#contracts/crd/reasons.ts";
-import { systemErrorCode } from "#runtime/systemError.ts";
+import { systemErrorCode } from "#runtime/errors.ts";
 import { SaveError } from "../errors.ts";
 import { createNew } from "../spool/spoolFiles.ts";
 import { writeArchive, type Archive, type WriteArchiveOptions } from "./archive.ts";

@@ -2,7 +2,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import { packerRestoreReasons } from "#contracts/crd/reasons.ts";
 import { packedArchiveName, spoolNames } from "#contracts/nodeLayout.ts";
 import type { PackedSave, RestoreOrder } from "#contracts/spool.ts";
-import { systemErrorCode } from "#runtime/systemError.ts";
+import { systemErrorCode } from "#runtime/errors.ts";
 import { SaveError } from "../errors.ts";
 import { scanSave } from "../save/scan.ts";
 import { pathExists, writeReport, publishDraft, type RestorePaths } from "./restorePaths.ts";

@@ -7,7 +7,7 @@ import { ArchiveRefused } from "#archive/archiveRefused.ts";
 import { createArchiveReader } from "#archive/archiveReader.ts";
 import { storedSaveRules } from "#archive/archiveRules.ts";
 import { createStrictGunzip, toArchiveRefused, chunkBytes } from "#archive/gunzip.ts";
-import { systemErrorCode } from "#runtime/systemError.ts";
+import { systemErrorCode } from "#runtime/errors.ts";
 import { SaveError } from "../errors.ts";
 import { createTreeWriter } from "./treeWriter.ts";
 

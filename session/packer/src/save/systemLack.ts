@@ -1,5 +1,5 @@
 import { saveReasons } from "#contracts/crd/reasons.ts";
-import { systemErrorCode } from "#runtime/systemError.ts";
+import { systemErrorCode } from "#runtime/errors.ts";
 import { SaveError } from "../errors.ts";
 
 /** What the system says where it has no room for one more open file, or no memory, whatever is read. */

@@ -1,6 +1,6 @@
 import { closeSync, constants, lstatSync, openSync, opendirSync, type BigIntStats } from "node:fs";
 import { saveReasons } from "#contracts/crd/reasons.ts";
-import { systemErrorCode } from "#runtime/systemError.ts";
+import { systemErrorCode } from "#runtime/errors.ts";
 import { SaveError } from "../errors.ts";
 import { reasonToSkip } from "./entryRules.ts";
 import type { SkippedEntries } from "./skippedEntries.ts";

@@ -2,7 +2,7 @@ import { watch, type FSWatcher } from "node:fs";
 import { spoolNames } from "#contracts/nodeLayout.ts";
 import type { RestoreOrder } from "#contracts/spool.ts";
 import type { Logger } from "#runtime/logger.ts";
-import { systemErrorCode } from "#runtime/systemError.ts";
+import { systemErrorCode } from "#runtime/errors.ts";
 import { readSmallFile } from "./spoolFiles.ts";
 
 /** Polling finds an order whose event was lost. */

@@ -2,7 +2,7 @@ import { readdirSync, rmSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 import { packedArchiveName, spoolNames } from "#contracts/nodeLayout.ts";
 import type { PackedSave, SpoolManifest } from "#contracts/spool.ts";
-import { systemErrorCode } from "#runtime/systemError.ts";
+import { systemErrorCode } from "#runtime/errors.ts";
 import { type SaveError } from "../errors.ts";
 import { readManifest } from "./earlierRun.ts";
 import { moveDurably, writeDurably } from "./spoolFiles.ts";

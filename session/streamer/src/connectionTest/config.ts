@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { signalPort } from "#contracts/stream.ts";
 import { TicketPublicKey } from "#contracts/streamTicket.ts";
-import { listed, logLevel, readEnvironment, type Environment } from "#runtime/readEnvironment.ts";
+import { listed, logLevel, readEnvironment, type Environment } from "#runtime/program/readEnvironment.ts";
 
 const port = z.coerce.number().int().min(1).max(65_535);
 const address = z.union([z.ipv4(), z.ipv6()]);

@@ -1,8 +1,8 @@
 // What runs on each game node for pages that test their connection to it: the same transport as a session's,
 // without a session.
 import { ticketVerifyingKey } from "#contracts/streamTicket.ts";
-import { createLogger } from "#runtime/createLogger.ts";
-import { orExit, runProgram } from "#runtime/program.ts";
+import { createLogger } from "#runtime/program/createLogger.ts";
+import { orExit, runProgram } from "#runtime/program/program.ts";
 import { readConfig } from "./config.ts";
 import { createResponder } from "./responder.ts";
 import { createTestServer } from "./server.ts";

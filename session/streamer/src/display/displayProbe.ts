@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import type { Clock } from "#runtime/clock.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 
 /** A driver that hangs would never end. */
 const probeDeadlineMs = 4_000;

@@ -1,6 +1,6 @@
 import { acceleratedReasons } from "#contracts/crd/reasons.ts";
 import type { RenderingObstacle } from "#contracts/stream.ts";
-import type { Clock } from "#runtime/clock.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { ServerProcess } from "../processes/serverProcess.ts";
 import { probeDisplay } from "./displayProbe.ts";

@@ -1,6 +1,6 @@
 import { fork, type ChildProcess } from "node:child_process";
 import type { VideoCodec } from "#contracts/videoCodec.ts";
-import type { Clock } from "#runtime/clock.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { childFlags } from "../processes/childFlags.ts";
 import {

@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import type { Drawing, NodeFindings } from "#contracts/nodeTest.ts";
 import type { VideoCodec } from "#contracts/videoCodec.ts";
-import { systemClock } from "#runtime/clock.ts";
+import { systemClock } from "#runtime/scheduling/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { PictureConfig } from "../config.ts";
 import { probeDisplay } from "../display/displayProbe.ts";

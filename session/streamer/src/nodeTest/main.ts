@@ -1,11 +1,11 @@
 // What `helm test` runs on each game node, in a pod without a session: leaves what it finds of the picture as
 // the pod's termination message.
 import { writeFileSync } from "node:fs";
-import { createLogger } from "#runtime/createLogger.ts";
-import { orExit } from "#runtime/program.ts";
+import { createLogger } from "#runtime/program/createLogger.ts";
+import { orExit } from "#runtime/program/program.ts";
 import { readPictureConfig } from "../config.ts";
 import { findPicture } from "./findPicture.ts";
-import { messageOf } from "#runtime/toError.ts";
+import { messageOf } from "#runtime/errors.ts";
 
 const config = orExit(() => readPictureConfig(process.env));
 const log = createLogger({ program: "node-test", level: config.logLevel });

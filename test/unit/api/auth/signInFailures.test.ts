@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { Redis } from "ioredis";
 import type { Attempt } from "#api/auth/lockout.ts";
 import { SignInFailures, type OverLimit } from "#api/auth/signInFailures.ts";
-import { systemClock } from "#runtime/clock.ts";
+import { systemClock } from "#runtime/scheduling/clock.ts";
 
 const place = "192.0.2.1";
 

@@ -4,8 +4,8 @@ import { SessionLoads } from "#api/cluster/sessionLoads.ts";
 import type { GameNodeStatus } from "#contracts/crd/gameNode.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { noShare } from "#contracts/crd/nodeShare.ts";
-import { ObjectCache } from "#kube/cache.ts";
-import type { Stored } from "#kube/object.ts";
+import { ObjectCache } from "#kube/cache/cache.ts";
+import type { Stored } from "#kube/api/object.ts";
 import { aCondition, aGameSession, aPlacedStatus, aRunningStatus } from "#test/factories/gameSession.ts";
 import { aGameNode } from "#test/factories/gameNode.ts";
 

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { ExpiryMoves } from "#api/cluster/expiryMoves.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { ObjectCache } from "#kube/cache.ts";
+import { ObjectCache } from "#kube/cache/cache.ts";
 import { aGameSession, after, aRunningStatus } from "#test/factories/gameSession.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 

@@ -11,7 +11,7 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { expect } from "chai";
 import { ServerErrors } from "#api/http/serverErrors.ts";
-import { compactHeap } from "#runtime/compactHeap.ts";
+import { compactHeap } from "#runtime/program/compactHeap.ts";
 import { silentLogger } from "#runtime/logger.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Pod } from "#kube/builtin.ts";
+import type { Pod } from "#kube/api/builtin.ts";
 import { podRequests, resourcesIn } from "#operator/cluster/podRequests.ts";
 
 type PodSpec = NonNullable<Pod["spec"]>;

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Pod } from "#kube/builtin.ts";
+import type { Pod } from "#kube/api/builtin.ts";
 import { podRequests } from "#operator/cluster/podRequests.ts";
 import { sessionPods } from "#operator/cluster/sessionPods.ts";
 import { readConfig } from "#operator/config.ts";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Pod } from "#kube/builtin.ts";
+import type { Pod } from "#kube/api/builtin.ts";
 import { isSessionPod } from "#operator/sessionPods/podState.ts";
 import type { ProbeConfig } from "#operator/config.ts";
 import { buildProbePod, outcomeOf, type ProbeRole } from "#operator/networkProbe/probePod.ts";

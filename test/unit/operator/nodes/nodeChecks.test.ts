@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import type { Node } from "#kube/builtin.ts";
-import type { Stored } from "#kube/object.ts";
+import type { Node } from "#kube/api/builtin.ts";
+import type { Stored } from "#kube/api/object.ts";
 import { aNode } from "#test/factories/gameNode.ts";
 import { checksOf, failedCheck, type CheckRules } from "#operator/nodes/nodeChecks.ts";
 

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { Condition } from "#contracts/crd/condition.ts";
 import type { CacheEntry, DesiredContent, GameNodeStatus } from "#contracts/crd/gameNode.ts";
-import { setCondition } from "#kube/conditions.ts";
+import { setCondition } from "#kube/api/conditions.ts";
 import { fillEndsInMs, filledOf, isFilling } from "#operator/nodes/nodeFill.ts";
 import { anArchiveSource } from "#test/factories/gameCache.ts";
 import { aCacheEntry, aGameNode } from "#test/factories/gameNode.ts";

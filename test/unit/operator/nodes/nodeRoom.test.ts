@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { decodeObject } from "#kube/decode.ts";
+import { decodeObject } from "#kube/client/decode.ts";
 import { aNode } from "#test/factories/gameNode.ts";
 import { createCluster } from "#operator/cluster/cluster.ts";
 import { otherPods } from "#operator/cluster/otherPods.ts";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Pod } from "#kube/builtin.ts";
+import type { Pod } from "#kube/api/builtin.ts";
 import { after, aGameSession, createdAt } from "#test/factories/gameSession.ts";
 import { aSessionPod, containerStatus, ended, type ContainerStatus } from "#test/factories/sessionPod.ts";
 import { isInterrupted, streamerFault } from "#operator/sessionPods/podState.ts";

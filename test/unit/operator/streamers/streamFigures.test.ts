@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { Registry } from "prom-client";
 import type { StreamerStatus } from "#contracts/stream.ts";
-import type { Pod } from "#kube/builtin.ts";
-import type { Stored } from "#kube/object.ts";
+import type { Pod } from "#kube/api/builtin.ts";
+import type { Stored } from "#kube/api/object.ts";
 import { StreamFigures } from "#operator/streamers/streamFigures.ts";
 import { aGameSession } from "#test/factories/gameSession.ts";
 import { aSessionPod, running } from "#test/factories/sessionPod.ts";

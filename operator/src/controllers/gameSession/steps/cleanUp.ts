@@ -1,6 +1,6 @@
-import { ignoreDeleted } from "#kube/errors.ts";
-import { hasFinalizer, isDeleting, removeFinalizer } from "#kube/finalizers.ts";
-import { isOwnedBy } from "#kube/object.ts";
+import { ignoreDeleted } from "#kube/api/errors.ts";
+import { hasFinalizer, isDeleting, removeFinalizer } from "#kube/controllers/finalizers.ts";
+import { isOwnedBy } from "#kube/api/object.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import { deadlinesOf, isPast } from "../deadlines.ts";
 import type { Step, StepOutcome } from "./step.ts";

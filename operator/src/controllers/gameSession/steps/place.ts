@@ -1,7 +1,7 @@
 import type { GameSessionEventReason } from "#contracts/crd/conditionReasons.ts";
 import { failureReasons, gameSessionEventReasons, scheduledReasons } from "#contracts/crd/reasons.ts";
 import { limits } from "#contracts/limits.ts";
-import { addFinalizer, hasFinalizer } from "#kube/finalizers.ts";
+import { addFinalizer, hasFinalizer } from "#kube/controllers/finalizers.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import { addressesOn } from "../../../nodes/addresses.ts";
 import { gameStartedAt, hostPortsOf, missingImage, nodeOfPod } from "../../../sessionPods/podState.ts";

@@ -5,12 +5,12 @@ import {
   isNotFound,
   isRefused,
   type KubeError,
-} from "#kube/errors.ts";
-import { isDeleting, removeFinalizer } from "#kube/finalizers.ts";
-import { isOwnedBy } from "#kube/object.ts";
+} from "#kube/api/errors.ts";
+import { isDeleting, removeFinalizer } from "#kube/controllers/finalizers.ts";
+import { isOwnedBy } from "#kube/api/object.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import { isFinished, isPrepared } from "#contracts/crd/sessionConditions.ts";
-import { isConditionTrue } from "#kube/conditions.ts";
+import { isConditionTrue } from "#kube/api/conditions.ts";
 import {
   gameSessionEventReasons,
   podReadyReasons,

@@ -1,9 +1,9 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import type { Pod } from "#kube/builtin.ts";
-import type { Clock } from "#runtime/clock.ts";
-import type { EventSink } from "#kube/eventRecorder.ts";
+import type { Pod } from "#kube/api/builtin.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
+import type { EventSink } from "#kube/controllers/eventRecorder.ts";
 import type { Logger } from "#runtime/logger.ts";
-import type { ResourceClient } from "#kube/resourceClient.ts";
+import type { ResourceClient } from "#kube/client/resourceClient.ts";
 import type { Cluster } from "../../../cluster/cluster.ts";
 import type { Config } from "../../../config.ts";
 import type { OperatorMetrics } from "../../../metrics.ts";

@@ -1,7 +1,7 @@
-import type { Pod } from "#kube/builtin.ts";
-import { isConflict, isKubeError, isNotFound } from "#kube/errors.ts";
-import { isDeleting } from "#kube/finalizers.ts";
-import type { Stored } from "#kube/object.ts";
+import type { Pod } from "#kube/api/builtin.ts";
+import { isConflict, isKubeError, isNotFound } from "#kube/api/errors.ts";
+import { isDeleting } from "#kube/controllers/finalizers.ts";
+import type { Stored } from "#kube/api/object.ts";
 import { deadlinesOf, isPast, stoppingSinceOf } from "../deadlines.ts";
 import { needsStoppingNote } from "../decide.ts";
 import { clusterLaunchStepOf } from "#contracts/crd/launchStep.ts";

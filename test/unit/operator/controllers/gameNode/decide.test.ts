@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import type { Node } from "#kube/builtin.ts";
-import type { Stored } from "#kube/object.ts";
+import type { Node } from "#kube/api/builtin.ts";
+import type { Stored } from "#kube/api/object.ts";
 import { aGameNode, aNode } from "#test/factories/gameNode.ts";
 import { aDigest, after } from "#test/factories/gameSession.ts";
 import { anArchiveSource } from "#test/factories/gameCache.ts";

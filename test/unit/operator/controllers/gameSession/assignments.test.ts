@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import type { Stored } from "#kube/object.ts";
+import type { Stored } from "#kube/api/object.ts";
 import { aCacheEntry, aGameNode, aNode } from "#test/factories/gameNode.ts";
 import { aCondition, aGameSession, aPlacedStatus } from "#test/factories/gameSession.ts";
 import { aSessionPod, ended } from "#test/factories/sessionPod.ts";

@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import type { ObjectCache } from "#kube/cache.ts";
-import { Controller } from "#kube/controller.ts";
-import type { KubeObject } from "#kube/object.ts";
-import type { WatchedCache } from "#kube/source.ts";
+import type { ObjectCache } from "#kube/cache/cache.ts";
+import { Controller } from "#kube/controllers/controller.ts";
+import type { KubeObject } from "#kube/api/object.ts";
+import type { WatchedCache } from "#kube/cache/source.ts";
 import { createCluster, type Cluster } from "#operator/cluster/cluster.ts";
 import { sessionSources } from "#operator/controllers/gameSession/controller.ts";
 import { silentLogger } from "#runtime/logger.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import type { Stored } from "#kube/object.ts";
+import type { Stored } from "#kube/api/object.ts";
 import { deadlinesOf, isPast, type Deadlines } from "#operator/controllers/gameSession/deadlines.ts";
 import { Moments } from "#operator/controllers/gameSession/moments.ts";
 import { notedMoments } from "#operator/controllers/gameSession/notedMoments.ts";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { GameSessionSpec, GameSessionStatus } from "#contracts/crd/gameSession.ts";
-import type { Pod } from "#kube/builtin.ts";
-import type { Stored } from "#kube/object.ts";
+import type { Pod } from "#kube/api/builtin.ts";
+import type { Stored } from "#kube/api/object.ts";
 import {
   aCondition,
   aGameSession,

@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import type { Pod } from "#kube/builtin.ts";
+import type { Pod } from "#kube/api/builtin.ts";
 import { silentLogger } from "#runtime/logger.ts";
-import { keyOf, type Stored } from "#kube/object.ts";
-import { ObjectCache } from "#kube/cache.ts";
+import { keyOf, type Stored } from "#kube/api/object.ts";
+import { ObjectCache } from "#kube/cache/cache.ts";
 import { aGameSession, createdAt } from "#test/factories/gameSession.ts";
 import { aSessionPod, containerStatus, running } from "#test/factories/sessionPod.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";

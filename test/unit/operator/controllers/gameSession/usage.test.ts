@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Node } from "#kube/builtin.ts";
+import type { Node } from "#kube/api/builtin.ts";
 import { aGameSession, after, aPlacedStatus, aRunningStatus } from "#test/factories/gameSession.ts";
 import { aTerminationReport, aSessionPod, containerStatus, ended } from "#test/factories/sessionPod.ts";
 import { usageOf } from "#operator/controllers/gameSession/usage.ts";

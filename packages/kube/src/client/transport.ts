@@ -1,0 +1,264 @@
+import { KubeConfig } from "@kubernetes/client-node";
+import type { Dispatcher } from "undici";
+import { type Clock, systemClock } from "#runtime/scheduling/clock.ts";
+import { orAborted, withDeadline } from "#runtime/scheduling/deadline.ts";
+import { Authentication } from "./authentication.ts";
+import { KubeError } from "../api/errors.ts";
+import { readLines, readText } from "./lines.ts";
+import type { KubeRequest, RequestMetrics, WatchRequest } from "./request.ts";
+import { responseError, transportError, retryDelayMs } from "./responseError.ts";
+
+/** Time in which the server answers that a watch begins: on a connection that is dead it never does. */
+const openingMs = 10_000;
+
+/** How a transport behaves. */
+export interface TransportOptions {
+  /** Time for a call with its retries; 30 s unless given. */
+  deadlineMs?: number | undefined;
+  /** Tries per call; 5 unless given. */
+  maxAttempts?: number | undefined;
+  /** Names the program in the API server's audit log. */
+  userAgent?: string | undefined;
+  /**
+   * The HTTP proxy that it goes by where the kubeconfig names none; none unless given, whatever the
+   * environment says.
+   */
+  proxyUrl?: string | undefined;
+  clock?: Clock | undefined;
+  random?: (() => number) | undefined;
+  metrics?: RequestMetrics | undefined;
+}
+
+/**
+ * Sends requests to one API server over one pool of connections. Errors are KubeError, or the caller's abort
+ * reason.
+ */
+export class KubeTransport {
+  readonly #config: KubeConfig;
+  readonly #authentication: Authentication;
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  readonly #deadlineMs: number;
+  readonly #maxAttempts: number;
+  readonly #userAgent: string;
+  readonly #metrics: RequestMetrics | undefined;
+  #clockOffsetMs: number | undefined;
+
+  constructor(config: KubeConfig, options: TransportOptions = {}) {
+    this.#config = config;
+    this.#clock = options.clock ?? systemClock;
+    this.#random = options.random ?? Math.random;
+    this.#deadlineMs = options.deadlineMs ?? 30_000;
+    this.#maxAttempts = options.maxAttempts ?? 5;
+    this.#userAgent = options.userAgent ?? "joypod-kube";
+    this.#metrics = options.metrics;
+    this.#authentication = new Authentication(config, this.#clock, options.proxyUrl);
+  }
+
+  /** Creates a transport from a kubeconfig file, by its current context or the one given. */
+  static fromFile(
+    path: string,
+    options: TransportOptions & { context?: string | undefined } = {},
+  ): KubeTransport {
+    const config = new KubeConfig();
+    config.loadFromFile(path);
+    if (options.context !== undefined) config.setCurrentContext(options.context);
+    return new KubeTransport(config, options);
+  }
+
+  /** Creates a transport from the service account of the pod that this runs in. */
+  static inCluster(options: TransportOptions = {}): KubeTransport {
+    const config = new KubeConfig();
+    config.loadFromCluster();
+    return new KubeTransport(config, options);
+  }
+
+  /** Creates a transport from KUBECONFIG, else ~/.kube/config, else the pod's service account. */
+  static fromDefault(options: TransportOptions = {}): KubeTransport {
+    const config = new KubeConfig();
+    config.loadFromDefault();
+    return new KubeTransport(config, options);
+  }
+
+  /**
+   * Milliseconds by which this machine's clock is at least ahead of the API server's, or behind it when
+   * negative, by the last response; undefined before the first.
+   */
+  get clockOffsetMs(): number | undefined {
+    return this.#clockOffsetMs;
+  }
+
+  /** Returns the namespace of the kubeconfig's context or of the pod; "default" when it names none. */
+  get namespace(): string {
+    return this.#config.getContextObject(this.#config.getCurrentContext())?.namespace ?? "default";
+  }
+
+  /**
+   * Sends a request, repeats it where that is safe, and returns the JSON of the response. Throws KubeError,
+   * or the caller's abort reason.
+   */
+  async request(request: KubeRequest): Promise<unknown> {
+    const deadlineMs = request.deadlineMs ?? this.#deadlineMs;
+    const endsAtMs = this.#clock.monotonicMs() + deadlineMs;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#attempt(request, Math.max(1, endsAtMs - this.#clock.monotonicMs()));
+      } catch (error) {
+        if (attempt >= this.#maxAttempts) throw error;
+        const waitMs = retryDelayMs(request, error, attempt, this.#random);
+        if (waitMs === undefined || this.#clock.monotonicMs() + waitMs >= endsAtMs) throw error;
+        await this.#clock.sleep(waitMs, request.signal);
+      }
+    }
+  }
+
+  /**
+   * Opens a watch and yields its lines. Ends when the server closes it in good order; throws when it is
+   * refused, cut, silent for the idle deadline, or when the signal is aborted. It is not retried: the reader
+   * knows where to go on.
+   */
+  async *watch({
+    path,
+    query,
+    idleDeadlineMs,
+    onOpened,
+    signal,
+    resource,
+  }: WatchRequest): AsyncGenerator<string, void, void> {
+    const request: KubeRequest = { method: "GET", path, query, signal, resource };
+    // Aborted in the end, whatever the reason for leaving, so that no stream outlives its reader.
+    const stream = new AbortController();
+    const onAbort = (): void => stream.abort(signal?.reason);
+    signal?.throwIfAborted();
+    signal?.addEventListener("abort", onAbort, { once: true });
+    try {
+      const response = await withDeadline(
+        {
+          clock: this.#clock,
+          ms: Math.min(this.#deadlineMs, openingMs),
+          what: `Opening the watch of ${path}`,
+        },
+        (opening) => {
+          opening.addEventListener("abort", () => stream.abort(opening.reason), { once: true });
+          return this.#send(request, stream.signal, idleDeadlineMs);
+        },
+      );
+      if (response.statusCode !== 200) throw await responseError(response, this.#clock);
+      onOpened?.();
+      yield* readLines(response.body);
+    } catch (error) {
+      throw transportError(error, `Watching ${path}`, signal);
+    } finally {
+      signal?.removeEventListener("abort", onAbort);
+      stream.abort();
+    }
+  }
+
+  /** Cuts all connections for good; requests and watches under way fail, later ones too. */
+  async close(): Promise<void> {
+    await this.#authentication.close();
+  }
+
+  async #attempt(request: KubeRequest, ms: number): Promise<unknown> {
+    const what = `${request.method} ${request.path}`;
+    try {
+      return await withDeadline({ clock: this.#clock, ms, what, signal: request.signal }, async (signal) => {
+        const response = await this.#send(request, signal, ms);
+        if (response.statusCode === 401) this.#authentication.refresh();
+        if (response.statusCode < 200 || response.statusCode > 299)
+          throw await responseError(response, this.#clock);
+        const text = await readText(response.body);
+        try {
+          return text === "" ? undefined : (JSON.parse(text) as unknown);
+        } catch (cause) {
+          throw new KubeError({
+            reason: "MalformedResponse",
+            message: `${what}: the response is no JSON.`,
+            cause,
+          });
+        }
+      });
+    } catch (error) {
+      throw transportError(error, what, request.signal);
+    }
+  }
+
+  async #send(
+    request: KubeRequest,
+    signal: AbortSignal,
+    timeoutMs: number,
+  ): Promise<Dispatcher.ResponseData> {
+    const { dispatcher, headers } = await this.#authentication.credentials();
+    const startedMs = this.#clock.monotonicMs();
+    const sentAt = this.#clock.now();
+    let status: number | undefined;
+    try {
+      // A request that waits for a connection does not notice its signal before it has one.
+      const response = await orAborted(
+        dispatcher.request({
+          origin: originOf(this.#authentication.server),
+          path: pathOf(this.#authentication.server, request),
+          method: request.method,
+          headers: {
+            ...headers,
+            accept: "application/json",
+            "user-agent": this.#userAgent,
+            ...(request.body === undefined
+              ? {}
+              : { "content-type": request.contentType ?? "application/json" }),
+          },
+          body: request.body === undefined ? null : JSON.stringify(request.body),
+          signal,
+          headersTimeout: timeoutMs,
+          bodyTimeout: timeoutMs,
+        }),
+        signal,
+      );
+      status = response.statusCode;
+      this.#clockOffsetMs =
+        clockOffset(response.headers["date"], sentAt, this.#clock.now()) ?? this.#clockOffsetMs;
+      return response;
+    } finally {
+      const seconds = (this.#clock.monotonicMs() - startedMs) / 1000;
+      this.#metrics?.requestDone({
+        method: request.method,
+        resource: request.resource ?? "",
+        status,
+        seconds,
+      });
+    }
+  }
+}
+
+function originOf(server: string): string {
+  return new URL(server).origin;
+}
+
+function pathOf(server: string, { path, query }: KubeRequest): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query ?? {})) {
+    if (value !== undefined) parameters.set(name, String(value));
+  }
+  const base = new URL(server).pathname.replace(/\/+$/, "");
+  return parameters.size === 0 ? `${base}${path}` : `${base}${path}?${parameters.toString()}`;
+}
+
+/** Date headers tell whole seconds. */
+const dateUnitMs = 1_000;
+
+/**
+ * Returns by how many milliseconds this machine's clock is at least ahead of the one that wrote the Date
+ * header, or behind it when negative: the header was written between sending and receiving, however long that
+ * took. Undefined without a date.
+ */
+export function clockOffset(
+  date: string | string[] | undefined,
+  sentAt: Date,
+  receivedAt: Date,
+): number | undefined {
+  const writtenMs = typeof date === "string" ? Date.parse(date) : Number.NaN;
+  if (Number.isNaN(writtenMs)) return undefined;
+  const aheadMs = sentAt.getTime() - (writtenMs + dateUnitMs);
+  const behindMs = writtenMs - receivedAt.getTime();
+  return aheadMs > 0 ? aheadMs : -Math.max(0, behindMs);
+}

@@ -1,0 +1,210 @@
+import { type BackOff } from "#runtime/scheduling/backOff.ts";
+import { type Clock, slept, systemClock } from "#runtime/scheduling/clock.ts";
+import { type Logger } from "#runtime/logger.ts";
+import type { Source } from "../cache/source.ts";
+import { WorkQueue, type WorkQueueMetrics } from "./workQueue.ts";
+import { orAborted, withDeadline } from "#runtime/scheduling/deadline.ts";
+
+/** What a reconcile may ask for: to be called again for the same key after a while. */
+export interface ReconcileResult {
+  requeueAfterMs?: number | undefined;
+}
+
+/** What a reconcile is given besides the key. */
+export interface ReconcileContext {
+  /** Aborted when the reconcile takes too long or the controller has to stop at once. */
+  signal: AbortSignal;
+  /** Adds the controller's name and the key to each line. */
+  logger: Logger;
+}
+
+/**
+ * Brings one object, named by its key, nearer to what is wanted. Throwing means: try again after a back-off.
+ */
+export type Reconcile = (
+  key: string,
+  context: ReconcileContext,
+  // oxlint-disable-next-line typescript/no-invalid-void-type -- a reconcile with nothing to ask for may just end
+) => Promise<ReconcileResult | undefined | void>;
+
+/** Told of each reconcile. */
+export interface ControllerMetrics extends WorkQueueMetrics {
+  reconciled(outcome: "done" | "requeued" | "failed", seconds: number): void;
+}
+
+export interface ControllerOptions {
+  name: string;
+  /** What is watched, and which keys a change concerns. */
+  sources: Source[];
+  reconcile: Reconcile;
+  logger: Logger;
+  /** Keys worked on at the same time; 1 unless given. */
+  workers?: number | undefined;
+  /** Time for one reconcile; 60 s unless given. */
+  timeoutMs?: number | undefined;
+  /** All keys are looked at again this often; 10 min unless given. */
+  resyncIntervalMs?: number | undefined;
+  /** Time a stop waits for reconciles under way before it aborts them; 10 s unless given. */
+  drainMs?: number | undefined;
+  backOff?: BackOff | undefined;
+  maxKeys?: number | undefined;
+  clock?: Clock | undefined;
+  random?: (() => number) | undefined;
+  metrics?: ControllerMetrics | undefined;
+}
+
+/** Calls `reconcile` for each key that may need it, until it is content. */
+export class Controller {
+  readonly name: string;
+  readonly #sources: Source[];
+  readonly #reconcile: Reconcile;
+  readonly #logger: Logger;
+  readonly #clock: Clock;
+  readonly #workers: number;
+  readonly #timeoutMs: number;
+  readonly #resyncIntervalMs: number;
+  readonly #drainMs: number;
+  readonly #metrics: ControllerMetrics | undefined;
+  readonly #queue: WorkQueue;
+  readonly #stopping = new AbortController();
+  /** Aborts the reconciles under way when a stop has waited long enough. */
+  readonly #cutting = new AbortController();
+  readonly #unsubscribe: (() => void)[] = [];
+  #hasOverflowed = false;
+  /** Keys still to be looked at in a pass over all objects, beyond what the queue takes at once. */
+  #backlog: string[] = [];
+  #started: Promise<void> | undefined;
+  #running: Promise<unknown> | undefined;
+
+  constructor(options: ControllerOptions) {
+    this.name = options.name;
+    this.#sources = options.sources;
+    this.#reconcile = options.reconcile;
+    this.#logger = options.logger.child({ controller: options.name });
+    this.#clock = options.clock ?? systemClock;
+    this.#workers = options.workers ?? 1;
+    this.#timeoutMs = options.timeoutMs ?? 60_000;
+    this.#resyncIntervalMs = options.resyncIntervalMs ?? 600_000;
+    this.#drainMs = options.drainMs ?? 10_000;
+    this.#metrics = options.metrics;
+    const { backOff, maxKeys, random, metrics } = options;
+    this.#queue = new WorkQueue({ clock: this.#clock, backOff, maxKeys, random, metrics });
+  }
+
+  /**
+   * Waits until all sources have synced, then starts the workers and resolves; rejects when it is stopped, or
+   * the signal aborted, before. A controller runs once: starting twice is starting once.
+   */
+  async start(signal?: AbortSignal): Promise<void> {
+    return (this.#started ??= this.#start(signal));
+  }
+
+  /** Lets the reconciles under way end, aborts them after the drain time, and resolves when all have. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    for (const unsubscribe of this.#unsubscribe.splice(0)) unsubscribe();
+    this.#queue.shutDown();
+    const timer = this.#clock.setTimer(this.#drainMs, () => this.#cutting.abort());
+    await this.#running;
+    timer.cancel();
+  }
+
+  /** Asks for a reconcile of the key. */
+  enqueue(key: string): void {
+    if (!this.#queue.add(key)) this.#overflow(key);
+  }
+
+  /** Asks for a reconcile of the key after `ms`. */
+  enqueueAfter(key: string, ms: number): void {
+    if (!this.#queue.addAfter(key, ms)) this.#overflow(key);
+  }
+
+  async #start(signal: AbortSignal | undefined): Promise<void> {
+    const waiting = signal ? AbortSignal.any([signal, this.#stopping.signal]) : this.#stopping.signal;
+    await Promise.all(this.#sources.map((source) => source.waitForSync(waiting)));
+    for (const source of this.#sources) this.#unsubscribe.push(source.subscribe((key) => this.enqueue(key)));
+    this.#enqueueAll();
+    const workers = Array.from({ length: this.#workers }, () => this.#work());
+    this.#running = Promise.all([...workers, this.#resync()]);
+  }
+
+  async #work(): Promise<void> {
+    for (;;) {
+      const key = await this.#queue.take();
+      if (key === undefined) return;
+      await this.#reconcileOnce(key);
+      this.#catchUp();
+    }
+  }
+
+  async #reconcileOnce(key: string): Promise<void> {
+    const logger = this.#logger.child({ key });
+    const startedMs = this.#clock.monotonicMs();
+    const done = (outcome: "done" | "requeued" | "failed"): void =>
+      this.#metrics?.reconciled(outcome, (this.#clock.monotonicMs() - startedMs) / 1000);
+    try {
+      const deadline = {
+        clock: this.#clock,
+        ms: this.#timeoutMs,
+        what: `Reconciling ${key}`,
+        signal: this.#cutting.signal,
+      };
+      const result = await withDeadline(deadline, (signal) =>
+        orAborted(this.#hold(key, { signal, logger }), signal),
+      );
+      this.#queue.forget(key);
+      if (result?.requeueAfterMs !== undefined) this.enqueueAfter(key, result.requeueAfterMs);
+      done(result?.requeueAfterMs === undefined ? "done" : "requeued");
+    } catch (error) {
+      const waitMs = this.#queue.addRateLimited(key);
+      logger.warn(
+        { err: error, waitMs: Math.round(waitMs), retries: this.#queue.retries(key) },
+        "A reconcile failed; it is tried again.",
+      );
+      done("failed");
+    }
+  }
+
+  /**
+   * A reconcile that does not heed its signal frees the worker, but keeps its key: no second reconcile of the
+   * key runs beside it.
+   */
+  async #hold(key: string, context: ReconcileContext): ReturnType<Reconcile> {
+    try {
+      return await this.#reconcile(key, context);
+    } finally {
+      this.#queue.done(key);
+    }
+  }
+
+  async #resync(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (await slept(this.#clock, this.#resyncIntervalMs, signal)) this.#enqueueAll();
+  }
+
+  #enqueueAll(): void {
+    this.#backlog = this.#sources.flatMap((source) => source.keys());
+    this.#catchUp();
+  }
+
+  /** Moves as much of the backlog into the queue as it takes; each key once, so that this comes to an end. */
+  #catchUp(): void {
+    if (this.#backlog.length === 0 && this.#hasOverflowed) {
+      this.#hasOverflowed = false;
+      this.#backlog = this.#sources.flatMap((source) => source.keys());
+    }
+    for (
+      let key = this.#backlog.at(-1);
+      key !== undefined && this.#queue.add(key);
+      key = this.#backlog.at(-1)
+    )
+      this.#backlog.pop();
+  }
+
+  /** A full queue loses the key, not the work: all keys are looked at again as the queue empties. */
+  #overflow(key: string): void {
+    if (this.#stopping.signal.aborted || this.#hasOverflowed) return;
+    this.#hasOverflowed = true;
+    this.#logger.error({ key }, "The work queue is full; all objects are looked at again as it empties.");
+  }
+}

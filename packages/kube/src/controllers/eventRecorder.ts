@@ -1,0 +1,310 @@
+import { randomBytes } from "node:crypto";
+import { hostname } from "node:os";
+import { type Clock, systemClock } from "#runtime/scheduling/clock.ts";
+import { type Logger, silentLogger } from "#runtime/logger.ts";
+import { type Event, events } from "../api/builtin.ts";
+import { isNotFound, isTransient } from "../api/errors.ts";
+import { type KubeObject, type ObjectRef, type Stored, toApiMicroTime, type Draft } from "../api/object.ts";
+import { ResourceClient } from "../client/resourceClient.ts";
+import type { KubeTransport } from "../client/transport.ts";
+import { WorkQueue } from "./workQueue.ts";
+
+/** Records events; a controller needs no more of a recorder than this. */
+export interface EventSink {
+  record(regarding: Stored<KubeObject>, event: EventNote): void;
+}
+
+export interface EventRecorderOptions {
+  transport: KubeTransport;
+  /** The program, as "joypod.dev/operator". */
+  controller: string;
+  /** The process; the host name unless given, which in a pod is the pod's name. */
+  instance?: string | undefined;
+  logger?: Logger | undefined;
+  clock?: Clock | undefined;
+  /** Events waiting to be written; further ones are dropped. 1000 unless given. */
+  maxWaiting?: number | undefined;
+  /**
+   * Per object: so many events at once, and one more each so many milliseconds. 25 and 300 000 unless given.
+   */
+  bucket?: { size: number; refillMs: number } | undefined;
+}
+
+const maxTries = 5;
+/** Repetitions are written together after this long. */
+const seriesDelayMs = 10_000;
+/** A series ends when the event has not been seen for this long. */
+const seriesEndMs = 360_000;
+
+/**
+ * Writes events in the background. Recording never throws and never waits; what is too much is dropped and
+ * counted.
+ */
+export class EventRecorder implements EventSink {
+  readonly #client: ResourceClient<Event>;
+  readonly #controller: string;
+  readonly #instance: string;
+  readonly #logger: Logger;
+  readonly #clock: Clock;
+  readonly #maxWaiting: number;
+  readonly #buckets: TokenBuckets;
+  readonly #queue: WorkQueue;
+  readonly #series = new Map<string, EventSeries>();
+  readonly #cutting = new AbortController();
+  readonly #writing: Promise<void>;
+  #dropped = 0;
+
+  constructor({ transport, controller, instance, logger, clock, maxWaiting, bucket }: EventRecorderOptions) {
+    this.#client = new ResourceClient(transport, events);
+    this.#controller = controller;
+    this.#instance = (instance ?? hostname()).slice(0, 128);
+    this.#logger = logger ?? silentLogger;
+    this.#clock = clock ?? systemClock;
+    this.#maxWaiting = maxWaiting ?? 1000;
+    const { size, refillMs } = bucket ?? { size: 25, refillMs: 300_000 };
+    this.#buckets = new TokenBuckets({ clock: this.#clock, size, refillMs, maxBuckets: 4096 });
+    this.#queue = new WorkQueue({
+      clock: this.#clock,
+      backOff: { baseMs: 500, maxMs: 30_000 },
+      maxKeys: this.#maxWaiting,
+    });
+    this.#writing = this.#writeAll();
+  }
+
+  /** Events given up: too many at once, or refused by the server. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  record(regarding: Stored<KubeObject>, event: EventNote): void {
+    const key = JSON.stringify([regarding.metadata.uid, event.type, event.reason, event.action, event.note]);
+    const now = this.#clock.now();
+    const nowMs = this.#clock.monotonicMs();
+    const known = this.#series.get(key);
+    if (known && nowMs - known.lastSeenMs < seriesEndMs) {
+      Object.assign(known, { count: known.count + 1, lastSeen: now, lastSeenMs: nowMs });
+      this.#enqueue(key, known.ref ? seriesDelayMs : 0);
+      return;
+    }
+    if (!this.#buckets.take(regarding.metadata.uid)) {
+      this.#dropped++;
+      return;
+    }
+    this.#series.delete(key);
+    this.#series.set(key, {
+      regarding: subjectOf(regarding),
+      event,
+      count: 1,
+      firstSeen: now,
+      lastSeen: now,
+      lastSeenMs: nowMs,
+    });
+    this.#forgetOldest();
+    this.#enqueue(key, 0);
+  }
+
+  /** Writes what waits, for at most `deadlineMs`, and ends. */
+  async stop(deadlineMs = 2000): Promise<void> {
+    for (const [key, { count, writtenCount }] of this.#series) {
+      if (count !== writtenCount) this.#queue.add(key);
+    }
+    this.#queue.drain();
+    const timer = this.#clock.setTimer(deadlineMs, () => this.#cutting.abort());
+    await this.#writing;
+    timer.cancel();
+  }
+
+  #enqueue(key: string, ms: number): void {
+    if (!this.#queue.addAfter(key, ms)) this.#drop(key);
+  }
+
+  async #writeAll(): Promise<void> {
+    for (let key = await this.#queue.take(); key !== undefined; key = await this.#queue.take()) {
+      const series = this.#series.get(key);
+      if (series && !this.#cutting.signal.aborted) await this.#write(key, series);
+      this.#queue.done(key);
+    }
+  }
+
+  async #write(key: string, series: EventSeries): Promise<void> {
+    const { count } = series;
+    if (count === series.writtenCount) return; // What was on its way at a stop has arrived.
+    try {
+      if (series.ref) await this.#countUp(series, series.ref);
+      else await this.#create(series);
+      series.writtenCount = count;
+      this.#queue.forget(key);
+    } catch (error) {
+      if (isTransient(error) && this.#queue.retries(key) < maxTries) {
+        this.#queue.addRateLimited(key);
+        return;
+      }
+      this.#drop(key);
+      this.#logger.warn(
+        { err: error, reason: series.event.reason },
+        "An event could not be written and is dropped.",
+      );
+    }
+  }
+
+  async #create(series: EventSeries): Promise<void> {
+    const event = buildEvent(series, { controller: this.#controller, instance: this.#instance });
+    const {
+      metadata: { name, namespace },
+    } = await this.#client.create(event, { signal: this.#cutting.signal });
+    series.ref = { name, namespace };
+  }
+
+  async #countUp(series: EventSeries, ref: ObjectRef): Promise<void> {
+    try {
+      await this.#client.mergePatch(ref, { series: buildSeries(series) }, { signal: this.#cutting.signal });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      // The API server keeps events for an hour only; this one is written anew.
+      await this.#create(series);
+    }
+  }
+
+  #drop(key: string): void {
+    this.#dropped++;
+    this.#series.delete(key);
+    this.#queue.forget(key);
+  }
+
+  #forgetOldest(): void {
+    const oldest = this.#series.keys().next();
+    if (this.#series.size > this.#maxWaiting && oldest.done !== true) this.#series.delete(oldest.value);
+  }
+}
+
+/** What happened to an object, for people. */
+export interface EventNote {
+  type: "Normal" | "Warning";
+  /** Why, in CamelCase, as "GameDownloaded". */
+  reason: string;
+  /** What was done or tried, in CamelCase, as "Download". */
+  action: string;
+  /** One sentence; cut at 1024 bytes, the most the API takes. */
+  note: string;
+}
+
+/**
+ * What an event says of the object that it is about: a series outlives the object by minutes, and must not
+ * keep the whole of it.
+ */
+export type EventSubject = Pick<Stored<KubeObject>, "apiVersion" | "kind"> & {
+  metadata: Pick<Stored<KubeObject>["metadata"], "name" | "namespace" | "uid" | "resourceVersion">;
+};
+
+/** Returns what an event says of the object. */
+export function subjectOf({
+  apiVersion,
+  kind,
+  metadata: { name, namespace, uid, resourceVersion },
+}: Stored<KubeObject>): EventSubject {
+  return { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion } };
+}
+
+/**
+ * One event and how often it has been seen. When the same event comes again the count rises, and no new event
+ * is written.
+ */
+export interface EventSeries {
+  regarding: EventSubject;
+  event: EventNote;
+  count: number;
+  firstSeen: Date;
+  lastSeen: Date;
+  lastSeenMs: number;
+  /** The Event object, once it is created, and the count it was last written with. */
+  ref?: ObjectRef | undefined;
+  writtenCount?: number | undefined;
+}
+
+const maxNoteBytes = 1024;
+const maxNameLength = 253;
+
+/** The Event object of a series. */
+export function buildEvent(series: EventSeries, by: { controller: string; instance: string }): Draft<Event> {
+  const {
+    regarding: { apiVersion, kind, metadata },
+    event,
+    firstSeen,
+  } = series;
+  const unique = `.${firstSeen.getTime().toString(16)}${randomBytes(4).toString("hex")}`;
+  return {
+    metadata: {
+      name: metadata.name.slice(0, maxNameLength - unique.length) + unique,
+      // Events of cluster-scoped objects live in "default", where kubectl describe looks for them.
+      namespace: metadata.namespace ?? "default",
+    },
+    eventTime: toApiMicroTime(firstSeen),
+    reportingController: by.controller,
+    reportingInstance: by.instance,
+    type: event.type,
+    reason: event.reason,
+    action: event.action,
+    note: cutToBytes(event.note, maxNoteBytes),
+    regarding: {
+      apiVersion,
+      kind,
+      name: metadata.name,
+      uid: metadata.uid,
+      resourceVersion: metadata.resourceVersion,
+      ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }),
+    },
+    ...(series.count > 1 ? { series: buildSeries(series) } : {}),
+  };
+}
+
+/** The part of an Event that counts repetitions. */
+export function buildSeries({ count, lastSeen }: EventSeries): { count: number; lastObservedTime: string } {
+  // The API refuses a series of one.
+  return { count: Math.max(2, count), lastObservedTime: toApiMicroTime(lastSeen) };
+}
+
+function cutToBytes(text: string, maxBytes: number): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= maxBytes) return text;
+  // A character cut in half decodes to U+FFFD, which goes too.
+  return (
+    bytes
+      .subarray(0, maxBytes - 3)
+      .toString()
+      .replace(/\uFFFD+$/, "") + "…"
+  );
+}
+
+export interface TokenBucketsOptions {
+  clock: Clock;
+  /** Tokens a full bucket holds. */
+  size: number;
+  /** One token comes back each so many milliseconds. */
+  refillMs: number;
+  /** Buckets remembered; the one unused for longest is forgotten first. */
+  maxBuckets: number;
+}
+
+/** One token bucket per key: bursts are allowed, a steady flow is held to the refill rate. */
+export class TokenBuckets {
+  readonly #options: TokenBucketsOptions;
+  readonly #buckets = new Map<string, { tokens: number; atMs: number }>();
+
+  constructor(options: TokenBucketsOptions) {
+    this.#options = options;
+  }
+
+  /** Takes a token of the key's bucket; false when it is empty. */
+  take(key: string): boolean {
+    const { clock, size, refillMs, maxBuckets } = this.#options;
+    const now = clock.monotonicMs();
+    const { tokens, atMs } = this.#buckets.get(key) ?? { tokens: size, atMs: now };
+    const filled = Math.min(size, tokens + (now - atMs) / refillMs);
+    const isTaken = filled >= 1;
+    this.#buckets.delete(key);
+    this.#buckets.set(key, { tokens: isTaken ? filled - 1 : filled, atMs: now });
+    const oldest = this.#buckets.keys().next();
+    if (this.#buckets.size > maxBuckets && oldest.done !== true) this.#buckets.delete(oldest.value);
+    return isTaken;
+  }
+}

@@ -1,0 +1,323 @@
+import { type Lease, leases } from "../api/builtin.ts";
+import { jittered } from "#runtime/scheduling/backOff.ts";
+import { type Clock, slept, systemClock } from "#runtime/scheduling/clock.ts";
+import { toApiMicroTime, type Stored } from "../api/object.ts";
+import { isAlreadyExists, isConflict, isNotFound } from "../api/errors.ts";
+import { type Logger, silentLogger } from "#runtime/logger.ts";
+import { ResourceClient } from "../client/resourceClient.ts";
+import type { KubeTransport } from "../client/transport.ts";
+
+export interface LeaderElectorOptions {
+  transport: KubeTransport;
+  /** Where the Lease is and what it is called. */
+  namespace: string;
+  name: string;
+  /** Unique to this process, as the pod's name. */
+  identity: string;
+  /** Others wait this long after the last renewal they saw; 6 s unless given. */
+  leaseDurationMs?: number | undefined;
+  /**
+   * A leader that could not renew for this long has lost; less than the lease duration. 4.2 s unless given.
+   */
+  renewDeadlineMs?: number | undefined;
+  /** Between a leader's renewals; others look twice as often. 0.9 s unless given. */
+  retryPeriodMs?: number | undefined;
+  /**
+   * Called once when leadership is lost without stop(): nothing may be written from then on, as it may be
+   * late.
+   */
+  onLost: (reason: string) => void;
+  logger?: Logger | undefined;
+  clock?: Clock | undefined;
+  random?: (() => number) | undefined;
+}
+
+/** How long a request may take, and what ends it sooner. */
+interface RequestCall {
+  deadlineMs: number;
+  signal: AbortSignal;
+}
+
+/** The renew deadline has room for so many requests that hang, one after the other. */
+const requestsWithinDeadline = 3;
+
+/**
+ * Elects one of several processes by a Lease. Whether another's lease has ended is decided by how long its
+ * content has not changed on the local clock, so clocks may differ; every write is bound to the version that
+ * was read.
+ */
+export class LeaderElector {
+  readonly identity: string;
+  readonly #options: LeaderElectorOptions;
+  readonly #client: ResourceClient<Lease>;
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  readonly #logger: Logger;
+  readonly #leaseDurationMs: number;
+  readonly #renewDeadlineMs: number;
+  readonly #retryPeriodMs: number;
+  readonly #elected = Promise.withResolvers<undefined>();
+  readonly #stopping = new AbortController();
+  #observed: { lease: Stored<Lease>; sinceMs: number } | undefined;
+  #renewedMs = 0;
+  #isLeader = false;
+  /**
+   * Whether the lease may be this process's, which has claimed it and has not heard that another one holds
+   * it.
+   */
+  #mayHold = false;
+  #running: Promise<void> | undefined;
+  #stopped: Promise<void> | undefined;
+
+  constructor(options: LeaderElectorOptions) {
+    this.#options = options;
+    this.identity = options.identity;
+    this.#client = new ResourceClient(options.transport, leases);
+    this.#clock = options.clock ?? systemClock;
+    this.#random = options.random ?? Math.random;
+    this.#logger = (options.logger ?? silentLogger).child({
+      lease: `${options.namespace}/${options.name}`,
+      identity: options.identity,
+    });
+    this.#leaseDurationMs = options.leaseDurationMs ?? 6_000;
+    this.#renewDeadlineMs = options.renewDeadlineMs ?? 4_200;
+    this.#retryPeriodMs = options.retryPeriodMs ?? 900;
+    if (
+      this.#renewDeadlineMs >= this.#leaseDurationMs ||
+      this.#retryPeriodMs * 1.5 >= this.#renewDeadlineMs
+    ) {
+      throw new Error("Leader election needs retryPeriodMs * 1.5 < renewDeadlineMs < leaseDurationMs.");
+    }
+  }
+
+  /** Whether this process leads: it holds the lease and has renewed it within the renew deadline. */
+  get isLeader(): boolean {
+    return this.#isLeader && this.#clock.monotonicMs() - this.#renewedMs < this.#renewDeadlineMs;
+  }
+
+  /**
+   * How often the lease has changed hands: a fencing token that grows with each leader. Undefined when not
+   * leading.
+   */
+  get transitions(): number | undefined {
+    return this.isLeader ? (this.#observed?.lease.spec?.leaseTransitions ?? 0) : undefined;
+  }
+
+  /** Begins to run for leadership; resolves when it is won, rejects when stopped before. */
+  async start(): Promise<void> {
+    this.#running ??= this.#run();
+    await this.#elected.promise;
+  }
+
+  /**
+   * Stops, and gives the lease up when it is held, so that another leads within a retry period. Stopping
+   * twice is stopping once.
+   */
+  async stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    await this.#stopped;
+  }
+
+  async #stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#elected.promise.catch(() => undefined);
+    this.#elected.reject(new Error("Leader election was stopped before it was won."));
+    await this.#running;
+    if (this.#mayHold) await this.#release();
+    this.#isLeader = false;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    for (;;) {
+      await this.#tryOnce(signal);
+      if (this.#hasLost()) return;
+      if (!(await slept(this.#clock, this.#isLeader ? this.#retryPeriodMs : this.#lookAgainInMs(), signal)))
+        return;
+      // Another may lead since this process was frozen: it must not go on for as long as its next request
+      // takes.
+      if (
+        this.#isLeader &&
+        this.#clock.monotonicMs() - this.#renewedMs >= this.#leaseDurationMs &&
+        this.#hasLost()
+      )
+        return;
+    }
+  }
+
+  #hasLost(): boolean {
+    const reason = this.#isLeader && !this.#stopping.signal.aborted ? this.#whyLost() : undefined;
+    if (reason !== undefined) this.#lose(reason);
+    return reason !== undefined;
+  }
+
+  #whyLost(): string | undefined {
+    if (!this.isLeader) return "The lease could not be renewed in time.";
+    if (this.#observed === undefined || !this.#isOurs(this.#observed.lease))
+      return "The lease was taken by another process, or deleted.";
+    return undefined;
+  }
+
+  async #tryOnce(signal: AbortSignal): Promise<void> {
+    const startedMs = this.#clock.monotonicMs();
+    try {
+      const lease = await this.#takeOrRenew({ deadlineMs: this.#requestDeadlineMs(startedMs), signal });
+      if (!lease) return;
+      this.#observe(lease);
+      // Counted from before the request: the server may have written at any time since.
+      this.#renewedMs = startedMs;
+      if (this.#isLeader) return;
+      this.#isLeader = true;
+      this.#logger.info({ transitions: this.transitions }, "This process leads now.");
+      this.#elected.resolve(undefined);
+    } catch (error) {
+      if (signal.aborted) return;
+      this.#logger.warn({ err: error }, "The lease could not be read or written.");
+    }
+  }
+
+  /**
+   * Each request has a deadline: one that hangs on a dead connection must leave time for another one within
+   * the renew deadline. A renewal that outlives the renew deadline is worth nothing.
+   */
+  #requestDeadlineMs(startedMs: number): number {
+    const shareMs = this.#renewDeadlineMs / requestsWithinDeadline;
+    if (!this.#isLeader) return shareMs;
+    return Math.max(1, Math.min(shareMs, this.#renewDeadlineMs - (startedMs - this.#renewedMs)));
+  }
+
+  /** The lease as written, or undefined when another holds it or was quicker. */
+  async #takeOrRenew(call: RequestCall): Promise<Stored<Lease> | undefined> {
+    const { namespace, name } = this.#options;
+    try {
+      // A leader bases each write on its last one, and reads again only after a conflict: one request per
+      // renewal.
+      const current =
+        this.#isLeader && this.#observed
+          ? this.#observed.lease
+          : await this.#client.find({ namespace, name }, call);
+      if (!current) {
+        return await this.#write(call, (claim) =>
+          this.#client.create({ metadata: { namespace, name }, spec: this.#claim(undefined) }, claim),
+        );
+      }
+      this.#observe(current);
+      this.#mayHold = this.#isOurs(current);
+      if (this.#isHeldByAnother(current)) return undefined;
+      return await this.#write(call, (claim) =>
+        this.#client.replace({ ...current, spec: this.#claim(current) }, claim),
+      );
+    } catch (error) {
+      if (!isConflict(error) && !isAlreadyExists(error) && !isNotFound(error)) throw error;
+      const current = await this.#client.find({ namespace, name }, call);
+      this.#mayHold = current !== undefined && this.#isOurs(current);
+      if (current) this.#observe(current);
+      else this.#observed = undefined;
+      return undefined;
+    }
+  }
+
+  /**
+   * The response to a first claim is waited for even when this process stops meanwhile. The claim would
+   * otherwise come true later, with nobody to give the lease up. A renewal need not be waited for: it and the
+   * release are bound to one version, and whichever comes first excludes the other.
+   */
+  #write<T>(
+    { deadlineMs, signal }: RequestCall,
+    write: (call: Partial<RequestCall>) => Promise<T>,
+  ): Promise<T> {
+    this.#mayHold = true;
+    return write(this.#isLeader ? { deadlineMs, signal } : { deadlineMs });
+  }
+
+  #claim(current: Stored<Lease> | undefined): NonNullable<Lease["spec"]> {
+    const now = toApiMicroTime(this.#clock.now());
+    const isOurs = current !== undefined && this.#isOurs(current);
+    const transitions = current?.spec?.leaseTransitions ?? 0;
+    return {
+      ...current?.spec,
+      holderIdentity: this.identity,
+      leaseDurationSeconds: Math.ceil(this.#leaseDurationMs / 1000),
+      acquireTime: isOurs ? (current.spec?.acquireTime ?? now) : now,
+      renewTime: now,
+      leaseTransitions: isOurs || current === undefined ? transitions : transitions + 1,
+    };
+  }
+
+  #observe(lease: Stored<Lease>): void {
+    if (this.#observed?.lease.metadata.resourceVersion === lease.metadata.resourceVersion) return;
+    this.#observed = { lease, sinceMs: this.#clock.monotonicMs() };
+  }
+
+  #isOurs({ spec }: Lease): boolean {
+    return spec?.holderIdentity === this.identity;
+  }
+
+  #isHeldByAnother(lease: Stored<Lease>): boolean {
+    const holder = lease.spec?.holderIdentity ?? "";
+    if (holder === "" || holder === this.identity) return false;
+    return this.#leftMs({ lease, sinceMs: this.#observed?.sinceMs ?? 0 }) > 0;
+  }
+
+  /**
+   * A standby acts only on what it has seen. So it looks twice as often as the leader renews, to find a lease
+   * that was given up, and also at the very moment at which another's lease runs out.
+   */
+  #lookAgainInMs(): number {
+    const pauseMs = jittered(this.#retryPeriodMs / 2, this.#random);
+    const leftMs = this.#observed === undefined ? 0 : this.#leftMs(this.#observed);
+    return leftMs > 0 ? Math.min(pauseMs, leftMs) : pauseMs;
+  }
+
+  /** How long another's lease still holds, by what was seen of it. */
+  #leftMs({ lease, sinceMs }: { lease: Stored<Lease>; sinceMs: number }): number {
+    // The holder's own duration counts: it may be configured otherwise than we are.
+    const durationMs = (lease.spec?.leaseDurationSeconds ?? 0) * 1000 || this.#leaseDurationMs;
+    return durationMs - (this.#clock.monotonicMs() - sinceMs);
+  }
+
+  #lose(reason: string): void {
+    this.#isLeader = false;
+    this.#mayHold = false;
+    this.#logger.error({ reason }, "Leadership is lost.");
+    this.#options.onLost(reason);
+  }
+
+  async #release(): Promise<void> {
+    const endsAtMs = this.#clock.monotonicMs() + this.#renewDeadlineMs;
+    for (let triesLeft = requestsWithinDeadline; triesLeft > 0; triesLeft--) {
+      try {
+        // A request that hangs leaves time for another one.
+        await this.#tryRelease(() => ({
+          deadlineMs: Math.max(
+            1,
+            Math.min(this.#renewDeadlineMs / requestsWithinDeadline, endsAtMs - this.#clock.monotonicMs()),
+          ),
+        }));
+        return;
+      } catch (error) {
+        // The server may have carried out a renewal that was under way at the stop, without a response: then
+        // the release has to name a later version.
+        this.#observed = undefined;
+        if (triesLeft === 1)
+          this.#logger.warn({ err: error }, "The lease could not be released; it runs out by itself.");
+      }
+    }
+  }
+
+  async #tryRelease(call: () => { deadlineMs: number }): Promise<void> {
+    const { namespace, name } = this.#options;
+    const known = this.#observed?.lease;
+    const lease =
+      known !== undefined && this.#isOurs(known)
+        ? known
+        : await this.#client.find({ namespace, name }, call());
+    if (lease === undefined || !this.#isOurs(lease)) return;
+    // An empty holder may be taken at once; a duration of 1 s is the least the API allows.
+    await this.#client.replace(
+      { ...lease, spec: { ...lease.spec, holderIdentity: "", leaseDurationSeconds: 1 } },
+      call(),
+    );
+    this.#logger.info({}, "The lease is released.");
+  }
+}

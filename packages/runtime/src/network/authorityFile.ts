@@ -1,0 +1,57 @@
+import { X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { z } from "zod";
+import { messageOf } from "../errors.ts";
+
+/** Certificates of the authorities that sign a server's, and the file that they were read from. */
+export interface AuthorityFile {
+  file: string;
+  /** In PEM, as TLS takes them: these authorities are trusted, and no others. */
+  certificates: string[];
+}
+
+/**
+ * A variable that names such a file; undefined where it is empty or not set. What cannot be read, or holds no
+ * certificate, is refused.
+ */
+export const authorityFile = z
+  .string()
+  .trim()
+  .default("")
+  .transform((file, context): AuthorityFile | undefined => {
+    if (file === "") return undefined;
+    try {
+      return { file, certificates: readCertificates(file) };
+    } catch (error) {
+      context.addIssue(messageOf(error));
+      return z.NEVER;
+    }
+  });
+
+function readCertificates(file: string): string[] {
+  const text = readOrExplain(file);
+  const certificates = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  if (certificates.length === 0 || !certificates.every(isCertificate)) {
+    throw new Error(
+      `must name a file with certificates in PEM form ("-----BEGIN CERTIFICATE-----"), and ${file} is none`,
+    );
+  }
+  return certificates;
+}
+
+function readOrExplain(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (cause) {
+    const reason = cause instanceof Error && "code" in cause ? String(cause.code) : "for an unknown reason";
+    throw new Error(`names ${file}, which cannot be read: ${reason}`, { cause });
+  }
+}
+
+function isCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).raw.length > 0;
+  } catch {
+    return false;
+  }
+}
