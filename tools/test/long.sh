@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # long.sh: what `make test` leaves out: faults, floods and variations, and what takes many minutes by its nature. First what needs no cluster, then, on a cluster of its own (JOYPOD_CLUSTER, default joypod-test), which is removed
-# at the end unless JOYPOD_KEEP is set, the end-to-end tests of test/long. A part that fails hides no other.
+# at the end unless JOYPOD_KEEP is set, the tests of test/e2e-long. A part that fails hides no other.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../lib.sh"

@@ -5,7 +5,7 @@
 // tests.
 //
 //   1. programs and images beside: lint, and beside both: types, the short checks, unit tests
-//   2. integration, three lanes that share nothing
+//   2. integration: the lanes api, cluster and, one after the other, delivery and web
 //   3. streams whose rates and times are measured
 //   4. pages that play, and tests of players' connections beside: the rest of the streamer, players' devices,
 //      connections that are lost
@@ -29,7 +29,7 @@ import {
 
 type Tier =
   | "unit"
-  | `integration:${"api" | "cluster" | "others" | "measured" | "players" | "streamer"}`
+  | `integration:${"api" | "cluster" | "delivery" | "web" | "measured" | "players" | "streamer"}`
   | "e2e";
 
 const root = join(import.meta.dirname, "../..");
@@ -72,11 +72,13 @@ await tests("unit", 15);
 await linted.end();
 await prepared.end();
 
-const besideIt = (["integration:cluster", "integration:others"] as const).map((tier) =>
-  inBackground(mochaCheck(tier, { timeoutMinutes: 40 })),
-);
+const clusterTests = inBackground(mochaCheck("integration:cluster", { timeoutMinutes: 40 }));
+const deliveryTests = inBackground(mochaCheck("integration:delivery", { timeoutMinutes: 40 }));
+const webTests = inBackground(mochaCheck("integration:web", { timeoutMinutes: 40 }), deliveryTests.ended);
 await tests("integration:api", 40);
-for (const tier of besideIt) await tier.end();
+await clusterTests.end();
+await deliveryTests.end();
+await webTests.end();
 await tests("integration:measured", 20);
 const streamer = inBackground(mochaCheck("integration:streamer", { timeoutMinutes: 20 }));
 await tests("integration:players", 20);
@@ -115,16 +117,21 @@ async function tests(tier: Tier, timeoutMinutes: number, env: NodeJS.ProcessEnv 
   report(await runTests(mochaCheck(tier, { timeoutMinutes, env })));
 }
 
-/** Begins a check whose output comes, all together, when its end is waited for. */
-function inBackground(options: CheckOptions | TestsOptions): { end: () => Promise<void> } {
+/** Starts a check once `after` has resolved. `end` waits for it, then prints its output and its result. */
+function inBackground(
+  options: CheckOptions | TestsOptions,
+  after: Promise<unknown> = Promise.resolve(),
+): { ended: Promise<CheckResult>; end: () => Promise<void> } {
   const logFile = join(results, `${options.name.replaceAll(/\W/g, "-")}.log`);
   rmSync(logFile, { force: true });
-  const running =
-    "summaryFile" in options ? runTests({ ...options, logFile }) : runCheck({ ...options, logFile });
+  const ended = after.then(() =>
+    "summaryFile" in options ? runTests({ ...options, logFile }) : runCheck({ ...options, logFile }),
+  );
   return {
+    ended,
     end: async () => {
       announce(`${options.name} (in the background until now)`);
-      const result = await running;
+      const result = await ended;
       process.stdout.write(readFileSync(logFile));
       report(result);
     },

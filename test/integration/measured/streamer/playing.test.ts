@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { Browser } from "playwright-core";
-import layout from "../../../games/testcard/layout.json" with { type: "json" };
+import layout from "../../../../games/testcard/layout.json" with { type: "json" };
 import { eventually } from "#test/support/clocks/eventually.ts";
 import {
   buildGame,

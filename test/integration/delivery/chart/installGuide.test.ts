@@ -23,8 +23,8 @@ interface Manifest {
 }
 
 /**
- * What the blocks are for that a shell runs; test/long/e2e/install.test.ts runs them all, but for what nodes
- * with SELinux need.
+ * What the blocks are for that a shell runs; test/e2e-long/install/install.test.ts runs them all, but for
+ * what nodes with SELinux need.
  */
 const purposes = [
   "settings",

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { Browser, Page } from "playwright-core";
-import layout from "../../../games/testcard/layout.json" with { type: "json" };
+import layout from "../../../../games/testcard/layout.json" with { type: "json" };
 import { aGame, aUser } from "#test/factories/catalog.ts";
 import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";

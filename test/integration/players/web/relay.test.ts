@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { Browser } from "playwright-core";
-import layout from "../../../games/testcard/layout.json" with { type: "json" };
+import layout from "../../../../games/testcard/layout.json" with { type: "json" };
 import { NetworkPlayer } from "#test/support/network/networkPlayer.ts";
 import { PlayNetwork } from "#test/support/network/playNetwork.ts";
 import { imageBuildMs } from "#test/support/session/containers.ts";

@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { repositoryRoot } from "#test/support/processes/programs.ts";
-import { packChart } from "../../../tools/release/chart.ts";
-import { writeChecksums } from "../../../tools/release/checksums.ts";
-import { readImageTable } from "../../../tools/release/imageTable.ts";
-import { mediaTypes, OciLayout } from "../../../tools/release/ociLayout.ts";
-import { projectVersion } from "../../../tools/release/version.ts";
+import { packChart } from "../../../../tools/release/chart.ts";
+import { writeChecksums } from "../../../../tools/release/checksums.ts";
+import { readImageTable } from "../../../../tools/release/imageTable.ts";
+import { mediaTypes, OciLayout } from "../../../../tools/release/ociLayout.ts";
+import { projectVersion } from "../../../../tools/release/version.ts";
 
 const run = promisify(execFile);
 const version = projectVersion(repositoryRoot);

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { Browser } from "playwright-core";
-import layout from "../../../games/testcard/layout.json" with { type: "json" };
+import layout from "../../../../games/testcard/layout.json" with { type: "json" };
 import type { StreamNotice } from "#contracts/stream.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { waitForColor } from "#test/support/browser/picture.ts";

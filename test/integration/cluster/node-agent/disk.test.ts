@@ -22,7 +22,7 @@ import { nodePaths } from "#node-agent/disk/nodePaths.ts";
 import { holdRootLock } from "#node-agent/disk/rootLock.ts";
 import { TreeRemover } from "#node-agent/disk/treeRemover.ts";
 
-const lockModule = new URL("../../../node-agent/src/disk/rootLock.ts", import.meta.url).href;
+const lockModule = new URL("../../../../node-agent/src/disk/rootLock.ts", import.meta.url).href;
 
 describe("Node agent: the disk", function () {
   this.timeout(60_000);

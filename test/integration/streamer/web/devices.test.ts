@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { Browser, Page } from "playwright-core";
-import layout from "../../../games/testcard/layout.json" with { type: "json" };
+import layout from "../../../../games/testcard/layout.json" with { type: "json" };
 import { aUser, type TestUser } from "#test/factories/catalog.ts";
 import { expectAccessible } from "#test/support/browser/accessibility.ts";
 import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { gunzipSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { expect } from "chai";
 import { aTar } from "#test/factories/tarArchive.ts";
-import { SavedImages } from "../../../tools/release/savedImages.ts";
+import { SavedImages } from "../../../../tools/release/savedImages.ts";
 
 const imageId = "ab".repeat(32);
 const layer = aTar([{ name: "etc/greeting", body: "hello" }]);
