@@ -1,5 +1,4 @@
 import { documentedExports } from "./documentedExports.js";
-import { fieldTerms } from "./fieldTerms.js";
 import { functionLength } from "./functionLength.js";
 import { lineLength } from "./lineLength.js";
 import { queriesApart } from "./queriesApart.js";
@@ -7,5 +6,5 @@ import { queriesApart } from "./queriesApart.js";
 /** The rules of this repository, as `joypod/…` in oxlint.config.ts. */
 export default {
   meta: { name: "joypod" },
-  rules: { documentedExports, fieldTerms, functionLength, lineLength, queriesApart },
+  rules: { documentedExports, functionLength, lineLength, queriesApart },
 };

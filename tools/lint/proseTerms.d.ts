@@ -1,1 +1,0 @@
-export declare function retiredTermsIn(text: string): { line: number; name: string; say: string }[];
