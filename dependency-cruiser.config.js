@@ -119,7 +119,7 @@ const rooms = {
     "connectionTest",
     "nodeTest",
     "streamer.ts",
-    "status",
+    "status.ts",
     "streamPipeline.ts",
     "signalling",
     "termination",
@@ -132,7 +132,7 @@ const rooms = {
     "sound",
     // What knows no part of the stream.
     "rtp",
-    "processes",
+    "processes.ts",
     "schedule.ts",
     "config.ts",
     "errors.ts",

@@ -4,12 +4,11 @@ import type { PackerConfig } from "./config.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { createSavePacker, type SavePacker } from "./pack/savePacker.ts";
 import { nextScanDelayMs } from "./scanInterval.ts";
-import { isRestored, restorePaths, type RestorePaths } from "./restore/restorePaths.ts";
+import { isRestored, restorePaths, type RestorePaths } from "./restore/saveDirectory.ts";
 import { finishRestore, restoreSave, type Restored } from "./restore/restoreSave.ts";
 import { SaveError } from "./errors.ts";
-import { readManifest, readReport, readRequest } from "./spool/earlierRun.ts";
+import { readManifest, readReport, readRequest, openSpool } from "./spool/spool.ts";
 import { awaitOrder } from "./spool/restoreOrder.ts";
-import { openSpool } from "./spool/spool.ts";
 
 export interface PackerOptions {
   config: PackerConfig;

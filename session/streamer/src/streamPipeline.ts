@@ -7,10 +7,14 @@ import type { Config } from "./config.ts";
 import { soundSink, startSoundServer } from "./sound/soundServer.ts";
 import { startWindowManager, type WindowManager } from "./display/windowManager.ts";
 import { connectDisplay } from "./display/xConnection.ts";
-import { writeGameEnvironment } from "./display/gameEnvironment.ts";
-import { findRenderNode } from "./display/renderNode.ts";
-import { isProbed, startDisplay, type StartedDisplay } from "./display/startDisplay.ts";
-import { displaySocket } from "./display/xServer.ts";
+import {
+  writeGameEnvironment,
+  isProbed,
+  startDisplay,
+  type StartedDisplay,
+  findRenderNode,
+} from "./display/startDisplay.ts";
+import { displaySocket } from "./display/displayServers.ts";
 import { createDesktopInput } from "./input/desktopInput.ts";
 import { openGamepad, type Gamepad } from "./input/gamepad.ts";
 import { createInputRouter, type InputRouter } from "./input/inputRouter.ts";
@@ -19,7 +23,7 @@ import type { Logger } from "#runtime/logger.ts";
 import type { Encoder } from "./media/encoders.ts";
 import { createMediaSource, type MediaSource } from "./media/mediaSource.ts";
 import { probeEncoders } from "./media/probe.ts";
-import { removeStale } from "./processes/staleSocket.ts";
+import { removeStale } from "./processes.ts";
 import { schedule } from "./schedule.ts";
 import { createViewers, type Viewers } from "./transport/viewers.ts";
 

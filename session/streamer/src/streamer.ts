@@ -9,13 +9,10 @@ import type { Logger } from "#runtime/logger.ts";
 import { startPacker } from "./saves/packerProcess.ts";
 import { createSignalServer } from "./signalling/signalServer.ts";
 import { createTickets } from "./signalling/tickets.ts";
-import { renderMetrics } from "./status/metrics.ts";
-import { collectMetrics, presentStatus } from "./status/presentStatus.ts";
-import { createThroughputMeter } from "./status/throughputMeter.ts";
+import { renderMetrics, collectMetrics, presentStatus, createThroughputMeter } from "./status.ts";
 import { PipelineStartError, startStreamPipeline, type StreamPipeline } from "./streamPipeline.ts";
-import { createUsageReader } from "./termination/cgroup.ts";
+import { createUsageReader, createTerminationLog } from "./termination/terminationReport.ts";
 import { watchGame, type GameWatcher } from "./termination/gameWatcher.ts";
-import { createTerminationLog } from "./termination/terminationLog.ts";
 import { noTotals } from "./transport/viewers.ts";
 
 const reportEveryMs = 2_000;

@@ -12,7 +12,7 @@ import { getPriority } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { pino } from "pino";
-import { restorePaths } from "#packer/restore/restorePaths.ts";
+import { restorePaths } from "#packer/restore/saveDirectory.ts";
 import { startPacker, type PackerProcess } from "#streamer/saves/packerProcess.ts";
 import { aTarGz } from "#test/factories/tarArchive.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";

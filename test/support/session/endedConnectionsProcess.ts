@@ -5,7 +5,7 @@ import { whep } from "#contracts/stream.ts";
 import { compactHeap } from "#runtime/program/compactHeap.ts";
 import { silentLogger } from "#runtime/logger.ts";
 import { createTestConnection } from "#streamer/connectionTest/connection.ts";
-import { announceAddresses } from "#streamer/transport/sdpAnswer.ts";
+import { announceAddresses } from "#streamer/transport/sdp.ts";
 import { reservePort } from "#streamer/transport/sharedPort.ts";
 import { createViewer } from "#streamer/transport/viewer.ts";
 import { eventually } from "../clocks/eventually.ts";

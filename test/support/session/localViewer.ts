@@ -1,5 +1,5 @@
 import { silentLogger } from "#runtime/logger.ts";
-import { parseOffer } from "#streamer/transport/offer.ts";
+import { parseOffer } from "#streamer/transport/sdp.ts";
 import { schedule } from "#streamer/schedule.ts";
 import type { ViewerOptions } from "#streamer/transport/viewer.ts";
 import { offeredH264 } from "./localPage.ts";

@@ -1,7 +1,7 @@
 // A viewer and its page, which tells the sender reports that it gets; as a process of its own, which is
 // killed: the transport's threads would keep the tests' process from its end.
 import { whep } from "#contracts/stream.ts";
-import { audioClockRate, videoClockRate } from "#streamer/rtp/clockRates.ts";
+import { audioClockRate, videoClockRate } from "#streamer/rtp/rtpPacket.ts";
 import { createViewer } from "#streamer/transport/viewer.ts";
 import { eventually } from "../clocks/eventually.ts";
 import { openLocalPage } from "./localPage.ts";

@@ -1,5 +1,5 @@
 import { createHash, type Hash } from "node:crypto";
-import type { FileHandle } from "node:fs/promises";
+import { type FileHandle, open } from "node:fs/promises";
 import { Transform, type Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
@@ -7,6 +7,9 @@ import { saveReasons } from "#contracts/crd/reasons.ts";
 import { limits } from "#contracts/limits.ts";
 import { SaveError } from "../errors.ts";
 import { tarSave, type SaveTar, type TarContent } from "./tarSave.ts";
+import { rmSync } from "node:fs";
+import { systemErrorCode } from "#runtime/errors.ts";
+import { createNew } from "../spool/spoolFiles.ts";
 
 /** An archive as it was written. */
 export interface Archive extends TarContent {
@@ -16,7 +19,7 @@ export interface Archive extends TarContent {
   tarSha256: string;
 }
 
-export interface WriteArchiveOptions {
+interface WriteArchiveOptions {
   saveDirectory: string;
   target: FileHandle;
   /** What the saves take in memory; decides how well they are compressed. */
@@ -28,7 +31,7 @@ export interface WriteArchiveOptions {
 const wellCompressedBytes = 4 * 2 ** 20;
 
 /** Writes a save directory as tar.gz to an empty file. Throws SaveError, or the signal's reason. */
-export async function writeArchive({
+async function writeArchive({
   saveDirectory,
   target,
   saveBytes,
@@ -98,4 +101,58 @@ function hashThrough(hash: Hash): Transform {
       done(null, chunk);
     },
   });
+}
+
+const passingReasons: ReadonlySet<string> = new Set([
+  saveReasons.spoolFull,
+  saveReasons.spoolFailed,
+  saveReasons.saveUnreadable,
+]);
+
+/**
+ * Packs a save directory into a new file, which is on disk when this resolves and removed when it throws.
+ * Throws SaveError, or the signal's reason.
+ */
+export async function writePack(
+  path: string,
+  options: Omit<WriteArchiveOptions, "target">,
+): Promise<Archive> {
+  try {
+    rmSync(path, { force: true });
+    const target = await open(path, createNew, 0o600);
+    try {
+      const archive = await writeArchive({ ...options, target });
+      await target.sync();
+      return archive;
+    } finally {
+      await target.close();
+    }
+  } catch (error) {
+    rmSync(path, { force: true });
+    throw toSaveError(error);
+  }
+}
+
+/** Returns a SaveError for an error of the node's disk, any other error as it is. */
+export function toSaveError(error: unknown): unknown {
+  const code = systemErrorCode(error);
+  if (code === "ENOSPC" || code === "EDQUOT")
+    return new SaveError(saveReasons.spoolFull, "The node's disk is full: the save could not be packed.", {
+      cause: error,
+    });
+  if (code !== undefined && /^E[A-Z0-9]+$/.test(code))
+    return new SaveError(
+      saveReasons.spoolFailed,
+      `The save could not be packed onto the node's disk: ${code}.`,
+      { cause: error },
+    );
+  return error;
+}
+
+/**
+ * Whether the error is the node's, such as its disk's, rather than that of the saves: then the same saves are
+ * packed again later.
+ */
+export function mayPass({ reason }: SaveError): boolean {
+  return passingReasons.has(reason);
 }

@@ -5,8 +5,7 @@ import type { Logger } from "#runtime/logger.ts";
 import { SaveError } from "../errors.ts";
 import { countChanged, scanSave, type SaveScan } from "../save/scan.ts";
 import type { Spool } from "../spool/spool.ts";
-import { digestSave, type Archive } from "./archive.ts";
-import { mayPass, toSaveError, writePack } from "./writePack.ts";
+import { digestSave, type Archive, mayPass, toSaveError, writePack } from "./archive.ts";
 
 export interface SavePackerOptions {
   saveDirectory: string;

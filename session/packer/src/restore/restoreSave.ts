@@ -5,7 +5,7 @@ import type { PackedSave, RestoreOrder } from "#contracts/spool.ts";
 import { systemErrorCode } from "#runtime/errors.ts";
 import { SaveError } from "../errors.ts";
 import { scanSave } from "../save/scan.ts";
-import { pathExists, writeReport, publishDraft, type RestorePaths } from "./restorePaths.ts";
+import { pathExists, writeReport, publishDraft, type RestorePaths } from "./saveDirectory.ts";
 import { unpackSave } from "./unpackSave.ts";
 
 /** The outcome of a restore. */

@@ -1,15 +1,16 @@
 import { createHash } from "node:crypto";
-import { constants, createReadStream } from "node:fs";
+import { constants, createReadStream, closeSync, futimesSync, mkdirSync, openSync, writeSync } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { packerRestoreReasons } from "#contracts/crd/reasons.ts";
 import { ArchiveRefused } from "#archive/archiveRefused.ts";
-import { createArchiveReader } from "#archive/archiveReader.ts";
+import { createArchiveReader, type ArchiveSink } from "#archive/archiveReader.ts";
 import { storedSaveRules } from "#archive/archiveRules.ts";
 import { createStrictGunzip, toArchiveRefused, chunkBytes } from "#archive/gunzip.ts";
 import { systemErrorCode } from "#runtime/errors.ts";
 import { SaveError } from "../errors.ts";
-import { createTreeWriter } from "./treeWriter.ts";
+import type { ArchiveEntry } from "#archive/archiveInspector.ts";
+import { createNew } from "../spool/spoolFiles.ts";
 
 /** The checksum and size that an archive must have. */
 interface Expected {
@@ -104,4 +105,53 @@ function toSaveError(error: unknown): SaveError {
     `The save could not be restored: ${code ?? String(error)}.`,
     { cause: error },
   );
+}
+
+/**
+ * Writes the entries that an archive reader accepts below one new directory, which nobody else writes to yet.
+ */
+interface TreeWriter extends Required<ArchiveSink> {
+  /** Closes the open file after a failure. */
+  close(): void;
+}
+
+/** Returns a writer below this directory. Files keep their times, as games list saves by them. */
+function createTreeWriter(root: string): TreeWriter {
+  const directories = new Set<string>();
+  let file: number | undefined;
+  let mtimeSeconds = 0;
+
+  function ensureDirectory(path: string): void {
+    if (path === "" || directories.has(path)) return;
+    ensureDirectory(parentOf(path));
+    mkdirSync(`${root}/${path}`, { mode: 0o700 });
+    directories.add(path);
+  }
+
+  function close(): void {
+    if (file !== undefined) closeSync(file);
+    file = undefined;
+  }
+
+  return {
+    entry({ path, isDirectory, isExecutable, mtimeSeconds: time }: ArchiveEntry) {
+      ensureDirectory(isDirectory ? path : parentOf(path));
+      if (isDirectory) return;
+      file = openSync(`${root}/${path}`, createNew, isExecutable ? 0o700 : 0o600);
+      mtimeSeconds = time;
+    },
+    data(bytes) {
+      for (let rest = bytes; file !== undefined && rest.length > 0;)
+        rest = rest.subarray(writeSync(file, rest));
+    },
+    endEntry() {
+      if (file !== undefined) futimesSync(file, mtimeSeconds, mtimeSeconds);
+      close();
+    },
+    close,
+  };
+}
+
+function parentOf(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf("/")));
 }

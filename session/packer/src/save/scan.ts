@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
-import { createSkippedEntries, type SkippedEntries } from "./skippedEntries.ts";
+import { createSkippedEntries, type SkippedEntries, walkSave } from "./walk.ts";
 import { createSaveQuota } from "./saveQuota.ts";
-import { walkSave } from "./walk.ts";
 
 /** The result of a scan of a save directory, which opens no file. */
 export interface SaveScan {

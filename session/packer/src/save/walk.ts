@@ -2,10 +2,29 @@ import { closeSync, constants, lstatSync, openSync, opendirSync, type BigIntStat
 import { saveReasons } from "#contracts/crd/reasons.ts";
 import { systemErrorCode } from "#runtime/errors.ts";
 import { SaveError } from "../errors.ts";
-import { reasonToSkip } from "./entryRules.ts";
-import type { SkippedEntries } from "./skippedEntries.ts";
 import type { SaveQuota } from "./saveQuota.ts";
-import { throwSystemLack } from "./systemLack.ts";
+import { ArchiveRefused, quoteEntry } from "#archive/archiveRefused.ts";
+import { parseEntryName } from "#archive/entryName.ts";
+import type { PackedSave } from "#contracts/spool.ts";
+
+/** The entries of a save directory that are not packed, as a count and one example. */
+export interface SkippedEntries {
+  add(path: string, reason: string): void;
+  summary(): PackedSave["leftOut"];
+}
+
+/** Returns a summary without entries. */
+export function createSkippedEntries(): SkippedEntries {
+  let count = 0;
+  let example = "";
+  return {
+    add(path, reason) {
+      count += 1;
+      if (count === 1) example = `${quoteEntry(path)} ${reason}`.slice(0, 1024);
+    },
+    summary: () => (count === 0 ? undefined : { count, example }),
+  };
+}
 
 /**
  * Flags to open what the game may replace at any time: links are not followed (O_NOFOLLOW), a FIFO does not
@@ -128,4 +147,35 @@ export function readOrSkip<T>(path: string, { skipped }: WalkContext, read: () =
     if (code !== "ENOENT") skipped.add(path, `cannot be read (${code})`);
     return undefined;
   }
+}
+
+const maxDepth = 64;
+
+/** Returns why an entry cannot be part of an archive that is read back; undefined when it can. */
+function reasonToSkip(path: string, name: Buffer, stat: BigIntStats): string | undefined {
+  if (!stat.isFile() && !stat.isDirectory())
+    return stat.isSymbolicLink() ? "is a symbolic link" : "is neither a file nor a directory";
+  if (!Buffer.from(name.toString("utf8")).equals(name)) return "has a name that is not UTF-8";
+  try {
+    const components = parseEntryName(stat.isDirectory() ? `${path}/` : path, "posix");
+    return components.length > maxDepth ? "lies too deep" : undefined;
+  } catch (error) {
+    if (error instanceof ArchiveRefused) return error.rule;
+    throw error;
+  }
+}
+
+/** What the system says where it has no room for one more open file, or no memory, whatever is read. */
+const lackCodes: ReadonlySet<string> = new Set(["EMFILE", "ENFILE", "ENOMEM"]);
+
+/**
+ * Throws SaveError where the system lacked what reading takes. That tells nothing of the file, which the next
+ * try may read: a save without it would take the place of a good one.
+ */
+export function throwSystemLack(error: unknown): void {
+  const code = systemErrorCode(error);
+  if (code !== undefined && lackCodes.has(code))
+    throw new SaveError(saveReasons.saveUnreadable, `The save directory cannot be read now: ${code}.`, {
+      cause: error,
+    });
 }

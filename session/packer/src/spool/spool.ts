@@ -1,11 +1,10 @@
 import { readdirSync, rmSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 import { packedArchiveName, spoolNames } from "#contracts/nodeLayout.ts";
-import type { PackedSave, SpoolManifest } from "#contracts/spool.ts";
+import type { PackedSave, SpoolManifest, RestoreReport } from "#contracts/spool.ts";
 import { systemErrorCode } from "#runtime/errors.ts";
-import { type SaveError } from "../errors.ts";
-import { readManifest } from "./earlierRun.ts";
-import { moveDurably, writeDurably } from "./spoolFiles.ts";
+import type { SaveError } from "../errors.ts";
+import { moveDurably, writeDurably, readSmallFile } from "./spoolFiles.ts";
 
 /** The packer's own folder in the spool: one pack, and the manifest that names it. */
 export interface Spool {
@@ -108,5 +107,46 @@ function removeOthers(packed: string, save: PackedSave | undefined): void {
   for (const name of readdirSync(packed)) {
     if (/^save-\d+-\d+\.tar\.gz(\.new)?$/.test(name) && name !== kept)
       rmSync(`${packed}/${name}`, { force: true });
+  }
+}
+
+/** Returns the report that an earlier run of this session's packer wrote; undefined when none did. */
+export async function readReport(spool: string, uid: string): Promise<RestoreReport | undefined> {
+  const text = readSmallFile(`${spool}/${spoolNames.report}`);
+  if (text === undefined) return undefined;
+  const { RestoreReport } = await import("#contracts/spool.ts");
+  const report = RestoreReport.safeParse(parseJson(text));
+  // A report that cannot be read was still written at the end of a restore: the saves must not be
+  // overwritten.
+  if (!report.success) return { version: 1, uid };
+  return report.data.uid === uid ? report.data : undefined;
+}
+
+/** Returns the manifest that an earlier run of this session's packer wrote; undefined when none did. */
+export async function readManifest(spool: string, uid: string): Promise<SpoolManifest | undefined> {
+  const text = readSmallFile(`${spool}/${spoolNames.manifest}`);
+  if (text === undefined) return undefined;
+  const { SpoolManifest } = await import("#contracts/spool.ts");
+  const manifest = SpoolManifest.safeParse(parseJson(text));
+  return manifest.success && manifest.data.uid === uid ? manifest.data : undefined;
+}
+
+/**
+ * Returns when the agent last asked for a save of this session; undefined when it did not. A request that
+ * cannot be read counts as none.
+ */
+export async function readRequest(spool: string, uid: string): Promise<string | undefined> {
+  const text = readSmallFile(`${spool}/${spoolNames.request}`);
+  if (text === undefined) return undefined;
+  const { SaveRequest } = await import("#contracts/spool.ts");
+  const request = SaveRequest.safeParse(parseJson(text));
+  return request.success && request.data.uid === uid ? request.data.requestedAt : undefined;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // The schema rejects it.
   }
 }

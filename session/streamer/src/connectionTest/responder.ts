@@ -3,7 +3,7 @@ import nodeDataChannel from "node-datachannel";
 import type { TestSdpAnswer } from "#contracts/connectionTest.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { InvalidOffer, NodeBusy } from "../errors.ts";
-import { linesOfOffer, withoutCandidates } from "../transport/offer.ts";
+import { linesOfOffer, withoutCandidates } from "../transport/sdp.ts";
 import { reservePort } from "../transport/sharedPort.ts";
 import type { Config } from "./config.ts";
 import { createTestConnection, type TestConnection } from "./connection.ts";

@@ -2,15 +2,16 @@ import { acceleratedReasons } from "#contracts/crd/reasons.ts";
 import type { RenderingObstacle } from "#contracts/stream.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
-import type { ServerProcess } from "../processes/serverProcess.ts";
+import type { ServerProcess } from "../processes.ts";
 import { probeDisplay } from "./displayProbe.ts";
-import { startXServer } from "./xServer.ts";
-import { startXwayland } from "./xwayland.ts";
+import { startXServer, startXwayland } from "./displayServers.ts";
+import { renameSync, writeFileSync, readdirSync } from "node:fs";
+import { gameEnvironmentFile } from "#contracts/nodeLayout.ts";
 
 /** What the game's container is told of rendering; on top of what the pod's environment says. */
-export type GameEnvironment = Readonly<Record<string, string>>;
+type GameEnvironment = Readonly<Record<string, string>>;
 
-export interface DisplayOptions {
+interface DisplayOptions {
   choice: "auto" | "xvfb" | "xwayland";
   profile: "gpu" | "software";
   renderNode: string | undefined;
@@ -121,4 +122,32 @@ async function probeXwayland(
 /** Returns whether a renderer's name is one of Mesa's that use no GPU. */
 export function isSoftware(renderer: string): boolean {
   return /llvmpipe|lavapipe|softpipe|swrast|software/i.test(renderer);
+}
+
+/**
+ * Leaves the variables for the game to the game's supervisor, by one rename. The supervisor reads them when
+ * display and sound are there, so they have to be written before.
+ */
+export function writeGameEnvironment(runDir: string, variables: GameEnvironment): void {
+  const path = `${runDir}/${gameEnvironmentFile}`;
+  writeFileSync(
+    `${path}.new`,
+    Object.entries(variables)
+      .map(([name, value]) => `${name}=${value}\n`)
+      .join(""),
+    { mode: 0o644 },
+  );
+  renameSync(`${path}.new`, path);
+}
+
+/** Returns the device file of the container's first GPU that renders; undefined without one. */
+export function findRenderNode(folder = "/dev/dri"): string | undefined {
+  try {
+    const first = readdirSync(folder)
+      .filter((name) => /^renderD\d+$/.test(name))
+      .sort()[0];
+    return first && `${folder}/${first}`;
+  } catch {
+    return undefined; // No driver, or none that the container was given.
+  }
 }

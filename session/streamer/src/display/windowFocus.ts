@@ -1,7 +1,12 @@
 import type { Client, WindowEvent } from "x11";
-import type { Atoms } from "./atoms.ts";
-import { atomType, parseWords, windowType, type SetProperty } from "./properties.ts";
-import { isFromServer } from "./xConnection.ts";
+import {
+  type Atoms,
+  atomType,
+  parseWords,
+  windowType,
+  type SetProperty,
+  isFromServer,
+} from "./xConnection.ts";
 
 const revertToParent = 2;
 // What has the focus when no window has it, beside the root window.

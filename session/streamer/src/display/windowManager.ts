@@ -1,11 +1,20 @@
 import type { WindowEvent } from "x11";
 import type { Logger } from "#runtime/logger.ts";
-import { createEventBudget } from "./eventBudget.ts";
-import { internAtoms, supportedHints, type Atoms } from "./atoms.ts";
-import { atomType, cardinalType, createSetProperty, windowType, type SetProperty } from "./properties.ts";
+import {
+  internAtoms,
+  supportedHints,
+  type Atoms,
+  atomType,
+  cardinalType,
+  createSetProperty,
+  windowType,
+  type SetProperty,
+  isFromServer,
+  promised,
+  type XConnection,
+} from "./xConnection.ts";
 import { createWindowFocus } from "./windowFocus.ts";
 import { WindowStack } from "./windowStack.ts";
-import { isFromServer, promised, type XConnection } from "./xConnection.ts";
 
 // Numbers of the X11 protocol.
 const replaceProperty = 0;
@@ -28,7 +37,7 @@ const noIcon = 0;
 const maxWindows = 256;
 const maxLoggedWindows = 64;
 
-export interface WindowManagerOptions {
+interface WindowManagerOptions {
   connection: XConnection;
   log: Logger;
 }
@@ -253,4 +262,27 @@ function buildConfigureNotify(window: number, width: number, height: number): Bu
   event.writeUInt16LE(width, 20);
   event.writeUInt16LE(height, 22);
   return event;
+}
+
+/**
+ * Events a second that are handled on a display full of hostile windows; an ordinary game never comes near.
+ */
+const eventsPerSecond = 500;
+const burst = 1_000;
+
+/**
+ * Returns a function that tells for each event whether it is still handled: each costs several requests, and
+ * a game can cause them without end.
+ */
+function createEventBudget(now: () => number): () => boolean {
+  let tokens = burst;
+  let countedAt = now();
+  return () => {
+    const at = now();
+    tokens = Math.min(burst, tokens + ((at - countedAt) / 1_000) * eventsPerSecond);
+    countedAt = at;
+    if (tokens < 1) return false;
+    tokens--;
+    return true;
+  };
 }

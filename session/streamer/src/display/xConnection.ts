@@ -1,5 +1,35 @@
 import x11, { type Callback, type Client, type Display, type WindowEvent, type XTest } from "x11";
 
+// Types of properties, as the X11 protocol numbers them.
+export const atomType = 4;
+export const cardinalType = 6;
+export const windowType = 33;
+
+const replaceProperty = 0;
+
+/** Sets a property of a window to numbers of 32 bits. */
+export type SetProperty = (window: number, name: AtomName, type: number, ...values: number[]) => void;
+
+/** Returns what sets properties by the names of their atoms. */
+export function createSetProperty(client: Pick<Client, "ChangeProperty">, atoms: Atoms): SetProperty {
+  return (window, name, type, ...values) =>
+    client.ChangeProperty(replaceProperty, window, atoms[name], type, 32, buildWords(values));
+}
+
+/**
+ * Returns the numbers of 32 bits that a property holds; whoever wrote it may have left half of one at its
+ * end.
+ */
+export function parseWords(data: Buffer): number[] {
+  return Array.from({ length: Math.floor(data.length / 4) }, (_, index) => data.readUInt32LE(index * 4));
+}
+
+function buildWords(values: number[]): Buffer {
+  const data = Buffer.alloc(values.length * 4);
+  values.forEach((value, index) => data.writeUInt32LE(value >>> 0, index * 4));
+  return data;
+}
+
 /** A client's connection to the display. */
 export interface XConnection {
   client: Client;
@@ -50,4 +80,40 @@ export function promised<T>(request: (done: Callback<T>) => void): Promise<T> {
       else resolve(value);
     });
   });
+}
+
+/** The hints that the window manager supports, as EWMH has it announce. */
+export const supportedHints = [
+  "_NET_SUPPORTED",
+  "_NET_SUPPORTING_WM_CHECK",
+  "_NET_WM_NAME",
+  "_NET_WM_STATE",
+  "_NET_WM_STATE_FULLSCREEN",
+  "_NET_ACTIVE_WINDOW",
+  "_NET_FRAME_EXTENTS",
+  "_NET_CLIENT_LIST",
+] as const;
+
+const names = [
+  ...supportedHints,
+  "UTF8_STRING",
+  "_NET_WORKAREA",
+  "WM_STATE",
+  "WM_TRANSIENT_FOR",
+  "WM_PROTOCOLS",
+  "WM_TAKE_FOCUS",
+  "WM_HINTS",
+] as const;
+
+type AtomName = (typeof names)[number];
+export type Atoms = Readonly<Record<AtomName, number>>;
+
+/** Returns the numbers that the display server has for these names. */
+export async function internAtoms(client: Client): Promise<Atoms> {
+  const numbers = await Promise.all(
+    names.map(async (name) => {
+      return [name, await promised<number>((done) => client.InternAtom(false, name, done))] as const;
+    }),
+  );
+  return Object.fromEntries(numbers) as Atoms; // fromEntries forgets the keys' type
 }

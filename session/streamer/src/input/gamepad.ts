@@ -1,7 +1,91 @@
 import { createServer, type Socket } from "node:net";
-import { removeStale } from "../processes/staleSocket.ts";
+import { removeStale } from "../processes.ts";
 import type { Logger } from "#runtime/logger.ts";
-import { encodeChanges, restingGamepad, type GamepadState } from "./gamepadState.ts";
+import { gamepadButtons, type StreamInput } from "#contracts/stream.ts";
+
+type PadInput = Extract<StreamInput, { t: "pad" }>;
+
+// Numbers of the kernel's input events, as a wired Xbox 360 pad uses them.
+const keyEvent = 1;
+const absoluteEvent = 3;
+const eventBytes = 24;
+const absolute = {
+  leftX: 0,
+  leftY: 1,
+  leftTrigger: 2,
+  rightX: 3,
+  rightY: 4,
+  rightTrigger: 5,
+  hatX: 16,
+  hatY: 17,
+};
+const buttonCodes: Partial<Record<(typeof gamepadButtons)[number], number>> = {
+  south: 0x130,
+  east: 0x131,
+  west: 0x133,
+  north: 0x134,
+  leftShoulder: 0x136,
+  rightShoulder: 0x137,
+  select: 0x13a,
+  start: 0x13b,
+  guide: 0x13c,
+  leftStick: 0x13d,
+  rightStick: 0x13e,
+};
+
+/** A pad's axes and buttons: kernel event type and code → value. What is absent is at rest. */
+export type GamepadState = ReadonlyMap<string, number>;
+
+/** Everything at rest, as a game assumes that has just opened the pad. */
+export const restingGamepad: GamepadState = new Map();
+
+/** Returns the state of the pad in a message; the four directions are the hat's axes. */
+export function readGamepad(input: PadInput): GamepadState {
+  const isPressed = (name: (typeof gamepadButtons)[number]) => (input.b >> gamepadButtons.indexOf(name)) & 1;
+  const [leftX, leftY, rightX, rightY] = input.s;
+  const axes: [number, number][] = [
+    [absolute.leftX, leftX],
+    [absolute.leftY, leftY],
+    [absolute.rightX, rightX],
+    [absolute.rightY, rightY],
+    [absolute.leftTrigger, input.l],
+    [absolute.rightTrigger, input.r],
+    [absolute.hatX, isPressed("right") - isPressed("left")],
+    [absolute.hatY, isPressed("down") - isPressed("up")],
+  ];
+  const state = new Map<string, number>(axes.map(([code, value]) => [`${absoluteEvent} ${code}`, value]));
+  for (const name of gamepadButtons) {
+    const code = buttonCodes[name];
+    if (code !== undefined) state.set(`${keyEvent} ${code}`, isPressed(name));
+  }
+  return state;
+}
+
+/**
+ * Returns the kernel's records (`struct input_event`) for the change from one state to another; empty when
+ * nothing changed.
+ */
+export function encodeChanges(from: GamepadState, to: GamepadState, nowMs: number): Buffer {
+  const names = new Set([...from.keys(), ...to.keys()]);
+  const changed = [...names].filter((name) => (from.get(name) ?? 0) !== (to.get(name) ?? 0));
+  if (changed.length === 0) return Buffer.alloc(0);
+  const records = changed.map((name) => {
+    const [type, code] = name.split(" ").map(Number);
+    return encodeEvent(nowMs, type ?? 0, code ?? 0, to.get(name) ?? 0);
+  });
+  // The last one (SYN_REPORT) ends the changes of this moment.
+  return Buffer.concat([...records, encodeEvent(nowMs, 0, 0, 0)]);
+}
+
+function encodeEvent(nowMs: number, type: number, code: number, value: number): Buffer {
+  const record = Buffer.alloc(eventBytes);
+  record.writeBigInt64LE(BigInt(Math.floor(nowMs / 1000)), 0);
+  record.writeBigInt64LE(BigInt(Math.floor(nowMs % 1000) * 1000), 8);
+  record.writeUInt16LE(type, 16);
+  record.writeUInt16LE(code, 18);
+  record.writeInt32LE(value, 20);
+  return record;
+}
 
 /**
  * Bounds the memory that a game takes which opens the pad and never reads it: the sockets' high-water mark,
@@ -20,7 +104,7 @@ export interface Gamepad {
   close(): void;
 }
 
-export interface GamepadOptions {
+interface GamepadOptions {
   socketPath: string;
   log: Logger;
   /** Wall clock, in milliseconds. */

@@ -1,8 +1,7 @@
 import { maxInputMessageBytes, StreamInput } from "#contracts/stream.ts";
 import type { QualityWish } from "#contracts/streamQuality.ts";
 import type { DesktopInput } from "./desktopInput.ts";
-import type { Gamepad } from "./gamepad.ts";
-import { readGamepad, restingGamepad } from "./gamepadState.ts";
+import { type Gamepad, readGamepad, restingGamepad } from "./gamepad.ts";
 import { createInputPacer, type GameInput, type InputPacerOptions } from "./inputPacer.ts";
 
 export interface InputRouterOptions {

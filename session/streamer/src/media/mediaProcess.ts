@@ -1,12 +1,11 @@
 import { fork } from "node:child_process";
 import type { VideoCodec } from "#contracts/videoCodec.ts";
 import type { Logger } from "#runtime/logger.ts";
-import { childFlags } from "../processes/childFlags.ts";
+import { childFlags } from "../processes.ts";
 import { createBitratePacing } from "./bitratePacing.ts";
 import { kindOf, settingsFor, type Encoder, type EncoderEnvironments } from "./encoders.ts";
 import type { MediaCommand, MediaReport } from "./messages.ts";
-import type { PictureShape } from "./pictureShape.ts";
-import { buildAudioPipeline, buildVideoPipeline } from "./pipelines.ts";
+import { type PictureShape, buildAudioPipeline, buildVideoPipeline } from "./pipelines.ts";
 import type { Schedule } from "../schedule.ts";
 
 /** What all media children of a session capture, and run with. */

@@ -1,12 +1,10 @@
 import type { VideoCodec } from "#contracts/videoCodec.ts";
-import { audioClockRate, videoClockRate } from "../rtp/clockRates.ts";
+import { audioClockRate, videoClockRate, packetsOf } from "../rtp/rtpPacket.ts";
 import { createContinuity } from "../rtp/continuity.ts";
-import { packetsOf } from "../rtp/rtpPacket.ts";
 import type { Encoder } from "./encoders.ts";
-import { createHangDetector } from "./hangDetector.ts";
 import { startMediaProcess, type MediaProcess, type MediaProcessSettings } from "./mediaProcess.ts";
 import type { MediaReport } from "./messages.ts";
-import { isSameShape, type PictureShape } from "./pictureShape.ts";
+import { isSameShape, type PictureShape } from "./pipelines.ts";
 
 /**
  * A child that ran for less time than this, or hung, is started again with exponential backoff, so that a
@@ -21,14 +19,14 @@ const maxBackoffMs = 5_000;
 const successionDeadlineMs = 5_000;
 const watchEveryMs = 1_000;
 
-export interface MediaSourceOptions extends MediaProcessSettings {
+interface MediaSourceOptions extends MediaProcessSettings {
   encoders: ReadonlyMap<VideoCodec, Encoder>;
   /** The shape of the first child. */
   shape: PictureShape;
 }
 
 /** Where packets go; at most one receiver at a time. */
-export interface MediaReceiver {
+interface MediaReceiver {
   /** All packets of one picture. */
   onVideo(packets: Buffer[]): void;
   onAudio(packet: Buffer): void;
@@ -237,4 +235,54 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
 
 function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
+}
+
+/**
+ * A child that plays sends twenty pictures a second, also of what stands still; one that sends none for so
+ * many seconds hangs in its driver.
+ */
+const hungSeconds = 5;
+/**
+ * Before its first picture a child starts: Node, GStreamer and the driver, which take their time on a busy
+ * machine. The probe waits for as long for those in software.
+ */
+const startSeconds = 20;
+
+/** Notices that a child hangs from which pictures are to come. */
+interface HangDetector {
+  /** A child begins to play: its first picture is waited for. */
+  begin(): void;
+  /** A picture has come. */
+  seen(): void;
+  /**
+   * To be called once a second; returns how many seconds nothing has come for when that is too long, and then
+   * counts anew.
+   */
+  count(isPlaying: boolean): number | undefined;
+}
+
+/**
+ * Seconds are counted one by one: who was stopped as a whole for longer has not waited for the child
+ * meanwhile.
+ */
+function createHangDetector(): HangDetector {
+  let silentSeconds = 0;
+  let hasPicture = false;
+  return {
+    begin() {
+      silentSeconds = 0;
+      hasPicture = false;
+    },
+    seen() {
+      silentSeconds = 0;
+      hasPicture = true;
+    },
+    count(isPlaying) {
+      silentSeconds = isPlaying ? silentSeconds + 1 : 0;
+      if (silentSeconds < (hasPicture ? hungSeconds : startSeconds)) return undefined;
+      const seconds = silentSeconds;
+      silentSeconds = 0;
+      return seconds;
+    },
+  };
 }

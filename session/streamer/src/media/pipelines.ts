@@ -1,7 +1,16 @@
 import type { VideoCodec } from "#contracts/videoCodec.ts";
-import type { Encoder } from "./encoders.ts";
-import type { PictureShape } from "./pictureShape.ts";
-import { tunedChain } from "./tuning.ts";
+import { type Encoder, tunedChain } from "./encoders.ts";
+import type { StreamQuality } from "#contracts/streamQuality.ts";
+
+/**
+ * The settings that a media child is started with. Another shape needs another child, which takes its place.
+ */
+export type PictureShape = Pick<StreamQuality, "preset" | "width" | "height" | "fps">;
+
+/** Returns whether one child can serve both shapes. */
+export function isSameShape(a: PictureShape, b: PictureShape): boolean {
+  return a.preset === b.preset && a.width === b.width && a.height === b.height && a.fps === b.fps;
+}
 
 /** Bytes of an RTP packet: with SRTP, UDP, IP and extensions it fits any usual path MTU. */
 const packetBytes = 1_200;

@@ -2,7 +2,7 @@ import { fork, type ChildProcess } from "node:child_process";
 import type { VideoCodec } from "#contracts/videoCodec.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
-import { childFlags } from "../processes/childFlags.ts";
+import { childFlags } from "../processes.ts";
 import {
   buildProbePipeline,
   candidateEncoders,

@@ -5,8 +5,7 @@ import { systemClock } from "#runtime/scheduling/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { PictureConfig } from "../config.ts";
 import { probeDisplay } from "../display/displayProbe.ts";
-import { findRenderNode } from "../display/renderNode.ts";
-import { inSoftware, startDisplay } from "../display/startDisplay.ts";
+import { findRenderNode, inSoftware, startDisplay } from "../display/startDisplay.ts";
 import { kindOf, type Encoder } from "../media/encoders.ts";
 import { probeEncoders } from "../media/probe.ts";
 

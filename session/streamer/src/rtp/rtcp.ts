@@ -1,5 +1,3 @@
-import { parseTransportFeedback, type TransportFeedback } from "./transportFeedback.ts";
-
 const transportLayerFeedback = 205;
 const payloadSpecificFeedback = 206;
 const nack = 1;
@@ -52,4 +50,80 @@ function readLost(packet: Buffer): number[] {
     for (let bit = 0; bit < 16; bit++) if (((mask >> bit) & 1) === 1) lost.push((first + bit + 1) & 0xffff);
   }
   return lost;
+}
+
+const headerBytes = 20;
+/**
+ * Browsers report at least ten times a second, and no stream sends more packets than this in a tenth of a
+ * second.
+ */
+const mostPackets = 4_096;
+const referenceUnitMs = 64;
+const deltaUnitMs = 0.25;
+/** The reference time has 24 bits. */
+export const clockPeriodMs = 2 ** 24 * referenceUnitMs;
+const vectorFlag = 0x8000;
+const twoBitFlag = 0x4000;
+
+/** One packet of a report: when it arrived, on the browser's clock, or null when it did not. */
+interface PacketReport {
+  /** Transport-wide sequence number, 16 bits. */
+  sequence: number;
+  /**
+   * On the browser's clock, which begins anew after `clockPeriodMs`; null for a packet that has not arrived.
+   */
+  arrivedAtMs: number | null;
+}
+
+/** A transport-wide congestion control report. */
+export type TransportFeedback = PacketReport[];
+
+type Symbol = 0 | 1 | 2 | 3;
+
+/**
+ * Returns the reports of a feedback packet (draft-holmer-rmcat-transport-wide-cc-extensions-01): a base
+ * sequence number and time, run-length or vector chunks of packet states, then the arrival deltas. Returns
+ * undefined when it is truncated, or claims more packets than can be.
+ */
+export function parseTransportFeedback(packet: Buffer): TransportFeedback | undefined {
+  if (packet.length < headerBytes) return undefined;
+  const baseSequence = packet.readUInt16BE(12);
+  const count = packet.readUInt16BE(14);
+  const states = count > mostPackets ? undefined : readStates(packet, count);
+  if (!states) return undefined;
+  let arrivedAtMs = packet.readIntBE(16, 3) * referenceUnitMs;
+  let offset = states.end;
+  const reports: TransportFeedback = [];
+  for (const [index, state] of states.symbols.entries()) {
+    const sequence = (baseSequence + index) & 0xffff;
+    const deltaBytes = state === 0 ? 0 : state === 1 ? 1 : 2;
+    if (offset + deltaBytes > packet.length) return undefined;
+    if (deltaBytes > 0) {
+      arrivedAtMs += deltaUnitMs * (deltaBytes === 1 ? packet.readUInt8(offset) : packet.readInt16BE(offset));
+      offset += deltaBytes;
+    }
+    reports.push({ sequence, arrivedAtMs: deltaBytes === 0 ? null : arrivedAtMs });
+  }
+  return reports;
+}
+
+function readStates(packet: Buffer, count: number): { symbols: Symbol[]; end: number } | undefined {
+  const symbols: Symbol[] = [];
+  let offset = headerBytes;
+  while (symbols.length < count) {
+    if (offset + 2 > packet.length) return undefined;
+    for (const symbol of readChunk(packet.readUInt16BE(offset), count - symbols.length)) symbols.push(symbol);
+    offset += 2;
+  }
+  return { symbols, end: offset };
+}
+
+/** Returns at most `most` states of one chunk; the last chunk may hold more than there are packets. */
+function readChunk(chunk: number, most: number): Symbol[] {
+  // masked to two bits at most
+  const at = (shift: number, mask: number) => ((chunk >> shift) & mask) as Symbol;
+  if ((chunk & vectorFlag) === 0) return new Array<Symbol>(Math.min(chunk & 0x1fff, most)).fill(at(13, 3));
+  return (chunk & twoBitFlag) !== 0
+    ? Array.from({ length: Math.min(7, most) }, (_, index) => at(12 - 2 * index, 3))
+    : Array.from({ length: Math.min(14, most) }, (_, index) => at(13 - index, 1));
 }

@@ -4,8 +4,8 @@ import { setPriority } from "node:os";
 import type { PackerCommand, PackerReport } from "#contracts/packerMessages.ts";
 import type { SavesConfig } from "../config.ts";
 import type { Logger } from "#runtime/logger.ts";
-import { beginNewPlaythrough } from "#packer/restore/newPlaythrough.ts";
-import { childFlags } from "../processes/childFlags.ts";
+import { beginNewPlaythrough } from "#packer/restore/saveDirectory.ts";
+import { childFlags } from "../processes.ts";
 
 /** A program of its own, beside the streamer's in the image. */
 const program = new URL("../../../packer/src/main.ts", import.meta.url);

@@ -1,6 +1,5 @@
 import type { Logger } from "#runtime/logger.ts";
-import { startServerProcess, waitForSocket, type ServerProcess } from "../processes/serverProcess.ts";
-import { removeStale } from "../processes/staleSocket.ts";
+import { startServerProcess, waitForSocket, type ServerProcess, removeStale } from "../processes.ts";
 
 const startDeadlineMs = 15_000;
 

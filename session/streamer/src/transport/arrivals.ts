@@ -1,4 +1,4 @@
-import { clockPeriodMs, type TransportFeedback } from "../rtp/transportFeedback.ts";
+import { clockPeriodMs, type TransportFeedback } from "../rtp/rtcp.ts";
 
 const windowMs = 1_000;
 const minReports = 10;

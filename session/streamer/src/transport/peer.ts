@@ -2,12 +2,10 @@ import { randomInt } from "node:crypto";
 import nodeDataChannel, { type DataChannel, type PeerConnection, type Track } from "node-datachannel";
 import { codecEncodingNames } from "#contracts/videoCodec.ts";
 import { InvalidOffer } from "../errors.ts";
-import { announceAddresses } from "./sdpAnswer.ts";
+import { announceAddresses, extensionUris, type Offer, type OfferedCodec } from "./sdp.ts";
 import { connectionOn, gatherSdpAnswer } from "./sharedPort.ts";
-import { extensionUris, type Offer, type OfferedCodec } from "./offer.ts";
-import { audioClockRate, videoClockRate } from "../rtp/clockRates.ts";
+import { audioClockRate, videoClockRate, type TrackHeader } from "../rtp/rtpPacket.ts";
 import { createRedundancy, type Redundancy } from "../rtp/redundancy.ts";
-import type { TrackHeader } from "../rtp/rtpPacket.ts";
 import { createSenderReports, type SenderReports } from "../rtp/senderReports.ts";
 
 const opusParameters = "minptime=10;stereo=1;sprop-stereo=1";

@@ -1,7 +1,6 @@
-import type { TransportFeedback } from "../rtp/transportFeedback.ts";
-import { createArrivals } from "./arrivals.ts";
+import type { TransportFeedback } from "../rtp/rtcp.ts";
+import { createArrivals, type Arrival } from "./arrivals.ts";
 import { createDelayTrend } from "./delayTrend.ts";
-import { createHold } from "./hold.ts";
 
 /** Above this queueing delay or loss, the path is congested. */
 const congestedQueueMs = 50;
@@ -100,13 +99,13 @@ const minAppliedChange = 0.03;
  * Between which the bitrate is looked for, the maximum before the minimum, and how many pictures a second
  * share it.
  */
-export interface RateLimits {
+interface RateLimits {
   minKbps: number;
   maxKbps: number;
   fps: number;
 }
 
-export interface RateControllerOptions extends Omit<RateLimits, "fps"> {
+interface RateControllerOptions extends Omit<RateLimits, "fps"> {
   /** Of a connection that nothing is known of yet; within the limits, whichever hold. */
   startKbps: number;
   /** 60 unless given. */
@@ -121,7 +120,7 @@ export interface RateControllerOptions extends Omit<RateLimits, "fps"> {
   onOverrun: (ms: number) => void;
 }
 
-export interface RateState {
+interface RateState {
   targetKbps: number;
   receivedKbps: number;
   queueMs: number;
@@ -315,5 +314,40 @@ export function createRateController({
       apply(true);
     },
     state: () => ({ targetKbps: Math.floor(applied), ...measured }),
+  };
+}
+
+/** A part of what home routers queue. A key frame can be asked for again by its end. */
+const holdMs = 250;
+
+/** A time in which nothing is sent, so that a queue that overflows becomes shorter. */
+interface Hold {
+  begin(at: number): void;
+  /**
+   * Whether the report of these packets tells only of what was sent before the hold's end, which says nothing
+   * of the path any more.
+   */
+  isStale(reported: readonly Arrival[]): boolean;
+}
+
+/**
+ * Calls `onBegin` with how many milliseconds nothing is to be sent, and `onReported` when it is reported that
+ * something was sent again.
+ */
+function createHold(onBegin: (ms: number) => void, onReported: () => void): Hold {
+  let endsAt: number | undefined;
+  return {
+    begin(at) {
+      endsAt = at + holdMs;
+      onBegin(holdMs);
+    },
+    isStale(reported) {
+      const end = endsAt;
+      if (end === undefined) return false;
+      if (!reported.some(({ sentAtMs }) => sentAtMs >= end)) return true;
+      endsAt = undefined;
+      onReported();
+      return false;
+    },
   };
 }

@@ -9,7 +9,7 @@ import type { InputRouter } from "../input/inputRouter.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { MediaSource } from "../media/mediaSource.ts";
 import { createQualityControl } from "./qualityControl.ts";
-import { parseOffer, type Offer, type OfferedCodec } from "./offer.ts";
+import { parseOffer, type Offer, type OfferedCodec } from "./sdp.ts";
 import { reservePort } from "./sharedPort.ts";
 import type { RtcpEvent } from "../rtp/rtcp.ts";
 import { createViewer, type TicketHolder, type Viewer } from "./viewer.ts";

@@ -6,8 +6,7 @@ import { Writable } from "node:stream";
 import { expect } from "chai";
 import { pino } from "pino";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import { openGamepad, type Gamepad } from "#streamer/input/gamepad.ts";
-import { readGamepad, restingGamepad } from "#streamer/input/gamepadState.ts";
+import { openGamepad, type Gamepad, readGamepad, restingGamepad } from "#streamer/input/gamepad.ts";
 
 /** Of a `struct input_event`, the kernel's record of one change. */
 const eventBytes = 24;

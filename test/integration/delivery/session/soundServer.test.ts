@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { expect } from "chai";
 import { pino } from "pino";
 import { soundSink, startSoundServer } from "#streamer/sound/soundServer.ts";
-import type { ServerProcess } from "#streamer/processes/serverProcess.ts";
+import type { ServerProcess } from "#streamer/processes.ts";
 
 const run = promisify(execFile);
 

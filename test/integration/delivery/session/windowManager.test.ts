@@ -11,9 +11,9 @@ import {
   type HeardEvent,
   type Randr,
 } from "#test/support/session/gameClient.ts";
-import { startXServer } from "#streamer/display/xServer.ts";
+import { startXServer } from "#streamer/display/displayServers.ts";
 import { createDesktopInput } from "#streamer/input/desktopInput.ts";
-import type { ServerProcess } from "#streamer/processes/serverProcess.ts";
+import type { ServerProcess } from "#streamer/processes.ts";
 import { startWindowManager, type WindowManager } from "#streamer/display/windowManager.ts";
 import { connectDisplay, promised, type XConnection } from "#streamer/display/xConnection.ts";
 

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
 import { PackedSave } from "#contracts/spool.ts";
-import { createSkippedEntries } from "#packer/save/skippedEntries.ts";
+import { createSkippedEntries } from "#packer/save/walk.ts";
 import { createSaveQuota } from "#packer/save/saveQuota.ts";
 import { SaveError } from "#packer/errors.ts";
 

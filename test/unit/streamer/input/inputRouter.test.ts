@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { StreamInput } from "#contracts/stream.ts";
 import type { QualityWish } from "#contracts/streamQuality.ts";
 import { createDesktopInput } from "#streamer/input/desktopInput.ts";
-import type { GamepadState } from "#streamer/input/gamepadState.ts";
+import type { GamepadState } from "#streamer/input/gamepad.ts";
 import { createInputRouter, type InputRouter } from "#streamer/input/inputRouter.ts";
 
 describe("createInputRouter", () => {

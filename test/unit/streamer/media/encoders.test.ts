@@ -1,9 +1,14 @@
 import { expect } from "chai";
-import { buildProbePipeline, candidateEncoders, encoders, settingsFor } from "#streamer/media/encoders.ts";
+import {
+  buildProbePipeline,
+  candidateEncoders,
+  encoders,
+  settingsFor,
+  tunedChain,
+} from "#streamer/media/encoders.ts";
 import type { VideoCodec } from "#contracts/videoCodec.ts";
 import { qualityPresets } from "#contracts/streamQuality.ts";
 import { buildVideoPipeline } from "#streamer/media/pipelines.ts";
-import { tunedChain } from "#streamer/media/tuning.ts";
 
 const display = ":99";
 const whole = { preset: "auto", width: 1_280, height: 720, fps: 60 } as const;

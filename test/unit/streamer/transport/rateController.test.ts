@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { createRateController } from "#streamer/transport/rateController.ts";
-import type { TransportFeedback } from "#streamer/rtp/transportFeedback.ts";
+import type { TransportFeedback } from "#streamer/rtp/rtcp.ts";
 
 const packetBytes = 1_200;
 const feedbackEveryMs = 66;

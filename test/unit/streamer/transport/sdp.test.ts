@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import { InvalidOffer } from "#streamer/errors.ts";
-import { announceAddresses } from "#streamer/transport/sdpAnswer.ts";
-import { parseOffer } from "#streamer/transport/offer.ts";
+import { announceAddresses, parseOffer } from "#streamer/transport/sdp.ts";
 
 const chromium = `v=0
 o=- 4611731400430051336 2 IN IP4 127.0.0.1

@@ -2,12 +2,13 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "#runtime/logger.ts";
+import { rmSync } from "node:fs";
 
 const tailLength = 2_000;
 const socketPollMs = 15;
 const groupEndMs = 2_000;
 
-export interface ServerProcessOptions {
+interface ServerProcessOptions {
   name: string;
   command: string;
   args: string[];
@@ -99,4 +100,22 @@ function accepts(path: string): Promise<boolean> {
     });
     socket.on("error", () => resolve(false));
   });
+}
+
+/**
+ * Node's flags for child processes: without this one, loading a native module from ESM prints a warning at
+ * every start.
+ */
+export const childFlags = ["--disable-warning=ExperimentalWarning"];
+
+/**
+ * Removes what an earlier run of this container left at a socket's path, whatever it is. Logs what cannot be
+ * removed: the server then says why it does not start.
+ */
+export function removeStale(path: string, log: Logger): void {
+  try {
+    rmSync(path, { recursive: true, force: true });
+  } catch (error) {
+    log.warn({ err: error, path }, "The file at a socket's path cannot be removed.");
+  }
 }

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { gamepadButtons } from "#contracts/stream.ts";
-import { encodeChanges, readGamepad, restingGamepad } from "#streamer/input/gamepadState.ts";
+import { encodeChanges, readGamepad, restingGamepad } from "#streamer/input/gamepad.ts";
 
 const resting = { t: "pad", s: [0, 0, 0, 0], l: 0, r: 0, b: 0 } as const;
 const pressed = (name: (typeof gamepadButtons)[number]) => 1 << gamepadButtons.indexOf(name);

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { createUsageReader } from "#streamer/termination/cgroup.ts";
+import { createUsageReader } from "#streamer/termination/terminationReport.ts";
 
 const mount = "/sys/fs/cgroup";
 const reader = (files: Record<string, string>) => createUsageReader((path) => files[path]);

@@ -1,0 +1,110 @@
+import type { Logger } from "#runtime/logger.ts";
+import { startServerProcess, waitForSocket, type ServerProcess, removeStale } from "../processes.ts";
+
+const xvfbDeadlineMs = 15_000;
+
+interface XServerOptions {
+  display: string;
+  width: number;
+  height: number;
+  env: Record<string, string>;
+  log: Logger;
+  onExit: (name: string) => void;
+}
+
+/** Starts the virtual display; resolves with undefined when it does not accept connections in time. */
+export async function startXServer({
+  display,
+  width,
+  height,
+  env,
+  log,
+  onExit,
+}: XServerOptions): Promise<ServerProcess | undefined> {
+  removeStaleDisplay(display, log);
+  const server = startServerProcess({
+    name: "display",
+    command: "Xvfb",
+    args: [
+      display,
+      "-screen",
+      "0",
+      `${width}x${height}x24`,
+      "-dpi",
+      "96",
+      "-nolisten",
+      "tcp",
+      "-ac",
+      "-noreset",
+      "+extension",
+      "GLX",
+      "+extension",
+      "XTEST",
+    ],
+    env,
+    log,
+    onExit,
+  });
+  return (await waitForSocket(displaySocket(display), xvfbDeadlineMs)) ? server : undefined;
+}
+
+/** Returns where a display takes connections. */
+export function displaySocket(display: string): string {
+  return `/tmp/.X11-unix/X${display.slice(1)}`;
+}
+
+/**
+ * Removes a former display's files: the pod's volumes outlive a restarted container, and a lock that is left
+ * there keeps the server from starting.
+ */
+function removeStaleDisplay(display: string, log: Logger): void {
+  for (const stale of [`/tmp/.X${display.slice(1)}-lock`, displaySocket(display)]) removeStale(stale, log);
+}
+
+/** The compositor needs a fifth of a second; a GPU's driver may take a few. */
+const xwaylandDeadlineMs = 5_000;
+
+interface XwaylandOptions extends XServerOptions {
+  /** The GPU's device file; undefined composes in software. */
+  renderNode: string | undefined;
+  log: Logger;
+}
+
+/**
+ * Starts a rootful Xwayland on a compositor that shows its one window to nobody. Neither needs a seat, a
+ * screen or a master of the card. Each ends with the other. Resolves with undefined when the display does not
+ * accept connections in time; nothing of it is left then.
+ */
+export async function startXwayland({
+  display,
+  env,
+  renderNode,
+  log,
+  onExit,
+}: XwaylandOptions): Promise<ServerProcess | undefined> {
+  removeStaleDisplay(display, log);
+  const server = startServerProcess({
+    name: "display",
+    command: "cage",
+    args: ["--", "Xwayland", display, "-dpi", "96", "-nolisten", "tcp", "-ac", "-noreset"],
+    env: { ...env, ...compositorEnvironment(renderNode) },
+    log,
+    onExit,
+    // Xwayland would remove the socket of the display that comes after it, and the compositor ignores a
+    // SIGTERM while it starts.
+    killsGroup: true,
+  });
+  if (await waitForSocket(displaySocket(display), xwaylandDeadlineMs)) return server;
+  await server.stop();
+  return undefined;
+}
+
+function compositorEnvironment(renderNode: string | undefined): Record<string, string> {
+  return {
+    WLR_BACKENDS: "headless",
+    WLR_LIBINPUT_NO_DEVICES: "1",
+    ...(renderNode === undefined
+      ? { WLR_RENDERER: "pixman" }
+      : { WLR_RENDERER: "gles2", WLR_RENDER_DRM_DEVICE: renderNode }),
+  };
+}
