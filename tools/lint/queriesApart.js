@@ -10,7 +10,7 @@ export const queriesApart = {
     schema: [],
     messages: {
       elsewhere:
-        "SQL and Prisma's queries live in the noun's …Queries.ts: docs/decisions/0014-prisma-and-sql.md.",
+        "SQL and Prisma's queries live in the noun's …Queries.ts: docs/decisions/0014-database-access.md.",
     },
   },
   create(context) {
