@@ -1,6 +1,6 @@
 import { focusManager, MutationCache, QueryCache, QueryClient, type Query } from "@tanstack/react-query";
 import { isApiError } from "./client/apiError.ts";
-import { confirmAuthSession, endAuthSession } from "./signIn/useAuth.ts";
+import { confirmAuthSession, endAuthSession, shareAuthSession } from "./signIn/useAuth.ts";
 
 type AnyQuery = Query<unknown, unknown, unknown>;
 
@@ -53,6 +53,7 @@ export function createQueryClient(): QueryClient {
       mutations: { networkMode: "always" },
     },
   });
+  shareAuthSession(client);
   return client;
 }
 

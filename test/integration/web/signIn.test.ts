@@ -7,7 +7,7 @@ import { freePort } from "#test/support/processes/childProgram.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { providersEnv } from "#test/support/oidc/providersFile.ts";
 import { FaultyIssuer } from "#test/support/oidc/faultyIssuer.ts";
-import { olderBrowser } from "#test/support/browser/otherBrowsers.ts";
+import { olderBrowser, withoutFocusEvents } from "#test/support/browser/otherBrowsers.ts";
 import { signInAs } from "#test/support/browser/pages.ts";
 import { buildWeb } from "#test/support/browser/web.ts";
 
@@ -43,6 +43,7 @@ describe("signing in on the page", () => {
   });
 
   beforeEach(async function () {
+    await api.deps.redis.flushdb(); // All tests share the limits of one address.
     user = await aUser(api.deps);
     tab = await openWindow(browser, { baseUrl: api.url, name: this.currentTest?.fullTitle() ?? "sign in" });
   });
@@ -293,6 +294,22 @@ describe("signing in on the page", () => {
     await page.getByRole("link", { name: "Your account" }).waitFor();
     expect(new URL(page.url()).pathname).to.equal("/");
     expect(await page.getByRole("alert").count()).to.equal(0);
+  });
+
+  it("is noticed in other tabs at once, as is signing out, without any focus event", async () => {
+    const { page } = tab;
+    await page.addInitScript(withoutFocusEvents);
+    await page.goto("/");
+    await signInAs(page, user);
+    await page.getByRole("link", { name: "Your account" }).waitFor();
+    const other = await tab.context.newPage();
+    await other.goto("/");
+    await other.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("button", { name: "Sign in", exact: true }).waitFor();
+    const next = await aUser(api.deps);
+    await signInAs(other, next);
+    await page.getByTitle(next.email).waitFor();
+    await other.close();
   });
 
   it("runs under the page's own security policy", async () => {

@@ -52,6 +52,11 @@ export const olderBrowser = `
   delete URL.canParse;
   delete URL.parse;
 `;
+/** A browser that reports no change of focus or visibility, as with two windows next to each other. */
+export const withoutFocusEvents = `
+  for (const name of ["focus", "blur", "visibilitychange"])
+    addEventListener(name, (event) => event.stopImmediatePropagation(), { capture: true });
+`;
 /** As behind a proxy that lets a response begin, and keeps its body until it is whole. */
 export const heldEvents = `
   EventSource = class extends EventTarget {

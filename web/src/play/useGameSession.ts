@@ -2,6 +2,8 @@ import { useCallback, useEffect, useState } from "react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import type { GameSessionStatusResponse, StopResponse } from "#contracts/http/gameSessions.ts";
 import { stopGameSession } from "../client/gameSessions.ts";
+import { isApiError } from "../client/apiError.ts";
+import { refreshAuthSession } from "../signIn/useAuth.ts";
 import { gameSessionQuery } from "./gameSessionQuery.ts";
 import { ownSession } from "./ownSession.ts";
 import { isFinal, pollPauseMs } from "./pollPause.ts";
@@ -45,6 +47,11 @@ export function useGameSession(sessionId: string): GameSessionView {
   });
   const error = useLastError(data, queryError);
   const session = ownSession(data, error);
+  const isUnknown = isApiError(error, "not_found");
+  useEffect(() => {
+    // Somebody else may have signed in since.
+    if (isUnknown) refreshAuthSession(client);
+  }, [client, isUnknown]);
   useGameSessionEvents(sessionId, !isFinal(session, error), setIsSubscribed);
   const refresh = useCallback(
     () => void client.invalidateQueries({ queryKey: gameSessionQuery(sessionId).queryKey }),

@@ -87,9 +87,9 @@ async function startPlaying(element: HTMLVideoElement, onSoundBlocked: () => voi
 }
 
 /**
- * Plays on where the browser pauses by itself, as for a call, another program's sound, or headphones that are
- * taken off: silently, so that the sound goes where the browser wants it until the player does something
- * here. Goes on until the returned function is called.
+ * Resumes a picture that the browser paused, such as for a call, for another program's sound or when
+ * headphones are unplugged. It resumes muted, so that the sound stays where the browser wants it until the
+ * player acts on this page. Runs until the returned function is called.
  */
 function resumePaused(element: HTMLVideoElement, media: MediaStream, onSoundBlocked: () => void): () => void {
   const stopped = new AbortController();
@@ -97,18 +97,18 @@ function resumePaused(element: HTMLVideoElement, media: MediaStream, onSoundBloc
   let next: ReturnType<typeof setTimeout> | undefined;
   const resume = (): void => {
     clearTimeout(next);
-    // Browsers also pause what has ended, and what is taken off the page. A page that is hidden waits until
-    // it is seen again.
-    if (!element.paused || !media.active || !element.isConnected || document.hidden) return;
+    // Browsers also pause a stream that has ended and an element that was removed from the page.
+    if (!element.paused || !media.active || !element.isConnected) return;
     const waitMs = triedAt + resumeEveryMs - performance.now();
-    if (waitMs > 0) {
-      next = setTimeout(resume, waitMs);
+    if (document.hidden || waitMs > 0) {
+      // A hidden page waits until it is visible again; not every browser reports that with an event.
+      next = setTimeout(resume, document.hidden ? resumeEveryMs : waitMs);
       return;
     }
     triedAt = performance.now();
     if (!element.muted) onSoundBlocked();
     element.muted = true;
-    // It was paused again, or the player has to do something first.
+    // Playing fails when the browser pauses again, or wants the player to act first.
     startPlaying(element, onSoundBlocked).catch(() => undefined);
   };
   element.addEventListener("pause", resume, { signal: stopped.signal });

@@ -3,10 +3,12 @@ import type { SavesResponse } from "#contracts/http/saves.ts";
 import { listSaves } from "../client/saves.ts";
 import { refreshSlots } from "../launch/refreshSlots.ts";
 
-/** How often the saves are read while a slot is in use: its state ends by itself. */
-const pollMs = 5_000;
+/** Pause between reads while a slot is in use: its state ends without an action of the player. */
+const inUsePauseMs = 5_000;
+/** Pause between reads otherwise: another tab or device may have changed the saves. */
+const idlePauseMs = 30_000;
 
-/** Returns the player's saves of a game. They are read again by themselves only while a slot is in use. */
+/** Returns the player's saves of a game, which are read again regularly. */
 export function useSaves(slug: string): UseQueryResult<SavesResponse> {
   return useQuery({
     queryKey: ["saves", slug],
@@ -16,11 +18,10 @@ export function useSaves(slug: string): UseQueryResult<SavesResponse> {
   });
 }
 
-/** Returns in how many milliseconds the saves are to be read again; false for not by themselves. */
-export function savesPauseMs(saves: SavesResponse | undefined): number | false {
-  return saves?.slots.some(({ state }) => state === "playing" || state === "storing") === true
-    ? pollMs
-    : false;
+/** Returns the pause in milliseconds before the saves are read again: shorter while a slot is in use. */
+export function savesPauseMs(saves: SavesResponse | undefined): number {
+  const isInUse = saves?.slots.some(({ state }) => state === "playing" || state === "storing") === true;
+  return isInUse ? inUsePauseMs : idlePauseMs;
 }
 
 /**

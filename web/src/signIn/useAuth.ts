@@ -22,6 +22,7 @@ interface AuthSession {
 }
 
 const authSessionKey = "authSession";
+const authChannelName = "joypod.authSession";
 
 const authSessionQuery = queryOptions({
   queryKey: [authSessionKey],
@@ -31,8 +32,8 @@ const authSessionQuery = queryOptions({
     if (former && former.id !== user?.id) forgetPlayer(client);
     return { user, isExpired: false };
   },
-  // Only signing in and out change it, and both say so, but in another tab or window: who comes back to this
-  // one may be somebody else.
+  // Signing in and out update it, in this tab and, by `shareAuthSession`, in all other tabs. The focus is the
+  // fallback for browsers without BroadcastChannel.
   staleTime: Infinity,
   refetchOnWindowFocus: "always",
   gcTime: Infinity,
@@ -48,6 +49,42 @@ export function useAuth(): { auth: AuthState; refresh: () => Promise<void> } {
     await refetch({ throwOnError: true });
   }, [refetch]);
   return { auth: authStateOf(data, error), refresh };
+}
+
+/** Reads again who is signed in, such as after the API refused a request of the player shown. */
+export function refreshAuthSession(client: QueryClient): void {
+  void client.invalidateQueries({ queryKey: authSessionQuery.queryKey });
+}
+
+/**
+ * Tells the other tabs who is signed in here whenever that changes, and reads it again when another tab
+ * reports somebody else: tabs share the cookie, and the focus event that would show a change may never come.
+ */
+export function shareAuthSession(client: QueryClient): void {
+  const channel = openAuthChannel();
+  if (channel === undefined) return;
+  const playerId = (): string | null | undefined => {
+    const session = client.getQueryData<AuthSession>(authSessionQuery.queryKey);
+    return session === undefined ? undefined : (session.user?.id ?? null);
+  };
+  let sharedId: string | null | undefined;
+  client.getQueryCache().subscribe(() => {
+    const id = playerId();
+    if (id === undefined || id === sharedId) return;
+    sharedId = id;
+    channel.postMessage(id);
+  });
+  channel.addEventListener("message", ({ data }: MessageEvent<unknown>) => {
+    if (data !== playerId()) refreshAuthSession(client);
+  });
+}
+
+function openAuthChannel(): BroadcastChannel | undefined {
+  try {
+    return new BroadcastChannel(authChannelName);
+  } catch {
+    return undefined; // The browser has none, or refuses it to a page that may store nothing.
+  }
 }
 
 /**

@@ -41,7 +41,7 @@ export function captureInput({ surface, video, send, display, onMenu }: InputCap
   listenToKeyboard(surface, keyboard, onMenu, stopped.signal);
   listenToPointer(surface, pointer, stopped.signal);
   listenToWheel(surface, wheel, stopped.signal);
-  pollGamepads(gamepad, stopped.signal);
+  pollGamepads(gamepad, releaseAll, stopped.signal);
   listenToFocusLoss(surface, releaseAll, stopped.signal);
   return {
     pressAgain() {
@@ -131,10 +131,18 @@ function listenToWheel(surface: HTMLElement, wheel: WheelCapture, signal: AbortS
   );
 }
 
-function pollGamepads(gamepad: GamepadCapture, signal: AbortSignal): void {
+/**
+ * Reads the gamepads with every frame. It releases everything when the page has lost the focus since the
+ * frame before: not every browser sends `blur` then, for example when a window opens above the page.
+ */
+function pollGamepads(gamepad: GamepadCapture, releaseAll: () => void, signal: AbortSignal): void {
+  let hadFocus = document.hasFocus();
   const poll = (): void => {
     if (signal.aborted) return;
-    if (document.hasFocus()) gamepad.sample(navigator.getGamepads());
+    const hasFocus = document.hasFocus();
+    if (hadFocus && !hasFocus) releaseAll();
+    hadFocus = hasFocus;
+    if (hasFocus) gamepad.sample(navigator.getGamepads());
     requestAnimationFrame(poll);
   };
   requestAnimationFrame(poll);

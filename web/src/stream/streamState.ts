@@ -21,8 +21,8 @@ export type StreamState =
   | { phase: "takenOver" }
   | { phase: "ended"; notice: EndedNotice }
   /**
-   * No more tries follow: the session or the sign-in has ended (`code`), or the tries took too long
-   * (`gave_up`, `no_path`).
+   * No more attempts follow: the browser cannot stream (`unsupported`), the offer was refused (`code`), or
+   * the attempts took too long (`gave_up`, `no_path`).
    */
   | { phase: "failed"; code: string; message: string };
 
@@ -36,11 +36,12 @@ export type ConnectionOutcome =
   | { kind: "takenOver" }
   | { kind: "ended"; notice: EndedNotice };
 
-/** Error codes that another try would return again. */
+/**
+ * Error codes that end the attempts. `unauthorized`, `not_found` and `not_running` do not: they may be about
+ * another player who has signed in since, or about a session that has ended. The page reads the session's
+ * status after each failed attempt, and the status decides.
+ */
 const finalErrorCodes: ReadonlySet<OfferErrorCode> = new Set<OfferErrorCode>([
-  "unauthorized",
-  "not_found",
-  "not_running",
   "invalid_offer",
   "unsupported_media_type",
 ]);

@@ -36,12 +36,20 @@ describe("stateAfter", () => {
     expect(stateAfter({ kind: "takenOver" }, 0)).to.deep.equal({ phase: "takenOver" });
   });
 
-  it("fails at once when another try would have the same result", () => {
-    expect(stateAfter({ kind: "connectFailed", code: "not_found", message: "Gone." }, 0)).to.deep.equal({
+  it("fails at once when another attempt would have the same result", () => {
+    expect(stateAfter({ kind: "connectFailed", code: "invalid_offer", message: "No." }, 0)).to.deep.equal({
       phase: "failed",
-      code: "not_found",
-      message: "Gone.",
+      code: "invalid_offer",
+      message: "No.",
     });
+  });
+
+  it("returns no state for errors that the session's status explains, until two minutes have passed", () => {
+    for (const code of ["unauthorized", "not_found", "not_running"] as const) {
+      const outcome = { kind: "connectFailed", code, message: "Gone." } as const;
+      expect(stateAfter(outcome, 0), code).to.equal(undefined);
+      expect(stateAfter(outcome, 120_000), code).to.include({ phase: "failed", code: "gave_up" });
+    }
   });
 
   it("isInPlay is true from the first connection on, also while it is made again, until the player has to do something or the game ends", () => {
